@@ -1,0 +1,32 @@
+"""Measure, compare, save and run eager and compiled models in MXNet, PyTorch and TensorFlow.
+
+The public names load on first use, so ``import d2lhybrid`` costs milliseconds and loads no
+framework.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Benchmark": "timing",
+    "Timer": "timing",
+    "synchronize": "timing",
+    "import_mxnet": "compat",
+    "D2LHybridError": "errors",
+}
+
+__all__ = [*_HOME, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'd2lhybrid' has no attribute {name!r}")
+    value = getattr(import_module(f"d2lhybrid.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
