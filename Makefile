@@ -1,0 +1,50 @@
+# The two commands of the README are `make lab` and `make test`; `make help` lists the rest.
+
+# The first of these that runs; or say which: make setup PYTHON=/path/to/python3.11
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.10 python3; do $$p -c '' 2>/dev/null && echo $$p && break; done)
+PY := .venv/bin/python
+JOBS ?= auto
+ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
+
+.PHONY: help setup lab test test-unit test-numpy2 test-notebooks check notebooks lock format clean
+
+help:  ## this list
+	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
+
+setup:  ## create or refresh .venv; does nothing when nothing changed
+	@$(if $(PYTHON),$(PYTHON) tools/setup_env.py,echo 'No Python found. Install Python 3.11.' >&2; exit 1)
+
+lab: setup  ## open JupyterLab on the collection
+	.venv/bin/jupyter lab $(ALLOW_ROOT) --LabApp.default_url=/lab/tree/notebooks/README.md
+
+test: test-unit test-numpy2 test-notebooks  ## everything: unit tests, MXNet on NumPy 2, every notebook
+
+test-unit: setup  ## unit tests and the examples in the docs
+	$(PY) -m pytest -n $(JOBS) --dist loadfile
+
+test-numpy2: setup  ## MXNet on NumPy 2, in an environment of its own
+	$(PY) tools/numpy2_env.py
+	.venv-numpy2/bin/python tests/compat_numpy2.py
+
+test-notebooks: setup  ## execute every notebook and compare what it prints
+	$(PY) tools/run_notebooks.py --jobs $(JOBS)
+
+check: setup  ## is every committed notebook what its source builds? lint, types; writes nothing
+	$(PY) -m book check
+	$(PY) -m ruff check --no-cache --quiet .
+	$(PY) -m ruff format --no-cache --check --quiet .
+	$(PY) -m mypy --cache-dir=/dev/null
+
+notebooks: setup  ## build and execute the notebooks whose sources changed
+	$(PY) -m book build --execute
+
+lock: setup  ## pin the newest versions that fit together
+	$(PY) -m pip install --quiet uv==0.13.8
+	$(PY) tools/lock.py
+
+format: setup  ## let the formatter rewrite the Python files
+	$(PY) -m ruff check --fix --quiet .
+	$(PY) -m ruff format .
+
+clean:  ## remove what the other targets made, except the notebooks
+	rm -rf .venv .venv-numpy2 build artifacts
