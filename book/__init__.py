@@ -1,0 +1,13 @@
+"""Turns chapters into notebooks. Data flows one way, through these stages in this order:
+
+1. ``parse``: a chapter's Markdown -> a tree of typed blocks (``blocks``); everything wrong with
+   the collection is reported at once, before anything is built. ``prose``, ``code`` and
+   ``references`` know the inside of a paragraph, of a code cell and of a link.
+2. ``translate``: every piece of text a reader sees -> the same piece in the reader's language.
+3. ``assemble``: blocks of one language and one framework -> a notebook.
+4. ``execute``: a notebook -> the same notebook with its outputs.
+5. ``check``: committed notebooks against what their sources build; writes nothing.
+
+``languages`` and ``frameworks`` hold one row each per language and framework, ``files`` says
+where everything lies. ``python -m book`` is the way in; docs/authoring.md is the manual.
+"""

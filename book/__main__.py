@@ -1,0 +1,122 @@
+"""The command line: ``python -m book build`` and ``python -m book check``."""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import nbformat
+
+from book.build import Built, build
+from book.check import check, content_problems, output_problems
+from book.errors import BookError, ExecutionError
+from book.execute import CELL_SECONDS, execute
+from book.files import Key, notebook_bytes, read_notebook, write
+from book.frameworks import FRAMEWORKS
+from book.languages import LANGUAGES
+
+ROOT = Path(__file__).parents[1]
+
+
+def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
+    """Run the command line on the repository at ``root``; 0 where all is well."""
+    options = _parser().parse_args(arguments)
+    try:
+        built = build(root)
+        if options.command == "check":
+            return _check(root, built)
+        return _build(root, built, options)
+    except BookError as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m book", description="Makes notebooks/ from chapters/ and translations/."
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    make = commands.add_parser(
+        "build",
+        help="write the notebooks whose sources changed",
+        description="Writes the notebooks that differ from what their sources build. Without "
+        "--execute they have no outputs, which `check` reports.",
+    )
+    make.add_argument("--execute", action="store_true", help="run them and keep their outputs")
+    make.add_argument("--all", action="store_true", help="also those that did not change")
+    make.add_argument(
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="notebooks that run at a time (default: %(default)s); 1 for undisturbed timings",
+    )
+    make.add_argument(
+        "--timeout",
+        type=int,
+        default=CELL_SECONDS,
+        metavar="SECONDS",
+        help="limit for one cell (default: %(default)s)",
+    )
+    make.add_argument("--language", choices=LANGUAGES, help="only this language")
+    make.add_argument("--framework", choices=FRAMEWORKS, help="only this framework")
+    make.add_argument("--chapter", help="only this chapter: its file's name without .md")
+    commands.add_parser(
+        "check", help="compare the committed notebooks with their sources; writes nothing"
+    )
+    return parser
+
+
+def _check(root: Path, built: Built) -> int:
+    problems = check(root, built)
+    print(*problems, sep="\n", file=sys.stderr, end="\n" if problems else "")
+    return 1 if problems else 0
+
+
+def _build(root: Path, built: Built, options: argparse.Namespace) -> int:
+    """Write what changed; a notebook whose execution fails stays as it was."""
+    if options.chapter not in {None, *(key.chapter for key in built.notebooks)}:
+        raise BookError(f"Expected the name of a chapter, received {options.chapter!r}.")
+    wanted = Key(options.language, options.framework, options.chapter)
+    stale = {
+        root / key.path: notebook
+        for key, notebook in built.notebooks.items()
+        if all(want in (None, part) for want, part in zip(wanted, key, strict=True))
+        and (options.all or _stale(read_notebook(root / key.path), notebook, options.execute))
+    }
+    for path, content in built.figures.items():
+        if not (root / path).is_file() or (root / path).read_bytes() != content:
+            write(root / path, content)
+    if options.execute:
+        return asyncio.run(_execute(root, stale, options))
+    for path, content in [(path, notebook_bytes(notebook)) for path, notebook in stale.items()]:
+        write(path, content)
+        print(path.relative_to(root))
+    return 0
+
+
+def _stale(
+    committed: nbformat.NotebookNode | None, built: nbformat.NotebookNode, outputs: bool
+) -> bool:
+    if committed is None or any(content_problems(built, committed)):
+        return True
+    return outputs and any(output_problems(committed))
+
+
+async def _execute(
+    root: Path, notebooks: dict[Path, nbformat.NotebookNode], options: argparse.Namespace
+) -> int:
+    failed = 0
+    async for path, result in execute(notebooks, options.jobs, options.timeout):
+        if isinstance(result, ExecutionError):
+            failed += 1
+            print(result, file=sys.stderr)
+        else:
+            write(path, notebook_bytes(result))
+            print(path.relative_to(root), flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+"""Stage 5: compares the committed notebooks with what their sources build; writes nothing."""
+
+import difflib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from book.build import Built
+from book.execute import outputs_digest
+from book.files import FIGURES, NOTEBOOKS, read_notebook
+
+_ADVICE = "run `make notebooks`"
+_WARNING = re.compile(r"warning|deprecat", re.IGNORECASE)
+_DIFF_LINES = 12
+
+
+def check(root: Path, built: Built) -> list[str]:
+    """Everything in ``notebooks/`` that is not as built from the sources, as printable texts."""
+    found: list[str] = []
+    for key, notebook in built.notebooks.items():
+        committed = read_notebook(root / key.path)
+        if committed is None:
+            found.append(f"{key.path}: missing, or no notebook; {_ADVICE}.")
+            continue
+        problems = [*content_problems(notebook, committed), *output_problems(committed)]
+        found += [f"{key.path}: {problem}" for problem in problems]
+    for path, content in built.figures.items():
+        if not (root / path).is_file():
+            found.append(f"{path}: missing; {_ADVICE}.")
+        elif (root / path).read_bytes() != content:
+            found.append(f"{path}: differs from the chapters' figure; {_ADVICE}.")
+    expected = {key.path for key in built.notebooks} | set(built.figures)
+    found += [f"{path}: no chapter makes this; delete it." for path in _derived(root) - expected]
+    return found
+
+
+def _derived(root: Path) -> set[Path]:
+    """The files in ``notebooks/`` that can only come from chapters."""
+    folder = root / NOTEBOOKS
+    paths = [*folder.rglob("*.ipynb"), *(folder / FIGURES).rglob("*")]
+    return {
+        path.relative_to(root)
+        for path in paths
+        if path.is_file() and ".ipynb_checkpoints" not in path.parts
+    }
+
+
+def content_problems(
+    expected: nbformat.NotebookNode, actual: nbformat.NotebookNode
+) -> Iterator[str]:
+    """Where code, prose, ids or metadata differ; outputs and their traces are left out."""
+    for cell, other in zip_longest(expected.cells, actual.cells):
+        if cell is None:
+            yield f"cell {other.get('id')}: no chapter makes this cell; {_ADVICE}."
+            return
+        if other is None:
+            yield f"cell {cell.id}: missing; {_ADVICE}."
+            return
+        if cell.id != other.get("id"):
+            yield (
+                f"cell {cell.id}: expected here, found cell {other.get('id')}; {_ADVICE}."
+                + _diff(other.source, cell.source)
+            )
+            return
+        for part in ("cell_type", "metadata", "source"):
+            if cell[part] != other[part]:
+                difference = _diff(_text(other[part]), _text(cell[part]))
+                yield f"cell {cell.id}: {part} differs from its chapter; {_ADVICE}.{difference}"
+    mine, theirs = _metadata(expected), _metadata(actual)
+    if mine != theirs:
+        yield f"notebook metadata: differs; {_ADVICE}.{_diff(_text(theirs), _text(mine))}"
+
+
+def output_problems(notebook: nbformat.NotebookNode) -> Iterator[str]:
+    """Where the outputs are not those of one clean run from top to bottom."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    for number, cell in enumerate(code, 1):
+        for problem in _cell_problems(cell, number):
+            yield f"cell {cell.get('id')}: {problem}"
+    if notebook.metadata.get("d2lhybrid", {}).get("outputs_sha256") != outputs_digest(notebook):
+        yield f"outputs: not those of its execution; {_ADVICE}."
+
+
+def _cell_problems(cell: nbformat.NotebookNode, number: int) -> Iterator[str]:
+    if cell.execution_count != number:
+        yield f"execution count {cell.execution_count}, expected {number}; {_ADVICE}."
+    raised = [output.ename for output in cell.outputs if output.output_type == "error"]
+    expected = "raises-exception" in cell.metadata.get("tags", ())
+    if raised and not expected:
+        yield f"shows the error {raised[0]}; correct the code, or tag the cell raises-exception."
+    if expected and not raised:
+        yield "is tagged raises-exception and raised nothing; drop the tag."
+    for output in cell.outputs:
+        if output.get("name") == "stderr" and _WARNING.search(output.text):
+            yield f"prints a warning; correct what it warns about:\n{output.text.rstrip()}"
+
+
+def _metadata(notebook: nbformat.NotebookNode) -> Mapping[str, Any]:
+    metadata = json.loads(json.dumps(notebook.metadata))
+    metadata.get("d2lhybrid", {}).pop("outputs_sha256", None)
+    return {**metadata, "nbformat": [notebook.nbformat, notebook.nbformat_minor]}
+
+
+def _text(part: Any) -> str:
+    return part if isinstance(part, str) else json.dumps(part, indent=1, sort_keys=True)
+
+
+def _diff(committed: str, built: str) -> str:
+    lines = difflib.unified_diff(
+        committed.splitlines(), built.splitlines(), "committed", "built", n=1, lineterm=""
+    )
+    shown = list(lines)
+    cut = ["…"] if len(shown) > _DIFF_LINES else []
+    return "".join(f"\n    {line}" for line in [*shown[:_DIFF_LINES], *cut])

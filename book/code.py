@@ -1,0 +1,128 @@
+"""The inside of a code cell: its options, whether it is Python, what of it is text."""
+
+import ast
+import io
+import re
+import tokenize
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from book.prose import MakeMessage
+from book.translate import Slot
+
+# What the tools that read a notebook do with a cell's tag: JupyterLab, nbclient, nbval.
+TAGS = ("hide-input", "raises-exception", "nbval-ignore-output", "nbval-skip", "nbval-check-output")
+
+_PYTHON_MAGICS = ("%%time", "%%timeit", "%%capture", "%%prun")
+_MAGIC_LINE = re.compile(r"\s*(?:[\w.,\s\[\]]+=\s*)?[%!]")
+_PRAGMA = re.compile(r"#\s*(noqa|type:|fmt:|ruff:|mypy:|pragma:|nbval_)", re.IGNORECASE)
+_STRINGS = (tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING))
+
+
+def is_python(code: str) -> bool:
+    """False for a cell that hands all of its text to a magic, such as ``%%writefile``."""
+    return not code.startswith("%%") or code.split()[0] in _PYTHON_MAGICS
+
+
+def _without_magics(code: str) -> str:
+    """Lines and columns stay; what only IPython understands becomes a number."""
+    lines, continued = [], False
+    for line in code.split("\n"):
+        match = None if continued else _MAGIC_LINE.match(line)
+        magic = continued or match is not None
+        blank = line[: match.end() - 1] + "0" if match else ""
+        lines.append(blank.ljust(len(line)) if magic else line)
+        continued = magic and line.endswith("\\")
+    return "\n".join(lines)
+
+
+def _parse(code: str) -> ast.AST:
+    flags = ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    with warnings.catch_warnings():
+        # What Python would warn about, such as "\d", the reader would see as a warning.
+        warnings.simplefilter("error")
+        tree = compile(code, "cell", "exec", flags=flags, dont_inherit=True)
+    return cast(ast.AST, tree)
+
+
+def plain_python(code: str) -> str:
+    """The cell as Python without IPython's additions, position for position.
+
+    Raises SyntaxError, with the line, where it is not.
+    """
+    try:
+        _parse(code)
+    except SyntaxError:
+        code = _without_magics(code)
+        _parse(code)
+    return code
+
+
+def structure(code: str) -> list[type]:
+    """What translated strings and comments must leave as it is; raises SyntaxError."""
+    return [type(node) for node in ast.walk(_parse(plain_python(code)))]
+
+
+def code_slots(code: str, labels: Sequence[str], make: MakeMessage) -> tuple[Slot, ...]:
+    """Where comments, and ``labels`` within string literals, stand in a Python cell."""
+    python = plain_python(code)
+    starts = [0]
+    for line in python.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    tokens = list(tokenize.generate_tokens(io.StringIO(python).readline))
+    comments = [token for token in tokens if token.type == tokenize.COMMENT]
+    slots = [_comment(run, starts, make) for run in _comment_runs(comments)]
+    if labels:
+        for token in tokens:
+            if token.type in _STRINGS:
+                start, end = _offset(token.start, starts), _offset(token.end, starts)
+                for match in _occurrences(python[start:end], labels):
+                    at, row = start + match.start(), python.count("\n", 0, start + match.start())
+                    slots.append(Slot(make(match[0], "label", row), at, at + len(match[0])))
+    return tuple(sorted(slots, key=lambda slot: slot.start))
+
+
+def _offset(position: tuple[int, int], starts: Sequence[int]) -> int:
+    line, column = position
+    return starts[line - 1] + column
+
+
+def _occurrences(literal: str, labels: Sequence[str]) -> Iterator[re.Match[str]]:
+    """The labels in a string literal, as whole words and behind its prefix and quotes."""
+    longest_first = sorted(map(re.escape, labels), key=len, reverse=True)
+    wanted = re.compile(rf"(?<!\w)(?:{'|'.join(longest_first)})(?!\w)")
+    prefix = re.match(r"\w{0,2}['\"]+", literal)
+    return wanted.finditer(literal, prefix.end() if prefix else 0)
+
+
+def _comment_runs(
+    comments: Sequence[tokenize.TokenInfo],
+) -> Iterator[list[tokenize.TokenInfo]]:
+    """Comments that continue each other on whole lines of their own, together."""
+    run: list[tokenize.TokenInfo] = []
+    for token in comments:
+        if _PRAGMA.match(token.string) or not token.string.strip("# "):
+            continue
+        below = run and token.start == (run[-1].start[0] + 1, run[-1].start[1])
+        if below and not token.line[: token.start[1]].strip() and not _trailing(run[-1]):
+            run.append(token)
+            continue
+        if run:
+            yield run
+        run = [token]
+    if run:
+        yield run
+
+
+def _trailing(comment: tokenize.TokenInfo) -> bool:
+    return bool(comment.line[: comment.start[1]].strip())
+
+
+def _comment(run: Sequence[tokenize.TokenInfo], starts: Sequence[int], make: MakeMessage) -> Slot:
+    texts = [token.string.lstrip("#").strip() for token in run]
+    (line, column), (last, end) = run[0].start, run[-1].end
+    at = _offset((line, column), starts) + run[0].string.index(texts[0])
+    message = make("\n".join(texts), "comment", line - 1)
+    # A comment that trails code goes on below it, at the same column.
+    return Slot(message, at, _offset((last, end), starts), " " * column + "# ")

@@ -1,0 +1,105 @@
+"""Stage 4: runs notebooks as a reader would, and keeps what they print.
+
+The kernel is the Python that runs this, whatever kernels the user has registered; it starts in
+the notebook's folder, and nothing is added to its environment: a reader has no more than that.
+"""
+
+import asyncio
+import hashlib
+import json
+import re
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+from book.assemble import LANGUAGE_INFO
+from book.errors import ExecutionError
+
+CELL_SECONDS = 300
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_WIDGET = "application/vnd.jupyter.widget-view+json"
+
+
+def outputs_digest(notebook: nbformat.NotebookNode) -> str:
+    """A hash over every code cell's id, source and outputs, as a file holds them."""
+    cells = [
+        [cell.id, cell.source, cell.execution_count, cell.outputs]
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
+    return hashlib.sha256(json.dumps(cells, sort_keys=True).encode()).hexdigest()
+
+
+async def execute(
+    notebooks: Mapping[Path, nbformat.NotebookNode], jobs: int, seconds: int = CELL_SECONDS
+) -> AsyncIterator[tuple[Path, nbformat.NotebookNode | ExecutionError]]:
+    """Run notebooks, ``jobs`` at a time, and yield each with its outputs, or its error, when done.
+
+    The keys say where a notebook belongs; ``seconds`` limits a single cell.
+    """
+    turns = asyncio.Semaphore(jobs)
+
+    async def one(path: Path) -> tuple[Path, nbformat.NotebookNode | ExecutionError]:
+        async with turns:
+            try:
+                return path, await _execute(notebooks[path], path, seconds)
+            except ExecutionError as error:
+                return path, error
+
+    for done in asyncio.as_completed([one(path) for path in notebooks]):
+        yield await done
+
+
+async def _execute(
+    notebook: nbformat.NotebookNode, path: Path, seconds: int
+) -> nbformat.NotebookNode:
+    notebook = nbformat.from_dict(notebook)
+    # Without folders to look in, the only kernel there is belongs to this very interpreter.
+    kernels = KernelSpecManager(kernel_dirs=[])
+    manager = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=kernels)
+    client = NotebookClient(
+        notebook,
+        km=manager,
+        timeout=seconds,
+        resources={"metadata": {"path": str(path.parent)}},
+        record_timing=False,
+        store_widget_state=False,
+        coalesce_streams=True,
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    async with client.async_setup_kernel():
+        for index, cell in enumerate(notebook.cells):
+            try:
+                await client.async_execute_cell(cell, index)
+            except CellExecutionError as error:
+                raise _failed(path, cell, _ANSI.sub("", error.traceback)) from None
+            except CellTimeoutError:
+                raise _failed(path, cell, f"It took longer than {seconds} seconds.") from None
+            except DeadKernelError:
+                raise _failed(path, cell, "The kernel died; is memory short?") from None
+    return _clean(notebook)
+
+
+def _failed(path: Path, cell: nbformat.NotebookNode, why: str) -> ExecutionError:
+    return ExecutionError(f"{path}, cell {cell.id}:\n{cell.source}\n\n{why}\n")
+
+
+def _clean(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Drop what tells of the run and not of the code, and sign the outputs."""
+    notebook.metadata.language_info = nbformat.from_dict(LANGUAGE_INFO)
+    notebook.metadata.pop("widgets", None)
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            data: dict[str, Any] = output.get("data", {})
+            if len(data) > 1:  # a widget without its state shows nothing; its text does
+                data.pop(_WIDGET, None)
+    # As it will be read again: nbformat changes details, such as how images end.
+    notebook = nbformat.reads(nbformat.writes(notebook), as_version=4)
+    notebook.metadata.d2lhybrid["outputs_sha256"] = outputs_digest(notebook)
+    return notebook

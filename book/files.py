@@ -1,0 +1,56 @@
+"""Where everything lies, and how it is read and written."""
+
+import os
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+import nbformat
+
+CHAPTERS = "chapters"
+NOTEBOOKS = "notebooks"
+FIGURES = "figures"
+
+
+class Key(NamedTuple):
+    """Which notebook: one language, one framework, one chapter."""
+
+    language: str
+    framework: str
+    chapter: str
+
+    @property
+    def path(self) -> Path:
+        """The notebook's path below the root of the repository."""
+        return Path(NOTEBOOKS, self.language, self.framework, f"{self.chapter}.ipynb")
+
+    def link(self, other: "Key") -> str:
+        """The relative address of another notebook, as short as can be."""
+        path = PurePosixPath(f"{other.chapter}.ipynb")
+        if other.language != self.language:
+            return f"../../{other.language}/{other.framework}/{path}"
+        return str(path) if other.framework == self.framework else f"../{other.framework}/{path}"
+
+
+def read_notebook(path: Path) -> nbformat.NotebookNode | None:
+    """The notebook in a file; None where there is no file or none that is a notebook."""
+    try:
+        return nbformat.read(path, as_version=4)
+    except (OSError, ValueError, nbformat.reader.NotJSONError):
+        return None
+
+
+def notebook_bytes(notebook: nbformat.NotebookNode) -> bytes:
+    """The notebook as its file holds it. Raises ValidationError where it is none."""
+    nbformat.validate(notebook)
+    return (nbformat.writes(notebook).rstrip("\n") + "\n").encode()
+
+
+def write(path: Path, content: bytes) -> None:
+    """Replace a file in one step, so that nobody ever sees half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        beside.write_bytes(content)
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)

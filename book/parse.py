@@ -1,0 +1,94 @@
+"""Stage 1: chapters -> trees of blocks, or everything that is wrong with them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from book.blocks import Block, Chapter, Exercise, Heading, Solution, visible
+from book.errors import ChapterError, yaml_reason
+from book.frameworks import FRAMEWORKS
+from book.reader import Inside, Reader
+from book.references import check_references
+
+
+def load(folder: Path) -> tuple[Chapter, ...]:
+    """Parse all chapters of a folder, in the order of their file names.
+
+    Raises ChapterError with every problem of every chapter.
+    """
+    readers = [Reader(path) for path in sorted(folder.glob("*.md"))]
+    chapters = tuple(_chapter(reader) for reader in readers)
+    problems = [problem for reader in readers for problem in reader.problems]
+    problems += check_references(chapters)
+    if problems:
+        raise ChapterError(problems)
+    return chapters
+
+
+def _chapter(reader: Reader) -> Chapter:
+    lines = reader.path.read_text(encoding="utf-8").splitlines()
+    title, frameworks, body = _front_matter(lines, reader)
+    blocks = reader.blocks("\n".join(lines[body:]), body + 1, Inside(frameworks))
+    _check_title(title, blocks, reader)
+    for framework in frameworks:
+        _check_solutions(list(visible(blocks, framework)), framework, reader)
+    labels, references = tuple(reader.labels), tuple(reader.references)
+    return Chapter(reader.path.stem, reader.path, frameworks, blocks, labels, references)
+
+
+def _front_matter(lines: Sequence[str], reader: Reader) -> tuple[str, tuple[str, ...], int]:
+    """The title, the frameworks in their order, and how many lines say so."""
+    everyone = tuple(FRAMEWORKS)
+    if not lines or lines[0] != "---" or "---" not in lines[1:]:
+        reader.problem(1, "expected front matter: title and frameworks between two lines '---'.")
+        return "", everyone, 0
+    end = lines.index("---", 1) + 1
+    try:
+        values = yaml.safe_load("\n".join(lines[1 : end - 1]))
+    except yaml.YAMLError as error:
+        reader.problem(2, f"the front matter is not YAML: {yaml_reason(error)}.")
+        return "", everyone, end
+    if not isinstance(values, dict) or set(values) != {"title", "frameworks"}:
+        given = ", ".join(map(str, values or ())) or "nothing"
+        reader.problem(1, f"front matter: expected title and frameworks, received {given}.")
+        return "", everyone, end
+    keys = values["frameworks"]
+    if not isinstance(keys, list) or not keys or any(key not in everyone for key in keys):
+        reader.problem(
+            1, f"frameworks: expected a list out of {', '.join(everyone)}, received {keys!r}."
+        )
+        keys = everyone
+    return str(values["title"]), tuple(key for key in everyone if key in keys), end
+
+
+def _check_title(title: str, blocks: Sequence[Block], reader: Reader) -> None:
+    """The chapter opens with its only level-1 heading, which is the front matter's title."""
+    first = blocks[0] if blocks else None
+    if not isinstance(first, Heading) or first.level != 1:
+        line = first.line if first else 1
+        reader.problem(line, "a chapter opens with its title as a level-1 heading: '# Title'.")
+    elif title and first.slots[0].message.text != title:
+        reader.problem(first.line, f"expected the front matter's title as heading: '# {title}'.")
+    for block in blocks[1:]:
+        if isinstance(block, Heading) and block.level == 1:
+            reader.problem(block.line, "only the title is a level-1 heading; use '##' here.")
+
+
+def _check_solutions(blocks: Sequence[Block], framework: str, reader: Reader) -> None:
+    """Each solution has its exercise, and nothing else falls into the fold that hides it."""
+    exercises = {block.label for block in blocks if isinstance(block, Exercise)}
+    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
+        if not isinstance(block, Solution):
+            continue
+        if block.label not in exercises:
+            reader.problem(
+                block.line, f"readers of {framework} have no exercise {block.label!r} to solve."
+            )
+        ends_fold = isinstance(after, Heading) and after.level <= 4
+        if after and not ends_fold and not isinstance(after, Solution):
+            reader.problem(
+                after.line,
+                "this would be folded away with the solution above it; move it before the "
+                "solution, or put a heading of level 2 to 4 between them.",
+            )
