@@ -20,7 +20,7 @@ def read_code_cell(
     content: str, line: int, messages: Callable[[int], MakeMessage], report: Report
 ) -> CodeCell | None:
     """The cell whose fence opens at ``line``; None, and a report, where it is malformed."""
-    lines = content.rstrip().split("\n")
+    opened, lines = line, content.rstrip().split("\n")
     options: dict[str, list[str]] = {"tags": [], "labels": []}
     while match := _OPTION.fullmatch(lines[0].rstrip()) if lines else None:
         line += 1
@@ -32,7 +32,7 @@ def read_code_cell(
         lines.pop(0)
     source = "\n".join(lines)
     if not source:
-        report(line, "a code cell needs code.")
+        report(opened, "a code cell needs code.")
         return None
     try:
         labels = options["labels"]
@@ -43,7 +43,7 @@ def read_code_cell(
     found = {slot.message.text for slot in slots if slot.message.context.kind == "label"}
     for label in labels:
         if label not in found:
-            report(line, f"the label {label!r} is in no string literal of this cell.")
+            report(line, f"the label {label!r} lies in no single string literal of this cell.")
     return CodeCell(line + 1, source, slots, tuple(options["tags"]))
 
 

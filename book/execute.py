@@ -73,7 +73,7 @@ async def _execute(
         coalesce_streams=True,
     )
     path.parent.mkdir(parents=True, exist_ok=True)
-    async with client.async_setup_kernel():
+    async with client.async_setup_kernel(cleanup_kc=True):
         for index, cell in enumerate(notebook.cells):
             try:
                 await client.async_execute_cell(cell, index)

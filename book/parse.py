@@ -78,7 +78,7 @@ def _check_title(title: str, blocks: Sequence[Block], reader: Reader) -> None:
 def _check_solutions(blocks: Sequence[Block], framework: str, reader: Reader) -> None:
     """Each solution has its exercise, and nothing else falls into the fold that hides it."""
     exercises = {block.label for block in blocks if isinstance(block, Exercise)}
-    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
+    for block, after in zip(blocks, [*blocks, None][1:], strict=True):
         if not isinstance(block, Solution):
             continue
         if block.label not in exercises:

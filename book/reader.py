@@ -109,11 +109,7 @@ class Reader:
             return None
         if head.type == "heading_open":
             self._section = target[0] if target else plain(run[1].content)
-        try:
-            slots = prose_slots(lines, run, self.messages(line, inside))
-        except ValueError as error:
-            self.problem(line + error.args[0], "indent with spaces, not with tabs.")
-            return None
+        slots = prose_slots(lines, run, self.messages(line, inside))
         self.refer(run, lines, line, inside)
         source = "\n".join(lines)
         if head.type != "heading_open":

@@ -1,0 +1,185 @@
+"""Notebooks: valid, the same every time, with links and figures that lead somewhere."""
+
+import itertools
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import nbformat
+import pytest
+from conftest import FRONT
+
+from book.assemble import assemble
+from book.build import Built, build
+from book.files import notebook_bytes
+from book.parse import load
+from book.references import anchor, links, rewrite
+from book.translate import identity
+
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+
+
+def cells(built: Built, framework: str, chapter: str) -> list[nbformat.NotebookNode]:
+    [notebook] = [
+        notebook
+        for key, notebook in built.notebooks.items()
+        if (key.framework, key.chapter) == (framework, chapter)
+    ]
+    return list(notebook.cells)
+
+
+def test_notebooks_are_valid_and_the_same_every_time(full: Path) -> None:
+    first, second = build(full), build(full)
+    assert list(first.notebooks) == list(second.notebooks)
+    assert len(first.notebooks) == 6
+    for key, notebook in first.notebooks.items():
+        nbformat.validate(notebook)
+        assert notebook_bytes(notebook) == notebook_bytes(second.notebooks[key])
+        assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
+        assert dict(notebook.metadata.d2lhybrid) == key._asdict()
+    assert first.figures == second.figures
+
+
+def test_a_framework_sees_its_tabs(full: Path) -> None:
+    built = build(full)
+    text = {
+        framework: "\n".join(cell.source for cell in cells(built, framework, "full"))
+        for framework in ("mxnet", "pytorch", "tensorflow")
+    }
+    assert "Only PyTorch." in text["pytorch"]
+    assert "The others." not in text["pytorch"]
+    assert text["mxnet"].count("The others.") == text["tensorflow"].count("The others.") == 1
+    for source in text.values():
+        assert not re.search(r":::|\)=|\{(tab|code-cell|exercise|solution)|A remark", source)
+
+
+def test_a_heading_opens_a_cell_and_prose_between_code_is_one(full: Path) -> None:
+    found = cells(build(full), "mxnet", "full")
+    for cell in found:
+        if cell.cell_type == "markdown":
+            assert all(line[:1] != "#" for line in cell.source.splitlines()[1:])
+    for cell, after in itertools.pairwise(found[1:]):
+        if cell.cell_type == after.cell_type == "markdown":
+            assert after.source.startswith("#") or cell.source.startswith("#### Solution")
+
+
+def test_options_become_metadata(full: Path) -> None:
+    [cell] = [c for c in cells(build(full), "mxnet", "full") if "matplotlib" in c.source]
+    assert cell.metadata == {"tags": ["hide-input"], "jupyter": {"source_hidden": True}}
+
+
+def test_solutions_are_folded_below_their_heading(full: Path) -> None:
+    folded = {
+        cell.source
+        for cell in cells(build(full), "mxnet", "full")
+        if cell.metadata.get("jp-MarkdownHeadingCollapsed")
+    }
+    assert folded == {"#### Solution 1", "#### Solution 2"}
+
+
+def test_cells_are_shared_and_ids_survive_edits_elsewhere(project: Callable[..., Path]) -> None:
+    body = (
+        FRONT + "# Title\n\nText.\n\n```{code-cell} python\nx = 1\n```\n\nMore.\n\n## End\n\nEnd.\n"
+    )
+    before = build(project(a=body))
+    after = build(
+        project(a=body.replace("More.", "Changed.").replace("Text.", "Text.\n\n## New\n"))
+    )
+    ids = {cell.source: cell.id for cell in cells(before, "mxnet", "a")}
+    for cell in cells(after, "mxnet", "a"):
+        if cell.source in ids:
+            assert cell.id == ids[cell.source]
+    assert len({"x = 1", "## End\n\nEnd."} & {c.source for c in cells(after, "mxnet", "a")}) == 2
+    assert [c.id for c in cells(before, "mxnet", "a")] == [
+        c.id for c in cells(before, "pytorch", "a")
+    ]
+
+
+def test_repeated_cells_have_ids_of_their_own(project: Callable[..., Path]) -> None:
+    cell = "```{code-cell} python\nx = 1\n```\n\n"
+    ids = [c.id for c in cells(build(project(a=FRONT + "# Title\n\n" + 3 * cell)), "mxnet", "a")]
+    assert len(set(ids)) == 5
+    assert ids[3] == f"{ids[2]}-2"
+    assert ids[4] == f"{ids[2]}-3"
+
+
+def test_every_link_leads_somewhere(full: Path) -> None:
+    """Files exist, headings are named as JupyterLab names them, cells have their ids."""
+    built = build(full)
+    paths = {key.path: notebook for key, notebook in built.notebooks.items()}
+    seen = 0
+    for path, notebook in paths.items():
+        for cell in notebook.cells:
+            source = re.sub(r"```.*?```", "", cell.source, flags=re.DOTALL)
+            for href in LINK.findall(source) if cell.cell_type == "markdown" else ():
+                if href.startswith("https:"):
+                    continue
+                file, _, fragment = href.partition("#")
+                target = Path(os.path.normpath(path.parent / file)) if file else path
+                seen += 1
+                if target not in paths:
+                    assert target in built.figures or (full / target).is_file(), href
+                elif fragment:
+                    assert fragment in headings(paths[target]), href
+    assert seen > 30
+
+
+def headings(notebook: nbformat.NotebookNode) -> set[str]:
+    lines = (cell.source.splitlines()[0] for cell in notebook.cells if cell.source[0] == "#")
+    return {line.lstrip("# ").replace("`", "").replace(" ", "-") for line in lines}
+
+
+def test_navigation(full: Path) -> None:
+    built = build(full)
+    assert cells(built, "mxnet", "full")[0].source == (
+        "**MXNet** · [PyTorch](../pytorch/full.ipynb) · [TensorFlow](../tensorflow/full.ipynb)"
+        "\n\n[Limits](limits.ipynb) →"
+    )
+    assert cells(built, "mxnet", "limits")[0].source.endswith("\n\n← [Title](full.ipynb)")
+
+
+def test_numbers_are_those_of_the_framework(project: Callable[..., Path]) -> None:
+    exercise = ":::{exercise} ex-%s\nText %s.\n:::\n"
+    text = (
+        FRONT
+        + f"# Title\n\n::::{{tab}} mxnet\n{exercise % ('a', 'a')}::::\n\n{exercise % ('b', 'b')}"
+    )
+    built = build(project(a=text))
+    assert "**Exercise 2.** Text b." in cells(built, "mxnet", "a")[1].source
+    assert "**Exercise 1.** Text b." in cells(built, "pytorch", "a")[1].source
+
+
+def test_a_heading_that_stands_twice_is_found_by_its_cell(project: Callable[..., Path]) -> None:
+    text = FRONT + "# Title\n\n[](#b)\n\n(a)=\n## Same\n\n(b)=\n## Same\n"
+    found = cells(build(project(a=text)), "mxnet", "a")
+    assert f"[Same](a.ipynb#cell-id={found[3].id})" in found[1].source
+
+
+def test_only_the_frameworks_of_a_chapter(project: Callable[..., Path]) -> None:
+    root = project(a=FRONT.replace("mxnet, ", "") + "# Title\n")
+    assert [key.framework for key in build(root).notebooks] == ["pytorch", "tensorflow"]
+    assert not assemble(load(root / "chapters"), "en", "mxnet", identity)
+
+
+@pytest.mark.parametrize(
+    ("heading", "expected"),
+    [
+        ("The Trade", "The-Trade"),
+        ("Later: what's new?", "Later:-what's-new?"),
+        ("Optimização", None),
+        ("编译", None),
+        ("f(x)", None),
+        ("a = b", None),
+    ],
+)
+def test_anchors(heading: str, expected: str | None) -> None:
+    assert anchor(heading) == expected
+
+
+def test_links_are_found_outside_of_code() -> None:
+    text = "`[a](#b)` \\[c](#d) [`e`](#f) [](#g) ``[h](#`i`)`` ![j](k.svg) [l](https://m)"
+    assert list(links(text)) == ["#d", "#f", "#g"]
+    assert rewrite(text, lambda href: (f"{href}!", "text")) == (
+        "`[a](#b)` \\[c](#d!) [`e`](#f!) [text](#g!) ``[h](#`i`)`` ![j](k.svg) [l](https://m)"
+    )

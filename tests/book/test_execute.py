@@ -1,0 +1,83 @@
+"""Execution as a reader would run a notebook, and the report where that fails."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import FRONT
+
+from book.__main__ import main
+from book.files import read_notebook
+
+FRONT_ONE = FRONT.replace("mxnet, pytorch, tensorflow", "pytorch") + "# Title\n\n"
+FOLDER = Path("notebooks/en/pytorch")
+
+
+def cell(code: str, option: str = "") -> str:
+    return f"```{{code-cell}} python\n{option}{code}\n```\n\n"
+
+
+def test_from_chapter_to_executed_notebook(
+    project: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = "import os, sys\nprint(os.path.basename(os.getcwd()))\nprint(sys.executable)"
+    error = cell("1 / 0", ":tags: [raises-exception]\n")
+    root = project(a=FRONT_ONE + cell(code) + error + cell("6 * 7"))
+    assert main(["build", "--execute", "--jobs", "1"], root) == 0
+    assert capsys.readouterr().out == f"{FOLDER / 'a.ipynb'}\n"
+    notebook = read_notebook(root / FOLDER / "a.ipynb")
+    assert notebook is not None
+    first, second, third = (c for c in notebook.cells if c.cell_type == "code")
+    assert first.outputs[0].text == f"pytorch\n{sys.executable}\n"
+    assert second.outputs[0].ename == "ZeroDivisionError"
+    assert third.outputs[0].data == {"text/plain": "42"}
+    assert [first.execution_count, third.execution_count] == [1, 3]
+    assert set(notebook.metadata.language_info) == {
+        "file_extension", "mimetype", "name", "pygments_lexer",
+    }  # fmt: skip
+    assert "execution" not in first.metadata
+    assert main(["check"], root) == 0
+
+    before = (root / FOLDER / "a.ipynb").read_bytes()
+    assert main(["build", "--execute"], root) == 0
+    assert capsys.readouterr().out == ""  # nothing to do
+    assert (root / FOLDER / "a.ipynb").read_bytes() == before
+
+    spoiled = json.loads(before)
+    spoiled["cells"][2]["outputs"] = []
+    (root / FOLDER / "a.ipynb").write_text(json.dumps(spoiled))
+    assert main(["build", "--execute"], root) == 0
+    assert (root / FOLDER / "a.ipynb").read_bytes() == before
+
+
+def test_a_failing_cell_is_reported_and_the_others_are_written(
+    project: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = FRONT_ONE + cell("x = 1") + cell("x.missing")
+    root = project(bad=bad, good=FRONT_ONE + cell("print(1)"))
+    assert main(["build", "--execute", "--jobs", "2"], root) == 1
+    shown = capsys.readouterr()
+    assert shown.out == f"{FOLDER / 'good.ipynb'}\n"
+    assert not (root / FOLDER / "bad.ipynb").exists()
+    assert f"{FOLDER / 'bad.ipynb'}, cell " in shown.err
+    assert "\nx.missing\n" in shown.err
+    assert "AttributeError: 'int' object has no attribute 'missing'" in shown.err
+    assert "\x1b" not in shown.err
+
+
+def test_a_slow_cell_is_reported(
+    project: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = project(slow=FRONT_ONE + cell("import time; time.sleep(60)"))
+    assert main(["build", "--execute", "--timeout", "1"], root) == 1
+    assert "longer than 1 seconds" in capsys.readouterr().err
+
+
+def test_a_dead_kernel_is_reported(
+    project: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = project(dead=FRONT_ONE + cell("import os; os._exit(1)"))
+    assert main(["build", "--execute"], root) == 1
+    assert "kernel died" in capsys.readouterr().err

@@ -1,0 +1,78 @@
+"""The command line writes what it was asked for, or nothing."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import FRONT
+
+from book.__main__ import main
+
+CHAPTER = FRONT + "# Title\n\nText.\n"
+
+
+def notebooks(root: Path) -> set[str]:
+    folder = root / "notebooks" / "en"
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_build_writes_what_changed(full: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build"], full) == 0
+    assert len(notebooks(full)) == 6
+    assert (full / "notebooks/figures/flow.svg").is_file()
+    capsys.readouterr()
+    assert main(["build"], full) == 0
+    assert capsys.readouterr().out == ""
+    limits = full / "chapters" / "limits.md"
+    limits.write_text(limits.read_text() + "\nMore.\n")
+    assert main(["build"], full) == 0
+    written = capsys.readouterr().out.splitlines()
+    assert {Path(path).name for path in written} == {"limits.ipynb"}
+    assert len(written) == 3
+    assert main(["build", "--all"], full) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 6
+
+
+def test_build_writes_a_selection(full: Path) -> None:
+    selection = ["--language", "en", "--framework", "pytorch", "--chapter", "limits"]
+    assert main(["build", *selection], full) == 0
+    assert notebooks(full) == {"pytorch/limits.ipynb"}
+
+
+def test_an_unknown_chapter(full: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build", "--chapter", "no"], full) == 1
+    assert "received 'no'" in capsys.readouterr().err
+
+
+def test_a_broken_chapter_keeps_everything_as_it_was(
+    project: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = project(a=CHAPTER, b=CHAPTER + "\n:::{tab} keras\nText.\n:::\n")
+    for command in (["build"], ["build", "--chapter", "a"], ["build", "--execute"], ["check"]):
+        assert main(command, root) == 1
+        assert "chapters/b.md:10: " in capsys.readouterr().err
+        assert not (root / "notebooks").exists()
+
+
+def test_a_failure_while_writing_leaves_the_old_file(
+    project: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = project(a=CHAPTER)
+    assert main(["build"], root) == 0
+    path = root / "notebooks/en/pytorch/a.ipynb"
+    before = path.read_bytes()
+    project(a=CHAPTER + "\nMore.\n")
+
+    def fail(*paths: Path) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("os.replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        main(["build"], root)
+    assert path.read_bytes() == before
+    assert [file.name for file in path.parent.iterdir()] == ["a.ipynb"]
+
+
+def test_a_collection_without_chapters(tmp_path: Path) -> None:
+    assert main(["build"], tmp_path) == 0
+    assert main(["check"], tmp_path) == 0

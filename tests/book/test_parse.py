@@ -1,0 +1,213 @@
+"""Every way to get a chapter wrong has its error, with file and line."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import FRONT
+
+from book.blocks import CodeCell, Exercise, Figure, Heading, Prose, Solution, Tab
+from book.errors import ChapterError
+from book.parse import load
+
+HEAD = FRONT + "# Title\n\n"  # seven lines and an empty one: a test's body starts at line 8
+TAB = ":::{tab} pytorch\n"
+CELL = "```{code-cell} python\n"
+
+MALFORMED = {
+    "unknown framework": (":::{tab} keras\nText.\n:::\n", 8, "'keras'"),
+    "framework twice removed": (":::{tab} pytorch, \nText.\n:::\n", 8, "received ''"),
+    "unclosed tab": (TAB + "Text.\n", 8, "never closed; end it with a line ':::'"),
+    "unclosed tab before another": (TAB + "Text.\n\n" + TAB + "More.\n:::\n", 11, "line 8"),
+    "nested tab": ("::::{tab} pytorch\n:::{tab} pytorch\nText.\n:::\n::::\n", 9, "inside {tab}"),
+    "stray closing colons": ("Text.\n\n:::\n", 10, "closes nothing"),
+    "unclosed code cell": (CELL + "x = 1\n", 8, "never closed"),
+    "unclosed cell in a tab": (TAB + "Text.\n\n" + CELL + "x = 1\n:::\n", 11, "never closed"),
+    "unclosed plain fence": ("```text\nText.\n", 8, "never closed"),
+    "unclosed fence in a list": ("- item\n\n  ```text\n  Text.\n", 10, "never closed"),
+    "other language": ("```{code-cell} r\nx\n```\n", 8, "python; received 'r'"),
+    "no language": ("```{code-cell}\nx\n```\n", 8, "received ''"),
+    "invalid Python": (CELL + "x = 1\ny = (\n```\n", 10, "not Python"),
+    "invalid escape": (CELL + 'x = "\\d"\n```\n', 9, "not Python"),
+    "invalid Python below a magic": (CELL + "%time x\ny = = 1\n```\n", 10, "not Python"),
+    "empty cell": (CELL + "```\n", 8, "needs code"),
+    "unknown option": (CELL + ":tag: [hide-input]\nx\n```\n", 9, "unknown option :tag:"),
+    "unknown tag": (CELL + ":tags: [hide]\nx\n```\n", 9, "unknown tag hide"),
+    "option no list": (CELL + ":tags: hide-input\nx\n```\n", 9, "expected a list"),
+    "option no YAML": (CELL + ":tags: [hide\nx\n```\n", 9, "not YAML"),
+    "label not in code": (
+        CELL + ':labels: ["No"]\nNo = 1  # No\n```\n',
+        9,
+        "'No' lies in no single string",
+    ),
+    "part of a word": (CELL + ':labels: ["No"]\nx = "None"\n```\n', 9, "in no single string"),
+    "unknown directive": (":::{note}\nText.\n:::\n", 8, "received :::{note}"),
+    "directive with backticks": ("```{tab} pytorch\nText.\n```\n", 8, "received ```{tab}"),
+    "cell with colons": (":::{code-cell} python\nx\n:::\n", 8, "received :::{code-cell}"),
+    "no directive": (":::note\nText.\n:::\n", 8, "received :::note"),
+    "directive in a list": ("- item\n\n  :::{tab} pytorch\n  Text.\n  :::\n", 10, "left margin"),
+    "cell in a list": ("- item\n\n  ```{code-cell} python\n  x\n  ```\n", 10, "left margin"),
+    "HTML": ("Text.\n\n<div>\nText.\n</div>\n", 10, "HTML"),
+    "HTML in a list": ("- item\n\n  <div></div>\n", 10, "HTML"),
+    "HTML comment": ("<!-- remark -->\n", 8, "HTML"),
+    "block break": ("+++\n", 8, "'+++'"),
+    "role": ("Text\nand {ref}`sec`.\n", 9, "roles"),
+    "image": ("Text\n![alt](figures/flow.svg)\n", 9, "{figure-md}"),
+    "missing figure": (
+        ":::{figure-md} fig-a\n![alt](figures/no.svg)\n\nText.\n:::\n",
+        9,
+        "'figures/no.svg'",
+    ),
+    "no alt text": (
+        ":::{figure-md} fig-a\n![](figures/flow.svg)\n\nText.\n:::\n",
+        9,
+        "alt text",
+    ),
+    "no caption": (":::{figure-md} fig-a\n![alt](figures/flow.svg)\n:::\n", 8, "a caption"),
+    "figure without image": (":::{figure-md} fig-a\nText.\n\nText.\n:::\n", 8, "a caption"),
+    "bad label": (":::{exercise} One\nText.\n:::\n", 8, "received 'One'"),
+    "label twice": ("(a)=\n## A\n\n(a)=\n## B\n", 11, "'a' is already in broken.md, line 8"),
+    "target without heading": ("(a)=\n\nText.\n", 8, "no heading"),
+    "target at the end": ("Text.\n\n(a)=\n", 10, "no heading"),
+    "reference to nothing": ("Text\n[here](#no).\n", 9, "no label 'no'"),
+    "reference in a caption": (
+        ":::{figure-md} fig-a\n![alt](figures/flow.svg)\n\nText\n[here](#no).\n:::\n",
+        12,
+        "no label 'no'",
+    ),
+    "reference to no chapter": ("[here](no.md#a)\n", 8, "no chapter no.md"),
+    "reference to no file": ("[here](../no.py)\n", 8, "no such file"),
+    "reference with title": ('[here](#a "title")\n', 8, "without title"),
+    "reference out of a tab": (
+        ":::{tab} pytorch\n(a)=\n### A\n:::\n\nSee [](#a).\n",
+        13,
+        "readers of mxnet, tensorflow too",
+    ),
+    "reference to another tab": (
+        ":::{tab} pytorch\n(a)=\n### A\n:::\n\n:::{tab} mxnet\nSee [](#a).\n:::\n",
+        14,
+        "readers of mxnet too",
+    ),
+    "link definition": ("[a][]\n\n[a]: https://example.org\n", 10, "where the link is"),
+    "second title": ("# Another\n", 8, "use '##'"),
+    "section in a tab": (TAB + "## Section\n:::\n", 9, "from level 3 on"),
+    "heading in a list": ("- # Heading\n", 8, "on its own"),
+    "heading in an exercise": (":::{exercise} ex-a\n##### A\n:::\n", 9, "no headings"),
+    "heading in a solution": (
+        ":::{exercise} ex-a\nText.\n:::\n\n:::{solution} ex-a\n#### A\n:::\n",
+        13,
+        "from level 5 on",
+    ),
+    "empty heading": ("##\n", 8, "needs a text"),
+    "empty exercise": (":::{exercise} ex-a\n:::\n", 8, "an {exercise} needs a text"),
+    "exercise in a solution": (
+        "::::{solution} ex-a\n:::{exercise} ex-b\nText.\n:::\n::::\n",
+        9,
+        "inside {solution}",
+    ),
+    "solution of nothing": (":::{solution} ex-no\nText.\n:::\n", 8, "no exercise 'ex-no'"),
+    "text folded away": (
+        ":::{exercise} ex-a\nText.\n:::\n\n:::{solution} ex-a\nText.\n:::\n\nMore.\n",
+        16,
+        "folded away",
+    ),
+}
+
+
+def problems(folder: Path) -> list[tuple[str, int, str]]:
+    with pytest.raises(ChapterError) as caught:
+        load(folder)
+    assert str(caught.value).splitlines() == [str(problem) for problem in caught.value.problems]
+    return [(problem.file, problem.line, problem.text) for problem in caught.value.problems]
+
+
+@pytest.mark.parametrize(("body", "line", "text"), MALFORMED.values(), ids=MALFORMED)
+def test_a_malformed_chapter_names_the_line(
+    project: Callable[..., Path], body: str, line: int, text: str
+) -> None:
+    root = project(broken=HEAD + body)
+    found = problems(root / "chapters")
+    assert [problem for problem in found if problem[1] == line and text in problem[2]], found
+    assert {file for file, *_ in found} == {"chapters/broken.md"}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("# Title\n", 1, "front matter"),
+        ("---\ntitle: Title\n# Title\n", 1, "front matter"),
+        ("---\ntitle: Title\n---\n# Title\n", 1, "received title."),
+        ("---\ntitle: T\nframeworks: [mxnet]\nauthor: A\n---\n# T\n", 1, "author"),
+        ("---\ntitle: T\nframeworks: [keras]\n---\n# T\n", 1, "received ['keras']"),
+        ("---\ntitle: T\nframeworks: mxnet\n---\n# T\n", 1, "received 'mxnet'"),
+        ("---\ntitle: [\n---\n# T\n", 2, "not YAML"),
+        ("---\ntitle: T\nframeworks: [mxnet]\n---\n", 1, "opens with its title"),
+        ("---\ntitle: T\nframeworks: [mxnet]\n---\n## T\n", 5, "opens with its title"),
+        ("---\ntitle: T\nframeworks: [mxnet]\n---\n# U\n", 5, "expected the front matter's"),
+    ],
+)
+def test_front_matter_and_title(
+    project: Callable[..., Path], text: str, line: int, reason: str
+) -> None:
+    found = problems(project(broken=text) / "chapters")
+    assert [problem for problem in found if problem[1] == line and reason in problem[2]], found
+
+
+def test_all_problems_of_all_chapters_at_once_in_order(project: Callable[..., Path]) -> None:
+    body = ":::{note}\n:::\n\nText [](#no).\n\n```{code-cell} r\n```\n"
+    found = problems(project(b=HEAD + body, a=HEAD + body) / "chapters")
+    assert [(file, line) for file, line, _ in found] == [
+        (f"chapters/{name}.md", line) for name in "ab" for line in (8, 11, 13)
+    ]
+
+
+def test_labels_are_unique_among_chapters(project: Callable[..., Path]) -> None:
+    body = "(sec)=\n## Section\n"
+    found = problems(project(a=HEAD + body, b=HEAD + body) / "chapters")
+    assert found == [
+        ("chapters/b.md", 8, "the label 'sec' is already in a.md, line 8; choose another.")
+    ]
+
+
+def test_a_reference_says_where_a_label_is(project: Callable[..., Path]) -> None:
+    root = project(a=HEAD + "[](#sec)\n", b=HEAD + "(sec)=\n## Section\n")
+    [(_, _, text)] = problems(root / "chapters")
+    assert "that label is in b.md, line 8" in text
+
+
+def test_a_chapter_for_one_framework(project: Callable[..., Path]) -> None:
+    front = "---\ntitle: T\nframeworks: [pytorch]\n---\n# T\n\n"
+    root = project(a=front + TAB + "Text.\n:::\n", b=HEAD + "[](a.md)\n")
+    [(_, _, text)] = problems(root / "chapters")
+    assert "readers of mxnet, tensorflow too" in text
+
+
+def test_the_tree_of_a_full_chapter(full: Path) -> None:
+    chapter = load(full / "chapters")[0]
+    kinds = [type(block) for block in chapter.blocks]
+    assert kinds[:2] == [Heading, Prose]
+    assert [kinds.count(kind) for kind in (Heading, Figure, CodeCell, Tab, Exercise, Solution)] == [
+        3, 1, 1, 2, 2, 2,
+    ]  # fmt: skip
+    lines = chapter.path.read_text().splitlines()
+    for block in chapter.blocks:
+        if isinstance(block, Prose | Heading | CodeCell):
+            assert lines[block.line - 1] == block.source.splitlines()[0]
+    assert {label.name: label.frameworks for label in chapter.labels}["sec-torch"] == ("pytorch",)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "%matplotlib inline\nx = 1",
+        "!ls \\\n  -l\nx = 1",
+        "files = !ls\nif files:\n    !ls",
+        "%%time\nx = 1",
+        "%%writefile {folder}/x.cpp\nint main() { return 0; }",
+        "await something()",
+        "x = (7\n% 4)",
+    ],
+)
+def test_what_only_jupyter_understands_is_code_too(project: Callable[..., Path], code: str) -> None:
+    chapter = load(project(a=HEAD + CELL + code + "\n```\n") / "chapters")[0]
+    assert [block.source for block in chapter.blocks if isinstance(block, CodeCell)] == [code]

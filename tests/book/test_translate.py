@@ -1,0 +1,204 @@
+"""The seam for translations: what is text, and that a translation keeps its place."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+import book.assemble
+from book.assemble import assemble
+from book.blocks import CodeCell, Figure, Heading, Prose, messages, visible
+from book.code import code_slots, structure
+from book.errors import TranslationError
+from book.languages import ENGLISH, Language
+from book.parse import load
+from book.prose import MARKDOWN, prose_slots, runs, shape
+from book.translate import Context, Message, fill, identity, translator
+
+PSEUDO = Language("xx", "Pseudo", "Übung {}", "Lösung {}", "Bild {}", "。")
+
+
+def pseudo(message: Message) -> str:
+    """Changes every message, leaves its markup, and breaks a line where that is possible."""
+    if message.context.kind in ("paragraph", "item", "quote", "comment"):
+        return f"«{message.text}»\nund mehr"
+    return f"«{message.text}»"
+
+
+@pytest.fixture
+def languages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(book.assemble, "LANGUAGES", {"en": ENGLISH, "xx": PSEUDO})
+
+
+def make(text: str, kind: str, row: int) -> Message:
+    return Message(text, Context("chapter", "section", (), kind), "file", row)
+
+
+def prose(source: str) -> list[tuple[str, str]]:
+    [run] = runs(MARKDOWN.parse(source))
+    slots = prose_slots(source.split("\n"), run, make)
+    for slot in slots:
+        assert 0 <= slot.start < slot.end <= len(source)
+    assert fill(source, slots, identity) == source
+    translated = fill(source, slots, pseudo)
+    assert shape(translated) == shape(source)
+    [again] = runs(MARKDOWN.parse(translated))
+    texts = [slot.message.text for slot in prose_slots(translated.split("\n"), again, make)]
+    assert [" ".join(pseudo(slot.message).split("\n")) for slot in slots] == texts
+    return [(slot.message.context.kind, slot.message.text) for slot in slots]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("One\nparagraph.", [("paragraph", "One paragraph.")]),
+        ("## A `heading` ##", [("heading", "A `heading`")]),
+        ("Heading\n-------", [("heading", "Heading")]),
+        ("> quote\nlazy\n> more", [("quote", "quote lazy more")]),
+        ("- one\n  more\n- two", [("item", "one more"), ("item", "two")]),
+        ("1. one\n\n   more\n2. > quote", [("item", "one"), ("item", "more"), ("quote", "quote")]),
+        ("- a\n  - b\n    - c\n      d", [("item", "a"), ("item", "b"), ("item", "c d")]),
+        ("> - one\n>   more\n> - two", [("item", "one more"), ("item", "two")]),
+        ("| a |\n|:-:|\n| `x \\| y` |", [("cell", "a"), ("cell", "`x \\| y`")]),
+        ("a | b\n--|--\n1 | two", [("cell", "a"), ("cell", "b"), ("cell", "two")]),
+        ("> | a |\n> |---|\n> | b |", [("cell", "a"), ("cell", "b")]),
+        ("$$\nx\n$$", []),
+        ("```text\nx\n```", []),
+        ("***", []),
+    ],
+)  # fmt: skip
+def test_text_of_markdown(source: str, expected: list[tuple[str, str]]) -> None:
+    assert prose(source) == expected
+
+
+def test_a_hard_break_stays_in_the_message() -> None:
+    [run] = runs(MARKDOWN.parse("one\\\ntwo\nthree"))
+    [slot] = prose_slots(["one\\", "two", "three"], run, make)
+    assert slot.message.text == "one\\\ntwo three"
+
+
+def code(source: str, *labels: str) -> list[tuple[str, str]]:
+    slots = code_slots(source, labels, make)
+    assert fill(source, slots, identity) == source
+    translated = fill(source, slots, pseudo)
+    assert structure(translated) == structure(source)
+    return [(slot.message.context.kind, slot.message.text) for slot in slots]
+
+
+@pytest.mark.parametrize(
+    ("source", "labels", "expected"),
+    [
+        ("x = 1  # one", (), [("comment", "one")]),
+        ("# one\n# two\n\n# three", (), [("comment", "one\ntwo"), ("comment", "three")]),
+        ("if x:\n    # one\n    # two\n    pass", (), [("comment", "one\ntwo")]),
+        ("x = 1  # one\n# two", (), [("comment", "one"), ("comment", "two")]),
+        ("x = (1,  # one\n     2)  # two", (), [("comment", "one"), ("comment", "two")]),
+        ("import x  # noqa: F401\n# NBVAL_SKIP", (), []),
+        ("x = '# no comment'", (), []),
+        ("%time x\ny = 1  # one", (), [("comment", "one")]),
+        ("f('Done', x='done')", ("Done",), [("label", "Done")]),
+        ("f(f'{x} Done: {y}')", ("Done",), [("label", "Done")]),
+        ("f(f'{{Done}} {x}')", ("Done",), [("label", "Done")]),
+        ("f('a', 'a b', \"b\")", ("a", "a b"), [("label", "a"), ("label", "a b")]),
+        ("f('''\nDone\n''')", ("Done",), [("label", "Done")]),
+        ("f(f'f')", ("f",), [("label", "f")]),
+    ],
+)
+def test_text_of_code(
+    source: str, labels: tuple[str, ...], expected: list[tuple[str, str]]
+) -> None:
+    assert code(source, *labels) == expected
+
+
+def test_messages_know_where_they_stand(full: Path) -> None:
+    chapter = load(full / "chapters")[0]
+    found = {message.text: message for message in messages(chapter.blocks)}
+    lines = chapter.path.read_text().splitlines()
+    for message in found.values():
+        first = message.text.replace("\n", " ").split()[0]
+        assert first in lines[message.line - 1], message
+        assert message.file == "chapters/full.md"
+    assert str(found["Only PyTorch."].context) == "full|sec-title|pytorch|paragraph"
+    assert str(found["The others."].context) == "full|sec-torch|mxnet,tensorflow|paragraph"
+    assert found["Alt text"].context.kind == "alt"
+    assert found["The caption, with [a link](#sec-title)."].context.kind == "caption"
+    assert found["Easy."].context == Context("full", "Solutions", (), "paragraph")
+
+
+def test_the_identity_keeps_the_source(full: Path) -> None:
+    for chapter in load(full / "chapters"):
+        text = chapter.path.read_text()
+        for framework in chapter.frameworks:
+            for block in visible(chapter.blocks, framework):
+                if isinstance(block, Prose | Heading | CodeCell):
+                    assert fill(block.source, block.slots, identity) == block.source
+                    assert block.source in text
+    assert translator(ENGLISH) is identity
+
+
+@pytest.mark.usefixtures("languages")
+def test_a_translated_notebook_has_the_same_shape(full: Path) -> None:
+    chapters = load(full / "chapters")
+    english = assemble(chapters, "en", "pytorch", identity)
+    translated = assemble(chapters, "xx", "pytorch", pseudo)
+    for key, notebook in english.items():
+        other = translated[key._replace(language="xx")]
+        assert [cell.id for cell in notebook.cells] == [cell.id for cell in other.cells]
+        for cell, its in zip(notebook.cells[1:], other.cells[1:], strict=True):
+            assert cell.cell_type == its.cell_type
+            assert cell.metadata == its.metadata
+            if cell.cell_type == "code":
+                assert structure(cell.source) == structure(its.source)
+            else:
+                assert shape(cell.source) == shape(its.source)
+    sources = [cell.source for cell in translated[next(iter(translated))].cells]
+    everything = "\n".join(sources)
+    assert "[English](../../en/pytorch/full.ipynb) · **Pseudo**" in sources[0]
+    assert "**Bild 1。** «The caption" in everything
+    assert "**Übung 1。** «First exercise.»" in everything
+    assert "#### Lösung 1" in everything
+    assert "![«Alt text»](../../figures/flow.svg)" in everything
+    assert 'print("«Slow and steady»:", 1)  # «beside code»' in everything
+    assert "# «A comment\n# on two lines.»\n# und mehr" in everything
+
+
+@pytest.mark.usefixtures("languages")
+def test_links_in_a_translation(full: Path) -> None:
+    """A heading beyond ASCII is out of reach for JupyterLab, its cell is not."""
+    notebooks = assemble(load(full / "chapters"), "xx", "pytorch", pseudo)
+    notebook = notebooks[next(iter(notebooks))]
+    ids = {cell.source.splitlines()[0]: cell.id for cell in notebook.cells}
+    first = notebook.cells[1].source
+    assert f"[a later part](full.ipynb#cell-id={ids['## «Later: a `part`»']})" in first
+    assert "[«Limits»](limits.ipynb#cell-id=" in first
+
+
+@pytest.mark.usefixtures("languages")
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("first item, wrapped", "- # heading"),
+        ("second item", "a\n\nb"),
+        ("both", "a | b"),
+        ("Alt text", "a](b) ![c"),
+        ("Slow", '", "'),
+        ("Slow", "a\nb"),
+        ("Only PyTorch.", "[x](#nowhere)"),
+        ("Only PyTorch.", "a\n:::{tab} pytorch\n:::"),
+    ],
+)
+def test_a_translation_that_does_not_fit(full: Path, old: str, new: str) -> None:
+    def translate(message: Message) -> str:
+        return new if message.text == old else message.text
+
+    chapters = load(full / "chapters")
+    assert any(message.text == old for message in messages(chapters[0].blocks))
+    with pytest.raises(TranslationError, match=r"chapters/full\.md.*Pseudo translation"):
+        assemble(chapters, "xx", "pytorch", translate)
+
+
+def test_blocks_are_frozen(full: Path) -> None:
+    block = load(full / "chapters")[0].blocks[0]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        block.line = 1  # type: ignore[misc]
+    assert not isinstance(block, Figure)
