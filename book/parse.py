@@ -27,7 +27,7 @@ def load(folder: Path) -> tuple[Chapter, ...]:
 
 
 def _chapter(reader: Reader) -> Chapter:
-    lines = reader.path.read_text(encoding="utf-8").splitlines()
+    lines = reader.path.read_text(encoding="utf-8").split("\n")
     title, frameworks, body = _front_matter(lines, reader)
     blocks = reader.blocks("\n".join(lines[body:]), body + 1, Inside(frameworks))
     _check_title(title, blocks, reader)

@@ -24,6 +24,7 @@ from book.cells import read_code_cell
 from book.errors import Problem
 from book.prose import MARKDOWN, inlines, plain, prose_slots, runs
 from book.references import is_external, links
+from book.rules import NEVER_CLOSED, is_closed, not_prose
 from book.translate import Context, Message
 
 _DIRECTIVE = re.compile(r"\{([\w-]+)\}\s*(.*)")
@@ -100,12 +101,10 @@ class Reader:
         head = run[0]
         if head.type == "colon_fence" or (head.type == "fence" and head.info.startswith("{")):
             return self.directive(head, lines, line, inside)
-        if head.type == "fence" and not self.closed(head, lines, line):
-            return None
-        if head.type in ("html_block", "myst_block_break"):
-            self.problem(line, "write Markdown: HTML blocks and '+++' breaks are not for chapters.")
-            return None
-        if not self.only_prose(run, lines, line):
+        strange = list(not_prose(run, lines))
+        for row, text in strange:
+            self.problem(line + row, text)
+        if strange:
             return None
         if head.type == "heading_open":
             self._section = target[0] if target else plain(run[1].content)
@@ -131,34 +130,6 @@ class Reader:
             return heading
         return replace(heading, label=self.label(target[0], target[1], inside))
 
-    def only_prose(self, run: list[Token], lines: list[str], line: int) -> bool:
-        """Whether a block holds, at any depth, nothing but plain Markdown."""
-        before = len(self.problems)
-        for token in run[1:]:
-            at = line + (token.map[0] if token.map else 0)
-            if token.type == "fence" and not token.info.startswith("{"):
-                self.closed(token, lines[token.map[0] : token.map[1]] if token.map else [], at)
-            elif token.type in ("fence", "colon_fence", "myst_target"):
-                self.problem(at, "directives and targets start at the left margin, not in a list.")
-            elif token.type == "html_block":
-                self.problem(at, "write Markdown: HTML blocks are not for chapters.")
-            elif token.type == "heading_open":
-                self.problem(at, "a heading stands on its own, not in a list or a quote.")
-        for token, row in inlines(run):
-            if token.type == "image":
-                self.problem(line + row, "an image needs ':::{figure-md} fig-name' around it.")
-            elif token.type == "myst_role":
-                self.problem(line + row, "roles are not for chapters; write plain Markdown.")
-        return len(self.problems) == before
-
-    def closed(self, fence: Token, lines: Sequence[str], line: int) -> bool:
-        mark = fence.markup
-        last = lines[-1].strip("> \t") if len(lines) > 1 else ""
-        if last.startswith(mark) and not last.strip(mark[0]):
-            return True
-        self.problem(line, f"this block is never closed; end it with a line '{mark}'.")
-        return False
-
     def directive(
         self, fence: Token, lines: Sequence[str], line: int, inside: Inside
     ) -> Block | None:
@@ -182,7 +153,9 @@ class Reader:
             )
         elif is_code and argument != "python":
             self.problem(line, f"code cells are in python; received {argument!r}.")
-        elif self.closed(fence, lines, line):
+        elif not is_closed(fence, lines):
+            self.problem(line, NEVER_CLOSED.format(fence.markup))
+        else:
             if is_code:
                 messages = partial(self.messages, inside=inside)
                 return read_code_cell(fence.content, line, messages, self.problem)
@@ -198,7 +171,10 @@ class Reader:
             return self.figure(argument, fence, line, inside)
         if name == "tab":
             inside = replace(inside, frameworks=self.readers(argument, line, inside))
-            return Tab(line, inside.frameworks, self.blocks(fence.content, line + 1, inside))
+            section = self._section  # a section that some readers lack ends with its tab
+            blocks = self.blocks(fence.content, line + 1, inside)
+            self._section = section
+            return Tab(line, inside.frameworks, blocks)
         if name == "exercise":
             self.label(argument, line, inside)
         blocks = self.blocks(fence.content, line + 1, inside)

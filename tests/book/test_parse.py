@@ -4,8 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import FRONT
+from conftest import FRONT, LIMITS
 
+from book.__main__ import ROOT
 from book.blocks import CodeCell, Exercise, Figure, Heading, Prose, Solution, Tab
 from book.errors import ChapterError
 from book.parse import load
@@ -180,6 +181,14 @@ def test_a_chapter_for_one_framework(project: Callable[..., Path]) -> None:
     root = project(a=front + TAB + "Text.\n:::\n", b=HEAD + "[](a.md)\n")
     [(_, _, text)] = problems(root / "chapters")
     assert "readers of mxnet, tensorflow too" in text
+
+
+def test_the_example_of_the_manual(project: Callable[..., Path]) -> None:
+    manual = (ROOT / "docs" / "authoring.md").read_text(encoding="utf-8")
+    example = manual.split("`````markdown\n")[1].split("`````\n")[0]
+    root = project(small=example, limits=LIMITS.replace("full.md", "small.md"))
+    (root / "chapters" / "figures" / "dataflow.svg").write_text("<svg/>")
+    assert [chapter.name for chapter in load(root / "chapters")] == ["limits", "small"]
 
 
 def test_the_tree_of_a_full_chapter(full: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import book.assemble
+import book.draft
 from book.assemble import assemble
 from book.blocks import CodeCell, Figure, Heading, Prose, messages, visible
 from book.code import code_slots, structure
@@ -27,7 +28,8 @@ def pseudo(message: Message) -> str:
 
 @pytest.fixture
 def languages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(book.assemble, "LANGUAGES", {"en": ENGLISH, "xx": PSEUDO})
+    for module in (book.assemble, book.draft):
+        monkeypatch.setattr(module, "LANGUAGES", {"en": ENGLISH, "xx": PSEUDO})
 
 
 def make(text: str, kind: str, row: int) -> Message:
@@ -119,7 +121,7 @@ def test_messages_know_where_they_stand(full: Path) -> None:
         assert first in lines[message.line - 1], message
         assert message.file == "chapters/full.md"
     assert str(found["Only PyTorch."].context) == "full|sec-title|pytorch|paragraph"
-    assert str(found["The others."].context) == "full|sec-torch|mxnet,tensorflow|paragraph"
+    assert str(found["The others."].context) == "full|sec-title|mxnet,tensorflow|paragraph"
     assert found["Alt text"].context.kind == "alt"
     assert found["The caption, with [a link](#sec-title)."].context.kind == "caption"
     assert found["Easy."].context == Context("full", "Solutions", (), "paragraph")
