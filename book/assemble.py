@@ -47,12 +47,13 @@ def _notebook(draft: Draft, drafts: Mapping[str, Draft]) -> nbformat.NotebookNod
     name_cells([first], draft.chapter.name)
     cells = []
     for cell in (first, *draft.cells):
-        source = "\n\n".join(cell.text)
+        text = cell.text
         if cell.kind == "code":
-            made = nbformat.v4.new_code_cell(source, id=cell.id, metadata=cell.metadata)
+            made = nbformat.v4.new_code_cell(text[0], id=cell.id, metadata=cell.metadata)
         else:
             if cell is not first:
-                source = rewrite(source, lambda href: _resolve(href, draft, drafts))
+                text = [rewrite(part, lambda href: _resolve(href, draft, drafts)) for part in text]
+            source = "\n\n".join(text)
             _plain_markdown(source, draft, cell)
             made = nbformat.v4.new_markdown_cell(source, id=cell.id, metadata=cell.metadata)
         cells.append(made)

@@ -1,7 +1,7 @@
 """The inside of a chapter: Markdown blocks and directives -> typed blocks, and all problems."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from book.blocks import (
 )
 from book.cells import read_code_cell
 from book.errors import Problem
-from book.prose import MARKDOWN, inlines, plain, prose_slots, runs
+from book.prose import MARKDOWN, MakeMessage, inlines, plain, prose_slots, runs
 from book.references import is_external, links
 from book.rules import NEVER_CLOSED, is_closed, not_prose
 from book.translate import Context, Message
@@ -41,7 +41,7 @@ class Inside:
 
 
 class Reader:
-    """Reads the blocks of one chapter and collects labels, references and problems on the way."""
+    """Reads the blocks of one chapter; collects labels, references and problems on the way."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -101,10 +101,7 @@ class Reader:
         head = run[0]
         if head.type == "colon_fence" or (head.type == "fence" and head.info.startswith("{")):
             return self.directive(head, lines, line, inside)
-        strange = list(not_prose(run, lines))
-        for row, text in strange:
-            self.problem(line + row, text)
-        if strange:
+        if not self.is_prose(run, lines, line):
             return None
         if head.type == "heading_open":
             self._section = target[0] if target else plain(run[1].content)
@@ -114,6 +111,12 @@ class Reader:
         if head.type != "heading_open":
             return Prose(line, source, slots)
         return self.heading(Heading(line, source, slots, int(head.tag[1]), None), target, inside)
+
+    def is_prose(self, run: Sequence[Token], lines: Sequence[str], line: int) -> bool:
+        problems = list(not_prose(run, lines))
+        for row, text in problems:
+            self.problem(line + row, text)
+        return not problems
 
     def heading(
         self, heading: Heading, target: tuple[str, int] | None, inside: Inside
@@ -179,7 +182,7 @@ class Reader:
             self.label(argument, line, inside)
         blocks = self.blocks(fence.content, line + 1, inside)
         if not blocks:
-            self.problem(line, f"an {{{name}}} needs a text.".replace("an {s", "a {s"))
+            self.problem(line, f"this {{{name}}} is empty; it needs a text.")
             return None
         return (Exercise if name == "exercise" else Solution)(line, argument, blocks)
 
@@ -210,8 +213,9 @@ class Reader:
         if not images[0].content.strip():
             self.problem(line + 1, "a figure needs an alt text, for those who cannot see it.")
         at = tokens[3].map[0] if tokens[3].map else 0
-        lines = fence.content.split("\n")[at:]
-        self.refer(tokens[4:5], lines, line + 1, inside)
+        lines = fence.content.split("\n")
+        self.is_prose(tokens[3:], lines, line + 1)
+        self.refer(tokens[3:], lines[at:], line + 1, inside)
         make = self.messages(line + 1, inside)
         caption = " ".join(text.strip() for text in tokens[4].content.split("\n"))
         label, alt = self.label(argument, line, inside), make(images[0].content, "alt", 0)
@@ -237,7 +241,7 @@ class Reader:
                 line, "write a link within the collection as [text](#label), without title."
             )
 
-    def messages(self, first: int, inside: Inside) -> Callable[[str, str, int], Message]:
+    def messages(self, first: int, inside: Inside) -> MakeMessage:
         """What makes the messages of a block whose first line is line ``first`` of the file."""
         frameworks = inside.frameworks if "tab" in inside.directives else ()
         chapter, section = self.path.stem, self._section

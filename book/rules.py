@@ -12,6 +12,7 @@ _TEXTS = {
     "myst_block_break": "'+++' breaks are not for chapters; a heading opens a new cell.",
     "heading_open": "a heading stands on its own, not in a list or a quote.",
     "colon_fence": "directives start at the left margin, not in a list or a quote.",
+    "myst_line_comment": "a remark starts at the left margin, not in a list or a quote.",
     "myst_target": "targets stand right above a heading, not in a list or a quote.",
     "image": "an image needs ':::{figure-md} fig-name' around it.",
     "myst_role": "roles are not for chapters; write plain Markdown.",

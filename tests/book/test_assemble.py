@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import FRONT
+from book_samples import FRONT
 
 from book.assemble import assemble
 from book.build import Built, build

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import FRONT
+from book_samples import FRONT
 
 from book.__main__ import main
 from book.build import Built, build

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import FRONT
+from book_samples import FRONT
 
 from book.__main__ import main
 from book.files import read_notebook

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import FRONT
+from book_samples import FRONT
 
 from book.__main__ import main
 

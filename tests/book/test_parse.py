@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import FRONT, LIMITS
+from book_samples import FRONT, LIMITS
 
 from book.__main__ import ROOT
 from book.blocks import CodeCell, Exercise, Figure, Heading, Prose, Solution, Tab
@@ -66,6 +66,12 @@ MALFORMED = {
     ),
     "no caption": (":::{figure-md} fig-a\n![alt](figures/flow.svg)\n:::\n", 8, "a caption"),
     "figure without image": (":::{figure-md} fig-a\nText.\n\nText.\n:::\n", 8, "a caption"),
+    "image in a caption": (
+        ":::{figure-md} fig-a\n![alt](figures/flow.svg)\n\nText\n![b](figures/flow.svg)\n:::\n",
+        12,
+        "{figure-md}",
+    ),
+    "remark in a list": ("- item\n\n  % remark\n", 10, "left margin"),
     "bad label": (":::{exercise} One\nText.\n:::\n", 8, "received 'One'"),
     "label twice": ("(a)=\n## A\n\n(a)=\n## B\n", 11, "'a' is already in broken.md, line 8"),
     "target without heading": ("(a)=\n\nText.\n", 8, "no heading"),
@@ -100,7 +106,7 @@ MALFORMED = {
         "from level 5 on",
     ),
     "empty heading": ("##\n", 8, "needs a text"),
-    "empty exercise": (":::{exercise} ex-a\n:::\n", 8, "an {exercise} needs a text"),
+    "empty exercise": (":::{exercise} ex-a\n:::\n", 8, "{exercise} is empty"),
     "exercise in a solution": (
         "::::{solution} ex-a\n:::{exercise} ex-b\nText.\n:::\n::::\n",
         9,

@@ -1,0 +1,112 @@
+"""Chapters that the tests of book build."""
+
+FRONT = "---\ntitle: Title\nframeworks: [mxnet, pytorch, tensorflow]\n---\n\n"
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
+
+# One of everything that a chapter may hold.
+FULL = (
+    FRONT
+    + """
+(sec-title)=
+# Title
+
+A paragraph with *emphasis*, `code` and $x^2$, wrapped
+over two lines, on [a later part](#sec-later) and [](limits.md#sec-limits).
+
+> A quote
+> on two lines.
+
+- first item,
+  wrapped
+  1. nested item
+
+     with a second paragraph
+- second item
+
+% A remark to other authors.
+
+| Name | Time |
+|------|-----:|
+| `a \\| b` | 1.5 |
+| both | [the figure](#fig-flow) |
+
+$$
+y = x^2
+$$
+
+```text
+[not a link](#nowhere)
+```
+
+```{code-cell} python
+:labels: ["Slow", "Slow and steady"]
+# A comment
+# on two lines.
+print("Slow and steady:", 1)  # beside code
+print("Slow")
+```
+
+:::{figure-md} fig-flow
+![Alt text](figures/flow.svg)
+
+The caption, with
+[a link](#sec-title).
+:::
+
+:::{tab} pytorch
+Only PyTorch.
+
+(sec-torch)=
+### A Part for PyTorch
+
+See [](#sec-torch).
+:::
+
+:::{tab} mxnet, tensorflow
+The others.
+
+```{code-cell} python
+:tags: [hide-input]
+%matplotlib inline
+x = 1
+```
+:::
+
+(sec-later)=
+## Later: a `part`
+
+Text, and a file of [this repository](../README.md) and [the web](https://example.org).
+
+:::{exercise} ex-one
+First exercise.
+:::
+
+::::{exercise} ex-two
+- part a
+
+:::{tab} pytorch
+- part b
+:::
+::::
+
+## Solutions
+
+::::{solution} ex-one
+As in [](#ex-one).
+
+```{code-cell} python
+print(1)
+```
+
+:::{tab} pytorch
+For PyTorch.
+:::
+::::
+
+:::{solution} ex-two
+Easy.
+:::
+"""
+)
+
+LIMITS = FRONT.replace("Title", "Limits") + "(sec-limits)=\n# Limits\n\nSee [](full.md)."
