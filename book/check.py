@@ -15,7 +15,8 @@ from book.execute import outputs_digest
 from book.files import FIGURES, NOTEBOOKS, read_notebook
 
 _ADVICE = "run `make notebooks`"
-_WARNING = re.compile(r"warning|deprecat", re.IGNORECASE)
+# Python's warnings, and the lines of C++ loggers, such as "W1121 07:44:13".
+_WARNING = re.compile(r"(?i:warning|deprecat)|^[WEF]\d{4} ", re.MULTILINE)
 _DIFF_LINES = 12
 
 
@@ -79,6 +80,9 @@ def content_problems(
 def output_problems(notebook: nbformat.NotebookNode) -> Iterator[str]:
     """Where the outputs are not those of one clean run from top to bottom."""
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    if code and not any(cell.execution_count for cell in code):
+        yield f"was never executed; {_ADVICE}."
+        return
     for number, cell in enumerate(code, 1):
         for problem in _cell_problems(cell, number):
             yield f"cell {cell.get('id')}: {problem}"

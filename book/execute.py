@@ -67,6 +67,7 @@ async def _execute(
         notebook,
         km=manager,
         timeout=seconds,
+        extra_arguments=["--log-level=ERROR"],  # or it warns about its local sockets
         resources={"metadata": {"path": str(path.parent)}},
         record_timing=False,
         store_widget_state=False,
@@ -78,7 +79,9 @@ async def _execute(
             try:
                 await client.async_execute_cell(cell, index)
             except CellExecutionError as error:
-                raise _failed(path, cell, _ANSI.sub("", error.traceback)) from None
+                raised = [output for output in cell.outputs if output.output_type == "error"]
+                lines = raised[-1].traceback if raised else [f"{error.ename}: {error.evalue}"]
+                raise _failed(path, cell, _ANSI.sub("", "\n".join(lines))) from None
             except CellTimeoutError:
                 raise _failed(path, cell, f"It took longer than {seconds} seconds.") from None
             except DeadKernelError:

@@ -109,6 +109,10 @@ def strip_outputs(notebook: nbformat.NotebookNode) -> None:
         cell.outputs, cell.execution_count = [], None
 
 
+def strip_a_count(notebook: nbformat.NotebookNode) -> None:
+    notebook.cells[2].execution_count = None
+
+
 def strip_an_output(notebook: nbformat.NotebookNode) -> None:
     notebook.cells[2].outputs = []
 
@@ -140,6 +144,12 @@ def add_warning(notebook: nbformat.NotebookNode) -> None:
     sign(notebook)
 
 
+def add_logged_warning(notebook: nbformat.NotebookNode) -> None:
+    text = "compiling\nW1121 07:44:13.6 graph break\n"
+    notebook.cells[2].outputs.append(nbformat.v4.new_output("stream", name="stderr", text=text))
+    sign(notebook)
+
+
 @pytest.mark.parametrize(
     ("spoil", "expected"),
     [
@@ -150,13 +160,15 @@ def add_warning(notebook: nbformat.NotebookNode) -> None:
         (change_kernel, "notebook metadata: differs"),
         (drop_cell, "missing"),
         (add_cell, "no chapter makes this cell"),
-        (strip_outputs, "execution count None, expected 1"),
+        (strip_outputs, "was never executed"),
+        (strip_a_count, "execution count None, expected 1"),
         (strip_an_output, "not those of its execution"),
         (edit_output, "not those of its execution"),
         (run_out_of_order, "execution count 3, expected 1"),
         (add_error, "shows the error ValueError"),
         (drop_error, "raised nothing"),
         (add_warning, "prints a warning"),
+        (add_logged_warning, "prints a warning"),
     ],
 )
 def test_a_spoiled_notebook(
