@@ -59,9 +59,13 @@ def plain_python(code: str) -> str:
     return code
 
 
-def structure(code: str) -> list[type]:
+def structure(code: str) -> str:
     """What translated strings and comments must leave as it is; raises SyntaxError."""
-    return [type(node) for node in ast.walk(_parse(plain_python(code)))]
+    tree = _parse(plain_python(code))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            node.value = ""
+    return ast.dump(tree)
 
 
 def code_slots(code: str, labels: Sequence[str], make: MakeMessage) -> tuple[Slot, ...]:

@@ -77,13 +77,15 @@ def _check_title(title: str, blocks: Sequence[Block], reader: Reader) -> None:
 
 def _check_solutions(blocks: Sequence[Block], framework: str, reader: Reader) -> None:
     """Each solution has its exercise, and nothing else falls into the fold that hides it."""
-    exercises = {block.label for block in blocks if isinstance(block, Exercise)}
+    exercises = set()
     for block, after in zip(blocks, [*blocks, None][1:], strict=True):
+        if isinstance(block, Exercise):
+            exercises.add(block.label)
         if not isinstance(block, Solution):
             continue
         if block.label not in exercises:
             reader.problem(
-                block.line, f"readers of {framework} have no exercise {block.label!r} to solve."
+                block.line, f"readers of {framework} have no exercise {block.label!r} before this."
             )
         ends_fold = isinstance(after, Heading) and after.level <= 4
         if after and not ends_fold and not isinstance(after, Solution):

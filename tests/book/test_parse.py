@@ -113,6 +113,11 @@ MALFORMED = {
         "inside {solution}",
     ),
     "solution of nothing": (":::{solution} ex-no\nText.\n:::\n", 8, "no exercise 'ex-no'"),
+    "solution before its exercise": (
+        ":::{solution} ex-a\nText.\n:::\n\n## B\n\n:::{exercise} ex-a\nText.\n:::\n",
+        8,
+        "no exercise 'ex-a'",
+    ),
     "text folded away": (
         ":::{exercise} ex-a\nText.\n:::\n\n:::{solution} ex-a\nText.\n:::\n\nMore.\n",
         16,

@@ -185,6 +185,7 @@ def test_links_in_a_translation(full: Path) -> None:
         ("Alt text", "a](b) ![c"),
         ("Slow", '", "'),
         ("Slow", "a\nb"),
+        ("Slow", "a\\"),
         ("Only PyTorch.", "[x](#nowhere)"),
         ("Only PyTorch.", "a\n:::{tab} pytorch\n:::"),
     ],
