@@ -22,3 +22,7 @@ class TracingError(D2LHybridError, RuntimeError):
 
 class TimerError(D2LHybridError, RuntimeError):
     """A timer was used out of order, such as ``stop()`` before ``start()``."""
+
+
+class RemovedFromNumPyError(D2LHybridError, AttributeError):
+    """MXNet was asked for a function of NumPy that the installed NumPy no longer has."""

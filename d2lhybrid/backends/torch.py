@@ -1,0 +1,99 @@
+"""PyTorch."""
+
+from functools import cache
+from typing import Any
+
+import torch
+
+from d2lhybrid.backends.protocol import Adapter
+from d2lhybrid.errors import TracingError
+
+
+class TorchAdapter(Adapter):
+    """PyTorch on the CPU, CUDA, MPS or XPU."""
+
+    name = "torch"
+
+    def version(self) -> str:
+        return str(torch.__version__)
+
+    def devices(self) -> list[str]:
+        kind = _accelerator()
+        count = torch.accelerator.device_count() if kind else 0
+        return ["cpu", *(f"{kind}:{index}" for index in range(count))]
+
+    def compute_on(self, device: str) -> float:
+        ones = torch.ones(2, 2, device=device)
+        return float((ones @ ones).sum())
+
+    def synchronize(self) -> None:
+        if torch.compiler.is_compiling() or torch.jit.is_tracing():
+            raise TracingError(
+                "Expected code that runs now. Received: code that PyTorch is tracing, where no "
+                "device works yet. Measure outside the compiled function, around its call."
+            )
+        for device in _busy():
+            torch.accelerator.synchronize(device)
+
+    def start_events(self) -> Any:
+        return [(device, _event(device)) for device in _busy()] or None
+
+    def device_seconds(self, started: Any) -> float | None:
+        if started is None:
+            return None
+        milliseconds = 0.0
+        for device, start in started:
+            end = _event(device)
+            end.synchronize()
+            milliseconds = max(milliseconds, start.elapsed_time(end))
+        return milliseconds / 1e3
+
+    def reset_peak(self) -> None:
+        for device in _busy_cuda():
+            torch.cuda.reset_peak_memory_stats(device)
+
+    def peak_bytes(self) -> int | None:
+        devices = _busy_cuda()
+        if not devices:
+            return None
+        return sum(torch.cuda.max_memory_allocated(device) for device in devices)
+
+
+@cache
+def _accelerator() -> str | None:
+    """The kind of accelerator in this machine: cuda, mps, xpu, ... or None."""
+    found = torch.accelerator.current_accelerator(check_available=True)
+    return found.type if found else None
+
+
+def _busy() -> list[torch.device]:
+    """The accelerators that have been used and may still have work."""
+    kind = _accelerator()
+    if kind is None:
+        return []
+    if kind != "cuda":
+        return [torch.device(kind, index) for index in range(torch.accelerator.device_count())]
+    if torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing():
+        raise TracingError(
+            "Expected code that runs now. Received: code that is being captured as a CUDA graph, "
+            "where no device works yet. Measure around the graph's replay instead."
+        )
+    return _busy_cuda()
+
+
+def _busy_cuda() -> list[torch.device]:
+    """The CUDA devices with a context. Asking others for anything would make one: 300 MB each."""
+    if not torch.cuda.is_initialized():
+        return []
+    has_context = getattr(torch._C, "_cuda_hasPrimaryContext", lambda index: True)
+    indices = range(torch.cuda.device_count())
+    return [torch.device("cuda", index) for index in indices if has_context(index)]
+
+
+def _event(device: torch.device) -> Any:
+    event = torch.Event(device=device, enable_timing=True)
+    event.record(torch.accelerator.current_stream(device))
+    return event
+
+
+ADAPTER = TorchAdapter()
