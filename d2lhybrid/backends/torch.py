@@ -66,6 +66,7 @@ def _accelerator() -> str | None:
     return found.type if found else None
 
 
+@torch.compiler.disable  # after a graph break, Dynamo would look into these functions too
 def _busy() -> list[torch.device]:
     """The accelerators that have been used and may still have work."""
     kind = _accelerator()
@@ -81,6 +82,7 @@ def _busy() -> list[torch.device]:
     return _busy_cuda()
 
 
+@torch.compiler.disable
 def _busy_cuda() -> list[torch.device]:
     """The CUDA devices with a context. Asking others for anything would make one: 300 MB each."""
     if not torch.cuda.is_initialized():
