@@ -27,7 +27,7 @@ test-numpy2: setup  ## MXNet on NumPy 2, in an environment of its own
 	.venv-numpy2/bin/python tests/compat_numpy2.py
 
 test-notebooks: setup  ## execute every notebook and compare what it prints
-	$(PY) tools/run_notebooks.py --jobs $(JOBS)
+	$(PY) tools/run_notebooks.py --jobs $(JOBS) --language "$(LANGUAGE)" --framework "$(FRAMEWORK)" --chapter "$(CHAPTER)"
 
 check: setup  ## is every committed notebook what its source builds? lint, types; writes nothing
 	$(PY) -m book check
@@ -36,7 +36,7 @@ check: setup  ## is every committed notebook what its source builds? lint, types
 	$(PY) -m mypy --cache-dir=/dev/null
 
 notebooks: setup  ## build and execute the notebooks whose sources changed
-	$(PY) -m book build --execute
+	$(PY) -m book build --execute --jobs 1
 
 lock: setup  ## pin the newest versions that fit together
 	$(PY) -m pip install --quiet uv==0.13.8

@@ -23,13 +23,19 @@ HEADER = """\
 def main() -> None:
     """Solve for every supported Python and platform and write the result in one step."""
     command = [sys.executable, "-m", "uv", "--quiet", "pip", "compile"]
-    command += ["pyproject.toml", "requirements/notebooks.in", "--universal", "--no-python-downloads"]
-    command += ["--python-version", "3.10", "--no-annotate", "--no-header", "--no-emit-index-url"]
+    command += [
+        "pyproject.toml",
+        "requirements/notebooks.in",
+        "--universal",
+        "--no-python-downloads",
+    ]
+    command += ["--python-version", "3.10"]
+    command += ["--no-annotate", "--no-header", "--no-emit-index-url"]
     for extra in EXTRAS:
         command += ["--extra", extra]
     solved = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     if solved.returncode:
-        sys.exit("No set of versions fits together; the lines above say why. lock.txt is unchanged.")
+        sys.exit("No versions fit together; the lines above say why. lock.txt is unchanged.")
     kept = [line for line in solved.stdout.splitlines() if not LEFT_TO_TORCH.match(line)]
     LOCK.write_text(HEADER + "\n".join(line for line in kept if not line.startswith("--")) + "\n")
 

@@ -1,0 +1,110 @@
+"""What `make test-notebooks` lets pass and what it stops, tried on spoiled notebooks."""
+
+import json
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from copy import deepcopy
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SETTINGS = Path(__file__).parent
+
+CELLS = {
+    "number": "print(6 * 7, 0.1653)",
+    "lines": "print('first')\nprint('second')",
+    "caught": "try:\n    int('x')\nexcept ValueError as error:\n    print(type(error), error)",
+    "raised": "raise KeyError('nothing there')",
+    "timing": "from d2lhybrid import Benchmark\nwith Benchmark('Work'):\n    sum(range(9))",
+    "address": "print(object())",
+    "path": "import tempfile\nprint(tempfile.mkdtemp() + '/run_mlp.c')",
+    "value": "6 * 7",
+}
+
+
+def executed() -> nbformat.NotebookNode:
+    notebook = new_notebook(
+        cells=[new_code_cell(source, id=name) for name, source in CELLS.items()],
+        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+    )
+    for cell in notebook.cells:
+        if cell.id == "raised":
+            cell.metadata["tags"] = ["raises-exception"]
+    return NotebookClient(notebook, timeout=60).execute()
+
+
+def spoil(notebook: nbformat.NotebookNode, name: str, old: str, new: str) -> nbformat.NotebookNode:
+    spoiled = deepcopy(notebook)
+    cell = next(cell for cell in spoiled.cells if cell.id == name)
+    committed = json.dumps(cell.outputs)
+    assert old in committed, f"{old!r} is not in the output of cell {name}: {committed}"
+    cell.outputs = nbformat.from_dict(json.loads(committed.replace(old, new)))
+    return spoiled
+
+
+# name of the case: (cell, committed text, what stands there instead, is it rejected?)
+CASES = {
+    "untouched": ("number", "42", "42", False),
+    "wrong_number": ("number", "0.1653\\n", "0.1654\\n", True),
+    "missing_print": ("lines", "second\\n", "", True),
+    "extra_print": ("lines", "second\\n", "second\\nthird\\n", True),
+    "changed_caught_error": ("caught", "invalid literal", "wrong literal", True),
+    "changed_error_type": ("raised", '"ename": "KeyError"', '"ename": "IndexError"', True),
+    "changed_error_text": ("raised", "\"'nothing there'\"", "\"'something else'\"", True),
+    "wrong_value": ("value", '"42"', '"43"', True),
+    "other_timing": ("timing", "Work: 0.0000 sec", "Work: 9.1234 sec", False),
+    "changed_description": ("timing", "Work: 0.0000 sec", "Play: 0.0000 sec", True),
+    "timing_of_another_form": ("timing", "0.0000 sec", "0.00001 sec", True),
+    "other_address": ("address", "at 0x", "at 0xabc", False),
+    "other_folder": ("path", "/tmp/tmp", "/private/var/folders/tmp", False),
+    "other_file": ("path", "run_mlp.c", "run_cnn.c", True),
+}
+
+
+@pytest.fixture(scope="module")
+def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """The cells that nbval reports, per case; one run for all of them."""
+    folder = tmp_path_factory.mktemp("spoiled")
+    good = executed()
+    for case, (cell, old, new, _) in CASES.items():
+        nbformat.write(spoil(good, cell, old, new), folder / f"{case}.ipynb")
+    hanging = new_notebook(
+        cells=[new_code_cell("print('before')", id="before"),
+               new_code_cell("while True: pass", id="hangs")],
+        metadata=good.metadata,
+    )  # fmt: skip
+    nbformat.write(hanging, folder / "hang.ipynb")
+    report = folder / "report.xml"
+    command = [sys.executable, "-m", "pytest", "-c", str(SETTINGS / "nbval.ini"), "-n", "2"]
+    command += ["--nbval-sanitize-with", str(SETTINGS / "sanitize.cfg")]
+    command += ["--nbval-cell-timeout=5", f"--junitxml={report}", "--rootdir", str(folder)]
+    done = subprocess.run([*command, str(folder)], capture_output=True, text=True, timeout=240)
+    assert report.exists(), done.stdout + done.stderr
+    found: dict[str, list[str]] = {}
+    for test in ElementTree.parse(report).iter("testcase"):
+        case = Path(re.sub(r"::.*", "", test.get("classname", ""))).name.removesuffix(".ipynb")
+        case = case.rsplit(".", 1)[-1]
+        found.setdefault(case, [])
+        problem = test.find("failure")
+        if problem is not None:
+            found[case].append(f"{test.get('name')}: {problem.text}")
+    return found
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_only_what_may_vary_may_differ(case: str, failures: dict[str, list[str]]) -> None:
+    cell, *_, rejected = CASES[case]
+    assert case in failures, f"nbval did not run {case}: {sorted(failures)}"
+    assert bool(failures[case]) is rejected, failures[case]
+    if rejected:
+        assert failures[case][0].startswith(f"Cell {list(CELLS).index(cell)}:")
+
+
+def test_a_hang_is_reported_with_its_cell(failures: dict[str, list[str]]) -> None:
+    assert any("Cell 1" in text and "while True: pass" in text for text in failures["hang"])
