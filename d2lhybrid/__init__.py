@@ -13,6 +13,7 @@ _HOME = {
     "Benchmark": "timing",
     "Timer": "timing",
     "synchronize": "timing",
+    "explain": "explainer",
     "import_mxnet": "compat",
     "D2LHybridError": "errors",
 }

@@ -6,7 +6,7 @@ from typing import Any
 import mxnet as mx
 from mxnet import gluon
 
-from d2lhybrid.explanation import Explanation, Finding, from_error, name_of, quiet
+from d2lhybrid.backends.explanation import Explanation, Finding, from_error, name_of, quiet
 
 
 def explain(model: Any, *inputs: Any) -> Explanation:

@@ -4,8 +4,14 @@ from typing import Any
 
 import tensorflow as tf
 
-from d2lhybrid import explanation
-from d2lhybrid.explanation import Explanation, Finding
+from d2lhybrid.backends.explanation import (
+    Explanation,
+    Finding,
+    from_error,
+    last_user_frame,
+    name_of,
+    quiet,
+)
 
 _PYTHON_OPERATIONS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 
@@ -24,15 +30,15 @@ def explain(model: Any, *inputs: Any) -> Explanation:
     graphs = 0
     fallbacks: tuple[Finding, ...] = ()
     unsupported: tuple[Finding, ...] = ()
-    with explanation.quiet():
+    with quiet():
         try:
             fallbacks = _calls_into_python(function.get_concrete_function(*inputs).graph)
             graphs = 1
         except Exception as error:
-            unsupported = (explanation.from_error(error, _rewritten_frames(error)),)
+            unsupported = (from_error(error, _rewritten_frames(error)),)
     return Explanation(
         framework=f"TensorFlow {tf.__version__}",
-        model=explanation.name_of(entry.python_function if entry is model else model),
+        model=name_of(entry.python_function if entry is model else model),
         compilations=entry.experimental_get_tracing_count() if traced else 0,
         graphs=graphs,
         fallbacks=fallbacks,
@@ -52,7 +58,7 @@ def _calls_into_python(graph: Any) -> tuple[Finding, ...]:
     for operation in graph.get_operations():
         if operation.type in _PYTHON_OPERATIONS:
             frames = [(f.filename, f.lineno) for f in operation.traceback or ()]
-            found.append(Finding(operation.type, *explanation.last_user_frame(frames)))
+            found.append(Finding(operation.type, *last_user_frame(frames)))
     for branch in graph.as_graph_def().library.function:
         name = branch.signature.name
         inner = [node.op for node in branch.node_def if node.op in _PYTHON_OPERATIONS]

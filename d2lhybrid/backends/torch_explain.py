@@ -8,7 +8,7 @@ import torch
 import torch._dynamo
 from torch._dynamo import eval_frame, output_graph
 
-from d2lhybrid.explanation import Explanation, Finding, from_error, name_of, quiet
+from d2lhybrid.backends.explanation import Explanation, Finding, from_error, name_of, quiet
 
 
 class _Recorder:

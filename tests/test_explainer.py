@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy
 import pytest
 
+from d2lhybrid.backends.explanation import Explanation, Finding
 from d2lhybrid.errors import UnknownFrameworkError
-from d2lhybrid.explanation import Explanation, Finding, explain
+from d2lhybrid.explainer import explain
 
 HERE = Path(__file__).name
 

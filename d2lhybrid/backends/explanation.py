@@ -11,13 +11,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
-from importlib import import_module
-from typing import Any
-
-from d2lhybrid.errors import UnknownFrameworkError
 
 _ = str
-_BACKENDS = {"torch": "torch", "tensorflow": "tensorflow", "keras": "tensorflow", "mxnet": "mxnet"}
 _LIBRARIES = tuple({sysconfig.get_path(key) + os.sep for key in ("purelib", "platlib", "stdlib")})
 
 
@@ -81,32 +76,6 @@ class Explanation:
         return f"<table><caption>{caption}</caption>{rows}</table>"
 
 
-def explain(model: Any, *inputs: Any) -> Explanation:
-    """Say what the compiler did with ``model`` so far, and what it does with a call on ``inputs``.
-
-    Args:
-        model: a ``torch.nn.Module``, ``tf.Module``, Keras model or Gluon block, or a function of
-            tensors of PyTorch or TensorFlow, compiled or not.
-        *inputs: arguments for one call. The code of the model runs, with all its side effects;
-            what was compiled before is left as it is.
-
-    Raises:
-        UnknownFrameworkError: if neither the model nor an input belongs to a known framework.
-    """
-    for thing in (model, *inputs):
-        for kind in type(thing).__mro__:
-            backend = _BACKENDS.get(kind.__module__.partition(".")[0])
-            if backend:
-                module = import_module(f"d2lhybrid.backends.{backend}_explain")
-                explanation: Explanation = module.explain(model, *inputs)
-                return explanation
-    raise UnknownFrameworkError(
-        "Expected a model or inputs of PyTorch, TensorFlow or MXNet. Received: "
-        f"{type(model).__name__} with ({', '.join(type(x).__name__ for x in inputs)}). "
-        "Pass the tensors that one call of the model takes."
-    )
-
-
 def name_of(model: object) -> str:
     """Return the name of a function, or of the class of anything else."""
     return getattr(model, "__name__", None) or type(model).__name__
@@ -126,7 +95,7 @@ def from_error(error: Exception, frames: Iterable[tuple[str, int]] | None = None
 
 def last_user_frame(frames: Iterable[tuple[str, int]]) -> tuple[str, int]:
     """Return the innermost (file, line) that is in no installed package and not in this one."""
-    foreign = (*_LIBRARIES, os.path.dirname(__file__) + os.sep, "<")
+    foreign = (*_LIBRARIES, os.path.dirname(os.path.dirname(__file__)) + os.sep, "<")
     return next((f for f in reversed(list(frames)) if not f[0].startswith(foreign)), ("", 0))
 
 
