@@ -14,6 +14,7 @@ _HOME = {
     "Timer": "timing",
     "synchronize": "timing",
     "quiet": "quiet",
+    "explain": "explainer",
     "import_mxnet": "compat",
     "D2LHybridError": "errors",
 }

@@ -1,0 +1,244 @@
+"""explain() gives the same report for three frameworks, and names the lines at fault."""
+
+import re
+from pathlib import Path
+
+import numpy
+import pytest
+
+from d2lhybrid.backends.explanation import Explanation, Finding
+from d2lhybrid.errors import UnknownFrameworkError
+from d2lhybrid.explainer import explain
+
+HERE = Path(__file__).name
+
+
+def source_line(code: str) -> int:
+    """Return the number of the first line of this file that reads ``code``."""
+    lines = Path(__file__).read_text(encoding="utf-8").splitlines()
+    return [line.strip() for line in lines].index(code) + 1
+
+
+def places(findings: tuple[Finding, ...]) -> list[tuple[str, int]]:
+    return [(Path(finding.file).name, finding.line) for finding in findings]
+
+
+@pytest.fixture
+def torch():
+    import torch
+
+    torch.compiler.reset()
+    yield torch
+    torch.compiler.reset()
+
+
+class TestRecord:
+    explanation = Explanation(
+        "PyTorch 2", "<net>", 2, 1, breaks=(Finding("a < b", __file__, 1), Finding("no place"))
+    )
+
+    def test_text_has_every_number_and_finding(self):
+        text = str(self.explanation)
+        assert text.startswith("<net> (PyTorch 2)\n  compilations so far: 2\n")
+        assert f'{HERE}, line 1: """explain() gives' in text
+        assert "graph breaks: 2" in text
+        assert "not supported: 0" in text
+        assert "    no place" in text
+
+    def test_html_is_escaped(self):
+        markup = self.explanation._repr_html_()
+        assert "&lt;net&gt;" in markup
+        assert "a &lt; b" in markup
+        assert not re.search(r"<(?!/?(table|caption|tr|th|td|br|\w+ style)\b)", markup)
+
+    def test_unknown_framework(self):
+        with pytest.raises(UnknownFrameworkError, match=r"Received: type with \(int\)"):
+            explain(int, 1)
+
+
+class TestTorch:
+    def test_whole_graph(self, torch):
+        report = explain(torch.nn.Linear(3, 2), torch.ones(1, 3))
+        assert (report.graphs, report.compilations) == (1, 0)
+        assert report.breaks == report.fallbacks == report.unsupported == ()
+
+    def test_breaks_have_lines(self, torch):
+        def model(x):
+            x = x * x.max().item()
+            if x.sum() > 0:
+                x = x + 1
+            return x
+
+        report = explain(model, torch.ones(3))
+        assert report.graphs == 3
+        assert places(report.breaks) == [
+            (HERE, source_line("x = x * x.max().item()")),
+            (HERE, source_line("if x.sum() > 0:")),
+        ]
+
+    def test_break_before_the_first_graph_is_seen(self, torch, capsys):
+        def model(x):
+            print("not recorded")
+            return x * 2
+
+        report = explain(model, torch.ones(3))
+        assert (report.graphs, len(report.breaks)) == (1, 1)
+
+    @pytest.mark.parametrize("kind", ["function", "own module", "module of torch.nn"])
+    def test_compilations_are_counted_and_kept(self, torch, kind):
+        class Own(torch.nn.Module):
+            def forward(self, x):
+                return x * 2
+
+        compiled_graphs = []
+
+        def backend(graph, example_inputs):
+            compiled_graphs.append(graph)
+            return graph.forward
+
+        models = {"function": lambda x: x * 2, "own module": Own()}
+        compiled = torch.compile(models.get(kind) or torch.nn.Linear(3, 3), backend=backend)
+        for size in (2, 4, 5):
+            compiled(torch.ones(size, 3))
+        torch.compile(torch.nn.ReLU(), backend="eager")(torch.ones(1))  # another model's
+        expected = len(compiled_graphs)
+        assert expected == 2
+        assert explain(compiled, torch.ones(2, 3)).compilations == expected
+        assert explain(compiled, torch.ones(2, 3)).compilations == expected
+        compiled(torch.ones(2, 3))
+        assert len(compiled_graphs) == expected
+
+    def test_recompile_limit_is_a_fallback(self, torch):
+        compiled = torch.compile(lambda x, name: x * len(name), backend="eager")
+        with torch._dynamo.config.patch(recompile_limit=2):
+            for name in ("a", "bc"):
+                compiled(torch.ones(3), name)
+            (fallback,) = explain(compiled, torch.ones(3), "d").fallbacks
+        assert fallback.reason == "recompile_limit (2)"
+
+    def test_error_has_the_users_line(self, torch):
+        def model(x):
+            return x @ x
+
+        (finding,) = explain(model, torch.ones(2, 3)).unsupported
+        assert places((finding,)) == [(HERE, source_line("return x @ x"))]
+
+
+class TestTensorFlow:
+    def test_traces_are_counted_and_none_is_added(self):
+        import tensorflow as tf
+
+        function = tf.function(lambda x: x * 2)
+        for size in (1, 2):
+            function(tf.ones([size]))
+        report = explain(function, tf.ones([3]))
+        assert (report.compilations, report.graphs) == (2, 1)
+        assert function.experimental_get_tracing_count() == 2
+
+    def test_module_with_a_traced_call(self):
+        import tensorflow as tf
+
+        class Model(tf.Module):
+            @tf.function
+            def __call__(self, x):
+                return x * 2
+
+        model = Model()
+        model(tf.ones([1]))
+        report = explain(model, tf.ones([1]))
+        assert (report.model, report.compilations, report.graphs) == ("Model", 1, 1)
+
+    def test_calls_into_python_are_fallbacks(self):
+        import tensorflow as tf
+
+        def model(x):
+            y = tf.py_function(numpy.sign, [x], tf.float32)
+            return tf.cond(y[0] > 0, lambda: y, lambda: tf.py_function(numpy.abs, [x], tf.float32))
+
+        report = explain(model, tf.ones([3]))
+        line = source_line("y = tf.py_function(numpy.sign, [x], tf.float32)")
+        assert places(report.fallbacks)[0] == (HERE, line)
+        assert report.fallbacks[1].reason.startswith("EagerPyFunc (cond_false")
+
+    def test_error_has_the_users_line(self):
+        import tensorflow as tf
+
+        def model(x):
+            return x.numpy()
+
+        report = explain(model, tf.ones([3]))
+        assert report.graphs == 0
+        assert places(report.unsupported) == [(HERE, source_line("return x.numpy()"))]
+        assert report.unsupported[0].reason.startswith("AttributeError: ")
+
+
+class TestMXNet:
+    @pytest.fixture
+    def mx(self):
+        from d2lhybrid.compat import import_mxnet
+
+        return import_mxnet()
+
+    def test_whole_graph_before_and_after_the_first_call(self, mx):
+        net = mx.gluon.nn.HybridSequential()
+        net.add(mx.gluon.nn.Dense(2))
+        net.initialize()
+        x = mx.nd.ones((1, 3))
+        report = explain(net, x)
+        assert (report.graphs, report.compilations, report.fallbacks) == (1, 0, ())
+        net.hybridize()
+        net(x)
+        assert explain(net, x).compilations == 1
+
+    def test_plain_blocks_are_fallbacks(self, mx):
+        class Plain(mx.gluon.Block):
+            def forward(self, x):
+                return -x
+
+        class Undercover(mx.gluon.HybridBlock):
+            def forward(self, x):
+                return x
+
+        net = mx.gluon.nn.Sequential()
+        net.add(mx.gluon.nn.Dense(2), Plain(), Undercover())
+        net.initialize()
+        report = explain(net, mx.nd.ones((1, 3)))
+        reasons = [finding.reason for finding in report.fallbacks]
+        assert reasons == [
+            "Sequential(Block).forward",
+            "Plain(Block).forward",
+            "Undercover(HybridBlock).forward",
+        ]
+        assert report.graphs == 1
+
+    @pytest.mark.parametrize("hybridized", [False, True])
+    def test_error_has_the_users_line(self, mx, hybridized):
+        class Branch(mx.gluon.HybridBlock):
+            def hybrid_forward(self, F, x):
+                if x.sum() > 1:
+                    return x
+                return -x
+
+        net = Branch()
+        if hybridized:
+            net.hybridize()
+        report = explain(net, mx.nd.ones(3))
+        assert report.graphs == 0
+        assert places(report.unsupported) == [(HERE, source_line("if x.sum() > 1:"))]
+
+    def test_states_in_lists_and_the_numpy_style(self, mx):
+        cell = mx.gluon.rnn.LSTM(4)
+        cell.initialize()
+        report = explain(cell, mx.nd.ones((2, 1, 3)), cell.begin_state(1))
+        assert (report.graphs, report.unsupported) == (1, ())
+        with mx.util.np_shape(True), mx.util.np_array(True):
+            net = mx.gluon.nn.HybridLambda(lambda F, x: F.np.abs(x))
+            assert explain(net, mx.np.ones(3)).unsupported == ()
+
+    def test_a_mistake_in_the_call_is_raised(self, mx):
+        class Plain(mx.gluon.Block):
+            def forward(self, x):
+                raise ValueError("the model's own")
+
+        with pytest.raises(ValueError, match="own"):
+            explain(Plain(), mx.nd.ones(3))
