@@ -26,3 +26,60 @@ class TimerError(D2LHybridError, RuntimeError):
 
 class RemovedFromNumPyError(D2LHybridError, AttributeError):
     """MXNet was asked for a function of NumPy that the installed NumPy no longer has."""
+
+
+# Measuring and comparing.
+
+
+class MeasureError(D2LHybridError):
+    """Base of the errors about measurements and comparisons."""
+
+
+class NothingToCompareError(MeasureError, ValueError):
+    """No callable was handed over, or only things that cannot be called."""
+
+
+class UnknownLabelError(MeasureError, KeyError):
+    """A baseline or variant was named that is not among those compared."""
+
+    __str__ = Exception.__str__  # that of KeyError puts the sentence in quotes
+
+
+class CallFailedError(MeasureError, RuntimeError):
+    """A callable raised when it was called with the given arguments."""
+
+
+class WrongDeviceError(CallFailedError):
+    """The model and its arguments are on different devices."""
+
+
+class NaNOutputError(MeasureError, ValueError):
+    """A callable's output holds NaN, so that it cannot be compared."""
+
+
+class DifferentAnswerError(MeasureError, ValueError):
+    """Two callables do not compute the same on the given arguments."""
+
+
+class NotDeterministicError(MeasureError, ValueError):
+    """A callable computes something else at each call, as with dropout switched on."""
+
+
+class LimitError(MeasureError, ValueError):
+    """A limit on time or rounds, or a tolerance, is not a positive number."""
+
+
+class DamagedResultError(MeasureError, ValueError):
+    """A text is no JSON of a result, or not one that this version reads."""
+
+
+class CannotBuildError(MeasureError, RuntimeError):
+    """A variant of a model cannot be built on this machine."""
+
+
+class LanguageError(D2LHybridError, ValueError):
+    """A language was asked for that has no catalog."""
+
+
+class PackageMissingError(D2LHybridError, ImportError):
+    """A plot or a data frame was asked for, and the package that makes it is not installed."""

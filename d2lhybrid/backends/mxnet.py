@@ -2,8 +2,10 @@
 
 import sys
 from types import FrameType
+from typing import Any
 
 import mxnet
+import numpy as np
 from mxnet.gluon import HybridBlock
 
 from d2lhybrid.backends.protocol import Adapter
@@ -34,6 +36,22 @@ class MXNetAdapter(Adapter):
                 "block, around its call."
             )
         mxnet.nd.waitall()
+
+    def places(self, obj: Any) -> set[str]:
+        if isinstance(obj, mxnet.nd.NDArray):
+            return {str(obj.ctx)}
+        if isinstance(obj, mxnet.gluon.Block):
+            return {str(ctx) for p in obj.collect_params().values() for ctx in _homes(p)}
+        return set()
+
+    def to_numpy(self, tensor: Any) -> tuple[np.ndarray, str]:
+        array = tensor.asnumpy()
+        return array, str(array.dtype)
+
+
+def _homes(parameter: Any) -> list[Any]:
+    """Where a parameter is; nowhere before it is initialized."""
+    return list(parameter.list_ctx()) if parameter._data is not None else []
 
 
 def _tracing() -> bool:

@@ -1,7 +1,10 @@
 """What d2lhybrid asks of a framework; one subclass a framework, each in a file of its own."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
+
+import numpy as np
 
 
 class Adapter(ABC):
@@ -45,3 +48,35 @@ class Adapter(ABC):
     def peak_bytes(self) -> int | None:
         """Peak device memory since `reset_peak`, over all devices; None where it is not known."""
         return None
+
+    def flush_cache(self) -> None:  # noqa: B027
+        """Fill the accelerator's last-level cache with something else; nothing without one."""
+
+    def threads(self) -> int | None:
+        """How many threads one operation may use; None where the framework does not tell."""
+        return None
+
+    def accelerators(self) -> list[str]:
+        """The models of the accelerators that it has used, such as 'NVIDIA H200'."""
+        return []
+
+    @abstractmethod
+    def places(self, obj: Any) -> set[str]:
+        """The devices of a tensor, or of a model's parameters; empty where it does not matter."""
+
+    @abstractmethod
+    def to_numpy(self, tensor: Any) -> tuple[np.ndarray, str]:
+        """A copy of a tensor, and its own dtype's name; bfloat16 comes as float32."""
+
+
+class Lazy:
+    """A callable that is built at its first call, so that building is part of its cold start."""
+
+    def __init__(self, build: Callable[[], Callable[..., Any]]) -> None:
+        self._build = build
+        self.built: Callable[..., Any] | None = None
+
+    def __call__(self, *args: Any) -> Any:
+        if self.built is None:
+            self.built = self._build()
+        return self.built(*args)

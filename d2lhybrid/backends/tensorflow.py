@@ -1,5 +1,8 @@
 """TensorFlow, and Keras on top of it."""
 
+from typing import Any
+
+import numpy as np
 import tensorflow as tf
 
 from d2lhybrid.backends.protocol import Adapter
@@ -41,6 +44,29 @@ class TensorFlowAdapter(Adapter):
         if not devices:
             return None
         return sum(tf.config.experimental.get_memory_info(device)["peak"] for device in devices)
+
+    def threads(self) -> int | None:
+        return tf.config.threading.get_intra_op_parallelism_threads() or None  # 0: all cores
+
+    def accelerators(self) -> list[str]:
+        if not _gpus():
+            return []
+        details = map(tf.config.experimental.get_device_details, _physical_gpus())
+        return [str(detail.get("device_name", "GPU")) for detail in details]
+
+    def places(self, obj: Any) -> set[str]:
+        return set()  # TensorFlow moves tensors by itself
+
+    def to_numpy(self, tensor: Any) -> tuple[np.ndarray, str]:
+        dtype = tf.as_dtype(tensor.dtype)
+        plain = (
+            tf.cast(tensor, tf.float32) if dtype == tf.bfloat16 else tf.convert_to_tensor(tensor)
+        )
+        return np.array(plain), str(dtype.name)
+
+
+def _physical_gpus() -> list[Any]:
+    return list(tf.config.list_physical_devices("GPU"))
 
 
 def _started() -> bool:

@@ -3,6 +3,7 @@
 from functools import cache
 from typing import Any
 
+import numpy as np
 import torch
 
 from d2lhybrid.backends.protocol import Adapter
@@ -57,6 +58,33 @@ class TorchAdapter(Adapter):
         if not devices:
             return None
         return sum(torch.cuda.max_memory_allocated(device) for device in devices)
+
+    def flush_cache(self) -> None:
+        for device in _busy_cuda():
+            size = getattr(torch.cuda.get_device_properties(device), "L2_cache_size", 1 << 26)
+            torch.empty(2 * size, dtype=torch.int8, device=device).zero_()
+
+    def threads(self) -> int | None:
+        return torch.get_num_threads()
+
+    def accelerators(self) -> list[str]:
+        if _accelerator() not in (None, "cuda"):
+            return [str(_accelerator())]
+        return [torch.cuda.get_device_name(device) for device in _busy_cuda()]
+
+    def places(self, obj: Any) -> set[str]:
+        if isinstance(obj, torch.Tensor):
+            return {str(obj.device)} if obj.dim() else set()  # a scalar may be anywhere
+        if isinstance(obj, torch.nn.Module):
+            return {str(parameter.device) for parameter in obj.parameters()}
+        return set()
+
+    def to_numpy(self, tensor: Any) -> tuple[np.ndarray, str]:
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        plain = tensor.detach().to("cpu", copy=True)
+        if tensor.dtype == torch.bfloat16:
+            plain = plain.float()
+        return plain.resolve_conj().resolve_neg().numpy(), dtype
 
 
 @cache

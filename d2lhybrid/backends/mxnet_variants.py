@@ -1,0 +1,49 @@
+"""The ways to run a model that MXNet offers."""
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from mxnet.gluon import Block, HybridBlock, SymbolBlock
+
+from d2lhybrid.backends.protocol import Lazy
+
+Call = Callable[..., Any]
+
+
+def variants(net: Any, args: tuple[Any, ...]) -> dict[str, Call | str]:
+    """Each way by its name: a callable, or the reason why it cannot be built here.
+
+    hybridize() changes a block for good, so each way gets a block of its own. They share the
+    parameters of the model, which is not touched.
+    """
+    if not isinstance(net, Block):
+        return {"eager": net, "hybridized": "there is no block to hybridize"}
+    net(*args)  # parameters whose shapes were left open get them now
+    if not isinstance(net, HybridBlock):
+        return {"eager": net, "hybridized": "a plain Block cannot be hybridized; use HybridBlock"}
+    if isinstance(net, SymbolBlock):
+        eager: Call | str = "an imported SymbolBlock has no Python to run"
+    else:
+        eager = _twin(net, active=False)
+    return {
+        "eager": eager,
+        "hybridized": Lazy(lambda: _twin(net)),
+        "static_alloc": Lazy(lambda: _twin(net, static_alloc=True)),
+        "static_shape": Lazy(lambda: _twin(net, static_alloc=True, static_shape=True)),
+    }
+
+
+def _twin(net: Any, active: bool = True, **flags: bool) -> Call:
+    """A block that shares its parameters with `net`, hybridized for itself."""
+    memo = {id(parameter): parameter for parameter in net.collect_params().values()}
+    memo |= {id(op): None for block in _blocks(net) if (op := getattr(block, "_cached_op", None))}
+    twin = copy.deepcopy(net, memo)
+    twin.hybridize(active, **flags)
+    return twin
+
+
+def _blocks(net: Any) -> Iterator[Any]:
+    yield net
+    for child in net._children.values():
+        yield from _blocks(child)

@@ -1,0 +1,100 @@
+"""The ways to run a model that PyTorch offers."""
+
+import copy
+import os
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from d2lhybrid.backends.protocol import Lazy
+
+Call = Callable[..., Any]
+
+
+def variants(net: Any, args: tuple[Any, ...]) -> dict[str, Call | str]:
+    """Each way by its name: a callable, or the reason why it cannot be built here.
+
+    A model in training mode is copied first, for running it changes its buffers.
+    """
+    module = isinstance(net, torch.nn.Module)
+    if module and net.training:
+        net = copy.deepcopy(net)
+    return {
+        "eager": net,
+        "inference_mode": _without_autograd(net),
+        "torchscript": Lazy(lambda: _script(net)),
+        "torchscript frozen": _frozen(net) if module else "there is no model to freeze",
+        "torch.compile": _if_compiler(Lazy(lambda: torch.compile(net))),
+        **_tuned(net),
+        "aotinductor": _aotinductor(net, args) if module else "torch.export wants a module",
+    }
+
+
+def _without_autograd(net: Call) -> Call:
+    inference_mode = torch.inference_mode
+
+    def inference(*args: Any) -> Any:
+        with inference_mode():
+            return net(*args)
+
+    return inference
+
+
+def _script(net: Call) -> Call:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # TorchScript is deprecated, and the name says what it is
+        return torch.jit.script(net)
+
+
+def _frozen(net: Any) -> Call | str:
+    if net.training:
+        return "the model is in training mode; freezing wants net.eval()"
+
+    def build() -> Call:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            frozen = torch.jit.freeze(torch.jit.script(net))
+            return torch.jit.optimize_for_inference(frozen)
+
+    return Lazy(build)
+
+
+def _tuned(net: Call) -> dict[str, Call | str]:
+    """The mode of torch.compile that goes further: CUDA graphs on CUDA, other kernels elsewhere."""
+    graphs: Call | str = "it rests on CUDA graphs, and there is no CUDA device"
+    if torch.cuda.is_available():
+        graphs = Lazy(lambda: torch.compile(net, mode="reduce-overhead"))
+    return {
+        "torch.compile reduce-overhead": graphs,
+        "torch.compile max-autotune": _if_compiler(
+            Lazy(lambda: torch.compile(net, mode="max-autotune"))
+        ),
+    }
+
+
+def _if_compiler(variant: Call) -> Call | str:
+    """The variant, unless there is no compiler for the C++ that Inductor writes."""
+    names = (os.environ.get("CXX", ""), "g++", "clang++", "c++", "cl")
+    if any(name and shutil.which(name) for name in names):
+        return variant
+    return "there is no C++ compiler (g++, clang++) on the path"
+
+
+def _aotinductor(net: Any, args: tuple[Any, ...]) -> Call | str:
+    if net.training:
+        return "the model is in training mode; compiling ahead wants net.eval()"
+
+    def build() -> Call:
+        with torch.no_grad(), warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+            warnings.simplefilter("ignore")
+            program = torch.export.export(net, args)
+            path = str(Path(folder) / "model.pt2")
+            torch._inductor.aoti_compile_and_package(program, package_path=path)
+            return torch._inductor.aoti_load_package(path)
+
+    return _if_compiler(Lazy(build))

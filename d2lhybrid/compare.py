@@ -1,0 +1,188 @@
+"""Time several callables against one of them, in the same rounds, each round in random order.
+
+Machines drift, and identical programs run one after the other have come out 38% apart. Inside a
+round the drift is the same for all, so the ratios of a round do not have it (nanobench and Google
+Benchmark interleave for the same reason).
+"""
+
+import secrets
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from d2lhybrid import stats
+from d2lhybrid.answers import record, require_numbers, require_repeatable, require_same
+from d2lhybrid.errors import CannotBuildError, LimitError, NothingToCompareError, UnknownLabelError
+from d2lhybrid.measure import WARM_UP_SHARE, Clock, Runner, no_collection, require_limit
+from d2lhybrid.provenance import environment
+from d2lhybrid.records import Comparison
+
+FEWEST_ROUNDS = 20
+MOST_ROUNDS = 1000
+WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
+
+
+def compare(
+    functions: Mapping[str, Callable[..., Any]],
+    *args: Any,
+    baseline: str | None = None,
+    check: bool | float = True,
+    time_limit: float = 20.0,
+    seed: int | None = None,
+    margin: float = stats.MARGIN,
+    flush_l2: bool = False,
+    progress: bool = True,
+    clock: Clock = perf_counter,
+) -> Comparison:
+    """Time ``function(*args)`` for each of `functions` and set each beside the baseline.
+
+    First each is called once, which is its cold start, and unless `check` is False the outputs
+    are compared; a number as `check` is the tolerance, relative to the largest output. Then, after
+    warm-up, every round takes one sample of each in an order drawn from `seed`, and one more of the
+    baseline, which gives the noise floor. It ends when every verdict is clear, after `time_limit`
+    seconds of rounds, or at an interrupt, with what has been measured.
+
+    Args:
+        baseline: the label that ratios refer to; the first one if None.
+        margin: what counts as the same, as a fraction (0.02 is 2%).
+        flush_l2: empty the accelerator's cache before each call.
+
+    Raises:
+        NothingToCompareError, UnknownLabelError, LimitError: the arguments do not fit.
+        CallFailedError, WrongDeviceError: a callable raised.
+        DifferentAnswerError, NaNOutputError, NotDeterministicError: the answers are not the same.
+    """
+    base = _baseline(functions, baseline)
+    require_limit(time_limit)
+    if check is not True and not check >= 0:
+        raise LimitError(
+            f"Expected True, False or a tolerance as check. Received: {check!r}. "
+            "Give for example check=0.01."
+        )
+    seed = secrets.randbits(32) if seed is None else seed
+    runners = {
+        label: Runner(label, function, args, clock, flush_l2)
+        for label, function in functions.items()
+    }
+    env = environment()
+    unavailable = dict(getattr(functions, "unavailable", {}))
+    unavailable |= _first_calls(runners, base, check, progress)
+    again = Runner(base, runners[base].function, args, clock, flush_l2)
+    with no_collection():
+        share = time_limit * WARM_UP_SHARE / len(runners)
+        for runner in runners.values():
+            runner.warm_up(share)
+        again.calls = runners[base].calls
+        stopped = _rounds(runners, base, again, time_limit, margin, seed, progress)
+    rounds = len(again.samples)
+    return Comparison(
+        measurements=tuple(runner.measurement(rounds, env) for runner in runners.values()),
+        baseline=base,
+        again=tuple(again.samples),
+        unavailable=unavailable,
+        checked=check,
+        seed=seed,
+        stopped=stopped,
+        margin=margin,
+    )
+
+
+def _baseline(functions: Mapping[str, Any], baseline: str | None) -> str:
+    if not isinstance(functions, Mapping) or not functions:
+        raise NothingToCompareError(
+            "Expected a dict of callables by label, such as {'eager': f, 'compiled': g}. "
+            f"Received: {functions!r}. Name at least one."
+        )
+    if baseline is not None and baseline not in functions:
+        raise UnknownLabelError(
+            f"Expected a baseline among {', '.join(map(repr, functions))}. Received: {baseline!r}."
+        )
+    return next(iter(functions)) if baseline is None else baseline
+
+
+def _first_calls(
+    runners: dict[str, Runner], base: str, check: bool | float, progress: bool
+) -> dict[str, str]:
+    """The cold start of each, and the check; drops those that cannot be built and says why."""
+    unavailable = {}
+    tolerance = None if check is True else float(check)
+    expected = None
+    labels = [base, *(label for label in runners if label != base)]
+    for label in tqdm(labels, desc="first calls", delay=2, leave=False, disable=not progress):
+        runner = runners[label]
+        try:
+            output = runner.cold()
+        except CannotBuildError as error:
+            if label == base:
+                raise CannotBuildError(
+                    f"Expected a baseline that runs here. Received: {base!r}, which cannot be "
+                    f"built: {error}. Choose another with baseline=."
+                ) from error
+            unavailable[label] = str(error)
+            del runners[label]
+            continue
+        if check is False:
+            continue
+        answer = record(output)
+        require_numbers(label, answer)
+        if expected is None:
+            expected = answer
+            training = getattr(runner.function, "training", None) is True
+            second = record(runner.function(*runner.args))
+            require_repeatable(label, answer, second, training)
+        require_same(label, base, answer, expected, tolerance)
+    return unavailable
+
+
+def _rounds(
+    runners: dict[str, Runner],
+    base: str,
+    again: Runner,
+    time_limit: float,
+    margin: float,
+    seed: int,
+    progress: bool,
+) -> str:
+    """Take samples in rounds until it is clear what they say; why it stopped."""
+    turns = [*runners.values(), again]
+    order = np.random.default_rng(seed)
+    clock = again.clock
+    begin = clock()
+    look = FEWEST_ROUNDS
+    bar = tqdm(total=MOST_ROUNDS, desc="rounds", delay=2, leave=False, disable=not progress)
+    try:
+        with bar:
+            for count in range(1, MOST_ROUNDS + 1):
+                for index in order.permutation(len(turns)):
+                    turns[index].sample()
+                bar.update()
+                if count == look:
+                    if _clear(runners, base, again, margin):
+                        return "clear"
+                    look = look * 3 // 2
+                if clock() - begin > time_limit:
+                    return "limit"
+    except KeyboardInterrupt:
+        rounds = min(len(runner.samples) for runner in turns)
+        if not rounds:
+            raise
+        del again.samples[rounds:]
+        return "interrupted"
+    return "limit"
+
+
+def _clear(runners: dict[str, Runner], base: str, again: Runner, margin: float) -> bool:
+    """Is there a verdict on everyone, with an interval that is narrow enough to read?"""
+    samples = runners[base].samples
+    floor = stats.noise_floor(samples, again.samples)
+    for label, runner in runners.items():
+        interval = stats.ratio(samples, again.samples if label == base else runner.samples)
+        if (
+            stats.verdict(interval, floor, margin) == "undecided"
+            or interval[2] > WIDTH * interval[1]
+        ):
+            return False
+    return True

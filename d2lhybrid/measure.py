@@ -1,0 +1,207 @@
+"""Time one callable: its first call alone, then warm-up, then the steady state."""
+
+import gc
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import repeat
+from time import perf_counter
+from typing import Any
+
+from d2lhybrid import stats
+from d2lhybrid.backends import loaded, of
+from d2lhybrid.backends.protocol import Adapter, Lazy
+from d2lhybrid.errors import (
+    CallFailedError,
+    CannotBuildError,
+    LimitError,
+    NothingToCompareError,
+    UnknownFrameworkError,
+    WrongDeviceError,
+)
+from d2lhybrid.provenance import environment
+from d2lhybrid.records import Environment, Measurement
+from d2lhybrid.timing import synchronize
+
+Clock = Callable[[], float]
+
+SAMPLE_SECONDS = 2e-3  # ten thousand times the resolution of perf_counter and then some
+WARM_UP_SHARE = 0.25  # of the time limit, at most
+_BATCH_SECONDS = 2e-4  # of a warm-up time
+
+
+class Runner:
+    """A callable with its arguments, and the times that were taken of it."""
+
+    def __init__(
+        self,
+        label: str,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        clock: Clock,
+        flush: bool = False,
+    ) -> None:
+        if not callable(function):
+            raise NothingToCompareError(
+                f"Expected something to call as {label!r}. Received: {type(function).__name__}. "
+                "Hand over a function or a model."
+            )
+        self.label, self.function, self.args = label, function, args
+        self.clock, self.flush = clock, flush
+        self.calls, self.warmup_calls, self.cold_seconds = 1, 0, 0.0
+        self.samples: list[float] = []
+        self.device_samples: list[float] = []
+
+    def cold(self) -> Any:
+        """Time the first call, whatever it has to trace, compile and allocate; its output."""
+        require_one_device(self.function, self.args)
+        synchronize()
+        start = self.clock()
+        try:
+            output = self.function(*self.args)
+            synchronize()
+        except Exception as error:
+            said = str(error).strip().partition("\n")[0]
+            if isinstance(self.function, Lazy):
+                raise CannotBuildError(said or type(error).__name__) from error
+            raise CallFailedError(
+                f"Expected {self.label!r} to run on the given arguments. Received: "
+                f"{type(error).__name__}: {said}. Call it by itself to see where it fails."
+            ) from error
+        self.cold_seconds = self.clock() - start
+        if isinstance(self.function, Lazy) and self.function.built:
+            self.function = self.function.built
+        return output
+
+    def warm_up(self, limit: float) -> None:
+        """Call until the times stop falling, or for `limit` seconds; then set calls a sample."""
+        begin, batch, times = self.clock(), 1, []
+        while True:
+            seconds = self._run(batch)
+            self.warmup_calls += batch
+            times.append(seconds / batch)
+            if seconds < _BATCH_SECONDS and not self.flush:
+                batch *= 2
+            elif stats.settled(times) or self.clock() - begin > limit:
+                break
+        if not self.flush:
+            self.calls = max(1, math.ceil(SAMPLE_SECONDS / max(min(times[-3:]), 1e-9)))
+
+    def sample(self) -> None:
+        """Take one sample of the steady state."""
+        if self.calls > 1:
+            self.function(*self.args)  # what ran before may have taken the caches
+        adapters = loaded()
+        if self.flush:
+            for adapter in adapters:
+                adapter.flush_cache()
+        synchronize()
+        events = [(adapter, adapter.start_events()) for adapter in adapters]
+        seconds = self._run(self.calls, events)
+        self.samples.append(seconds / self.calls)
+
+    def _run(self, calls: int, events: list[tuple[Adapter, Any]] | None = None) -> float:
+        function, args, clock = self.function, self.args, self.clock
+        synchronize()
+        start = clock()
+        for _ in repeat(None, calls):
+            function(*args)
+        device = [adapter.device_seconds(event) for adapter, event in events or ()]
+        synchronize()
+        seconds = clock() - start
+        known = [value for value in device if value is not None]
+        if known:
+            self.device_samples.append(max(known) / calls)
+        return seconds
+
+    def measurement(self, rounds: int, env: Environment) -> Measurement:
+        """The first `rounds` samples as a record."""
+        whole = len(self.device_samples) >= rounds > 0
+        return Measurement(
+            label=self.label,
+            cold_seconds=self.cold_seconds,
+            samples=tuple(self.samples[:rounds]),
+            calls=self.calls,
+            warmup_calls=self.warmup_calls,
+            device_samples=tuple(self.device_samples[:rounds]) if whole else None,
+            env=env,
+        )
+
+
+def measure(
+    function: Callable[..., Any],
+    *args: Any,
+    label: str | None = None,
+    time_limit: float = 5.0,
+    flush_l2: bool = False,
+    clock: Clock = perf_counter,
+) -> Measurement:
+    """Time ``function(*args)``: the first call, then the steady state.
+
+    Samples are taken until the 95% interval of the median is within 1% of it, or for `time_limit`
+    seconds. With `flush_l2`, each sample is one call after the accelerator's cache was emptied.
+    An interrupt ends it with what has been measured.
+
+    Raises:
+        CallFailedError, WrongDeviceError, LimitError, NothingToCompareError
+    """
+    require_limit(time_limit)
+    runner = Runner(label or name_of(function), function, args, clock, flush_l2)
+    env = environment()
+    runner.cold()
+    with no_collection():
+        runner.warm_up(time_limit * WARM_UP_SHARE)
+        begin = clock()
+        try:
+            while clock() - begin < time_limit or not runner.samples:
+                runner.sample()
+                if len(runner.samples) % 10 == 0:
+                    low, high = stats.median_interval(runner.samples)
+                    if low > 0 and high / low < 1.02:
+                        break
+        except KeyboardInterrupt:
+            if not runner.samples:
+                raise
+    return runner.measurement(len(runner.samples), env)
+
+
+def require_limit(time_limit: float) -> None:
+    """Raise LimitError unless `time_limit` is a number of seconds above 0."""
+    if not isinstance(time_limit, (int, float)) or not time_limit > 0:
+        raise LimitError(
+            f"Expected a time limit in seconds, above 0. Received: {time_limit!r}. "
+            "Give for example time_limit=10."
+        )
+
+
+def require_one_device(function: Any, args: tuple[Any, ...]) -> None:
+    """Raise WrongDeviceError where it is plain that model and arguments are apart."""
+    try:
+        adapter = of(function)
+    except UnknownFrameworkError:
+        return
+    home = adapter.places(function)
+    for index, arg in enumerate(args):
+        away = adapter.places(arg) - home
+        if home and away:
+            raise WrongDeviceError(
+                f"Expected the arguments on {', '.join(sorted(home))}, where the model is. "
+                f"Received: argument {index} on {', '.join(sorted(away))}. Move one to the other."
+            )
+
+
+def name_of(function: Any) -> str:
+    """A label for a callable: its own name, or that of its class."""
+    return str(getattr(function, "__name__", None) or type(function).__name__)
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Keep Python's garbage collector out of the samples, as timeit does."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

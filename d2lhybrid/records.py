@@ -1,0 +1,328 @@
+"""What was measured, apart from how: frozen records that go to JSON and come back the same.
+
+The schema is described in docs/results-schema.md.
+"""
+
+import json
+import math
+import statistics
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from d2lhybrid import stats
+from d2lhybrid.errors import DamagedResultError, PackageMissingError, UnknownLabelError
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Where and when: enough to judge whether two results can be put side by side."""
+
+    date: str
+    versions: dict[str, str]
+    system: str
+    cpu: str
+    cores: int
+    threads: dict[str, int]
+    accelerators: tuple[str, ...]
+    governor: str | None
+    load: float | None
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """The times of one callable, in seconds per call.
+
+    `cold_seconds` is the first call alone, with tracing and compilation; `samples` are the steady
+    state, each the mean over `calls` calls. `device_samples` is None without an accelerator.
+    """
+
+    label: str
+    cold_seconds: float
+    samples: tuple[float, ...]
+    calls: int
+    warmup_calls: int
+    device_samples: tuple[float, ...] | None
+    env: Environment
+
+    @cached_property
+    def median(self) -> float:
+        """The median of the steady state."""
+        return statistics.median(self.samples)
+
+    @property
+    def iqr(self) -> float:
+        """The interquartile range of the steady state."""
+        return stats.iqr(self.samples)
+
+    @property
+    def ci95(self) -> tuple[float, float]:
+        """The 95% interval of the median."""
+        return stats.median_interval(self.samples)
+
+    @property
+    def min(self) -> float:
+        """The fastest sample."""
+        return min(self.samples)
+
+    @property
+    def device_median(self) -> float | None:
+        """The median time on the accelerator; None without one."""
+        return statistics.median(self.device_samples) if self.device_samples else None
+
+    def __repr__(self) -> str:
+        from d2lhybrid import report
+
+        return report.measurement(self)
+
+    def to_json(self) -> str:
+        """JSON that `from_json` reads back exactly."""
+        return _dump("measurement", self)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Measurement":
+        """Read what `to_json` wrote; raises DamagedResultError."""
+        return _load("measurement", text, _measurement)
+
+
+@dataclass(frozen=True)
+class Comparison(Mapping[str, Measurement]):
+    """Several callables, measured in the same rounds; a mapping from label to Measurement.
+
+    Sample i of every measurement is from round i, and so is `again[i]`, the baseline's second
+    turn in that round, from which the noise floor follows. `unavailable` says why a variant is
+    not among them. `stopped` is 'clear', 'limit' or 'interrupted'.
+    """
+
+    measurements: tuple[Measurement, ...]
+    baseline: str
+    again: tuple[float, ...]
+    unavailable: dict[str, str]
+    checked: float | bool
+    seed: int
+    stopped: str
+    margin: float = stats.MARGIN
+
+    def __getitem__(self, label: str) -> Measurement:
+        for measurement in self.measurements:
+            if measurement.label == label:
+                return measurement
+        reason = self.unavailable.get(label)
+        if reason:
+            raise UnknownLabelError(f"{label!r} was not measured: {reason}")
+        raise UnknownLabelError(
+            f"Expected one of {', '.join(map(repr, self))}. Received: {label!r}."
+        )
+
+    def __iter__(self) -> Any:
+        return iter([measurement.label for measurement in self.measurements])
+
+    def __len__(self) -> int:
+        return len(self.measurements)
+
+    def __hash__(self) -> int:
+        return hash((self.measurements, self.baseline, self.seed))
+
+    @property
+    def env(self) -> Environment:
+        """Where and when it was measured."""
+        return self.measurements[0].env
+
+    @property
+    def noise_floor(self) -> float:
+        """What a ratio must differ from 1 by to count, from the baseline run against itself."""
+        return stats.noise_floor(self[self.baseline].samples, self.again)
+
+    def ratio(self, label: str) -> tuple[float, float, float]:
+        """Baseline time over this one's, and its 95% interval: (estimate, low, high)."""
+        samples = self.again if label == self.baseline else self[label].samples
+        return stats.ratio(self[self.baseline].samples, samples)
+
+    def verdict(self, label: str) -> str:
+        """'faster', 'slower', 'same' or 'undecided', against the baseline."""
+        if label == self.baseline:
+            return "same"
+        return stats.verdict(self.ratio(label), self.noise_floor, self.margin)
+
+    def break_even(self, label: str) -> int | None:
+        """Calls after which this one's cold start has paid for itself; None if it never does.
+
+        Only a variant that is known to be faster ever does.
+        """
+        if self.verdict(label) != "faster":
+            return None
+        mine, base = self[label], self[self.baseline]
+        saved = base.median - mine.median
+        extra = mine.cold_seconds - base.cold_seconds
+        return 1 + max(0, math.ceil(extra / saved)) if saved > 0 else None
+
+    def __repr__(self) -> str:
+        from d2lhybrid import report
+
+        return report.text(self)
+
+    def _repr_html_(self) -> str:
+        from d2lhybrid import report
+
+        return report.html(self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw medians and intervals with matplotlib; returns the axes."""
+        from d2lhybrid import plot
+
+        return plot.comparison(self, ax)
+
+    def to_frame(self) -> Any:
+        """A pandas data frame, one row a variant."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise PackageMissingError(
+                "Expected pandas for a data frame. Received: none. Install it: pip install pandas"
+            ) from error
+        return pandas.DataFrame([self._row(label) for label in self]).set_index("label")
+
+    def _row(self, label: str) -> dict[str, Any]:
+        m = self[label]
+        estimate, low, high = self.ratio(label) if label != self.baseline else (1.0, 1.0, 1.0)
+        return {
+            "label": label,
+            "median": m.median,
+            "ci95_low": m.ci95[0],
+            "ci95_high": m.ci95[1],
+            "iqr": m.iqr,
+            "min": m.min,
+            "device_median": m.device_median,
+            "cold_seconds": m.cold_seconds,
+            "warmup_calls": m.warmup_calls,
+            "ratio": estimate,
+            "ratio_low": low,
+            "ratio_high": high,
+            "verdict": self.verdict(label),
+            "break_even": self.break_even(label),
+        }
+
+    def to_json(self) -> str:
+        """JSON that `from_json` reads back exactly."""
+        return _dump("comparison", self)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Comparison":
+        """Read what `to_json` wrote; raises DamagedResultError."""
+        return _load("comparison", text, _comparison)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The same comparison over a range of sizes; `work` is what the plot's axis shows."""
+
+    sizes: tuple[float, ...]
+    work: tuple[float, ...]
+    comparisons: tuple[Comparison, ...]
+
+    def meeting(self, label: str) -> float | None:
+        """The work from which on this variant is no longer faster than the baseline; or None."""
+        met = None
+        for work, comparison in zip(self.work, self.comparisons, strict=True):
+            if comparison.verdict(label) == "faster":
+                met = None
+            elif met is None:
+                met = work
+        return met
+
+    def __repr__(self) -> str:
+        from d2lhybrid import report
+
+        return report.sweep_text(self)
+
+    def _repr_html_(self) -> str:
+        from d2lhybrid import report
+
+        return report.sweep_html(self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw time per call against work; returns the axes."""
+        from d2lhybrid import plot
+
+        return plot.sweep(self, ax)
+
+    def to_json(self) -> str:
+        """JSON that `from_json` reads back exactly."""
+        return _dump("sweep", self)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Sweep":
+        """Read what `to_json` wrote; raises DamagedResultError."""
+        return _load("sweep", text, _sweep)
+
+
+T = TypeVar("T")
+
+
+def _dump(kind: str, record: Any) -> str:
+    content = asdict(record)
+    return json.dumps({"schema": f"d2lhybrid-{kind}", "version": SCHEMA_VERSION, **content})
+
+
+def _load(kind: str, text: str, read: Any) -> Any:
+    try:
+        content = json.loads(text)
+        schema, version = content.pop("schema"), content.pop("version")
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DamagedResultError(
+            f"Expected JSON of a {kind} from d2lhybrid. Received: a text that is none ({error}). "
+            "Check that the file is whole."
+        ) from error
+    if (schema, version) != (f"d2lhybrid-{kind}", SCHEMA_VERSION):
+        raise DamagedResultError(
+            f"Expected d2lhybrid-{kind}, version {SCHEMA_VERSION}. Received: {schema}, version "
+            f"{version}. Read it with the class and the d2lhybrid that wrote it."
+        )
+    try:
+        return read(content)
+    except (TypeError, KeyError, ValueError, AttributeError, IndexError) as error:
+        raise DamagedResultError(
+            f"Expected a {kind} as in docs/results-schema.md. Received: fields that do not fit "
+            f"({error}). Check that nothing changed the file."
+        ) from error
+
+
+def _measurement(content: dict[str, Any]) -> Measurement:
+    device = content.pop("device_samples")
+    env = content.pop("env")
+    accelerators = tuple(env.pop("accelerators"))
+    samples = _times(content.pop("samples"))
+    cold = content.pop("cold_seconds")
+    return Measurement(
+        samples=samples,
+        cold_seconds=_times([cold])[0],
+        device_samples=None if device is None else _times(device),
+        env=Environment(accelerators=accelerators, **env),
+        **content,
+    )
+
+
+def _times(values: Any) -> tuple[float, ...]:
+    if not values or not all(isinstance(value, float) and value >= 0 for value in values):
+        raise ValueError("a time is not a positive number of seconds")
+    return tuple(values)
+
+
+def _comparison(content: dict[str, Any]) -> Comparison:
+    measurements = tuple(_measurement(item) for item in content.pop("measurements"))
+    again = _times(content.pop("again"))
+    result = Comparison(measurements=measurements, again=again, **content)
+    lengths = {len(again), *(len(m.samples) for m in measurements)}
+    if len(lengths) != 1 or result.baseline not in result:
+        raise ValueError("rounds or baseline are incomplete")
+    return result
+
+
+def _sweep(content: dict[str, Any]) -> Sweep:
+    comparisons = tuple(_comparison(item) for item in content["comparisons"])
+    if not len(comparisons) == len(content["sizes"]) == len(content["work"]):
+        raise ValueError("sizes, work and comparisons differ in number")
+    return Sweep(tuple(content["sizes"]), tuple(content["work"]), comparisons)

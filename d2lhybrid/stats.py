@@ -1,0 +1,92 @@
+"""The statistics of measured times: pure functions on numbers, no clock, no framework.
+
+Times have long right tails, so everything here rests on medians. The interval of a median is the
+one that the sign test yields (Conover, *Practical Nonparametric Statistics*, 3.1): it asks only
+that the samples be independent.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from math import comb, log
+
+import numpy as np
+
+CONFIDENCE = 0.95
+MARGIN = 0.02  # two callables closer than this are called the same
+FEWEST = 6  # with fewer samples no sign-test interval reaches 95%
+
+
+def median_interval(
+    samples: Sequence[float], confidence: float = CONFIDENCE
+) -> tuple[float, float]:
+    """The interval of the median by the sign test; infinite with fewer than six samples.
+
+    >>> median_interval([5.0, 1.0, 4.0, 2.0, 3.0, 6.0])
+    (1.0, 6.0)
+    """
+    skip = _outside(len(samples), confidence)
+    if skip is None:
+        return float("-inf"), float("inf")
+    ordered = np.sort(np.asarray(samples, dtype=float))
+    return float(ordered[skip]), float(ordered[-1 - skip])
+
+
+@cache
+def _outside(count: int, confidence: float) -> int | None:
+    """How many ordered samples lie outside the interval at each end."""
+    tail, limit = 0, (1 - confidence) / 2 * 2**count
+    for skip in range(count // 2 + 1):
+        tail += comb(count, skip)
+        if tail > limit:
+            return skip - 1 if skip else None
+    return None
+
+
+def ratio(baseline: Sequence[float], other: Sequence[float]) -> tuple[float, float, float]:
+    """Time of the baseline over the other's in the same rounds: (estimate, low, high).
+
+    >>> ratio([2.0] * 8, [1.0] * 8)
+    (2.0, 2.0, 2.0)
+    """
+    quotients = np.log(np.asarray(baseline, dtype=float)) - np.log(np.asarray(other, dtype=float))
+    low, high = median_interval(quotients.tolist())
+    return tuple(float(np.exp(value)) for value in (np.median(quotients), low, high))  # type: ignore[return-value]
+
+
+def noise_floor(baseline: Sequence[float], again: Sequence[float]) -> float:
+    """How far from 1 the ratio of the baseline to itself may lie, as a fraction (0.01 is 1%)."""
+    _, low, high = ratio(baseline, again)
+    return float("inf") if low <= 0 else float(np.expm1(max(abs(log(low)), abs(log(high)))))
+
+
+def verdict(interval: tuple[float, float, float], floor: float, margin: float = MARGIN) -> str:
+    """'faster', 'slower', 'same' or 'undecided'.
+
+    A difference counts when the whole interval lies beyond the noise floor, and two callables are
+    the same when the whole interval lies within the margin.
+
+    >>> verdict((1.5, 1.4, 1.6), floor=0.01), verdict((1.0, 0.99, 1.01), floor=0.01)
+    ('faster', 'same')
+    """
+    _, low, high = interval
+    if 1 / (1 + margin) <= low and high <= 1 + margin:
+        return "same"
+    if low > 1 + floor:
+        return "faster"
+    if high < 1 / (1 + floor):
+        return "slower"
+    return "undecided"
+
+
+def settled(times: Sequence[float], window: int = 5, drop: float = 0.02) -> bool:
+    """Have warm-up times stopped falling? True when two windows in a row brought no new low."""
+    if len(times) < 3 * window:
+        return False
+    lowest = min(times[: -2 * window])
+    return min(times[-2 * window :]) >= lowest * (1 - drop)
+
+
+def iqr(samples: Sequence[float]) -> float:
+    """The interquartile range."""
+    low, high = np.percentile(samples, [25, 75])
+    return float(high - low)

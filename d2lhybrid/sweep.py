@@ -1,0 +1,50 @@
+"""The same comparison over a range of sizes: where does compiling cease to matter?"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tqdm import tqdm
+
+from d2lhybrid.compare import compare
+from d2lhybrid.errors import NothingToCompareError
+from d2lhybrid.records import Comparison, Sweep
+from d2lhybrid.variants import variants
+
+
+def sweep(
+    make: Callable[[Any], tuple[Any, ...]],
+    sizes: Sequence[float],
+    *,
+    only: Sequence[str] | None = None,
+    work: Callable[[Any], float] | None = None,
+    time_limit: float = 10.0,
+    progress: bool = True,
+    **options: Any,
+) -> Sweep:
+    """Compare at each of `sizes`.
+
+    Args:
+        make: from a size to ``(net, x, ...)``, or to ``({"eager": f, "compiled": g}, x, ...)``.
+        only: with a net, the names of its variants to take; all if None.
+        work: from a size to what the plot shows it as, such as multiply-adds; the size if None.
+        time_limit: seconds for each size, as for ``compare``, which takes `options` too.
+
+    An interrupt ends it with the sizes that are complete.
+    """
+    if not sizes:
+        raise NothingToCompareError("Expected at least one size. Received: none.")
+    done: list[Comparison] = []
+    try:
+        for size in tqdm(sizes, desc="sizes", delay=2, leave=False, disable=not progress):
+            functions, *args = make(size)
+            if not isinstance(functions, Mapping):
+                functions = variants(functions, *args)
+                functions = functions.only(*only) if only else functions
+            limit = {"time_limit": time_limit, "progress": False, **options}
+            done.append(compare(functions, *args, **limit))
+    except KeyboardInterrupt:
+        if not done:
+            raise
+    taken = tuple(sizes)[: len(done)]
+    shown = tuple(work(size) for size in taken) if work else taken
+    return Sweep(taken, shown, tuple(done))

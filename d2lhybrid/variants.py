@@ -1,0 +1,72 @@
+"""Every way in which a model's framework can run it, by name."""
+
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+from d2lhybrid.backends import of
+from d2lhybrid.errors import NothingToCompareError, UnknownFrameworkError
+from d2lhybrid.measure import require_one_device
+
+
+class Variants(Mapping[str, Callable[..., Any]]):
+    """Callables by name; ``unavailable`` says of the others why they cannot be built here."""
+
+    def __init__(
+        self, callables: Mapping[str, Callable[..., Any]], unavailable: Mapping[str, str]
+    ) -> None:
+        self._callables, self.unavailable = dict(callables), dict(unavailable)
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        return self._callables[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._callables)
+
+    def __len__(self) -> int:
+        return len(self._callables)
+
+    def only(self, *names: str) -> "Variants":
+        """These alone, in this order; raises NothingToCompareError for an unknown name."""
+        for name in names:
+            if name not in self._callables and name not in self.unavailable:
+                known = ", ".join(map(repr, [*self, *self.unavailable]))
+                raise NothingToCompareError(f"Expected names among {known}. Received: {name!r}.")
+        reasons = {name: self.unavailable[name] for name in names if name in self.unavailable}
+        return Variants({n: self[n] for n in names if n in self._callables}, reasons)
+
+    def __repr__(self) -> str:
+        there = [f"  {name}" for name in self]
+        return "\n".join(
+            ["Variants", *there, *(f"  {n}: {r}" for n, r in self.unavailable.items())]
+        )
+
+
+def variants(net: Callable[..., Any], *args: Any) -> Variants:
+    """Every way in which the framework of `net` runs ``net(*args)``, eager first.
+
+    The compiled ones are built at their first call, so that ``compare`` sees what building costs.
+    `net` is left as it was: its mode, its parameters, hybridized or not. What cannot be built on
+    this machine stands in ``.unavailable`` with the reason.
+
+    Raises:
+        UnknownFrameworkError: neither `net` nor an argument belongs to a known framework.
+        WrongDeviceError: model and arguments are on different devices.
+    """
+    adapter = None
+    for thing in (net, *args):
+        try:
+            adapter = of(thing)
+            break
+        except UnknownFrameworkError:
+            continue
+    if adapter is None or not callable(net):
+        raise UnknownFrameworkError(
+            f"Expected a model of PyTorch, TensorFlow or MXNet and its arguments. Received: "
+            f"{type(net).__name__}. Hand over the model, and tensors of its framework."
+        )
+    require_one_device(net, args)
+    module = import_module(f"d2lhybrid.backends.{adapter.name}_variants")
+    ways: dict[str, Callable[..., Any] | str] = module.variants(net, args)
+    callables = {name: way for name, way in ways.items() if not isinstance(way, str)}
+    return Variants(callables, {name: way for name, way in ways.items() if isinstance(way, str)})
