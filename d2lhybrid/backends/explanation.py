@@ -113,11 +113,10 @@ def quiet() -> Iterator[None]:
 
 
 def _readable(file: str) -> str:
-    """Name a notebook's cell by its number; shorten any other path."""
+    """Shorten a path; a notebook's cell has none, and its number changes with every run."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
-    cell = shell.compile.format_code_name(file) if shell else None
-    if cell:
-        return str(cell[1])
+    if shell and shell.compile.format_code_name(file):
+        return _("notebook cell")
     library = next((root for root in _LIBRARIES if file.startswith(root)), "")
     return file[len(library) :] if library else os.path.relpath(file)
