@@ -2,7 +2,8 @@
 
 # The first of these that runs; or say which: make setup PYTHON=/path/to/python3.11
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.10 python3; do $$p -c '' 2>/dev/null && echo $$p && break; done)
-PY := .venv/bin/python
+# The interpreter that everything runs in. PY=python uses the active environment as it is.
+PY ?= .venv/bin/python
 JOBS ?= auto
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
@@ -12,10 +13,12 @@ help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
 
 setup:  ## create or refresh .venv; does nothing when nothing changed
+ifeq ($(PY),.venv/bin/python)
 	@$(if $(PYTHON),$(PYTHON) tools/setup_env.py,echo 'No Python found. Install Python 3.11.' >&2; exit 1)
+endif
 
 lab: setup  ## open JupyterLab on the collection
-	.venv/bin/jupyter lab $(ALLOW_ROOT) --LabApp.default_url=/lab/tree/notebooks/README.md
+	$(PY) -m jupyterlab $(ALLOW_ROOT) --LabApp.default_url=/lab/tree/notebooks/README.md
 
 test: test-unit test-numpy2 test-notebooks  ## everything: unit tests, MXNet on NumPy 2, every notebook
 
@@ -24,7 +27,6 @@ test-unit: setup  ## unit tests and the examples in the docs
 
 test-numpy2: setup  ## MXNet on NumPy 2, in an environment of its own
 	$(PY) tools/numpy2_env.py
-	.venv-numpy2/bin/python tests/compat_numpy2.py
 
 test-notebooks: setup  ## execute every notebook and compare what it prints
 	$(PY) tools/run_notebooks.py --jobs $(JOBS) --language "$(LANGUAGE)" --framework "$(FRAMEWORK)" --chapter "$(CHAPTER)"
