@@ -1,0 +1,51 @@
+"""The examples of the docs run: docstrings as doctests, README's code as it stands."""
+
+import doctest
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "d2lhybrid"
+# The adapters load a framework each; they have contract tests instead of examples.
+MODULES = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    for path in PACKAGE.rglob("*.py")
+    if path.parent.name != "backends" and path.name not in ("__init__.py", "__main__.py")
+)
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_docstring_examples(module: str) -> None:
+    assert doctest.testmod(import_module(module)).failed == 0
+
+
+def test_some_docstrings_have_examples() -> None:
+    finder = doctest.DocTestFinder()
+    examples = [test for name in MODULES for test in finder.find(import_module(name))]
+    assert sum(len(test.examples) for test in examples) > 5
+
+
+def test_readme_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(block, {"net": lambda x: x, "x": 0})
+    line = re.escape("Without hybridization: ") + r"\d+\.\d{4} sec\n"
+    assert re.match(line, capsys.readouterr().out)
+
+
+def test_readme_names_only_what_exists() -> None:
+    links = re.findall(r"\]\((?!https?://)([^)#]+)\)", README)
+    assert links
+    missing = [link for link in links if not (ROOT / link).exists()]
+    assert not missing
+    targets = set(re.findall(r"`make ([a-z0-9-]+)", README)) | set(
+        re.findall(r"^make ([a-z0-9-]+)", README, re.MULTILINE)
+    )
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert {"lab", "test"} <= targets
+    assert not [name for name in targets if not re.search(rf"^{name}:", makefile, re.MULTILINE)]
