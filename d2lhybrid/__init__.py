@@ -15,7 +15,16 @@ _HOME = {
     "synchronize": "timing",
     "quiet": "quiet",
     "explain": "explainer",
+    "Comparison": "records",
+    "Measurement": "records",
+    "Sweep": "records",
+    "compare": "comparing",
     "import_mxnet": "compat",
+    "load_ipython_extension": "magic",
+    "measure": "measuring",
+    "set_language": "i18n",
+    "sweep": "sweeping",
+    "variants": "ways",
     "D2LHybridError": "errors",
 }
 

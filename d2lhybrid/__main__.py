@@ -7,6 +7,7 @@ from d2lhybrid.errors import D2LHybridError
 
 COMMANDS = {
     "doctor": ("d2lhybrid.doctor", "does everything that the notebooks need work here?"),
+    "compare": ("d2lhybrid.shell", "time functions in files, side by side"),
 }
 
 

@@ -17,6 +17,41 @@ from d2lhybrid.errors import DamagedResultError, PackageMissingError, UnknownLab
 SCHEMA_VERSION = 1
 
 
+R = TypeVar("R", bound="Record")
+
+
+class Record:
+    """What all results share: JSON out and in, exactly."""
+
+    def to_json(self) -> str:
+        """JSON that `from_json` reads back exactly; see docs/results-schema.md."""
+        kind = f"d2lhybrid-{type(self).__name__.lower()}"
+        return json.dumps({"schema": kind, "version": SCHEMA_VERSION, **asdict(self)})  # type: ignore[call-overload]
+
+    @classmethod
+    def from_json(cls: type[R], text: str) -> R:
+        """Read what `to_json` wrote.
+
+        Raises:
+            DamagedResultError: the text is no JSON, of something else, or not whole.
+        """
+        kind = f"d2lhybrid-{cls.__name__.lower()}"
+        try:
+            content = json.loads(text)
+            found = content.pop("schema"), content.pop("version")
+            if found == (kind, SCHEMA_VERSION):
+                return _READERS[cls.__name__](content)
+        except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+            raise DamagedResultError(
+                f"Expected JSON of a {kind} as in docs/results-schema.md. Received: something that "
+                f"does not fit ({type(error).__name__}: {error}). Check that the file is whole."
+            ) from error
+        raise DamagedResultError(
+            f"Expected {kind}, version {SCHEMA_VERSION}. Received: {found[0]}, version {found[1]}. "
+            "Read it with the class and the d2lhybrid that wrote it."
+        )
+
+
 @dataclass(frozen=True)
 class Environment:
     """Where and when: enough to judge whether two results can be put side by side."""
@@ -33,7 +68,7 @@ class Environment:
 
 
 @dataclass(frozen=True)
-class Measurement:
+class Measurement(Record):
     """The times of one callable, in seconds per call.
 
     `cold_seconds` is the first call alone, with tracing and compilation; `samples` are the steady
@@ -78,18 +113,9 @@ class Measurement:
 
         return report.measurement(self)
 
-    def to_json(self) -> str:
-        """JSON that `from_json` reads back exactly."""
-        return _dump("measurement", self)
-
-    @classmethod
-    def from_json(cls, text: str) -> "Measurement":
-        """Read what `to_json` wrote; raises DamagedResultError."""
-        return _load("measurement", text, _measurement)
-
 
 @dataclass(frozen=True)
-class Comparison(Mapping[str, Measurement]):
+class Comparison(Record, Mapping[str, Measurement]):
     """Several callables, measured in the same rounds; a mapping from label to Measurement.
 
     Sample i of every measurement is from round i, and so is `again[i]`, the baseline's second
@@ -205,18 +231,9 @@ class Comparison(Mapping[str, Measurement]):
             "break_even": self.break_even(label),
         }
 
-    def to_json(self) -> str:
-        """JSON that `from_json` reads back exactly."""
-        return _dump("comparison", self)
-
-    @classmethod
-    def from_json(cls, text: str) -> "Comparison":
-        """Read what `to_json` wrote; raises DamagedResultError."""
-        return _load("comparison", text, _comparison)
-
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(Record):
     """The same comparison over a range of sizes; `work` is what the plot's axis shows."""
 
     sizes: tuple[float, ...]
@@ -248,46 +265,6 @@ class Sweep:
         from d2lhybrid import plot
 
         return plot.sweep(self, ax)
-
-    def to_json(self) -> str:
-        """JSON that `from_json` reads back exactly."""
-        return _dump("sweep", self)
-
-    @classmethod
-    def from_json(cls, text: str) -> "Sweep":
-        """Read what `to_json` wrote; raises DamagedResultError."""
-        return _load("sweep", text, _sweep)
-
-
-T = TypeVar("T")
-
-
-def _dump(kind: str, record: Any) -> str:
-    content = asdict(record)
-    return json.dumps({"schema": f"d2lhybrid-{kind}", "version": SCHEMA_VERSION, **content})
-
-
-def _load(kind: str, text: str, read: Any) -> Any:
-    try:
-        content = json.loads(text)
-        schema, version = content.pop("schema"), content.pop("version")
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise DamagedResultError(
-            f"Expected JSON of a {kind} from d2lhybrid. Received: a text that is none ({error}). "
-            "Check that the file is whole."
-        ) from error
-    if (schema, version) != (f"d2lhybrid-{kind}", SCHEMA_VERSION):
-        raise DamagedResultError(
-            f"Expected d2lhybrid-{kind}, version {SCHEMA_VERSION}. Received: {schema}, version "
-            f"{version}. Read it with the class and the d2lhybrid that wrote it."
-        )
-    try:
-        return read(content)
-    except (TypeError, KeyError, ValueError, AttributeError, IndexError) as error:
-        raise DamagedResultError(
-            f"Expected a {kind} as in docs/results-schema.md. Received: fields that do not fit "
-            f"({error}). Check that nothing changed the file."
-        ) from error
 
 
 def _measurement(content: dict[str, Any]) -> Measurement:
@@ -326,3 +303,6 @@ def _sweep(content: dict[str, Any]) -> Sweep:
     if not len(comparisons) == len(content["sizes"]) == len(content["work"]):
         raise ValueError("sizes, work and comparisons differ in number")
     return Sweep(tuple(content["sizes"]), tuple(content["work"]), comparisons)
+
+
+_READERS: dict[str, Any] = {"Measurement": _measurement, "Comparison": _comparison, "Sweep": _sweep}

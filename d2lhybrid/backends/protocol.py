@@ -1,5 +1,6 @@
 """What d2lhybrid asks of a framework; one subclass a framework, each in a file of its own."""
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -70,7 +71,10 @@ class Adapter(ABC):
 
 
 class Lazy:
-    """A callable that is built at its first call, so that building is part of its cold start."""
+    """A callable that is built at its first call, so that building is part of its cold start.
+
+    What the framework warns of meanwhile (TorchScript's end, say) is no news to the reader.
+    """
 
     def __init__(self, build: Callable[[], Callable[..., Any]]) -> None:
         self._build = build
@@ -78,5 +82,8 @@ class Lazy:
 
     def __call__(self, *args: Any) -> Any:
         if self.built is None:
-            self.built = self._build()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self.built = self._build()
+                return self.built(*args)
         return self.built(*args)

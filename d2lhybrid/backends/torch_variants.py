@@ -4,7 +4,6 @@ import copy
 import os
 import shutil
 import tempfile
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,20 +18,26 @@ Call = Callable[..., Any]
 def variants(net: Any, args: tuple[Any, ...]) -> dict[str, Call | str]:
     """Each way by its name: a callable, or the reason why it cannot be built here.
 
-    A model in training mode is copied first, for running it changes its buffers.
+    They run a twin of the model, for TorchScript leaves attributes on what it compiles.
     """
     module = isinstance(net, torch.nn.Module)
-    if module and net.training:
-        net = copy.deepcopy(net)
+    if module:
+        net = _twin(net)
     return {
         "eager": net,
         "inference_mode": _without_autograd(net),
-        "torchscript": Lazy(lambda: _script(net)),
+        "torchscript": Lazy(lambda: torch.jit.script(net)),
         "torchscript frozen": _frozen(net) if module else "there is no model to freeze",
         "torch.compile": _if_compiler(Lazy(lambda: torch.compile(net))),
         **_tuned(net),
         "aotinductor": _aotinductor(net, args) if module else "torch.export wants a module",
     }
+
+
+def _twin(net: torch.nn.Module) -> torch.nn.Module:
+    """A copy that shares its tensors with the model; not in training mode, which changes them."""
+    tensors = () if net.training else (*net.parameters(), *net.buffers())
+    return copy.deepcopy(net, {id(tensor): tensor for tensor in tensors})
 
 
 def _without_autograd(net: Call) -> Call:
@@ -45,21 +50,12 @@ def _without_autograd(net: Call) -> Call:
     return inference
 
 
-def _script(net: Call) -> Call:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # TorchScript is deprecated, and the name says what it is
-        return torch.jit.script(net)
-
-
 def _frozen(net: Any) -> Call | str:
     if net.training:
         return "the model is in training mode; freezing wants net.eval()"
 
     def build() -> Call:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            frozen = torch.jit.freeze(torch.jit.script(net))
-            return torch.jit.optimize_for_inference(frozen)
+        return torch.jit.optimize_for_inference(torch.jit.freeze(torch.jit.script(net)))
 
     return Lazy(build)
 
@@ -90,8 +86,7 @@ def _aotinductor(net: Any, args: tuple[Any, ...]) -> Call | str:
         return "the model is in training mode; compiling ahead wants net.eval()"
 
     def build() -> Call:
-        with torch.no_grad(), warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
-            warnings.simplefilter("ignore")
+        with torch.no_grad(), tempfile.TemporaryDirectory() as folder:
             program = torch.export.export(net, args)
             path = str(Path(folder) / "model.pt2")
             torch._inductor.aoti_compile_and_package(program, package_path=path)

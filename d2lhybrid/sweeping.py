@@ -5,10 +5,10 @@ from typing import Any
 
 from tqdm import tqdm
 
-from d2lhybrid.compare import compare
+from d2lhybrid.comparing import compare
 from d2lhybrid.errors import NothingToCompareError
 from d2lhybrid.records import Comparison, Sweep
-from d2lhybrid.variants import variants
+from d2lhybrid.ways import variants
 
 
 def sweep(

@@ -16,7 +16,7 @@ from tqdm import tqdm
 from d2lhybrid import stats
 from d2lhybrid.answers import record, require_numbers, require_repeatable, require_same
 from d2lhybrid.errors import CannotBuildError, LimitError, NothingToCompareError, UnknownLabelError
-from d2lhybrid.measure import WARM_UP_SHARE, Clock, Runner, no_collection, require_limit
+from d2lhybrid.measuring import WARM_UP_SHARE, Clock, Runner, no_collection, require_limit
 from d2lhybrid.provenance import environment
 from d2lhybrid.records import Comparison
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from d2lhybrid.backends import of
 from d2lhybrid.errors import NothingToCompareError, UnknownFrameworkError
-from d2lhybrid.measure import require_one_device
+from d2lhybrid.measuring import require_one_device
 
 
 class Variants(Mapping[str, Callable[..., Any]]):

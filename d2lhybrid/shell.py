@@ -1,0 +1,59 @@
+"""``python -m d2lhybrid compare a.py:f b.py:g``: ``compare`` for functions in files."""
+
+import argparse
+import importlib.util
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+from d2lhybrid.comparing import compare
+from d2lhybrid.errors import NothingToCompareError
+
+_HELP = "FILE.py:FUNCTION, called without arguments; the first is the baseline"
+
+
+def main(arguments: list[str]) -> int:
+    """Compare and print a table, or JSON; 0 when it went through, whatever the verdict."""
+    parser = argparse.ArgumentParser(prog="python -m d2lhybrid compare")
+    parser.add_argument("function", nargs="+", help=_HELP)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--time-limit", type=float, default=20.0, metavar="S", help="seconds")
+    parser.add_argument("--seed", type=int, help="for the order inside the rounds")
+    parser.add_argument("--no-check", action="store_true", help="the answers may differ")
+    options = parser.parse_args(arguments)
+    with redirect_stdout(sys.stderr):  # what the files print is no part of the result
+        result = compare(
+            {place: load(place) for place in options.function},
+            check=not options.no_check,
+            time_limit=options.time_limit,
+            seed=options.seed,
+        )
+    print(result.to_json() if options.json else result)
+    return 0
+
+
+def load(place: str) -> Callable[..., Any]:
+    """The function at ``path/to/file.py:name``; its file is run, with its folder importable.
+
+    Raises:
+        NothingToCompareError: there is no such file, or no such function in it.
+    """
+    file, _, name = place.rpartition(":")
+    path = Path(file)
+    if not file or not path.is_file():
+        raise NothingToCompareError(f"Expected FILE.py:FUNCTION. Received: {place!r}, not a file.")
+    spec = importlib.util.spec_from_file_location(f"_compared_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise NothingToCompareError(f"Expected a Python file. Received: {file!r}.")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.parent))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(path.parent))
+    function = getattr(module, name, None)
+    if not callable(function):
+        raise NothingToCompareError(f"Expected a function {name!r} in {file}. Received: none.")
+    return function

@@ -1,0 +1,197 @@
+"""variants: the same list from every adapter's side, and a model that is left as it was."""
+
+import numpy as np
+import pytest
+
+from d2lhybrid.backends import FRAMEWORKS, of
+from d2lhybrid.comparing import compare
+from d2lhybrid.compat import import_mxnet
+from d2lhybrid.errors import (
+    NotDeterministicError,
+    NothingToCompareError,
+    UnknownFrameworkError,
+    WrongDeviceError,
+)
+from d2lhybrid.ways import variants
+
+EXPECTED = {
+    "torch": [
+        "eager",
+        "inference_mode",
+        "torchscript",
+        "torchscript frozen",
+        "torch.compile",
+        "torch.compile max-autotune",
+        "aotinductor",
+    ],
+    "tensorflow": [
+        "eager",
+        "tf.function",
+        "tf.function XLA",
+        "concrete function",
+        "concrete function XLA",
+    ],
+    "mxnet": ["eager", "hybridized", "static_alloc", "static_shape"],
+}
+QUICK = {  # without those whose building takes tens of seconds
+    "torch": ["eager", "inference_mode", "torchscript", "torchscript frozen"],
+    "tensorflow": EXPECTED["tensorflow"],
+    "mxnet": EXPECTED["mxnet"],
+}
+
+
+def torch_model():
+    import torch
+
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
+    return net.eval(), torch.ones(1, 8)
+
+
+def tensorflow_model():
+    import tensorflow as tf
+
+    dense = tf.keras.layers.Dense
+    return tf.keras.Sequential([dense(4, "relu"), dense(2)]), tf.ones((1, 8))
+
+
+def mxnet_model():
+    mxnet = import_mxnet()
+    nn = mxnet.gluon.nn
+    net = nn.HybridSequential()
+    net.add(nn.Dense(4, activation="relu"), nn.Dense(2))
+    net.initialize()
+    return net, mxnet.nd.ones((1, 8))
+
+
+@pytest.fixture(params=FRAMEWORKS)
+def framework(request):
+    return request.param
+
+
+@pytest.fixture
+def model(framework):
+    return globals()[f"{framework}_model"]()
+
+
+def state(framework, net):
+    if framework == "torch":
+        values = {name: value.numpy().copy() for name, value in net.state_dict().items()}
+        return values, net.training, sorted(vars(net))
+    if framework == "tensorflow":
+        return dict(enumerate(w.copy() for w in net.get_weights())), None, None
+    values = {name: p.data().asnumpy() for name, p in net.collect_params().items()}
+    return values, net._active, net._cached_op
+
+
+def test_all_of_them_are_offered_or_explained(framework, model):
+    v = variants(*model)
+    assert next(iter(v)) == "eager"
+    assert set(EXPECTED[framework]) <= {*v, *v.unavailable}
+    assert all(reason for reason in v.unavailable.values())
+    for name in EXPECTED[framework]:
+        assert name in repr(v)
+
+
+def test_they_compute_the_same_and_leave_the_model_as_it_was(framework, model):
+    net, x = model
+    net(x)
+    before = state(framework, net)
+    c = compare(variants(net, x).only(*QUICK[framework]), x, time_limit=0.3, progress=False)
+    assert list(c) == QUICK[framework]
+    assert not c.unavailable
+    after = state(framework, net)
+    assert after[1:] == before[1:]
+    for name, value in before[0].items():
+        assert np.array_equal(value, after[0][name])
+
+
+def test_the_slow_builds_run_too():
+    net, x = torch_model()
+    c = compare(variants(net, x), x, time_limit=0.5, progress=False)
+    assert set(EXPECTED["torch"]) <= {*c, *c.unavailable}
+    assert c["torch.compile"].cold_seconds > 10 * c["eager"].cold_seconds
+
+
+def test_a_hybridized_mxnet_model_stays_hybridized():
+    net, x = mxnet_model()
+    net.hybridize(static_alloc=True)
+    expected = net(x).asnumpy()
+    op, flags = net._cached_op, net._flags
+    for call in variants(net, x).values():
+        assert np.allclose(call(x).asnumpy(), expected, atol=1e-6)
+    assert (net._active, net._cached_op, net._flags) == (True, op, flags)
+
+
+def test_mxnet_parameters_are_shared_not_copied():
+    net, x = mxnet_model()
+    v = variants(net, x)
+    first = v["hybridized"](x).asnumpy()
+    net[1].bias.data()[:] += 1
+    assert np.allclose(v["hybridized"](x).asnumpy(), first + 1)
+
+
+def test_a_plain_mxnet_block_is_eager_only():
+    mxnet = import_mxnet()
+    net = mxnet.gluon.nn.Sequential()
+    net.add(mxnet.gluon.nn.Dense(2))
+    net.initialize()
+    v = variants(net, mxnet.nd.ones((1, 2)))
+    assert list(v) == ["eager"]
+    assert "HybridBlock" in v.unavailable["hybridized"]
+
+
+def test_a_torch_model_in_training_mode_keeps_its_statistics():
+    import torch
+
+    net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.BatchNorm1d(4))
+    x = torch.randn(8, 4)
+    v = variants(net, x)
+    compare(v.only("eager", "inference_mode"), x, time_limit=0.2, progress=False)
+    assert net[1].num_batches_tracked == 0
+    assert "training mode" in v.unavailable["torchscript frozen"]
+
+
+def test_dropout_is_noticed():
+    import torch
+
+    net = torch.nn.Sequential(torch.nn.Linear(4, 64), torch.nn.Dropout(0.5))
+    x = torch.ones(1, 4)
+    with pytest.raises(NotDeterministicError, match=r"\.eval\(\)"):
+        compare(variants(net, x), x, progress=False)
+
+
+def test_arguments_on_another_device():
+    import torch
+
+    net, _x = torch_model()
+    x = torch.ones(1, 8, device="meta")
+    for attempt in (lambda: variants(net, x), lambda: compare({"a": net}, x, progress=False)):
+        with pytest.raises(WrongDeviceError, match="argument 0 on meta"):
+            attempt()
+
+
+def test_strangers_and_unknown_names():
+    with pytest.raises(UnknownFrameworkError):
+        variants(len, [1])
+    net, x = torch_model()
+    with pytest.raises(NothingToCompareError, match="'jit'"):
+        variants(net, x).only("jit")
+
+
+def test_outputs_become_numpy_copies(framework, model):
+    net, x = model
+    y = net(x)
+    array, dtype = of(y).to_numpy(y)
+    assert dtype == "float32"
+    assert array.shape == (1, 2)
+    assert array.flags.writeable
+
+
+def test_bfloat16():
+    import tensorflow as tf
+    import torch
+
+    for tensor in (torch.tensor([1.5]).bfloat16(), tf.constant([1.5], tf.bfloat16)):
+        array, dtype = of(tensor).to_numpy(tensor)
+        assert (array.tolist(), dtype, str(array.dtype)) == ([1.5], "bfloat16", "float32")

@@ -1,0 +1,73 @@
+"""The statistics on numbers whose answers are known."""
+
+from math import comb, exp
+
+import numpy as np
+import pytest
+
+from d2lhybrid import stats
+
+
+@pytest.mark.parametrize("count", [6, 9, 10, 25, 60, 200, 1000])
+def test_the_interval_covers_at_least_95_percent_and_no_wider(count):
+    skip = stats._outside(count, 0.95)
+    outside = 2 * sum(comb(count, k) for k in range(skip + 1)) / 2**count
+    wider = 2 * sum(comb(count, k) for k in range(skip + 2)) / 2**count
+    assert outside <= 0.05 < wider
+
+
+def test_few_samples_have_no_interval():
+    assert stats.median_interval([1.0] * 5) == (float("-inf"), float("inf"))
+    assert stats.median_interval([1.0] * 6) == (1.0, 1.0)
+
+
+def test_the_interval_holds_what_it_promises_on_skewed_times():
+    rng = np.random.default_rng(0)
+    inside = 0
+    for _ in range(1000):
+        low, high = stats.median_interval(rng.lognormal(0, 1, 40).tolist())
+        inside += low <= 1 <= high
+    assert inside >= 940
+
+
+def test_ratios_come_from_the_same_rounds():
+    drift = np.exp(np.linspace(0, 3, 30))  # the machine slows down twentyfold
+    estimate, low, high = stats.ratio((3 * drift).tolist(), drift.tolist())
+    assert estimate == pytest.approx(3)
+    assert (low, high) == (pytest.approx(3), pytest.approx(3))
+
+
+def test_noise_floor_is_the_far_end_of_the_interval():
+    again = [1.0, 0.99, 1.01, 1.02, 0.98, 1.0]
+    assert stats.noise_floor([1.0] * 6, again) == pytest.approx(1 / 0.98 - 1)
+    assert stats.noise_floor([1.0] * 3, [1.0] * 3) == float("inf")
+
+
+@pytest.mark.parametrize(
+    ("interval", "floor", "expected"),
+    [
+        ((2.0, 1.9, 2.1), 0.01, "faster"),
+        ((0.5, 0.4, 0.6), 0.01, "slower"),
+        ((1.0, 0.99, 1.01), 0.05, "same"),
+        ((1.01, 1.005, 1.015), 0.0, "same"),  # sure, and too small to matter
+        ((1.0, 0.9, 1.1), 0.01, "undecided"),
+        ((1.04, 1.03, 1.05), 0.035, "undecided"),  # clear of 1, not of the noise
+        ((0.96, 0.95, 0.97), 0.035, "undecided"),
+        ((2.0, float("-inf"), float("inf")), float("inf"), "undecided"),
+    ],
+)
+def test_verdicts(interval, floor, expected):
+    assert stats.verdict(interval, floor) == expected
+
+
+def test_warm_up_is_over_when_times_stop_falling():
+    falling = [exp(-i / 4) for i in range(12)]
+    assert not stats.settled(falling)
+    assert not stats.settled([1.0] * 14)
+    assert stats.settled([1.0] * 15)
+    assert not stats.settled([*falling, *[falling[-1]] * 6])
+    assert stats.settled([*falling, *[falling[-1]] * 10])
+
+
+def test_interquartile_range():
+    assert stats.iqr([1, 2, 3, 4, 5]) == 2
