@@ -33,7 +33,7 @@ def create() -> None:
         return
     shutil.rmtree(VENV, ignore_errors=True)
     subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
-    install = [VENV / "bin/python", "-m", "pip", "install", "--quiet", "--no-deps"]
+    install = [str(VENV / "bin/python"), "-m", "pip", "install", "--quiet", "--no-deps"]
     if status := subprocess.run([*install, *PACKAGES]).returncode:
         sys.exit(f"Set-up of {VENV.name} stopped: pip ended with status {status}, see above.")
     STAMP.write_text(stamp)
