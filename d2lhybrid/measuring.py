@@ -61,15 +61,12 @@ class Runner:
             output = self.function(*self.args)
             synchronize()
         except Exception as error:
-            said = str(error).strip().partition("\n")[0]
             if isinstance(self.function, Lazy):
+                said = str(error).strip().partition("\n")[0]
                 raise CannotBuildError(said or type(error).__name__) from error
-            raise CallFailedError(
-                f"Expected {self.label!r} to run on the given arguments. Received: "
-                f"{type(error).__name__}: {said}. Call it by itself to see where it fails."
-            ) from error
+            raise call_failed(self.label, error) from error
         self.cold_seconds = self.clock() - start
-        if isinstance(self.function, Lazy) and self.function.built:
+        if isinstance(self.function, Lazy) and self.function.built is not None:
             self.function = self.function.built
         return output
 
@@ -188,6 +185,15 @@ def require_one_device(function: Any, args: tuple[Any, ...]) -> None:
                 f"Expected the arguments on {', '.join(sorted(home))}, where the model is. "
                 f"Received: argument {index} on {', '.join(sorted(away))}. Move one to the other."
             )
+
+
+def call_failed(label: str, error: Exception) -> CallFailedError:
+    """The error to raise when a callable raised `error`."""
+    said = str(error).strip().partition("\n")[0]
+    return CallFailedError(
+        f"Expected {label!r} to run on the given arguments. Received: {type(error).__name__}: "
+        f"{said}. Call it by itself to see where it fails."
+    )
 
 
 def name_of(function: Any) -> str:

@@ -149,9 +149,6 @@ class Comparison(Record, Mapping[str, Measurement]):
     def __len__(self) -> int:
         return len(self.measurements)
 
-    def __hash__(self) -> int:
-        return hash((self.measurements, self.baseline, self.seed))
-
     @property
     def env(self) -> Environment:
         """Where and when it was measured."""
@@ -163,7 +160,10 @@ class Comparison(Record, Mapping[str, Measurement]):
         return stats.noise_floor(self[self.baseline].samples, self.again)
 
     def ratio(self, label: str) -> tuple[float, float, float]:
-        """Baseline time over this one's, and its 95% interval: (estimate, low, high)."""
+        """Baseline time over this one's, and its 95% interval: (estimate, low, high).
+
+        Of the baseline itself, it is the ratio of its two turns.
+        """
         samples = self.again if label == self.baseline else self[label].samples
         return stats.ratio(self[self.baseline].samples, samples)
 

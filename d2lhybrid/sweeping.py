@@ -45,6 +45,11 @@ def sweep(
     except KeyboardInterrupt:
         if not done:
             raise
-    taken = tuple(sizes)[: len(done)]
-    shown = tuple(work(size) for size in taken) if work else taken
-    return Sweep(taken, shown, tuple(done))
+    taken = list(sizes)[: len(done)]
+    shown = [work(size) for size in taken] if work else taken
+    return Sweep(_plain(taken), _plain(shown), tuple(done))
+
+
+def _plain(values: Sequence[Any]) -> tuple[float, ...]:
+    """Python's numbers for NumPy's, which JSON does not know."""
+    return tuple(value.item() if hasattr(value, "item") else value for value in values)

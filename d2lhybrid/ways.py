@@ -6,7 +6,7 @@ from typing import Any
 
 from d2lhybrid.backends import of
 from d2lhybrid.errors import NothingToCompareError, UnknownFrameworkError
-from d2lhybrid.measuring import require_one_device
+from d2lhybrid.measuring import call_failed, name_of, require_one_device
 
 
 class Variants(Mapping[str, Callable[..., Any]]):
@@ -46,12 +46,15 @@ def variants(net: Callable[..., Any], *args: Any) -> Variants:
     """Every way in which the framework of `net` runs ``net(*args)``, eager first.
 
     The compiled ones are built at their first call, so that ``compare`` sees what building costs.
+    The model is called once now, or its first eager call would be charged with what the process
+    does only once, such as loading kernels and giving layers their shapes.
     `net` is left as it was: its mode, its parameters, hybridized or not. What cannot be built on
     this machine stands in ``.unavailable`` with the reason.
 
     Raises:
         UnknownFrameworkError: neither `net` nor an argument belongs to a known framework.
         WrongDeviceError: model and arguments are on different devices.
+        CallFailedError: ``net(*args)`` raised.
     """
     adapter = None
     for thing in (net, *args):
@@ -67,6 +70,10 @@ def variants(net: Callable[..., Any], *args: Any) -> Variants:
         )
     require_one_device(net, args)
     module = import_module(f"d2lhybrid.backends.{adapter.name}_variants")
-    ways: dict[str, Callable[..., Any] | str] = module.variants(net, args)
+    try:
+        ways: dict[str, Callable[..., Any] | str] = module.variants(net, args)
+        ways["eager"](*args)  # type: ignore[operator]
+    except Exception as error:
+        raise call_failed(name_of(net), error) from error
     callables = {name: way for name, way in ways.items() if not isinstance(way, str)}
     return Variants(callables, {name: way for name, way in ways.items() if isinstance(way, str)})

@@ -4,7 +4,7 @@ import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from mxnet.gluon import Block, HybridBlock, SymbolBlock
+from mxnet.gluon import Block, HybridBlock
 
 from d2lhybrid.backends.protocol import Lazy
 
@@ -22,12 +22,8 @@ def variants(net: Any, args: tuple[Any, ...]) -> dict[str, Call | str]:
     net(*args)  # parameters whose shapes were left open get them now
     if not isinstance(net, HybridBlock):
         return {"eager": net, "hybridized": "a plain Block cannot be hybridized; use HybridBlock"}
-    if isinstance(net, SymbolBlock):
-        eager: Call | str = "an imported SymbolBlock has no Python to run"
-    else:
-        eager = _twin(net, active=False)
     return {
-        "eager": eager,
+        "eager": _twin(net, active=False),
         "hybridized": Lazy(lambda: _twin(net)),
         "static_alloc": Lazy(lambda: _twin(net, static_alloc=True)),
         "static_shape": Lazy(lambda: _twin(net, static_alloc=True, static_shape=True)),

@@ -7,6 +7,7 @@ from d2lhybrid.backends import FRAMEWORKS, of
 from d2lhybrid.comparing import compare
 from d2lhybrid.compat import import_mxnet
 from d2lhybrid.errors import (
+    CallFailedError,
     NotDeterministicError,
     NothingToCompareError,
     UnknownFrameworkError,
@@ -57,11 +58,12 @@ def tensorflow_model():
 
 def mxnet_model():
     mxnet = import_mxnet()
+    mxnet.npx.set_np()
     nn = mxnet.gluon.nn
     net = nn.HybridSequential()
     net.add(nn.Dense(4, activation="relu"), nn.Dense(2))
     net.initialize()
-    return net, mxnet.nd.ones((1, 8))
+    return net, mxnet.np.ones((1, 8))
 
 
 @pytest.fixture(params=FRAMEWORKS)
@@ -133,10 +135,11 @@ def test_mxnet_parameters_are_shared_not_copied():
 
 def test_a_plain_mxnet_block_is_eager_only():
     mxnet = import_mxnet()
+    mxnet.npx.set_np()
     net = mxnet.gluon.nn.Sequential()
     net.add(mxnet.gluon.nn.Dense(2))
     net.initialize()
-    v = variants(net, mxnet.nd.ones((1, 2)))
+    v = variants(net, mxnet.np.ones((1, 2)))
     assert list(v) == ["eager"]
     assert "HybridBlock" in v.unavailable["hybridized"]
 
@@ -169,6 +172,26 @@ def test_arguments_on_another_device():
     for attempt in (lambda: variants(net, x), lambda: compare({"a": net}, x, progress=False)):
         with pytest.raises(WrongDeviceError, match="argument 0 on meta"):
             attempt()
+
+
+def test_a_model_that_does_not_run():
+    import torch
+
+    net, _x = torch_model()
+    with pytest.raises(CallFailedError, match="Sequential"):
+        variants(net, torch.ones(1, 3))
+
+
+def test_a_compiled_model_without_a_length_and_nested_outputs():
+    import torch
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return {"y": x + 1, "all": (x, x * 2)}
+
+    net, x = Net().eval(), torch.ones(2)
+    c = compare({"a": net, "b": variants(net, x)["torch.compile"]}, x, time_limit=0.2)
+    assert set(c) == {"a", "b"}
 
 
 def test_strangers_and_unknown_names():
