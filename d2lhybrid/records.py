@@ -3,53 +3,16 @@
 The schema is described in docs/results-schema.md.
 """
 
-import json
 import math
 import statistics
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 from d2lhybrid import stats
-from d2lhybrid.errors import DamagedResultError, PackageMissingError, UnknownLabelError
-
-SCHEMA_VERSION = 1
-
-
-R = TypeVar("R", bound="Record")
-
-
-class Record:
-    """What all results share: JSON out and in, exactly."""
-
-    def to_json(self) -> str:
-        """JSON that `from_json` reads back exactly; see docs/results-schema.md."""
-        kind = f"d2lhybrid-{type(self).__name__.lower()}"
-        return json.dumps({"schema": kind, "version": SCHEMA_VERSION, **asdict(self)})  # type: ignore[call-overload]
-
-    @classmethod
-    def from_json(cls: type[R], text: str) -> R:
-        """Read what `to_json` wrote.
-
-        Raises:
-            DamagedResultError: the text is no JSON, of something else, or not whole.
-        """
-        kind = f"d2lhybrid-{cls.__name__.lower()}"
-        try:
-            content = json.loads(text)
-            found = content.pop("schema"), content.pop("version")
-            if found == (kind, SCHEMA_VERSION):
-                return _READERS[cls.__name__](content)
-        except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
-            raise DamagedResultError(
-                f"Expected JSON of a {kind} as in docs/results-schema.md. Received: something that "
-                f"does not fit ({type(error).__name__}: {error}). Check that the file is whole."
-            ) from error
-        raise DamagedResultError(
-            f"Expected {kind}, version {SCHEMA_VERSION}. Received: {found[0]}, version {found[1]}. "
-            "Read it with the class and the d2lhybrid that wrote it."
-        )
+from d2lhybrid.errors import PackageMissingError, UnknownLabelError
+from d2lhybrid.jsonrecord import Record
 
 
 @dataclass(frozen=True)
@@ -82,6 +45,13 @@ class Measurement(Record):
     warmup_calls: int
     device_samples: tuple[float, ...] | None
     env: Environment
+
+    def check(self) -> None:
+        """Raise ValueError unless all times are times."""
+        _require_times((self.cold_seconds, *self.samples))
+        _require_times(self.samples)
+        if self.device_samples is not None:
+            _require_times(self.device_samples)
 
     @cached_property
     def median(self) -> float:
@@ -131,6 +101,16 @@ class Comparison(Record, Mapping[str, Measurement]):
     seed: int
     stopped: str
     margin: float = stats.MARGIN
+
+    def check(self) -> None:
+        """Raise ValueError unless every measurement went through the same rounds."""
+        _require_times(self.again)
+        for measurement in self.measurements:
+            measurement.check()
+        if {len(m.samples) for m in self.measurements} != {len(self.again)}:
+            raise ValueError("rounds are missing")
+        if self.baseline not in self:
+            raise ValueError("the baseline is missing")
 
     def __getitem__(self, label: str) -> Measurement:
         for measurement in self.measurements:
@@ -240,6 +220,13 @@ class Sweep(Record):
     work: tuple[float, ...]
     comparisons: tuple[Comparison, ...]
 
+    def check(self) -> None:
+        """Raise ValueError unless there is one comparison a size."""
+        if not len(self.comparisons) == len(self.sizes) == len(self.work) > 0:
+            raise ValueError("sizes, work and comparisons differ in number")
+        for comparison in self.comparisons:
+            comparison.check()
+
     def meeting(self, label: str) -> float | None:
         """The work from which on this variant is no longer faster than the baseline; or None."""
         met = None
@@ -267,42 +254,6 @@ class Sweep(Record):
         return plot.sweep(self, ax)
 
 
-def _measurement(content: dict[str, Any]) -> Measurement:
-    device = content.pop("device_samples")
-    env = content.pop("env")
-    accelerators = tuple(env.pop("accelerators"))
-    samples = _times(content.pop("samples"))
-    cold = content.pop("cold_seconds")
-    return Measurement(
-        samples=samples,
-        cold_seconds=_times([cold])[0],
-        device_samples=None if device is None else _times(device),
-        env=Environment(accelerators=accelerators, **env),
-        **content,
-    )
-
-
-def _times(values: Any) -> tuple[float, ...]:
-    if not values or not all(isinstance(value, float) and value >= 0 for value in values):
-        raise ValueError("a time is not a positive number of seconds")
-    return tuple(values)
-
-
-def _comparison(content: dict[str, Any]) -> Comparison:
-    measurements = tuple(_measurement(item) for item in content.pop("measurements"))
-    again = _times(content.pop("again"))
-    result = Comparison(measurements=measurements, again=again, **content)
-    lengths = {len(again), *(len(m.samples) for m in measurements)}
-    if len(lengths) != 1 or result.baseline not in result:
-        raise ValueError("rounds or baseline are incomplete")
-    return result
-
-
-def _sweep(content: dict[str, Any]) -> Sweep:
-    comparisons = tuple(_comparison(item) for item in content["comparisons"])
-    if not len(comparisons) == len(content["sizes"]) == len(content["work"]):
-        raise ValueError("sizes, work and comparisons differ in number")
-    return Sweep(tuple(content["sizes"]), tuple(content["work"]), comparisons)
-
-
-_READERS: dict[str, Any] = {"Measurement": _measurement, "Comparison": _comparison, "Sweep": _sweep}
+def _require_times(times: tuple[float, ...]) -> None:
+    if not times or not all(time >= 0 for time in times):
+        raise ValueError("a time is missing, or is no number of seconds above 0")

@@ -32,7 +32,14 @@ DOORS = {
     "__main__": ("errors",),
     "i18n": ("errors",),
     "stats": (),
-    "records": ("stats", "report", "plot", "errors"),  # the last two when one is shown
+    "jsonrecord": ("errors",),
+    "records": (
+        "jsonrecord",
+        "stats",
+        "report",
+        "plot",
+        "errors",
+    ),  # the last two when one is shown
     "provenance": ("backends", "records"),
     "report": ("i18n", "records"),
     "plot": ("i18n", "records", "report", "errors"),

@@ -1,0 +1,78 @@
+"""Frozen dataclasses as JSON: out, in, and refused when a field does not fit its type."""
+
+import json
+from dataclasses import asdict, fields, is_dataclass
+from types import UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from d2lhybrid.errors import DamagedResultError
+
+SCHEMA_VERSION = 1
+R = TypeVar("R", bound="Record")
+
+
+class Record:
+    """What all results share: JSON out and in, exactly; see docs/results-schema.md."""
+
+    def to_json(self) -> str:
+        """JSON that `from_json` reads back exactly."""
+        content = asdict(self)  # type: ignore[call-overload]
+        return json.dumps({"schema": _schema(type(self)), "version": SCHEMA_VERSION, **content})
+
+    @classmethod
+    def from_json(cls: type[R], text: str) -> R:
+        """Read what `to_json` wrote.
+
+        Raises:
+            DamagedResultError: the text is no JSON, of something else, or not whole.
+        """
+        try:
+            content = json.loads(text)
+            found = content.pop("schema"), content.pop("version")
+            if found == (_schema(cls), SCHEMA_VERSION):
+                record: R = _read(cls, content)
+                record.check()
+                return record
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise DamagedResultError(
+                f"Expected JSON of a {_schema(cls)} as in docs/results-schema.md. Received: "
+                f"something that does not fit ({error}). Check that the file is whole."
+            ) from error
+        raise DamagedResultError(
+            f"Expected {_schema(cls)}, version {SCHEMA_VERSION}. Received: {found[0]}, version "
+            f"{found[1]}. Read it with the class and the d2lhybrid that wrote it."
+        )
+
+    def check(self) -> None:
+        """Raise ValueError where fields contradict each other."""
+
+
+def _schema(kind: type) -> str:
+    return f"d2lhybrid-{kind.__name__.lower()}"
+
+
+def _read(kind: Any, value: Any) -> Any:
+    """`value`, as JSON has it, as the type `kind`; raises ValueError where it cannot be."""
+    if isinstance(kind, type) and is_dataclass(kind):
+        hints = get_type_hints(kind)
+        names = {field.name for field in fields(kind)}
+        if not isinstance(value, dict) or value.keys() != names:
+            raise ValueError(f"a {kind.__name__} without its fields, or with others")
+        return kind(**{name: _read(hints[name], value[name]) for name in names})
+    if get_origin(kind) is tuple and isinstance(value, list):
+        return tuple(_read(get_args(kind)[0], item) for item in value)
+    if get_origin(kind) is dict and isinstance(value, dict):
+        return {key: _read(get_args(kind)[1], item) for key, item in value.items()}
+    if isinstance(kind, UnionType):
+        fitting = [one for one in get_args(kind) if _is(one, value)]
+        kind = fitting[0] if fitting else next(one for one in get_args(kind) if get_origin(one))
+        return _read(kind, value)
+    if _is(kind, value):
+        return value
+    raise ValueError(f"{value!r} where {getattr(kind, '__name__', kind)} should be")
+
+
+def _is(kind: Any, value: Any) -> bool:
+    if kind is float:
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return type(value) is kind
