@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from d2lhybrid import compat
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -79,6 +81,29 @@ def test_other_libraries_see_no_old_name():
         "print([hasattr(numpy, n) for n in ('bool', 'int', 'object')], mxnet.base._np is numpy)"
     )
     assert output.strip() == "[False, False, False] False"
+
+
+def test_cuda_11_libraries_are_tried_again_until_nothing_more_loads(tmp_path, monkeypatch):
+    needs = {"cudnn": {"cublas"}, "cublas": {"cudart"}, "cudart": set(), "odd": {"missing"}}
+    for name in needs:
+        (tmp_path / name / "lib").mkdir(parents=True)
+        (tmp_path / name / "lib" / f"lib{name}.so.11").touch()
+    loaded = set()
+
+    def load(path):
+        name = path.parts[-3]
+        if not needs[name] <= loaded:
+            raise OSError
+        loaded.add(name)
+
+    class Distribution:
+        def locate_file(self, name):
+            return tmp_path
+
+    monkeypatch.setattr(compat.metadata, "distribution", lambda name: Distribution())
+    monkeypatch.setattr(compat.ctypes, "CDLL", lambda path, mode: load(Path(path)))
+    compat._load_cuda_11()
+    assert loaded == {"cudart", "cublas", "cudnn"}
 
 
 BLOCK = (
