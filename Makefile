@@ -7,7 +7,7 @@ PY ?= .venv/bin/python
 JOBS ?= auto
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy2 test-notebooks check notebooks lock format clean
+.PHONY: help setup lab test test-unit test-numpy2 test-notebooks check notebooks bench lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -39,6 +39,9 @@ check: setup  ## is every committed notebook what its source builds? lint, types
 
 notebooks: setup  ## build and execute the notebooks whose sources changed
 	$(PY) -m book build --execute --jobs 1
+
+bench: setup  ## the benchmarks, one table each; takes a quiet machine and some minutes
+	@for script in benchmarks/*.py; do echo "== $$script"; $(PY) $$script || exit 1; done
 
 lock: setup  ## pin the newest versions that fit together
 	$(PY) -m pip install --quiet uv==0.13.8

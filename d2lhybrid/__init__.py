@@ -13,7 +13,7 @@ _HOME = {
     "Benchmark": "timing",
     "Timer": "timing",
     "synchronize": "timing",
-    "quiet": "quiet",
+    "quiet": "quieting",
     "explain": "explainer",
     "Comparison": "records",
     "Measurement": "records",

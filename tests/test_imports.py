@@ -26,7 +26,7 @@ DOORS = {
     "backends.tensorflow": ("backends.protocol", "errors"),
     "backends.mxnet": ("backends.protocol", "errors"),
     "timing": ("backends", "errors"),
-    "quiet": (),
+    "quieting": (),
     "compat": ("errors",),
     "doctor": ("backends", "compat", "errors"),
     "__main__": ("errors",),

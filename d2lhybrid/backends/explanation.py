@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 
-_ = str
+from d2lhybrid.i18n import gettext as _
+
 _LIBRARIES = tuple({sysconfig.get_path(key) + os.sep for key in ("purelib", "platlib", "stdlib")})
 
 

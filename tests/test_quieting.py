@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from d2lhybrid.quiet import quiet
+from d2lhybrid.quieting import quiet
 
 
 def test_native_lines_are_held_back(capfd: pytest.CaptureFixture[str]) -> None:
