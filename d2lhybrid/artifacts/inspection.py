@@ -1,0 +1,170 @@
+"""``inspect``: what an artifact is and what it may do, from its bytes alone.
+
+Nothing here runs, unpickles or hands bytes to a framework, and every loop is bounded by the size
+of the files.
+"""
+
+import io
+import os
+import pickletools
+import re
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from d2lhybrid.artifacts import store
+from d2lhybrid.artifacts.manifest import FileEntry, TensorSpec
+from d2lhybrid.artifacts.store import Stored
+from d2lhybrid.artifacts.trust import signer
+from d2lhybrid.backends.formats import find
+from d2lhybrid.errors import DamagedArtifactError, UnsupportedArtifactError
+
+MAX_MEMBER = 4 << 20  # bytes of one archive member that are looked at
+MAX_MEMBERS = 2000
+# Graph operations of TensorFlow that reach outside the graph, but for saving and restoring.
+_OPS = re.compile(rb"\n.?(WriteFile|ReadFile|PyFunc|EagerPyFunc|PyFuncStateless|MatchingFiles)\b")
+# What torch's own archives name in their pickles.
+_USUAL = re.compile(r"(torch|collections|__torch__)\b.*|builtins (set|dict|list|tuple|getattr)")
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """An artifact as ``inspect`` sees it; ``print`` it."""
+
+    path: Path
+    format: str
+    framework: str
+    versions: dict[str, str]
+    created: str
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    files: tuple[FileEntry, ...]
+    signer: str
+    may: str
+    note: str
+    findings: tuple[str, ...]
+    problems: tuple[str, ...]
+
+    def __str__(self) -> str:
+        versions = ", ".join(f"{k} {v}" for k, v in self.versions.items())
+        rows = [f"{self.path}"]
+        rows += [f"  format:  {self.format} ({self.framework})", f"  with:    {versions}"]
+        rows += [f"  created: {self.created}"]
+        rows += [f"  input:   {spec}" for spec in self.inputs]
+        rows += [f"  output:  {spec}" for spec in self.outputs]
+        rows += [f"  file:    {f.size:>12,} bytes  {f.path}" for f in self.files]
+        rows += [f"  signed:  by {self.signer}", f"  may:     {self.may}"]
+        rows += [f"  note:    {self.note}"] if self.note else []
+        rows += [f"  found:   {text}" for text in self.findings]
+        rows += [f"  PROBLEM: {text}" for text in self.problems]
+        return "\n".join(rows)
+
+
+def inspect(path: str | os.PathLike[str]) -> Inspection:
+    """Describe an artifact without executing anything.
+
+    Raises:
+        ArtifactNotFoundError: Nothing is at the path.
+        NotAnArtifactError: It is no artifact.
+        DamagedArtifactError: Its manifest cannot be read.
+    """
+    stored = store.read(path)
+    manifest = stored.manifest
+    problems, findings, who = [], [], "nobody"
+    try:
+        who = str(signer(stored))
+    except DamagedArtifactError as error:
+        problems.append(str(error))
+    try:
+        problems += store.check_files(stored, content=False)
+        findings = _findings(stored)
+    except DamagedArtifactError as error:
+        problems.append(str(error))
+    try:
+        chosen = find(manifest.framework, manifest.format)
+        may, note = chosen.risk or "Nothing: this format holds no code.", chosen.note
+    except UnsupportedArtifactError as error:
+        may, note = f"Unknown. {error}", ""
+    return Inspection(
+        path=stored.root,
+        format=manifest.format,
+        framework=manifest.framework,
+        versions=manifest.versions,
+        created=manifest.created,
+        inputs=manifest.inputs,
+        outputs=manifest.outputs,
+        files=manifest.files,
+        signer=who,
+        may=may,
+        note=note,
+        findings=tuple(findings),
+        problems=tuple(problems),
+    )
+
+
+def _findings(stored: Stored) -> list[str]:
+    """What stands out in the files to someone who must decide whether to trust them."""
+    found: list[str] = []
+    for name in store.list_files(stored.root):
+        path = stored.root / name
+        with store.reading(path):
+            if name.endswith((".pt", ".pt2", ".keras")):
+                with store.open_regular(path) as file:
+                    found += [f"{name}: {text}" for text in _in_archive(file)]
+            elif name.endswith(".pb"):
+                with store.open_regular(path) as file:
+                    ops = {m.decode() for m in _OPS.findall(file.read(64 * MAX_MEMBER))}
+                found += [f"{name}: graph operation {op}" for op in sorted(ops)]
+    return found
+
+
+def _in_archive(file: IO[bytes]) -> list[str]:
+    try:
+        archive = zipfile.ZipFile(file)
+        members = archive.infolist()
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError):
+        return ["not a readable archive"]
+    found = []
+    for member in members[:MAX_MEMBERS]:
+        name = member.filename
+        if name.startswith("/") or "\\" in name or ".." in name.split("/"):
+            found.append(f"entry {name!r} points outside")
+        if name.endswith((".so", ".dll", ".dylib")):
+            found.append(f"native code in {name!r}")
+        if not name.endswith((".pkl", ".pt", ".py", "config.json")):
+            continue
+        try:
+            with archive.open(member) as content:
+                data = content.read(MAX_MEMBER)
+        except Exception as error:  # zipfile and its decompressors raise many kinds
+            found.append(f"{name!r} cannot be read ({type(error).__name__})")
+            continue
+        if name.endswith(".py") and b"__setstate__" in data:
+            found.append(f"code that runs at load (__setstate__) in {name!r}")
+        elif name.endswith("config.json") and b"Lambda" in data:
+            found.append(f"a lambda in {name!r}")
+        elif name.endswith((".pkl", ".pt")):
+            found += [f"pickle {name!r} calls {call}" for call in _unusual_globals(data)]
+    return found
+
+
+def _unusual_globals(data: bytes) -> list[str]:
+    """Names that a pickle imports and that torch's archives do not; reads opcodes, runs none."""
+    if not data:
+        return []
+    if data[:2] == b"PK":
+        return [text for text in _in_archive(io.BytesIO(data)) if "pickle" in text]
+    texts: list[str] = []
+    names: set[str] = set()
+    try:
+        for opcode, argument, _ in pickletools.genops(data):
+            if isinstance(argument, str):
+                texts = [*texts[-1:], argument]
+            if opcode.name in ("GLOBAL", "INST"):
+                names.add(str(argument))
+            elif opcode.name == "STACK_GLOBAL":
+                names.add(" ".join(texts))
+    except Exception as error:  # pickletools raises many kinds on broken bytes
+        names.add(f"(unreadable: {type(error).__name__})")
+    return sorted(repr(n) for n in names if not _USUAL.fullmatch(n))
