@@ -13,7 +13,7 @@ from d2lhybrid.artifacts.manifest import MANIFEST, Manifest
 from d2lhybrid.artifacts.store import Stored
 from d2lhybrid.artifacts.trust import sign, signer
 from d2lhybrid.backends import onnxruntime_formats
-from d2lhybrid.backends.formats import Raw, adapter, find
+from d2lhybrid.backends.formats import adapter, find
 from d2lhybrid.errors import (
     ArtifactError,
     ArtifactLoadError,
@@ -182,6 +182,12 @@ def _load(stored: Stored, framework: str | None, trusted: bool, into: Any) -> An
             "try those versions, or save the model again."
         ) from error
     if chosen.weights_only:
+        if into is not None and _recorded_difference(stored, model):
+            raise ArtifactLoadError(
+                f"The {type(into).__name__} took the weights, but it does not compute what the "
+                f"model that was saved did: {_recorded_difference(stored, model)}. "
+                "Build it as it was built then."
+            )
         return model
     return LoadedModel(model, manifest, adapter(manifest.framework).spec)
 
@@ -199,20 +205,27 @@ def _verify(stored: Stored, trusted: bool) -> Verification:
         model = _load(stored, None, trusted, None)
     except UntrustedArtifactError as error:
         return Verification(stored.root, (), f"not compared: {error}", False)
+    return Verification(stored.root, (), _recorded_difference(stored, model) or "same", True)
+
+
+def _recorded_difference(stored: Stored, model: Any) -> str:
+    """How the outputs for the recorded example differ from the recorded ones; empty if equal."""
+    manifest = stored.manifest
     tensors = adapter(manifest.framework)
-    inputs = recall(stored.root, manifest.example_inputs)
-    expected = recall(stored.root, manifest.example_outputs)
+    recorded = recall(stored.root, manifest.example_inputs)
+    if not recorded:
+        return ""
     try:
-        given = tuple(tensors.from_raw(raw, manifest.options) for raw in inputs)
-        received: list[Raw] = tensors.call(model, given)
-    except ArtifactError:
+        inputs = tuple(tensors.from_raw(raw, manifest.options) for raw in recorded)
+        received = tensors.call(model, inputs)
+    except D2LHybridError:
         raise
     except Exception as error:
         raise ArtifactLoadError(
             f"{str(stored.root)!r} loads but does not run on its example: "
             f"{type(error).__name__}: {error}"
         ) from error
-    return Verification(stored.root, (), difference(expected, received) or "same", True)
+    return difference(recall(stored.root, manifest.example_outputs), received)
 
 
 def steady(path: str | os.PathLike[str], action: Callable[[Stored], T]) -> T:

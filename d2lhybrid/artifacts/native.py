@@ -20,8 +20,9 @@ import numpy as np
 from platformdirs import user_cache_path
 
 from d2lhybrid.artifacts import store
-from d2lhybrid.artifacts.examples import check_inputs, read_raw
+from d2lhybrid.artifacts.examples import check_inputs, read_raw, recall
 from d2lhybrid.artifacts.loading import require_trusted, steady
+from d2lhybrid.artifacts.manifest import Manifest
 from d2lhybrid.artifacts.store import Stored
 from d2lhybrid.backends.formats import Raw, find
 from d2lhybrid.errors import (
@@ -87,8 +88,8 @@ def run_native(
 
     Args:
         path: The artifact's folder.
-        inputs: NumPy arrays, or what NumPy can read. For bfloat16, arrays of ``ml_dtypes`` or the
-            bits as uint16.
+        inputs: NumPy arrays, or what NumPy can read; none for the recorded example. For bfloat16,
+            arrays of ``ml_dtypes`` or the bits as uint16.
         keep: A folder that gets the source, the compile line (``build.sh``), the program, the
             inputs and the command that runs it (``run.sh``).
         trust: As in ``load``.
@@ -123,12 +124,8 @@ def _run(
         )
     store.require_intact(stored)
     require_trusted(stored, trust)
-    raws = [
-        Raw.of(x, "bfloat16" if s.dtype == "bfloat16" else None)
-        for x, s in zip(map(np.asarray, inputs), manifest.inputs, strict=False)
-    ]
-    given = [(r.dtype, r.array.shape) for r in raws] + [("", ())] * (len(inputs) - len(raws))
-    check_inputs(manifest.inputs, given)
+    raws = _raws(manifest, inputs) if inputs else recall(stored.root, manifest.example_inputs)
+    check_inputs(manifest.inputs, [(raw.dtype, raw.array.shape) for raw in raws])
     program, line = _build(source)
     with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as temporary:
         command = [str(program), str(stored.root / _PROGRAMS[source][2])]
@@ -141,6 +138,14 @@ def _run(
             for i, row in enumerate(printed.splitlines())
         ]
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _raws(manifest: Manifest, inputs: Sequence[Any]) -> list[Raw]:
+    bits = [spec.dtype == "bfloat16" for spec in manifest.inputs] + [False] * len(inputs)
+    return [
+        Raw.of(x, "bfloat16" if as_bits else None)
+        for x, as_bits in zip(map(np.asarray, inputs), bits, strict=False)
+    ]
 
 
 def _arguments(stored: Stored, raws: Sequence[Raw], folder: Path) -> list[str]:

@@ -363,7 +363,9 @@ def _flush_folder(folder: Path) -> None:
 
 def _absolute(path: str | os.PathLike[str]) -> Path:
     try:
-        return Path(os.path.abspath(path))
+        if "\0" in os.fsencode(path).decode("latin-1"):
+            raise ValueError("a path holds no NUL")
+        return Path(os.path.abspath(os.fspath(path)))
     except (TypeError, ValueError) as error:
         raise ArtifactNotFoundError(
             f"Expected the path of a folder, received {path!r} ({error})."

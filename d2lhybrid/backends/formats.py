@@ -32,7 +32,7 @@ class Raw:
     @classmethod
     def of(cls, array: Any, dtype: str | None = None) -> "Raw":
         """From anything that NumPy reads; ``ml_dtypes.bfloat16`` arrays are understood."""
-        array = np.ascontiguousarray(array)
+        array = np.asarray(array, order="C")
         name = dtype or str(array.dtype)
         if name == "bfloat16" and array.dtype != np.uint16:
             array = array.view(np.uint16)

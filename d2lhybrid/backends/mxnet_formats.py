@@ -19,7 +19,7 @@ def default_format(model: Any) -> str:
 
 
 def call(model: Any, inputs: tuple[Any, ...]) -> list[Raw]:
-    with _semantics(_is_numpy(inputs)), _quiet():
+    with semantics(_is_numpy(inputs)), _quiet():
         return [to_raw(t) for t in flatten(model(*inputs))]
 
 
@@ -35,14 +35,14 @@ def to_raw(tensor: Any) -> Raw:
 def from_raw(raw: Raw, options: dict[str, Any]) -> Any:
     mx = import_mxnet()
     numpy_semantics = bool(options.get("numpy_semantics"))
-    with _semantics(numpy_semantics):
+    with semantics(numpy_semantics):
         make = mx.np.array if numpy_semantics else mx.nd.array
         return make(raw.array, dtype=raw.array.dtype)
 
 
 def doubled(tensor: Any) -> Any:
     mx = import_mxnet()
-    with _semantics(_is_numpy((tensor,))):
+    with semantics(_is_numpy((tensor,))):
         if not tensor.ndim:
             return tensor
         if _is_numpy((tensor,)):
@@ -55,10 +55,13 @@ def _is_numpy(inputs: tuple[Any, ...]) -> bool:
 
 
 @contextlib.contextmanager
-def _semantics(numpy_semantics: bool) -> Iterator[None]:
+def semantics(numpy_semantics: bool) -> Iterator[None]:
     """NumPy or classic semantics, whatever the caller has switched on at the moment."""
     mx = import_mxnet()
-    with mx.util.np_shape(numpy_semantics), mx.util.np_array(numpy_semantics):
+    modes = [mx.util.np_shape(numpy_semantics), mx.util.np_array(numpy_semantics)]
+    with contextlib.ExitStack() as stack:
+        for mode in modes if numpy_semantics else reversed(modes):  # arrays never without shapes
+            stack.enter_context(mode)
         yield
 
 
@@ -80,7 +83,7 @@ def write(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
         )
     numpy_semantics = _is_numpy(inputs)
     was_active = model._active or isinstance(model, mx.gluon.SymbolBlock)
-    with _semantics(numpy_semantics), _quiet():
+    with semantics(numpy_semantics), _quiet():
         try:
             if not was_active:
                 model.hybridize()
@@ -105,14 +108,14 @@ def write(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
 def read(folder: Path, options: dict[str, Any], into: Any) -> Any:
     mx = import_mxnet()
     numpy_semantics = bool(options.get("numpy_semantics"))
-    with _semantics(numpy_semantics), _quiet():
+    with semantics(numpy_semantics), _quiet():
         block = mx.gluon.SymbolBlock.imports(
             str(folder / SYMBOL), list(options["inputs"]), str(folder / PARAMS)
         )
     block.hybridize()
 
     def run(*inputs: Any) -> Any:
-        with _semantics(numpy_semantics):
+        with semantics(numpy_semantics):
             return block(*inputs)
 
     return run
