@@ -69,7 +69,10 @@ def inspect(path: str | os.PathLike[str]) -> Inspection:
         NotAnArtifactError: It is no artifact.
         DamagedArtifactError: Its manifest cannot be read.
     """
-    stored = store.read(path)
+    return store.steady(path, _inspect)
+
+
+def _inspect(stored: Stored) -> Inspection:
     manifest = stored.manifest
     problems, findings, who = [], [], "nobody"
     try:

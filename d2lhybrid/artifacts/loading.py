@@ -4,25 +4,23 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from d2lhybrid.artifacts import store
 from d2lhybrid.artifacts.examples import check_inputs, difference, recall
 from d2lhybrid.artifacts.inspection import Inspection, inspect
-from d2lhybrid.artifacts.manifest import MANIFEST, Manifest
-from d2lhybrid.artifacts.store import Stored
+from d2lhybrid.artifacts.manifest import Manifest
+from d2lhybrid.artifacts.store import Stored, steady
 from d2lhybrid.artifacts.trust import sign, signer
 from d2lhybrid.backends import onnxruntime_formats
 from d2lhybrid.backends.formats import adapter, find
 from d2lhybrid.errors import (
-    ArtifactError,
     ArtifactLoadError,
     D2LHybridError,
+    DamagedArtifactError,
     UnsupportedArtifactError,
     UntrustedArtifactError,
 )
-
-T = TypeVar("T")
 
 
 class LoadedModel:
@@ -120,7 +118,8 @@ def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification
     """Check that the bytes are as saved, and that the model computes its recorded outputs.
 
     The model is run only if loading it would be allowed, with `trust` as in ``load``. Missing
-    paths and folders that are no artifacts raise as in ``load``; damage is reported.
+    paths, folders that are no artifacts and unreadable manifests raise as in ``load``; any other
+    damage is reported.
     """
     return steady(path, lambda stored: _verify(stored, trust))
 
@@ -134,10 +133,7 @@ def trust(path: str | os.PathLike[str]) -> Inspection:
         DamagedArtifactError: It is not as it was saved, so nothing was signed.
         ArtifactWriteError: Its folder cannot be written to.
     """
-    stored = store.read(path)
-    store.require_intact(stored)
-    signer(stored)
-    sign(stored)
+    steady(path, _sign)
     return inspect(path)
 
 
@@ -151,6 +147,12 @@ def require_trusted(stored: Stored, trusted: bool) -> None:
             f"{stored.manifest.format!r} can carry code. {risk} Look at it with inspect(path); "
             "if you know where it comes from, use trust(path), or load(path, trust=True) once."
         )
+
+
+def _sign(stored: Stored) -> None:
+    store.require_intact(stored)
+    signer(stored)
+    sign(stored)
 
 
 def _load(stored: Stored, framework: str | None, trusted: bool, into: Any) -> Any:
@@ -193,7 +195,11 @@ def _load(stored: Stored, framework: str | None, trusted: bool, into: Any) -> An
 
 
 def _verify(stored: Stored, trusted: bool) -> Verification:
-    problems = store.check_files(stored)
+    try:
+        signer(stored)
+        problems = store.check_files(stored)
+    except DamagedArtifactError as error:
+        problems = [str(error)]
     if problems:
         return Verification(stored.root, tuple(problems), "not compared: the bytes differ", False)
     manifest = stored.manifest
@@ -226,35 +232,6 @@ def _recorded_difference(stored: Stored, model: Any) -> str:
             f"{type(error).__name__}: {error}"
         ) from error
     return difference(recall(stored.root, manifest.example_outputs), received)
-
-
-def steady(path: str | os.PathLike[str], action: Callable[[Stored], T]) -> T:
-    """Do `action` on an artifact that nobody replaced meanwhile; begin again if somebody did."""
-    for attempt in range(20):
-        before = None
-        try:
-            root = store.locate(path)
-            before = _identity(root)
-            result = action(store.read(root))
-            if _identity(store.locate(path)) == before or attempt == 19:
-                return result
-        except ArtifactError:
-            if attempt == 19 or _identity_or_none(path) in (before, None):
-                raise
-    raise ArtifactLoadError(f"{str(path)!r} was replaced again and again while it was read.")
-
-
-def _identity(root: Path) -> tuple[int, int, int]:
-    with store.reading(root):
-        info = os.lstat(root / MANIFEST)
-    return info.st_dev, info.st_ino, info.st_mtime_ns
-
-
-def _identity_or_none(path: str | os.PathLike[str]) -> tuple[int, int, int] | None:
-    try:
-        return _identity(store.locate(path))
-    except ArtifactError:
-        return None
 
 
 def _written_with(manifest: Manifest) -> str:

@@ -21,9 +21,9 @@ from platformdirs import user_cache_path
 
 from d2lhybrid.artifacts import store
 from d2lhybrid.artifacts.examples import check_inputs, read_raw, recall
-from d2lhybrid.artifacts.loading import require_trusted, steady
+from d2lhybrid.artifacts.loading import require_trusted
 from d2lhybrid.artifacts.manifest import Manifest
-from d2lhybrid.artifacts.store import Stored
+from d2lhybrid.artifacts.store import Stored, steady
 from d2lhybrid.backends.formats import Raw, find
 from d2lhybrid.errors import (
     ArtifactWriteError,

@@ -16,10 +16,12 @@ import os
 import shutil
 import stat
 import sys
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from d2lhybrid.artifacts.manifest import (
     MANIFEST,
@@ -50,6 +52,8 @@ OURS = {MANIFEST, SIGNATURE}
 MAX_DEPTH = 16
 _CHUNK = 1 << 20
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Stored:
@@ -72,21 +76,23 @@ def locate(path: str | os.PathLike[str]) -> Path:
         root = _spare(root)
     with reading(root):
         try:
-            mode = os.lstat(root).st_mode
+            folder = stat.S_ISDIR(os.lstat(root).st_mode)
         except (FileNotFoundError, NotADirectoryError):
             raise ArtifactNotFoundError(
                 f"Expected an artifact at {str(root)!r}, and nothing is there; check the path."
             ) from None
-        if not stat.S_ISDIR(mode):
+        if not folder:
             raise NotAnArtifactError(
                 f"Expected an artifact folder at {str(root)!r}, received a file or a link; "
                 "pass the folder that d2lhybrid.save made."
             )
-        if not os.path.lexists(root / MANIFEST):
+        try:
+            os.lstat(root / MANIFEST)
+        except FileNotFoundError:
             raise NotAnArtifactError(
                 f"The folder {str(root)!r} has no {MANIFEST}, so d2lhybrid.save did not make it; "
                 "open it with the framework that wrote it."
-            )
+            ) from None
     return root
 
 
@@ -95,6 +101,33 @@ def read(path: str | os.PathLike[str]) -> Stored:
     root = locate(path)
     raw = read_small(root / MANIFEST)
     return Stored(root, raw, parse(raw))
+
+
+def steady(path: str | os.PathLike[str], action: Callable[[Stored], T]) -> T:
+    """Do `action` on an artifact that nobody replaced meanwhile; begin again if somebody did."""
+    for attempt in range(20):
+        before = _identity(path)
+        try:
+            result = action(read(path))
+        except ArtifactError:
+            after = _identity(path)
+            # Between two renames there is nothing at the path for a moment.
+            if attempt == 19 or (after == before and (after or attempt > 9)):
+                raise
+            time.sleep(0.002)
+        else:
+            if _identity(path) == before:
+                return result
+    raise ArtifactReadError(f"{str(path)!r} was replaced again and again while it was read.")
+
+
+def _identity(path: str | os.PathLike[str]) -> tuple[int, ...] | None:
+    try:
+        root = locate(path)
+        folder, file = os.lstat(root), os.lstat(root / MANIFEST)
+    except (ArtifactError, OSError):
+        return None
+    return folder.st_dev, folder.st_ino, file.st_ino, file.st_mtime_ns
 
 
 def read_small(path: Path) -> bytes:

@@ -84,8 +84,9 @@ def signer(stored: Stored) -> Signer:
     path = stored.root / SIGNATURE
     if not os.path.lexists(path):
         return Signer("nobody")
+    raw = read_small(path)
     try:
-        body = json.loads(read_small(path).decode())
+        body = json.loads(raw.decode())
         digest, name, code = (str(body[k]) for k in ("manifest_sha256", "key", "hmac"))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DamagedArtifactError(
