@@ -109,10 +109,13 @@ def steady(path: str | os.PathLike[str], action: Callable[[Stored], T]) -> T:
         before = _identity(path)
         try:
             result = action(read(path))
-        except ArtifactError:
+        except ArtifactError as error:
             after = _identity(path)
-            # Between two renames there is nothing at the path for a moment.
-            if attempt == 19 or (after == before and (after or attempt > 9)):
+            # Between two renames there is nothing to read at the path for a moment.
+            absent = isinstance(
+                error, ArtifactReadError | ArtifactNotFoundError | NotAnArtifactError
+            )
+            if attempt == 19 or (after == before and (not absent or attempt > 9)):
                 raise
             time.sleep(0.002)
         else:

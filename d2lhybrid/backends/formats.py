@@ -5,6 +5,7 @@ Each framework's formats stand in ``d2lhybrid.backends.<framework>_formats`` as 
 formats, and with it ``inspect``, costs no framework.
 """
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -13,10 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from d2lhybrid.backends import FRAMEWORKS, of
 from d2lhybrid.errors import FrameworkMissingError, UnknownFrameworkError, UnsupportedArtifactError
-
-FRAMEWORKS = ("torch", "tensorflow", "mxnet")
-_ROOTS = {"torch": "torch", "tensorflow": "tensorflow", "keras": "tensorflow", "mxnet": "mxnet"}
 
 
 @dataclass(frozen=True)
@@ -128,10 +127,8 @@ def find(framework: str, name: str) -> Format:
 def framework_of(model: Any, inputs: tuple[Any, ...]) -> str:
     """The framework that the model, or else its example input, belongs to."""
     for thing in (model, *inputs):
-        for kind in type(thing).__mro__:
-            root = kind.__module__.partition(".")[0]
-            if root in _ROOTS:
-                return _ROOTS[root]
+        with contextlib.suppress(UnknownFrameworkError):
+            return of(thing).name
     raise UnknownFrameworkError(
         f"Expected a model of {', '.join(FRAMEWORKS)}, received a {type(model).__name__}; "
         "pass the network itself, and tensors of its framework as example inputs."

@@ -130,9 +130,21 @@ def _export(model: Any, inputs: tuple[Any, ...]) -> Any:
             return torch.export.export(model, inputs)
 
 
+def _reserve(model: Any, folder: Path, more: int = 1 << 16) -> None:
+    """Find out now that the disk is full: where torch finds out, it ends the whole process."""
+    held = [*model.state_dict().values()] if hasattr(model, "state_dict") else []
+    size = int(1.05 * sum(t.nbytes for t in held if hasattr(t, "nbytes"))) + more
+    probe = folder / "probe"
+    with open(probe, "wb") as file:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, size)
+    probe.unlink()
+
+
 def write_torchscript(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
     torch = require("torch", "torch")
     names = _names(model, len(inputs))
+    _reserve(model, folder)
     with _evaluating(model), _quiet():
         scripted = model if isinstance(model, torch.jit.ScriptModule) else torch.jit.script(model)
         scripted.save(str(folder / TORCHSCRIPT))
@@ -150,6 +162,7 @@ def read_torchscript(folder: Path, options: dict[str, Any], into: Any) -> Any:
 def write_export(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
     torch = require("torch", "torch")
     program = _export(model, inputs)
+    _reserve(_eager(model), folder)
     program.example_inputs = None  # they would be pickled; the manifest has better ones
     with _quiet():
         torch.export.save(program, folder / EXPORT)
@@ -166,6 +179,7 @@ def read_export(folder: Path, options: dict[str, Any], into: Any) -> Any:
 def write_aoti(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
     torch = require("torch", "torch")
     program = _export(model, inputs)
+    _reserve(_eager(model), folder, more=4 << 20)
     with _quiet(), torch.no_grad():
         torch._inductor.aoti_compile_and_package(program, package_path=str(folder / AOTI))
     return Written(_names(_eager(model), len(inputs)), options=_options(inputs))

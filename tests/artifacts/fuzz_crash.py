@@ -30,28 +30,36 @@ def model(fill):
     return made
 
 
+def _saving_child(made, path, swap):
+    child = os.fork()
+    if not child:
+        if not swap:
+            store._exchange = lambda one, another: False
+        try:
+            save(made, path, X, format="torchscript")
+        finally:
+            os._exit(0)
+    return child
+
+
 def campaign(folder, *, count, seed, swap=True):
-    """Count what is at the path after each kill; `swap` as the file system had it, or not."""
+    """What is at the path after each of `count` kills that came in time.
+
+    Without `swap` it goes as on a file system that cannot exchange two folders.
+    """
     torch.set_num_threads(1)
     rng, path, found = random.Random(seed), Path(folder) / "artifact", Counter()
     models = [model(1.0), model(2.0)]
     outputs = [m(X).detach() for m in models]
     save(models[0], path, X, format="torchscript")
     start = time.perf_counter()
-    save(models[0], path, X, format="torchscript")
+    os.waitpid(_saving_child(models[0], path, swap), 0)
     usual = time.perf_counter() - start
     current = 0
-    for _ in range(count):
+    while found["killed in time"] < count:
         other = 1 - current
-        child = os.fork()
-        if not child:
-            if not swap:
-                store._exchange = lambda one, another: False
-            try:
-                save(models[other], path, X, format="torchscript")
-            finally:
-                os._exit(0)
-        time.sleep(rng.uniform(0, 1.3 * usual))
+        child = _saving_child(models[other], path, swap)
+        time.sleep(rng.uniform(0, usual))
         os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         found["killed in time"] += os.WIFSIGNALED(status)

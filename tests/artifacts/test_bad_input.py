@@ -213,7 +213,6 @@ def test_unknown_format_and_framework(tmp_path):
     [
         ("torch", "torch.export", "torch"),
         ("tensorflow", "keras", "tensorflow"),
-        ("mxnet", "mxnet", "mxnet"),
         ("torch", "safetensors", "safetensors.torch"),
     ],
 )
