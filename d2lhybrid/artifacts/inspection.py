@@ -18,10 +18,11 @@ from d2lhybrid.artifacts.manifest import FileEntry, TensorSpec
 from d2lhybrid.artifacts.store import Stored
 from d2lhybrid.artifacts.trust import signer
 from d2lhybrid.backends.formats import find
-from d2lhybrid.errors import DamagedArtifactError, UnsupportedArtifactError
+from d2lhybrid.errors import DamagedArtifactError, UnsafeArtifactError, UnsupportedArtifactError
 
 MAX_MEMBER = 4 << 20  # bytes of one archive member that are looked at
-MAX_MEMBERS = 2000
+MAX_MEMBERS = 10_000
+OUTSIDE = "that points outside"
 # Graph operations of TensorFlow that reach outside the graph, but for saving and restoring.
 _OPS = re.compile(rb"\n.?(WriteFile|ReadFile|PyFunc|EagerPyFunc|PyFuncStateless|MatchingFiles)\b")
 # What torch's own archives name in their pickles.
@@ -81,7 +82,7 @@ def _inspect(stored: Stored) -> Inspection:
         problems.append(str(error))
     try:
         problems += store.check_files(stored, content=False)
-        findings = _findings(stored)
+        findings = [f"{name}: {text}" for name, text in _findings(stored)]
     except DamagedArtifactError as error:
         problems.append(str(error))
     try:
@@ -106,19 +107,26 @@ def _inspect(stored: Stored) -> Inspection:
     )
 
 
-def _findings(stored: Stored) -> list[str]:
-    """What stands out in the files to someone who must decide whether to trust them."""
-    found: list[str] = []
+def require_closed(stored: Stored) -> None:
+    """Raise UnsafeArtifactError if an archive has entries for places outside its folder."""
+    for name, text in _findings(stored):
+        if text.endswith(OUTSIDE):
+            raise UnsafeArtifactError(f"{name} has an {text}; do not use this artifact.")
+
+
+def _findings(stored: Stored) -> list[tuple[str, str]]:
+    """What stands out in which file to someone who must decide whether to trust them."""
+    found: list[tuple[str, str]] = []
     for name in store.list_files(stored.root):
         path = stored.root / name
         with store.reading(path):
             if name.endswith((".pt", ".pt2", ".keras")):
                 with store.open_regular(path) as file:
-                    found += [f"{name}: {text}" for text in _in_archive(file)]
+                    found += [(name, text) for text in _in_archive(file)]
             elif name.endswith(".pb"):
                 with store.open_regular(path) as file:
                     ops = {m.decode() for m in _OPS.findall(file.read(64 * MAX_MEMBER))}
-                found += [f"{name}: graph operation {op}" for op in sorted(ops)]
+                found += [(name, f"graph operation {op}") for op in sorted(ops)]
     return found
 
 
@@ -132,7 +140,7 @@ def _in_archive(file: IO[bytes]) -> list[str]:
     for member in members[:MAX_MEMBERS]:
         name = member.filename
         if name.startswith("/") or "\\" in name or ".." in name.split("/"):
-            found.append(f"entry {name!r} points outside")
+            found.append(f"entry {name!r} {OUTSIDE}")
         if name.endswith((".so", ".dll", ".dylib")):
             found.append(f"native code in {name!r}")
         if not name.endswith((".pkl", ".pt", ".py", "config.json")):
@@ -158,16 +166,20 @@ def _unusual_globals(data: bytes) -> list[str]:
         return []
     if data[:2] == b"PK":
         return [text for text in _in_archive(io.BytesIO(data)) if "pickle" in text]
-    texts: list[str] = []
     names: set[str] = set()
-    try:
-        for opcode, argument, _ in pickletools.genops(data):
-            if isinstance(argument, str):
-                texts = [*texts[-1:], argument]
-            if opcode.name in ("GLOBAL", "INST"):
-                names.add(str(argument))
-            elif opcode.name == "STACK_GLOBAL":
-                names.add(" ".join(texts))
-    except Exception as error:  # pickletools raises many kinds on broken bytes
-        names.add(f"(unreadable: {type(error).__name__})")
+    stream = io.BytesIO(data)
+    while stream.tell() < len(data):  # torch's older files hold several pickles, then raw bytes
+        start, texts = stream.tell(), [""]
+        try:
+            for opcode, argument, _ in pickletools.genops(stream):
+                if isinstance(argument, str):
+                    texts = [texts[-1], argument]
+                if opcode.name in ("GLOBAL", "INST"):
+                    names.add(str(argument))
+                elif opcode.name == "STACK_GLOBAL":
+                    names.add(" ".join(texts))
+        except Exception as error:  # pickletools raises many kinds on broken bytes
+            if start == 0:
+                names.add(f"(unreadable: {type(error).__name__})")
+            break
     return sorted(repr(n) for n in names if not _USUAL.fullmatch(n))

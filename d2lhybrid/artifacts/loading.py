@@ -8,7 +8,7 @@ from typing import Any
 
 from d2lhybrid.artifacts import store
 from d2lhybrid.artifacts.examples import check_inputs, difference, recall
-from d2lhybrid.artifacts.inspection import Inspection, inspect
+from d2lhybrid.artifacts.inspection import Inspection, inspect, require_closed
 from d2lhybrid.artifacts.manifest import Manifest
 from d2lhybrid.artifacts.store import Stored, steady
 from d2lhybrid.artifacts.trust import sign, signer
@@ -137,9 +137,10 @@ def trust(path: str | os.PathLike[str]) -> Inspection:
     return inspect(path)
 
 
-def require_trusted(stored: Stored, trusted: bool) -> None:
-    """Raise UntrustedArtifactError if the artifact could run code that nobody vouched for."""
+def require_loadable(stored: Stored, trusted: bool) -> None:
+    """Raise unless all is as saved, and nobody's code could run that the user does not trust."""
     risk = find(stored.manifest.framework, stored.manifest.format).risk
+    store.require_intact(stored)
     who = signer(stored).who  # also notices a manifest that was changed after signing
     if risk and not trusted and who != "you":
         raise UntrustedArtifactError(
@@ -147,6 +148,8 @@ def require_trusted(stored: Stored, trusted: bool) -> None:
             f"{stored.manifest.format!r} can carry code. {risk} Look at it with inspect(path); "
             "if you know where it comes from, use trust(path), or load(path, trust=True) once."
         )
+    if who != "you":
+        require_closed(stored)
 
 
 def _sign(stored: Stored) -> None:
@@ -168,8 +171,7 @@ def _load(stored: Stored, framework: str | None, trusted: bool, into: Any) -> An
         raise UnsupportedArtifactError(
             f"The format {manifest.format!r} holds a whole model; leave out into= to load it."
         )
-    store.require_intact(stored)
-    require_trusted(stored, trusted)
+    require_loadable(stored, trusted)
     try:
         if alone:
             model = onnxruntime_formats.numpy_callable(stored.root / "model.onnx")

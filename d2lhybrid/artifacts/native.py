@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 from platformdirs import user_cache_path
 
-from d2lhybrid.artifacts import store
 from d2lhybrid.artifacts.examples import check_inputs, read_raw, recall
-from d2lhybrid.artifacts.loading import require_trusted
+from d2lhybrid.artifacts.loading import require_loadable
 from d2lhybrid.artifacts.manifest import Manifest
 from d2lhybrid.artifacts.store import Stored, steady
 from d2lhybrid.backends.formats import Raw, find
@@ -122,8 +121,7 @@ def _run(
             f"Expected a format that runs without Python, received {manifest.format!r}; "
             "save the model as mxnet, torchscript, aotinductor, onnx or savedmodel."
         )
-    store.require_intact(stored)
-    require_trusted(stored, trust)
+    require_loadable(stored, trust)
     raws = _raws(manifest, inputs) if inputs else recall(stored.root, manifest.example_inputs)
     check_inputs(manifest.inputs, [(raw.dtype, raw.array.shape) for raw in raws])
     program, line = _build(source)

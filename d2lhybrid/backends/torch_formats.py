@@ -5,14 +5,13 @@ import inspect
 import logging
 import os
 import warnings
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from d2lhybrid.backends.formats import Format, Raw, Written, flatten, require
 from d2lhybrid.backends.onnxruntime_formats import open_session
-from d2lhybrid.errors import ArtifactLoadError, UnsafeArtifactError
+from d2lhybrid.errors import ArtifactLoadError
 
 TORCHSCRIPT, EXPORT, AOTI = "model.pt", "model.pt2", "model.pt2"
 ONNX, WEIGHTS = "model.onnx", "model.safetensors"
@@ -153,7 +152,6 @@ def write_torchscript(model: Any, inputs: tuple[Any, ...], folder: Path) -> Writ
 
 def read_torchscript(folder: Path, options: dict[str, Any], into: Any) -> Any:
     torch = require("torch", "torch")
-    _check_archive(folder / TORCHSCRIPT)
     with _quiet():
         model = torch.jit.load(str(folder / TORCHSCRIPT), map_location=options.get("device", "cpu"))
     return model
@@ -171,7 +169,6 @@ def write_export(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
 
 def read_export(folder: Path, options: dict[str, Any], into: Any) -> Any:
     torch = require("torch", "torch")
-    _check_archive(folder / EXPORT)
     with _weights_only(), _quiet():
         return torch.export.load(folder / EXPORT).module()
 
@@ -187,7 +184,6 @@ def write_aoti(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
 
 def read_aoti(folder: Path, options: dict[str, Any], into: Any) -> Any:
     torch = require("torch", "torch")
-    _check_archive(folder / AOTI)
     with _weights_only(), _quiet():
         return torch._inductor.aoti_load_package(str(folder / AOTI))
 
@@ -264,20 +260,6 @@ def _weights_only() -> Iterator[None]:
             os.environ.pop(name, None)
         else:
             os.environ[name] = before
-
-
-def _check_archive(path: Path) -> None:
-    """Refuse entries that a careless unpacker would write outside its folder."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = archive.namelist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise ArtifactLoadError(f"{path.name} is not the archive that torch writes.") from error
-    for name in names:
-        if name.startswith("/") or "\\" in name or ".." in name.split("/"):
-            raise UnsafeArtifactError(
-                f"{path.name} has an entry {name!r} that points outside; do not use this artifact."
-            )
 
 
 FORMATS = {
