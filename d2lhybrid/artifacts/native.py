@@ -254,7 +254,8 @@ def _execute(command: list[str], what: str, timeout: float, folder: Path | None 
         )
     except subprocess.TimeoutExpired:
         raise NativeRunError(
-            f"Gave up to {what} after {timeout:g} s: {shlex.join(command)}"
+            f"Expected the program to {what} within {timeout:g} s, and it did not: "
+            f"{shlex.join(command)}"
         ) from None
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip()[-2000:]

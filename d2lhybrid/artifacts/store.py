@@ -18,7 +18,7 @@ import stat
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -205,10 +205,13 @@ def list_files(root: Path) -> dict[str, int]:
     return found
 
 
-def entries(root: Path) -> tuple[FileEntry, ...]:
-    """Name, size and hash of every file in a folder that is being written."""
-    found = sorted(list_files(root).items())
-    return tuple(FileEntry(name, size, sha256(root / name)) for name, size in found)
+def entries(root: Path, known: Sequence[FileEntry] = ()) -> tuple[FileEntry, ...]:
+    """Name, size and hash of every file in a folder that is being written; `known` ones as told."""
+    told = {entry.path: entry for entry in known}
+    return tuple(
+        told.get(name) or FileEntry(name, size, sha256(root / name))
+        for name, size in sorted(list_files(root).items())
+    )
 
 
 def sha256(path: Path) -> str:

@@ -37,6 +37,10 @@ class Raw:
             array = array.view(np.uint16)
         return cls(name, array)
 
+    def bits(self) -> np.ndarray:
+        """The bytes, without a copy."""
+        return self.array.reshape(-1).view(np.uint8)
+
     def values(self) -> np.ndarray:
         """The numbers as NumPy can compute with them."""
         if self.dtype == "bfloat16":
