@@ -5,7 +5,6 @@ Each framework's formats stand in ``d2lhybrid.backends.<framework>_formats`` as 
 formats, and with it ``inspect``, costs no framework.
 """
 
-import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -14,8 +13,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from d2lhybrid.backends import FRAMEWORKS, of
 from d2lhybrid.errors import FrameworkMissingError, UnknownFrameworkError, UnsupportedArtifactError
+
+FRAMEWORKS = ("torch", "tensorflow", "mxnet")
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,10 @@ def find(framework: str, name: str) -> Format:
 def framework_of(model: Any, inputs: tuple[Any, ...]) -> str:
     """The framework that the model, or else its example input, belongs to."""
     for thing in (model, *inputs):
-        with contextlib.suppress(UnknownFrameworkError):
-            return of(thing).name
+        for kind in type(thing).__mro__:
+            name = kind.__module__.partition(".")[0]
+            if name in (*FRAMEWORKS, "keras"):
+                return "tensorflow" if name == "keras" else name
     raise UnknownFrameworkError(
         f"Expected a model of {', '.join(FRAMEWORKS)}, received a {type(model).__name__}; "
         "pass the network itself, and tensors of its framework as example inputs."

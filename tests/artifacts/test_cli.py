@@ -5,7 +5,11 @@ import pytest
 import torch
 
 from d2lhybrid import save
-from d2lhybrid.artifacts.cli import main
+from d2lhybrid.__main__ import main as shell
+
+
+def main(command, arguments):
+    return shell([command, *arguments])
 
 
 @pytest.fixture
@@ -24,7 +28,7 @@ def test_commands(saved, tmp_path, capsys, user):
     assert "outputs: same" in capsys.readouterr().out
     user("someone else")
     assert main("run", [path]) == 1
-    assert "UntrustedArtifactError" in capsys.readouterr().err
+    assert "can carry code" in capsys.readouterr().err
     assert main("verify", [path]) == 0
     assert "not compared" in capsys.readouterr().out
     assert main("trust", [path]) == 0
@@ -40,11 +44,11 @@ def test_commands(saved, tmp_path, capsys, user):
 
 def test_errors(saved, tmp_path, capsys):
     assert main("inspect", [str(tmp_path / "missing")]) == 1
-    assert "ArtifactNotFoundError" in capsys.readouterr().err
+    assert "nothing is there" in capsys.readouterr().err
     np.save(tmp_path / "x.npy", np.array([{}]), allow_pickle=True)
     for name in ("x.npy", "missing.npy"):
         assert main("run", [str(saved), str(tmp_path / name)]) == 1
-        assert "InputMismatchError" in capsys.readouterr().err
+        assert ".npy file of plain numbers" in capsys.readouterr().err
     with open(saved / "model.pt", "ab") as file:
         file.write(b"x")
     for command in ("inspect", "verify", "trust", "run"):
