@@ -20,8 +20,7 @@ from d2lhybrid.artifacts.trust import signer
 from d2lhybrid.backends.formats import find
 from d2lhybrid.errors import DamagedArtifactError, UnsafeArtifactError, UnsupportedArtifactError
 
-MAX_MEMBER = 4 << 20  # bytes of one archive member that are looked at
-MAX_MEMBERS = 10_000
+MAX_LOOK = 8 << 20  # unpacked bytes that are looked at
 OUTSIDE = "that points outside"
 # Graph operations of TensorFlow that reach outside the graph, but for saving and restoring.
 _OPS = re.compile(rb"\n.?(WriteFile|ReadFile|PyFunc|EagerPyFunc|PyFuncStateless|MatchingFiles)\b")
@@ -117,55 +116,60 @@ def require_closed(stored: Stored) -> None:
 def _findings(stored: Stored) -> list[tuple[str, str]]:
     """What stands out in which file to someone who must decide whether to trust them."""
     found: list[tuple[str, str]] = []
+    budget = [MAX_LOOK]
     for name in store.list_files(stored.root):
         path = stored.root / name
-        with store.reading(path):
+        with store.reading(path), store.open_regular(path) as file:
             if name.endswith((".pt", ".pt2", ".keras")):
-                with store.open_regular(path) as file:
-                    found += [(name, text) for text in _in_archive(file)]
+                found += [(name, text) for text in _in_archive(file, budget)]
             elif name.endswith(".pb"):
-                with store.open_regular(path) as file:
-                    ops = {m.decode() for m in _OPS.findall(file.read(64 * MAX_MEMBER))}
+                ops = {m.decode() for m in _OPS.findall(file.read(32 * MAX_LOOK))}
                 found += [(name, f"graph operation {op}") for op in sorted(ops)]
     return found
 
 
-def _in_archive(file: IO[bytes]) -> list[str]:
+def _in_archive(file: IO[bytes], budget: list[int]) -> list[str]:
     try:
         archive = zipfile.ZipFile(file)
         members = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError):
+    except Exception:  # zipfile raises many kinds on broken bytes
         return ["not a readable archive"]
-    found = []
-    for member in members[:MAX_MEMBERS]:
-        name = member.filename
-        if name.startswith("/") or "\\" in name or ".." in name.split("/"):
-            found.append(f"entry {name!r} {OUTSIDE}")
-        if name.endswith((".so", ".dll", ".dylib")):
-            found.append(f"native code in {name!r}")
-        if not name.endswith((".pkl", ".pt", ".py", "config.json")):
+    names = [m.filename for m in members]
+    found = [
+        f"entry {name!r} {OUTSIDE}"
+        for name in names
+        if name.startswith("/") or "\\" in name or ".." in name.split("/")
+    ]
+    found += [f"native code in {n!r}" for n in names if n.endswith((".so", ".dll", ".dylib"))]
+    for member in members:
+        if not member.filename.endswith((".pkl", ".pt", ".py", "config.json")):
             continue
+        budget[0] -= 1 << 10
+        if budget[0] < 0:
+            return [*found, "more content than was looked at"]
         try:
             with archive.open(member) as content:
-                data = content.read(MAX_MEMBER)
-        except Exception as error:  # zipfile and its decompressors raise many kinds
-            found.append(f"{name!r} cannot be read ({type(error).__name__})")
+                data = content.read(budget[0])
+        except Exception as error:  # so do its decompressors
+            found.append(f"{member.filename!r} cannot be read ({type(error).__name__})")
             continue
-        if name.endswith(".py") and b"__setstate__" in data:
-            found.append(f"code that runs at load (__setstate__) in {name!r}")
-        elif name.endswith("config.json") and b"Lambda" in data:
-            found.append(f"a lambda in {name!r}")
-        elif name.endswith((".pkl", ".pt")):
-            found += [f"pickle {name!r} calls {call}" for call in _unusual_globals(data)]
+        budget[0] -= len(data)
+        found += [f"{text} in {member.filename!r}" for text in _in_member(member, data, budget)]
     return found
+
+
+def _in_member(member: zipfile.ZipInfo, data: bytes, budget: list[int]) -> list[str]:
+    if member.filename.endswith(".py"):
+        return ["code that runs at load (__setstate__)"] if b"__setstate__" in data else []
+    if member.filename.endswith("config.json"):
+        return ["a lambda"] if b"Lambda" in data else []
+    if data[:2] == b"PK":
+        return _in_archive(io.BytesIO(data), budget)
+    return [f"a pickle that calls {name}" for name in _unusual_globals(data)]
 
 
 def _unusual_globals(data: bytes) -> list[str]:
     """Names that a pickle imports and that torch's archives do not; reads opcodes, runs none."""
-    if not data:
-        return []
-    if data[:2] == b"PK":
-        return [text for text in _in_archive(io.BytesIO(data)) if "pickle" in text]
     names: set[str] = set()
     stream = io.BytesIO(data)
     while stream.tell() < len(data):  # torch's older files hold several pickles, then raw bytes
@@ -178,7 +182,7 @@ def _unusual_globals(data: bytes) -> list[str]:
                     names.add(str(argument))
                 elif opcode.name == "STACK_GLOBAL":
                     names.add(" ".join(texts))
-        except Exception as error:  # pickletools raises many kinds on broken bytes
+        except Exception as error:  # so does pickletools
             if start == 0:
                 names.add(f"(unreadable: {type(error).__name__})")
             break

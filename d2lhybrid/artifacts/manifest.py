@@ -125,25 +125,29 @@ def parse(raw: bytes) -> Manifest:
         raise DamagedArtifactError(
             f"{MANIFEST} has missing or wrong fields ({_brief(error)}); get the artifact again."
         ) from error
-    check_names([entry.path for entry in manifest.files])
+    for entry in manifest.files:
+        _check_inside(entry.path)
+    check_clashes([entry.path for entry in manifest.files])
     return manifest
 
 
-def check_names(paths: list[str]) -> None:
-    """Refuse paths that leave the folder, and paths that some file system takes for equal."""
+def check_clashes(paths: list[str]) -> None:
+    """Refuse paths that some file system takes for equal."""
     seen: dict[str, str] = {}
     for path in paths:
-        parts = path.split("/")
-        if len(path) > 512 or not all(_COMPONENT.fullmatch(p) for p in parts):
-            raise UnsafeArtifactError(
-                f"Expected plain relative file names inside the artifact, received {path!r}; "
-                "do not use this artifact."
-            )
         other = seen.setdefault(unicodedata.normalize("NFKC", path).casefold(), path)
         if other is not path:
             raise UnsafeArtifactError(
                 f"{path!r} and {other!r} can mean one and the same file; do not use this artifact."
             )
+
+
+def _check_inside(path: str) -> None:
+    if len(path) > 512 or not all(_COMPONENT.fullmatch(part) for part in path.split("/")):
+        raise UnsafeArtifactError(
+            f"Expected plain relative file names inside the artifact, received {path!r}; "
+            "do not use this artifact."
+        )
 
 
 def _build(body: dict[str, Any]) -> Manifest:

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -36,43 +36,21 @@ SOURCES = Path(__file__).parent.parent / "native"
 PROGRAM = "run_model"
 
 
-def _linked(folder: Path, includes: Sequence[str], libraries: str, *subfolder: str) -> list[str]:
-    where = folder.joinpath(*subfolder)
-    flags = [f"-I{folder / include}" for include in includes]
-    return [*flags, f"-L{where}", f"-Wl,-rpath,{where}", *libraries.split()]
-
-
-def _torch(folder: Path) -> list[str]:
-    includes = ("include", "include/torch/csrc/api/include")
-    return ["-std=c++20", *_linked(folder, includes, "-ltorch -ltorch_cpu -lc10", "lib")]
-
-
-def _tensorflow(folder: Path) -> list[str]:
-    return _linked(folder, ("include",), "-l:libtensorflow_cc.so.2 -l:libtensorflow_framework.so.2")
-
-
-def _mxnet(folder: Path) -> list[str]:
-    return _linked(folder, ("include",), "-lmxnet")
-
-
-def _onnxruntime(folder: Path) -> list[str]:
-    found = sorted(folder.glob("capi/libonnxruntime.so*")) or sorted(
-        folder.glob("capi/libonnxruntime*.dylib")
-    )
-    if not found:
-        raise NativeRunError(
-            "The installed onnxruntime has no C library; install a wheel of release 1.20 or later."
-        )
-    return [f'-DONNXRUNTIME="{found[0]}"', "-ldl"]
-
-
-# For each program: what it links with, its flags, and what it takes for the model.
-_PROGRAMS: dict[str, tuple[str, Callable[[Path], list[str]], str]] = {
-    "torchscript.cpp": ("torch", _torch, "model.pt"),
-    "aotinductor.cpp": ("torch", _torch, "model.pt2"),
-    "savedmodel.c": ("tensorflow", _tensorflow, "saved_model"),
-    "mxnet.c": ("mxnet", _mxnet, "model"),
-    "onnx.c": ("onnxruntime", _onnxruntime, "model.onnx"),
+# For each program: the package it links with; its flags, where {0} is that package's folder and {1}
+# ONNX Runtime's library in it; and what it takes for the model.
+_TORCH = (
+    "-std=c++20 -I{0}/include -I{0}/include/torch/csrc/api/include "
+    "-L{0}/lib -Wl,-rpath,{0}/lib -ltorch -ltorch_cpu -lc10"
+)
+_TENSORFLOW = (
+    "-I{0}/include -L{0} -Wl,-rpath,{0} -l:libtensorflow_cc.so.2 -l:libtensorflow_framework.so.2"
+)
+_PROGRAMS = {
+    "torchscript.cpp": ("torch", _TORCH, "model.pt"),
+    "aotinductor.cpp": ("torch", _TORCH, "model.pt2"),
+    "savedmodel.c": ("tensorflow", _TENSORFLOW, "saved_model"),
+    "mxnet.c": ("mxnet", "-I{0}/include -L{0} -Wl,-rpath,{0} -lmxnet", "model"),
+    "onnx.c": ("onnxruntime", "'-DONNXRUNTIME=\"{1}\"' -ldl", "model.onnx"),
 }
 
 
@@ -174,7 +152,7 @@ def _output(row: str, file: Path) -> Raw:
 
 def _build(source: str) -> tuple[Path, list[str]]:
     """The program for a source file, compiled unless the cache has it; and the compile line."""
-    package, flags, _ = _PROGRAMS[source]
+    package, template, _ = _PROGRAMS[source]
     found = find_spec(package)
     if found is None or not found.submodule_search_locations:
         raise FrameworkMissingError(
@@ -183,8 +161,9 @@ def _build(source: str) -> tuple[Path, list[str]]:
         )
     folder = Path(next(iter(found.submodule_search_locations)))
     compiler = _compiler("CXX" if source.endswith("cpp") else "CC")
-    libraries = flags(folder)
-    line = [*compiler, source, "-I.", "-O1", "-o", PROGRAM, *libraries]
+    library = next(iter(sorted(folder.glob("capi/libonnxruntime.*"))), "")
+    flags = [part.format(folder, library) for part in shlex.split(template)]
+    line = [*compiler, source, "-I.", "-O1", "-o", PROGRAM, *flags]
     parts = [" ".join(line), _library_stamp(folder), _execute([*compiler, "--version"], "ask", 60)]
     parts += [(SOURCES / name).read_text() for name in _sources(source)]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]

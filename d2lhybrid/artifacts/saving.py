@@ -15,7 +15,7 @@ import numpy as np
 
 from d2lhybrid.artifacts.examples import difference, record
 from d2lhybrid.artifacts.inspection import Inspection, inspect
-from d2lhybrid.artifacts.manifest import MANIFEST, SIGNATURE, Manifest, TensorSpec
+from d2lhybrid.artifacts.manifest import MANIFEST, SIGNATURE, Manifest, TensorSpec, parse
 from d2lhybrid.artifacts.store import entries, replacing
 from d2lhybrid.artifacts.trust import signature
 from d2lhybrid.backends.formats import Adapter, Format, Raw, Written, adapter, find, framework_of
@@ -79,6 +79,7 @@ def save(
             created=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         )
         raw = manifest.to_bytes()
+        parse(raw)  # what cannot be read again is not written
         (folder / MANIFEST).write_bytes(raw)
         (folder / SIGNATURE).write_bytes(signature(raw))
     return inspect(path)

@@ -30,7 +30,7 @@ from d2lhybrid.artifacts.manifest import (
     SIGNATURE,
     FileEntry,
     Manifest,
-    check_names,
+    check_clashes,
     parse,
 )
 from d2lhybrid.errors import (
@@ -48,7 +48,8 @@ try:
 except ImportError:  # Windows: leftovers of killed writers stay, everything else holds
     fcntl = None  # type: ignore[assignment]
 
-OURS = {MANIFEST, SIGNATURE}
+# Not listed in the manifest: our own two files, and what desktops and Jupyter leave in folders.
+UNLISTED = {MANIFEST, SIGNATURE, ".DS_Store", "Thumbs.db", "desktop.ini", ".ipynb_checkpoints"}
 MAX_DEPTH = 16
 _CHUNK = 1 << 20
 
@@ -185,7 +186,9 @@ def list_files(root: Path) -> dict[str, int]:
         with os.scandir(root / prefix) as entries:
             for entry in entries:
                 name = prefix + entry.name
-                if name in OURS or name.startswith(f".{SIGNATURE}."):  # the latter: a killed trust
+                if name in UNLISTED or name.startswith(
+                    f".{SIGNATURE}."
+                ):  # the latter: a killed trust
                     continue
                 info = entry.stat(follow_symlinks=False)
                 if stat.S_ISDIR(info.st_mode) and name.count("/") < MAX_DEPTH:
@@ -201,7 +204,7 @@ def list_files(root: Path) -> dict[str, int]:
                     raise UnsafeArtifactError(
                         f"Expected at most {MAX_FILES} files; do not use this artifact."
                     )
-    check_names(sorted(found))
+    check_clashes(sorted(found))
     return found
 
 
@@ -305,6 +308,8 @@ def require_own(root: Path) -> None:
         raise NotAnArtifactError(
             f"Will not overwrite {str(root)!r}: {reason} Choose another path, or move it away."
         )
+    if not os.access(root, os.W_OK):
+        raise PermissionError(errno.EACCES, "the artifact there is read-only")
 
 
 def _publish(staging: Path, root: Path) -> None:
@@ -339,6 +344,7 @@ def _exchange(one: Path, other: Path) -> bool:
 def _recover(root: Path) -> None:
     """Finish what killed writers left behind: give back the spare, remove unowned staging."""
     if os.path.lexists(_spare(root)):
+        require_own(_spare(root))
         if os.path.lexists(root):
             shutil.rmtree(_spare(root), ignore_errors=True)
         else:

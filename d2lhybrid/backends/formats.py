@@ -156,6 +156,16 @@ def require(package: str, extra: str) -> Any:
         ) from error
 
 
+class Lazy:
+    """A package that is imported when it is used for the first time."""
+
+    def __init__(self, load: Callable[[], Any]):
+        self._load = load
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._load(), name)
+
+
 def flatten(outputs: Any) -> Iterator[Any]:
     """The tensors in nested tuples, lists and dictionaries, in order."""
     if isinstance(outputs, dict):

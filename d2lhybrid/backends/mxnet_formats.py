@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.backends.formats import Format, Raw, Written, flatten
+from d2lhybrid.backends.formats import Format, Lazy, Raw, Written, flatten
 from d2lhybrid.compat import import_mxnet
 from d2lhybrid.errors import SaveError
 
+mx = Lazy(import_mxnet)
 PREFIX = "model"
 SYMBOL, PARAMS = f"{PREFIX}-symbol.json", f"{PREFIX}-0000.params"
 
@@ -24,7 +25,6 @@ def call(model: Any, inputs: tuple[Any, ...]) -> list[Raw]:
 
 
 def spec(tensor: Any) -> tuple[str, tuple[int, ...]]:
-    mx = import_mxnet()
     return mx.base._np.dtype(tensor.dtype).name, tuple(tensor.shape)
 
 
@@ -33,7 +33,6 @@ def to_raw(tensor: Any) -> Raw:
 
 
 def from_raw(raw: Raw, options: dict[str, Any]) -> Any:
-    mx = import_mxnet()
     numpy_semantics = bool(options.get("numpy_semantics"))
     with semantics(numpy_semantics):
         make = mx.np.array if numpy_semantics else mx.nd.array
@@ -41,7 +40,6 @@ def from_raw(raw: Raw, options: dict[str, Any]) -> Any:
 
 
 def doubled(tensor: Any) -> Any:
-    mx = import_mxnet()
     with semantics(_is_numpy((tensor,))):
         if not tensor.ndim:
             return tensor
@@ -51,13 +49,12 @@ def doubled(tensor: Any) -> Any:
 
 
 def _is_numpy(inputs: tuple[Any, ...]) -> bool:
-    return bool(inputs) and isinstance(inputs[0], import_mxnet().np.ndarray)
+    return bool(inputs) and isinstance(inputs[0], mx.np.ndarray)
 
 
 @contextlib.contextmanager
 def semantics(numpy_semantics: bool) -> Iterator[None]:
     """NumPy or classic semantics, whatever the caller has switched on at the moment."""
-    mx = import_mxnet()
     modes = [mx.util.np_shape(numpy_semantics), mx.util.np_array(numpy_semantics)]
     with contextlib.ExitStack() as stack:
         for mode in modes if numpy_semantics else reversed(modes):  # arrays never without shapes
@@ -75,7 +72,6 @@ def _quiet() -> Iterator[None]:
 
 def write(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
     """Symbol and parameters of a hybridized block; one that is not is hybridized meanwhile."""
-    mx = import_mxnet()
     if not isinstance(model, mx.gluon.HybridBlock):
         raise SaveError(
             f"Expected a HybridBlock, which can be compiled, received a {type(model).__name__}; "
@@ -106,7 +102,6 @@ def write(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
 
 
 def read(folder: Path, options: dict[str, Any], into: Any) -> Any:
-    mx = import_mxnet()
     numpy_semantics = bool(options.get("numpy_semantics"))
     with semantics(numpy_semantics), _quiet():
         block = mx.gluon.SymbolBlock.imports(

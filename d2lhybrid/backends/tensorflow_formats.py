@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.backends.formats import Format, Raw, Written, flatten, require
+from d2lhybrid.backends.formats import Format, Lazy, Raw, Written, flatten, require
 from d2lhybrid.errors import SaveError
 
+tf = Lazy(lambda: require("tensorflow", "tensorflow"))
 SAVED_MODEL, KERAS = "saved_model", "model.keras"
 SIGNATURE = "serving_default"
 
@@ -24,25 +25,21 @@ def spec(tensor: Any) -> tuple[str, tuple[int, ...]]:
 
 
 def to_raw(tensor: Any) -> Raw:
-    tf = require("tensorflow", "tensorflow")
     return Raw.of(tf.convert_to_tensor(tensor).numpy())
 
 
 def from_raw(raw: Raw, options: dict[str, Any]) -> Any:
-    tf = require("tensorflow", "tensorflow")
     if raw.dtype == "bfloat16":
         return tf.bitcast(tf.constant(raw.array), tf.bfloat16)
     return tf.constant(raw.array)
 
 
 def doubled(tensor: Any) -> Any:
-    tf = require("tensorflow", "tensorflow")
     return tf.concat([tensor, tensor], 0) if len(tensor.shape) else tensor
 
 
 def _infer(model: Any) -> Any:
     """The model as a plain function; Keras models are told that this is no training."""
-    tf = require("tensorflow", "tensorflow")
     if isinstance(model, tf.keras.layers.Layer):
         return lambda *inputs: model(*inputs, training=False)
     return model
@@ -50,7 +47,6 @@ def _infer(model: Any) -> Any:
 
 def _concrete(model: Any, inputs: tuple[Any, ...]) -> Any:
     """The function to save, traced with free first axes where it lets them."""
-    tf = require("tensorflow", "tensorflow")
     if hasattr(model, "structured_input_signature"):
         return model  # already traced, and kept as it is
     compiled = model if hasattr(model, "get_concrete_function") else None
@@ -69,7 +65,6 @@ def _concrete(model: Any, inputs: tuple[Any, ...]) -> Any:
 
 
 def write_saved_model(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
-    tf = require("tensorflow", "tensorflow")
     traced = _concrete(model, inputs)
     owner = tf.Module()  # what the function uses must hang on an owner, or it is not saved
     owner.variables_used = list(traced.variables)
@@ -104,7 +99,6 @@ def _number(name: str) -> int:
 
 
 def read_saved_model(folder: Path, options: dict[str, Any], into: Any) -> Any:
-    tf = require("tensorflow", "tensorflow")
     loaded = tf.saved_model.load(str(folder / SAVED_MODEL))
     signature = loaded.signatures[SIGNATURE]
     names = sorted(signature.structured_input_signature[1], key=_number)
@@ -119,7 +113,6 @@ def read_saved_model(folder: Path, options: dict[str, Any], into: Any) -> Any:
 
 
 def write_keras(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
-    tf = require("tensorflow", "tensorflow")
     if not isinstance(model, tf.keras.Model):
         raise SaveError(
             f"Expected a Keras model for the format 'keras', received a {type(model).__name__}; "
@@ -131,7 +124,6 @@ def write_keras(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
 
 def read_keras(folder: Path, options: dict[str, Any], into: Any) -> Any:
     """The Keras model, read in safe mode: no lambdas, and custom classes only if registered."""
-    tf = require("tensorflow", "tensorflow")
     return tf.keras.models.load_model(folder / KERAS, safe_mode=True, compile=False)
 
 

@@ -9,22 +9,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.backends.formats import Format, Raw, Written, flatten, require
+from d2lhybrid.backends.formats import Format, Lazy, Raw, Written, flatten, require
 from d2lhybrid.backends.onnxruntime_formats import open_session
 from d2lhybrid.errors import ArtifactLoadError
 
+torch = Lazy(lambda: require("torch", "torch"))
 TORCHSCRIPT, EXPORT, AOTI = "model.pt", "model.pt2", "model.pt2"
 ONNX, WEIGHTS = "model.onnx", "model.safetensors"
 ONNX_LIMIT = 1_900_000_000  # a protobuf file ends at 2 GB; weights go beside it from here on
 
 
 def default_format(model: Any) -> str:
-    torch = require("torch", "torch")
     return "torchscript" if isinstance(model, torch.jit.ScriptModule) else "torch.export"
 
 
 def call(model: Any, inputs: tuple[Any, ...]) -> list[Raw]:
-    torch = require("torch", "torch")
     with _evaluating(model), torch.no_grad():
         return [to_raw(t) for t in flatten(model(*inputs))]
 
@@ -34,7 +33,6 @@ def spec(tensor: Any) -> tuple[str, tuple[int, ...]]:
 
 
 def to_raw(tensor: Any) -> Raw:
-    torch = require("torch", "torch")
     tensor = torch.as_tensor(tensor).detach().cpu().contiguous()
     name = str(tensor.dtype).removeprefix("torch.")
     bits = tensor.view(torch.int16) if name == "bfloat16" else tensor
@@ -42,7 +40,6 @@ def to_raw(tensor: Any) -> Raw:
 
 
 def from_raw(raw: Raw, options: dict[str, Any]) -> Any:
-    torch = require("torch", "torch")
     if raw.dtype == "bfloat16":
         tensor = torch.from_numpy(raw.array.view("int16").copy()).view(torch.bfloat16)
     else:
@@ -51,7 +48,6 @@ def from_raw(raw: Raw, options: dict[str, Any]) -> Any:
 
 
 def doubled(tensor: Any) -> Any:
-    torch = require("torch", "torch")
     return torch.cat([tensor, tensor]) if tensor.dim() else tensor
 
 
@@ -101,7 +97,6 @@ def _names(model: Any, count: int) -> tuple[str, ...]:
 
 def _eager(model: Any) -> Any:
     """The module behind ``torch.compile``, or a module around a function."""
-    torch = require("torch", "torch")
     model = getattr(model, "_orig_mod", getattr(model, "_torchdynamo_orig_callable", model))
     if isinstance(model, torch.nn.Module):
         return model
@@ -115,7 +110,6 @@ def _eager(model: Any) -> Any:
 
 def _export(model: Any, inputs: tuple[Any, ...]) -> Any:
     """An exported program whose first axes may vary where the model lets them."""
-    torch = require("torch", "torch")
     model = _eager(model)
     # A size of 1 would be taken for a constant, so the exporter sees the batch twice.
     twice = tuple(map(doubled, inputs))
@@ -141,7 +135,6 @@ def _reserve(model: Any, folder: Path, more: int = 1 << 16) -> None:
 
 
 def write_torchscript(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
-    torch = require("torch", "torch")
     names = _names(model, len(inputs))
     _reserve(model, folder)
     with _evaluating(model), _quiet():
@@ -151,14 +144,12 @@ def write_torchscript(model: Any, inputs: tuple[Any, ...], folder: Path) -> Writ
 
 
 def read_torchscript(folder: Path, options: dict[str, Any], into: Any) -> Any:
-    torch = require("torch", "torch")
     with _quiet():
         model = torch.jit.load(str(folder / TORCHSCRIPT), map_location=options.get("device", "cpu"))
     return model
 
 
 def write_export(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
-    torch = require("torch", "torch")
     program = _export(model, inputs)
     _reserve(_eager(model), folder)
     program.example_inputs = None  # they would be pickled; the manifest has better ones
@@ -168,13 +159,11 @@ def write_export(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
 
 
 def read_export(folder: Path, options: dict[str, Any], into: Any) -> Any:
-    torch = require("torch", "torch")
     with _weights_only(), _quiet():
         return torch.export.load(folder / EXPORT).module()
 
 
 def write_aoti(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
-    torch = require("torch", "torch")
     program = _export(model, inputs)
     _reserve(_eager(model), folder, more=4 << 20)
     with _quiet(), torch.no_grad():
@@ -183,13 +172,11 @@ def write_aoti(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
 
 
 def read_aoti(folder: Path, options: dict[str, Any], into: Any) -> Any:
-    torch = require("torch", "torch")
     with _weights_only(), _quiet():
         return torch._inductor.aoti_load_package(str(folder / AOTI))
 
 
 def write_onnx(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
-    torch = require("torch", "torch")
     for package in ("onnx", "onnxscript"):
         require(package, "onnx")
     program = _export(model, inputs)
@@ -207,7 +194,6 @@ def write_onnx(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
 
 def read_onnx(folder: Path, options: dict[str, Any], into: Any) -> Callable[..., Any]:
     """ONNX Runtime behind torch tensors."""
-    torch = require("torch", "torch")
     session = open_session(folder / ONNX)
     names = [i.name for i in session.get_inputs()]
 

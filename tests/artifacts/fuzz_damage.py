@@ -22,6 +22,7 @@ from pathlib import Path
 
 from artifact_models import example, mxnet_inputs, mxnet_model, tensorflow_model, torch_model
 
+import d2lhybrid
 from d2lhybrid import load, save
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.backends.formats import adapter, find
@@ -144,7 +145,8 @@ def campaign(artifact, *, through, target, count, seed):
 def _watched(arguments):
     """Number and outcome of each mutation that one worker did, its own end among them."""
     command = [sys.executable, "-W", "ignore", __file__, "--worker", *arguments]
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    root = str(Path(d2lhybrid.__file__).parents[1])
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": root}
     lines, began = queue.Queue(), None
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
