@@ -28,9 +28,9 @@ _OPS = re.compile(rb"\n.?(WriteFile|ReadFile|PyFunc|EagerPyFunc|PyFuncStateless|
 _USUAL = re.compile(r"(torch|collections|__torch__)\b.*|builtins (set|dict|list|tuple|getattr)")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Inspection:
-    """An artifact as ``inspect`` sees it; ``print`` it."""
+    """An artifact as ``inspect`` sees it; shown as a small table."""
 
     path: Path
     format: str
@@ -59,6 +59,8 @@ class Inspection:
         rows += [f"  found:   {text}" for text in self.findings]
         rows += [f"  PROBLEM: {text}" for text in self.problems]
         return "\n".join(rows)
+
+    __repr__ = __str__
 
 
 def inspect(path: str | os.PathLike[str]) -> Inspection:

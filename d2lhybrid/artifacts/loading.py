@@ -58,7 +58,7 @@ class LoadedModel:
             return f"a {type(value).__name__}, not a tensor", ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verification:
     """What ``verify`` found.
 
@@ -80,6 +80,8 @@ class Verification:
     def __str__(self) -> str:
         state = "; ".join(self.problems) or "as saved"
         return f"{self.path}\n  bytes:   {state}\n  outputs: {self.outputs}"
+
+    __repr__ = __str__
 
 
 def load(

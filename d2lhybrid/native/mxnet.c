@@ -54,6 +54,9 @@ int main(int argc, char **argv) {
     check(MXPredGetOutput(model, (uint32_t)i, values, count));
     write_output(&job, i, "float32", (int)rank, shape, values);
   }
-  check(MXPredFree(model));
-  return 0;
+
+  /* MXNet's own clean-up at exit crashes or waits for ever about once in 400 runs, when a worker
+     thread outlives what it uses. All is written, so leave without it. */
+  fflush(stdout);
+  _Exit(0);
 }
