@@ -83,6 +83,8 @@ class LanguageError(D2LHybridError, ValueError):
 
 class PackageMissingError(D2LHybridError, ImportError):
     """A plot or a data frame was asked for, and the package that makes it is not installed."""
+
+
 # Artifacts: saving, verifying, trusting, loading and running without Python.
 
 
