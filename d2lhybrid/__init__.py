@@ -26,6 +26,12 @@ _HOME = {
     "sweep": "sweeping",
     "variants": "ways",
     "D2LHybridError": "errors",
+    "save": "artifacts.saving",
+    "load": "artifacts.loading",
+    "verify": "artifacts.loading",
+    "trust": "artifacts.loading",
+    "inspect": "artifacts.inspection",
+    "run_native": "artifacts.native",
 }
 
 __all__ = [*_HOME, "__version__"]

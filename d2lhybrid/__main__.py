@@ -1,4 +1,4 @@
-"""``python -m d2lhybrid COMMAND``: each command is a module with a ``main(arguments)``."""
+"""``python -m d2lhybrid COMMAND``: each command is a function of its arguments, in a module."""
 
 import sys
 from importlib import import_module
@@ -6,8 +6,12 @@ from importlib import import_module
 from d2lhybrid.errors import D2LHybridError
 
 COMMANDS = {
-    "doctor": ("d2lhybrid.doctor", "does everything that the notebooks need work here?"),
-    "compare": ("d2lhybrid.shell", "time functions in files, side by side"),
+    "doctor": ("d2lhybrid.doctor:main", "does everything that the notebooks need work here?"),
+    "compare": ("d2lhybrid.shell:main", "time functions in files, side by side"),
+    "inspect": ("d2lhybrid.artifacts.cli:inspect_artifact", "what is a saved model, and may do?"),
+    "verify": ("d2lhybrid.artifacts.cli:verify_artifact", "is it what was saved?"),
+    "trust": ("d2lhybrid.artifacts.cli:trust_artifact", "let it run from now on"),
+    "run": ("d2lhybrid.artifacts.cli:run_artifact", "run it outside Python"),
 }
 
 
@@ -22,7 +26,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"Expected a command. Received: {name!r}.\n{_usage()}", file=sys.stderr)
         return 2
     try:
-        return int(import_module(COMMANDS[name][0]).main(rest))
+        module, _, function = COMMANDS[name][0].partition(":")
+        return int(getattr(import_module(module), function)(rest))
     except D2LHybridError as error:
         print(f"d2lhybrid {name}: {error}", file=sys.stderr)
         return 1

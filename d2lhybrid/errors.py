@@ -83,3 +83,66 @@ class LanguageError(D2LHybridError, ValueError):
 
 class PackageMissingError(D2LHybridError, ImportError):
     """A plot or a data frame was asked for, and the package that makes it is not installed."""
+
+
+# Artifacts: saving, verifying, trusting, loading and running without Python.
+
+
+class ArtifactError(D2LHybridError):
+    """Base of the errors about saved models."""
+
+
+class ArtifactNotFoundError(ArtifactError, FileNotFoundError):
+    """There is nothing at the path."""
+
+
+class NotAnArtifactError(ArtifactError, ValueError):
+    """There is something at the path, but it is no folder that ``save`` wrote."""
+
+
+class DamagedArtifactError(ArtifactError, ValueError):
+    """Bytes, files or manifest are not as they were saved."""
+
+
+class UnsafeArtifactError(DamagedArtifactError):
+    """The artifact reaches outside its folder, or names could mean two different files."""
+
+
+class UnsupportedArtifactError(ArtifactError, ValueError):
+    """The manifest version, the format or the framework asked for does not fit."""
+
+
+class UntrustedArtifactError(ArtifactError, PermissionError):
+    """The format can carry code, and this user neither made nor trusted the artifact."""
+
+
+class TrustStoreError(ArtifactError, OSError):
+    """The key that signs artifacts can be neither read nor made."""
+
+
+class ArtifactReadError(ArtifactError, OSError):
+    """The operating system does not let us read the artifact."""
+
+
+class ArtifactWriteError(ArtifactError, OSError):
+    """The artifact was not written: full disk, no permission, or a foreign folder is in the way."""
+
+
+class SaveError(ArtifactError, RuntimeError):
+    """The framework cannot save this model so, or what it saved does not compute the same."""
+
+
+class ArtifactLoadError(ArtifactError, RuntimeError):
+    """The bytes are as saved, but the framework does not load them."""
+
+
+class InputMismatchError(ArtifactError, TypeError, ValueError):
+    """Number, shape or dtype of the inputs is not what the artifact was saved with."""
+
+
+class CompilerMissingError(ArtifactError, RuntimeError):
+    """No C or C++ compiler was found to build a native program with."""
+
+
+class NativeRunError(ArtifactError, RuntimeError):
+    """The native program did not compile, crashed, or printed what no program of ours prints."""

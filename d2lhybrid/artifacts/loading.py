@@ -1,0 +1,242 @@
+"""``load``, ``verify`` and ``trust``: bytes first, then the signature, then the framework."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from d2lhybrid.artifacts import store
+from d2lhybrid.artifacts.examples import check_inputs, difference, recall
+from d2lhybrid.artifacts.inspection import Inspection, inspect, require_closed
+from d2lhybrid.artifacts.manifest import Manifest
+from d2lhybrid.artifacts.store import Stored, steady
+from d2lhybrid.artifacts.trust import sign, signer
+from d2lhybrid.backends import onnxruntime_formats
+from d2lhybrid.backends.formats import adapter, find
+from d2lhybrid.errors import (
+    ArtifactLoadError,
+    D2LHybridError,
+    DamagedArtifactError,
+    UnsupportedArtifactError,
+    UntrustedArtifactError,
+)
+
+
+class LoadedModel:
+    """A model from an artifact; calling it checks the inputs first.
+
+    Attributes:
+        model: What the framework's own loader gave.
+        manifest: What the artifact says about itself.
+    """
+
+    def __init__(
+        self, model: Any, manifest: Manifest, spec: Callable[[Any], tuple[str, tuple[int, ...]]]
+    ):
+        self.model = model
+        self.manifest = manifest
+        self._spec = spec
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Run the model on tensors of its framework.
+
+        Raises:
+            InputMismatchError: Number, dtype or shape are not what the model was saved with.
+        """
+        check_inputs(self.manifest.inputs, [self._spec_of(x) for x in inputs])
+        return self.model(*inputs)
+
+    def __repr__(self) -> str:
+        takes = "; ".join(map(str, self.manifest.inputs))
+        return f"<{self.manifest.framework} model from format {self.manifest.format!r}: {takes}>"
+
+    def _spec_of(self, value: Any) -> tuple[str, tuple[int, ...]]:
+        try:
+            return self._spec(value)
+        except (AttributeError, TypeError, ValueError):
+            return f"a {type(value).__name__}, not a tensor", ()
+
+
+@dataclass(frozen=True, repr=False)
+class Verification:
+    """What ``verify`` found.
+
+    Attributes:
+        problems: What is wrong with the bytes; empty if all is as saved.
+        outputs: ``"same"``, how they differ, or why they were not compared.
+    """
+
+    path: Path
+    problems: tuple[str, ...]
+    outputs: str
+    compared: bool
+
+    @property
+    def ok(self) -> bool:
+        """Bytes as saved, and no output that differs."""
+        return not self.problems and (self.outputs == "same" or not self.compared)
+
+    def __str__(self) -> str:
+        state = "; ".join(self.problems) or "as saved"
+        return f"{self.path}\n  bytes:   {state}\n  outputs: {self.outputs}"
+
+    __repr__ = __str__
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    framework: str | None = None,
+    trust: bool = False,
+    into: Any = None,
+) -> Any:
+    """Load an artifact as a callable.
+
+    Every byte is checked before a framework sees it, and a format that can carry code loads only
+    if this user made or trusted the artifact.
+
+    Args:
+        path: The artifact's folder.
+        framework: The framework to load into: the one it came from (the default), or
+            ``"onnxruntime"`` for an ONNX file, which then takes and returns NumPy arrays.
+        trust: Load it this once although nobody that you trust made it.
+        into: For weights alone, the model to put them into.
+
+    Returns:
+        A LoadedModel; for weights alone the model given as `into`, or else a dictionary.
+
+    Raises:
+        UntrustedArtifactError: It can carry code, and you neither made nor trusted it.
+        DamagedArtifactError: Something is not as it was saved.
+        UnsupportedArtifactError: It is of another framework, or of a format unknown here.
+        FrameworkMissingError: Its framework is not installed.
+        ArtifactLoadError: The framework refuses it.
+    """
+    return steady(path, lambda stored: _load(stored, framework, trust, into))
+
+
+def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification:
+    """Check that the bytes are as saved, and that the model computes its recorded outputs.
+
+    The model is run only if loading it would be allowed, with `trust` as in ``load``. Missing
+    paths, folders that are no artifacts and unreadable manifests raise as in ``load``; any other
+    damage is reported.
+    """
+    return steady(path, lambda stored: _verify(stored, trust))
+
+
+def trust(path: str | os.PathLike[str]) -> Inspection:
+    """Declare that this artifact may run with your permissions; ``inspect`` it first.
+
+    Signs the artifact as it is now. Any change afterwards takes the trust away again.
+
+    Raises:
+        DamagedArtifactError: It is not as it was saved, so nothing was signed.
+        ArtifactWriteError: Its folder cannot be written to.
+    """
+    steady(path, _sign)
+    return inspect(path)
+
+
+def require_loadable(stored: Stored, trusted: bool) -> None:
+    """Raise unless all is as saved, and nobody's code could run that the user does not trust."""
+    risk = find(stored.manifest.framework, stored.manifest.format).risk
+    store.require_intact(stored)
+    who = signer(stored).who  # also notices a manifest that was changed after signing
+    if risk and not trusted and who != "you":
+        raise UntrustedArtifactError(
+            f"{str(stored.root)!r} was signed by {who}, and its format "
+            f"{stored.manifest.format!r} can carry code. {risk} Look at it with inspect(path); "
+            "if you know where it comes from, use trust(path), or load(path, trust=True) once."
+        )
+    if who != "you":
+        require_closed(stored)
+
+
+def _sign(stored: Stored) -> None:
+    store.require_intact(stored)
+    signer(stored)
+    sign(stored)
+
+
+def _load(stored: Stored, framework: str | None, trusted: bool, into: Any) -> Any:
+    manifest = stored.manifest
+    chosen = find(manifest.framework, manifest.format)
+    alone = framework == "onnxruntime" and manifest.format == "onnx"
+    if framework not in (None, manifest.framework) and not alone:
+        raise UnsupportedArtifactError(
+            f"Expected an artifact for {framework!r}, received one of {manifest.framework!r} in "
+            f"the format {manifest.format!r}; leave out framework= to load it."
+        )
+    if into is not None and not chosen.weights_only:
+        raise UnsupportedArtifactError(
+            f"The format {manifest.format!r} holds a whole model; leave out into= to load it."
+        )
+    require_loadable(stored, trusted)
+    try:
+        if alone:
+            model = onnxruntime_formats.numpy_callable(stored.root / "model.onnx")
+            return LoadedModel(model, manifest, lambda x: (str(x.dtype), x.shape))
+        model = chosen.read(stored.root, manifest.options, into)
+    except D2LHybridError:
+        raise
+    except Exception as error:
+        raise ArtifactLoadError(
+            f"{manifest.framework} does not load {str(stored.root)!r}, whose bytes are as saved: "
+            f"{type(error).__name__}: {error}. It was saved with {_written_with(manifest)}; "
+            "try those versions, or save the model again."
+        ) from error
+    if chosen.weights_only:
+        if into is not None and _recorded_difference(stored, model):
+            raise ArtifactLoadError(
+                f"The {type(into).__name__} took the weights, but it does not compute what the "
+                f"model that was saved did: {_recorded_difference(stored, model)}. "
+                "Build it as it was built then."
+            )
+        return model
+    return LoadedModel(model, manifest, adapter(manifest.framework).spec)
+
+
+def _verify(stored: Stored, trusted: bool) -> Verification:
+    try:
+        signer(stored)
+        problems = store.check_files(stored)
+    except DamagedArtifactError as error:
+        problems = [str(error)]
+    if problems:
+        return Verification(stored.root, tuple(problems), "not compared: the bytes differ", False)
+    manifest = stored.manifest
+    if find(manifest.framework, manifest.format).weights_only:
+        return Verification(stored.root, (), "not compared: weights alone compute nothing", False)
+    if not manifest.example_outputs:
+        return Verification(stored.root, (), "not compared: the example was too big to keep", False)
+    try:
+        model = _load(stored, None, trusted, None)
+    except UntrustedArtifactError as error:
+        return Verification(stored.root, (), f"not compared: {error}", False)
+    return Verification(stored.root, (), _recorded_difference(stored, model) or "same", True)
+
+
+def _recorded_difference(stored: Stored, model: Any) -> str:
+    """How the outputs for the recorded example differ from the recorded ones; empty if equal."""
+    manifest = stored.manifest
+    tensors = adapter(manifest.framework)
+    recorded = recall(stored.root, manifest.example_inputs)
+    if not recorded:
+        return ""
+    try:
+        inputs = tuple(tensors.from_raw(raw, manifest.options) for raw in recorded)
+        received = tensors.call(model, inputs)
+    except D2LHybridError:
+        raise
+    except Exception as error:
+        raise ArtifactLoadError(
+            f"{str(stored.root)!r} loads but does not run on its example: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    return difference(recall(stored.root, manifest.example_outputs), received)
+
+
+def _written_with(manifest: Manifest) -> str:
+    return ", ".join(f"{name} {number}" for name, number in manifest.versions.items())

@@ -1,0 +1,237 @@
+"""The manifest: what an artifact says about itself, read as if an enemy had written it.
+
+The field-by-field description is in ``docs/artifact-format.md``.
+"""
+
+import json
+import math
+import re
+import unicodedata
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from d2lhybrid.errors import (
+    DamagedArtifactError,
+    NotAnArtifactError,
+    UnsafeArtifactError,
+    UnsupportedArtifactError,
+)
+
+MANIFEST = "d2lhybrid.json"
+SIGNATURE = "d2lhybrid.sig"
+VERSION = 1
+MAX_BYTES = 1 << 20
+MAX_FILES = 10_000
+
+ITEMSIZE = {
+    **dict.fromkeys(("bool", "int8", "uint8"), 1),
+    **dict.fromkeys(("float16", "bfloat16", "int16"), 2),
+    **dict.fromkeys(("float32", "int32"), 4),
+    **dict.fromkeys(("float64", "int64"), 8),
+}
+
+_COMPONENT = re.compile(r"[\w+@=-]([\w .+@=-]*[\w+@=-])?")
+
+
+@dataclass(frozen=True)
+class TensorSpec:
+    """One input or output; ``None`` in `shape` is an axis that may vary."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | None, ...]
+
+    def __str__(self) -> str:
+        axes = ", ".join("any" if n is None else str(n) for n in self.shape)
+        return f"{self.name}: {self.dtype} ({axes})"
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """One file: path inside the artifact with forward slashes, size in bytes, SHA-256 in hex."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Example:
+    """One recorded tensor: where its raw little-endian bytes are, and how to read them."""
+
+    path: str
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Everything an artifact says about itself."""
+
+    format: str
+    framework: str
+    versions: dict[str, str]
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    files: tuple[FileEntry, ...]
+    example_inputs: tuple[Example, ...] = ()
+    example_outputs: tuple[Example, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+    created: str = ""
+
+    def to_bytes(self) -> bytes:
+        """The manifest as it lies on disk."""
+        body = {"d2lhybrid_artifact": VERSION, **asdict(self)}
+        return (json.dumps(body, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def parse(raw: bytes) -> Manifest:
+    """Read a manifest.
+
+    Raises:
+        NotAnArtifactError: This is JSON, but not a manifest of ours.
+        UnsupportedArtifactError: It has a newer version than this release reads.
+        UnsafeArtifactError: A path points outside, or two paths clash.
+        DamagedArtifactError: Anything else is wrong with it.
+    """
+    if len(raw) > MAX_BYTES:
+        raise DamagedArtifactError(
+            f"Expected a manifest of at most {MAX_BYTES} bytes, "
+            f"received {len(raw)}; get the artifact again."
+        )
+    try:
+        body = json.loads(raw.decode(), object_pairs_hook=_unique, parse_constant=_no_constant)
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise DamagedArtifactError(
+            f"{MANIFEST} is not the JSON that was saved ({_brief(error)}); get the artifact again."
+        ) from error
+    if not isinstance(body, dict) or "d2lhybrid_artifact" not in body:
+        raise NotAnArtifactError(
+            f"{MANIFEST} lacks the key 'd2lhybrid_artifact': d2lhybrid.save did not write it."
+        )
+    version = body["d2lhybrid_artifact"]
+    if type(version) is int and version > VERSION:
+        raise UnsupportedArtifactError(
+            f"This artifact has manifest version {version}, and this release reads up to "
+            f"{VERSION}; upgrade d2lhybrid, or save the model again with this release."
+        )
+    try:
+        if type(version) is not int or version != VERSION:
+            raise ValueError(f"manifest version {str(version)[:40]!r}")
+        manifest = _build(body)
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, DamagedArtifactError):
+            raise
+        raise DamagedArtifactError(
+            f"{MANIFEST} has missing or wrong fields ({_brief(error)}); get the artifact again."
+        ) from error
+    for entry in manifest.files:
+        _check_inside(entry.path)
+    check_clashes([entry.path for entry in manifest.files])
+    return manifest
+
+
+def check_clashes(paths: list[str]) -> None:
+    """Refuse paths that some file system takes for equal."""
+    seen: dict[str, str] = {}
+    for path in paths:
+        other = seen.setdefault(unicodedata.normalize("NFKC", path).casefold(), path)
+        if other is not path:
+            raise UnsafeArtifactError(
+                f"{path!r} and {other!r} can mean one and the same file; do not use this artifact."
+            )
+
+
+def _check_inside(path: str) -> None:
+    if len(path) > 512 or not all(_COMPONENT.fullmatch(part) for part in path.split("/")):
+        raise UnsafeArtifactError(
+            f"Expected plain relative file names inside the artifact, received {path!r}; "
+            "do not use this artifact."
+        )
+
+
+def _build(body: dict[str, Any]) -> Manifest:
+    files = tuple(
+        FileEntry(_text(f["path"]), _count(f["size"]), _sha256(f["sha256"]))
+        for f in _list(body["files"], MAX_FILES)
+    )
+    known = {entry.path: entry.size for entry in files}
+
+    def examples(key: str) -> tuple[Example, ...]:
+        found = tuple(
+            Example(_text(e["path"]), _dtype(e["dtype"]), tuple(map(_count, _list(e["shape"], 32))))
+            for e in _list(body[key], 1000)
+        )
+        for e in found:
+            if known.get(e.path) != math.prod(e.shape) * ITEMSIZE[e.dtype]:
+                raise ValueError(f"recorded tensor {e.path!r} does not have the size of its shape")
+        return found
+
+    def specs(key: str) -> tuple[TensorSpec, ...]:
+        return tuple(
+            TensorSpec(
+                _text(s["name"]),
+                _dtype(s["dtype"]),
+                tuple(None if n is None else _count(n) for n in _list(s["shape"], 32)),
+            )
+            for s in _list(body[key], 1000)
+        )
+
+    versions = {_text(k): _text(v) for k, v in dict(body["versions"]).items()}
+    return Manifest(
+        format=_text(body["format"]),
+        framework=_text(body["framework"]),
+        versions=versions,
+        inputs=specs("inputs"),
+        outputs=specs("outputs"),
+        files=files,
+        example_inputs=examples("example_inputs"),
+        example_outputs=examples("example_outputs"),
+        options=dict(body["options"]),
+        created=_text(body["created"]),
+    )
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("a key occurs twice")
+    return made
+
+
+def _no_constant(text: str) -> None:
+    raise ValueError(f"{text} is not JSON")
+
+
+def _brief(error: BaseException) -> str:
+    return f"{type(error).__name__}: {str(error)[:120]}"
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value.isprintable():
+        raise TypeError(f"expected printable text, received {str(value)[:40]!r}")
+    return value
+
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 2**62:
+        raise TypeError(f"expected a count, received {str(value)[:40]!r}")
+    return value
+
+
+def _dtype(value: Any) -> str:
+    if value not in ITEMSIZE:
+        raise ValueError(f"unknown dtype {str(value)[:40]!r}")
+    return str(value)
+
+
+def _sha256(value: Any) -> str:
+    if not re.fullmatch("[0-9a-f]{64}", _text(value)):
+        raise ValueError("a SHA-256 has 64 hexadecimal digits")
+    return str(value)
+
+
+def _list(value: Any, limit: int) -> list[Any]:
+    if not isinstance(value, list) or len(value) > limit:
+        raise TypeError(f"expected a list of at most {limit} items")
+    return value

@@ -1,0 +1,276 @@
+"""``run_native``: a short C or C++ program runs the model, and Python only hands over tensors.
+
+The programs in ``d2lhybrid/native`` are compiled against the libraries inside the installed
+wheels, and the binaries are kept in the user's cache folder (or in ``$D2LHYBRID_CACHE``).
+"""
+
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from platformdirs import user_cache_path
+
+from d2lhybrid.artifacts.examples import check_inputs, read_raw, recall
+from d2lhybrid.artifacts.loading import require_loadable
+from d2lhybrid.artifacts.manifest import Manifest
+from d2lhybrid.artifacts.store import Stored, steady
+from d2lhybrid.backends.formats import Raw, find
+from d2lhybrid.errors import (
+    ArtifactWriteError,
+    CompilerMissingError,
+    FrameworkMissingError,
+    NativeRunError,
+    UnsupportedArtifactError,
+)
+
+SOURCES = Path(__file__).parent.parent / "native"
+PROGRAM = "run_model"
+
+
+# For each program: the package it links with; its flags, where {0} is that package's folder and {1}
+# ONNX Runtime's library in it; and what it takes for the model.
+_TORCH = (
+    "-std=c++20 -I{0}/include -I{0}/include/torch/csrc/api/include "
+    "-L{0}/lib -Wl,-rpath,{0}/lib -ltorch -ltorch_cpu -lc10"
+)
+_TENSORFLOW = (
+    "-I{0}/include -L{0} -Wl,-rpath,{0} -l:libtensorflow_cc.so.2 -l:libtensorflow_framework.so.2"
+)
+_PROGRAMS = {
+    "torchscript.cpp": ("torch", _TORCH, "model.pt"),
+    "aotinductor.cpp": ("torch", _TORCH, "model.pt2"),
+    "savedmodel.c": ("tensorflow", _TENSORFLOW, "saved_model"),
+    "mxnet.c": ("mxnet", "-I{0}/include -L{0} -Wl,-rpath,{0} -lmxnet", "model"),
+    "onnx.c": ("onnxruntime", "'-DONNXRUNTIME=\"{1}\"' -ldl", "model.onnx"),
+}
+
+
+def run_native(
+    path: str | os.PathLike[str],
+    *inputs: Any,
+    keep: str | os.PathLike[str] | None = None,
+    trust: bool = False,
+    timeout: float = 300.0,
+) -> Any:
+    """Run an artifact outside Python, on the CPU.
+
+    Args:
+        path: The artifact's folder.
+        inputs: NumPy arrays, or what NumPy can read; none for the recorded example. For bfloat16,
+            arrays of ``ml_dtypes`` or the bits as uint16.
+        keep: A folder that gets the source, the compile line (``build.sh``), the program, the
+            inputs and the command that runs it (``run.sh``).
+        trust: As in ``load``.
+        timeout: Seconds that the program may run.
+
+    Returns:
+        A NumPy array, or a tuple of them; bfloat16 comes back as float32.
+
+    Raises:
+        UnsupportedArtifactError: No program runs this format.
+        CompilerMissingError: There is no compiler, and no program in the cache.
+        NativeRunError: The program does not compile, fails, or takes longer than `timeout`.
+        InputMismatchError: Number, dtype or shape of the inputs are wrong.
+        UntrustedArtifactError, DamagedArtifactError: As in ``load``.
+    """
+    return steady(path, lambda stored: _run(stored, inputs, keep, trust, timeout))
+
+
+def _run(
+    stored: Stored,
+    inputs: Sequence[Any],
+    keep: str | os.PathLike[str] | None,
+    trust: bool,
+    timeout: float,
+) -> Any:
+    manifest = stored.manifest
+    source = find(manifest.framework, manifest.format).native
+    if not source:
+        raise UnsupportedArtifactError(
+            f"Expected a format that runs without Python, received {manifest.format!r}; "
+            "save the model as mxnet, torchscript, aotinductor, onnx or savedmodel."
+        )
+    require_loadable(stored, trust)
+    raws = _raws(manifest, inputs) if inputs else recall(stored.root, manifest.example_inputs)
+    check_inputs(manifest.inputs, [(raw.dtype, raw.array.shape) for raw in raws])
+    program, line = _build(source)
+    with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as temporary:
+        command = [str(program), str(stored.root / _PROGRAMS[source][2])]
+        command += _arguments(stored, raws, Path(temporary))
+        if keep is not None:
+            _keep(Path(keep), source, line, program, command, Path(temporary))
+        printed = _execute(command, "run", timeout)
+        outputs = [
+            _output(row, Path(temporary) / f"output-{i}.raw").values()
+            for i, row in enumerate(printed.splitlines())
+        ]
+    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+
+def _raws(manifest: Manifest, inputs: Sequence[Any]) -> list[Raw]:
+    bits = [spec.dtype == "bfloat16" for spec in manifest.inputs] + [False] * len(inputs)
+    return [
+        Raw.of(x, "bfloat16" if as_bits else None)
+        for x, as_bits in zip(map(np.asarray, inputs), bits, strict=False)
+    ]
+
+
+def _arguments(stored: Stored, raws: Sequence[Raw], folder: Path) -> list[str]:
+    """Write the inputs, and name them and the outputs the way the framework's library does."""
+    manifest = stored.manifest
+    names = [s.name for s in (*manifest.inputs, *manifest.outputs)]
+    names = list(manifest.options.get("tensors", names))
+    arguments = []
+    for i, raw in enumerate(raws):
+        file = folder / f"input-{i}.raw"
+        file.write_bytes(raw.array.tobytes())
+        shape = ",".join(map(str, raw.array.shape))
+        arguments += ["input", names[i], raw.dtype, shape, str(file)]
+    for i, name in enumerate(names[len(raws) :]):
+        arguments += ["output", name, str(folder / f"output-{i}.raw")]
+    return arguments
+
+
+def _output(row: str, file: Path) -> Raw:
+    try:
+        _, dtype, *shape = row.split(" ")
+        return read_raw(file, dtype, [int(n) for n in shape])
+    except (ValueError, TypeError, OSError) as error:
+        raise NativeRunError(
+            f"The program printed {row[:80]!r}, which names no output: {error}"
+        ) from error
+
+
+def _build(source: str) -> tuple[Path, list[str]]:
+    """The program for a source file, compiled unless the cache has it; and the compile line."""
+    package, template, _ = _PROGRAMS[source]
+    found = find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        raise FrameworkMissingError(
+            f"Running this model needs the library inside the package {package}; "
+            f"install it with: pip install {package}"
+        )
+    folder = Path(next(iter(found.submodule_search_locations)))
+    compiler = _compiler("CXX" if source.endswith("cpp") else "CC")
+    library = next(iter(sorted(folder.glob("capi/libonnxruntime.*"))), "")
+    flags = [part.format(folder, library) for part in shlex.split(template)]
+    line = [*compiler, source, "-I.", "-O1", "-o", PROGRAM, *flags]
+    parts = [" ".join(line), _library_stamp(folder), _execute([*compiler, "--version"], "ask", 60)]
+    parts += [(SOURCES / name).read_text() for name in _sources(source)]
+    key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+    named = os.environ.get("D2LHYBRID_CACHE")
+    cache = (Path(named) if named else user_cache_path("d2lhybrid")) / "native" / key
+    if not (cache / PROGRAM).exists():
+        _compile(source, line, cache)
+    return cache / PROGRAM, line
+
+
+def _compile(source: str, line: list[str], cache: Path) -> None:
+    working = cache.with_name(f"{cache.name}-{uuid.uuid4().hex[:8]}")
+    try:
+        working.mkdir(parents=True)
+        for name in _sources(source):
+            shutil.copy(SOURCES / name, working)
+        _execute(line, "compile", 600, working)
+        try:
+            working.rename(cache)
+        except OSError:  # another process was faster
+            if not (cache / PROGRAM).exists():
+                raise
+    except OSError as error:
+        raise ArtifactWriteError(
+            error.errno,
+            f"Could not build the program in {str(cache.parent)!r}: {error.strerror}; name a "
+            "folder that you may write to in the environment variable D2LHYBRID_CACHE.",
+        ) from error
+    finally:
+        shutil.rmtree(working, ignore_errors=True)
+
+
+def _sources(source: str) -> list[str]:
+    return [source, "tensors.h", *(["torch_tensors.h"] if source.endswith("cpp") else [])]
+
+
+def _library_stamp(folder: Path) -> str:
+    """Changes whenever another build of the package is installed."""
+    return str((folder / "__init__.py").stat().st_mtime_ns)
+
+
+def _compiler(variable: str) -> list[str]:
+    named = shlex.split(os.environ.get(variable, ""))
+    known = ("c++", "g++", "clang++") if variable == "CXX" else ("cc", "gcc", "clang")
+    for candidate in [named] if named else [[name] for name in known]:
+        if shutil.which(candidate[0]):
+            return candidate
+    package = "g++" if variable == "CXX" else "gcc"
+    raise CompilerMissingError(
+        f"Expected a {'C++' if variable == 'CXX' else 'C'} compiler "
+        f"({' '.join(named) or ', '.join(known)}), found none. Install one: apt install {package}, "
+        f"dnf install {package.replace('g++', 'gcc-c++')}, conda install -c conda-forge "
+        "cxx-compiler, or xcode-select --install on a Mac."
+    )
+
+
+def _execute(command: list[str], what: str, timeout: float, folder: Path | None = None) -> str:
+    environment = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ}
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            timeout=timeout,
+            stdin=subprocess.DEVNULL,
+        )
+    except subprocess.TimeoutExpired:
+        raise NativeRunError(
+            f"Expected the program to {what} within {timeout:g} s, and it did not: "
+            f"{shlex.join(command)}"
+        ) from None
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip()[-2000:]
+        ended = f"signal {-done.returncode}" if done.returncode < 0 else f"status {done.returncode}"
+        raise NativeRunError(f"Could not {what} ({ended}): {said}\n  {shlex.join(command)}")
+    return done.stdout.decode(errors="replace")
+
+
+def _keep(
+    folder: Path, source: str, line: list[str], program: Path, command: list[str], data: Path
+) -> None:
+    """Everything that a reader needs to build and run the program again without us."""
+    moved = [part.replace(str(data), ".") for part in command[1:]]
+    texts = {
+        "build.sh": f"#!/bin/sh\n{shlex.join(line)}\n",
+        "run.sh": f"#!/bin/sh\n{shlex.join([f'./{PROGRAM}', *moved])}\n",
+    }
+    copies = [SOURCES / name for name in _sources(source)] + [program, *data.glob("input-*.raw")]
+    mine = {*texts, *(p.name for p in copies)}
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        strange = sorted({p.name for p in folder.iterdir()} - mine)
+        strange = [n for n in strange if not n.startswith(("input-", "output-"))]
+        if strange:
+            raise ArtifactWriteError(
+                f"Will not write into {str(folder)!r}, which holds {strange[0]!r}; "
+                "choose an empty folder."
+            )
+        for original in copies:
+            shutil.copy(original, folder)
+        for name, text in texts.items():
+            (folder / name).write_text(text)
+            (folder / name).chmod(0o755)
+    except ArtifactWriteError:
+        raise
+    except OSError as error:
+        raise ArtifactWriteError(
+            error.errno, f"Could not write into {str(folder)!r}: {error.strerror}."
+        ) from error

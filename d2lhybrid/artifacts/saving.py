@@ -1,0 +1,164 @@
+"""``save``: write a model, prove that it reloads to the same outputs, then publish it."""
+
+import contextlib
+import datetime
+import os
+import platform
+import shutil
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from d2lhybrid.artifacts.examples import difference, record
+from d2lhybrid.artifacts.inspection import Inspection, inspect
+from d2lhybrid.artifacts.manifest import MANIFEST, SIGNATURE, Manifest, TensorSpec, parse
+from d2lhybrid.artifacts.store import entries, replacing
+from d2lhybrid.artifacts.trust import signature
+from d2lhybrid.backends.formats import Adapter, Format, Raw, Written, adapter, find, framework_of
+from d2lhybrid.errors import ArtifactWriteError, D2LHybridError, SaveError
+
+MAX_EXAMPLE_BYTES = 16 << 20
+
+
+def save(
+    model: Any, path: str | os.PathLike[str], *inputs: Any, format: str | None = None
+) -> Inspection:
+    """Save a model as an artifact: a folder with the framework's files and a manifest.
+
+    The model is saved compiled where the format can hold that, reloaded, and run on `inputs`
+    again; only when the outputs agree does the artifact appear at `path`, in one step. What was
+    there before stays until then, and stays for good if anything goes wrong.
+
+    Args:
+        model: A model or compiled function of PyTorch, TensorFlow or MXNet.
+        path: Folder to make, or an artifact to replace.
+        inputs: Example inputs, as the model takes them. Their first axis may vary later if the
+            model and the format let it.
+        format: One of the framework's formats; its current best if None.
+
+    Raises:
+        SaveError: The framework cannot save this model so, or it does not reload to the same.
+        NotAnArtifactError: `path` holds something that ``save`` did not write.
+        ArtifactWriteError: Full disk, no permission, missing parent folder.
+        UnsupportedArtifactError: The framework has no such format.
+    """
+    framework = framework_of(model, inputs)
+    tensors = adapter(framework)
+    name = format or tensors.default_format(model)
+    chosen = find(framework, name)
+    if not inputs and not chosen.weights_only:
+        raise SaveError("Expected example inputs, received none; write save(model, path, x).")
+    signature(b"")  # find out before the work that there is no key to sign with
+    with replacing(path) as folder:
+        with _explaining("run this model on the example", folder):
+            expected = tensors.call(model, inputs) if inputs else []
+        with _explaining(f"write this model as {name!r}", folder):
+            written = chosen.write(model, inputs, folder)
+        with (
+            ThreadPoolExecutor(1) as beside,
+            _explaining(f"reload what it wrote as {name!r}", folder),
+        ):
+            hashed = beside.submit(entries, folder)
+            again = _prove(tensors, chosen, written, model, inputs, expected, folder)
+        given = [tensors.to_raw(t) for t in inputs]
+        small = sum(t.array.nbytes for t in (*given, *expected)) <= MAX_EXAMPLE_BYTES
+        manifest = Manifest(
+            format=name,
+            framework=framework,
+            versions=_versions(chosen.packages),
+            inputs=_specs(written.inputs, given, [tensors.doubled(t) for t in inputs], again),
+            outputs=_specs(written.outputs, expected, again, again),
+            example_inputs=record(folder, "input", given) if small else (),
+            example_outputs=record(folder, "output", expected) if small else (),
+            files=entries(folder, hashed.result()),
+            options=written.options,
+            created=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        )
+        raw = manifest.to_bytes()
+        parse(raw)  # what cannot be read again is not written
+        (folder / MANIFEST).write_bytes(raw)
+        (folder / SIGNATURE).write_bytes(signature(raw))
+    return inspect(path)
+
+
+def _prove(
+    tensors: Adapter,
+    chosen: Format,
+    written: Written,
+    model: Any,
+    inputs: tuple[Any, ...],
+    expected: list[Raw],
+    folder: Path,
+) -> list[Raw]:
+    """Compare the reloaded model with the one in memory.
+
+    Returns its outputs on the batch taken twice, which show the axes that may vary; none if
+    this artifact takes no other batch.
+    """
+    reloaded = chosen.read(folder, written.options, None)
+    if chosen.weights_only:
+        mine, stored = tensors.weights(model), tensors.weights(reloaded)
+        unlike = [k for k in stored if not np.array_equal(mine[k].bits(), stored[k].bits())]
+        found = f"{unlike[0]!r} differs" if unlike else ""
+    else:
+        found = difference(expected, tensors.call(reloaded, inputs))
+    if found:
+        raise SaveError(
+            f"What was saved does not compute what the model computes ({found}); is the model "
+            "random or does it keep state? Nothing was changed at the path."
+        )
+    if chosen.weights_only:
+        return []
+    twice = tuple(map(tensors.doubled, inputs))
+    try:
+        wanted = tensors.call(model, twice)
+        again = tensors.call(reloaded, twice)
+    except Exception:  # any refusal means the same: the batch is fixed
+        return []
+    return [] if difference(wanted, again) else again
+
+
+def _specs(
+    names: tuple[str, ...], tensors: Sequence[Raw], twice: Sequence[Any], again: Sequence[Raw]
+) -> tuple[TensorSpec, ...]:
+    """Names, dtypes and shapes; the first axis is free where the doubled batch doubled it."""
+    made = []
+    for i, tensor in enumerate(tensors):
+        shape: tuple[int | None, ...] = tensor.array.shape
+        if again and shape:
+            other = twice[i].array.shape if isinstance(twice[i], Raw) else tuple(twice[i].shape)
+            shape = (None if other[0] != shape[0] else shape[0], *shape[1:])
+        name = names[i] if i < len(names) else f"output_{i}"
+        made.append(TensorSpec(name, tensor.dtype, shape))
+    return tuple(made)
+
+
+def _versions(packages: Sequence[str]) -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for package in ("d2lhybrid", "numpy", *packages):
+        for name in (package, f"{package}-cpu", f"{package}_cpu"):
+            with contextlib.suppress(PackageNotFoundError):
+                found.setdefault(package, version(name))
+    return found
+
+
+@contextlib.contextmanager
+def _explaining(step: str, folder: Path) -> Iterator[None]:
+    """Say which step failed, and whether a full disk is the reason."""
+    try:
+        yield
+    except (D2LHybridError, OSError):
+        raise
+    except Exception as error:
+        if shutil.disk_usage(folder).free < 1 << 16:
+            raise ArtifactWriteError(
+                f"The disk of {str(folder.parent)!r} is full; free space. Nothing was changed."
+            ) from error
+        raise SaveError(
+            f"The framework did not {step}: {type(error).__name__}: {error}. "
+            "Nothing was changed at the path; try another format, or change the model."
+        ) from error

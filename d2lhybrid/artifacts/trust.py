@@ -1,0 +1,167 @@
+"""Who made an artifact: an HMAC over the manifest, with a key that only this user has.
+
+The idea is Jupyter's: what this user made or has looked at runs without asking, everything else
+asks. The manifest holds the hash of every file, so signing its bytes signs the whole artifact.
+The key lies in the user's data folder (or in ``$D2LHYBRID_DATA``) and never leaves it.
+"""
+
+import contextlib
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from platformdirs import user_data_path
+
+from d2lhybrid.artifacts.manifest import SIGNATURE
+from d2lhybrid.artifacts.store import Stored, read_small
+from d2lhybrid.errors import ArtifactWriteError, DamagedArtifactError, TrustStoreError
+
+KEY_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Signer:
+    """Who signed: ``"you"``, ``"someone else"`` or ``"nobody"``, and the short name of the key."""
+
+    who: Literal["you", "someone else", "nobody"]
+    key: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.who} (key {self.key})" if self.key else self.who
+
+
+def data_folder() -> Path:
+    """Where the key lies."""
+    named = os.environ.get("D2LHYBRID_DATA")
+    return Path(named) if named else user_data_path("d2lhybrid")
+
+
+def signature(raw: bytes) -> bytes:
+    """The content of the signature file for a manifest's bytes, signed by this user."""
+    key = _key()
+    body = {
+        "manifest_sha256": hashlib.sha256(raw).hexdigest(),
+        "key": _name(key),
+        "hmac": _hmac(key, raw),
+    }
+    return (json.dumps(body, indent=1) + "\n").encode()
+
+
+def sign(stored: Stored) -> None:
+    """Put this user's signature beside the manifest.
+
+    Raises:
+        ArtifactWriteError: The folder does not let us write.
+        TrustStoreError: There is no key, and none can be made.
+    """
+    content = signature(stored.raw)
+    fresh = stored.root / f".{SIGNATURE}.{uuid.uuid4().hex[:8]}"
+    try:
+        fresh.write_bytes(content)
+        os.replace(fresh, stored.root / SIGNATURE)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise ArtifactWriteError(
+            error.errno,
+            f"Could not sign {str(stored.root)!r}: {error.strerror}; copy the artifact to a folder "
+            "that you may write to, or use load(path, trust=True) each time.",
+        ) from error
+
+
+def signer(stored: Stored) -> Signer:
+    """Who signed the artifact.
+
+    Raises:
+        DamagedArtifactError: There is a signature, and the manifest is not what was signed.
+    """
+    path = stored.root / SIGNATURE
+    if not os.path.lexists(path):
+        return Signer("nobody")
+    raw = read_small(path)
+    try:
+        body = json.loads(raw.decode())
+        digest, name, code = (str(body[k]) for k in ("manifest_sha256", "key", "hmac"))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DamagedArtifactError(
+            f"{SIGNATURE} is not what trust or save wrote; remove it to have an unsigned artifact."
+        ) from error
+    key = _existing_key()
+    mine = key is not None and name == _name(key)
+    if digest != hashlib.sha256(stored.raw).hexdigest() or (
+        mine and key is not None and not hmac.compare_digest(code, _hmac(key, stored.raw))
+    ):
+        raise DamagedArtifactError(
+            "The manifest was changed after it was signed; get the artifact again."
+        )
+    return Signer("you" if mine else "someone else", name[:16] if name.isalnum() else "")
+
+
+def _hmac(key: bytes, raw: bytes) -> str:
+    return hmac.new(key, b"d2lhybrid artifact 1\n" + raw, hashlib.sha256).hexdigest()
+
+
+def _name(key: bytes) -> str:
+    return hashlib.sha256(b"d2lhybrid key name\n" + key).hexdigest()[:16]
+
+
+def _key() -> bytes:
+    """This user's key, made on first use."""
+    key = _existing_key()
+    if key is None:
+        with _naming_the_key():
+            _make_key(_key_path())
+        key = _existing_key()
+    if key is None:
+        raise TrustStoreError(f"The signing key {str(_key_path())!r} was removed meanwhile.")
+    return key
+
+
+def _existing_key() -> bytes | None:
+    with _naming_the_key():
+        try:
+            key = _key_path().read_bytes()
+        except FileNotFoundError:
+            return None
+    if len(key) != KEY_BYTES:
+        raise TrustStoreError(
+            f"Expected {KEY_BYTES} bytes in {str(_key_path())!r}, received {len(key)}; remove the "
+            "file to start with a new key (artifacts signed with the old one ask for trust again)."
+        )
+    return key
+
+
+def _key_path() -> Path:
+    return data_folder() / "artifact.key"
+
+
+@contextlib.contextmanager
+def _naming_the_key() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise TrustStoreError(
+            error.errno,
+            f"Cannot use the signing key {str(_key_path())!r}: {error.strerror}; make its folder "
+            "writable, or name another one in the environment variable D2LHYBRID_DATA.",
+        ) from error
+
+
+def _make_key(path: Path) -> None:
+    """Write a new key unless another process is faster; no reader ever sees half a key."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    fresh = path.with_name(f".{uuid.uuid4().hex}")
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        os.write(handle, secrets.token_bytes(KEY_BYTES))
+        os.close(handle)
+        with contextlib.suppress(FileExistsError):
+            os.link(fresh, path)
+    finally:
+        fresh.unlink()

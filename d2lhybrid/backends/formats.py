@@ -1,0 +1,177 @@
+"""What a format has to offer, and where the formats are found.
+
+Each framework's formats stand in ``d2lhybrid.backends.<framework>_formats`` as a dictionary
+``FORMATS``. Those modules import their framework inside the functions that need it, so a table of
+formats, and with it ``inspect``, costs no framework.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from d2lhybrid.errors import FrameworkMissingError, UnknownFrameworkError, UnsupportedArtifactError
+
+FRAMEWORKS = ("torch", "tensorflow", "mxnet")
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A tensor outside any framework.
+
+    NumPy has no bfloat16, so such a tensor is kept as the uint16 array of its bits.
+    """
+
+    dtype: str
+    array: np.ndarray
+
+    @classmethod
+    def of(cls, array: Any, dtype: str | None = None) -> "Raw":
+        """From anything that NumPy reads; ``ml_dtypes.bfloat16`` arrays are understood."""
+        array = np.asarray(array, order="C")
+        name = dtype or str(array.dtype)
+        if name == "bfloat16" and array.dtype != np.uint16:
+            array = array.view(np.uint16)
+        return cls(name, array)
+
+    def bits(self) -> np.ndarray:
+        """The bytes, without a copy."""
+        return self.array.reshape(-1).view(np.uint8)
+
+    def values(self) -> np.ndarray:
+        """The numbers as NumPy can compute with them."""
+        if self.dtype == "bfloat16":
+            return (self.array.astype(np.uint32) << 16).view(np.float32)
+        return self.array
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a writer knows once it has written: names in call order, and what its reader needs."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Format:
+    """One way to keep a model.
+
+    `write` gets the model, example inputs and an empty folder; `read` gets the folder, the options
+    that `write` returned and what the caller gave as ``into``, and returns a callable. `risk` says
+    what a hostile file of this format could do when loaded, and is empty if it holds no code.
+    `native` names the program in ``d2lhybrid/native`` that runs it. `note` is for readers of
+    ``inspect``.
+    """
+
+    write: Callable[[Any, tuple[Any, ...], Path], Written]
+    read: Callable[[Path, dict[str, Any], Any], Any]
+    packages: tuple[str, ...]
+    risk: str = ""
+    native: str = ""
+    note: str = ""
+    weights_only: bool = False
+
+
+class Adapter(Protocol):
+    """The module ``d2lhybrid.backends.<framework>_formats``."""
+
+    FORMATS: dict[str, Format]
+
+    def default_format(self, model: Any) -> str:
+        """The best format for this model today."""
+
+    def call(self, model: Any, inputs: tuple[Any, ...]) -> list[Raw]:
+        """Run the model for inference; its outputs, flat."""
+
+    def spec(self, tensor: Any) -> tuple[str, tuple[int, ...]]:
+        """Dtype and shape, without copying."""
+
+    def to_raw(self, tensor: Any) -> Raw:
+        """A copy outside the framework."""
+
+    def from_raw(self, raw: Raw, options: dict[str, Any]) -> Any:
+        """The tensor inside the framework, on the device that `options` name."""
+
+    def doubled(self, tensor: Any) -> Any:
+        """The tensor twice along its first axis."""
+
+    def weights(self, model: Any) -> dict[str, Raw]:
+        """Parameters by name; only where there is a format for weights alone."""
+
+
+def adapter(framework: str) -> Adapter:
+    """The adapter of a framework that has formats."""
+    if framework not in FRAMEWORKS:
+        raise UnsupportedArtifactError(
+            f"Expected an artifact of {', '.join(FRAMEWORKS)}, received {framework!r}; "
+            "upgrade d2lhybrid if a newer release wrote it."
+        )
+    return import_module(f"d2lhybrid.backends.{framework}_formats")
+
+
+def find(framework: str, name: str) -> Format:
+    """The format called `name`.
+
+    Raises:
+        UnsupportedArtifactError: The framework has no such format.
+    """
+    formats = adapter(framework).FORMATS
+    if name not in formats:
+        raise UnsupportedArtifactError(
+            f"Expected one of the {framework} formats {', '.join(formats)}, received {name!r}."
+        )
+    return formats[name]
+
+
+def framework_of(model: Any, inputs: tuple[Any, ...]) -> str:
+    """The framework that the model, or else its example input, belongs to."""
+    for thing in (model, *inputs):
+        for kind in type(thing).__mro__:
+            name = kind.__module__.partition(".")[0]
+            if name in (*FRAMEWORKS, "keras"):
+                return "tensorflow" if name == "keras" else name
+    raise UnknownFrameworkError(
+        f"Expected a model of {', '.join(FRAMEWORKS)}, received a {type(model).__name__}; "
+        "pass the network itself, and tensors of its framework as example inputs."
+    )
+
+
+def require(package: str, extra: str) -> Any:
+    """Import a package that the user asked for by what they load or save.
+
+    Raises:
+        FrameworkMissingError: It is not installed, with the command that installs it.
+    """
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise FrameworkMissingError(
+            f"This needs {package}, which does not import ({error}); "
+            f'install it with: pip install "d2lhybrid[{extra}]"'
+        ) from error
+
+
+class Lazy:
+    """A package that is imported when it is used for the first time."""
+
+    def __init__(self, load: Callable[[], Any]):
+        self._load = load
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._load(), name)
+
+
+def flatten(outputs: Any) -> Iterator[Any]:
+    """The tensors in nested tuples, lists and dictionaries, in order."""
+    if isinstance(outputs, dict):
+        outputs = [outputs[key] for key in sorted(outputs)]
+    if isinstance(outputs, list | tuple):
+        for item in outputs:
+            yield from flatten(item)
+    elif outputs is not None:
+        yield outputs

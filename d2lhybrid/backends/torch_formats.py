@@ -1,0 +1,285 @@
+"""The formats that PyTorch writes and reads. Torch is imported by the functions that need it."""
+
+import contextlib
+import inspect
+import logging
+import os
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from d2lhybrid.backends.formats import Format, Lazy, Raw, Written, flatten, require
+from d2lhybrid.backends.onnxruntime_formats import open_session
+from d2lhybrid.errors import ArtifactLoadError
+
+torch = Lazy(lambda: require("torch", "torch"))
+TORCHSCRIPT, EXPORT, AOTI = "model.pt", "model.pt2", "model.pt2"
+ONNX, WEIGHTS = "model.onnx", "model.safetensors"
+ONNX_LIMIT = 1_900_000_000  # a protobuf file ends at 2 GB; weights go beside it from here on
+
+
+def default_format(model: Any) -> str:
+    return "torchscript" if isinstance(model, torch.jit.ScriptModule) else "torch.export"
+
+
+def call(model: Any, inputs: tuple[Any, ...]) -> list[Raw]:
+    with _evaluating(model), torch.no_grad():
+        return [to_raw(t) for t in flatten(model(*inputs))]
+
+
+def spec(tensor: Any) -> tuple[str, tuple[int, ...]]:
+    return str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape)
+
+
+def to_raw(tensor: Any) -> Raw:
+    tensor = torch.as_tensor(tensor).detach().cpu().contiguous()
+    name = str(tensor.dtype).removeprefix("torch.")
+    bits = tensor.view(torch.int16) if name == "bfloat16" else tensor
+    return Raw.of(bits.numpy().view("uint16") if name == "bfloat16" else bits.numpy(), name)
+
+
+def from_raw(raw: Raw, options: dict[str, Any]) -> Any:
+    if raw.dtype == "bfloat16":
+        tensor = torch.from_numpy(raw.array.view("int16").copy()).view(torch.bfloat16)
+    else:
+        tensor = torch.from_numpy(raw.array.copy())
+    return tensor.to(options.get("device", "cpu"))
+
+
+def doubled(tensor: Any) -> Any:
+    return torch.cat([tensor, tensor]) if tensor.dim() else tensor
+
+
+@contextlib.contextmanager
+def _evaluating(model: Any) -> Iterator[None]:
+    """Inference mode for every module, and each one's own mode again afterwards."""
+    modules = list(model.modules()) if hasattr(model, "modules") else []
+    modes = [(m, m.training) for m in modules if hasattr(m, "training")]
+    try:
+        for module, training in modes:
+            if training:
+                module.training = False
+        yield
+    finally:
+        for module, training in modes:
+            if training:
+                module.training = True
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence what torch's exporters say about themselves, such as deprecations inside torch."""
+    log = logging.getLogger("torch.onnx")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(level)
+
+
+def _options(inputs: tuple[Any, ...]) -> dict[str, Any]:
+    return {"device": str(inputs[0].device)} if inputs else {}
+
+
+def _names(model: Any, count: int) -> tuple[str, ...]:
+    """Names of the parameters of forward, as far as it names them."""
+    try:
+        wanted = inspect.signature(model.forward).parameters.values()
+        named = [p.name for p in wanted if p.kind is p.POSITIONAL_OR_KEYWORD]
+    except (AttributeError, TypeError, ValueError):
+        named = []
+    return tuple(named[i] if i < len(named) else f"input_{i}" for i in range(count))
+
+
+def _eager(model: Any) -> Any:
+    """The module behind ``torch.compile``, or a module around a function."""
+    model = getattr(model, "_orig_mod", getattr(model, "_torchdynamo_orig_callable", model))
+    if isinstance(model, torch.nn.Module):
+        return model
+
+    class Function(torch.nn.Module):  # type: ignore[name-defined]
+        def forward(self, *args: Any) -> Any:
+            return model(*args)
+
+    return Function()
+
+
+def _export(model: Any, inputs: tuple[Any, ...]) -> Any:
+    """An exported program whose first axes may vary where the model lets them."""
+    model = _eager(model)
+    # A size of 1 would be taken for a constant, so the exporter sees the batch twice.
+    twice = tuple(map(doubled, inputs))
+    free = tuple({0: torch.export.Dim.AUTO} if t.dim() else None for t in twice)
+    varargs = "args" in inspect.signature(model.forward).parameters
+    with _evaluating(model), torch.no_grad(), _quiet():
+        try:
+            call(model, twice)
+            return torch.export.export(model, twice, dynamic_shapes=(free,) if varargs else free)
+        except Exception:  # the model may hold for this batch alone; if not, this raises why
+            return torch.export.export(model, inputs)
+
+
+def _reserve(model: Any, folder: Path, more: int = 1 << 16) -> None:
+    """Find out now that the disk is full: where torch finds out, it ends the whole process."""
+    held = [*model.state_dict().values()] if hasattr(model, "state_dict") else []
+    size = int(1.05 * sum(t.nbytes for t in held if hasattr(t, "nbytes"))) + more
+    probe = folder / "probe"
+    with open(probe, "wb") as file:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, size)
+    probe.unlink()
+
+
+def write_torchscript(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
+    names = _names(model, len(inputs))
+    _reserve(model, folder)
+    with _evaluating(model), _quiet():
+        scripted = model if isinstance(model, torch.jit.ScriptModule) else torch.jit.script(model)
+        scripted.save(str(folder / TORCHSCRIPT))
+    return Written(names, options=_options(inputs))
+
+
+def read_torchscript(folder: Path, options: dict[str, Any], into: Any) -> Any:
+    with _quiet():
+        model = torch.jit.load(str(folder / TORCHSCRIPT), map_location=options.get("device", "cpu"))
+    return model
+
+
+def write_export(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
+    program = _export(model, inputs)
+    _reserve(_eager(model), folder)
+    program.example_inputs = None  # they would be pickled; the manifest has better ones
+    with _quiet():
+        torch.export.save(program, folder / EXPORT)
+    return Written(_names(_eager(model), len(inputs)), options=_options(inputs))
+
+
+def read_export(folder: Path, options: dict[str, Any], into: Any) -> Any:
+    with _weights_only(), _quiet():
+        return torch.export.load(folder / EXPORT).module()
+
+
+def write_aoti(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
+    program = _export(model, inputs)
+    _reserve(_eager(model), folder, more=4 << 20)
+    with _quiet(), torch.no_grad():
+        torch._inductor.aoti_compile_and_package(program, package_path=str(folder / AOTI))
+    return Written(_names(_eager(model), len(inputs)), options=_options(inputs))
+
+
+def read_aoti(folder: Path, options: dict[str, Any], into: Any) -> Any:
+    with _weights_only(), _quiet():
+        return torch._inductor.aoti_load_package(str(folder / AOTI))
+
+
+def write_onnx(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
+    for package in ("onnx", "onnxscript"):
+        require(package, "onnx")
+    program = _export(model, inputs)
+    size = sum(t.nbytes for t in (*program.state_dict.values(), *program.constants.values()))
+    with _quiet():
+        onnx = torch.onnx.export(program, dynamo=True, verbose=False)
+        onnx.save(folder / ONNX, external_data=size > ONNX_LIMIT)
+    session = open_session(folder / ONNX)
+    return Written(
+        tuple(i.name for i in session.get_inputs()),
+        tuple(o.name for o in session.get_outputs()),
+        _options(inputs),
+    )
+
+
+def read_onnx(folder: Path, options: dict[str, Any], into: Any) -> Callable[..., Any]:
+    """ONNX Runtime behind torch tensors."""
+    session = open_session(folder / ONNX)
+    names = [i.name for i in session.get_inputs()]
+
+    def run(*inputs: Any) -> Any:
+        found = session.run(
+            None, dict(zip(names, (t.detach().cpu().numpy() for t in inputs), strict=True))
+        )
+        tensors = tuple(torch.from_numpy(a) for a in found)
+        return tensors[0] if len(tensors) == 1 else tensors
+
+    return run
+
+
+def write_safetensors(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
+    require("safetensors.torch", "onnx").save_model(_eager(model), str(folder / WEIGHTS))
+    return Written(_names(_eager(model), len(inputs)), options=_options(inputs))
+
+
+def read_safetensors(folder: Path, options: dict[str, Any], into: Any) -> Any:
+    """The weights by name; or, if `into` is a module, that module with the weights loaded."""
+    library = require("safetensors.torch", "onnx")
+    if into is None:
+        return library.load_file(str(folder / WEIGHTS))
+    try:
+        library.load_model(_eager(into), str(folder / WEIGHTS))
+    except RuntimeError as error:
+        raise ArtifactLoadError(
+            f"Expected a module with the parameters that were saved, received a "
+            f"{type(into).__name__} that differs: {error}"
+        ) from error
+    return into
+
+
+def weights(model: Any) -> dict[str, Raw]:
+    """Parameters and buffers by name, for comparing them."""
+    state = model if isinstance(model, dict) else _eager(model).state_dict()
+    return {name: to_raw(tensor) for name, tensor in state.items()}
+
+
+@contextlib.contextmanager
+def _weights_only() -> Iterator[None]:
+    """Torch's own switch against unpickling, which ``torch.export.load`` does by default."""
+    name = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
+    before = os.environ.get(name)
+    os.environ[name] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = before
+
+
+FORMATS = {
+    "torch.export": Format(
+        write_export,
+        read_export,
+        ("torch",),
+        risk="Loading parses a program and can unpickle tensors of unusual kinds.",
+    ),
+    "torchscript": Format(
+        write_torchscript,
+        read_torchscript,
+        ("torch",),
+        risk="Loading runs the archive's own __setstate__ code.",
+        native="torchscript.cpp",
+        note="TorchScript is deprecated since PyTorch 2.10 and ends with Python 3.14; "
+        "torch.export and AOTInductor replace it.",
+    ),
+    "aotinductor": Format(
+        write_aoti,
+        read_aoti,
+        ("torch",),
+        risk="It is native code that loading runs, with everything you may do.",
+        native="aotinductor.cpp",
+        note="Compiled for this kind of processor and this version of torch.",
+    ),
+    "onnx": Format(
+        write_onnx, read_onnx, ("torch", "onnx", "onnxruntime", "onnxscript"), native="onnx.c"
+    ),
+    "safetensors": Format(
+        write_safetensors,
+        read_safetensors,
+        ("torch", "safetensors"),
+        note="Weights alone: load(path, into=model) puts them into a model that you build.",
+        weights_only=True,
+    ),
+}

@@ -1,0 +1,30 @@
+// Run a TorchScript archive without Python.
+#include <torch/script.h>
+
+#include "torch_tensors.h"
+
+static int written = 0;
+
+// A model returns a tensor, or tuples and lists of them.
+static void write_all(const Job &job, const c10::IValue &value) {
+  if (value.isTensor()) return to_raw(job, written++, value.toTensor());
+  if (value.isTensorList()) {
+    for (const at::Tensor tensor : value.toTensorList()) to_raw(job, written++, tensor);
+  } else if (value.isTuple()) {
+    for (const auto &item : value.toTupleRef().elements()) write_all(job, item);
+  } else if (!value.isNone()) {
+    fail("the model returned a", value.tagKind().c_str());
+  }
+}
+
+int main(int argc, char **argv) try {
+  Job job = read_job(argc, argv);
+  c10::InferenceMode inference;
+  torch::jit::Module model = torch::jit::load(job.model, at::kCPU);
+  std::vector<c10::IValue> inputs;
+  for (int i = 0; i < job.inputs; i++) inputs.push_back(from_raw(job.input[i]));
+  write_all(job, model.forward(inputs));
+  return 0;
+} catch (const std::exception &error) {
+  fail("torch", error.what());
+}

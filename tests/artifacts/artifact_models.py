@@ -1,0 +1,110 @@
+"""The models that the artifact tests save: the chapter's MLP, a convolutional, a recurrent one."""
+
+import numpy as np
+
+from d2lhybrid.backends.mxnet_formats import semantics
+from d2lhybrid.compat import import_mxnet
+
+KINDS = ("mlp", "cnn", "rnn")
+SHAPES = {"mlp": (512,), "cnn": (3, 8, 8), "rnn": (5, 4)}
+
+
+def example(kind, batch, dtype="float32"):
+    """The same numbers for every framework; images have their channels first."""
+    rng = np.random.default_rng(batch)
+    return rng.normal(size=(batch, *SHAPES[kind])).astype(dtype)
+
+
+def torch_model(kind):
+    import torch
+    from torch import nn
+
+    class Recurrent(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lstm = nn.LSTM(4, 8, batch_first=True)
+            self.out = nn.Linear(8, 2)
+
+        def forward(self, x):
+            states, _ = self.lstm(x)
+            return self.out(states[:, -1])
+
+    torch.manual_seed(0)
+    if kind == "mlp":
+        return nn.Sequential(
+            nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 2)
+        ).eval()
+    if kind == "cnn":
+        return nn.Sequential(
+            nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(),
+            nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 2),
+        ).eval()  # fmt: skip
+    return Recurrent().eval()
+
+
+def tensorflow_model(kind, dtype="float32"):
+    import tensorflow as tf
+
+    layers = tf.keras.layers
+    tf.keras.utils.set_random_seed(0)
+    tf.keras.config.set_dtype_policy(dtype)
+    try:
+        if kind == "mlp":
+            stack = [
+                layers.Dense(256, activation="relu"),
+                layers.Dense(128, activation="relu"),
+                layers.Dense(2),
+            ]
+        elif kind == "cnn":
+            stack = [
+                layers.Permute((2, 3, 1)), layers.Conv2D(4, 3), layers.BatchNormalization(),
+                layers.ReLU(), layers.Dropout(0.5), layers.GlobalAveragePooling2D(),
+                layers.Dense(2),
+            ]  # fmt: skip
+        else:
+            stack = [layers.LSTM(8), layers.Dense(2)]
+        model = tf.keras.Sequential(stack)
+        model(tf.zeros((1, *SHAPES[kind]), dtype))
+    finally:
+        tf.keras.config.set_dtype_policy("float32")
+    return model
+
+
+def mxnet_model(kind, numpy_semantics):
+    mx = import_mxnet()
+    nn, rnn = mx.gluon.nn, mx.gluon.rnn
+
+    class WithState(mx.gluon.HybridBlock):
+        """Under NumPy semantics MXNet 1.9.1 cannot make an LSTM's first state by itself."""
+
+        def __init__(self):
+            super().__init__()
+            with self.name_scope():
+                self.lstm = rnn.LSTM(8, layout="NTC")
+
+        def hybrid_forward(self, F, x, h, c):
+            states, _ = self.lstm(x, [h, c])
+            return states
+
+    mx.random.seed(0)
+    with semantics(numpy_semantics):
+        model = WithState() if kind == "rnn" and numpy_semantics else nn.HybridSequential()
+        if kind == "mlp":
+            model.add(nn.Dense(256, activation="relu"), nn.Dense(128, activation="relu"))
+            model.add(nn.Dense(2))
+        elif kind == "cnn":
+            model.add(nn.Conv2D(4, 3, activation="relu"), nn.BatchNorm(), nn.Dropout(0.5))
+            model.add(nn.GlobalAvgPool2D(), nn.Dense(2))
+        elif not numpy_semantics:
+            model.add(rnn.LSTM(8, layout="NTC"), nn.Dense(2))
+        model.initialize()
+    return model
+
+
+def mxnet_inputs(kind, batch, numpy_semantics):
+    mx = import_mxnet()
+    arrays = [example(kind, batch)]
+    if kind == "rnn" and numpy_semantics:
+        arrays += [np.zeros((1, batch, 8), "float32")] * 2
+    make = mx.np.array if numpy_semantics else mx.nd.array
+    return tuple(make(a, dtype=a.dtype) for a in arrays)

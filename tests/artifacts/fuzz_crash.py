@@ -1,0 +1,93 @@
+"""Kill a process at random moments while it saves over an artifact: old or new, never neither.
+
+    python tests/artifacts/fuzz_crash.py --count 200 --seed 0
+
+The children are forked, so that a kill costs milliseconds; they save one of two small torch models
+over and over until the parent kills them.
+"""
+
+import argparse
+import os
+import random
+import signal
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import torch
+
+from d2lhybrid import load, save
+from d2lhybrid.artifacts import store
+
+X = torch.arange(64.0).reshape(1, 64)
+
+
+def model(fill):
+    made = torch.nn.Linear(64, 2000)
+    torch.nn.init.constant_(made.weight, fill)
+    torch.nn.init.zeros_(made.bias)
+    return made
+
+
+def _saving_child(made, path, swap):
+    child = os.fork()
+    if not child:
+        if not swap:
+            store._exchange = lambda one, another: False
+        try:
+            save(made, path, X, format="torchscript")
+        finally:
+            os._exit(0)
+    return child
+
+
+def campaign(folder, *, count, seed, swap=True):
+    """What is at the path after each of `count` kills that came in time.
+
+    Without `swap` it goes as on a file system that cannot exchange two folders.
+    """
+    torch.set_num_threads(1)
+    rng, path, found = random.Random(seed), Path(folder) / "artifact", Counter()
+    models = [model(1.0), model(2.0)]
+    outputs = [m(X).detach() for m in models]
+    save(models[0], path, X, format="torchscript")
+    start = time.perf_counter()
+    os.waitpid(_saving_child(models[0], path, swap), 0)
+    usual = time.perf_counter() - start
+    current = 0
+    while found["killed in time"] < count:
+        other = 1 - current
+        child = _saving_child(models[other], path, swap)
+        time.sleep(rng.uniform(0, usual))
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        found["killed in time"] += os.WIFSIGNALED(status)
+        try:
+            output = load(path)(X)
+        except Exception as error:
+            found["neither"] += 1
+            found[f"{type(error).__name__}: {error}"] += 1
+            save(models[current], path, X, format="torchscript")
+            continue
+        if torch.equal(output, outputs[other]):
+            found["new"] += 1
+            current = other
+        else:
+            found["old" if torch.equal(output, outputs[current]) else "neither"] += 1
+    save(models[current], path, X, format="torchscript")
+    found["leftovers"] = len(list(Path(folder).iterdir())) - 1
+    return found
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    for swap in (True, False):
+        with tempfile.TemporaryDirectory() as folder:
+            found = campaign(folder, count=options.count, seed=options.seed, swap=swap)
+        print(f"{'exchange' if swap else 'two renames'}: {dict(found)}")
+        if found["neither"] or found["leftovers"]:
+            raise SystemExit(1)

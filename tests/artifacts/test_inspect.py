@@ -1,0 +1,106 @@
+"""``inspect`` never executes, never hangs and raises nothing foreign, on any bytes."""
+
+import contextlib
+import io
+import pickle
+import random
+import subprocess
+import sys
+import time
+import zipfile
+
+import pytest
+import torch
+from artifact_files import forge, make
+from artifact_models import torch_model
+from fuzz_damage import mutate
+
+from d2lhybrid import inspect, load, save
+from d2lhybrid.errors import ArtifactError, UnsafeArtifactError
+
+
+def zipped(entries, method=zipfile.ZIP_DEFLATED):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        for name, data in entries:
+            archive.writestr(name, data)
+    return file.getvalue()
+
+
+def nested(depth):
+    data = b"x"
+    for _ in range(depth):
+        data = zipped([("data.pt", data), ("again.pt", data)])
+    return data
+
+
+HOSTILE = {
+    "bomb": lambda: zipped([(f"{i}.pkl", bytes(10**8)) for i in range(5)]),
+    "many": lambda: zipped([(f"{i}.py", b"") for i in range(50_000)]),
+    "nested": lambda: nested(12),
+    "long pickle": lambda: zipped([("data.pkl", b"K\x01" * 10**7)]),
+    "deep pickle": lambda: zipped([("data.pkl", b"(" * 10**6)]),
+    "big number": lambda: zipped([("data.pkl", b"\x8b\xff\xff\xff\x7f")]),
+    "text number": lambda: zipped([("data.pkl", b"L" + b"9" * 10**6 + b"L\n.")]),
+    "encrypted": lambda: zipped([("data.pkl", b"x")]).replace(b"\0\0\x08\0", b"\1\0\x08\0"),
+    "terminal": lambda: zipped([("\x1b[31m../x.pkl", pickle.dumps(print))]),
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+def test_hostile_archives(tmp_path, case):
+    path = make(tmp_path / "a", {"model.pt": HOSTILE[case]()}, format="torchscript")
+    start = time.monotonic()
+    found = inspect(path)
+    assert time.monotonic() - start < 20
+    assert found.findings
+    assert "\x1b" not in str(found)
+
+
+def test_escaping_entry_behind_many_others(tmp_path):
+    entries = [(f"{i}.py", b"") for i in range(20_000)]
+    data = zipped([*entries, ("../../escaped", b"x")])
+    path = make(tmp_path / "a", {"model.pt": data}, format="torchscript", signed=False)
+    with pytest.raises(UnsafeArtifactError, match="points outside"):
+        load(path, trust=True)
+
+
+@pytest.mark.parametrize("format", ["torchscript", "torch.export", "onnx"])
+def test_any_bytes(tmp_path, format):
+    save(torch_model("rnn"), tmp_path / "a", torch.ones(1, 5, 4), format=format)
+    file = next((tmp_path / "a").glob("model*"))
+    good, rng = file.read_bytes(), random.Random(0)
+    start = time.monotonic()
+    for i in range(150):
+        file.write_bytes(rng.randbytes(i * 7) if i % 10 == 0 else mutate(good, rng))
+        forge(tmp_path / "a")
+        assert inspect(tmp_path / "a").signer == "nobody"
+    for _ in range(150):
+        manifest = tmp_path / "a" / "d2lhybrid.json"
+        before = manifest.read_bytes()
+        manifest.write_bytes(mutate(before, rng))
+        with contextlib.suppress(ArtifactError):
+            inspect(tmp_path / "a")
+        manifest.write_bytes(before)
+    assert time.monotonic() - start < 60
+
+
+def test_imports_no_framework(tmp_path):
+    make(tmp_path / "a", {"model.pt": b"x"}, format="torchscript")
+    code = (
+        "import sys, d2lhybrid; print(d2lhybrid.inspect(sys.argv[1]));"
+        "print(sorted({'torch', 'tensorflow', 'mxnet', 'onnxruntime'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "a")], capture_output=True, text=True
+    )
+    assert done.stdout.endswith("[]\n"), done.stderr
+
+
+def test_system_files_are_no_damage(tmp_path):
+    path = make(tmp_path / "a")
+    (path / ".DS_Store").write_text("Finder")
+    (path / ".ipynb_checkpoints").mkdir()
+    (path / ".ipynb_checkpoints" / "x").write_text("Jupyter")
+    assert inspect(path).problems == ()
+    make(path)

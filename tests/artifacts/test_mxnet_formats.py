@@ -1,0 +1,67 @@
+"""MXNet, classic and NumPy semantics: eager = hybridized = reloaded = native."""
+
+import pytest
+from artifact_models import KINDS, mxnet_inputs, mxnet_model
+
+from d2lhybrid import load, run_native, save, verify
+from d2lhybrid.artifacts.examples import Raw, difference
+from d2lhybrid.backends.mxnet_formats import call, semantics, to_raw
+from d2lhybrid.compat import import_mxnet
+from d2lhybrid.errors import InputMismatchError, SaveError
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("numpy_semantics", [False, True])
+def test_eager_hybridized_reloaded_native(tmp_path, kind, numpy_semantics):
+    model = mxnet_model(kind, numpy_semantics)
+    eager = {b: call(model, mxnet_inputs(kind, b, numpy_semantics)) for b in (1, 7)}
+    model.hybridize(static_alloc=True)
+    # A recurrent model that takes its state has its batch in another axis, which is fixed.
+    batches = (1, 7) if not (kind == "rnn" and numpy_semantics) else (7,)
+    save(model, tmp_path / "a", *mxnet_inputs(kind, batches[0], numpy_semantics))
+    reloaded = load(tmp_path / "a")
+    for batch in batches:
+        x = mxnet_inputs(kind, batch, numpy_semantics)
+        assert not difference(eager[batch], call(model, x))
+        assert not difference(eager[batch], call(reloaded, x))
+        alone = run_native(tmp_path / "a", *(t.asnumpy() for t in x))
+        assert not difference(eager[batch], [Raw.of(alone)])
+    found = verify(tmp_path / "a")
+    assert found.ok
+    assert found.compared
+
+
+def test_other_semantics_switched_on(tmp_path):
+    for saved_under in (False, True):
+        x = mxnet_inputs("mlp", 1, saved_under)
+        path = tmp_path / str(saved_under)
+        model = mxnet_model("mlp", saved_under)
+        save(model, path, *x)
+        with semantics(not saved_under):
+            found = load(path)(*x)
+        assert type(found) is type(x[0])
+        assert not difference(call(model, x), [to_raw(found)])
+
+
+def test_a_net_that_is_not_hybridized_stays_so(tmp_path):
+    model = mxnet_model("mlp", False)
+    save(model, tmp_path / "a", *mxnet_inputs("mlp", 1, False))
+    assert not model._active
+
+
+def test_refusals(tmp_path):
+    mx = import_mxnet()
+    x = mxnet_inputs("rnn", 1, False)
+    plain = mx.gluon.nn.Sequential()
+    plain.add(mx.gluon.nn.Dense(2))
+    plain.initialize()
+    with pytest.raises(SaveError, match="HybridBlock"):
+        save(plain, tmp_path / "a", *x)
+    bare = mx.gluon.rnn.LSTM(8, layout="NTC")
+    bare.initialize()
+    with pytest.raises(SaveError, match="first state"):
+        save(bare, tmp_path / "a", *x)
+    assert not list(tmp_path.iterdir())
+    save(mxnet_model("mlp", False), tmp_path / "a", *mxnet_inputs("mlp", 1, False))
+    with pytest.raises(InputMismatchError, match=r"float32 \(any, 512\)"):
+        load(tmp_path / "a")(*x)

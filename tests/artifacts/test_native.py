@@ -1,0 +1,150 @@
+"""Native programs: what is kept, what is cached, and what is said when something is missing."""
+
+import subprocess
+
+import numpy as np
+import pytest
+import torch
+from artifact_models import example, mxnet_inputs, mxnet_model
+
+from d2lhybrid import load, run_native, save
+from d2lhybrid.artifacts import native
+from d2lhybrid.errors import (
+    ArtifactWriteError,
+    CompilerMissingError,
+    DamagedArtifactError,
+    FrameworkMissingError,
+    InputMismatchError,
+    NativeRunError,
+    UnsupportedArtifactError,
+    UntrustedArtifactError,
+)
+
+
+@pytest.fixture
+def saved(tmp_path):
+    save(mxnet_model("mlp", True), tmp_path / "a", *mxnet_inputs("mlp", 1, True))
+    return tmp_path / "a"
+
+
+def test_kept_folder_works_without_us(saved, tmp_path):
+    keep = tmp_path / "kept"
+    expected = run_native(saved, keep=keep)
+    run_native(saved, example("mlp", 1), keep=keep)  # a second time over the first
+    names = {p.name for p in keep.iterdir()}
+    assert names == {"mxnet.c", "tensors.h", "build.sh", "run.sh", "run_model", "input-0.raw"}
+    (keep / "run_model").unlink()
+    subprocess.run(["sh", "build.sh"], cwd=keep, check=True)
+    printed = subprocess.run(["sh", "run.sh"], cwd=keep, check=True, capture_output=True, text=True)
+    assert printed.stdout.split()[1:] == ["float32", "1", "2"]
+    again = np.fromfile(keep / "output-0.raw", "float32").reshape(1, 2)
+    np.testing.assert_array_equal(again, expected)
+
+
+def test_keep_refuses_a_folder_of_somebody_else(saved, tmp_path):
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "thesis.txt").write_text("mine")
+    with pytest.raises(ArtifactWriteError, match="thesis"):
+        run_native(saved, keep=tmp_path / "kept")
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(ArtifactWriteError):
+        run_native(saved, keep=tmp_path / "file")
+
+
+def test_cache_saves_compiling(saved, tmp_path, monkeypatch):
+    monkeypatch.setenv("D2LHYBRID_CACHE", str(tmp_path / "cache"))
+    calls = []
+    real = native._compile
+    monkeypatch.setattr(native, "_compile", lambda *a: (calls.append(a), real(*a)))
+    first = run_native(saved)
+    assert run_native(saved).tolist() == first.tolist()
+    assert len(calls) == 1
+    monkeypatch.setattr(native, "_library_stamp", lambda folder: "another build")
+    run_native(saved)
+    assert len(calls) == 2
+
+
+def test_no_compiler(saved, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    with pytest.raises(CompilerMissingError, match="apt install gcc"):
+        run_native(saved)
+    monkeypatch.setenv("CC", "no-such-compiler")
+    with pytest.raises(CompilerMissingError, match="no-such-compiler"):
+        run_native(saved)
+
+
+def test_broken_compiler_and_cache(saved, tmp_path, monkeypatch):
+    monkeypatch.setenv("D2LHYBRID_CACHE", str(tmp_path / "file"))
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(ArtifactWriteError, match="D2LHYBRID_CACHE"):
+        run_native(saved)
+    monkeypatch.setenv("D2LHYBRID_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("CC", "cc -no-such-flag")
+    with pytest.raises(NativeRunError, match="no-such-flag"):
+        run_native(saved)
+
+
+def test_missing_library(saved, monkeypatch):
+    monkeypatch.setattr(native, "find_spec", lambda name: None)
+    with pytest.raises(FrameworkMissingError, match="pip install"):
+        run_native(saved)
+
+
+def test_wrong_inputs(saved):
+    for wrong in (
+        [np.ones((1, 511), "float32")],
+        [np.ones((1, 512))],
+        [np.ones((1, 512), "float32")] * 2,
+        [["text"]],
+        [np.array([object()])],
+    ):
+        with pytest.raises(InputMismatchError, match=r"float32 \(any, 512\)"):
+            run_native(saved, *wrong)
+
+
+def test_hanging_program(saved, monkeypatch):
+    with pytest.raises(NativeRunError, match="within"):
+        run_native(saved, timeout=0.001)
+
+
+def test_formats_without_a_program_and_foreign_artifacts(saved, tmp_path, user):
+    save(torch.nn.Linear(3, 2), tmp_path / "t", torch.ones(1, 3))
+    with pytest.raises(UnsupportedArtifactError, match="runs without Python"):
+        run_native(tmp_path / "t")
+    user("someone else")
+    with pytest.raises(UntrustedArtifactError):
+        run_native(saved)
+    assert run_native(saved, trust=True).shape == (1, 2)
+    (saved / "model-symbol.json").write_text("{}")
+    with pytest.raises(DamagedArtifactError):
+        run_native(saved, trust=True)
+
+
+def test_a_model_that_fails_inside_the_program(tmp_path):
+    class Picky(torch.nn.Module):
+        def forward(self, x):
+            if x.sum() < 0:
+                raise ValueError("below zero")
+            return x
+
+    save(Picky(), tmp_path / "a", torch.ones(1, 3), format="torchscript")
+    with pytest.raises(NativeRunError, match="below zero"):
+        run_native(tmp_path / "a", -np.ones((1, 3), "float32"))
+    with pytest.raises(torch.jit.Error, match="below zero"):
+        load(tmp_path / "a")(-torch.ones(1, 3))
+
+
+def test_integer_and_boolean_tensors(tmp_path):
+    class Both(torch.nn.Module):
+        def forward(self, a, b):
+            return a * 2, ~b, a.sum() > 3
+
+    a, b = torch.arange(4), torch.tensor([True, False])
+    for format in ("torchscript", "onnx"):
+        save(Both(), tmp_path / format, a, b, format=format)
+        double, inverse, big = run_native(tmp_path / format, a.numpy(), b.numpy())
+        assert double.tolist() == [0, 2, 4, 6]
+        assert inverse.tolist() == [False, True]
+        assert big.shape == ()
+        assert bool(big)

@@ -1,0 +1,90 @@
+"""TensorFlow: eager = compiled = reloaded = native, for every format."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from artifact_models import KINDS, example, tensorflow_model
+
+from d2lhybrid import load, run_native, save, verify
+from d2lhybrid.artifacts.examples import Raw, difference
+from d2lhybrid.backends.tensorflow_formats import FORMATS, to_raw
+from d2lhybrid.errors import InputMismatchError, SaveError
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", FORMATS)
+def test_eager_compiled_reloaded_native(tmp_path, kind, name):
+    model, path = tensorflow_model(kind), tmp_path / "a"
+    save(model, path, tf.constant(example(kind, 1)), format=name)
+    reloaded, compiled = load(path), tf.function(model)
+    for batch in (1, 7):
+        x = tf.constant(example(kind, batch))
+        eager = to_raw(model(x))
+        assert not difference([eager], [to_raw(compiled(x))])
+        assert not difference([eager], [to_raw(reloaded(x))])
+        if FORMATS[name].native:
+            assert not difference([eager], [Raw.of(run_native(path, x.numpy()))])
+    found = verify(path)
+    assert found.ok
+    assert found.compared
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", FORMATS)
+def test_half_precision(tmp_path, name, dtype):
+    model = tensorflow_model("mlp", dtype)
+    x = tf.cast(example("mlp", 1), dtype)
+    save(model, tmp_path / "half", x, format=name)
+    eager = model(x)
+    assert not difference([to_raw(eager)], [to_raw(load(tmp_path / "half")(x))])
+    if FORMATS[name].native:
+        alone = run_native(tmp_path / "half", to_raw(x).array)
+        np.testing.assert_allclose(alone, tf.cast(eager, "float32").numpy(), atol=0.02)
+
+
+def test_compiled_functions_are_kept_compiled(tmp_path):
+    model = tensorflow_model("mlp")
+    x = tf.constant(example("mlp", 1))
+    function = tf.function(lambda x: model(x, training=False), jit_compile=True)
+    save(function, tmp_path / "xla", x)
+    assert b"_XlaMustCompile" in (tmp_path / "xla/saved_model/saved_model.pb").read_bytes()
+    traced = function.get_concrete_function(tf.TensorSpec((None, 512)))
+    save(traced, tmp_path / "traced", x)
+    for name in ("xla", "traced"):
+        assert not difference([to_raw(model(x))], [to_raw(load(tmp_path / name)(x))])
+        assert not difference([to_raw(model(x))], [Raw.of(run_native(tmp_path / name, x.numpy()))])
+
+
+def test_module_with_several_inputs_and_outputs(tmp_path):
+    class Two(tf.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = tf.Variable(3.0)
+
+        def __call__(self, a, b):
+            return a + b, {"z": a * b * self.scale}
+
+    a, b = tf.ones((3, 2)), tf.fill((3, 2), 2.0)
+    made = save(Two(), tmp_path / "two", a, b)
+    assert [o.shape for o in made.outputs] == [(None, 2), (None, 2)]
+    total, product = load(tmp_path / "two")(a, b)
+    alone = run_native(tmp_path / "two", a.numpy(), b.numpy())
+    for first, second in ((total, product), alone):
+        assert np.asarray(first).tolist() == [[3.0, 3.0]] * 3
+        assert np.asarray(second).tolist() == [[6.0, 6.0]] * 3
+
+
+def test_refusals(tmp_path):
+    x = tf.ones((1, 3))
+    with pytest.raises(SaveError, match="Keras model"):
+        save(tf.function(lambda x: x), tmp_path / "a", x, format="keras")
+    calls = tf.Variable(0.0)
+    with pytest.raises(SaveError, match="state"):
+        save(tf.function(lambda x: x + calls.assign_add(1.0)), tmp_path / "a", x)
+    model = tf.keras.Sequential([tf.keras.layers.Lambda(lambda x: x + 1)])
+    with pytest.raises(SaveError, match="reload"):
+        save(model, tmp_path / "a", x, format="keras")
+    assert not list(tmp_path.iterdir())
+    save(tf.function(lambda x: x * 2), tmp_path / "a", x)
+    with pytest.raises(InputMismatchError, match=r"float32 \(any, 3\)"):
+        load(tmp_path / "a")(tf.ones((1, 4)))

@@ -1,0 +1,187 @@
+"""PyTorch: eager = compiled = reloaded = native, for every format."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from artifact_models import KINDS, example, torch_model
+
+from d2lhybrid import load, run_native, save, verify
+from d2lhybrid.artifacts.examples import Raw, difference
+from d2lhybrid.backends.torch_formats import FORMATS, to_raw
+from d2lhybrid.errors import ArtifactLoadError, InputMismatchError, SaveError
+
+WHOLE = [name for name, entry in FORMATS.items() if not entry.weights_only]
+NATIVE = [name for name, entry in FORMATS.items() if entry.native]
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """Folder of the artifact of a kind and a format; each is saved once."""
+    made = {}
+
+    def get(kind, name):
+        if (kind, name) not in made:
+            path = tmp_path_factory.mktemp("torch") / name
+            save(torch_model(kind), path, torch.tensor(example(kind, 1)), format=name)
+            made[kind, name] = path
+        return made[kind, name]
+
+    return get
+
+
+@pytest.fixture(autouse=True)
+def one_user(user):
+    user("torch")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", WHOLE)
+def test_eager_compiled_reloaded_native(saved, kind, name):
+    model, path = torch_model(kind), saved(kind, name)
+    reloaded = load(path)
+    for batch in (1, 7):
+        x = torch.tensor(example(kind, batch))
+        with torch.no_grad():
+            eager, again = model(x), reloaded(x)
+        assert not difference([to_raw(eager)], [to_raw(again)])
+        if name in NATIVE:
+            alone = run_native(path, x.numpy())
+            assert not difference([to_raw(eager)], [Raw.of(alone)])
+    found = verify(path)
+    assert found.ok
+    assert found.compared
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("name", WHOLE)
+def test_half_precision(tmp_path, name, dtype):
+    if name == "onnx" and dtype == torch.bfloat16:
+        pytest.skip("ONNX Runtime has no bfloat16 matrix product on the CPU")
+    model = torch_model("mlp").to(dtype)
+    x = torch.tensor(example("mlp", 1)).to(dtype)
+    save(model, tmp_path / "half", x, format=name)
+    with torch.no_grad():
+        eager = model(x)
+        assert not difference([to_raw(eager)], [to_raw(load(tmp_path / "half")(x))])
+    if name in NATIVE:
+        alone = run_native(tmp_path / "half", to_raw(x).array)
+        np.testing.assert_allclose(alone, eager.float().numpy(), atol=0.02)
+
+
+def test_compiled_model_is_saved_as_what_it_compiles(tmp_path):
+    model = torch_model("mlp")
+    x = torch.tensor(example("mlp", 1))
+    save(torch.compile(model, backend="eager"), tmp_path / "a", x)
+    assert not difference([to_raw(model(x))], [to_raw(load(tmp_path / "a")(x))])
+
+
+def test_script_module_is_kept_as_script(tmp_path):
+    with pytest.warns(DeprecationWarning, match="jit"):
+        scripted = torch.jit.script(torch_model("mlp"))
+    assert save(scripted, tmp_path / "a", torch.tensor(example("mlp", 1))).format == "torchscript"
+
+
+def test_training_mode_is_given_back(tmp_path):
+    model = torch_model("cnn").train()
+    model[1].eval()
+    save(model, tmp_path / "a", torch.tensor(example("cnn", 2)))
+    assert model.training
+    assert model[3].training
+    assert not model[1].training
+
+
+def test_weights_alone(tmp_path):
+    model = torch_model("mlp")
+    x = torch.tensor(example("mlp", 1))
+    save(model, tmp_path / "w", x, format="safetensors")
+    weights = load(tmp_path / "w")
+    assert torch.equal(weights["0.weight"], model[0].weight)
+    other = copy.deepcopy(model)
+    torch.nn.init.zeros_(other[0].weight)
+    assert torch.equal(load(tmp_path / "w", into=other)(x), model(x))
+    with pytest.raises(ArtifactLoadError, match="differs"):
+        load(tmp_path / "w", into=torch_model("cnn"))
+
+
+def test_weights_of_a_model_that_computes_something_else(tmp_path):
+    model = torch_model("mlp")
+    save(model, tmp_path / "w", torch.tensor(example("mlp", 1)), format="safetensors")
+    other = torch_model("mlp")
+    other[1] = torch.nn.Tanh()
+    with pytest.raises(ArtifactLoadError, match="compute"):
+        load(tmp_path / "w", into=other)
+
+
+class TwoOutputs(torch.nn.Module):
+    def forward(self, a, b):
+        return a + b, (a * b, a.sum())
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_several_inputs_and_nested_outputs(tmp_path, name):
+    a, b = torch.ones(3, 2), torch.full((3, 2), 2.0)
+    made = save(TwoOutputs(), tmp_path / "two", a, b, format=name)
+    assert len(made.inputs) == 2
+    assert [o.shape for o in made.outputs] == [(None, 2), (None, 2), ()]
+    if name in NATIVE:
+        total, product, whole = run_native(tmp_path / "two", a.numpy(), b.numpy())
+        assert total.tolist() == (a + b).tolist()
+        assert product.tolist() == (a * b).tolist()
+        assert whole == 6
+
+
+class FixedBatch(torch.nn.Module):
+    def forward(self, x):
+        return x.reshape(2, 6)
+
+
+def test_fixed_batch_is_said_and_checked(tmp_path):
+    made = save(FixedBatch(), tmp_path / "fixed", torch.ones(3, 4), format="torch.export")
+    assert made.inputs[0].shape == (3, 4)
+    with pytest.raises(InputMismatchError, match=r"float32 \(3, 4\)"):
+        load(tmp_path / "fixed")(torch.ones(6, 4))
+
+
+class Random(torch.nn.Module):
+    def forward(self, x):
+        return x + torch.rand_like(x)
+
+
+class HostCall(torch.nn.Module):
+    def forward(self, x):
+        return x * float(x.numpy().sum())
+
+
+@pytest.mark.parametrize(("model", "text"), [(Random(), "random"), (HostCall(), "did not write")])
+def test_save_refuses_what_it_cannot_prove(tmp_path, model, text):
+    with pytest.raises(SaveError, match=text):
+        save(model, tmp_path / "a", torch.ones(1, 3))
+    assert not (tmp_path / "a").exists()
+    assert not list(tmp_path.iterdir())
+
+
+def test_wrong_inputs(saved):
+    model = load(saved("mlp", "torch.export"))
+    for wrong in (
+        (torch.ones(1, 511),),
+        (torch.ones(1, 512).double(),),
+        (torch.ones(512),),
+        (),
+        (torch.ones(1, 512),) * 2,
+        ("text",),
+        (None,),
+    ):
+        with pytest.raises(InputMismatchError, match=r"float32 \(any, 512\)"):
+            model(*wrong)
+
+
+def test_onnx_in_onnx_runtime(saved):
+    x = example("mlp", 7)
+    alone = load(saved("mlp", "onnx"), framework="onnxruntime")
+    with torch.no_grad():
+        eager = torch_model("mlp")(torch.tensor(x))
+    assert not difference([to_raw(eager)], [Raw.of(alone(x))])
+    with pytest.raises(InputMismatchError):
+        alone(x[:, :3])
