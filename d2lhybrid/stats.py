@@ -6,8 +6,9 @@ that the samples be independent.
 """
 
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cache
-from math import comb, log
+from math import log
 
 import numpy as np
 
@@ -34,11 +35,13 @@ def median_interval(
 @cache
 def _outside(count: int, confidence: float) -> int | None:
     """How many ordered samples lie outside the interval at each end."""
-    tail, limit = 0, (1 - confidence) / 2 * 2**count
+    tail, ways = 0, 1  # whole numbers, for 2**count is soon too large for a float
+    limit = (1 - Fraction(confidence).limit_denominator(10**6)) / 2 * 2**count
     for skip in range(count // 2 + 1):
-        tail += comb(count, skip)
+        tail += ways
         if tail > limit:
             return skip - 1 if skip else None
+        ways = ways * (count - skip) // (skip + 1)
     return None
 
 

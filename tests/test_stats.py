@@ -21,6 +21,13 @@ def test_few_samples_have_no_interval():
     assert stats.median_interval([1.0] * 6) == (1.0, 1.0)
 
 
+def test_many_samples_have_an_interval():
+    low, high = stats.median_interval(list(range(5001)))
+    # the normal approximation: half of the samples, and 1.96 standard deviations on each side
+    assert low == pytest.approx(2500 - 1.96 * 5001**0.5 / 2, abs=2)
+    assert high == 5000 - low
+
+
 def test_the_interval_holds_what_it_promises_on_skewed_times():
     rng = np.random.default_rng(0)
     inside = 0
