@@ -208,13 +208,13 @@ def read_onnx(folder: Path, options: dict[str, Any], into: Any) -> Callable[...,
 
 
 def write_safetensors(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
-    require("safetensors.torch", "onnx").save_model(_eager(model), str(folder / WEIGHTS))
+    require("safetensors.torch", "safetensors").save_model(_eager(model), str(folder / WEIGHTS))
     return Written(_names(_eager(model), len(inputs)), options=_options(inputs))
 
 
 def read_safetensors(folder: Path, options: dict[str, Any], into: Any) -> Any:
     """The weights by name; or, if `into` is a module, that module with the weights loaded."""
-    library = require("safetensors.torch", "onnx")
+    library = require("safetensors.torch", "safetensors")
     if into is None:
         return library.load_file(str(folder / WEIGHTS))
     try:

@@ -12,6 +12,7 @@ import random
 import signal
 import tempfile
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -31,8 +32,11 @@ def model(fill):
 
 
 def _saving_child(made, path, swap):
-    child = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # threads and fork: the child may die
+        child = os.fork()
     if not child:
+        signal.alarm(60)
         if not swap:
             store._exchange = lambda one, another: False
         try:
