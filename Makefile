@@ -7,7 +7,7 @@ PY ?= .venv/bin/python
 JOBS ?= auto
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy2 test-notebooks check notebooks bench lock format clean
+.PHONY: help setup lab test test-unit test-numpy2 test-notebooks check notebooks bench fuzz lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -42,6 +42,11 @@ notebooks: setup  ## build and execute the notebooks whose sources changed
 
 bench: setup  ## the benchmarks, one table each; takes a quiet machine and some minutes
 	@for script in benchmarks/*.py; do echo "== $$script"; $(PY) $$script || exit 1; done
+
+fuzz: setup  ## the long campaigns: damaged artifacts, saves that are killed; an hour or two
+	$(PY) tests/artifacts/fuzz_damage.py --count 600 --seed 0
+	$(PY) tests/artifacts/fuzz_damage.py --count 600 --seed 0 --target ours --through load
+	$(PY) tests/artifacts/fuzz_crash.py --count 200
 
 lock: setup  ## pin the newest versions that fit together
 	$(PY) -m pip install --quiet uv==0.13.8
