@@ -7,7 +7,7 @@ PY ?= .venv/bin/python
 JOBS ?= auto
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy2 test-notebooks check notebooks bench lock format clean
+.PHONY: help setup lab test test-unit test-numpy2 test-notebooks check notebooks messages bench lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -38,7 +38,10 @@ check: setup  ## is every committed notebook what its source builds? lint, types
 	$(PY) -m mypy --cache-dir=/dev/null
 
 notebooks: setup  ## build and execute the notebooks whose sources changed
-	$(PY) -m book build --execute --jobs 1
+	$(PY) -m book build --execute --jobs 1 $(if $(ALLOW_PARTIAL),--partial)
+
+messages: setup  ## bring the translators' catalogs up to date; START=ja begins a language
+	$(PY) -m book messages $(if $(START),--start $(START))
 
 bench: setup  ## the benchmarks, one table each; takes a quiet machine and some minutes
 	@for script in benchmarks/*.py; do echo "== $$script"; $(PY) $$script || exit 1; done
