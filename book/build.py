@@ -1,6 +1,5 @@
 """Runs the stages one after the other, in memory."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import nbformat
 
 from book.assemble import assemble
 from book.audit import audit, strays, unfit
-from book.blocks import Chapter, images
+from book.blocks import images
 from book.catalogs import Catalogs, finder, message_key, present, read_all
 from book.errors import BookError, CatalogError
 from book.files import CHAPTERS, NOTEBOOKS, Key
@@ -46,7 +45,13 @@ def build(root: Path, only: str | None = None, partial: bool = False) -> Built:
         )
     catalogs = {one.code: read_all(root, one, chapters) for one in languages}
     if not partial:
-        _raise_problems(root, chapters, wanted, catalogs)
+        problems = list(strays(root, chapters)) if only is None else []
+        terms = read_glossary(root)
+        for one in wanted:
+            if one != ENGLISH:
+                problems += audit(one, chapters, catalogs[one.code], terms)
+        if problems:
+            raise CatalogError(problems)
     translators = {one.code: translate_by(one, catalogs[one.code]) for one in languages}
     notebooks: dict[Key, nbformat.NotebookNode] = {}
     for code in (language.code for language in wanted):
@@ -72,18 +77,3 @@ def translate_by(language: Language, catalogs: Catalogs) -> Translate:
         return None if found is None or unfit(message, found.text, language) else found
 
     return translator(language, find)
-
-
-def _raise_problems(
-    root: Path,
-    chapters: Sequence[Chapter],
-    wanted: Sequence[Language],
-    catalogs: dict[str, Catalogs],
-) -> None:
-    terms = read_glossary(root)
-    problems = [] if wanted == [ENGLISH] and len(catalogs) > 1 else list(strays(root, chapters))
-    for language in wanted:
-        if language != ENGLISH:
-            problems += audit(language, chapters, catalogs[language.code], terms)
-    if problems:
-        raise CatalogError(problems)

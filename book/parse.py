@@ -55,7 +55,8 @@ def _chapter(reader: Reader) -> Chapter:
 def _description(front: _Front, lines: Sequence[str], reader: Reader) -> Message | None:
     if not front.description:
         return None
-    [row] = [row for row, line in enumerate(lines[: front.end], 1) if line.startswith("desc")]
+    keys = [line.partition(":")[0] for line in lines[: front.end]]
+    row = keys.index("description") + 1 if "description" in keys else 1
     context = Context(reader.path.stem, "", (), "description")
     return Message(" ".join(front.description.split()), context, reader.file, row)
 

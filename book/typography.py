@@ -41,6 +41,7 @@ _POINT = re.compile(rf"(?<!{CODE})(?P<name>{_NAMED} )?(?<![\w.,])\d+\.\d+(?![\w]
 _ENGLISH = re.compile(r"\b(the|and|of|is|are|was|which|that|with|this|when|from|not|does|it|its)\b")
 _LATIN_RUN = re.compile(r"[A-Za-z][\w'’-]*(?:[ ,]+[A-Za-z][\w'’-]*){3,}")
 _SAME_WORDS = 3
+_SENTENCES = ("paragraph", "item", "quote", "caption", "description")
 
 
 def typography(english: str, text: str, kind: str, language: str) -> Iterator[str]:
@@ -55,7 +56,7 @@ def typography(english: str, text: str, kind: str, language: str) -> Iterator[st
         wrong, right = _QUOTES[language]
         if match := wrong.search(prose):
             yield f"quotation mark {match[0]}: use {right}"
-    for pattern, advice in _STYLE.get(language, ()):
+    for pattern, advice in _STYLE.get(language, ()) if kind in _SENTENCES else ():
         if match := pattern.search(prose):
             yield f"{match[0]!r}: use {advice}"
     yield from _portuguese(english, prose) if language == "pt" else _wide(prose, kind, language)
