@@ -13,7 +13,7 @@ from book.build import Built, build
 from book.catalogs import update
 from book.check import check, content_problems, output_problems
 from book.errors import BookError, ExecutionError
-from book.execute import CELL_SECONDS, execute
+from book.execute import CELL_SECONDS, execute, with_outputs
 from book.files import CHAPTERS, Key, notebook_bytes, read_notebook, write
 from book.frameworks import FRAMEWORKS
 from book.languages import ENGLISH, LANGUAGES
@@ -109,12 +109,22 @@ def _build(root: Path, built: Built, options: argparse.Namespace) -> int:
     for path, content in built.files.items():
         if not (root / path).is_file() or (root / path).read_bytes() != content:
             write(root / path, content)
-    if options.execute:
-        return asyncio.run(_execute(root, stale, options))
-    for path, content in [(path, notebook_bytes(notebook)) for path, notebook in stale.items()]:
+    ready = {} if options.execute else stale
+    if options.execute and not options.all:
+        ready = {path: done for path in stale if (done := _with_outputs(path, stale[path]))}
+    for path, content in [(path, notebook_bytes(notebook)) for path, notebook in ready.items()]:
         write(path, content)
         print(path.relative_to(root))
-    return 0
+    left = {path: notebook for path, notebook in stale.items() if path not in ready}
+    return asyncio.run(_execute(root, left, options)) if left else 0
+
+
+def _with_outputs(path: Path, notebook: nbformat.NotebookNode) -> nbformat.NotebookNode | None:
+    """The notebook with the committed outputs, where they are good and the code is the same."""
+    committed = read_notebook(path)
+    if committed is None or any(output_problems(committed)):
+        return None
+    return with_outputs(notebook, committed)
 
 
 def _stale(
