@@ -32,8 +32,9 @@ _UPDATE = "run `make messages`"
 
 def unfit(message: Message, text: str, language: Language) -> list[str]:
     """Why a translation cannot stand in the place of its message."""
-    comma = language.code in DECIMAL_COMMA
-    return list(differences(message.text, text, message.context.kind, comma))
+    kind = message.context.kind
+    comma = language.code in DECIMAL_COMMA and kind not in ("comment", "label")
+    return list(differences(message.text, text, kind, comma))
 
 
 def audit(

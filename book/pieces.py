@@ -16,6 +16,7 @@ PLAIN_TEXT = ("comment", "label", "alt")  # the kinds that are no Markdown
 _BLOCKS = ("paragraph", "item", "quote", "caption", "description")
 _CODE_WORD = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\(\)|[A-Za-z]\w*(?:[._][A-Za-z]\w*)+")
 _MARKS = "*`$[]"
+_SYNTAX = "\"'\\{}"
 _NUMBER = re.compile(r"(?<![A-Za-z0-9_.,])\d+(?:[.,]\d+)*")
 _UNIT = re.compile(r"[ \u00a0\u202f]?(%|ns|[µμ]s|ms|s|[KMGT]i?B(?:/s)?|GFLOPS)(?![A-Za-z])")
 _GROUPED = {
@@ -75,6 +76,9 @@ def differences(english: str, text: str, kind: str, comma: bool) -> Iterator[str
         return
     if kind != "comment" and text.count("\n") > english.count("\n"):
         yield "has a line break that the English text has not; take it out"
+    for mark in _SYNTAX if kind == "label" else ():
+        if text.count(mark) > english.count(mark):
+            yield f"holds a {mark}, which the program around the label would take for its own"
     source, target = pieces(english, kind), pieces(text, kind)
     for name in ("code", "math", "links"):
         yield from _unequal(name, getattr(source, name), getattr(target, name))

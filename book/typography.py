@@ -59,7 +59,9 @@ def typography(english: str, text: str, kind: str, language: str) -> Iterator[st
     for pattern, advice in _STYLE.get(language, ()) if kind in _SENTENCES else ():
         if match := pattern.search(prose):
             yield f"{match[0]!r}: use {advice}"
-    yield from _portuguese(english, prose) if language == "pt" else _wide(prose, kind, language)
+    yield from (
+        _wide(prose, kind, language) if language != "pt" else _portuguese(english, prose, kind)
+    )
 
 
 def _wide(prose: str, kind: str, language: str) -> Iterator[str]:
@@ -79,8 +81,8 @@ def _wide(prose: str, kind: str, language: str) -> Iterator[str]:
         yield f"space in {_around(prose, match)}: take it out"
 
 
-def _portuguese(english: str, prose: str) -> Iterator[str]:
-    for match in _POINT.finditer(prose):
+def _portuguese(english: str, prose: str, kind: str) -> Iterator[str]:
+    for match in _POINT.finditer(prose if kind != "comment" else ""):
         version = re.search(rf"(?:[A-Z]\w+|version) {re.escape(match[0].split()[-1])}", english)
         if not match["name"] and not version and not re.search(r"\.\d{3}$", match[0]):
             yield f"{match[0]}: write a decimal comma"

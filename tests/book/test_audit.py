@@ -30,6 +30,7 @@ def keeps(english: str, text: str, language: str = "pt", kind: str = "paragraph"
         ("0.8476 s", "0,8476 s", "pt", "cell"),
         ("calls torch.export once", "chama torch.export uma vez", "pt", "comment"),
         ("one\ntwo", "um dois", "pt", "comment"),
+        ("about 0.5", "cerca de 0.5", "pt", "comment"),
     ],
 )
 def test_a_translation_that_keeps_all(english: str, text: str, language: str, kind: str) -> None:
@@ -66,6 +67,7 @@ def test_what_a_translation_changed(english: str, text: str, expected: str) -> N
         ("computed", "calcu\nlado", "label", "line break"),
         ("size 512", "tamanho", "label", "numbers: expected 512"),
         ("`a` and `b`", "`a`", "cell", "code: expected b"),
+        ("about 0.5", "cerca de 0,5", "comment", "numbers: expected 0.5, found 0,5"),
     ],
 )
 def test_what_a_translation_of_code_changed(
