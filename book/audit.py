@@ -25,7 +25,6 @@ from book.pieces import differences
 from book.translate import Message
 from book.typography import leftover, typography
 
-DECIMAL_COMMA = ("pt",)
 _SHOWN = 60
 _UPDATE = "run `make messages`"
 
@@ -33,7 +32,7 @@ _UPDATE = "run `make messages`"
 def unfit(message: Message, text: str, language: Language) -> list[str]:
     """Why a translation cannot stand in the place of its message."""
     kind = message.context.kind
-    comma = language.code in DECIMAL_COMMA and kind not in ("comment", "label")
+    comma = language.decimal_comma and kind not in ("comment", "label")
     return list(differences(message.text, text, kind, comma))
 
 

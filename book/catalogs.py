@@ -213,7 +213,7 @@ def update(root: Path, chapters: Sequence[Chapter], start: Sequence[str] = ()) -
                 yield path
 
 
-def finder(catalogs: Catalogs) -> "dict[tuple[str, Key], Translation]":
+def finder(catalogs: Catalogs) -> dict[tuple[str, Key], Translation]:
     """Every translation by its chapter and key."""
     return {
         (chapter, key): Translation(entry.msgstr, stale=entry.fuzzy)

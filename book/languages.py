@@ -9,9 +9,9 @@ class Language:
 
     ``exercise``, ``solution`` and ``figure`` hold ``{}`` where the number goes; ``stop`` ends
     such a word where it opens a paragraph. ``untranslated`` and ``stale`` mark what a build with
-    gaps shows. ``tag`` is the BCP 47 name and ``plural`` the rule that gettext's tools know.
-    ``pick``, ``open`` and ``run`` stand on the front page, the collection's ``collection``
-    above them.
+    gaps shows. ``tag`` is the BCP 47 name and ``plural`` the rule that gettext's tools know;
+    ``decimal_comma`` says how prose writes numbers.
+    The front page has ``collection`` as its title, then ``pick``, ``open`` and ``run``.
     """
 
     code: str
@@ -22,6 +22,7 @@ class Language:
     stop: str = "."
     tag: str = "en"
     plural: str = "nplurals=2; plural=(n != 1);"
+    decimal_comma: bool = False
     untranslated: str = ""
     stale: str = ""
     collection: str = ""
@@ -57,6 +58,7 @@ PORTUGUESE = Language(
     "Figura {}",
     tag="pt-BR",
     plural="nplurals=2; plural=(n > 1);",
+    decimal_comma=True,
     untranslated="(ainda não traduzido)",
     stale="(tradução de um texto anterior)",
     collection="Compiladores e interpretadores: os notebooks",

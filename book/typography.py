@@ -52,16 +52,17 @@ def typography(english: str, text: str, kind: str, language: str) -> Iterator[st
             yield f"{match[0]!r} is {advice}"
     if kind == "label":
         return  # what code prints keeps the punctuation that the code around it has
-    if kind != "comment":
+    if kind != "comment" and language in _QUOTES:
         wrong, right = _QUOTES[language]
         if match := wrong.search(prose):
             yield f"quotation mark {match[0]}: use {right}"
     for pattern, advice in _STYLE.get(language, ()) if kind in _SENTENCES else ():
         if match := pattern.search(prose):
             yield f"{match[0]!r}: use {advice}"
-    yield from (
-        _wide(prose, kind, language) if language != "pt" else _portuguese(english, prose, kind)
-    )
+    if language in _MIXED:
+        yield from _wide(prose, kind, language)
+    elif language == "pt":
+        yield from _portuguese(english, prose, kind)
 
 
 def _wide(prose: str, kind: str, language: str) -> Iterator[str]:
@@ -97,10 +98,10 @@ def leftover(english: str, text: str, kind: str, language: str) -> Iterator[str]
     if prose == source and len(words) >= _SAME_WORDS:
         yield "is still the English text; translate it"
         return
-    if language == "pt":
-        found = [", ".join(dict.fromkeys(_ENGLISH.findall(prose)))]
-    else:
+    if language in _MIXED:
         found = _LATIN_RUN.findall(prose)
+    else:
+        found = [", ".join(dict.fromkeys(_ENGLISH.findall(prose)))] if language == "pt" else []
     for run in found:
         if len(re.findall(r"\b[a-z]+", run)) >= _SAME_WORDS:
             yield f"holds English ({run}); translate it"

@@ -77,6 +77,10 @@ def test_what_a_translation_of_code_changed(
     assert expected in problem
 
 
+def test_a_language_without_rules_of_its_own() -> None:
+    assert typeset('Ein "Graph", 0.5.', "de") == []
+
+
 def test_numbers() -> None:
     assert list(numbers("1,234.5 x86 3x `")) == ["1234.5", "3"]
     assert list(numbers("1.234,5", comma=True)) == ["1234.5"]
