@@ -7,7 +7,7 @@ PY ?= .venv/bin/python
 JOBS ?= auto
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy2 test-notebooks check notebooks bench fuzz lock format clean
+.PHONY: help setup lab test test-unit test-numpy2 test-notebooks check notebooks messages bench fuzz lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -29,7 +29,7 @@ test-numpy2: setup  ## MXNet on NumPy 2, in an environment of its own
 	$(PY) tools/numpy2_env.py
 
 test-notebooks: setup  ## execute every notebook and compare what it prints
-	$(PY) tools/run_notebooks.py --jobs $(JOBS) --language "$(LANGUAGE)" --framework "$(FRAMEWORK)" --chapter "$(CHAPTER)"
+	$(PY) tools/run_notebooks.py --jobs $(JOBS) --language "$(LANG_)" --framework "$(FRAMEWORK)" --chapter "$(CHAPTER)"
 
 check: setup  ## is every committed notebook what its source builds? lint, types; writes nothing
 	$(PY) -m book check
@@ -38,7 +38,10 @@ check: setup  ## is every committed notebook what its source builds? lint, types
 	$(PY) -m mypy --cache-dir=/dev/null
 
 notebooks: setup  ## build and execute the notebooks whose sources changed
-	$(PY) -m book build --execute --jobs 1
+	$(PY) -m book build --execute --jobs 1 $(if $(ALLOW_PARTIAL),--partial)
+
+messages: setup  ## bring the translators' catalogs up to date; START=ja begins a language
+	$(PY) -m book messages $(if $(START),--start $(START))
 
 bench: setup  ## the benchmarks, one table each; takes a quiet machine and some minutes
 	@for script in benchmarks/*.py; do echo "== $$script"; $(PY) $$script || exit 1; done

@@ -1,4 +1,4 @@
-"""The command line: ``python -m book build`` and ``python -m book check``."""
+"""The command line: ``python -m book build``, ``check`` and ``messages``."""
 
 import argparse
 import asyncio
@@ -10,12 +10,14 @@ from pathlib import Path
 import nbformat
 
 from book.build import Built, build
+from book.catalogs import update
 from book.check import check, content_problems, output_problems
 from book.errors import BookError, ExecutionError
-from book.execute import CELL_SECONDS, execute
-from book.files import Key, notebook_bytes, read_notebook, write
+from book.execute import CELL_SECONDS, execute, with_outputs
+from book.files import CHAPTERS, Key, notebook_bytes, read_notebook, write
 from book.frameworks import FRAMEWORKS
-from book.languages import LANGUAGES
+from book.languages import ENGLISH, LANGUAGES
+from book.parse import load
 
 ROOT = Path(__file__).parents[1]
 
@@ -24,10 +26,13 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     """Run the command line on the repository at ``root``; 0 where all is well."""
     options = _parser().parse_args(arguments)
     try:
-        built = build(root)
+        if options.command == "messages":
+            for path in update(root, load(root / CHAPTERS), options.start):
+                print(path)
+            return 0
         if options.command == "check":
-            return _check(root, built)
-        return _build(root, built, options)
+            return _check(root, build(root))
+        return _build(root, build(root, options.language, options.partial), options)
     except BookError as error:
         print(error, file=sys.stderr)
         return 1
@@ -59,9 +64,25 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SECONDS",
         help="limit for one cell (default: %(default)s)",
     )
+    make.add_argument(
+        "--partial", action="store_true", help="show and mark what is not translated, or stale"
+    )
     make.add_argument("--language", choices=LANGUAGES, help="only this language")
     make.add_argument("--framework", choices=FRAMEWORKS, help="only this framework")
     make.add_argument("--chapter", help="only this chapter: its file's name without .md")
+    messages = commands.add_parser(
+        "messages",
+        help="bring templates and catalogs up to date",
+        description="Writes translations/*.pot, and merges them into the catalogs that there are.",
+    )
+    messages.add_argument(
+        "--start",
+        nargs="*",
+        default=(),
+        choices=[code for code in LANGUAGES if code != ENGLISH.code],
+        metavar="LANGUAGE",
+        help="make the catalogs of a language that has none yet",
+    )
     commands.add_parser(
         "check", help="compare the committed notebooks with their sources; writes nothing"
     )
@@ -85,15 +106,25 @@ def _build(root: Path, built: Built, options: argparse.Namespace) -> int:
         if all(want in (None, part) for want, part in zip(wanted, key, strict=True))
         and (options.all or _stale(read_notebook(root / key.path), notebook, options.execute))
     }
-    for path, content in built.figures.items():
+    for path, content in built.files.items():
         if not (root / path).is_file() or (root / path).read_bytes() != content:
             write(root / path, content)
-    if options.execute:
-        return asyncio.run(_execute(root, stale, options))
-    for path, content in [(path, notebook_bytes(notebook)) for path, notebook in stale.items()]:
+    ready = {} if options.execute else stale
+    if options.execute and not options.all:
+        ready = {path: done for path in stale if (done := _with_outputs(path, stale[path]))}
+    for path, content in [(path, notebook_bytes(notebook)) for path, notebook in ready.items()]:
         write(path, content)
         print(path.relative_to(root))
-    return 0
+    left = {path: notebook for path, notebook in stale.items() if path not in ready}
+    return asyncio.run(_execute(root, left, options)) if left else 0
+
+
+def _with_outputs(path: Path, notebook: nbformat.NotebookNode) -> nbformat.NotebookNode | None:
+    """The notebook with the committed outputs, where they are good and the code is the same."""
+    committed = read_notebook(path)
+    if committed is None or any(output_problems(committed)):
+        return None
+    return with_outputs(notebook, committed)
 
 
 def _stale(

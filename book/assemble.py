@@ -10,7 +10,7 @@ from book.draft import Cell, Draft, name_cells
 from book.errors import BookError, TranslationError
 from book.files import CHAPTERS, Key
 from book.frameworks import FRAMEWORKS
-from book.languages import LANGUAGES
+from book.languages import LANGUAGES, Language
 from book.prose import MARKDOWN
 from book.references import anchor, rewrite, split
 from book.translate import Translate
@@ -28,10 +28,15 @@ _OURS = ("colon_fence", "myst_target", "myst_role", "myst_block_break", "myst_li
 
 
 def assemble(
-    chapters: Sequence[Chapter], language: str, framework: str, translate: Translate
+    chapters: Sequence[Chapter],
+    language: str,
+    framework: str,
+    translate: Translate,
+    languages: Sequence[Language] | None = None,
 ) -> dict[Key, nbformat.NotebookNode]:
     """The notebooks of one language and one framework, without outputs.
 
+    They link to each other and to those in ``languages``, by default all there are.
     Raises TranslationError where a translation does not fit its place.
     """
     drafts = {
@@ -39,11 +44,15 @@ def assemble(
         for chapter in chapters
         if framework in chapter.frameworks
     }
-    return {draft.key: _notebook(draft, drafts) for draft in drafts.values()}
+    others = tuple(LANGUAGES.values()) if languages is None else languages
+    return {draft.key: _notebook(draft, drafts, others) for draft in drafts.values()}
 
 
-def _notebook(draft: Draft, drafts: Mapping[str, Draft]) -> nbformat.NotebookNode:
-    first = Cell("markdown", 1, [_navigation(draft, list(drafts.values()))], ["navigation"])
+def _notebook(
+    draft: Draft, drafts: Mapping[str, Draft], languages: Sequence[Language]
+) -> nbformat.NotebookNode:
+    navigation = _navigation(draft, list(drafts.values()), languages)
+    first = Cell("markdown", 1, [navigation], ["navigation"])
     name_cells([first], draft.chapter.name)
     cells = []
     for cell in (first, *draft.cells):
@@ -65,7 +74,7 @@ def _notebook(draft: Draft, drafts: Mapping[str, Draft]) -> nbformat.NotebookNod
     return notebook
 
 
-def _navigation(draft: Draft, drafts: Sequence[Draft]) -> str:
+def _navigation(draft: Draft, drafts: Sequence[Draft], languages: Sequence[Language]) -> str:
     """The same chapter in other frameworks and languages, and the chapters around it."""
     key = draft.key
 
@@ -75,8 +84,7 @@ def _navigation(draft: Draft, drafts: Sequence[Draft]) -> str:
 
     keys = [key._replace(framework=name) for name in draft.chapter.frameworks]
     lines = [row([(FRAMEWORKS[other.framework].name, other) for other in keys])]
-    if len(LANGUAGES) > 1:
-        languages = LANGUAGES.values()
+    if len(languages) > 1:
         lines.append(row([(one.name, key._replace(language=one.code)) for one in languages]))
     at = drafts.index(draft)
     around = [f"← [{d.title}]({key.link(d.key)})" for d in drafts[max(at - 1, 0) : at]]

@@ -107,6 +107,7 @@ class Chapter:
     blocks: tuple[Block, ...]
     labels: tuple[Label, ...]
     references: tuple[Reference, ...]
+    description: Message | None = None  # what the chapter teaches, for the front page
 
     @property
     def file(self) -> str:
@@ -117,6 +118,13 @@ class Chapter:
     def title(self) -> Heading:
         """The chapter's first heading, which every parsed chapter has."""
         return next(block for block in self.blocks if isinstance(block, Heading))
+
+    @property
+    def messages(self) -> Iterator[Message]:
+        """Every message of the chapter, in its order."""
+        if self.description:
+            yield self.description
+        yield from messages(self.blocks)
 
 
 def visible(blocks: tuple[Block, ...], framework: str) -> Iterator[Block]:

@@ -6,35 +6,74 @@ from pathlib import Path
 import nbformat
 
 from book.assemble import assemble
+from book.audit import audit, strays, unfit
 from book.blocks import images
+from book.catalogs import Catalogs, finder, message_key, present, read_all
+from book.errors import BookError, CatalogError
 from book.files import CHAPTERS, NOTEBOOKS, Key
 from book.frameworks import FRAMEWORKS
-from book.languages import LANGUAGES
+from book.frontpage import front_page, front_page_path
+from book.glossary import read_glossary
+from book.languages import ENGLISH, Language
 from book.parse import load
-from book.translate import translator
+from book.translate import Message, Translate, Translation, translator
 
 
 @dataclass(frozen=True)
 class Built:
-    """All that ``notebooks/`` is made of: notebooks without outputs, and figures by path."""
+    """All that ``notebooks/`` is made of: notebooks without outputs, and other files by path."""
 
     notebooks: dict[Key, nbformat.NotebookNode]
-    figures: dict[Path, bytes]
+    files: dict[Path, bytes]
 
 
-def build(root: Path) -> Built:
-    """Build the whole collection below ``root``. Writes nothing.
+def build(root: Path, only: str | None = None, partial: bool = False) -> Built:
+    """Build the collection below ``root``, or the notebooks of one language. Writes nothing.
 
-    Raises ChapterError or TranslationError where a source is malformed.
+    With ``partial``, what is not translated shows in English and marked.
+
+    Raises ChapterError or TranslationError where a source is malformed or, without ``partial``,
+    a catalog that is needed not complete.
     """
     chapters = load(root / CHAPTERS)
+    languages = present(root)
+    wanted = [language for language in languages if only in (None, language.code)]
+    if not wanted:
+        raise BookError(
+            f"Expected a language with catalogs, received {only!r}; "
+            f"`python -m book messages --start {only}` makes them."
+        )
+    catalogs = {one.code: read_all(root, one, chapters) for one in languages}
+    if not partial:
+        problems = list(strays(root, chapters)) if only is None else []
+        terms = read_glossary(root)
+        for one in wanted:
+            if one != ENGLISH:
+                problems += audit(one, chapters, catalogs[one.code], terms)
+        if problems:
+            raise CatalogError(problems)
+    translators = {one.code: translate_by(one, catalogs[one.code]) for one in languages}
     notebooks: dict[Key, nbformat.NotebookNode] = {}
-    for language in LANGUAGES.values():
+    for code in (language.code for language in wanted):
         for framework in FRAMEWORKS:
-            notebooks |= assemble(chapters, language.code, framework, translator(language))
-    figures = {
+            notebooks |= assemble(chapters, code, framework, translators[code], languages)
+    files = {
         Path(NOTEBOOKS, image): (root / CHAPTERS / image).read_bytes()
         for chapter in chapters
         for image in images(chapter.blocks)
     }
-    return Built(notebooks, figures)
+    for one in languages if chapters else ():
+        page = front_page(chapters, one, translators[one.code], languages)
+        files[front_page_path(one)] = page.encode()
+    return Built(notebooks, files)
+
+
+def translate_by(language: Language, catalogs: Catalogs) -> Translate:
+    """What translates by these catalogs; a translation that fits nowhere is as good as none."""
+    known = finder(catalogs)
+
+    def find(message: Message) -> Translation | None:
+        found = known.get((message.context.chapter, message_key(message)))
+        return None if found is None or unfit(message, found.text, language) else found
+
+    return translator(language, find)

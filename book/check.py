@@ -30,12 +30,12 @@ def check(root: Path, built: Built) -> list[str]:
             continue
         problems = [*content_problems(notebook, committed), *output_problems(committed)]
         found += [f"{key.path}: {problem}" for problem in problems]
-    for path, content in built.figures.items():
+    for path, content in built.files.items():
         if not (root / path).is_file():
             found.append(f"{path}: missing; {_ADVICE}.")
         elif (root / path).read_bytes() != content:
-            found.append(f"{path}: differs from the chapters' figure; {_ADVICE}.")
-    expected = {key.path for key in built.notebooks} | set(built.figures)
+            found.append(f"{path}: differs from what the chapters make; {_ADVICE}.")
+    expected = {key.path for key in built.notebooks} | set(built.files)
     found += [f"{path}: no chapter makes this; delete it." for path in _derived(root) - expected]
     return found
 
@@ -43,7 +43,7 @@ def check(root: Path, built: Built) -> list[str]:
 def _derived(root: Path) -> set[Path]:
     """The files in ``notebooks/`` that can only come from chapters."""
     folder = root / NOTEBOOKS
-    paths = [*folder.rglob("*.ipynb"), *(folder / FIGURES).rglob("*")]
+    paths = [*folder.rglob("*.ipynb"), *(folder / FIGURES).rglob("*"), *folder.glob("README*.md")]
     return {
         path.relative_to(root)
         for path in paths

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """One thing wrong at one place of a chapter: what it is and what to do about it."""
+    """One thing wrong at one place of a chapter or catalog: what it is and what to do about it."""
 
     file: str
     line: int
@@ -30,6 +30,14 @@ class ChapterError(BookError):
 
 class TranslationError(BookError):
     """A translation does not fit the place it was made for."""
+
+
+class CatalogError(TranslationError):
+    """All problems of the catalogs, sorted by file and line."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = sorted(set(problems))
+        super().__init__("\n".join(map(str, self.problems)))
 
 
 class ExecutionError(BookError):

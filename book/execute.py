@@ -36,6 +36,25 @@ def outputs_digest(notebook: nbformat.NotebookNode) -> str:
     return hashlib.sha256(json.dumps(cells, sort_keys=True).encode()).hexdigest()
 
 
+def with_outputs(
+    notebook: nbformat.NotebookNode, executed: nbformat.NotebookNode
+) -> nbformat.NotebookNode | None:
+    """The notebook with the outputs of another one that has the same code; None if none has.
+
+    So a change of the prose, or of its translation, costs no execution.
+    """
+    notebook = nbformat.from_dict(notebook)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    done = [cell for cell in executed.cells if cell.cell_type == "code"]
+    parts = ("id", "source", "metadata")
+    if [[cell[p] for p in parts] for cell in code] != [[cell[p] for p in parts] for cell in done]:
+        return None
+    for cell, other in zip(code, done, strict=True):
+        cell.execution_count, cell.outputs = other.execution_count, other.outputs
+    notebook.metadata.d2lhybrid["outputs_sha256"] = outputs_digest(notebook)
+    return notebook
+
+
 async def execute(
     notebooks: Mapping[Path, nbformat.NotebookNode], jobs: int, seconds: int = CELL_SECONDS
 ) -> AsyncIterator[tuple[Path, nbformat.NotebookNode | ExecutionError]]:

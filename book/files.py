@@ -8,6 +8,7 @@ import nbformat
 
 CHAPTERS = "chapters"
 NOTEBOOKS = "notebooks"
+TRANSLATIONS = "translations"
 FIGURES = "figures"
 
 

@@ -8,7 +8,10 @@ class Language:
     """A language and the few words that notebooks add to the chapters' text.
 
     ``exercise``, ``solution`` and ``figure`` hold ``{}`` where the number goes; ``stop`` ends
-    such a word where it opens a paragraph.
+    such a word where it opens a paragraph. ``untranslated`` and ``stale`` mark what a build with
+    gaps shows. ``tag`` is the BCP 47 name and ``plural`` the rule that gettext's tools know;
+    ``decimal_comma`` says how prose writes numbers.
+    The front page has ``collection`` as its title, then ``pick``, ``open`` and ``run``.
     """
 
     code: str
@@ -17,8 +20,91 @@ class Language:
     solution: str
     figure: str
     stop: str = "."
+    tag: str = "en"
+    plural: str = "nplurals=2; plural=(n != 1);"
+    decimal_comma: bool = False
+    untranslated: str = ""
+    stale: str = ""
+    collection: str = ""
+    pick: str = ""
+    open: str = ""
+    run: str = ""
+
+    @property
+    def gettext_name(self) -> str:
+        """The name of the language in a catalog's header, such as ``pt_BR``."""
+        return self.tag.replace("-", "_")
 
 
-ENGLISH = Language("en", "English", "Exercise {}", "Solution {}", "Figure {}")
+ENGLISH = Language(
+    "en",
+    "English",
+    "Exercise {}",
+    "Solution {}",
+    "Figure {}",
+    collection="Compilers and Interpreters: the notebooks",
+    pick="Pick a framework and start with the first chapter. Each notebook links to the same "
+    "chapter for the other frameworks, and to the next chapter.",
+    open="open",
+    run="The outputs that you see were made on a CPU. Run the cells (menu *Run*, *Run All Cells*) "
+    "for your own: every notebook runs from top to bottom in about a minute.",
+)
 
-LANGUAGES = {language.code: language for language in (ENGLISH,)}
+PORTUGUESE = Language(
+    "pt",
+    "Português (Brasil)",
+    "Exercício {}",
+    "Solução {}",
+    "Figura {}",
+    tag="pt-BR",
+    plural="nplurals=2; plural=(n > 1);",
+    decimal_comma=True,
+    untranslated="(ainda não traduzido)",
+    stale="(tradução de um texto anterior)",
+    collection="Compiladores e interpretadores: os notebooks",
+    pick="Escolha um framework e comece pelo primeiro capítulo. De cada notebook você chega ao "
+    "mesmo capítulo nos outros frameworks e nos outros idiomas.",
+    open="abrir",
+    run="Os resultados mostrados foram obtidos em uma CPU. Para ver os seus, execute as células "
+    "(menu *Run*, *Run All Cells*): cada notebook roda do início ao fim em cerca de um minuto.",
+)
+
+CHINESE = Language(
+    "zh",
+    "简体中文",
+    "练习 {}",
+    "解答 {}",
+    "图 {}",
+    stop="",
+    tag="zh-CN",
+    plural="nplurals=1; plural=0;",
+    untranslated="（尚未翻译）",
+    stale="（译自旧版原文）",
+    collection="编译器和解释器：全部笔记本",
+    pick="请选择一个框架，从第一章读起。每个笔记本都有链接，通往同一章的其他框架版本和其他语言版本。",
+    open="打开",
+    run="笔记本中的输出是在 CPU 上得到的。要得到自己机器上的结果，请运行各单元格"
+    "（菜单 *Run*、*Run All Cells*）：从头到尾运行一个笔记本大约需要一分钟。",
+)
+
+JAPANESE = Language(
+    "ja",
+    "日本語",
+    "演習{}",
+    "解答{}",
+    "図{}",
+    stop="",
+    tag="ja",
+    plural="nplurals=1; plural=0;",
+    untranslated="（未翻訳）",
+    stale="（旧版の原文にもとづく訳）",
+    collection="コンパイラとインタプリタ：ノートブック一覧",
+    pick="フレームワークを選び、最初の章から読み始めてください。どのノートブックからも、"
+    "同じ章のほかのフレームワーク版とほかの言語版に移れます。",
+    open="開く",
+    run="表示されている出力はCPUで得たものです。手元の結果を見るには、セルを実行してください"
+    "（メニューの*Run*、*Run All Cells*）。"
+    "どのノートブックも、最初から最後まで1分ほどで終わります。",
+)
+
+LANGUAGES = {language.code: language for language in (ENGLISH, PORTUGUESE, CHINESE, JAPANESE)}

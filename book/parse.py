@@ -1,6 +1,7 @@
 """Stage 1: chapters -> trees of blocks, or everything that is wrong with them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
@@ -10,6 +11,17 @@ from book.errors import ChapterError, yaml_reason
 from book.frameworks import FRAMEWORKS
 from book.reader import Inside, Reader
 from book.references import check_references
+from book.translate import Context, Message
+
+
+@dataclass(frozen=True)
+class _Front:
+    """What the front matter says, and how many lines it takes."""
+
+    title: str
+    frameworks: tuple[str, ...]
+    end: int
+    description: str = ""
 
 
 def load(folder: Path) -> tuple[Chapter, ...]:
@@ -28,38 +40,51 @@ def load(folder: Path) -> tuple[Chapter, ...]:
 
 def _chapter(reader: Reader) -> Chapter:
     lines = reader.path.read_text(encoding="utf-8").split("\n")
-    title, frameworks, body = _front_matter(lines, reader)
-    blocks = reader.blocks("\n".join(lines[body:]), body + 1, Inside(frameworks))
-    _check_title(title, blocks, reader)
-    for framework in frameworks:
+    front = _front_matter(lines, reader)
+    blocks = reader.blocks("\n".join(lines[front.end :]), front.end + 1, Inside(front.frameworks))
+    _check_title(front.title, blocks, reader)
+    for framework in front.frameworks:
         _check_solutions(list(visible(blocks, framework)), framework, reader)
     labels, references = tuple(reader.labels), tuple(reader.references)
-    return Chapter(reader.path.stem, reader.path, frameworks, blocks, labels, references)
+    return Chapter(
+        *(reader.path.stem, reader.path, front.frameworks, blocks, labels, references),
+        description=_description(front, lines, reader),
+    )
 
 
-def _front_matter(lines: Sequence[str], reader: Reader) -> tuple[str, tuple[str, ...], int]:
-    """The title, the frameworks in their order, and how many lines say so."""
+def _description(front: _Front, lines: Sequence[str], reader: Reader) -> Message | None:
+    if not front.description:
+        return None
+    keys = [line.partition(":")[0] for line in lines[: front.end]]
+    row = keys.index("description") + 1 if "description" in keys else 1
+    context = Context(reader.path.stem, "", (), "description")
+    return Message(" ".join(front.description.split()), context, reader.file, row)
+
+
+def _front_matter(lines: Sequence[str], reader: Reader) -> _Front:
     everyone = tuple(FRAMEWORKS)
     if not lines or lines[0] != "---" or "---" not in lines[1:]:
         reader.problem(1, "expected front matter: title and frameworks between two lines '---'.")
-        return "", everyone, 0
+        return _Front("", everyone, 0)
     end = lines.index("---", 1) + 1
     try:
         values = yaml.safe_load("\n".join(lines[1 : end - 1]))
     except yaml.YAMLError as error:
         reader.problem(2, f"the front matter is not YAML: {yaml_reason(error)}.")
-        return "", everyone, end
-    if not isinstance(values, dict) or set(values) != {"title", "frameworks"}:
+        return _Front("", everyone, end)
+    if not isinstance(values, dict) or set(values) - {"description"} != {"title", "frameworks"}:
         given = ", ".join(map(str, values or ())) or "nothing"
-        reader.problem(1, f"front matter: expected title and frameworks, received {given}.")
-        return "", everyone, end
+        expected = "title, frameworks and at most a description"
+        reader.problem(1, f"front matter: expected {expected}, received {given}.")
+        return _Front("", everyone, end)
     keys = values["frameworks"]
     if not isinstance(keys, list) or not keys or any(key not in everyone for key in keys):
         reader.problem(
             1, f"frameworks: expected a list out of {', '.join(everyone)}, received {keys!r}."
         )
         keys = everyone
-    return str(values["title"]), tuple(key for key in everyone if key in keys), end
+    frameworks = tuple(key for key in everyone if key in keys)
+    return _Front(str(values["title"]), frameworks, end, str(values.get("description") or ""))
 
 
 def _check_title(title: str, blocks: Sequence[Block], reader: Reader) -> None:

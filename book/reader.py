@@ -28,6 +28,7 @@ from book.rules import NEVER_CLOSED, is_closed, not_prose
 from book.translate import Context, Message
 
 _DIRECTIVE = re.compile(r"\{([\w-]+)\}\s*(.*)")
+_CONTEXT = re.compile(r"\s*context: *(.+?)\s*")
 _LABEL = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _DIRECTIVES = ("tab", "figure-md", "exercise", "solution")
 
@@ -50,6 +51,7 @@ class Reader:
         self.labels: list[Label] = []
         self.references: list[Reference] = []
         self._section = ""
+        self._note = ""  # what a remark says about the context of the block below it
 
     def problem(self, line: int, text: str) -> None:
         """Note what is wrong at a line of the file, and what to do about it."""
@@ -61,10 +63,13 @@ class Reader:
         env: dict[str, Any] = {}
         found: list[Block] = []
         target: tuple[str, int] | None = None
+        around, note = self._note, ""
         for run in runs(MARKDOWN.parse(text, env)):
             start, end = run[0].map or [0, 0]
             line = first + start
             if run[0].type == "myst_line_comment":
+                remark = _CONTEXT.fullmatch(run[0].content)
+                note = remark[1] if remark else note
                 continue
             if target and run[0].type != "heading_open":
                 self.problem(target[1], f"the target ({target[0]})= has no heading right below it.")
@@ -76,8 +81,9 @@ class Reader:
                 end -= 1
             for token in run:
                 token.map = [token.map[0] - start, token.map[1] - start] if token.map else None
+            self._note = note or around
             block = self.block(run, lines[start:end], line, target, inside)
-            target = None
+            self._note, note, target = around, "", None
             if block is not None:
                 found.append(block)
         if target:
@@ -244,10 +250,10 @@ class Reader:
     def messages(self, first: int, inside: Inside) -> MakeMessage:
         """What makes the messages of a block whose first line is line ``first`` of the file."""
         frameworks = inside.frameworks if "tab" in inside.directives else ()
-        chapter, section = self.path.stem, self._section
+        chapter, section, note = self.path.stem, self._section, self._note
 
         def make(text: str, kind: str, row: int) -> Message:
-            context = Context(chapter, section, frameworks, kind)
+            context = Context(chapter, section, frameworks, kind, note)
             return Message(text, context, self.file, first + row)
 
         return make

@@ -1,13 +1,13 @@
 """Stage 2: the seam between English and every other language.
 
 The stages after this one ask a ``Translate`` for each ``Message``; English answers with the
-message's own text. Nothing else in the package knows where translations come from.
+message's own text. ``catalogs`` knows where translations come from, ``audit`` what is wrong with
+them; nothing after this stage does.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from book.errors import BookError
 from book.languages import ENGLISH, Language
 
 
@@ -17,16 +17,18 @@ class Context:
 
     ``section`` is the label of the enclosing section, or its heading where it has no label;
     ``frameworks`` is empty where the text is for every reader; ``kind`` is one of ``heading``,
-    ``paragraph``, ``item``, ``quote``, ``cell``, ``alt``, ``caption``, ``comment``, ``label``.
+    ``paragraph``, ``item``, ``quote``, ``cell``, ``alt``, ``caption``, ``comment``, ``label``,
+    ``description``; ``note`` is what a remark ``% context:`` above the block says.
     """
 
     chapter: str
     section: str
     frameworks: tuple[str, ...]
     kind: str
+    note: str = ""
 
     def __str__(self) -> str:
-        parts = (self.chapter, self.section, ",".join(self.frameworks), self.kind)
+        parts = (self.chapter, self.section, ",".join(self.frameworks), self.kind, self.note)
         return "|".join(part for part in parts if part)
 
 
@@ -43,6 +45,8 @@ class Message:
     file: str
     line: int
 
+
+_RUNNING_TEXT = ("paragraph", "item", "quote", "cell", "caption")
 
 Translate = Callable[[Message], str]
 
@@ -62,11 +66,31 @@ def identity(message: Message) -> str:
     return message.text
 
 
-def translator(language: Language) -> Translate:
-    """What translates into ``language``. Raises BookError where nothing does."""
+@dataclass(frozen=True)
+class Translation:
+    """A text in another language; ``stale`` where it translates an older English text."""
+
+    text: str
+    stale: bool = False
+
+
+def translator(language: Language, find: Callable[[Message], Translation | None]) -> Translate:
+    """What translates into ``language``, out of what ``find`` knows.
+
+    A message without translation stays English and says so in ``language``; so does a stale one.
+    """
     if language == ENGLISH:
         return identity
-    raise BookError(f"Expected a language with translations, received {language.code!r}.")
+
+    def translate(message: Message) -> str:
+        found = find(message)
+        if found and not found.stale:
+            return found.text
+        note = language.stale if found else language.untranslated
+        bold = "**" if message.context.kind in _RUNNING_TEXT else ""
+        return f"{bold}{note}{bold} {found.text if found else message.text}"
+
+    return translate
 
 
 def fill(source: str, slots: Sequence[Slot], translate: Translate) -> str:

@@ -1,6 +1,6 @@
 """Execute notebooks with nbval and compare what they print with what is committed.
 
-``make test-notebooks`` runs this file inside ``.venv``; LANGUAGE, FRAMEWORK and CHAPTER narrow it
+``make test-notebooks`` runs this file inside ``.venv``; LANG_, FRAMEWORK and CHAPTER narrow it
 down, and then it says what it left out.
 """
 

@@ -38,7 +38,7 @@ def test_notebooks_are_valid_and_the_same_every_time(full: Path) -> None:
         assert notebook_bytes(notebook) == notebook_bytes(second.notebooks[key])
         assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
         assert dict(notebook.metadata.d2lhybrid) == key._asdict()
-    assert first.figures == second.figures
+    assert first.files == second.files
 
 
 def test_a_framework_sees_its_tabs(full: Path) -> None:
@@ -119,7 +119,7 @@ def test_every_link_leads_somewhere(full: Path) -> None:
                 target = Path(os.path.normpath(path.parent / file)) if file else path
                 seen += 1
                 if target not in paths:
-                    assert target in built.figures or (full / target).is_file(), href
+                    assert target in built.files or (full / target).is_file(), href
                 elif fragment:
                     assert fragment in headings(paths[target]), href
     assert seen > 30

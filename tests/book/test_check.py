@@ -216,15 +216,18 @@ def spoil_files(root: Path) -> Iterator[tuple[Path, str]]:
     yield PATH, "missing"
     yield PATH.with_name("b.ipynb"), "delete it"
     (root / "notebooks/figures/flow.svg").write_text("other")
-    yield Path("notebooks/figures/flow.svg"), "differs from the chapters' figure"
+    yield Path("notebooks/figures/flow.svg"), "differs from what the chapters make"
     (root / "notebooks/figures/stray.svg").write_text("stray")
     yield Path("notebooks/figures/stray.svg"), "delete it"
+    (root / "notebooks/README.md").write_text("by hand")
+    yield Path("notebooks/README.md"), "differs from what the chapters make"
+    (root / "notebooks/README.pt.md").write_text("of a language without catalogs")
+    yield Path("notebooks/README.pt.md"), "delete it"
 
 
 def test_missing_and_stray_files(committed: tuple[Path, Built, nbformat.NotebookNode]) -> None:
     root, built, _ = committed
     expected = list(spoil_files(root))
-    (root / "notebooks/README.md").write_text("not derived")
     problems = check(root, built)
     assert len(problems) == len(expected)
     for path, text in expected:

@@ -81,3 +81,28 @@ def test_a_dead_kernel_is_reported(
     root = project(dead=FRONT_ONE + cell("import os; os._exit(1)"))
     assert main(["build", "--execute"], root) == 1
     assert "kernel died" in capsys.readouterr().err
+
+
+def test_a_change_of_prose_executes_nothing(
+    project: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = cell("import time\nprint(time.perf_counter())")
+    root = project(a=FRONT_ONE + "Old.\n\n" + code)
+    path = root / FOLDER / "a.ipynb"
+
+    def outputs() -> list[object]:
+        notebook = read_notebook(path)
+        assert notebook is not None
+        return [c.outputs for c in notebook.cells if c.cell_type == "code"]
+
+    assert main(["build", "--execute"], root) == 0
+    before = outputs()
+    with monkeypatch.context() as patch:
+        patch.setattr("book.__main__.execute", None)
+        project(a=FRONT_ONE + "New.\n\n" + code)
+        assert main(["build", "--execute"], root) == 0
+    assert "New." in path.read_text()
+    assert outputs() == before
+    assert main(["check"], root) == 0
+    assert main(["build", "--execute", "--all"], root) == 0
+    assert outputs() != before

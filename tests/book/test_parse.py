@@ -231,3 +231,19 @@ def test_the_tree_of_a_full_chapter(full: Path) -> None:
 def test_what_only_jupyter_understands_is_code_too(project: Callable[..., Path], code: str) -> None:
     chapter = load(project(a=HEAD + CELL + code + "\n```\n") / "chapters")[0]
     assert [block.source for block in chapter.blocks if isinstance(block, CodeCell)] == [code]
+
+
+def test_a_description_is_a_message(project: Callable[..., Path]) -> None:
+    front = FRONT.replace("---\n\n", "description: >\n  all\n  of it\n---\n\n")
+    [chapter] = load(project(a=front + "# Title\n") / "chapters")
+    assert chapter.description is not None
+    assert chapter.description.text == "all of it"
+    assert str(chapter.description.context) == "a|description"
+    assert chapter.description.line == 4
+
+
+def test_a_remark_gives_the_block_below_its_context(project: Callable[..., Path]) -> None:
+    body = "# Title\n\n% context: one\n:::{tab} pytorch\nA.\n\n% context: two\nB.\n\nC.\n:::\n\nD."
+    [chapter] = load(project(a=FRONT + body) / "chapters")
+    notes = {message.text: message.context.note for message in chapter.messages}
+    assert notes == {"Title": "", "A.": "one", "B.": "two", "C.": "one", "D.": ""}

@@ -135,7 +135,7 @@ def test_the_identity_keeps_the_source(full: Path) -> None:
                 if isinstance(block, Prose | Heading | CodeCell):
                     assert fill(block.source, block.slots, identity) == block.source
                     assert block.source in text
-    assert translator(ENGLISH) is identity
+    assert translator(ENGLISH, lambda message: None) is identity
 
 
 @pytest.mark.usefixtures("languages")

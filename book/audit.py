@@ -1,0 +1,100 @@
+"""Stage 2, its guard: everything that is wrong with the catalogs of a language."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polib
+
+from book.blocks import Chapter
+from book.catalogs import (
+    Catalogs,
+    Key,
+    catalog_path,
+    entries,
+    message_key,
+    present,
+    read,
+    template,
+    template_path,
+)
+from book.errors import Problem
+from book.files import TRANSLATIONS
+from book.glossary import Term, terms_problems
+from book.languages import ENGLISH, Language
+from book.pieces import differences
+from book.translate import Message
+from book.typography import leftover, typography
+
+_SHOWN = 60
+_UPDATE = "run `make messages`"
+
+
+def unfit(message: Message, text: str, language: Language) -> list[str]:
+    """Why a translation cannot stand in the place of its message."""
+    kind = message.context.kind
+    comma = language.decimal_comma and kind not in ("comment", "label")
+    return list(differences(message.text, text, kind, comma))
+
+
+def audit(
+    language: Language, chapters: Sequence[Chapter], catalogs: Catalogs, terms: Sequence[Term]
+) -> Iterator[Problem]:
+    """Every message of a language that is missing, stale, or not as it should be."""
+    for chapter in chapters:
+        path = catalog_path(language, chapter.name).as_posix()
+        found = entries(catalogs[chapter.name])
+        wanted = {message_key(message): message for message in chapter.messages}
+        for key, message in wanted.items():
+            entry = found.get(key)
+            if entry is None:
+                where = f"{message.file}:{message.line}"
+                yield Problem(path, 1, f"behind {where}, {_quote(key)}: {_UPDATE}, then translate.")
+                continue
+            for text in _entry_problems(message, entry, language, terms):
+                yield Problem(path, entry.linenum or 1, f"{_quote(key)}: {text}.")
+        for key, entry in found.items():
+            if key not in wanted:
+                text = f"{_quote(key)}: no longer in {chapter.file}; {_UPDATE}."
+                yield Problem(path, entry.linenum or 1, text)
+
+
+def _entry_problems(
+    message: Message, entry: polib.POEntry, language: Language, terms: Sequence[Term]
+) -> Iterator[str]:
+    if not entry.msgstr.strip():
+        yield "not translated; translate it"
+        return
+    if entry.fuzzy:
+        was = f", which was {entry.previous_msgid[:_SHOWN]!r}" if entry.previous_msgid else ""
+        yield f"fuzzy: revise it for the new English text{was}, and clear the mark"
+        return
+    english, text, kind = message.text, entry.msgstr, message.context.kind
+    yield from unfit(message, text, language)
+    yield from typography(english, text, kind, language.code)
+    if "english: on purpose" not in entry.tcomment:
+        yield from leftover(english, text, kind, language.code)
+    yield from terms_problems(terms, english, text, kind, language.code, entry.tcomment)
+
+
+def _quote(key: Key) -> str:
+    text = key[1].replace("\n", " ")
+    return f'{key[0]} "{text[:_SHOWN]}{"…" if len(text) > _SHOWN else ""}"'
+
+
+def strays(root: Path, chapters: Sequence[Chapter]) -> Iterator[Problem]:
+    """Templates that are behind their chapters, and catalogs that belong to none."""
+    names = {chapter.name for chapter in chapters}
+    for chapter in chapters:
+        path = template_path(chapter.name)
+        if not (root / path).exists():
+            continue
+        if set(entries(read(root / path))) != set(entries(template(chapter))):
+            yield Problem(path.as_posix(), 1, f"behind {chapter.file}; {_UPDATE}.")
+    files = [*(root / TRANSLATIONS).glob("*.pot")]
+    for language in present(root):
+        if language != ENGLISH:
+            files += (root / catalog_path(language, "x")).parent.glob("*.po")
+    for file in files:
+        if file.stem not in names:
+            text = f"there is no chapter {file.stem}.md; rename the catalog with it, or delete it."
+            yield Problem(file.relative_to(root).as_posix(), 1, text)

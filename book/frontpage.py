@@ -1,0 +1,53 @@
+"""Stage 3, the collection's front pages: frameworks and chapters, with what each teaches."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from book.blocks import Chapter
+from book.files import NOTEBOOKS, Key
+from book.frameworks import FRAMEWORKS
+from book.languages import ENGLISH, Language
+from book.prose import plain
+from book.translate import Translate
+
+_FOR_AUTHORS = "These files are built from `chapters/`. To change a sentence, change it there."
+
+
+def front_page_path(language: Language) -> Path:
+    """Where the page of a language lies below the root; code hosts show the English one."""
+    name = "README.md" if language == ENGLISH else f"README.{language.code}.md"
+    return Path(NOTEBOOKS, name)
+
+
+def front_page(
+    chapters: Sequence[Chapter],
+    language: Language,
+    translate: Translate,
+    languages: Sequence[Language],
+) -> str:
+    """The page of one language as Markdown, with links to those of all ``languages``."""
+    parts = [f"# {language.collection}"]
+    if len(languages) > 1:
+        links = (
+            f"**{one.name}**" if one == language else f"[{one.name}]({front_page_path(one).name})"
+            for one in languages
+        )
+        parts.append(" · ".join(links))
+    head = ["", *(framework.name for framework in FRAMEWORKS.values())]
+    rows = [head, ["---"] * len(head)]
+    rows += [_row(chapter, language, translate) for chapter in chapters]
+    table = "\n".join(f"| {' | '.join(row)} |".replace("|  |", "| |") for row in rows)
+    parts += [language.pick, table, language.run]
+    return "\n\n".join([*parts, *([_FOR_AUTHORS] if language == ENGLISH else [])]) + "\n"
+
+
+def _row(chapter: Chapter, language: Language, translate: Translate) -> list[str]:
+    about = f"**{plain(translate(chapter.title.slots[0].message))}**"
+    if chapter.description:
+        about += f"<br>{translate(chapter.description)}"
+    links = []
+    for framework in FRAMEWORKS:
+        path = Key(language.code, framework, chapter.name).path.relative_to(NOTEBOOKS)
+        shown = f"[{language.open}]({path.as_posix()})"
+        links.append(shown if framework in chapter.frameworks else "")
+    return [about, *links]

@@ -1,0 +1,90 @@
+"""The list of terms in translations/glossary.csv: which word a language has for an English one."""
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from book.files import TRANSLATIONS
+from book.pieces import pieces
+
+FILE = f"{TRANSLATIONS}/glossary.csv"
+
+
+@dataclass(frozen=True)
+class Term:
+    """A row: an English term, its form in each language, and the forms that must never appear."""
+
+    english: str
+    forms: dict[str, str]
+    never: tuple[str, ...]
+
+
+def read_glossary(root: Path) -> tuple[Term, ...]:
+    """The terms, longest first; none where there is no glossary."""
+    path = root / FILE
+    if not path.exists():
+        return ()
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    terms = [
+        Term(
+            re.sub(r"^to | \(.*\)$", "", row.pop("en")),
+            never=tuple(filter(None, row.pop("never").split("|"))),
+            forms={language: form for language, form in row.items() if form},
+        )
+        for row in rows
+    ]
+    return tuple(sorted(terms, key=lambda term: -len(term.english)))
+
+
+def terms_problems(
+    terms: Sequence[Term], english: str, text: str, kind: str, language: str, comment: str
+) -> Iterator[str]:
+    """Forbidden forms in a translation, and terms for which it has another word.
+
+    A translator's comment ``glossary: on purpose (term)`` allows the latter.
+    """
+    source, target = pieces(english, kind).prose, pieces(text, kind).prose
+    for never in dict.fromkeys(form for term in terms for form in term.never):
+        if re.search(_phrase(never), target, re.IGNORECASE):
+            yield f"{never!r} must never appear, says {FILE}; use the term that it lists"
+    for term in terms:
+        source, count = re.subn(_inflected(term.english), "\n", source, flags=re.IGNORECASE)
+        form = term.forms.get(language)
+        if not count or not form or f"glossary: on purpose ({term.english})" in comment:
+            continue
+        if not re.search(_translated(form, language), target, re.IGNORECASE):
+            yield (
+                f"{term.english!r} is {form!r} in {FILE}; use that, or explain with the comment "
+                f"'glossary: on purpose ({term.english})'"
+            )
+
+
+def _phrase(form: str) -> str:
+    """A pattern for exactly this form: whole words where it is written in Latin letters."""
+    return rf"(?<![^\W\d_]){re.escape(form)}(?![^\W\d_])" if form.isascii() else re.escape(form)
+
+
+def _inflected(term: str) -> str:
+    """A pattern for an English term, its plural, and the forms of a verb."""
+    words = r"[\s-]+".join(map(re.escape, re.split(r"[\s-]", term)))
+    if term.endswith("e"):
+        return rf"\b{words[:-1]}(?:e|es|ed|ing)\b"
+    if term.endswith("y"):
+        return rf"\b{words[:-1]}(?:y|ies)\b"
+    return rf"\b{words}(?:s|es)?\b"
+
+
+def _translated(form: str, language: str) -> str:
+    """A pattern for a glossary's form, inflected; an addition in brackets may be left out."""
+    form = re.sub(r"\s*[(（].*[)）]$", "", form)
+    if language != "pt":
+        return re.escape(form.removesuffix("する"))
+    return r"[\s-]+".join(rf"\b{re.escape(_stem(word))}\w*" for word in re.split(r"[\s-]", form))
+
+
+def _stem(word: str) -> str:
+    """What the number, gender and person of a Portuguese word leave as it is."""
+    return word[:-2] if len(word) > 5 else word.removesuffix("o").removesuffix("a")

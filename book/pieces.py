@@ -1,0 +1,132 @@
+"""What a message consists of: words to translate, and pieces that stay what they are."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from book.prose import MARKDOWN, shape
+
+CODE = "\ufffc"
+"""Stands in ``Pieces.prose`` for inline code and math."""
+HIDDEN = "\ufffd"
+"""Stands there for the text of an empty link, which only the notebook knows."""
+
+PLAIN_TEXT = ("comment", "label", "alt")  # the kinds that are no Markdown
+_BLOCKS = ("paragraph", "item", "quote", "caption", "description")
+_CODE_WORD = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\(\)|[A-Za-z]\w*(?:[._][A-Za-z]\w*)+")
+_MARKS = "*`$[]"
+_SYNTAX = "\"'\\{}"
+_NUMBER = re.compile(r"(?<![A-Za-z0-9_.,])\d+(?:[.,]\d+)*")
+_UNIT = re.compile(r"[ \u00a0\u202f]?(%|ns|[µμ]s|ms|s|[KMGT]i?B(?:/s)?|GFLOPS)(?![A-Za-z])")
+_GROUPED = {
+    False: re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?"),
+    True: re.compile(r"\d{1,3}(\.\d{3})+(,\d+)?"),
+}
+_WORDS = {
+    word: str(value)
+    for value, words in enumerate(
+        (
+            *("zero no none", "one once first single a an each another", "two twice second both"),
+            *("three third", "four fourth", "five fifth", "six sixth", "seven seventh"),
+            *("eight eighth", "nine ninth", "ten tenth", "eleven", "twelve"),
+        )
+    )
+    for word in words.split()
+}
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The pieces of one message, in any order but for ``prose``, the text between them."""
+
+    code: Counter[str]
+    math: Counter[str]
+    links: Counter[str]
+    emphasis: int
+    prose: str
+
+
+def pieces(text: str, kind: str) -> Pieces:
+    """Take a message apart; comments, labels and alt texts are plain text."""
+    if kind in PLAIN_TEXT:
+        code = Counter(_CODE_WORD.findall(text))
+        return Pieces(code, Counter(), Counter(), 0, _CODE_WORD.sub(CODE, text))
+    code, math, links = Counter[str](), Counter[str](), Counter[str]()
+    emphasis, length, prose = 0, 0, ""
+    for token in MARKDOWN.parseInline(text)[0].children or ():
+        if token.type in ("code_inline", "html_inline", "math_inline"):
+            (math if token.type == "math_inline" else code)[token.content] += 1
+            prose += CODE
+        elif token.type == "link_open":
+            links[str(token.attrs["href"])] += 1
+            length = len(prose)
+        elif token.type == "link_close":
+            prose += HIDDEN if len(prose) == length else ""
+        else:
+            emphasis += token.type in ("em_open", "strong_open")
+            prose += {"softbreak": " ", "hardbreak": "\n"}.get(token.type, token.content)
+    return Pieces(code, math, links, emphasis, prose)
+
+
+def differences(english: str, text: str, kind: str, comma: bool) -> Iterator[str]:
+    """What a translation fails to keep of the English text; ``comma`` is its decimal sign."""
+    if kind in _BLOCKS and shape(english) != shape(text):
+        yield "is another kind of Markdown block than the English text; write one paragraph"
+        return
+    if kind != "comment" and text.count("\n") > english.count("\n"):
+        yield "has a line break that the English text has not; take it out"
+    for mark in _SYNTAX if kind == "label" else ():
+        if text.count(mark) > english.count(mark):
+            yield f"holds a {mark}, which the program around the label would take for its own"
+    source, target = pieces(english, kind), pieces(text, kind)
+    for name in ("code", "math", "links"):
+        yield from _unequal(name, getattr(source, name), getattr(target, name))
+    if source.emphasis != target.emphasis:
+        yield f"emphasizes {target.emphasis} times, the English text {source.emphasis} times"
+    if kind not in PLAIN_TEXT:
+        for mark in _MARKS:
+            if target.prose.count(mark) > source.prose.count(mark):
+                yield (
+                    f"shows a bare {mark} because the markup is not closed, or closes between "
+                    "punctuation and a letter; move the punctuation out of it"
+                )
+    yield from _numbers(source.prose, target.prose, comma)
+
+
+def _unequal(name: str, expected: Counter[str], found: Counter[str]) -> Iterator[str]:
+    missing, extra = list((expected - found).elements()), list((found - expected).elements())
+    if missing or extra:
+        yield f"{name}: expected {', '.join(missing) or 'nothing more'}, " + (
+            f"found {', '.join(extra)}" if extra else "which is missing"
+        )
+
+
+def _numbers(english: str, text: str, comma: bool) -> Iterator[str]:
+    """Digits in English are digits in every language; number words may become digits."""
+    expected, found = numbers(english), numbers(text, comma)
+    words = Counter(
+        _WORDS[word] for word in re.findall(r"[a-z]+", english.lower()) if word in _WORDS
+    )
+    yield from _unequal("numbers", expected - found, (found - expected) - words)
+    yield from _unequal("units", _units(english, False), _units(text, comma))
+
+
+def numbers(text: str, comma: bool = False) -> Counter[str]:
+    """The numbers of a text as English writes them, without grouping."""
+    return Counter(_canonical(match[0], comma) for match in _NUMBER.finditer(text))
+
+
+def _units(text: str, comma: bool) -> Counter[str]:
+    found = Counter[str]()
+    for match in _NUMBER.finditer(text):
+        if unit := _UNIT.match(text, match.end()):
+            found[f"{_canonical(match[0], comma)} {unit[1]}"] += 1
+    return found
+
+
+def _canonical(number: str, comma: bool) -> str:
+    group, point = (".", ",") if comma else (",", ".")
+    if _GROUPED[comma].fullmatch(number):
+        number = number.replace(group, "")
+    return number.replace(point, ".") if number.count(point) == 1 else number

@@ -1,0 +1,209 @@
+"""What a translation must keep, how its language is set, which terms it uses; each is caught."""
+
+from pathlib import Path
+
+import pytest
+
+from book.audit import unfit
+from book.glossary import Term, read_glossary, terms_problems
+from book.languages import LANGUAGES
+from book.pieces import numbers, pieces
+from book.translate import Context, Message
+from book.typography import leftover, typography
+
+
+def keeps(english: str, text: str, language: str = "pt", kind: str = "paragraph") -> list[str]:
+    message = Message(english, Context("a", "sec-a", (), kind), "chapters/a.md", 1)
+    return unfit(message, text, LANGUAGES[language])
+
+
+@pytest.mark.parametrize(
+    ("english", "text", "language", "kind"),
+    [
+        ("It has 164,482 parameters.", "Ela tem 164.482 parâmetros.", "pt", "paragraph"),
+        ("Take 0.5 of MXNet 1.9.1.", "Tome 0,5 do MXNet 1.9.1.", "pt", "paragraph"),
+        ("Python 3.11 and $x$.", "$x$ e Python 3.11.", "pt", "paragraph"),
+        ("Call `f`, then `g`.", "先调用 `f`，再调用 `g`。", "zh", "paragraph"),
+        ("See [a](#sec-a) and [](b.md).", "[](b.md)と[甲](#sec-a)を参照。", "ja", "paragraph"),
+        ("This has three *parts*.", "これには3つの*部分*があります。", "ja", "paragraph"),
+        ("First, 2 of them.", "第 1，其中 2 个。", "zh", "paragraph"),
+        ("0.8476 s", "0,8476 s", "pt", "cell"),
+        ("calls torch.export once", "chama torch.export uma vez", "pt", "comment"),
+        ("one\ntwo", "um dois", "pt", "comment"),
+        ("about 0.5", "cerca de 0.5", "pt", "comment"),
+    ],
+)
+def test_a_translation_that_keeps_all(english: str, text: str, language: str, kind: str) -> None:
+    assert keeps(english, text, language, kind) == []
+
+
+@pytest.mark.parametrize(
+    ("english", "text", "expected"),
+    [
+        ("Call `hybridize()`.", "Chame `hibridizar()`.", "code: expected hybridize(), found"),
+        ("Call `f`.", "Chame a função.", "code: expected f, which is missing"),
+        ("A $x^2$.", "Um $x^3$.", "math: expected x^2, found x^3"),
+        ("See [a](#sec-a).", "Veja [a](#sec-b).", "links: expected #sec-a, found #sec-b"),
+        ("See [a](https://x.org).", "Veja a.", "links: expected https://x.org"),
+        ("It takes 0.5 of 512.", "Leva 0,6 de 512.", "numbers: expected 0.5, found 0.6"),
+        ("With 1,000 of them.", "Com 1,000 deles.", "numbers: expected 1000, found 1.000"),
+        ("In 10 ms.", "Em 10 s.", "units: expected 10 ms, found 10 s"),
+        ("None of it.", "Nada dos 7.", "numbers: expected nothing more, found 7"),
+        ("Text.", "- Texto.", "another kind of Markdown block"),
+        ("Text.", "Um\n\ndois.", "another kind of Markdown block"),
+        ("An *eager* one.", "Um eager.", "emphasizes 0 times, the English text 1 times"),
+        ("A **word**: next.", "Uma **palavra：**seguinte", "bare *"),
+        ("An `f`.", "Um `f`, com `.", "bare `"),
+    ],
+)  # fmt: skip
+def test_what_a_translation_changed(english: str, text: str, expected: str) -> None:
+    assert any(expected in problem for problem in keeps(english, text)), keeps(english, text)
+
+
+@pytest.mark.parametrize(
+    ("english", "text", "kind", "expected"),
+    [
+        ("calls torch.export", "chama torch.exportar", "comment", "code: expected torch.export"),
+        ("computed", "calcu\nlado", "label", "line break"),
+        ("size 512", "tamanho", "label", "numbers: expected 512"),
+        ("`a` and `b`", "`a`", "cell", "code: expected b"),
+        ("about 0.5", "cerca de 0,5", "comment", "numbers: expected 0.5, found 0,5"),
+    ],
+)
+def test_what_a_translation_of_code_changed(
+    english: str, text: str, kind: str, expected: str
+) -> None:
+    [problem] = keeps(english, text, kind=kind)
+    assert expected in problem
+
+
+def test_a_language_without_rules_of_its_own() -> None:
+    assert typeset('Ein "Graph", 0.5.', "de") == []
+
+
+def test_numbers() -> None:
+    assert list(numbers("1,234.5 x86 3x `")) == ["1234.5", "3"]
+    assert list(numbers("1.234,5", comma=True)) == ["1234.5"]
+    assert pieces("[`a`](#b) c", "cell").prose == "\ufffc c"
+
+
+def typeset(text: str, language: str, kind: str = "paragraph", english: str = "") -> list[str]:
+    return list(typography(english, text, kind, language))
+
+
+@pytest.mark.parametrize(
+    ("language", "kind", "text"),
+    [
+        ("zh", "paragraph", "在 Python 中，`f` 先运行；然后是 3 个“网络”（见[图](#fig-a)）。"),
+        ("zh", "paragraph", "共有 164,482 个参数，比例为 0.5。"),
+        ("zh", "paragraph", "见 [](#fig-a)。**错误**：$x$ 不可用。"),
+        ("zh", "comment", "f(a, b) 的结果"),
+        ("zh", "label", "与之前相同:"),
+        ("ja", "paragraph", "Pythonでは、`f`が先に動きます。「網」は3つです（[図](#fig-a)）。"),
+        ("ja", "cell", "計算済みである。"),
+        ("pt", "paragraph", "Em Python 3.11, “isto” custa 0,5 (ou 164.482), no MXNet 1.9.1."),
+        ("pt", "paragraph", "Um copo d’água: `f`, não $x$."),
+    ],
+)
+def test_good_typography(language: str, kind: str, text: str) -> None:
+    assert typeset(text, language, kind) == []
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("zh", "先运行,然后", "half-width ','"),
+        ("zh", "先运行。(见图)", "half-width '('"),
+        ("zh", "`f`, `g` 运行", "half-width ','"),
+        ("zh", "先运行.", "half-width '.'"),
+        ("zh", "在Python 中", "one space between"),
+        ("zh", "在 Python中", "one space between"),
+        ("zh", "调用`f` 时", "one space between"),
+        ("zh", "调用 `f` ，然后", "take it out"),
+        ("zh", "中文 中文", "take it out"),
+        ("zh", "一个「网络」", "use “ ”"),
+        ("zh", '一个"网络"', "use “ ”"),
+        ("zh", "您可以", "address"),
+        ("ja", "これは、Python です。", "no space between"),
+        ("ja", "関数 `f`です。", "no space between"),
+        ("ja", "これは，", "、 and 。"),
+        ("ja", "これは“網”です。", "use 「」"),
+        ("ja", "これはﾃﾞｰﾀです。", "half-width katakana"),
+        ("ja", "これは関数である。", "です・ます"),
+        ("ja", "これは１つです。", "full-width letter or digit"),
+        ("pt", 'Um "grafo".', "use “ ”"),
+        ("pt", "Leva 0.5 de tempo.", "decimal comma"),
+        ("pt", "Um , dois.", "take it out"),
+    ],
+)
+def test_typography_is_caught(language: str, text: str, expected: str) -> None:
+    found = typeset(text, language)
+    assert any(expected in problem for problem in found), found
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "caught"),
+    [
+        ("zh", "The graph is not there.", True),
+        ("zh", "图 because it is not there 了。", True),
+        ("zh", "来自 Dive into Deep Learning 一书。", False),
+        ("pt", "The graph is not there.", True),
+        ("pt", "O grafo is not there, and the rest is.", True),
+        ("pt", "O grafo não está lá.", False),
+    ],
+)
+def test_english_that_was_left(language: str, text: str, caught: bool) -> None:
+    assert bool(list(leftover("The graph is not there.", text, "paragraph", language))) is caught
+
+
+TERMS = (
+    Term("eager execution", {"pt": "execução imediata (eager)", "zh": "即时执行（eager）"}, ()),
+    Term("hybridize", {"pt": "hibridizar", "ja": "ハイブリッド化する"}, ("杂交", "eagre")),
+    Term("graph break", {"pt": "quebra de grafo"}, ()),
+    Term("graph", {"pt": "grafo"}, ()),
+)
+
+
+def terms(english: str, text: str, language: str, comment: str = "") -> list[str]:
+    return list(terms_problems(TERMS, english, text, "paragraph", language, comment))
+
+
+@pytest.mark.parametrize(
+    ("english", "text", "language"),
+    [
+        ("Eager execution helps.", "A execução imediata ajuda.", "pt"),
+        ("Graph breaks cost.", "Quebras de grafo custam.", "pt"),
+        ("It is hybridized.", "Ela foi hibridizada.", "pt"),
+        ("Hybridizing it.", "ハイブリッド化しました。", "ja"),
+        ("Call `graph`.", "Chame `graph`.", "pt"),
+        ("Eager-execution.", "即时执行。", "zh"),
+        ("Paragraphs.", "Parágrafos.", "pt"),
+    ],
+)
+def test_terms_in_use(english: str, text: str, language: str) -> None:
+    assert terms(english, text, language) == []
+
+
+def test_a_term_is_missed_and_may_be_missed_on_purpose() -> None:
+    [problem] = terms("A graph break.", "Uma pausa.", "pt")
+    assert "'graph break' is 'quebra de grafo'" in problem
+    assert terms("A graph break.", "Uma pausa.", "pt", "glossary: on purpose (graph break)") == []
+    assert terms("A graph break.", "Uma pausa.", "pt", "glossary: on purpose (graph)") == [problem]
+
+
+def test_a_forbidden_form_has_no_excuse() -> None:
+    [problem] = terms("It.", "杂交网络", "zh", "glossary: on purpose (hybridize)")
+    assert "'杂交' must never appear, says translations/glossary.csv" in problem
+    assert terms("It.", "um Eagre aqui", "pt")
+    assert not terms("It.", "um eagres aqui, `eagre`", "pt")
+
+
+def test_the_glossary_file(tmp_path: Path) -> None:
+    assert read_glossary(tmp_path) == ()
+    (tmp_path / "translations").mkdir()
+    text = "en,pt,zh,ja,never\nlayer,camada,层,,\nto serialize (verb),serializar,序列化,シ,a|b\n"
+    (tmp_path / "translations/glossary.csv").write_text(text)
+    assert read_glossary(tmp_path) == (
+        Term("serialize", {"pt": "serializar", "zh": "序列化", "ja": "シ"}, ("a", "b")),
+        Term("layer", {"pt": "camada", "zh": "层"}, ()),
+    )
