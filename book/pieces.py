@@ -14,7 +14,10 @@ HIDDEN = "\ufffd"
 
 PLAIN_TEXT = ("comment", "label", "alt")  # the kinds that are no Markdown
 _BLOCKS = ("paragraph", "item", "quote", "caption", "description")
-_CODE_WORD = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\(\)|[A-Za-z]\w*(?:[._][A-Za-z]\w*)+")
+_CODE_WORD = re.compile(
+    r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\(\)|[A-Za-z]\w*(?:[._][A-Za-z]\w*)+",
+    re.ASCII,  # Japanese puts its own letters right behind a word of code
+)
 _MARKS = "*`$[]"
 _SYNTAX = "\"'\\{}"
 _NUMBER = re.compile(r"(?<![A-Za-z0-9_.,])\d+(?:[.,]\d+)*")

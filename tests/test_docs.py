@@ -2,10 +2,13 @@
 
 import doctest
 import re
+import warnings
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from d2lhybrid import import_mxnet, set_language
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "d2lhybrid"
@@ -29,13 +32,28 @@ def test_some_docstrings_have_examples() -> None:
     assert sum(len(test.examples) for test in examples) > 5
 
 
-def test_readme_examples(capsys: pytest.CaptureFixture[str]) -> None:
+def test_readme_examples(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("D2LHYBRID_DATA", str(tmp_path / "data"))
+    mx = import_mxnet()
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Dense(2))
+    net.initialize()
+    x = mx.nd.ones((1, 3))
+    set_language("en")
     blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert blocks
-    for block in blocks:
-        exec(block, {"net": lambda x: x, "x": 0})
-    line = re.escape("Without hybridization: ") + r"\d+\.\d{4} sec\n"
-    assert re.match(line, capsys.readouterr().out)
+    assert len(blocks) == 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # MXNet warns of itself
+        for block in blocks:
+            exec(block, {"net": net, "x": x, "x_numpy": x.asnumpy()})
+    printed = capsys.readouterr().out
+    assert re.match(r"Without hybridization: \d+\.\d{4} sec\n", printed)
+    shown = re.search(r"```text\n(variant .*?)\n", README)
+    assert shown
+    assert re.sub(" +", " ", shown[1]) in re.sub(" +", " ", printed)
 
 
 def test_readme_names_only_what_exists() -> None:
