@@ -1,5 +1,6 @@
 """Plots of results with matplotlib, which is loaded when one is drawn."""
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ def comparison(c: Comparison, ax: Any = None) -> Any:
     return ax
 
 
-def sweep(s: Sweep, ax: Any = None) -> Any:
+def sweep(s: Sweep, ax: Any, xlabel: str, lines: Mapping[str, float]) -> Any:
     """Time per call against work, one line a variant, with its 95% band; returns the axes."""
     plt = _pyplot()
     labels = list(dict.fromkeys(label for c in s.comparisons for label in c))
@@ -62,7 +63,9 @@ def sweep(s: Sweep, ax: Any = None) -> Any:
         ax.set_xscale("log")
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter(lambda value, _position: seconds(value))
-        ax.set_xlabel(_("work"))
+        for label, value in lines.items():
+            ax.axhline(value, color="gray", linestyle="--", label=label)
+        ax.set_xlabel(xlabel or _("work"))
         ax.set_ylabel(_("time per call"))
         ax.legend()
         _stamp(ax, stamp(s.comparisons[0].env, s.comparisons[0].seed))

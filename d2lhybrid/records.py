@@ -247,11 +247,19 @@ class Sweep(Record):
 
         return report.sweep_html(self)
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw time per call against work; returns the axes."""
+    def plot(
+        self, ax: Any = None, *, xlabel: str = "", lines: Mapping[str, float] | None = None
+    ) -> Any:
+        """Draw time per call against work; returns the axes.
+
+        Args:
+            ax: the matplotlib axes to draw on; new ones if None.
+            xlabel: what the work is; "work" in the reader's language if empty.
+            lines: times in seconds to draw dashed across the plot, by their labels.
+        """
         from d2lhybrid import plot
 
-        return plot.sweep(self, ax)
+        return plot.sweep(self, ax, xlabel, lines or {})
 
 
 def _require_times(times: tuple[float, ...]) -> None:

@@ -199,11 +199,13 @@ def test_plots_draw_without_a_missing_glyph(comparison, language, tmp_path):
             lambda n: ({"即時": m.function(n), "b": m.function(n)},), [0.1, 1.0],
             clock=m.clock, progress=False,
         )  # fmt: skip
-        other = swept.plot()
+        other = swept.plot(xlabel="批量大小", lines={"重みを一度読む時間": 2e-6})
         other.figure.savefig(tmp_path / "b.png")
     notes = [text.get_text() for text in ax.texts]
     assert any("Python" in note for note in notes), "the stamp is missing"
     assert any("Python" in text.get_text() for text in other.texts)
+    assert other.get_xlabel() == "批量大小"
+    assert "重みを一度読む時間" in [text.get_text() for text in other.get_legend().get_texts()]
     matplotlib.pyplot.close("all")
 
 
