@@ -12,7 +12,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements" / "lock.txt"
-EXTRAS = ("mxnet", "torch", "onnx", "safetensors", "notebooks", "test")
+EXTRAS = (
+    *("mxnet", "torch", "onnx", "safetensors", "notebooks"),
+    *("test", "site", "browser", "bench"),
+)
 LEFT_TO_TORCH = re.compile(r"(nvidia|cuda)-|triton==")
 HEADER = """\
 # Made by `make lock` from pyproject.toml and requirements/notebooks.in; not edited by hand.
