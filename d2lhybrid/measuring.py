@@ -99,10 +99,16 @@ class Runner:
 
     def _run(self, calls: int, events: list[tuple[Adapter, Any]] | None = None) -> float:
         function, args, clock = self.function, self.args, self.clock
+        first = args[0] if len(args) == 1 else None
         synchronize()
         start = clock()
-        for _ in repeat(None, calls):
-            function(*args)
+        if len(args) == 1:
+            # As people write it: f(*args) spares Python a tuple, worth 4% of a call of 1 µs.
+            for _ in repeat(None, calls):
+                function(first)
+        else:
+            for _ in repeat(None, calls):
+                function(*args)
         device = [adapter.device_seconds(event) for adapter, event in events or ()]
         synchronize()
         seconds = clock() - start

@@ -103,7 +103,10 @@ def test_conda_installs_the_gpu_builds() -> None:
 def test_conda_installs_this_package_with_its_extras() -> None:
     found = re.fullmatch(r"-e \.\[(.+)\]", PIP_LINES[-1])
     assert found, PIP_LINES[-1]
-    assert set(found[1].split(",")) == EXTRAS.keys() - {"mxnet", "mxnet-gpu", "signing"}
+    assert set(found[1].split(",")) == EXTRAS.keys() - {
+        *("mxnet", "mxnet-gpu", "signing"),
+        *("site", "browser", "bench"),
+    }
     assert "d2l" in PIP
     assert setup_env.D2L.startswith("d2l==")
 
