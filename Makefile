@@ -7,7 +7,7 @@ PY ?= .venv/bin/python
 JOBS ?= auto
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy2 test-notebooks check notebooks messages bench fuzz lock format clean
+.PHONY: help setup lab test test-unit test-numpy2 test-notebooks check notebooks messages bench under-load fuzz lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -44,7 +44,10 @@ messages: setup  ## bring the translators' catalogs up to date; START=ja begins 
 	$(PY) -m book messages $(if $(START),--start $(START))
 
 bench: setup  ## the benchmarks, one table each; takes a quiet machine and some minutes
-	@for script in benchmarks/*.py; do echo "== $$script"; $(PY) $$script || exit 1; done
+	@for script in $(filter-out benchmarks/under_load.py,$(wildcard benchmarks/*.py)); do echo "== $$script"; $(PY) $$script || exit 1; done
+
+under-load: setup  ## every English notebook 20 times with every core kept busy; an hour or two
+	$(PY) benchmarks/under_load.py --runs 20
 
 fuzz: setup  ## the long campaigns: damaged artifacts, saves that are killed; an hour or two
 	$(PY) tests/artifacts/fuzz_damage.py --count 600 --seed 0
