@@ -33,12 +33,14 @@ test-notebooks: setup  ## execute every notebook and compare what it prints
 
 check: setup  ## is every committed notebook what its source builds? lint, types; writes nothing
 	$(PY) -m book check
+	$(PY) tools/front_page.py --check
 	$(PY) -m ruff check --no-cache --quiet .
 	$(PY) -m ruff format --no-cache --check --quiet .
 	$(PY) -m mypy --cache-dir=/dev/null
 
 notebooks: setup  ## build and execute the notebooks whose sources changed
 	$(PY) -m book build --execute --jobs 1 $(if $(ALLOW_PARTIAL),--partial)
+	$(PY) tools/front_page.py
 
 messages: setup  ## bring the translators' catalogs up to date; START=ja begins a language
 	$(PY) -m book messages $(if $(START),--start $(START))
