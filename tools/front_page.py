@@ -93,7 +93,8 @@ def the_wait() -> str:
     demand(done > 5 * queued, "MXNet's loop returns long before its work is done")
     return item(
         "**A stopwatch can miss nearly all of the work.** In MXNet, a loop of forward passes "
-        f"returns after {queued * 1e3:.1f} ms; the work that it ordered is done after {done * 1e3:.0f} ms."
+        f"returns after {queued * 1e3:.1f} ms; the work that it ordered is done after "
+        f"{done * 1e3:.0f} ms."
     )
 
 
