@@ -37,6 +37,7 @@ check: setup  ## is every committed notebook what its source builds? lint, types
 	$(PY) -m ruff check --no-cache --quiet .
 	$(PY) -m ruff format --no-cache --check --quiet .
 	$(PY) -m mypy --cache-dir=/dev/null
+	$(PY) -m check_jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
 
 notebooks: setup  ## build and execute the notebooks whose sources changed
 	$(PY) -m book build --execute --jobs 1 $(if $(ALLOW_PARTIAL),--partial)

@@ -18,6 +18,11 @@ MODULES = sorted(
     for path in PACKAGE.rglob("*.py")
     if path.parent.name != "backends" and path.name not in ("__init__.py", "__main__.py")
 )
+PAGES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for folder in (".", "docs", "benchmarks", "translations")
+    for path in (ROOT / folder).glob("*.md")
+)
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -56,14 +61,15 @@ def test_readme_examples(
     assert re.sub(" +", " ", shown[1]) in re.sub(" +", " ", printed)
 
 
-def test_readme_names_only_what_exists() -> None:
-    links = re.findall(r"\]\((?!https?://)([^)#]+)\)", README)
-    assert links
-    missing = [link for link in links if not (ROOT / link).exists()]
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_name_only_what_exists(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!https?://|#)([^)#]+)", text)
+    missing = [link for link in links if not (ROOT / page).parent.joinpath(link).exists()]
     assert not missing
-    targets = set(re.findall(r"`make ([a-z0-9-]+)", README)) | set(
-        re.findall(r"^make ([a-z0-9-]+)", README, re.MULTILINE)
-    )
+    targets = set(re.findall(r"(?:`|^)make ([a-z0-9-]+)", text, re.MULTILINE))
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert {"lab", "test"} <= targets
     assert not [name for name in targets if not re.search(rf"^{name}:", makefile, re.MULTILINE)]
+    if page == "README.md":
+        assert links
+        assert {"lab", "test"} <= targets
