@@ -64,7 +64,8 @@ def test_readme_examples(
 @pytest.mark.parametrize("page", PAGES)
 def test_pages_name_only_what_exists(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    links = re.findall(r"\]\((?!https?://|#)([^)#]+)", text)
+    prose = re.sub(r"^(`{3,}).*?^\1`*$|(`+).+?\2", "", text, flags=re.MULTILINE | re.DOTALL)
+    links = re.findall(r"\]\((?!https?://|#)([^)#]+)", prose)
     missing = [link for link in links if not (ROOT / page).parent.joinpath(link).exists()]
     assert not missing
     targets = set(re.findall(r"(?:`|^)make ([a-z0-9-]+)", text, re.MULTILINE))
