@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from d2lhybrid.backends.protocol import Adapter
+
 
 class Machine:
     """Simulated time. Callables made by `function` take as long as they are told, with noise."""
@@ -37,3 +39,55 @@ class Machine:
             return result
 
         return call
+
+
+class Gpu(Adapter):
+    """An accelerator of that machine: calls queue their work and return before it is done."""
+
+    name = "gpu"
+
+    def __init__(self, machine: Machine, launch: float, flush: float) -> None:
+        self.machine, self.launch, self.flush = machine, launch, flush
+        self.free_at = 0.0  # when the queue is empty
+        self.flushes = 0
+
+    def queue(self, seconds: float) -> None:
+        self.machine.now += self.launch
+        self.free_at = max(self.free_at, self.machine.now) + seconds
+
+    def kernel(self, seconds: float) -> Callable[..., float]:
+        def call(*args: Any) -> float:
+            self.queue(seconds)
+            return 1.0
+
+        return call
+
+    def synchronize(self) -> None:
+        self.machine.now = max(self.machine.now, self.free_at)
+
+    def start_events(self) -> float:
+        return max(self.free_at, self.machine.now)  # when the device comes to the event
+
+    def device_seconds(self, started: float) -> float:
+        end = self.free_at
+        self.synchronize()
+        return end - started
+
+    def flush_cache(self) -> None:
+        self.flushes += 1
+        self.queue(self.flush)
+
+    def version(self) -> str:
+        return "1"
+
+    def devices(self) -> list[str]:
+        return ["cpu", "gpu"]
+
+    def compute_on(self, device: str) -> float:
+        return 8.0
+
+    def places(self, obj: Any) -> set[str]:
+        return set()
+
+    def to_numpy(self, tensor: Any) -> tuple[np.ndarray, str]:
+        return np.asarray(tensor), "float64"

@@ -5,8 +5,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from fake import Machine
+from fake import Gpu, Machine
 
+from d2lhybrid import measuring
 from d2lhybrid.backends.protocol import Lazy
 from d2lhybrid.comparing import FEWEST_ROUNDS, compare
 from d2lhybrid.errors import (
@@ -243,6 +244,30 @@ def test_measure():
     noisy = Machine()
     measure(noisy.function(1e-3, 2.0), clock=noisy.clock, time_limit=1)
     assert noisy.now < 2
+
+
+def on_a_gpu(monkeypatch, **times):
+    machine = Machine()
+    gpu = Gpu(machine, **times)
+    monkeypatch.setattr(measuring, "loaded", lambda: (gpu,))
+    monkeypatch.setattr(measuring, "synchronize", gpu.synchronize)
+    return machine, gpu
+
+
+def test_device_time_leaves_out_the_launches_of_a_call_behind_a_flush(monkeypatch):
+    machine, gpu = on_a_gpu(monkeypatch, launch=5e-6, flush=60e-6)
+    m = measure(gpu.kernel(3e-6), 0, time_limit=0.01, clock=machine.clock, flush_l2=True)
+    assert m.device_median == pytest.approx(3e-6)
+    assert m.median == pytest.approx(8e-6)  # for the host, launching and working is one
+    assert gpu.flushes == 2 * len(m.samples)
+
+
+def test_device_time_of_calls_that_follow_each_other(monkeypatch):
+    machine, gpu = on_a_gpu(monkeypatch, launch=5e-6, flush=60e-6)
+    m = measure(gpu.kernel(50e-6), 0, time_limit=0.05, clock=machine.clock)
+    assert m.device_median == pytest.approx(50e-6, rel=0.01)
+    assert m.median == pytest.approx(50e-6, rel=0.15)
+    assert gpu.flushes == 0
 
 
 def test_sweep():

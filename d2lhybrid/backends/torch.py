@@ -62,7 +62,8 @@ class TorchAdapter(Adapter):
     def flush_cache(self) -> None:
         for device in _busy_cuda():
             size = getattr(torch.cuda.get_device_properties(device), "L2_cache_size", 1 << 26)
-            torch.empty(2 * size, dtype=torch.int8, device=device).zero_()
+            # More than once over, so that the device is busy while the next kernels are launched.
+            torch.empty(4 * size, dtype=torch.int8, device=device).zero_()
 
     def threads(self) -> int | None:
         return torch.get_num_threads()
