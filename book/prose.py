@@ -24,7 +24,7 @@ MARKDOWN = (
 MakeMessage = Callable[[str, str, int], Message]
 """From a text, its kind and its line within the block to the message."""
 
-_LETTER = re.compile(r"[^\W\d_]")
+_NO_WORDS = re.compile(r"[\W\d_]*|`[^`]+`")  # numbers, signs, or one piece of code
 _CELL = re.compile(r"(?:\\.|[^|\\])+")
 _KINDS = {"list_item": "item", "blockquote": "quote", "heading": "heading"}
 
@@ -56,7 +56,8 @@ def prose_slots(lines: Sequence[str], run: Sequence[Token], make: MakeMessage) -
             around.pop()
         elif token.type == "inline" and token.map and token.content and "tr" not in around:
             kind = next((_KINDS[name] for name in reversed(around) if name in _KINDS), "paragraph")
-            slots.append(_paragraph(lines, starts, token, kind, make))
+            if kind == "heading" or not _NO_WORDS.fullmatch(token.content):
+                slots.append(_paragraph(lines, starts, token, kind, make))
         if token.type == "tr_open" and token.map:
             slots += _cells(lines[token.map[0]], starts[token.map[0]], token.map[0], make)
     return tuple(slots)
@@ -84,7 +85,7 @@ def _paragraph(
 def _cells(line: str, start: int, number: int, make: MakeMessage) -> Iterator[Slot]:
     for match in _CELL.finditer(line):
         text = match[0].strip()
-        if _LETTER.search(text):  # numbers, and the marks of a list around a table, stay
+        if not _NO_WORDS.fullmatch(text):  # the marks of a list around a table stay, too
             at = start + match.start() + match[0].index(text)
             yield Slot(make(text, "cell", number), at, at + len(text))
 
