@@ -3,7 +3,7 @@
 import difflib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -99,9 +99,17 @@ def _cell_problems(cell: nbformat.NotebookNode, number: int) -> Iterator[str]:
         yield f"shows the error {raised[0]}; correct the code, or tag the cell raises-exception."
     if expected and not raised:
         yield "is tagged raises-exception and raised nothing; drop the tag."
+    if "gpu" in cell.metadata.get("tags", ()) and not left_out(cell.source, cell.outputs):
+        yield "is tagged gpu and does not say that it was left out; execute it without a GPU."
     for output in cell.outputs:
         if output.get("name") == "stderr" and _WARNING.search(output.text):
             yield f"prints a warning; correct what it warns about:\n{output.text.rstrip()}"
+
+
+def left_out(source: str, outputs: Sequence[Any]) -> bool:
+    """Did a cell that needs a GPU print nothing but one of its own texts, that it was left out?"""
+    printed = [str(output.get("text", "")).strip() for output in outputs]
+    return len(printed) == 1 and bool(printed[0]) and f'print("{printed[0]}")' in source
 
 
 def _metadata(notebook: nbformat.NotebookNode) -> Mapping[str, Any]:

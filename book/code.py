@@ -11,8 +11,10 @@ from typing import cast
 from book.prose import MakeMessage
 from book.translate import Slot
 
-# What the tools that read a notebook do with a cell's tag: JupyterLab, nbclient, nbval.
-TAGS = ("hide-input", "raises-exception", "nbval-ignore-output", "nbval-skip", "nbval-check-output")
+# What the tools that read a notebook do with a cell's tag: JupyterLab, nbclient, nbval; and ours
+# for a cell that needs a GPU and says so where there is none.
+TAGS = ("hide-input", "raises-exception", "nbval-ignore-output", "nbval-skip", "nbval-check-output",
+        "gpu")  # fmt: skip
 
 _PYTHON_MAGICS = ("%%time", "%%timeit", "%%capture", "%%prun")
 _MAGIC_LINE = re.compile(r"\s*(?:[\w.,\s\[\]]+=\s*)?[%!]")

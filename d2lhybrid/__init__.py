@@ -15,6 +15,7 @@ _HOME = {
     "synchronize": "timing",
     "quiet": "quieting",
     "explain": "explainer",
+    "has_compiler": "compilers",
     "Comparison": "records",
     "Measurement": "records",
     "Sweep": "records",

@@ -1,8 +1,6 @@
 """The ways to run a model that PyTorch offers."""
 
 import copy
-import os
-import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import Any
 import torch
 
 from d2lhybrid.backends.protocol import Lazy
+from d2lhybrid.compilers import has_compiler
 
 Call = Callable[..., Any]
 
@@ -75,8 +74,7 @@ def _tuned(net: Call) -> dict[str, Call | str]:
 
 def _if_compiler(variant: Call) -> Call | str:
     """The variant, unless there is no compiler for the C++ that Inductor writes."""
-    names = (os.environ.get("CXX", ""), "g++", "clang++", "c++", "cl")
-    if any(name and shutil.which(name) for name in names):
+    if has_compiler():
         return variant
     return "there is no C++ compiler (g++, clang++) on the path"
 

@@ -10,7 +10,7 @@ from book_samples import FRONT
 
 from book.__main__ import main
 from book.build import Built, build
-from book.check import check, content_problems, output_problems
+from book.check import check, content_problems, left_out, output_problems
 from book.errors import ExecutionError
 from book.execute import execute, outputs_digest
 from book.files import notebook_bytes, read_notebook
@@ -144,6 +144,12 @@ def add_warning(notebook: nbformat.NotebookNode) -> None:
     sign(notebook)
 
 
+def keep_what_a_gpu_printed(notebook: nbformat.NotebookNode) -> None:
+    notebook.cells[2].metadata["tags"] = ["gpu"]
+    notebook.cells[2].outputs[0].text = "12 ms\n"
+    sign(notebook)
+
+
 def add_logged_warning(notebook: nbformat.NotebookNode) -> None:
     text = "compiling\nW1121 07:44:13.6 graph break\n"
     notebook.cells[2].outputs.append(nbformat.v4.new_output("stream", name="stderr", text=text))
@@ -169,6 +175,7 @@ def add_logged_warning(notebook: nbformat.NotebookNode) -> None:
         (drop_error, "raised nothing"),
         (add_warning, "prints a warning"),
         (add_logged_warning, "prints a warning"),
+        (keep_what_a_gpu_printed, "does not say that it was left out"),
     ],
 )
 def test_a_spoiled_notebook(
@@ -242,3 +249,13 @@ def test_outputs_are_no_content(executed: nbformat.NotebookNode) -> None:
     strip_outputs(bare)
     assert not list(content_problems(bare, executed))
     assert not list(output_problems(executed))
+
+
+def test_a_cell_that_was_left_out() -> None:
+    source = 'if has_gpu:\n    print("12 ms")\nelse:\n    print("Left out: no GPU.")'
+    note = nbformat.v4.new_output("stream", name="stdout", text="Left out: no GPU.\n")
+    other = nbformat.v4.new_output("stream", name="stdout", text="11 ms\n")
+    assert left_out(source, [note])
+    assert not left_out(source, [other])
+    assert not left_out(source, [note, note])
+    assert not left_out(source, [])

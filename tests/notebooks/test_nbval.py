@@ -1,6 +1,7 @@
 """What `make test-notebooks` lets pass and what it stops, tried on spoiled notebooks."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbclient import NotebookClient
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SETTINGS = Path(__file__).parent
@@ -25,6 +26,7 @@ CELLS = {
     "address": "print(object())",
     "path": "import tempfile\nprint(tempfile.mkdtemp() + '/run_mlp.c')",
     "value": "6 * 7",
+    "array": "print('[0.1653]')",
 }
 
 
@@ -64,6 +66,7 @@ CASES = {
     "other_address": ("address", "at 0x", "at 0xabc", False),
     "other_folder": ("path", "/tmp/tmp", "/private/var/folders/tmp", False),
     "other_file": ("path", "run_mlp.c", "run_cnn.c", True),
+    "on_a_gpu": ("array", "[0.1653]", "[0.1653] @gpu(0)", False),
 }
 
 
@@ -110,9 +113,38 @@ def test_a_hang_is_reported_with_its_cell(failures: dict[str, list[str]]) -> Non
     assert any("Cell 1" in text and "while True: pass" in text for text in failures["hang"])
 
 
-# What may differ in more than timings from run to run: tables and plots of measurements, and the
-# description of a saved model, which has its date and the key of whoever saved it.
-MAY_DIFFER = re.compile(r"\b(compare|sweep|save)\(")
+@pytest.mark.parametrize("gpu", [False, True], ids=["without a GPU", "with a GPU"])
+def test_cells_that_need_a_gpu(tmp_path: Path, gpu: bool) -> None:
+    """One says that it is left out. The other has something else to print than what is committed."""
+    cells = [new_code_cell("print(\"Left out: no GPU.\")", id="note"),
+             new_code_cell("print(\"Left out: no GPU.\"[9:])", id="work")]  # fmt: skip
+    for cell in cells:
+        cell.metadata["tags"], cell.execution_count = ["gpu"], 1
+        cell.outputs = [new_output("stream", text="Left out: no GPU.\n")]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "a.ipynb")
+    driver = tmp_path / "bin" / "nvidia-smi"
+    driver.parent.mkdir()
+    if gpu:
+        driver.write_text("#!/bin/sh\n")
+        driver.chmod(0o755)
+    command = [sys.executable, "-m", "pytest", "-c", str(SETTINGS / "nbval.ini"), "-n", "1"]
+    command += ["-p", "tools.nbval_gpu", "--rootdir", str(tmp_path), str(tmp_path)]
+    path = os.pathsep.join([str(driver.parent), *filter(_no_driver, os.get_exec_path())])
+    done = subprocess.run(command, cwd=ROOT, env={**os.environ, "PATH": path},
+                          capture_output=True, text=True, timeout=120)  # fmt: skip
+    assert done.returncode == (0 if gpu else 1), done.stdout + done.stderr
+    assert "1 cell was left out: no GPU" in done.stdout
+    assert ("Cell outputs differ" in done.stdout) is not gpu
+
+
+def _no_driver(folder: str) -> bool:
+    return not Path(folder, "nvidia-smi").exists()
+
+
+# What may differ in more than timings from run to run: tables and plots of measurements, the
+# description of a saved model, which has its date and the key of whoever saved it, and the name of
+# the device.
+MAY_DIFFER = re.compile(r"\b(compare|sweep|save)\(|^has_gpu = ", re.MULTILINE)
 
 
 def test_little_goes_uncompared() -> None:
