@@ -44,7 +44,7 @@ ENGLISH = Language(
     "Figure {}",
     collection="Compilers and Interpreters: the notebooks",
     pick="Pick a framework and start with the first chapter. Each notebook links to the same "
-    "chapter for the other frameworks, and to the next chapter.",
+    "chapter for the other frameworks and in the other languages, and to the next chapter.",
     open="open",
     run="The outputs that you see were made on a CPU. Run the cells (menu *Run*, *Run All Cells*) "
     "for your own: every notebook runs from top to bottom in about a minute.",
