@@ -62,11 +62,12 @@ PORTUGUESE = Language(
     untranslated="(ainda não traduzido)",
     stale="(tradução de um texto anterior)",
     collection="Compiladores e interpretadores: os notebooks",
-    pick="Escolha um framework e comece pelo primeiro capítulo. De cada notebook você chega ao "
-    "mesmo capítulo nos outros frameworks e nos outros idiomas.",
+    pick="Escolha um framework e comece pelo primeiro capítulo. Cada notebook tem links para o "
+    "mesmo capítulo nos outros frameworks e nos outros idiomas, e também para o capítulo seguinte.",
     open="abrir",
-    run="Os resultados mostrados foram obtidos em uma CPU. Para ver os seus, execute as células "
-    "(menu *Run*, *Run All Cells*): cada notebook roda do início ao fim em cerca de um minuto.",
+    run="Os resultados que aparecem nos notebooks foram obtidos em uma CPU. Para obter os seus, "
+    "execute as células (menu *Run*, *Run All Cells*): cada notebook roda do início ao fim em "
+    "cerca de um minuto.",
 )
 
 CHINESE = Language(
