@@ -95,11 +95,39 @@ def _offset(position: tuple[int, int], starts: Sequence[int]) -> int:
 
 
 def _occurrences(literal: str, labels: Sequence[str]) -> Iterator[re.Match[str]]:
-    """The labels in a string literal, as whole words and behind its prefix and quotes."""
+    """The labels in a string literal, as whole words, in what it says: not in its prefix and
+    quotes, nor, in an f-string, in the code between braces."""
     longest_first = sorted(map(re.escape, labels), key=len, reverse=True)
     wanted = re.compile(rf"(?<!\w)(?:{'|'.join(longest_first)})(?!\w)")
-    prefix = re.match(r"\w{0,2}['\"]+", literal)
-    return wanted.finditer(literal, prefix.end() if prefix else 0)
+    prefix = re.match(r"(\w{0,2})['\"]+", literal)
+    start = prefix.end() if prefix else 0
+    code = _code_of_fstring(literal, start) if prefix and "f" in prefix[1].lower() else ()
+    for match in wanted.finditer(literal, start):
+        if not any(first <= match.start() < last for first, last in code):
+            yield match
+
+
+def _code_of_fstring(literal: str, start: int) -> list[tuple[int, int]]:
+    """Where an f-string holds code: between its braces, but not in the strings in there.
+
+    Only Python before 3.12 needs it; later ones take an f-string apart themselves.
+    """
+    found: list[tuple[int, int]] = []
+    outside, inside = re.compile(r"{{|}}|{"), re.compile(r"[{}]|'[^']*'|\"[^\"]*\"")
+    depth, at, begin = 0, start, start
+    while match := (inside if depth else outside).search(literal, at):
+        at = match.end()
+        if depth and match[0][0] in "'\"":
+            found.append((begin, match.start()))
+            begin = match.end()
+        elif match[0] == "{":
+            begin = begin if depth else match.start()
+            depth += 1
+        elif match[0] == "}":
+            depth -= 1
+            if not depth:
+                found.append((begin, match.end()))
+    return found
 
 
 def _comment_runs(

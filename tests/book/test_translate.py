@@ -107,6 +107,8 @@ def code(source: str, *labels: str) -> list[tuple[str, str]]:
         ("f('Done', x='done')", ("Done",), [("label", "Done")]),
         ("f(f'{x} Done: {y}')", ("Done",), [("label", "Done")]),
         ("f(f'{{Done}} {x}')", ("Done",), [("label", "Done")]),
+        ("f(f'{Done} {x:{Done}} Done')", ("Done",), [("label", "Done")]),
+        ("f(f\"it's {Done} isn't {'Done' if Done else 1}\")", ("Done",), [("label", "Done")]),
         ("f('a', 'a b', \"b\")", ("a", "a b"), [("label", "a"), ("label", "a b")]),
         ("f('''\nDone\n''')", ("Done",), [("label", "Done")]),
         ("f(f'f')", ("f",), [("label", "f")]),
