@@ -1,6 +1,7 @@
 """What a message consists of: words to translate, and pieces that stay what they are."""
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -79,9 +80,8 @@ def differences(english: str, text: str, kind: str, comma: bool) -> Iterator[str
         return
     if kind != "comment" and text.count("\n") > english.count("\n"):
         yield "has a line break that the English text has not; take it out"
-    for mark in _SYNTAX if kind == "label" else ():
-        if text.count(mark) > english.count(mark):
-            yield f"holds a {mark}, which the program around the label would take for its own"
+    if kind == "label":
+        yield from _label(english, text)
     source, target = pieces(english, kind), pieces(text, kind)
     for name in ("code", "math", "links"):
         yield from _unequal(name, getattr(source, name), getattr(target, name))
@@ -95,6 +95,25 @@ def differences(english: str, text: str, kind: str, comma: bool) -> Iterator[str
                     "punctuation and a letter; move the punctuation out of it"
                 )
     yield from _numbers(source.prose, target.prose, comma)
+
+
+def _label(english: str, text: str) -> Iterator[str]:
+    """What a program prints: it may pad the label, and a value may follow it."""
+    for mark in _SYNTAX:
+        if text.count(mark) > english.count(mark):
+            yield f"holds a {mark}, which the program around the label would take for its own"
+    if english.endswith(":") and not text.endswith((":", "：")):
+        yield "does not end with the colon that stands between the label and what follows; add it"
+    for end in (0, -1):
+        if text and text[end].isspace() is not english[end].isspace():
+            yield "does not begin and end with the same blanks as the English label; take them over"
+    if columns(text) > 2 * columns(english) + 2:
+        yield f"is {columns(text)} columns wide, the English label {columns(english)}; shorten it"
+
+
+def columns(text: str) -> int:
+    """The width in a terminal: a Chinese or Japanese character takes two columns."""
+    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def _unequal(name: str, expected: Counter[str], found: Counter[str]) -> Iterator[str]:
