@@ -1,8 +1,6 @@
 """The ways to run a model that PyTorch offers."""
 
 import copy
-import os
-import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +9,8 @@ from typing import Any
 import torch
 
 from d2lhybrid.backends.protocol import Lazy
+from d2lhybrid.compiler import INDUCTOR, find_compiler
+from d2lhybrid.errors import CompilerMissingError
 
 Call = Callable[..., Any]
 
@@ -75,10 +75,11 @@ def _tuned(net: Call) -> dict[str, Call | str]:
 
 def _if_compiler(variant: Call) -> Call | str:
     """The variant, unless there is no compiler for the C++ that Inductor writes."""
-    names = (os.environ.get("CXX", ""), "g++", "clang++", "c++", "cl")
-    if any(name and shutil.which(name) for name in names):
-        return variant
-    return "there is no C++ compiler (g++, clang++) on the path"
+    try:
+        find_compiler("C++", INDUCTOR)
+    except CompilerMissingError as error:
+        return str(error)
+    return variant
 
 
 def _aotinductor(net: Any, args: tuple[Any, ...]) -> Call | str:
