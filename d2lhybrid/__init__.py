@@ -15,7 +15,7 @@ _HOME = {
     "synchronize": "timing",
     "quiet": "quieting",
     "explain": "explainer",
-    "has_compiler": "compilers",
+    "has_compiler": "compiler",
     "Comparison": "records",
     "Measurement": "records",
     "Sweep": "records",

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from d2lhybrid.artifacts import store
+from d2lhybrid.artifacts.files import list_files, open_regular, reading
 from d2lhybrid.artifacts.manifest import FileEntry, TensorSpec
-from d2lhybrid.artifacts.store import Stored
+from d2lhybrid.artifacts.store import Stored, check_files, steady
 from d2lhybrid.artifacts.trust import signer
 from d2lhybrid.backends.formats import find
 from d2lhybrid.errors import DamagedArtifactError, UnsafeArtifactError, UnsupportedArtifactError
@@ -23,7 +23,9 @@ from d2lhybrid.errors import DamagedArtifactError, UnsafeArtifactError, Unsuppor
 MAX_LOOK = 8 << 20  # unpacked bytes that are looked at
 OUTSIDE = "that points outside"
 # Graph operations of TensorFlow that reach outside the graph, but for saving and restoring.
-_OPS = re.compile(rb"\n.?(WriteFile|ReadFile|PyFunc|EagerPyFunc|PyFuncStateless|MatchingFiles)\b")
+_OPS = re.compile(
+    rb"[\n\x12].(WriteFile|ReadFile|PyFunc|EagerPyFunc|PyFuncStateless|MatchingFiles)\b"
+)
 # What torch's own archives name in their pickles.
 _USUAL = re.compile(r"(torch|collections|__torch__)\b.*|builtins (set|dict|list|tuple|getattr)")
 
@@ -71,7 +73,7 @@ def inspect(path: str | os.PathLike[str]) -> Inspection:
         NotAnArtifactError: It is no artifact.
         DamagedArtifactError: Its manifest cannot be read.
     """
-    return store.steady(path, _inspect)
+    return steady(path, _inspect)
 
 
 def _inspect(stored: Stored) -> Inspection:
@@ -82,7 +84,7 @@ def _inspect(stored: Stored) -> Inspection:
     except DamagedArtifactError as error:
         problems.append(str(error))
     try:
-        problems += store.check_files(stored, content=False)
+        problems += check_files(stored, content=False)
         findings = [f"{name}: {text}" for name, text in _findings(stored)]
     except DamagedArtifactError as error:
         problems.append(str(error))
@@ -119,9 +121,9 @@ def _findings(stored: Stored) -> list[tuple[str, str]]:
     """What stands out in which file to someone who must decide whether to trust them."""
     found: list[tuple[str, str]] = []
     budget = [MAX_LOOK]
-    for name in store.list_files(stored.root):
+    for name in list_files(stored.root):
         path = stored.root / name
-        with store.reading(path), store.open_regular(path) as file:
+        with reading(path), open_regular(path) as file:
             if name.endswith((".pt", ".pt2", ".keras")):
                 found += [(name, text) for text in _in_archive(file, budget)]
             elif name.endswith(".pb"):

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.artifacts import store
 from d2lhybrid.artifacts.examples import check_inputs, difference, recall
 from d2lhybrid.artifacts.inspection import Inspection, inspect, require_closed
 from d2lhybrid.artifacts.manifest import Manifest
-from d2lhybrid.artifacts.store import Stored, steady
+from d2lhybrid.artifacts.store import Stored, check_files, require_intact, steady
 from d2lhybrid.artifacts.trust import sign, signer
 from d2lhybrid.backends import onnxruntime_formats
 from d2lhybrid.backends.formats import adapter, find
@@ -140,22 +139,29 @@ def trust(path: str | os.PathLike[str]) -> Inspection:
 
 
 def require_loadable(stored: Stored, trusted: bool) -> None:
-    """Raise unless all is as saved, and nobody's code could run that the user does not trust."""
-    risk = find(stored.manifest.framework, stored.manifest.format).risk
-    store.require_intact(stored)
+    """Raise unless every byte is as it was saved, and the model may and can run here."""
+    require_intact(stored)
+    _require_allowed(stored, trusted)
+
+
+def _require_allowed(stored: Stored, trusted: bool) -> None:
+    """Raise if code could run that the user does not trust or that this machine does not know."""
+    chosen = find(stored.manifest.framework, stored.manifest.format)
     who = signer(stored).who  # also notices a manifest that was changed after signing
-    if risk and not trusted and who != "you":
+    if chosen.risk and not trusted and who != "you":
         raise UntrustedArtifactError(
             f"{str(stored.root)!r} was signed by {who}, and its format "
-            f"{stored.manifest.format!r} can carry code. {risk} Look at it with inspect(path); "
-            "if you know where it comes from, use trust(path), or load(path, trust=True) once."
+            f"{stored.manifest.format!r} can carry code. {chosen.risk} Look at it with "
+            "inspect(path); if you know where it comes from, use trust(path), or "
+            "load(path, trust=True) once."
         )
     if who != "you":
         require_closed(stored)
+    chosen.require(stored.manifest.options)
 
 
 def _sign(stored: Stored) -> None:
-    store.require_intact(stored)
+    require_intact(stored)
     signer(stored)
     sign(stored)
 
@@ -174,48 +180,61 @@ def _load(stored: Stored, framework: str | None, trusted: bool, into: Any) -> An
             f"The format {manifest.format!r} holds a whole model; leave out into= to load it."
         )
     require_loadable(stored, trusted)
+    model = _read(stored, alone, into)
+    if not chosen.weights_only:
+        spec = _numpy_spec if alone else adapter(manifest.framework).spec
+        return LoadedModel(model, manifest, spec)
+    unlike = _recorded_difference(stored, model) if into is not None else ""
+    if unlike:
+        raise ArtifactLoadError(
+            f"The {type(into).__name__} took the weights, but it does not compute what the "
+            f"model that was saved did: {unlike}. Build it as it was built then."
+        )
+    return model
+
+
+def _read(stored: Stored, alone: bool = False, into: Any = None) -> Any:
+    """What the framework makes of bytes that were checked, or ONNX Runtime alone."""
+    manifest = stored.manifest
     try:
         if alone:
-            model = onnxruntime_formats.numpy_callable(stored.root / "model.onnx")
-            return LoadedModel(model, manifest, lambda x: (str(x.dtype), x.shape))
-        model = chosen.read(stored.root, manifest.options, into)
+            return onnxruntime_formats.numpy_callable(stored.root / "model.onnx")
+        return find(manifest.framework, manifest.format).read(stored.root, manifest.options, into)
     except D2LHybridError:
         raise
     except Exception as error:
+        versions = ", ".join(f"{name} {number}" for name, number in manifest.versions.items())
         raise ArtifactLoadError(
             f"{manifest.framework} does not load {str(stored.root)!r}, whose bytes are as saved: "
-            f"{type(error).__name__}: {error}. It was saved with {_written_with(manifest)}; "
+            f"{type(error).__name__}: {error}. It was saved with {versions}; "
             "try those versions, or save the model again."
         ) from error
-    if chosen.weights_only:
-        if into is not None and _recorded_difference(stored, model):
-            raise ArtifactLoadError(
-                f"The {type(into).__name__} took the weights, but it does not compute what the "
-                f"model that was saved did: {_recorded_difference(stored, model)}. "
-                "Build it as it was built then."
-            )
-        return model
-    return LoadedModel(model, manifest, adapter(manifest.framework).spec)
+
+
+def _numpy_spec(array: Any) -> tuple[str, tuple[int, ...]]:
+    return str(array.dtype), array.shape
 
 
 def _verify(stored: Stored, trusted: bool) -> Verification:
+    manifest = stored.manifest
     try:
         signer(stored)
-        problems = store.check_files(stored)
-    except DamagedArtifactError as error:
-        problems = [str(error)]
-    if problems:
-        return Verification(stored.root, tuple(problems), "not compared: the bytes differ", False)
-    manifest = stored.manifest
-    if find(manifest.framework, manifest.format).weights_only:
-        return Verification(stored.root, (), "not compared: weights alone compute nothing", False)
-    if not manifest.example_outputs:
-        return Verification(stored.root, (), "not compared: the example was too big to keep", False)
-    try:
-        model = _load(stored, None, trusted, None)
+        problems = check_files(stored)
+        if problems:
+            why = "the bytes differ"
+        elif find(manifest.framework, manifest.format).weights_only:
+            why = "weights alone compute nothing"
+        elif not manifest.example_outputs:
+            why = "the example was too big to keep"
+        else:
+            _require_allowed(stored, trusted)
+            found = _recorded_difference(stored, _read(stored))
+            return Verification(stored.root, (), found or "same", True)
     except UntrustedArtifactError as error:
-        return Verification(stored.root, (), f"not compared: {error}", False)
-    return Verification(stored.root, (), _recorded_difference(stored, model) or "same", True)
+        problems, why = [], str(error)
+    except DamagedArtifactError as error:
+        problems, why = [str(error)], "the bytes differ"
+    return Verification(stored.root, tuple(problems), f"not compared: {why}", False)
 
 
 def _recorded_difference(stored: Stored, model: Any) -> str:
@@ -236,7 +255,3 @@ def _recorded_difference(stored: Stored, model: Any) -> str:
             f"{type(error).__name__}: {error}"
         ) from error
     return difference(recall(stored.root, manifest.example_outputs), received)
-
-
-def _written_with(manifest: Manifest) -> str:
-    return ", ".join(f"{name} {number}" for name, number in manifest.versions.items())

@@ -22,6 +22,7 @@ SIGNATURE = "d2lhybrid.sig"
 VERSION = 1
 MAX_BYTES = 1 << 20
 MAX_FILES = 10_000
+BLOCK = 16 << 20  # bytes that one entry of ``options["block_sha256"]`` stands for
 
 ITEMSIZE = {
     **dict.fromkeys(("bool", "int8", "uint8"), 1),
@@ -79,6 +80,11 @@ class Manifest:
     options: dict[str, Any] = field(default_factory=dict)
     created: str = ""
 
+    @property
+    def blocks(self) -> dict[str, list[str]]:
+        """SHA-256 of each block of the large files, by path."""
+        return dict(self.options.get("block_sha256", {}))
+
     def to_bytes(self) -> bytes:
         """The manifest as it lies on disk."""
         body = {"d2lhybrid_artifact": VERSION, **asdict(self)}
@@ -100,7 +106,7 @@ def parse(raw: bytes) -> Manifest:
             f"received {len(raw)}; get the artifact again."
         )
     try:
-        body = json.loads(raw.decode(), object_pairs_hook=_unique, parse_constant=_no_constant)
+        body = json.loads(raw.decode(), object_pairs_hook=_unique)
     except (ValueError, RecursionError, MemoryError) as error:
         raise DamagedArtifactError(
             f"{MANIFEST} is not the JSON that was saved ({_brief(error)}); get the artifact again."
@@ -116,12 +122,9 @@ def parse(raw: bytes) -> Manifest:
             f"{VERSION}; upgrade d2lhybrid, or save the model again with this release."
         )
     try:
-        if type(version) is not int or version != VERSION:
-            raise ValueError(f"manifest version {str(version)[:40]!r}")
+        _require(type(version) is int and version == VERSION, f"version {VERSION}", version)
         manifest = _build(body)
     except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, DamagedArtifactError):
-            raise
         raise DamagedArtifactError(
             f"{MANIFEST} has missing or wrong fields ({_brief(error)}); get the artifact again."
         ) from error
@@ -163,8 +166,8 @@ def _build(body: dict[str, Any]) -> Manifest:
             for e in _list(body[key], 1000)
         )
         for e in found:
-            if known.get(e.path) != math.prod(e.shape) * ITEMSIZE[e.dtype]:
-                raise ValueError(f"recorded tensor {e.path!r} does not have the size of its shape")
+            size = math.prod(e.shape) * ITEMSIZE[e.dtype]
+            _require(known.get(e.path) == size, "a tensor with the size of its shape", e.path)
         return found
 
     def specs(key: str) -> tuple[TensorSpec, ...]:
@@ -177,17 +180,22 @@ def _build(body: dict[str, Any]) -> Manifest:
             for s in _list(body[key], 1000)
         )
 
-    versions = {_text(k): _text(v) for k, v in dict(body["versions"]).items()}
+    options = dict(body["options"])
+    for path, digests in dict(options.get("block_sha256", {})).items():
+        number = len(range(0, known[path], BLOCK))
+        _require(len(_list(digests, number)) == number, f"{number} blocks of {path!r}", digests)
+        for digest in digests:
+            _sha256(digest)
     return Manifest(
         format=_text(body["format"]),
         framework=_text(body["framework"]),
-        versions=versions,
+        versions={_text(k): _text(v) for k, v in dict(body["versions"]).items()},
         inputs=specs("inputs"),
         outputs=specs("outputs"),
         files=files,
         example_inputs=examples("example_inputs"),
         example_outputs=examples("example_outputs"),
-        options=dict(body["options"]),
+        options=options,
         created=_text(body["created"]),
     )
 
@@ -199,39 +207,32 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def _no_constant(text: str) -> None:
-    raise ValueError(f"{text} is not JSON")
-
-
 def _brief(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error)[:120]}"
 
 
+def _require(holds: bool, expected: str, received: Any) -> Any:
+    if not holds:
+        raise ValueError(f"expected {expected}, received {str(received)[:40]!r}")
+    return received
+
+
 def _text(value: Any) -> str:
-    if not isinstance(value, str) or not value.isprintable():
-        raise TypeError(f"expected printable text, received {str(value)[:40]!r}")
-    return value
+    return _require(isinstance(value, str) and value.isprintable(), "printable text", value)
 
 
 def _count(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < 2**62:
-        raise TypeError(f"expected a count, received {str(value)[:40]!r}")
-    return value
+    return _require(type(value) is int and 0 <= value < 2**62, "a count", value)
 
 
 def _dtype(value: Any) -> str:
-    if value not in ITEMSIZE:
-        raise ValueError(f"unknown dtype {str(value)[:40]!r}")
-    return str(value)
+    return _require(value in ITEMSIZE, "a dtype", value)
 
 
 def _sha256(value: Any) -> str:
-    if not re.fullmatch("[0-9a-f]{64}", _text(value)):
-        raise ValueError("a SHA-256 has 64 hexadecimal digits")
-    return str(value)
+    return _require(bool(re.fullmatch("[0-9a-f]{64}", _text(value))), "a SHA-256", value)
 
 
 def _list(value: Any, limit: int) -> list[Any]:
-    if not isinstance(value, list) or len(value) > limit:
-        raise TypeError(f"expected a list of at most {limit} items")
-    return value
+    holds = isinstance(value, list) and len(value) <= limit
+    return _require(holds, f"a list of at most {limit} items", value)

@@ -24,9 +24,9 @@ from d2lhybrid.artifacts.loading import require_loadable
 from d2lhybrid.artifacts.manifest import Manifest
 from d2lhybrid.artifacts.store import Stored, steady
 from d2lhybrid.backends.formats import Raw, find
+from d2lhybrid.compiler import find_compiler
 from d2lhybrid.errors import (
     ArtifactWriteError,
-    CompilerMissingError,
     FrameworkMissingError,
     NativeRunError,
     UnsupportedArtifactError,
@@ -128,7 +128,9 @@ def _arguments(stored: Stored, raws: Sequence[Raw], folder: Path) -> list[str]:
     """Write the inputs, and name them and the outputs the way the framework's library does."""
     manifest = stored.manifest
     names = [s.name for s in (*manifest.inputs, *manifest.outputs)]
-    names = list(manifest.options.get("tensors", names))
+    theirs = manifest.options.get("tensors")
+    if isinstance(theirs, list) and len(theirs) == len(names):
+        names = list(map(str, theirs))
     arguments = []
     for i, raw in enumerate(raws):
         file = folder / f"input-{i}.raw"
@@ -160,7 +162,7 @@ def _build(source: str) -> tuple[Path, list[str]]:
             f"install it with: pip install {package}"
         )
     folder = Path(next(iter(found.submodule_search_locations)))
-    compiler = _compiler("CXX" if source.endswith("cpp") else "CC")
+    compiler = find_compiler("C++" if source.endswith("cpp") else "C")
     library = next(iter(sorted(folder.glob("capi/libonnxruntime.*"))), "")
     flags = [part.format(folder, library) for part in shlex.split(template)]
     line = [*compiler, source, "-I.", "-O1", "-o", PROGRAM, *flags]
@@ -205,21 +207,6 @@ def _library_stamp(folder: Path) -> str:
     return str((folder / "__init__.py").stat().st_mtime_ns)
 
 
-def _compiler(variable: str) -> list[str]:
-    named = shlex.split(os.environ.get(variable, ""))
-    known = ("c++", "g++", "clang++") if variable == "CXX" else ("cc", "gcc", "clang")
-    for candidate in [named] if named else [[name] for name in known]:
-        if shutil.which(candidate[0]):
-            return candidate
-    package = "g++" if variable == "CXX" else "gcc"
-    raise CompilerMissingError(
-        f"Expected a {'C++' if variable == 'CXX' else 'C'} compiler "
-        f"({' '.join(named) or ', '.join(known)}), found none. Install one: apt install {package}, "
-        f"dnf install {package.replace('g++', 'gcc-c++')}, conda install -c conda-forge "
-        "cxx-compiler, or xcode-select --install on a Mac."
-    )
-
-
 def _execute(command: list[str], what: str, timeout: float, folder: Path | None = None) -> str:
     environment = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ}
     try:
@@ -248,16 +235,16 @@ def _keep(
 ) -> None:
     """Everything that a reader needs to build and run the program again without us."""
     moved = [part.replace(str(data), ".") for part in command[1:]]
-    texts = {
-        "build.sh": f"#!/bin/sh\n{shlex.join(line)}\n",
-        "run.sh": f"#!/bin/sh\n{shlex.join([f'./{PROGRAM}', *moved])}\n",
-    }
+    scripts = {"build.sh": line, "run.sh": [f"./{PROGRAM}", *moved]}
     copies = [SOURCES / name for name in _sources(source)] + [program, *data.glob("input-*.raw")]
-    mine = {*texts, *(p.name for p in copies)}
+    mine = {*scripts, *(p.name for p in copies)}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        strange = sorted({p.name for p in folder.iterdir()} - mine)
-        strange = [n for n in strange if not n.startswith(("input-", "output-"))]
+        strange = sorted(
+            p.name
+            for p in folder.iterdir()
+            if p.name not in mine and not p.name.startswith(("input-", "output-"))
+        )
         if strange:
             raise ArtifactWriteError(
                 f"Will not write into {str(folder)!r}, which holds {strange[0]!r}; "
@@ -265,8 +252,8 @@ def _keep(
             )
         for original in copies:
             shutil.copy(original, folder)
-        for name, text in texts.items():
-            (folder / name).write_text(text)
+        for name, words in scripts.items():
+            (folder / name).write_text(f"#!/bin/sh\n{shlex.join(words)}\n")
             (folder / name).chmod(0o755)
     except ArtifactWriteError:
         raise

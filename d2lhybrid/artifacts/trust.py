@@ -19,8 +19,9 @@ from typing import Literal
 
 from platformdirs import user_data_path
 
+from d2lhybrid.artifacts.files import read_small
 from d2lhybrid.artifacts.manifest import SIGNATURE
-from d2lhybrid.artifacts.store import Stored, read_small
+from d2lhybrid.artifacts.store import Stored
 from d2lhybrid.errors import ArtifactWriteError, DamagedArtifactError, TrustStoreError
 
 KEY_BYTES = 32
@@ -37,20 +38,10 @@ class Signer:
         return f"{self.who} (key {self.key})" if self.key else self.who
 
 
-def data_folder() -> Path:
-    """Where the key lies."""
-    named = os.environ.get("D2LHYBRID_DATA")
-    return Path(named) if named else user_data_path("d2lhybrid")
-
-
 def signature(raw: bytes) -> bytes:
     """The content of the signature file for a manifest's bytes, signed by this user."""
-    key = _key()
-    body = {
-        "manifest_sha256": hashlib.sha256(raw).hexdigest(),
-        "key": _name(key),
-        "hmac": _hmac(key, raw),
-    }
+    key, digest = _key(), hashlib.sha256(raw).hexdigest()
+    body = {"manifest_sha256": digest, "key": _name(key), "hmac": _hmac(key, raw)}
     return (json.dumps(body, indent=1) + "\n").encode()
 
 
@@ -93,14 +84,16 @@ def signer(stored: Stored) -> Signer:
             f"{SIGNATURE} is not what trust or save wrote; remove it to have an unsigned artifact."
         ) from error
     key = _existing_key()
-    mine = key is not None and name == _name(key)
-    if digest != hashlib.sha256(stored.raw).hexdigest() or (
-        mine and key is not None and not hmac.compare_digest(code, _hmac(key, stored.raw))
-    ):
+    who: Literal["you", "someone else"] = "someone else"
+    whole = digest == hashlib.sha256(stored.raw).hexdigest()
+    if key is not None and name == _name(key):
+        who, right = "you", _hmac(key, stored.raw).encode()
+        whole = whole and hmac.compare_digest(code.encode(errors="replace"), right)
+    if not whole:
         raise DamagedArtifactError(
             "The manifest was changed after it was signed; get the artifact again."
         )
-    return Signer("you" if mine else "someone else", name[:16] if name.isalnum() else "")
+    return Signer(who, name[:16] if name.isalnum() else "")
 
 
 def _hmac(key: bytes, raw: bytes) -> str:
@@ -113,14 +106,13 @@ def _name(key: bytes) -> str:
 
 def _key() -> bytes:
     """This user's key, made on first use."""
-    key = _existing_key()
-    if key is None:
+    for _ in range(2):
+        key = _existing_key()
+        if key is not None:
+            return key
         with _naming_the_key():
             _make_key(_key_path())
-        key = _existing_key()
-    if key is None:
-        raise TrustStoreError(f"The signing key {str(_key_path())!r} was removed meanwhile.")
-    return key
+    raise TrustStoreError(f"The signing key {str(_key_path())!r} was removed meanwhile.")
 
 
 def _existing_key() -> bytes | None:
@@ -138,7 +130,8 @@ def _existing_key() -> bytes | None:
 
 
 def _key_path() -> Path:
-    return data_folder() / "artifact.key"
+    named = os.environ.get("D2LHYBRID_DATA")
+    return (Path(named) if named else user_data_path("d2lhybrid")) / "artifact.key"
 
 
 @contextlib.contextmanager
@@ -157,11 +150,10 @@ def _make_key(path: Path) -> None:
     """Write a new key unless another process is faster; no reader ever sees half a key."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     fresh = path.with_name(f".{uuid.uuid4().hex}")
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
-        os.write(handle, secrets.token_bytes(KEY_BYTES))
-        os.close(handle)
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(KEY_BYTES))
         with contextlib.suppress(FileExistsError):
             os.link(fresh, path)
     finally:
-        fresh.unlink()
+        fresh.unlink(missing_ok=True)

@@ -37,10 +37,6 @@ class Raw:
             array = array.view(np.uint16)
         return cls(name, array)
 
-    def bits(self) -> np.ndarray:
-        """The bytes, without a copy."""
-        return self.array.reshape(-1).view(np.uint8)
-
     def values(self) -> np.ndarray:
         """The numbers as NumPy can compute with them."""
         if self.dtype == "bfloat16":
@@ -62,15 +58,16 @@ class Format:
     """One way to keep a model.
 
     `write` gets the model, example inputs and an empty folder; `read` gets the folder, the options
-    that `write` returned and what the caller gave as ``into``, and returns a callable. `risk` says
-    what a hostile file of this format could do when loaded, and is empty if it holds no code.
-    `native` names the program in ``d2lhybrid/native`` that runs it. `note` is for readers of
-    ``inspect``.
+    that `write` returned and what the caller gave as ``into``, and returns a callable. `require`
+    gets the options too, and raises if this machine cannot run the model. `risk` says what a
+    hostile file of this format could do when loaded, and is empty if it holds no code. `native`
+    names the program in ``d2lhybrid/native`` that runs it. `note` is for readers of ``inspect``.
     """
 
     write: Callable[[Any, tuple[Any, ...], Path], Written]
     read: Callable[[Path, dict[str, Any], Any], Any]
     packages: tuple[str, ...]
+    require: Callable[[dict[str, Any]], None] = lambda options: None
     risk: str = ""
     native: str = ""
     note: str = ""
@@ -100,8 +97,8 @@ class Adapter(Protocol):
     def doubled(self, tensor: Any) -> Any:
         """The tensor twice along its first axis."""
 
-    def weights(self, model: Any) -> dict[str, Raw]:
-        """Parameters by name; only where there is a format for weights alone."""
+    def differing_weight(self, model: Any, folder: Path) -> str:
+        """What the weights alone in a folder have other than the model; empty if nothing."""
 
 
 def adapter(framework: str) -> Adapter:

@@ -83,7 +83,8 @@ def write(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
         try:
             if not was_active:
                 model.hybridize()
-            model(*inputs)
+            if not model._cached_graph:  # what to export is known after the first compiled call
+                model(*inputs)
             model.export(str(folder / PREFIX))
         finally:
             if not was_active:

@@ -11,6 +11,8 @@ from typing import Any
 
 from d2lhybrid.backends.formats import Format, Lazy, Raw, Written, flatten, require
 from d2lhybrid.backends.onnxruntime_formats import open_session
+from d2lhybrid.backends.processor import processor, require_processor
+from d2lhybrid.compiler import INDUCTOR, find_compiler
 from d2lhybrid.errors import ArtifactLoadError
 
 torch = Lazy(lambda: require("torch", "torch"))
@@ -164,11 +166,13 @@ def read_export(folder: Path, options: dict[str, Any], into: Any) -> Any:
 
 
 def write_aoti(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
+    find_compiler("C++", INDUCTOR)  # Inductor's own search ends in an error without advice
     program = _export(model, inputs)
     _reserve(_eager(model), folder, more=4 << 20)
     with _quiet(), torch.no_grad():
         torch._inductor.aoti_compile_and_package(program, package_path=str(folder / AOTI))
-    return Written(_names(_eager(model), len(inputs)), options=_options(inputs))
+    options = {**_options(inputs), "processor": processor()}
+    return Written(_names(_eager(model), len(inputs)), options=options)
 
 
 def read_aoti(folder: Path, options: dict[str, Any], into: Any) -> Any:
@@ -227,10 +231,25 @@ def read_safetensors(folder: Path, options: dict[str, Any], into: Any) -> Any:
     return into
 
 
-def weights(model: Any) -> dict[str, Raw]:
-    """Parameters and buffers by name, for comparing them."""
-    state = model if isinstance(model, dict) else _eager(model).state_dict()
-    return {name: to_raw(tensor) for name, tensor in state.items()}
+def differing_weight(model: Any, folder: Path) -> str:
+    """The first tensor in the file that is not the model's, in words; empty if all are.
+
+    The file is opened anew for each tensor, so that no more than one is in memory.
+    """
+    open_file = require("safetensors", "safetensors").safe_open
+    state = _eager(model).state_dict()
+    with open_file(folder / WEIGHTS, framework="pt") as file:
+        names = list(file.keys())
+    for name in names:
+        with open_file(folder / WEIGHTS, framework="pt") as file:
+            stored, mine = file.get_tensor(name), state[name].detach().cpu()
+            if spec(stored) != spec(mine) or not torch.equal(_bytes(stored), _bytes(mine)):
+                return f"{name!r} differs"
+    return ""
+
+
+def _bytes(tensor: Any) -> Any:
+    return tensor.contiguous().reshape(-1).view(torch.uint8)
 
 
 @contextlib.contextmanager
@@ -268,6 +287,7 @@ FORMATS = {
         write_aoti,
         read_aoti,
         ("torch",),
+        require_processor,
         risk="It is native code that loading runs, with everything you may do.",
         native="aotinductor.cpp",
         note="Compiled for this kind of processor and this version of torch.",

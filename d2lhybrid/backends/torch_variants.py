@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from d2lhybrid.backends.protocol import Lazy
-from d2lhybrid.compilers import has_compiler
+from d2lhybrid.compiler import INDUCTOR, find_compiler
+from d2lhybrid.errors import CompilerMissingError
 
 Call = Callable[..., Any]
 
@@ -74,9 +75,11 @@ def _tuned(net: Call) -> dict[str, Call | str]:
 
 def _if_compiler(variant: Call) -> Call | str:
     """The variant, unless there is no compiler for the C++ that Inductor writes."""
-    if has_compiler():
-        return variant
-    return "there is no C++ compiler (g++, clang++) on the path"
+    try:
+        find_compiler("C++", INDUCTOR)
+    except CompilerMissingError as error:
+        return str(error)
+    return variant
 
 
 def _aotinductor(net: Any, args: tuple[Any, ...]) -> Call | str:

@@ -3,8 +3,9 @@
 import json
 from pathlib import Path
 
+from d2lhybrid.artifacts.files import entries
 from d2lhybrid.artifacts.manifest import MANIFEST, SIGNATURE, Manifest, TensorSpec
-from d2lhybrid.artifacts.store import entries, replacing
+from d2lhybrid.artifacts.publishing import replacing
 from d2lhybrid.artifacts.trust import signature
 
 SPEC = TensorSpec("x", "float32", (None, 4))

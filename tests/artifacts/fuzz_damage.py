@@ -82,7 +82,7 @@ def worker(artifact, scratch, through, target, start, count, seed):
 
     def outputs(model):
         if chosen.weights_only:
-            return [(k, r.array.tobytes()) for k, r in sorted(tensors.weights(model).items())]
+            return [(k, tensors.to_raw(t).array.tobytes()) for k, t in sorted(model.items())]
         return [r.array.tobytes() for r in tensors.call(model, inputs)]
 
     def get(path):

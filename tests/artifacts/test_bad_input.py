@@ -12,7 +12,8 @@ from artifact_files import edit, forge, make
 
 from d2lhybrid import errors, inspect, load, trust, verify
 from d2lhybrid.artifacts.manifest import MANIFEST, SIGNATURE, parse
-from d2lhybrid.artifacts.store import read, replacing, require_intact
+from d2lhybrid.artifacts.publishing import replacing
+from d2lhybrid.artifacts.store import read, require_intact
 from d2lhybrid.artifacts.trust import signature
 
 REFUSE = [
@@ -238,7 +239,12 @@ def test_broken_signatures(tmp_path):
     path = make(tmp_path / "a", format="torchscript")
     good = (path / SIGNATURE).read_text()
     body = json.loads(good)
-    wrong = [{**body, "hmac": "0" * 64}, {**body, "manifest_sha256": "0" * 64}, {"key": "x"}]
+    wrong = [
+        {**body, "hmac": "0" * 64},
+        {**body, "hmac": "é"},
+        {**body, "manifest_sha256": "0" * 64},
+        {"key": "x"},
+    ]
     texts = ["", "{", "[]", "[" * 100_000, *map(json.dumps, wrong)]
     for bad in (b"\xed\xa0\x80", *(text.encode() for text in texts)):
         (path / SIGNATURE).write_bytes(bad)

@@ -231,6 +231,37 @@ def test_file_writing_operation_in_a_saved_model(tmp_path, marker):
     assert_harmless(path, marker, found="WriteFile")
 
 
+def test_file_writing_initializer_of_a_saved_model(tmp_path, marker):
+    """A table's initializer is part of the graph, and tf.saved_model.load runs it."""
+    import tensorflow as tf
+    from tensorflow.python.ops.lookup_ops import TableInitializerBase
+
+    class Writing(TableInitializerBase):
+        def initialize(self, table):
+            return tf.io.write_file(str(marker), "fired")
+
+    class Model(tf.Module):
+        def __init__(self):
+            self.table = tf.lookup.StaticHashTable(Writing(tf.string, tf.int64), 0)
+
+        @tf.function(input_signature=[tf.TensorSpec((None, 3), tf.float32, "x")])
+        def serve(self, x):
+            found = self.table.lookup(tf.constant(["key"]))
+            return {"output_0": x + tf.cast(found, tf.float32)}
+
+    path = tmp_path / "a"
+    save(tf.function(lambda x: x * 1), path, ones())
+    model = Model()
+    tf.saved_model.save(
+        model, str(path / "saved_model"), signatures={"serving_default": model.serve}
+    )
+    forge(path)
+    marker.unlink()
+    assert_harmless(path, marker, found="WriteFile")
+    tf.saved_model.load(str(path / "saved_model"))
+    assert marker.exists()
+
+
 def test_onnx_data_that_escapes(tmp_path, marker):
     import onnx
 

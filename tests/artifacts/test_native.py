@@ -74,6 +74,14 @@ def test_no_compiler(saved, tmp_path, monkeypatch):
         run_native(saved)
 
 
+def test_no_compiler_for_a_program_in_cpp(tmp_path, monkeypatch):
+    save(torch.nn.Linear(3, 2), tmp_path / "a", torch.ones(1, 3), format="torchscript")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    with pytest.raises(CompilerMissingError, match=r"apt install g\+\+"):
+        run_native(tmp_path / "a")
+
+
 def test_broken_compiler_and_cache(saved, tmp_path, monkeypatch):
     monkeypatch.setenv("D2LHYBRID_CACHE", str(tmp_path / "file"))
     (tmp_path / "file").write_text("in the way")

@@ -13,8 +13,10 @@ from artifact_files import make
 from fuzz_crash import campaign
 
 from d2lhybrid import errors
-from d2lhybrid.artifacts import store
-from d2lhybrid.artifacts.store import read, reading, replacing, require_intact, steady
+from d2lhybrid.artifacts import publishing, store
+from d2lhybrid.artifacts.files import reading
+from d2lhybrid.artifacts.publishing import replacing
+from d2lhybrid.artifacts.store import read, require_intact, steady
 
 
 def content(path):
@@ -28,7 +30,7 @@ def content(path):
 def both_ways(request, monkeypatch):
     """With the system call that swaps folders, and without."""
     if request.param == "two renames":
-        monkeypatch.setattr(store, "_exchange", lambda one, other: False)
+        monkeypatch.setattr(publishing, "_exchange", lambda one, other: False)
 
 
 @pytest.mark.usefixtures("both_ways")

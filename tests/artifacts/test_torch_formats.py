@@ -1,16 +1,27 @@
 """PyTorch: eager = compiled = reloaded = native, for every format."""
 
+import contextlib
 import copy
+import platform
+import sys
 
 import numpy as np
 import pytest
 import torch
 from artifact_models import KINDS, example, torch_model
 
-from d2lhybrid import load, run_native, save, verify
+from d2lhybrid import inspect, load, run_native, save, verify
 from d2lhybrid.artifacts.examples import Raw, difference
+from d2lhybrid.artifacts.store import read
+from d2lhybrid.backends import processor
 from d2lhybrid.backends.torch_formats import FORMATS, to_raw
-from d2lhybrid.errors import ArtifactLoadError, InputMismatchError, SaveError
+from d2lhybrid.errors import (
+    ArtifactLoadError,
+    CompilerMissingError,
+    InputMismatchError,
+    SaveError,
+    UnsupportedArtifactError,
+)
 
 WHOLE = [name for name, entry in FORMATS.items() if not entry.weights_only]
 NATIVE = [name for name, entry in FORMATS.items() if entry.native]
@@ -159,6 +170,45 @@ def test_save_refuses_what_it_cannot_prove(tmp_path, model, text):
     with pytest.raises(SaveError, match=text):
         save(model, tmp_path / "a", torch.ones(1, 3))
     assert not (tmp_path / "a").exists()
+    assert not list(tmp_path.iterdir())
+
+
+def test_code_for_another_processor_is_not_run(saved, tmp_path, monkeypatch):
+    """The package is in order, but a processor like the one it was made on is not here."""
+    path = saved("mlp", "aotinductor")
+    recorded = read(path).manifest.options["processor"]
+    assert recorded["machine"] == platform.machine().lower()
+    if sys.platform == "linux":
+        assert recorded["instructions"]
+    description = tmp_path / "cpuinfo"
+    monkeypatch.setattr(processor, "_CPUINFO", description)
+    description.write_text("flags\t\t: fpu sse sse2 rdtscp\n")
+    monkeypatch.setattr(platform, "machine", lambda: recorded["machine"])
+    for open_it in (load, verify, run_native):
+        with pytest.raises(UnsupportedArtifactError, match="compiled for a processor with"):
+            open_it(path)
+    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
+    for open_it in (load, verify, run_native):
+        with pytest.raises(UnsupportedArtifactError, match="this is riscv64"):
+            open_it(path)
+    assert inspect(path).problems == ()
+
+
+@pytest.mark.parametrize(
+    "recorded",
+    [None, 5, {}, {"machine": 3}, {"machine": "x86_64", "instructions": {"avx": 1}}, [["a"]]],
+)
+def test_a_strange_record_of_the_processor(recorded, monkeypatch):
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    with contextlib.suppress(UnsupportedArtifactError):
+        processor.require_processor({"processor": recorded})
+
+
+def test_no_compiler_for_aotinductor(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    with pytest.raises(CompilerMissingError, match=r"apt install g\+\+"):
+        save(torch_model("mlp"), tmp_path / "a", torch.ones(1, 512), format="aotinductor")
     assert not list(tmp_path.iterdir())
 
 

@@ -115,6 +115,17 @@ def test_the_slow_builds_run_too():
     assert c["torch.compile"].cold_seconds > 10 * c["eager"].cold_seconds
 
 
+def test_without_a_compiler_the_reason_names_the_package(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    net, x = torch_model()
+    v = variants(net, x)
+    for name in ("torch.compile", "torch.compile max-autotune", "aotinductor"):
+        assert "apt install g++" in v.unavailable[name]
+        assert "apt install g++" in repr(v)
+    assert set(QUICK["torch"]) <= set(v)
+
+
 def test_a_hybridized_mxnet_model_stays_hybridized():
     net, x = mxnet_model()
     net.hybridize(static_alloc=True)

@@ -1,0 +1,146 @@
+"""Artifact folders as they are written: a new one replaces the old one whole.
+
+It is written into a hidden sibling folder, flushed, and exchanged with the old one by a single
+system call (``renameat2`` on Linux, ``renamex_np`` on macOS), so every moment has a whole artifact
+at the path. Where the file system has no exchange, two renames do it, and a reader who comes
+between them finds the old artifact under its spare name.
+"""
+
+import contextlib
+import ctypes
+import errno
+import glob
+import os
+import shutil
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+from d2lhybrid.artifacts.files import flush, flush_one
+from d2lhybrid.artifacts.store import absolute, check_files, read, spare
+from d2lhybrid.errors import (
+    ArtifactError,
+    ArtifactReadError,
+    ArtifactWriteError,
+    NotAnArtifactError,
+)
+
+try:
+    import fcntl
+except ImportError:  # Windows: leftovers of killed writers stay, everything else holds
+    fcntl = None  # type: ignore[assignment]
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """An empty folder to write into, which becomes the artifact at `path` when the block ends.
+
+    Raises:
+        NotAnArtifactError: What lies at `path` is not an artifact, or holds files of the user's.
+        ArtifactWriteError: Full disk, no permission, missing parent folder.
+    """
+    root = absolute(path)
+    staging = _hidden(root)
+    try:
+        with contextlib.ExitStack() as held:
+            with _locked(root.parent):
+                _recover(root)
+                require_own(root)
+                held.callback(shutil.rmtree, staging, ignore_errors=True)
+                os.mkdir(staging)
+                held.enter_context(_locked(staging))  # until this process ends, whatever ends it
+            yield staging
+            flush(staging)
+            _publish(staging, root)
+    except ArtifactError:
+        raise
+    except OSError as error:
+        raise ArtifactWriteError(
+            error.errno,
+            f"Could not write the artifact {str(root)!r}: {error.strerror or error}. What was "
+            "there before is still there; free space, or choose a folder that you may write to.",
+        ) from error
+
+
+def require_own(root: Path) -> None:
+    """Raise NotAnArtifactError if overwriting `root` could lose what `save` did not write."""
+    if not os.path.lexists(root) or (
+        root.is_dir() and not root.is_symlink() and not any(root.iterdir())
+    ):
+        return
+    try:
+        foreign = [p for p in check_files(read(root), content=False) if "belong" in p]
+        reason = foreign[0] if foreign else ""
+    except ArtifactReadError:
+        raise
+    except ArtifactError as error:
+        reason = str(error)
+    if reason:
+        raise NotAnArtifactError(
+            f"Will not overwrite {str(root)!r}: {reason} Choose another path, or move it away."
+        )
+    if not os.access(root, os.W_OK):
+        raise PermissionError(errno.EACCES, "the artifact there is read-only")
+
+
+def _publish(staging: Path, root: Path) -> None:
+    with _locked(root.parent):
+        require_own(root)
+        try:
+            os.rename(staging, root)  # nothing there, or an empty folder
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.EACCES, errno.EPERM):
+                raise
+            if not _exchange(staging, root):
+                os.rename(root, spare(root))
+                os.rename(staging, root)
+                os.rename(spare(root), staging)  # half removed, it must not lie there as the spare
+        flush_one(root.parent)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two folders in one step; False where the system or the file system cannot."""
+    name = {"linux": "renameat2", "darwin": "renamex_np"}.get(sys.platform, "")
+    call = getattr(ctypes.CDLL(None, use_errno=True), name, None) if name else None
+    if call is None:
+        return False
+    a, b = os.fsencode(one), os.fsencode(other)
+    here, swap = -100, 2  # AT_FDCWD; RENAME_EXCHANGE and RENAME_SWAP
+    failed = call(here, a, here, b, swap) if name == "renameat2" else call(a, b, swap)
+    if failed and ctypes.get_errno() not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return not failed
+
+
+def _recover(root: Path) -> None:
+    """Finish what killed writers left behind: give back the spare, remove unowned staging."""
+    if os.path.lexists(spare(root)):
+        require_own(spare(root))
+        if os.path.lexists(root):
+            old = _hidden(root)
+            os.rename(spare(root), old)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            os.rename(spare(root), root)
+    for left in root.parent.glob(f".{glob.escape(root.name)}.saving-*") if fcntl else ():
+        with contextlib.suppress(OSError), _locked(left, wait=False):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _hidden(root: Path) -> Path:
+    return root.with_name(f".{root.name}.saving-{uuid.uuid4().hex[:12]}")
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
+    """Hold a folder: a parent while names in it change, a new artifact while it is written."""
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield
+    finally:
+        os.close(handle)
