@@ -54,6 +54,12 @@ def compare(
         NothingToCompareError, UnknownLabelError, LimitError: the arguments do not fit.
         CallFailedError, WrongDeviceError: a callable raised.
         DifferentAnswerError, NaNOutputError, NotDeterministicError: the answers are not the same.
+
+    >>> import numpy as np
+    >>> x = np.ones(10_000)
+    >>> result = compare({"Python": sum, "NumPy": np.sum}, x, time_limit=1, progress=False)
+    >>> result.verdict("NumPy")
+    'faster'
     """
     base = _baseline(functions, baseline)
     require_limit(time_limit)

@@ -67,6 +67,10 @@ def import_mxnet() -> ModuleType:
 
     Raises:
         FrameworkMissingError: MXNet is not installed, or something that it needs is missing.
+
+    >>> mx = import_mxnet()
+    >>> mx.nd.ones(2).asnumpy().sum()
+    2.0
     """
     with _lock:
         if "mxnet" in sys.modules:

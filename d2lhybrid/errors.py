@@ -5,7 +5,15 @@ A message says what was expected, what was received and what to do.
 
 
 class D2LHybridError(Exception):
-    """Base of all errors raised by d2lhybrid, so that one ``except`` catches them."""
+    """Base of all errors raised by d2lhybrid, so that one ``except`` catches them.
+
+    >>> from d2lhybrid import compare
+    >>> try:
+    ...     compare({})
+    ... except D2LHybridError as error:
+    ...     print(type(error).__name__)
+    NothingToCompareError
+    """
 
 
 class FrameworkMissingError(D2LHybridError, ImportError):

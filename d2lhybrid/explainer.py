@@ -19,6 +19,15 @@ def explain(model: Any, *inputs: Any) -> Explanation:
 
     Raises:
         UnknownFrameworkError: if neither the model nor an input belongs to a known framework.
+
+    >>> from d2lhybrid import import_mxnet
+    >>> mx = import_mxnet()
+    >>> net = mx.gluon.nn.Dense(2)
+    >>> net.initialize()
+    >>> net.hybridize()
+    >>> explanation = explain(net, mx.nd.ones((1, 3)))
+    >>> explanation.graphs, len(explanation.breaks)
+    (1, 0)
     """
     for thing in (model, *inputs):
         try:

@@ -22,6 +22,11 @@ def set_language(language: str | None) -> None:
 
     Raises:
         LanguageError: there is no catalog for it.
+
+    >>> set_language("ja")
+    >>> gettext("variant")
+    'バリアント'
+    >>> set_language(None)
     """
     global _chosen
     if language is None:

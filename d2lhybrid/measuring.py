@@ -172,6 +172,10 @@ def measure(
 
     Raises:
         CallFailedError, WrongDeviceError, LimitError, NothingToCompareError
+
+    >>> result = measure(sum, range(1000), time_limit=0.2)
+    >>> result.label, result.median < 0.01
+    ('sum', True)
     """
     require_limit(time_limit)
     runner = Runner(label or name_of(function), function, args, clock, flush_l2)

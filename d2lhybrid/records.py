@@ -36,6 +36,11 @@ class Measurement(Record):
 
     `cold_seconds` is the first call alone, with tracing and compilation; `samples` are the steady
     state, each the mean over `calls` calls. `device_samples` is None without an accelerator.
+
+    >>> from d2lhybrid import measure
+    >>> result = measure(sum, range(1000), time_limit=0.2)
+    >>> result.ci95[0] <= result.median <= result.ci95[1]
+    True
     """
 
     label: str
@@ -91,6 +96,14 @@ class Comparison(Record, Mapping[str, Measurement]):
     Sample i of every measurement is from round i, and so is `again[i]`, the baseline's second
     turn in that round, from which the noise floor follows. `unavailable` says why a variant is
     not among them. `stopped` is 'clear', 'limit' or 'interrupted'.
+
+    >>> from d2lhybrid import compare
+    >>> functions = {"sum": sum, "max": max}
+    >>> result = compare(functions, range(9), check=False, time_limit=0.3, progress=False)
+    >>> list(result), result.baseline
+    (['sum', 'max'], 'sum')
+    >>> Comparison.from_json(result.to_json()) == result
+    True
     """
 
     measurements: tuple[Measurement, ...]
@@ -214,7 +227,16 @@ class Comparison(Record, Mapping[str, Measurement]):
 
 @dataclass(frozen=True)
 class Sweep(Record):
-    """The same comparison over a range of sizes; `work` is what the plot's axis shows."""
+    """The same comparison over a range of sizes; `work` is what the plot's axis shows.
+
+    >>> import numpy as np
+    >>> from d2lhybrid import sweep
+    >>> def make(size):
+    ...     return {"Python": sum, "NumPy": np.sum}, np.ones(size)
+    >>> points = sweep(make, [1_000, 100_000], time_limit=1, progress=False)
+    >>> points.sizes, points.meeting("NumPy")
+    ((1000, 100000), None)
+    """
 
     sizes: tuple[float, ...]
     work: tuple[float, ...]

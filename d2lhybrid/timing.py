@@ -16,6 +16,8 @@ def synchronize() -> None:
 
     Raises:
         TracingError: a framework is tracing a graph, so that there is no work to wait for.
+
+    >>> synchronize()
     """
     for adapter in loaded():
         adapter.synchronize()

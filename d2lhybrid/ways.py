@@ -55,6 +55,11 @@ def variants(net: Callable[..., Any], *args: Any) -> Variants:
         UnknownFrameworkError: neither `net` nor an argument belongs to a known framework.
         WrongDeviceError: model and arguments are on different devices.
         CallFailedError: ``net(*args)`` raised.
+
+    >>> import torch
+    >>> net, x = torch.nn.Linear(3, 2), torch.ones(1, 3)
+    >>> list(variants(net, x).only("eager", "inference_mode"))
+    ['eager', 'inference_mode']
     """
     adapter = None
     for thing in (net, *args):

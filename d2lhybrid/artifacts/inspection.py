@@ -72,6 +72,13 @@ def inspect(path: str | os.PathLike[str]) -> Inspection:
         ArtifactNotFoundError: Nothing is at the path.
         NotAnArtifactError: It is no artifact.
         DamagedArtifactError: Its manifest cannot be read.
+
+    >>> import torch
+    >>> from d2lhybrid import save
+    >>> net, x = torch.nn.Linear(3, 2), torch.ones(1, 3)
+    >>> artifact = save(net, "linear", x)
+    >>> print(inspect("linear").inputs[0])
+    input: float32 (any, 3)
     """
     return steady(path, _inspect)
 

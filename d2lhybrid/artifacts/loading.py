@@ -111,6 +111,14 @@ def load(
         UnsupportedArtifactError: It is of another framework, or of a format unknown here.
         FrameworkMissingError: Its framework is not installed.
         ArtifactLoadError: The framework refuses it.
+
+    >>> import torch
+    >>> from d2lhybrid import save
+    >>> net, x = torch.nn.Linear(3, 2), torch.ones(1, 3)
+    >>> artifact = save(net, "linear", x)
+    >>> model = load("linear")
+    >>> torch.allclose(model(x), net(x))
+    True
     """
     return steady(path, lambda stored: _load(stored, framework, trust, into))
 
@@ -121,6 +129,17 @@ def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification
     The model is run only if loading it would be allowed, with `trust` as in ``load``. Missing
     paths, folders that are no artifacts and unreadable manifests raise as in ``load``; any other
     damage is reported.
+
+    >>> import torch
+    >>> from d2lhybrid import save
+    >>> net, x = torch.nn.Linear(3, 2), torch.ones(1, 3)
+    >>> artifact = save(net, "linear", x)
+    >>> verify("linear").ok
+    True
+    >>> with open("linear/model.pt2", "ab") as file:
+    ...     _ = file.write(b"!")
+    >>> verify("linear").ok
+    False
     """
     return steady(path, lambda stored: _verify(stored, trust))
 
@@ -133,6 +152,13 @@ def trust(path: str | os.PathLike[str]) -> Inspection:
     Raises:
         DamagedArtifactError: It is not as it was saved, so nothing was signed.
         ArtifactWriteError: Its folder cannot be written to.
+
+    >>> import torch
+    >>> from d2lhybrid import save
+    >>> net, x = torch.nn.Linear(3, 2), torch.ones(1, 3)
+    >>> artifact = save(net, "linear", x)
+    >>> trust("linear").signer.startswith("you")
+    True
     """
     steady(path, _sign)
     return inspect(path)

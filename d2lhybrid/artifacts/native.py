@@ -81,6 +81,15 @@ def run_native(
         NativeRunError: The program does not compile, fails, or takes longer than `timeout`.
         InputMismatchError: Number, dtype or shape of the inputs are wrong.
         UntrustedArtifactError, DamagedArtifactError: As in ``load``.
+
+    >>> from d2lhybrid import import_mxnet, save
+    >>> mx = import_mxnet()
+    >>> net, x = mx.gluon.nn.Dense(2), mx.nd.ones((1, 3))
+    >>> net.initialize()
+    >>> net.hybridize()
+    >>> artifact = save(net, "dense", x)
+    >>> np.allclose(run_native("dense", x.asnumpy()), net(x).asnumpy())
+    True
     """
     return steady(path, lambda stored: _run(stored, inputs, keep, trust, timeout))
 

@@ -44,6 +44,12 @@ def save(
         NotAnArtifactError: `path` holds something that ``save`` did not write.
         ArtifactWriteError: Full disk, no permission, missing parent folder.
         UnsupportedArtifactError: The framework has no such format.
+
+    >>> import torch
+    >>> net, x = torch.nn.Linear(3, 2), torch.ones(1, 3)
+    >>> artifact = save(net, "linear", x)
+    >>> artifact.format
+    'torch.export'
     """
     framework = framework_of(model, inputs)
     tensors = adapter(framework)

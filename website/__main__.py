@@ -1,0 +1,42 @@
+"""The command line: ``python -m website`` builds the site into ``build/html``."""
+
+import argparse
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from book.errors import BookError
+from website.errors import SiteError
+
+ROOT = Path(__file__).parents[1]
+
+
+def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
+    """Build the site of the repository at ``root``; 0 where all is well."""
+    parser = argparse.ArgumentParser(prog="python -m website", description=__doc__)
+    parser.add_argument("--output", type=Path, default=root / "build" / "html")
+    parser.add_argument("--fresh", action="store_true", help="forget what earlier builds did")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="languages at a time")
+    options = parser.parse_args(arguments)
+    if sys.version_info < (3, 11):
+        print("The site needs Python 3.11 or newer: make setup PYTHON=python3.11", file=sys.stderr)
+        return 1
+    from website.build import build_site
+
+    site = options.output.resolve()
+    work = site.with_name(f"{site.name}-work")
+    if options.fresh:
+        shutil.rmtree(work, ignore_errors=True)
+    try:
+        build_site(root, site, work, options.jobs)
+    except (SiteError, BookError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"The site is at {site / 'index.html'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,9 @@
+"""What can go wrong while the site is made; this module imports nothing of the package."""
+
+
+class SiteError(Exception):
+    """The site cannot be made from what there is; says what to do."""
+
+
+class RepositoryError(SiteError):
+    """The address cannot be a repository's."""

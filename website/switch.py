@@ -1,0 +1,131 @@
+"""Stage 4: what a page's template shows around the text: the ways to other pages."""
+
+import json
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from book.files import Key
+from book.frameworks import FRAMEWORKS
+from book.languages import ENGLISH, LANGUAGES
+from website.notebooks import page_name
+from website.repository import Repository
+from website.transforms import relative
+from website.words import in_english, words
+
+_LAB = "http://localhost:8888/lab/tree/"  # where `make lab` serves the repository
+# What the theme's templates say without asking for a translation.
+_FIXED = ("theme_light_dark", "theme_navigation", "theme_contents", "theme_made")
+
+
+class Around:
+    """What is around one page's text. The templates call it ``site``."""
+
+    def __init__(self, app: Sphinx, name: str, data: dict[str, Any]) -> None:
+        self.language = str(app.config.site_language)
+        self.words = words(self.language)
+        self.kind = str(data.get("kind", "reference" if "/" in name else name))
+        self.name, self.data = name, data
+        self._languages: list[str] = app.config.site_languages
+        url = app.config.site_repository
+        self.repository = Repository(url) if url else None
+
+    @property
+    def key(self) -> Key | None:
+        """Which notebook the page shows; None for another page."""
+        if self.kind != "chapter":
+            return None
+        return Key(self.language, self.data["framework"], self.data["chapter"])
+
+    def to(self, page: str) -> str:
+        """The relative address of a page, such as ``pt/index``."""
+        return relative(f"/{page}.html", f"/{self.language}/{self.name}.html")
+
+    def languages(self) -> list[dict[str, Any]]:
+        """The same page in every language, or its first page where there is no such."""
+        same = self.kind in ("chapter", "front", "search")
+        return [
+            {
+                "code": code,
+                "tag": LANGUAGES[code].tag,
+                "name": LANGUAGES[code].name.partition(" (")[0],
+                "href": self.to(f"{code}/{self.name if same else 'index'}"),
+                "current": code == self.language,
+            }
+            for code in self._languages
+        ]
+
+    def frameworks(self) -> list[dict[str, Any]]:
+        """The same chapter for every framework that has it, and the sections it has there."""
+        if self.key is None:
+            return []
+        return [
+            {
+                "key": framework,
+                "name": FRAMEWORKS[framework].name,
+                "href": self.to(page_name(self.key._replace(framework=framework))),
+                "sections": sections,
+                "current": framework == self.key.framework,
+            }
+            for framework, sections in self.data["frameworks"].items()
+        ]
+
+    def places(self) -> list[dict[str, str]]:
+        """Where else the notebook can be opened."""
+        if self.key is None:
+            return []
+        path = self.key.path.as_posix()
+        up = "../" * (self.name.count("/") + 1)
+        found = [
+            {"name": self.words["download"], "href": up + path, "download": self.key.path.name},
+            {"name": "JupyterLab", "href": _LAB + path, "title": self.words["jupyterlab_hint"]},
+        ]
+        if self.repository:
+            if colab := self.repository.colab(path):
+                found.append({"name": "Colab", "href": colab})
+            found.append({"name": "Binder", "href": self.repository.binder(path)})
+        return found
+
+    def reference(self) -> str:
+        """The address of the pages that are in English only; empty on English pages."""
+        return "" if self.language == ENGLISH.code else self.to("en/api/index")
+
+    def api_name(self) -> str:
+        """What those pages are called."""
+        return in_english(self.language, self.words["api"])
+
+    def say(self, html: str) -> str:
+        """The theme's HTML with what its templates say in English only."""
+        english = words(ENGLISH.code)
+        for key in _FIXED:
+            html = html.replace(english[key], self.words[key])
+        return html
+
+
+def add_around(
+    app: Sphinx, name: str, template: str, context: dict[str, Any], doctree: nodes.document | None
+) -> None:
+    """Give the page's template what it shows around the text."""
+    data = json.loads(app.env.metadata.get(name, {}).get("site", "{}"))
+    around = Around(app, name, data)
+    context["site"] = around
+    for beside in ("prev", "next"):  # the reader's framework has a first and a last chapter
+        other = context.get(beside)
+        if other and around.key and "../" in other["link"]:
+            context[beside] = None
+
+
+def name_frameworks(app: Sphinx, env: Any) -> None:
+    """Tell pages of the same chapter apart where the search lists them."""
+    for name, metadata in env.metadata.items():
+        data = json.loads(metadata.get("site", "{}"))
+        if data.get("kind") == "chapter":
+            text = f"{env.titles[name].astext()} · {FRAMEWORKS[data['framework']].name}"
+            env.longtitles[name] = nodes.title("", text)
+
+
+def setup(app: Sphinx) -> None:
+    """Register it."""
+    app.connect("html-page-context", add_around)
+    app.connect("env-updated", name_frameworks)

@@ -1,0 +1,35 @@
+"""What the site says by itself, in each language: one file of ``words/`` for each."""
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+import yaml
+
+WITHOUT_SPACES = "[\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]"
+FOLDER = Path(__file__).with_name("words")
+
+
+@lru_cache(maxsize=None)
+def words(language: str) -> dict[str, str]:
+    """The site's words in a language, by what they are for; ``words/en.yaml`` says which."""
+    text = (FOLDER / f"{language}.yaml").read_text(encoding="utf-8")
+    return {key: _joined(value.strip()) for key, value in yaml.safe_load(text).items()}
+
+
+def _joined(text: str) -> str:
+    """The text without line breaks between characters that no space stands between."""
+    return re.sub(f"(?<={WITHOUT_SPACES})\n(?={WITHOUT_SPACES})", "", text)
+
+
+def in_english(language: str, text: str) -> str:
+    """The text with the note that what it names is there in English only."""
+    note = words(language)["reference_note"]
+    return text + (note if note.startswith("（") else f" {note}").rstrip()
+
+
+@lru_cache(maxsize=None)
+def theme_words(language: str) -> dict[str, str]:
+    """What the theme says in English -> the same in a language."""
+    ours, english = words(language), words("en")
+    return {english[key]: ours[key] for key in english if key.startswith("theme_")}
