@@ -35,7 +35,7 @@ test-browser: setup  ## JupyterLab and the site in chromium; ALL=1 runs every no
 	$(PY) -m pytest tests/browser $(if $(ALL),--all)
 
 picture: setup  ## take README's picture anew, in chromium
-	$(PY) -m pytest tests/browser/test_lab_picture.py
+	$(PY) -m pytest tests/browser/test_lab_picture.py::test_take_the_picture
 	cp build/screenshots/readme.png docs/images/notebook.png
 
 check: setup  ## is every committed notebook what its source builds? lint, types; writes nothing
