@@ -7,7 +7,7 @@ PY ?= .venv/bin/python
 JOBS ?= auto
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy2 test-notebooks check notebooks messages bench under-load fuzz lock format clean
+.PHONY: help setup lab test test-unit test-numpy2 test-notebooks test-browser picture check notebooks messages bench under-load fuzz lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -17,8 +17,8 @@ ifeq ($(PY),.venv/bin/python)
 	@$(if $(PYTHON),$(PYTHON) tools/setup_env.py,echo 'No Python found. Install Python 3.11.' >&2; exit 1)
 endif
 
-lab: setup  ## open JupyterLab on the collection
-	$(PY) -m jupyterlab $(ALLOW_ROOT) --LabApp.default_url=/lab/tree/notebooks/README.md
+lab: setup  ## open JupyterLab on the collection; its options as ARGS="--no-browser --port 8899"
+	$(PY) tools/lab.py $(ALLOW_ROOT) $(ARGS)
 
 test: test-unit test-numpy2 test-notebooks  ## everything: unit tests, MXNet on NumPy 2, every notebook
 
@@ -30,6 +30,13 @@ test-numpy2: setup  ## MXNet on NumPy 2, in an environment of its own
 
 test-notebooks: setup  ## execute every notebook and compare what it prints
 	$(PY) tools/run_notebooks.py --jobs $(JOBS) --language "$(LANG_)" --framework "$(FRAMEWORK)" --chapter "$(CHAPTER)"
+
+test-browser: setup  ## JupyterLab and the site in chromium; ALL=1 runs every notebook there
+	$(PY) -m pytest tests/browser $(if $(ALL),--all)
+
+picture: setup  ## take README's picture anew, in chromium
+	$(PY) -m pytest tests/browser/test_lab_picture.py::test_take_the_picture
+	cp build/screenshots/readme.png docs/images/notebook.png
 
 check: setup  ## is every committed notebook what its source builds? lint, types; writes nothing
 	$(PY) -m book check

@@ -66,8 +66,8 @@ PORTUGUESE = Language(
     "mesmo capítulo nos outros frameworks e nos outros idiomas, e também para o capítulo seguinte.",
     open="abrir",
     run="Os resultados que aparecem nos notebooks foram obtidos em uma CPU. Para obter os seus, "
-    "execute as células (menu *Run*, *Run All Cells*): cada notebook roda do início ao fim em "
-    "cerca de um minuto.",
+    "execute as células (menu *Run*, *Executar todas as células*; em inglês, *Run All Cells*): "
+    "cada notebook roda do início ao fim em cerca de um minuto.",
 )
 
 CHINESE = Language(
@@ -86,7 +86,8 @@ CHINESE = Language(
     "以及下一章的链接。",
     open="打开",
     run="笔记本中的输出是在 CPU 上得到的。要得到自己机器上的结果，请运行所有单元格"
-    "（菜单 *Run*、*Run All Cells*）：从头到尾运行一个笔记本大约需要一分钟。",
+    "（菜单*运行*、*运行所有单元格*；英文界面为 *Run*、*Run All Cells*）："
+    "从头到尾运行一个笔记本大约需要一分钟。",
 )
 
 JAPANESE = Language(
@@ -105,7 +106,7 @@ JAPANESE = Language(
     "同じ章のほかのフレームワーク版とほかの言語版、そして前後の章に移れます。",
     open="開く",
     run="表示されている出力はCPUで得たものです。手元の環境での結果を見るには、セルを実行してください"
-    "（メニューの*Run*、*Run All Cells*）。"
+    "（メニューの*実行*から*すべてのセルを実行*。英語表示では*Run*、*Run All Cells*）。"
     "どのノートブックも、最初から最後まで1分ほどで終わります。",
 )
 

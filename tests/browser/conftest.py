@@ -1,0 +1,75 @@
+"""What every test in a browser shares: chromium, its fonts, and the folder of screenshots.
+
+``make test-browser`` runs this folder; no other command does, because it needs a browser.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SCREENSHOTS = ROOT / "build/screenshots"
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# It runs as root in containers, and talks to nobody but the server under test.
+_OPTIONS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+    *("--font-render-hinting=none", "--force-color-profile=srgb"),
+)
+# The machine's own fonts; for Chinese and Japanese, where it has none, the one of our plots.
+_FONTS = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
+  <dir>{fonts}</dir>
+  <cachedir>{cache}</cachedir>
+</fontconfig>
+"""
+
+
+def chromium_path() -> str:
+    """The browser: CHROMIUM, else the first of the usual names on the path."""
+    named = os.environ.get("CHROMIUM")
+    found = shutil.which(named) if named else next(filter(None, map(shutil.which, _NAMES)), None)
+    if found is None:
+        pytest.exit(
+            f"Expected chromium for the tests in a browser. Received: {named or 'none on the path'}"
+            ". Install it (Debian, Ubuntu: apt-get install chromium fonts-dejavu-core), or name it: "
+            "make test-browser CHROMIUM=/path/to/chromium",
+            returncode=pytest.ExitCode.USAGE_ERROR,
+        )
+    return found
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="run every notebook, not one of each kind")
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """The browser. Each test takes a context of its own, so that none sees another's storage."""
+    path = chromium_path()
+    folder = tmp_path_factory.mktemp("fonts")
+    fonts = folder / "fonts.conf"
+    fonts.write_text(
+        _FONTS.format(fonts=ROOT / "d2lhybrid/fonts", cache=folder / "cache"), encoding="utf-8"
+    )
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=path,
+            args=list(_OPTIONS),
+            env={**os.environ, "FONTCONFIG_FILE": str(fonts)},
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def screenshots() -> Path:
+    """Where the pictures of this run go."""
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    return SCREENSHOTS

@@ -1,0 +1,117 @@
+"""What a reader does in JupyterLab, and what the page then shows."""
+
+import re
+from typing import Any
+
+from playwright.sync_api import Locator, Page
+
+PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
+VIEWER = ".jp-MarkdownViewer:not(.lm-mod-hidden)"
+_TAB = ".lm-DockPanel-tabBar .lm-TabBar-tab.jp-mod-current"
+DIRTY = f"{_TAB}.jp-mod-dirty"
+# One object for each output of the cells, with the table in it as the browser laid it out.
+_OUTPUTS = """panel => [...panel.querySelectorAll('.jp-OutputArea-output')].map(output => ({
+  mime: output.dataset.mimeType,
+  text: output.textContent,
+  room: output.clientWidth,
+  tables: [...output.querySelectorAll('table')].map(table => ({
+    display: getComputedStyle(table).display,
+    width: table.offsetWidth,
+    heads: [...table.querySelectorAll('thead th')].map(cell => cell.textContent),
+    rows: [...table.querySelectorAll('tbody tr')].map(row => ({
+      cells: [...row.children].map(cell => cell.textContent),
+      tops: [...new Set([...row.children].map(cell => cell.offsetTop))],
+      height: row.offsetHeight,
+    })),
+  })),
+  images: [...output.querySelectorAll('img')].map(image => ({
+    source: image.src, width: image.naturalWidth, shown: image.clientWidth,
+  })),
+}))"""
+
+
+def open_front_page(page: Page, address: str) -> Locator:
+    """Open the address that JupyterLab printed, with no tabs of earlier visits."""
+    page.goto(f"{address}&reset")
+    viewer = page.locator(VIEWER)
+    viewer.locator("h1").wait_for(timeout=60_000)
+    return viewer
+
+
+def follow(viewer: Locator, framework: str, row: int) -> None:
+    """Follow a link of the front page's table: a framework's column, a chapter's row."""
+    heads = viewer.locator("thead th").all_text_contents()
+    column = heads.index(framework)
+    viewer.locator("tbody tr").nth(row).locator("td").nth(column).locator("a").click()
+
+
+def notebook(page: Page, path: str, cells: int) -> Locator:
+    """The notebook of this path, once all its cells are in front and its kernel is ready."""
+    page.wait_for_url(f"**/lab/tree/{path}*", timeout=60_000)
+    page.wait_for_function(
+        "([panel, cells]) => document.querySelectorAll(`${panel} .jp-Cell`).length === cells",
+        arg=[PANEL, cells],
+        timeout=60_000,
+    )
+    idle(page, 60)
+    return page.locator(PANEL)
+
+
+def idle(page: Page, seconds: float) -> None:
+    """Wait until no cell is waiting and the kernel is idle."""
+    page.wait_for_function(
+        """panel => {
+          const shown = document.querySelector(panel);
+          const state = shown?.querySelector('.jp-Notebook-ExecutionIndicator');
+          const prompts = [...shown?.querySelectorAll('.jp-InputPrompt') ?? []];
+          return state?.dataset.status === 'idle'
+            && !prompts.some(prompt => prompt.textContent.includes('*'));
+        }""",
+        arg=PANEL,
+        timeout=seconds * 1000,
+    )
+
+
+def run_all(page: Page, menu: str, item: str, seconds: float) -> None:
+    """Choose an item of the menu bar, both by the words that the reader sees, and wait."""
+    page.locator(".lm-MenuBar-itemLabel", has_text=_exactly(menu)).click()
+    page.locator(".lm-Menu-itemLabel", has_text=_exactly(item)).click()
+    page.locator(f"{PANEL} .jp-InputPrompt", has_text="[*]").first.wait_for(timeout=30_000)
+    idle(page, seconds)
+
+
+def save(page: Page) -> None:
+    """Save the notebook in front, and wait until JupyterLab has."""
+    page.locator(f"{PANEL} .jp-Notebook").click(position={"x": 3, "y": 3})
+    page.keyboard.press("Control+s")
+    page.locator(f"{_TAB}:not(.jp-mod-dirty)").wait_for(timeout=30_000)
+
+
+def show(place: Locator) -> None:
+    """Bring a place of a notebook to the middle of the window, and wait until it stays there.
+
+    JupyterLab guesses the height of cells that were never in the window, so the first jump misses.
+    """
+    top = None
+    for _attempt in range(20):
+        before, top = (
+            top,
+            place.evaluate(
+                "place => { place.scrollIntoView({block: 'center'});"
+                " return place.getBoundingClientRect().top; }"
+            ),
+        )
+        if top == before:
+            return
+        place.page.wait_for_timeout(300)
+    raise AssertionError(f"Expected a place that stays where it is. Received: {place}")
+
+
+def outputs(panel: Locator) -> list[dict[str, Any]]:
+    """What the cells of a notebook show, in order; for tables and images their layout too."""
+    found: list[dict[str, Any]] = panel.evaluate(_OUTPUTS)
+    return found
+
+
+def _exactly(words: str) -> re.Pattern[str]:
+    return re.compile(f"^{re.escape(words)}$")

@@ -1,0 +1,298 @@
+"""JupyterLab in chromium, as a reader in each language has it: front page, notebooks, links.
+
+All 24 notebooks are opened and looked at. Some of them are run as well, so that each framework and
+each language is; `make test-browser ALL=1` runs all of them.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import expected
+import glyphs
+import lab_page
+import lab_server
+import pytest
+from playwright.sync_api import Browser, Locator, Page
+
+from book.frameworks import FRAMEWORKS
+from book.languages import LANGUAGES
+
+NOTEBOOKS = lab_server.ROOT / "notebooks"
+CHAPTERS = ("hybridize", "limits")  # as the rows of the front page
+# One way for a system to say the language each; that of C is English.
+LOCALES = {
+    "en": {"LANG": "C.UTF-8"},
+    "pt": {"LANG": "pt_BR.UTF-8"},
+    "zh": {"LANG": "C.UTF-8", "LC_MESSAGES": "zh_CN.UTF-8"},
+    "ja": {"LANG": "pt_BR.UTF-8", "D2LHYBRID_LANGUAGE": "ja"},
+}
+INTERFACE = {"en": "en", "pt": "pt-BR", "zh": "zh-CN", "ja": "ja-JP"}
+RUN = {
+    *(("en", "pytorch", "hybridize"), ("pt", "tensorflow", "hybridize")),
+    *(("zh", "mxnet", "hybridize"), ("ja", "pytorch", "hybridize")),
+    *(("en", "tensorflow", "limits"), ("pt", "mxnet", "limits"), ("zh", "pytorch", "limits")),
+}
+BROKEN_IMAGES = """panel => [...panel.querySelectorAll('img')]
+  .filter(image => !image.complete || image.naturalWidth === 0).map(image => image.src)"""
+PLOT = ".jp-OutputArea-output img[src^='data:image/png']"
+LONGEST = 900  # seconds for all cells of a notebook, on a machine with other work
+
+
+class Reader(NamedTuple):
+    """A language, and the JupyterLab of somebody who reads it."""
+
+    code: str
+    server: lab_server.LabServer
+
+    def path(self, framework: str, chapter: str) -> str:
+        return f"notebooks/{self.code}/{framework}/{chapter}.ipynb"
+
+    def file(self, framework: str, chapter: str) -> Path:
+        return self.server.folder / self.path(framework, chapter)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _committed_notebooks_stay_as_they_are() -> Iterator[None]:
+    before = _digests()
+    yield
+    assert _digests() == before
+
+
+@pytest.fixture(scope="module", params=list(LANGUAGES))
+def reader(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Reader]:
+    """JupyterLab, started for a reader of each language in turn."""
+    folder = tmp_path_factory.mktemp(request.param)
+    lab_server.copy_collection(folder / "checkout")
+    server = lab_server.start(folder / "checkout", folder / "home", LOCALES[request.param])
+    yield Reader(request.param, server)
+    lab_server.stop(server.process)
+
+
+@pytest.fixture
+def page(chromium: Browser, reader: Reader) -> Iterator[Page]:
+    """A window of the browser; afterwards no kernel is left."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 1000})
+    context.set_default_timeout(30_000)
+    yield context.new_page()
+    context.close()
+    reader.server.stop_kernels()
+
+
+def test_front_page(reader: Reader, page: Page, screenshots: Path) -> None:
+    viewer = lab_page.open_front_page(page, reader.server.address)
+    language = LANGUAGES[reader.code]
+    assert language.collection in viewer.locator("h1").inner_text()
+    assert page.locator("html").get_attribute("lang") == INTERFACE[reader.code]
+    assert viewer.locator("tbody tr").count() == len(CHAPTERS)
+    links = viewer.locator("tbody a").all_text_contents()
+    assert links == [language.open] * len(CHAPTERS) * len(FRAMEWORKS)
+    assert not glyphs.boxes(viewer, glyphs.cjk(viewer.inner_text()))
+    page.screenshot(path=screenshots / f"lab-{reader.code}-front.png")
+    for other in LANGUAGES.values():
+        if other != language:
+            viewer.locator("p a", has_text=other.name).click()
+            page.locator("h1", has_text=other.collection).wait_for()
+            lab_page.open_front_page(page, reader.server.address)
+
+
+def test_boxes_are_told_from_characters(chromium: Browser) -> None:
+    page = chromium.new_page()
+    page.set_content("<p>x</p>")
+    in_no_font = "\ue123"
+    assert glyphs.boxes(page.locator("p"), {"編", "译", "e", in_no_font}) == [in_no_font]
+    page.close()
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_notebook_looks_right(
+    reader: Reader, page: Page, screenshots: Path, framework: str, chapter: str
+) -> None:
+    panel = open_from_front_page(reader, page, framework, chapter)
+    content = expected.read(reader.file(framework, chapter))
+    assert not panel.locator(".jp-MarkdownCell:not(.jp-mod-rendered)").count()
+    assert not panel.evaluate(BROKEN_IMAGES)
+    look_at_folds(panel, content)
+    look_at_outputs(panel, content, reader.code)
+    page.screenshot(path=screenshots / f"lab-{reader.code}-{framework}-{chapter}.png")
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_notebook_runs(
+    reader: Reader,
+    page: Page,
+    screenshots: Path,
+    pytestconfig: pytest.Config,
+    framework: str,
+    chapter: str,
+) -> None:
+    if (reader.code, framework, chapter) not in RUN and not pytestconfig.getoption("--all"):
+        pytest.skip("opened only; ALL=1 runs it as well")
+    panel = open_from_front_page(reader, page, framework, chapter)
+    committed = expected.read(reader.file(framework, chapter))
+    lab_page.run_all(page, *menu_words(reader.code), seconds=LONGEST)
+    lab_page.save(page)
+    content = expected.read(reader.file(framework, chapter))
+    assert not expected.not_well(content)
+    assert [cell["execution_count"] for cell in expected.code_cells(content)] == [
+        *range(1, 1 + len(expected.code_cells(committed)))
+    ]
+    look_at_outputs(panel, content, reader.code)
+    name = f"lab-{reader.code}-{framework}-{chapter}-run"
+    table = ".jp-OutputArea-output:has(table)"
+    take(page, panel.locator(table).first, screenshots / f"{name}-table.png")
+    if chapter == "hybridize":
+        take(page, panel.locator(PLOT).first, screenshots / f"{name}-plot.png")
+
+
+def test_links_lead_to_the_other_languages_frameworks_and_chapters(
+    reader: Reader, page: Page
+) -> None:
+    framework = list(FRAMEWORKS)[list(LANGUAGES).index(reader.code) % len(FRAMEWORKS)]
+    open_from_front_page(reader, page, framework, "hybridize")
+    others = {one.name: (code, framework) for code, one in LANGUAGES.items() if code != reader.code}
+    others[LANGUAGES[reader.code].name] = (reader.code, framework)  # and home again
+    others |= {one.name: (reader.code, f) for f, one in FRAMEWORKS.items() if f != framework}
+    for words, (code, name) in others.items():
+        top_link(page, words).click()
+        opened(reader, page, f"notebooks/{code}/{name}/hybridize.ipynb")
+    limits = reader.path(name, "limits")
+    top_link(page, expected.title(expected.read(reader.server.folder / limits))).click()
+    opened(reader, page, limits)
+
+
+def test_links_within_a_notebook_lead_to_their_section(reader: Reader, page: Page) -> None:
+    panel = open_from_front_page(reader, page, "pytorch", "hybridize")
+    content = expected.read(reader.file("pytorch", "hybridize"))
+    sources = ["".join(cell["source"]) for cell in content["cells"]]
+    words = next(
+        found[1] for text in reversed(sources) if (found := re.search(r"\[([^]]+)\]\([^)]*#", text))
+    )
+    link = panel.locator(".jp-Cell a", has_text=words).last
+    link.scroll_into_view_if_needed()
+    before = panel.locator(".jp-WindowedPanel-outer").evaluate("outer => outer.scrollTop")
+    link.click()
+    page.wait_for_function(
+        "before => document.querySelector('.jp-WindowedPanel-outer').scrollTop < before - 500",
+        arg=before,
+    )
+
+
+def test_a_notebook_that_was_only_looked_at_is_saved_as_it_was(reader: Reader, page: Page) -> None:
+    open_from_front_page(reader, page, "mxnet", "hybridize")
+    page.locator(lab_page.DIRTY).wait_for()  # JupyterLab notes the version of Python
+    path = reader.file("mxnet", "hybridize")
+    before = path.stat().st_mtime_ns
+    lab_page.save(page)
+    assert path.stat().st_mtime_ns > before
+    assert path.read_bytes() == (lab_server.ROOT / reader.path("mxnet", "hybridize")).read_bytes()
+
+
+def open_from_front_page(reader: Reader, page: Page, framework: str, chapter: str) -> Locator:
+    """Follow the link on the front page to a notebook."""
+    viewer = lab_page.open_front_page(page, reader.server.address)
+    lab_page.follow(viewer, FRAMEWORKS[framework].name, CHAPTERS.index(chapter))
+    return opened(reader, page, reader.path(framework, chapter))
+
+
+def top_link(page: Page, words: str) -> Locator:
+    """A link of the cell that opens the notebook in front."""
+    return page.locator(lab_page.PANEL).locator(".jp-Cell").first.locator("a", has_text=words)
+
+
+def opened(reader: Reader, page: Page, path: str) -> Locator:
+    """The notebook of this path, with its own title, once it is there as a whole."""
+    content = expected.read(reader.server.folder / path)
+    panel = lab_page.notebook(page, path, len(content["cells"]))
+    assert expected.title(content) in panel.locator("h1").text_content()
+    return panel
+
+
+def take(page: Page, place: Locator, path: Path) -> None:
+    """A picture of the window with a place of the notebook in the middle."""
+    lab_page.show(place)
+    page.screenshot(path=path)
+
+
+def menu_words(code: str) -> tuple[str, str]:
+    """The menu and its item that the front page names for running all cells."""
+    menu, item, *_english = re.findall(r"\*(.+?)\*", LANGUAGES[code].run)
+    return menu, item
+
+
+def look_at_folds(panel: Locator, content: expected.Notebook) -> None:
+    """Solutions are folded away, and so is the code of cells that say so."""
+    metadata = [cell["metadata"] for cell in content["cells"]]
+    solutions = sum(bool(data.get("jp-MarkdownHeadingCollapsed")) for data in metadata)
+    assert solutions
+    assert panel.locator(".jp-collapseHeadingButton.jp-mod-collapsed").count() == solutions
+    hidden = sum("hide-input" in data.get("tags", []) for data in metadata)
+    assert panel.locator(".jp-InputPlaceholder").count() == hidden
+
+
+def look_at_outputs(panel: Locator, content: expected.Notebook, code: str) -> None:
+    """Tables are tables, plots are images, and what is printed is drawn as characters."""
+    shown = lab_page.outputs(panel)
+    assert not [one["text"] for one in shown if one["mime"].endswith(("error", "stderr"))]
+    tables = [(one["room"], table) for one in shown for table in one["tables"]]
+    assert [(t["heads"], [row["cells"] for row in t["rows"]]) for _room, t in tables] == [
+        (table.heads, table.rows) for table in expected.tables(content)
+    ]
+    for room, table in tables:
+        look_at_table(table, room)
+    assert not glyphs.boxes(panel, set().union(*(glyphs.cjk(one["text"]) for one in shown)))
+    images = [image for one in shown for image in one["images"]]
+    plots = expected.plots(content)
+    assert [image["source"] for image in images] == [source for _label, source in plots]
+    for label, source in plots:
+        look_at_plot(label, source)
+    if content["metadata"]["d2lhybrid"]["chapter"] == "hybridize":
+        assert plots
+        look_at_verdicts([table for _room, table in tables], code)
+
+
+def look_at_table(table: dict, room: int) -> None:
+    """Cells in rows below each other, all of them within the notebook's width."""
+    assert table["display"] == "table"
+    assert len(table["rows"]) > 1
+    if room == 0:  # in a solution that is folded away
+        return
+    assert 0 < table["width"] <= room
+    assert all(len(row["tops"]) == 1 and row["height"] > 0 for row in table["rows"])
+
+
+def look_at_verdicts(tables: list[dict], code: str) -> None:
+    """The first table compares, in the reader's language, and has a verdict for each variant."""
+    variant, verdict, words = expected.verdict_words(code)
+    heads = tables[0]["heads"]
+    assert heads[0] == variant
+    column = heads.index(verdict)
+    found = {row["cells"][column] for row in tables[0]["rows"]}
+    assert len(found) > 1
+    assert found <= words
+
+
+def look_at_plot(label: str, source: str) -> None:
+    """An image of some size that is not blank, with the label below the axes in real characters."""
+    image = glyphs.pixels(source)
+    height, width = image.shape
+    assert width >= 500
+    assert height >= 250
+    ours, theirs = glyphs.fonts()
+    assert glyphs.likeness(image, label, ours) > 0.75
+    if glyphs.cjk(label):
+        assert glyphs.likeness(image, label, theirs) < 0.6
+
+
+def _digests() -> dict[str, str]:
+    return {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in NOTEBOOKS.rglob("*.*")
+        if path.is_file()
+    }

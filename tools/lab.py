@@ -1,0 +1,68 @@
+"""Open JupyterLab on the collection, in the reader's language: ``make lab``.
+
+The language is that of the notebooks' reports: D2LHYBRID_LANGUAGE, else the system's. It chooses
+the front page, and the default for JupyterLab's own menus; what the reader has chosen in
+JupyterLab (menu Settings, Language) wins over that default. Options are JupyterLab's.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from d2lhybrid.errors import LanguageError
+from d2lhybrid.i18n import language
+
+ROOT = Path(__file__).resolve().parent.parent
+OVERRIDES = ROOT / "requirements/overrides.json"
+# The languages of JupyterLab's language packs in requirements/lock.txt; English needs none.
+PACKS = {"pt": "pt_BR", "zh": "zh_CN", "ja": "ja_JP"}
+
+
+def front_page(code: str) -> str:
+    """Return the path of the front page in a language, from the root of the checkout."""
+    own = f"notebooks/README.{code}.md"
+    return own if (ROOT / own).exists() else "notebooks/README.md"
+
+
+def defaults(code: str) -> dict[str, dict[str, object]]:
+    """Return the settings that JupyterLab starts from where the reader has chosen nothing."""
+    chosen: dict[str, dict[str, object]] = json.loads(OVERRIDES.read_text(encoding="utf-8"))
+    chosen["@jupyterlab/translation-extension:plugin"] = {"locale": PACKS.get(code, "en")}
+    return chosen
+
+
+def write_config(folder: Path, code: str) -> None:
+    """Write a folder of configuration for one run of JupyterLab; Jupyter merges it with others."""
+    for name, content in (
+        ("labconfig/default_setting_overrides.json", defaults(code)),
+        (
+            "jupyter_server_config.d/lab_saving.json",
+            {"ServerApp": {"jpserver_extensions": {"lab_saving": True}}},
+        ),
+    ):
+        path = folder / name
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def main() -> None:
+    """Start JupyterLab with the options that this script was given."""
+    from jupyterlab.labapp import LabApp
+
+    try:
+        code = language()
+    except LanguageError as error:
+        sys.exit(str(error))
+    with TemporaryDirectory() as folder:
+        write_config(Path(folder), code)
+        # What the reader's own folders say comes first.
+        theirs = os.environ.get("JUPYTER_CONFIG_PATH", "").split(os.pathsep)
+        os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join([*filter(None, theirs), folder])
+        address = f"--LabApp.default_url=/lab/tree/{front_page(code)}"
+        LabApp.launch_instance([address, *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()
