@@ -5,7 +5,8 @@
    ``references`` know the inside of a paragraph, of a code cell and of a link.
 2. ``translate``: every piece of text a reader sees -> the same piece in the reader's language,
    out of ``catalogs``. ``audit`` stops the build where one is missing, stale or not as it should
-   be; ``pieces``, ``typography`` and ``glossary`` know what that is.
+   be; ``pieces``, ``typography`` and ``glossary`` know what that is. ``package`` does the same for
+   what d2lhybrid itself says.
 3. ``assemble``: blocks of one language and one framework -> a notebook;
    ``frontpage`` makes the page that leads to all of them.
 4. ``execute``: a notebook -> the same notebook with its outputs.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import nbformat
 
+from book import package
 from book.build import Built, build
 from book.catalogs import update
 from book.check import check, content_problems, output_problems
@@ -16,6 +17,7 @@ from book.errors import BookError, ExecutionError
 from book.execute import CELL_SECONDS, execute, with_outputs
 from book.files import CHAPTERS, Key, notebook_bytes, read_notebook, write
 from book.frameworks import FRAMEWORKS
+from book.glossary import read_glossary
 from book.languages import ENGLISH, LANGUAGES
 from book.parse import load
 
@@ -28,6 +30,8 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     try:
         if options.command == "messages":
             for path in update(root, load(root / CHAPTERS), options.start):
+                print(path)
+            for path in package.update(root, options.start):
                 print(path)
             return 0
         if options.command == "check":
@@ -73,7 +77,8 @@ def _parser() -> argparse.ArgumentParser:
     messages = commands.add_parser(
         "messages",
         help="bring templates and catalogs up to date",
-        description="Writes translations/*.pot, and merges them into the catalogs that there are.",
+        description="Writes translations/*.pot and merges them into the catalogs that there are; "
+        "likewise those of the package in d2lhybrid/locale.",
     )
     messages.add_argument(
         "--start",
@@ -90,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _check(root: Path, built: Built) -> int:
-    problems = check(root, built)
+    problems = [*map(str, package.audit(root, read_glossary(root))), *check(root, built)]
     print(*problems, sep="\n", file=sys.stderr, end="\n" if problems else "")
     return 1 if problems else 0
 

@@ -16,6 +16,7 @@ from book.catalogs import (
     read,
     template,
     template_path,
+    translations,
 )
 from book.errors import Problem
 from book.files import TRANSLATIONS
@@ -26,7 +27,7 @@ from book.translate import Message
 from book.typography import leftover, typography
 
 _SHOWN = 60
-_UPDATE = "run `make messages`"
+UPDATE = "run `make messages`"
 
 
 def unfit(message: Message, text: str, language: Language) -> list[str]:
@@ -48,35 +49,40 @@ def audit(
             entry = found.get(key)
             if entry is None:
                 where = f"{message.file}:{message.line}"
-                yield Problem(path, 1, f"behind {where}, {_quote(key)}: {_UPDATE}, then translate.")
+                yield Problem(path, 1, f"behind {where}, {quote(key)}: {UPDATE}, then translate.")
                 continue
-            for text in _entry_problems(message, entry, language, terms):
-                yield Problem(path, entry.linenum or 1, f"{_quote(key)}: {text}.")
+            for text in entry_problems(message, entry, language, terms):
+                yield Problem(path, entry.linenum or 1, f"{quote(key)}: {text}.")
         for key, entry in found.items():
             if key not in wanted:
-                text = f"{_quote(key)}: no longer in {chapter.file}; {_UPDATE}."
+                text = f"{quote(key)}: no longer in {chapter.file}; {UPDATE}."
                 yield Problem(path, entry.linenum or 1, text)
 
 
-def _entry_problems(
+def entry_problems(
     message: Message, entry: polib.POEntry, language: Language, terms: Sequence[Term]
 ) -> Iterator[str]:
-    if not entry.msgstr.strip():
+    """What is wrong with the translation of a message, and what to do about it."""
+    wanted = language.plural_forms if entry.msgid_plural else 1
+    texts = [text for text in translations(entry) if text.strip()]
+    if len(texts) < wanted:
         yield "not translated; translate it"
         return
     if entry.fuzzy:
         was = f", which was {entry.previous_msgid[:_SHOWN]!r}" if entry.previous_msgid else ""
         yield f"fuzzy: revise it for the new English text{was}, and clear the mark"
         return
-    english, text, kind = message.text, entry.msgstr, message.context.kind
-    yield from unfit(message, text, language)
-    yield from typography(english, text, kind, language.code)
-    if "english: on purpose" not in entry.tcomment:
-        yield from leftover(english, text, kind, language.code)
-    yield from terms_problems(terms, english, text, kind, language.code, entry.tcomment)
+    english, kind = message.text, message.context.kind
+    for text in texts:
+        yield from unfit(message, text, language)
+        yield from typography(english, text, kind, language.code)
+        if "english: on purpose" not in entry.tcomment:
+            yield from leftover(english, text, kind, language.code)
+        yield from terms_problems(terms, english, text, kind, language.code, entry.tcomment)
 
 
-def _quote(key: Key) -> str:
+def quote(key: Key) -> str:
+    """A message as problems name it."""
     text = key[1].replace("\n", " ")
     return f'{key[0]} "{text[:_SHOWN]}{"…" if len(text) > _SHOWN else ""}"'
 
@@ -89,7 +95,7 @@ def strays(root: Path, chapters: Sequence[Chapter]) -> Iterator[Problem]:
         if not (root / path).exists():
             continue
         if set(entries(read(root / path))) != set(entries(template(chapter))):
-            yield Problem(path.as_posix(), 1, f"behind {chapter.file}; {_UPDATE}.")
+            yield Problem(path.as_posix(), 1, f"behind {chapter.file}; {UPDATE}.")
     files = [*(root / TRANSLATIONS).glob("*.pot")]
     for language in present(root):
         if language != ENGLISH:

@@ -59,10 +59,13 @@ def template(chapter: Chapter) -> polib.POFile:
         if where not in entry.comment.split("\n"):
             entry.comment = f"{entry.comment}\n{where}".strip()
         entry.occurrences.append((message.file, str(message.line)))
-    return _file(entries.values(), chapter.name, {})
+    return new_file(entries.values(), chapter.name, {})
 
 
-def _file(entries: Iterable[polib.POEntry], name: str, header: Mapping[str, str]) -> polib.POFile:
+def new_file(
+    entries: Iterable[polib.POEntry], name: str, header: Mapping[str, str]
+) -> polib.POFile:
+    """A catalog with these entries and the standard header."""
     made = polib.POFile(encoding="utf-8")
     made.metadata = {
         "Project-Id-Version": f"d2lhybrid {name}",
@@ -82,7 +85,7 @@ def merge(fresh: polib.POFile, old: polib.POFile, language: Language, name: str)
     message needs any more stays as an obsolete entry, so that no translation is ever lost.
     """
     current = {entry_key(entry): entry for entry in old if not entry.obsolete}
-    translated = [entry for entry in old if entry.msgstr]
+    translated = [entry for entry in old if translations(entry)]
     # Those in use last: they win over obsolete ones.
     known = {_translates(e): e for e in sorted(translated, key=lambda e: not e.obsolete)}
     wanted = {entry_key(entry) for entry in fresh}
@@ -90,14 +93,22 @@ def merge(fresh: polib.POFile, old: polib.POFile, language: Language, name: str)
     kept: set[int] = set()
     for entry in fresh:
         source = known.get(entry_key(entry)) or current.get(entry_key(entry))
-        if not (source and source.msgstr):
+        if not (source and translations(source)):
             source = _closest(entry, left) or source
         if source:
             _carry(source, entry)
             kept.add(id(source))
+        if entry.msgid_plural:
+            forms = entry.msgstr_plural
+            entry.msgstr_plural = {n: forms.get(n, "") for n in range(language.plural_forms)}
     obsolete = [_obsolete(entry) for entry in translated if id(entry) not in kept]
     header = {**old.metadata, "Language": language.gettext_name, "Plural-Forms": language.plural}
-    return _file([*fresh, *obsolete], name, header)
+    return new_file([*fresh, *obsolete], name, header)
+
+
+def translations(entry: polib.POEntry) -> list[str]:
+    """What an entry says in its language: one text, or one for each plural form; not empty ones."""
+    return [text for text in (entry.msgstr, *entry.msgstr_plural.values()) if text]
 
 
 def _translates(entry: polib.POEntry) -> Key:
@@ -105,6 +116,13 @@ def _translates(entry: polib.POEntry) -> Key:
     if entry.fuzzy and entry.previous_msgid:
         return entry.previous_msgctxt or entry.msgctxt or "", entry.previous_msgid
     return entry_key(entry)
+
+
+def _translates_plural(entry: polib.POEntry) -> str:
+    """The English plural that an entry's translation was made for; empty where there was none."""
+    if entry.fuzzy and entry.previous_msgid:
+        return entry.previous_msgid_plural or ""
+    return str(entry.msgid_plural)
 
 
 def _closest(entry: polib.POEntry, old: Sequence[polib.POEntry]) -> polib.POEntry | None:
@@ -125,11 +143,18 @@ def _closest(entry: polib.POEntry, old: Sequence[polib.POEntry]) -> polib.POEntr
 def _carry(source: polib.POEntry, entry: polib.POEntry) -> None:
     """Put a translation into an entry, fuzzy where it was made for another text."""
     context, text = _translates(source)
-    entry.msgstr, entry.tcomment = source.msgstr, source.tcomment
+    forms = translations(source)
+    entry.tcomment = source.tcomment
+    if entry.msgid_plural:
+        entry.msgstr_plural = source.msgstr_plural or dict(enumerate(forms))
+    else:
+        entry.msgstr = "".join(forms[-1:])
     entry.flags = [flag for flag in source.flags if flag != "fuzzy"]
-    if entry.msgstr and (context, text) != entry_key(entry):
+    plural = _translates_plural(source)
+    if forms and ((context, text) != entry_key(entry) or plural != entry.msgid_plural):
         entry.flags.append("fuzzy")
         entry.previous_msgid = text
+        entry.previous_msgid_plural = plural or None
         entry.previous_msgctxt = context if context != entry.msgctxt else None
     elif source.fuzzy and not source.previous_msgid:
         entry.flags.append("fuzzy")  # a translator's own doubt
@@ -141,7 +166,9 @@ def _obsolete(entry: polib.POEntry) -> polib.POEntry:
     return polib.POEntry(
         msgctxt=context,
         msgid=text,
+        msgid_plural=_translates_plural(entry),
         msgstr=entry.msgstr,
+        msgstr_plural=entry.msgstr_plural,
         tcomment=entry.tcomment,
         flags=["fuzzy"] if doubtful else [],
         obsolete=True,
@@ -206,11 +233,20 @@ def update(root: Path, chapters: Sequence[Chapter], start: Sequence[str] = ()) -
                 path = catalog_path(language, chapter.name)
                 merged = merge(template(chapter), read(root / path), language, chapter.name)
                 files[path] = merged
-        for path, file in files.items():
-            content = f"{file}".rstrip("\n").encode() + b"\n"
-            if not (root / path).is_file() or (root / path).read_bytes() != content:
-                write(root / path, content)
-                yield path
+        yield from write_changed(root, {path: to_bytes(file) for path, file in files.items()})
+
+
+def to_bytes(file: polib.POFile) -> bytes:
+    """A catalog or template as its file holds it."""
+    return f"{file}".rstrip("\n").encode() + b"\n"
+
+
+def write_changed(root: Path, files: Mapping[Path, bytes]) -> Iterator[Path]:
+    """Write the files that differ from what lies there; yields their paths."""
+    for path, content in files.items():
+        if not (root / path).is_file() or (root / path).read_bytes() != content:
+            write(root / path, content)
+            yield path
 
 
 def finder(catalogs: Catalogs) -> dict[tuple[str, Key], Translation]:

@@ -31,6 +31,11 @@ class Language:
     run: str = ""
 
     @property
+    def plural_forms(self) -> int:
+        """How many forms of a message its catalogs hold, one for each kind of number."""
+        return int(self.plural.partition("nplurals=")[2].partition(";")[0])
+
+    @property
     def gettext_name(self) -> str:
         """The name of the language in a catalog's header, such as ``pt_BR``."""
         return self.tag.replace("-", "_")

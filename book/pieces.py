@@ -13,11 +13,22 @@ CODE = "\ufffc"
 HIDDEN = "\ufffd"
 """Stands there for the text of an empty link, which only the notebook knows."""
 
-PLAIN_TEXT = ("comment", "label", "alt")  # the kinds that are no Markdown
+PLAIN_TEXT = ("comment", "label", "alt")  # of a chapter, the kinds that are no Markdown
+MESSAGE = "message"  # what the package says: plain text, too
 _BLOCKS = ("paragraph", "item", "quote", "caption", "description")
 _CODE_WORD = re.compile(
     r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\(\)|[A-Za-z]\w*(?:[._][A-Za-z]\w*)+",
     re.ASCII,  # Japanese puts its own letters right behind a word of code
+)
+# In what the package says: fields to fill, quoted text, options, calls, arguments, and names that
+# no language has. Commands are values of fields.
+_MESSAGE_CODE = re.compile(
+    r"""\{\w*(?:![rs])?(?::[^}]*)?\} | %\(\w+\)[sr] | %s | "[^"]*" | (?<!\w)'[^']*'(?!\w)
+    | (?<![\w-])--?[a-z][\w-]* | \b__\w+__ | \b[a-z_]+=(?:\w(?:[\w.]*\w)?)?
+    | \.?\b[A-Za-z_][\w.]*\((?:[\w.=]+(?:,[ ][\w.=]+)*)?\)
+    | (?:[\w.-]+/)*[A-Za-z]\w*(?:[._/][A-Za-z]\w*)+(?::[A-Z]+)? | \.[a-z]+\b | \b[A-Z]+_[A-Z_]+\b
+    | \b[cg]\+\+ | \b[cC]lang\+\+""",
+    re.ASCII | re.VERBOSE,
 )
 _MARKS = "*`$[]"
 _SYNTAX = "\"'\\{}"
@@ -52,10 +63,12 @@ class Pieces:
 
 
 def pieces(text: str, kind: str) -> Pieces:
-    """Take a message apart; comments, labels and alt texts are plain text."""
-    if kind in PLAIN_TEXT:
-        code = Counter(_CODE_WORD.findall(text))
-        return Pieces(code, Counter(), Counter(), 0, _CODE_WORD.sub(CODE, text))
+    """Take a message apart; what the package says, comments, labels and alt texts are plain."""
+    if kind in (*PLAIN_TEXT, MESSAGE):
+        pattern = _MESSAGE_CODE if kind == MESSAGE else _CODE_WORD
+        return Pieces(
+            Counter(pattern.findall(text)), Counter(), Counter(), 0, pattern.sub(CODE, text)
+        )
     code, math, links = Counter[str](), Counter[str](), Counter[str]()
     emphasis, length, prose = 0, 0, ""
     for token in MARKDOWN.parseInline(text)[0].children or ():

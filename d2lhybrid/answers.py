@@ -13,6 +13,8 @@ from d2lhybrid.errors import (
     NotDeterministicError,
     UnknownFrameworkError,
 )
+from d2lhybrid.i18n import general, ngettext
+from d2lhybrid.i18n import gettext as _
 
 # The largest difference allowed, as a fraction of the largest number in the tensor: room for a
 # compiler that adds in another order, not for one that computes something else.
@@ -65,8 +67,10 @@ def require_numbers(label: str, answer: Answer) -> None:
     for path, (array, dtype) in answer.items():
         if dtype in TOLERANCE and np.isnan(array).any():
             raise NaNOutputError(
-                f"Expected numbers. Received: NaN in {path} of {label!r}. Give other arguments, "
-                "or pass check=False to time it all the same."
+                _(
+                    "Expected numbers. Received: NaN in {output} of {label!r}. Give other "
+                    "arguments, or pass check=False to time it all the same."
+                ).format(output=path, label=label)
             )
 
 
@@ -77,47 +81,59 @@ def require_same(
     found = difference(answer, expected, tolerance)
     if found:
         raise DifferentAnswerError(
-            f"Expected {label!r} to compute what {reference!r} does. Received: {found}. Correct "
-            "it, or pass check=False, or a larger tolerance as check=0.01."
+            _(
+                "Expected {label!r} to compute what {reference!r} does. Received: {difference}. "
+                "Correct it, or pass check=False, or a larger tolerance as check=0.01."
+            ).format(label=label, reference=reference, difference=found)
         )
 
 
 def require_repeatable(label: str, first: Answer, second: Answer, training: bool) -> None:
     """Raise NotDeterministicError when two calls of the same callable differ."""
     found = difference(second, first, None)
-    if found and training:
-        raise NotDeterministicError(
-            f"Expected {label!r} to give the same answer twice. Received: {found}, from a model in "
-            "training mode, where dropout is on. Switch it off with .eval(), or pass check=False."
+    if not found:
+        return
+    if training:
+        text = _(
+            "Expected {label!r} to give the same answer twice. Received: {difference}, from a "
+            "model in training mode, where dropout is on. Switch it off with .eval(), or pass "
+            "check=False."
         )
-    if found:
-        raise NotDeterministicError(
-            f"Expected {label!r} to give the same answer twice. Received: {found}. Take out what "
-            "is random (dropout in training mode, sampling), or pass check=False."
+    else:
+        text = _(
+            "Expected {label!r} to give the same answer twice. Received: {difference}. Take out "
+            "what is random (dropout in training mode, sampling), or pass check=False."
         )
+    raise NotDeterministicError(text.format(label=label, difference=found))
 
 
 def difference(answer: Answer, expected: Answer, tolerance: float | None) -> str | None:
     """What differs most, in words; None when nothing does."""
     if answer.keys() != expected.keys():
-        return f"{len(answer)} outputs instead of {len(expected)}, or others"
+        text = ngettext(
+            "{n} output instead of {expected}, or others",
+            "{n} outputs instead of {expected}, or others",
+            len(answer),
+        )
+        return text.format(n=len(answer), expected=len(expected))
     worst, words = 0.0, None
     for path, (array, dtype) in answer.items():
         other, other_dtype = expected[path]
         if not isinstance(array, np.ndarray) or not isinstance(other, np.ndarray):
             if type(array) is not type(other) or (array != other and array is not other):
-                return f"{path} is {array!r} instead of {other!r}"
+                text = _("{output} is {received!r} instead of {expected!r}")
+                return text.format(output=path, received=array, expected=other)
             continue
         if array.shape != other.shape:
-            return f"{path} has shape {array.shape} instead of {other.shape}"
+            text = _("{output} has shape {received} instead of {expected}")
+            return text.format(output=path, received=array.shape, expected=other.shape)
         allowed = max(TOLERANCE.get(dtype, 0.0), TOLERANCE.get(other_dtype, 0.0))
         allowed = allowed if tolerance is None else tolerance
         gap, scale = _gap(array, other)
         if gap > allowed * scale and gap >= worst:
             worst = gap
-            words = (
-                f"a difference of up to {gap:.3g} in {path}, whose largest number is {scale:.3g}"
-            )
+            text = _("a difference of up to {gap} in {output}, whose largest number is {scale}")
+            words = text.format(gap=general(gap), output=path, scale=general(scale))
     return words
 
 

@@ -16,6 +16,7 @@ from tqdm import tqdm
 from d2lhybrid import stats
 from d2lhybrid.answers import record, require_numbers, require_repeatable, require_same
 from d2lhybrid.errors import CannotBuildError, LimitError, NothingToCompareError, UnknownLabelError
+from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measuring import WARM_UP_SHARE, Clock, Runner, no_collection, require_limit
 from d2lhybrid.provenance import environment
 from d2lhybrid.records import Comparison
@@ -65,8 +66,10 @@ def compare(
     require_limit(time_limit)
     if check is not True and not check >= 0:
         raise LimitError(
-            f"Expected True, False or a tolerance as check. Received: {check!r}. "
-            "Give for example check=0.01."
+            _(
+                "Expected True, False or a tolerance as check. Received: {received!r}. "
+                "Give for example check=0.01."
+            ).format(received=check)
         )
     seed = secrets.randbits(32) if seed is None else seed
     runners = {
@@ -99,12 +102,16 @@ def compare(
 def _baseline(functions: Mapping[str, Any], baseline: str | None) -> str:
     if not isinstance(functions, Mapping) or not functions:
         raise NothingToCompareError(
-            "Expected a dict of callables by label, such as {'eager': f, 'compiled': g}. "
-            f"Received: {functions!r}. Name at least one."
+            _(
+                "Expected a dict of callables by label, such as {example}. "
+                "Received: {received!r}. Name at least one."
+            ).format(example="{'eager': f, 'compiled': g}", received=functions)
         )
     if baseline is not None and baseline not in functions:
         raise UnknownLabelError(
-            f"Expected a baseline among {', '.join(map(repr, functions))}. Received: {baseline!r}."
+            _("Expected a baseline among {labels}. Received: {received!r}.").format(
+                labels=", ".join(map(repr, functions)), received=baseline
+            )
         )
     return next(iter(functions)) if baseline is None else baseline
 
@@ -117,15 +124,17 @@ def _first_calls(
     tolerance = None if check is True else float(check)
     expected = None
     labels = [base, *(label for label in runners if label != base)]
-    for label in tqdm(labels, desc="first calls", delay=2, leave=False, disable=not progress):
+    for label in tqdm(labels, desc=_("first calls"), delay=2, leave=False, disable=not progress):
         runner = runners[label]
         try:
             output = runner.cold()
         except CannotBuildError as error:
             if label == base:
                 raise CannotBuildError(
-                    f"Expected a baseline that runs here. Received: {base!r}, which cannot be "
-                    f"built: {error}. Choose another with baseline=."
+                    _(
+                        "Expected a baseline that runs here. Received: {label!r}, which cannot be "
+                        "built: {reason}. Choose another with baseline=."
+                    ).format(label=base, reason=error)
                 ) from error
             unavailable[label] = str(error)
             del runners[label]
@@ -158,7 +167,7 @@ def _rounds(
     clock = again.clock
     begin = clock()
     look = FEWEST_ROUNDS
-    bar = tqdm(total=MOST_ROUNDS, desc="rounds", delay=2, leave=False, disable=not progress)
+    bar = tqdm(total=MOST_ROUNDS, desc=_("rounds"), delay=2, leave=False, disable=not progress)
     try:
         with bar:
             for count in range(1, MOST_ROUNDS + 1):

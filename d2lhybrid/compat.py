@@ -23,6 +23,7 @@ from typing import Any
 import numpy
 
 from d2lhybrid.errors import FrameworkMissingError, RemovedFromNumPyError
+from d2lhybrid.i18n import gettext as _
 
 # What the names meant before they went (NumPy 1.24 and 2.0 release notes).
 _OLD_NAMES: dict[str, Any] = {
@@ -56,6 +57,9 @@ _RENAMED = {
 # MXNet lists these in mxnet/numpy/fallback.py and reads them at import; hardly anyone calls them.
 _GONE = ("fv", "ipmt", "irr", "mirr", "msort", "nper", "npv", "pmt", "ppmt", "pv", "rate")
 
+_INSTALL = 'pip install "d2lhybrid[mxnet]"'
+_INSTALL_FOR_GPU = 'pip install "d2lhybrid[mxnet-gpu]"'
+
 _lock = threading.Lock()
 
 
@@ -88,8 +92,10 @@ def import_mxnet() -> ModuleType:
                 raise FrameworkMissingError(_why(error)) from error
             except (OSError, RuntimeError) as error:  # a shared library is missing
                 raise FrameworkMissingError(
-                    f"Expected MXNet to import. Received: {error}. Install the libraries that it "
-                    'needs: pip install "d2lhybrid[mxnet]", or for a GPU "d2lhybrid[mxnet-gpu]".'
+                    _(
+                        "Expected MXNet to import. Received: {error}. Install the libraries that "
+                        "it needs: {command}, or for a GPU {gpu_command}."
+                    ).format(error=error, command=_INSTALL, gpu_command=_INSTALL_FOR_GPU)
                 ) from error
 
 
@@ -115,9 +121,11 @@ class _NumPy(ModuleType):
 def _gone(name: str) -> Callable[..., Any]:
     def removed(*args: Any, **kwargs: Any) -> Any:
         raise RemovedFromNumPyError(
-            f"Expected a function of NumPy. Received: mxnet.np.{name}, which is NumPy's {name}, "
-            f"and NumPy {numpy.__version__} has none. For financial functions install "
-            "numpy-financial; for a sort use mxnet.np.sort."
+            _(
+                "Expected a function of NumPy. Received: mxnet.np.{name}, which is NumPy's {name}, "
+                "and NumPy {version} has none. For financial functions install numpy-financial; "
+                "for a sort use mxnet.np.sort."
+            ).format(name=name, version=numpy.__version__)
         )
 
     removed.__name__ = name
@@ -174,28 +182,30 @@ def _why(error: ImportError) -> str:
     system, machine = platform.system(), platform.machine()
     if error.name == "mxnet":
         if not (system == "Linux" or (system == "Darwin" and machine == "x86_64")):
-            return (
-                f"Expected MXNet to be installed. Received: {system} on {machine}, for which "
+            return _(
+                "Expected MXNet to be installed. Received: {system} on {machine}, for which "
                 "MXNet has no wheels. Use Linux or an Intel Mac; PyTorch and TensorFlow work here."
-            )
+            ).format(system=system, machine=machine)
         if sys.version_info >= (3, 13):
-            return (
+            return _(
                 "Expected MXNet to be installed. Received: no module named mxnet. On Python "
                 "3.13 and later, whose NumPy is too new for MXNet's own pin, install it with: "
-                "pip install --no-deps mxnet==1.9.1, then pip install graphviz requests "
-                '"setuptools<81".'
+                "{command}, then {second_command}."
+            ).format(
+                command="pip install --no-deps mxnet==1.9.1",
+                second_command='pip install graphviz requests "setuptools<81"',
             )
-        return (
+        return _(
             "Expected MXNet to be installed. Received: no module named mxnet. "
-            'Install it with: pip install "d2lhybrid[mxnet]"'
-        )
+            "Install it with: {command}"
+        ).format(command=_INSTALL)
     if error.name in ("distutils", "distutils.version"):
-        return (
-            f"Expected distutils, which MXNet needs. Received: Python {platform.python_version()} "
-            "without it. setuptools below 81 brings it back, and the extra names it: "
-            'pip install "d2lhybrid[mxnet]"'
-        )
-    return f'Expected MXNet to import. Received: {error}. Try: pip install "d2lhybrid[mxnet]"'
+        return _(
+            "Expected distutils, which MXNet needs. Received: Python {version} without it. "
+            "setuptools below 81 brings it back, and the extra names it: {command}"
+        ).format(version=platform.python_version(), command=_INSTALL)
+    text = _("Expected MXNet to import. Received: {error}. Try: {command}")
+    return text.format(error=error, command=_INSTALL)
 
 
 def _load_cuda_11() -> None:

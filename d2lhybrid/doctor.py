@@ -15,10 +15,13 @@ from pathlib import Path
 
 from d2lhybrid.backends import FRAMEWORKS, get
 from d2lhybrid.errors import UnknownFrameworkError
+from d2lhybrid.i18n import general, language, pad, width
+from d2lhybrid.i18n import gettext as _
 
 _COMPILERS = ("cc", "gcc", "clang", "c++", "g++", "clang++")
 _MARK = "d2lhybrid-probe:"
 _QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONWARNINGS": "ignore"}
+_INSTALL = 'pip install "d2lhybrid[{}]"'
 
 
 @dataclass(frozen=True)
@@ -32,27 +35,38 @@ class Row:
 
 def main(arguments: list[str]) -> int:
     """Print the report; 0 when every framework asked for works (default: those installed)."""
-    parser = argparse.ArgumentParser(prog="python -m d2lhybrid doctor", description=__doc__)
-    parser.add_argument("framework", nargs="*", help=f"one or more of {', '.join(FRAMEWORKS)}")
-    parser.add_argument("--timeout", type=float, default=180, help="seconds for each framework")
+    known = ", ".join(FRAMEWORKS)
+    parser = argparse.ArgumentParser(
+        prog="python -m d2lhybrid doctor",
+        description=_("What is installed here, does it work, and what to do if not?"),
+    )
+    parser.add_argument(
+        "framework", nargs="*", help=_("one or more of {frameworks}").format(frameworks=known)
+    )
+    parser.add_argument("--timeout", type=float, default=180, help=_("seconds for each framework"))
     options = parser.parse_args(arguments)
     asked = options.framework
     for name in asked:
         if name not in FRAMEWORKS:
             raise UnknownFrameworkError(
-                f"Expected {', '.join(FRAMEWORKS)}. Received: {name!r}. Name one of these."
+                _("Expected {frameworks}. Received: {received!r}. Name one of these.").format(
+                    frameworks=known, received=name
+                )
             )
     rows = [Row("Python", f"{platform.python_version()}, {platform.platform()}"), _numpy()]
     for name in FRAMEWORKS:
         if name in asked or _installed(name):
             rows.append(examine(name, options.timeout))
         else:
-            rows.append(Row(name, f'not installed: pip install "d2lhybrid[{name}]"'))
+            rows.append(Row(name, _not_installed(name)))
     rows += compilers()
-    print(table(rows))
-    broken = [row.name for row in rows if not row.works]
-    print(f"\nNot working: {', '.join(broken)}." if broken else "\nEverything asked for works.")
-    return 1 if broken else 0
+    print(f"{table(rows)}\n")
+    broken = ", ".join(row.name for row in rows if not row.works)
+    if broken:
+        print(_("Not working: {names}.").format(names=broken))
+        return 1
+    print(_("Everything asked for works."))
+    return 0
 
 
 def examine(name: str, timeout: float) -> Row:
@@ -69,10 +83,12 @@ def examine(name: str, timeout: float) -> Row:
             capture_output=True,
             text=True,
             timeout=timeout,
-            env={**os.environ, **_QUIET, "PYTHONPATH": path},
+            env={**os.environ, **_QUIET, "PYTHONPATH": path, "D2LHYBRID_LANGUAGE": language()},
         )
     except subprocess.TimeoutExpired:
-        found = f"no answer within {timeout:g} s. Try: python -c 'import {name}'"
+        text = _("no answer within {seconds} s. Try: {command}")
+        command = f"python -c 'import {name}'"
+        found = text.format(seconds=general(timeout), command=command)
         return Row(name, found, works=False)
     for line in done.stdout.splitlines():
         if line.startswith(_MARK):
@@ -92,14 +108,16 @@ def probe(name: str) -> None:
         devices = adapter.devices()
         for device in devices:
             if adapter.compute_on(device) != 8.0:
-                raise ArithmeticError(f"a product of matrices came out wrong on {device}")
-        found = f"{adapter.version()}, computes on {', '.join(devices)}"
+                text = _("a product of matrices came out wrong on {device}")
+                raise ArithmeticError(text.format(device=device))
+        text = _("{version}, computes on {devices}")
+        found = text.format(version=adapter.version(), devices=", ".join(devices))
         answer = {"works": True, "found": found}
     except ModuleNotFoundError as error:
-        if error.name == name:
-            found = f'not installed: pip install "d2lhybrid[{name}]"'
-        else:
-            found = f'{error}. Install it, or reinstall: pip install "d2lhybrid[{name}]"'
+        found = _not_installed(name)
+        if error.name != name:
+            text = _("{error}. Install it, or reinstall: {command}")
+            found = text.format(error=error, command=_INSTALL.format(name))
         answer = {"works": False, "found": found}
     except Exception as error:
         answer = {"works": False, "found": f"{type(error).__name__}: {error}"}
@@ -114,15 +132,19 @@ def compilers() -> list[Row]:
         if place:
             said = subprocess.run([place, "--version"], capture_output=True, text=True, timeout=30)
             rows.append(Row(name, (said.stdout or said.stderr).partition("\n")[0]))
-    missing = "none found: running a saved model without Python needs one, such as gcc and g++"
-    return rows or [Row("compiler", missing)]
+    missing = _("none found: running a saved model without Python needs one, such as gcc and g++")
+    return rows or [Row(_("compiler"), missing)]
 
 
 def table(rows: list[Row]) -> str:
     """The rows as text in columns."""
-    width = max(len(row.name) for row in rows)
+    columns = max(width(row.name) for row in rows)
     mark = {True: " ", False: "!"}
-    return "\n".join(f"{mark[row.works]} {row.name:<{width}}  {row.found}" for row in rows)
+    return "\n".join(f"{mark[row.works]} {pad(row.name, columns)}  {row.found}" for row in rows)
+
+
+def _not_installed(name: str) -> str:
+    return _("not installed: {command}").format(command=_INSTALL.format(name))
 
 
 def _installed(name: str) -> bool:
@@ -134,11 +156,14 @@ def _numpy() -> Row:
     try:
         return Row("NumPy", version("numpy"))
     except PackageNotFoundError:
-        return Row("NumPy", "not installed: pip install numpy", works=False)
+        text = _("not installed: {command}")
+        return Row("NumPy", text.format(command="pip install numpy"), works=False)
 
 
 def _last_words(done: subprocess.CompletedProcess[str]) -> str:
     if done.returncode < 0:
-        return f"crashed with {signal.Signals(-done.returncode).name} while it was imported or used"
+        text = _("crashed with {signal} while it was imported or used")
+        return text.format(signal=signal.Signals(-done.returncode).name)
     said = done.stderr.strip().splitlines()
-    return f"ended with status {done.returncode}: {said[-1] if said else 'it said nothing'}"
+    text = _("ended with status {status}: {words}")
+    return text.format(status=done.returncode, words=said[-1] if said else _("it said nothing"))

@@ -6,6 +6,7 @@ from typing import Any
 from d2lhybrid.backends import FRAMEWORKS, of
 from d2lhybrid.backends.explanation import Explanation
 from d2lhybrid.errors import UnknownFrameworkError
+from d2lhybrid.i18n import gettext as _
 
 
 def explain(model: Any, *inputs: Any) -> Explanation:
@@ -39,7 +40,12 @@ def explain(model: Any, *inputs: Any) -> Explanation:
         )
         return explanation
     raise UnknownFrameworkError(
-        f"Expected a model or inputs of {', '.join(FRAMEWORKS)}. Received: "
-        f"{type(model).__name__} with ({', '.join(type(x).__name__ for x in inputs)}). "
-        "Pass the tensors that one call of the model takes."
+        _(
+            "Expected a model or inputs of {frameworks}. Received: {kind} with ({inputs}). "
+            "Pass the tensors that one call of the model takes."
+        ).format(
+            frameworks=", ".join(FRAMEWORKS),
+            kind=type(model).__name__,
+            inputs=", ".join(type(x).__name__ for x in inputs),
+        )
     )

@@ -1,10 +1,16 @@
 """The reader's language, through the gettext catalogs in ``d2lhybrid/locale``.
 
 A change of language is a change of catalog: nothing else in the package knows one from another.
+A text that is asked for always comes, in English if need be: it may be that of an error, which a
+broken setting or a damaged catalog must not hide.
 """
 
 import gettext as stdlib
 import os
+import unicodedata
+import warnings
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from d2lhybrid.errors import LanguageError
@@ -14,11 +20,15 @@ _LOCALE = Path(__file__).with_name("locale")
 _DECIMAL_COMMA = ("pt",)
 
 _chosen: str | None = None
-_catalogs: dict[str, stdlib.NullTranslations] = {}
+
+
+def noop(message: str) -> str:
+    """The message itself: marks for translators what goes through `gettext` only when shown."""
+    return message
 
 
 def set_language(language: str | None) -> None:
-    """Choose 'en', 'pt', 'zh' or 'ja' for tables, sentences and plots; None goes by the locale.
+    """Choose 'en', 'pt', 'zh' or 'ja' for all that d2lhybrid says; None goes by the locale.
 
     Raises:
         LanguageError: there is no catalog for it.
@@ -29,41 +39,47 @@ def set_language(language: str | None) -> None:
     >>> set_language(None)
     """
     global _chosen
-    if language is None:
-        _chosen = None
-        return
-    found = _supported(language)
-    if found is None:
-        raise LanguageError(f"Expected one of {', '.join(LANGUAGES)}. Received: {language!r}.")
+    found = _supported(language) if language is not None else None
+    if language is not None and found is None:
+        text = gettext("Expected one of {languages}. Received: {received!r}.")
+        raise LanguageError(text.format(languages=", ".join(LANGUAGES), received=language))
     _chosen = found
 
 
 def language() -> str:
-    """The language in use: chosen, else that of D2LHYBRID_LANGUAGE, else that of the locale."""
-    if _chosen:
-        return _chosen
+    """The language in use: chosen, else that of D2LHYBRID_LANGUAGE, else that of the locale.
+
+    Warns once where D2LHYBRID_LANGUAGE names one that has no catalog.
+    """
     ours = os.environ.get("D2LHYBRID_LANGUAGE", "")
-    if ours:
-        found = _supported(ours)
-        if found is None:
-            raise LanguageError(
-                f"Expected one of {', '.join(LANGUAGES)} in D2LHYBRID_LANGUAGE. Received: {ours!r}."
-            )
-        return found
-    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
-        if os.environ.get(name):
-            return _supported(os.environ[name]) or "en"
-    return "en"
+    found = _chosen or _supported(ours)
+    if not found:
+        found = _of_locale()
+        if ours:
+            _warn_of(ours, found)
+    return found
 
 
 def gettext(message: str) -> str:
     """The message in the language in use; the message itself where the catalog has none."""
-    return _catalog().gettext(message)
+    return (
+        _catalog(language()).gettext(message) if message else ""
+    )  # that of "" is the catalog's header
 
 
 def ngettext(one: str, many: str, count: int) -> str:
     """The message that fits `count` in the language in use."""
-    return _catalog().ngettext(one, many, count)
+    return _catalog(language()).ngettext(one, many, count)
+
+
+def sentences(*said: str) -> str:
+    """Sentences one after the other; empty ones are left out.
+
+    >>> sentences("One.", "", "Two."), sentences("一。", "二。")
+    ('One. Two.', '一。二。')
+    """
+    text = " ".join(filter(None, said))
+    return text.replace("。 ", "。")
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -86,6 +102,29 @@ def count(value: float) -> str:
     return _signs(f"{value:,.0f}") if value == int(value) else number(value, 4)
 
 
+def general(value: float, digits: int = 3) -> str:
+    """A number of any size in so many significant digits, with an exponent where that is shorter.
+
+    >>> general(0.5), general(1.23456e-7)
+    ('0.5', '1.23e-07')
+    """
+    return _signs(f"{value:.{digits}g}")
+
+
+def width(text: str) -> int:
+    """Columns in a terminal: a Chinese or Japanese character takes two.
+
+    >>> width("eager"), width("即时")
+    (5, 4)
+    """
+    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
+
+
+def pad(text: str, columns: int) -> str:
+    """The text with spaces behind it, so many columns wide."""
+    return text + " " * (columns - width(text))
+
+
 def _signs(text: str) -> str:
     if language() in _DECIMAL_COMMA:
         return text.translate({ord(","): ".", ord("."): ","})
@@ -97,8 +136,24 @@ def _supported(name: str) -> str | None:
     return short if short in LANGUAGES else None
 
 
-def _catalog() -> stdlib.NullTranslations:
-    name = language()
-    if name not in _catalogs:
-        _catalogs[name] = stdlib.translation("d2lhybrid", _LOCALE, [name], fallback=name == "en")
-    return _catalogs[name]
+def _of_locale() -> str:
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if os.environ.get(name):
+            return _supported(os.environ[name]) or "en"
+    return "en"
+
+
+@cache
+def _catalog(name: str) -> stdlib.NullTranslations:
+    try:
+        return stdlib.translation("d2lhybrid", _LOCALE, [name], fallback=name == "en")
+    except Exception:  # missing or damaged: what was to be said matters more
+        return stdlib.NullTranslations()
+
+
+@cache
+def _warn_of(unknown: str, found: str) -> None:
+    text = noop("Expected one of {languages} in D2LHYBRID_LANGUAGE. Received: {received!r}.")
+    said = _catalog(found).gettext(text).format(languages=", ".join(LANGUAGES), received=unknown)
+    with suppress(UserWarning):  # where warnings are errors, it would hide what was to be said
+        warnings.warn(said, stacklevel=3)

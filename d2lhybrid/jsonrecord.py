@@ -6,6 +6,7 @@ from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from d2lhybrid.errors import DamagedResultError
+from d2lhybrid.i18n import gettext as _
 
 SCHEMA_VERSION = 1
 R = TypeVar("R", bound="Record")
@@ -35,12 +36,16 @@ class Record:
                 return record
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise DamagedResultError(
-                f"Expected JSON of a {_schema(cls)} as in docs/results-schema.md. Received: "
-                f"something that does not fit ({error}). Check that the file is whole."
+                _(
+                    "Expected JSON of a {schema} as in docs/results-schema.md. Received: "
+                    "something that does not fit ({reason}). Check that the file is whole."
+                ).format(schema=_schema(cls), reason=error)
             ) from error
         raise DamagedResultError(
-            f"Expected {_schema(cls)}, version {SCHEMA_VERSION}. Received: {found[0]}, version "
-            f"{found[1]}. Read it with the class and the d2lhybrid that wrote it."
+            _(
+                "Expected {schema}, version {version}. Received: {other}, version {number}. "
+                "Read it with the class and the d2lhybrid that wrote it."
+            ).format(schema=_schema(cls), version=SCHEMA_VERSION, other=found[0], number=found[1])
         )
 
     def check(self) -> None:
@@ -57,7 +62,9 @@ def _read(kind: Any, value: Any) -> Any:
         hints = get_type_hints(kind)
         names = {field.name for field in fields(kind)}
         if not isinstance(value, dict) or value.keys() != names:
-            raise ValueError(f"a {kind.__name__} without its fields, or with others")
+            raise ValueError(
+                _("a {kind} without its fields, or with others").format(kind=kind.__name__)
+            )
         return kind(**{name: _read(hints[name], value[name]) for name in names})
     if get_origin(kind) is tuple and isinstance(value, list):
         return tuple(_read(get_args(kind)[0], item) for item in value)
@@ -69,7 +76,8 @@ def _read(kind: Any, value: Any) -> Any:
         return _read(kind, value)
     if _is(kind, value):
         return value
-    raise ValueError(f"{value!r} where {getattr(kind, '__name__', kind)} should be")
+    name = getattr(kind, "__name__", kind)
+    raise ValueError(_("{value!r} where {kind} should be").format(value=value, kind=name))
 
 
 def _is(kind: Any, value: Any) -> bool:

@@ -19,6 +19,7 @@ from d2lhybrid.errors import (
     UnknownFrameworkError,
     WrongDeviceError,
 )
+from d2lhybrid.i18n import gettext as _
 from d2lhybrid.provenance import environment
 from d2lhybrid.records import Environment, Measurement
 from d2lhybrid.timing import synchronize
@@ -44,8 +45,10 @@ class Runner:
     ) -> None:
         if not callable(function):
             raise NothingToCompareError(
-                f"Expected something to call as {label!r}. Received: {type(function).__name__}. "
-                "Hand over a function or a model."
+                _(
+                    "Expected something to call as {label!r}. Received: {kind}. "
+                    "Hand over a function or a model."
+                ).format(label=label, kind=type(function).__name__)
             )
         self.label, self.function, self.args = label, function, args
         self.clock, self.flush = clock, flush
@@ -124,10 +127,10 @@ class Runner:
         if len(args) == 1:
             # As people write it: f(*args) spares Python a tuple, worth 4% of a call of 1 µs.
             (only,) = args
-            for _ in repeat(None, calls):
+            for _turn in repeat(None, calls):
                 function(only)
         else:
-            for _ in repeat(None, calls):
+            for _turn in repeat(None, calls):
                 function(*args)
 
     def _flush(self) -> None:
@@ -201,8 +204,10 @@ def require_limit(time_limit: float) -> None:
     """Raise LimitError unless `time_limit` is a number of seconds above 0."""
     if not isinstance(time_limit, (int, float)) or not time_limit > 0:
         raise LimitError(
-            f"Expected a time limit in seconds, above 0. Received: {time_limit!r}. "
-            "Give for example time_limit=10."
+            _(
+                "Expected a time limit in seconds, above 0. Received: {received!r}. "
+                "Give for example time_limit=10."
+            ).format(received=time_limit)
         )
 
 
@@ -217,8 +222,10 @@ def require_one_device(function: Any, args: tuple[Any, ...]) -> None:
         away = adapter.places(arg) - home
         if home and away:
             raise WrongDeviceError(
-                f"Expected the arguments on {', '.join(sorted(home))}, where the model is. "
-                f"Received: argument {index} on {', '.join(sorted(away))}. Move one to the other."
+                _(
+                    "Expected the arguments on {home}, where the model is. "
+                    "Received: argument {index} on {away}. Move one to the other."
+                ).format(home=", ".join(sorted(home)), index=index, away=", ".join(sorted(away)))
             )
 
 
@@ -226,8 +233,10 @@ def call_failed(label: str, error: Exception) -> CallFailedError:
     """The error to raise when a callable raised `error`."""
     said = str(error).strip().partition("\n")[0]
     return CallFailedError(
-        f"Expected {label!r} to run on the given arguments. Received: {type(error).__name__}: "
-        f"{said}. Call it by itself to see where it fails."
+        _(
+            "Expected {label!r} to run on the given arguments. Received: {error}: {said}. "
+            "Call it by itself to see where it fails."
+        ).format(label=label, error=type(error).__name__, said=said)
     )
 
 

@@ -100,7 +100,9 @@ def _pyplot() -> Any:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise PackageMissingError(
-            "Expected matplotlib for a plot. Received: none. Install it: pip install matplotlib"
+            _("Expected matplotlib for a plot. Received: none. Install it: {command}").format(
+                command="pip install matplotlib"
+            )
         ) from error
     return plt
 

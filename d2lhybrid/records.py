@@ -12,6 +12,7 @@ from typing import Any
 
 from d2lhybrid import stats
 from d2lhybrid.errors import PackageMissingError, UnknownLabelError
+from d2lhybrid.i18n import gettext as _
 from d2lhybrid.jsonrecord import Record
 
 
@@ -121,9 +122,9 @@ class Comparison(Record, Mapping[str, Measurement]):
         for measurement in self.measurements:
             measurement.check()
         if {len(m.samples) for m in self.measurements} != {len(self.again)}:
-            raise ValueError("rounds are missing")
+            raise ValueError(_("rounds are missing"))
         if self.baseline not in self:
-            raise ValueError("the baseline is missing")
+            raise ValueError(_("the baseline is missing"))
 
     def __getitem__(self, label: str) -> Measurement:
         for measurement in self.measurements:
@@ -131,10 +132,10 @@ class Comparison(Record, Mapping[str, Measurement]):
                 return measurement
         reason = self.unavailable.get(label)
         if reason:
-            raise UnknownLabelError(f"{label!r} was not measured: {reason}")
-        raise UnknownLabelError(
-            f"Expected one of {', '.join(map(repr, self))}. Received: {label!r}."
-        )
+            text = _("{label!r} was not measured: {reason}")
+            raise UnknownLabelError(text.format(label=label, reason=_(reason)))
+        text = _("Expected one of {labels}. Received: {received!r}.")
+        raise UnknownLabelError(text.format(labels=", ".join(map(repr, self)), received=label))
 
     def __iter__(self) -> Any:
         return iter([measurement.label for measurement in self.measurements])
@@ -200,7 +201,9 @@ class Comparison(Record, Mapping[str, Measurement]):
             import pandas
         except ImportError as error:
             raise PackageMissingError(
-                "Expected pandas for a data frame. Received: none. Install it: pip install pandas"
+                _("Expected pandas for a data frame. Received: none. Install it: {command}").format(
+                    command="pip install pandas"
+                )
             ) from error
         return pandas.DataFrame([self._row(label) for label in self]).set_index("label")
 
@@ -245,7 +248,7 @@ class Sweep(Record):
     def check(self) -> None:
         """Raise ValueError unless there is one comparison a size."""
         if not len(self.comparisons) == len(self.sizes) == len(self.work) > 0:
-            raise ValueError("sizes, work and comparisons differ in number")
+            raise ValueError(_("sizes, work and comparisons differ in number"))
         for comparison in self.comparisons:
             comparison.check()
 
@@ -286,4 +289,4 @@ class Sweep(Record):
 
 def _require_times(times: tuple[float, ...]) -> None:
     if not times or not all(time >= 0 for time in times):
-        raise ValueError("a time is missing, or is no number of seconds above 0")
+        raise ValueError(_("a time is missing, or is no number of seconds above 0"))

@@ -1,10 +1,9 @@
 """Results as text and HTML, in the reader's language."""
 
-import unicodedata
 from collections.abc import Sequence
 from html import escape
 
-from d2lhybrid.i18n import count, ngettext, number
+from d2lhybrid.i18n import count, ngettext, number, pad, sentences, width
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.records import Comparison, Environment, Measurement, Sweep
 
@@ -54,7 +53,7 @@ def measurement(m: Measurement) -> str:
         "{label}: {median} per call (95% interval {low} to {high}); first call {cold}; "
         "{calls} calls of warm-up."
     )
-    line = text.format(
+    said = text.format(
         label=m.label,
         median=seconds(m.median),
         low=low,
@@ -63,8 +62,9 @@ def measurement(m: Measurement) -> str:
         calls=m.warmup_calls,
     )
     if m.device_median is not None:
-        line += " " + _("On the device: {time}.").format(time=seconds(m.device_median))
-    return f"{line}\n{stamp(m.env)}"
+        device = _("On the device: {time}.").format(time=seconds(m.device_median))
+        said = sentences(said, device)
+    return f"{said}\n{stamp(m.env)}"
 
 
 def sentence(c: Comparison, label: str) -> str:
@@ -98,17 +98,16 @@ def sentence(c: Comparison, label: str) -> str:
         floor=percent(c.noise_floor),
     )
     calls = c.break_even(label)
-    space = "" if said.endswith("。") else " "
+    if calls is None:
+        return said
     if calls == 1:
-        said += space + _("It pays from the first call on.")
-    elif calls:
-        text = ngettext(
-            "Its cold start has paid for itself after {n} call.",
-            "Its cold start has paid for itself after {n} calls.",
-            calls,
-        )
-        said += space + text.format(n=count(calls))
-    return said
+        return sentences(said, _("It pays from the first call on."))
+    text = ngettext(
+        "Its cold start has paid for itself after {n} call.",
+        "Its cold start has paid for itself after {n} calls.",
+        calls,
+    )
+    return sentences(said, text.format(n=count(calls)))
 
 
 def table(c: Comparison) -> Table:
@@ -211,20 +210,15 @@ def sweep_html(s: Sweep) -> str:
 
 def _columns(content: Table) -> str:
     lines = [content[0], *content[1]]
-    widths = [max(_width(line[i]) for line in lines) for i in range(len(content[0]))]
+    widths = [max(width(line[i]) for line in lines) for i in range(len(content[0]))]
     return "\n".join(_line(line, widths) for line in lines)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     """The first column to the left, the others to the right."""
-    pads = [" " * (width - _width(cell)) for cell, width in zip(cells, widths, strict=True)]
-    rest = [pad + cell for cell, pad in zip(cells[1:], pads[1:], strict=True)]
-    return "  ".join([cells[0] + pads[0], *rest]).rstrip()
-
-
-def _width(cell: str) -> int:
-    """Columns in a terminal: a Chinese or Japanese character takes two."""
-    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in cell)
+    pairs = zip(cells[1:], widths[1:], strict=True)
+    rest = [" " * (columns - width(cell)) + cell for cell, columns in pairs]
+    return "  ".join([pad(cells[0], widths[0]), *rest]).rstrip()
 
 
 def _html_table(content: Table) -> str:

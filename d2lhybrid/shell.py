@@ -10,18 +10,19 @@ from typing import Any
 
 from d2lhybrid.comparing import compare
 from d2lhybrid.errors import NothingToCompareError
-
-_HELP = "FILE.py:FUNCTION, called without arguments; the first is the baseline"
+from d2lhybrid.i18n import gettext as _
 
 
 def main(arguments: list[str]) -> int:
     """Compare and print a table, or JSON; 0 when it went through, whatever the verdict."""
     parser = argparse.ArgumentParser(prog="python -m d2lhybrid compare")
-    parser.add_argument("function", nargs="+", help=_HELP)
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.add_argument("--time-limit", type=float, default=20.0, metavar="S", help="seconds")
-    parser.add_argument("--seed", type=int, help="for the order inside the rounds")
-    parser.add_argument("--no-check", action="store_true", help="the answers may differ")
+    add = parser.add_argument
+    place = _("FILE.py:FUNCTION, called without arguments; the first is the baseline")
+    add("function", nargs="+", help=place)
+    add("--json", action="store_true", help=_("print JSON instead of a table"))
+    add("--time-limit", type=float, default=20.0, metavar="S", help=_("seconds"))
+    add("--seed", type=int, help=_("for the order inside the rounds"))
+    add("--no-check", action="store_true", help=_("the answers may differ"))
     options = parser.parse_args(arguments)
     with redirect_stdout(sys.stderr):  # what the files print is no part of the result
         result = compare(
@@ -40,13 +41,15 @@ def load(place: str) -> Callable[..., Any]:
     Raises:
         NothingToCompareError: there is no such file, or no such function in it.
     """
-    file, _, name = place.rpartition(":")
+    file, _colon, name = place.rpartition(":")
     path = Path(file)
     if not file or not path.is_file():
-        raise NothingToCompareError(f"Expected FILE.py:FUNCTION. Received: {place!r}, not a file.")
+        text = _("Expected FILE.py:FUNCTION. Received: {received!r}, not a file.")
+        raise NothingToCompareError(text.format(received=place))
     spec = importlib.util.spec_from_file_location(f"_compared_{path.stem}", path)
     if spec is None or spec.loader is None:
-        raise NothingToCompareError(f"Expected a Python file. Received: {file!r}.")
+        text = _("Expected a Python file. Received: {received!r}.")
+        raise NothingToCompareError(text.format(received=file))
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.parent))
     try:
@@ -55,5 +58,6 @@ def load(place: str) -> Callable[..., Any]:
         sys.path.remove(str(path.parent))
     function = getattr(module, name, None)
     if not callable(function):
-        raise NothingToCompareError(f"Expected a function {name!r} in {file}. Received: none.")
+        text = _("Expected a function {name!r} in {file}. Received: none.")
+        raise NothingToCompareError(text.format(name=name, file=file))
     return function

@@ -7,6 +7,7 @@ from tqdm import tqdm
 
 from d2lhybrid.comparing import compare
 from d2lhybrid.errors import NothingToCompareError
+from d2lhybrid.i18n import gettext as _
 from d2lhybrid.records import Comparison, Sweep
 from d2lhybrid.ways import variants
 
@@ -39,10 +40,10 @@ def sweep(
     ['faster', 'faster']
     """
     if not sizes:
-        raise NothingToCompareError("Expected at least one size. Received: none.")
+        raise NothingToCompareError(_("Expected at least one size. Received: none."))
     done: list[Comparison] = []
     try:
-        for size in tqdm(sizes, desc="sizes", delay=2, leave=False, disable=not progress):
+        for size in tqdm(sizes, desc=_("sizes"), delay=2, leave=False, disable=not progress):
             functions, *args = make(size)
             if not isinstance(functions, Mapping):
                 functions = variants(functions, *args)

@@ -7,6 +7,7 @@ from typing import Any
 
 from d2lhybrid.backends import loaded
 from d2lhybrid.errors import TimerError
+from d2lhybrid.i18n import gettext as _
 
 
 def synchronize() -> None:
@@ -53,7 +54,7 @@ class Timer:
         """The mean of the recorded seconds; raises TimerError when there are none."""
         if not self.times:
             raise TimerError(
-                "Expected at least one recorded time. Received: none. Call stop() before avg()."
+                _("Expected at least one recorded time. Received: none. Call stop() before avg().")
             )
         return sum(self.times) / len(self.times)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from d2lhybrid.backends import of
 from d2lhybrid.errors import NothingToCompareError, UnknownFrameworkError
+from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measuring import call_failed, name_of, require_one_device
 
 
@@ -31,15 +32,15 @@ class Variants(Mapping[str, Callable[..., Any]]):
         for name in names:
             if name not in self._callables and name not in self.unavailable:
                 known = ", ".join(map(repr, [*self, *self.unavailable]))
-                raise NothingToCompareError(f"Expected names among {known}. Received: {name!r}.")
+                text = _("Expected names among {names}. Received: {received!r}.")
+                raise NothingToCompareError(text.format(names=known, received=name))
         reasons = {name: self.unavailable[name] for name in names if name in self.unavailable}
         return Variants({n: self[n] for n in names if n in self._callables}, reasons)
 
     def __repr__(self) -> str:
         there = [f"  {name}" for name in self]
-        return "\n".join(
-            ["Variants", *there, *(f"  {n}: {r}" for n, r in self.unavailable.items())]
-        )
+        not_there = [f"  {name}: {_(reason)}" for name, reason in self.unavailable.items()]
+        return "\n".join(["Variants", *there, *not_there])
 
 
 def variants(net: Callable[..., Any], *args: Any) -> Variants:
@@ -70,8 +71,10 @@ def variants(net: Callable[..., Any], *args: Any) -> Variants:
             continue
     if adapter is None or not callable(net):
         raise UnknownFrameworkError(
-            f"Expected a model of PyTorch, TensorFlow or MXNet and its arguments. Received: "
-            f"{type(net).__name__}. Hand over the model, and tensors of its framework."
+            _(
+                "Expected a model of PyTorch, TensorFlow or MXNet and its arguments. Received: "
+                "{kind}. Hand over the model, and tensors of its framework."
+            ).format(kind=type(net).__name__)
         )
     require_one_device(net, args)
     module = import_module(f"d2lhybrid.backends.{adapter.name}_variants")

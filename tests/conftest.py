@@ -1,9 +1,12 @@
-"""What every test leaves behind for the next: nothing."""
+"""What every test finds, and what it leaves behind for the next: nothing."""
 
+import os
 import sys
 from collections.abc import Iterator
 
 import pytest
+
+os.environ["D2LHYBRID_LANGUAGE"] = "en"  # of this process and those it starts, wherever they run
 
 
 @pytest.fixture(autouse=True)

@@ -189,7 +189,7 @@ def raises():
         ({"a": lambda: np.nan}, {}, NaNOutputError, "NaN in output of 'a'"),
         ({"a": lambda: np.ones(2), "b": lambda: np.ones(3)}, {}, DifferentAnswerError, "shape"),
         ({"a": lambda: 1.0, "b": lambda: 1.01}, {}, DifferentAnswerError, "up to 0.01"),
-        ({"a": lambda: {"y": 1.0}, "b": lambda: {"z": 1.0}}, {}, DifferentAnswerError, "outputs"),
+        ({"a": lambda: {"y": 1.0}, "b": lambda: {"z": 1.0}}, {}, DifferentAnswerError, "1 output"),
         ({"a": lambda: "x", "b": lambda: "y"}, {}, DifferentAnswerError, "'y' instead of 'x'"),
         ({"a": np.random.default_rng(0).random}, {}, NotDeterministicError, "same answer twice"),
         ({"a": Lazy(raises)}, {}, CannotBuildError, "baseline"),

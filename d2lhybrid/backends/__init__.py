@@ -10,6 +10,7 @@ from typing import Any
 
 from d2lhybrid.backends.protocol import Adapter
 from d2lhybrid.errors import UnknownFrameworkError
+from d2lhybrid.i18n import gettext as _
 
 FRAMEWORKS = ("torch", "tensorflow", "mxnet")
 
@@ -41,8 +42,14 @@ def of(obj: Any) -> Adapter:
         if name in FRAMEWORKS and sys.modules.get(name) is not None:
             return get(name)
     raise UnknownFrameworkError(
-        f"Expected an object of {', '.join(FRAMEWORKS)}. Received: {type(obj).__qualname__} from "
-        f"{type(obj).__module__}. Hand over the model or the tensor itself."
+        _(
+            "Expected an object of {frameworks}. Received: {kind} from {module}. "
+            "Hand over the model or the tensor itself."
+        ).format(
+            frameworks=", ".join(FRAMEWORKS),
+            kind=type(obj).__qualname__,
+            module=type(obj).__module__,
+        )
     )
 
 

@@ -10,6 +10,7 @@ from mxnet.gluon import HybridBlock
 
 from d2lhybrid.backends.protocol import Adapter
 from d2lhybrid.errors import TracingError
+from d2lhybrid.i18n import gettext as _
 
 
 class MXNetAdapter(Adapter):
@@ -31,9 +32,11 @@ class MXNetAdapter(Adapter):
     def synchronize(self) -> None:
         if _tracing():
             raise TracingError(
-                "Expected code that runs now. Received: the forward of a hybridized block that "
-                "MXNet is tracing with symbols, where no device works yet. Measure outside the "
-                "block, around its call."
+                _(
+                    "Expected code that runs now. Received: the forward of a hybridized block that "
+                    "MXNet is tracing with symbols, where no device works yet. Measure outside the "
+                    "block, around its call."
+                )
             )
         mxnet.nd.waitall()
 

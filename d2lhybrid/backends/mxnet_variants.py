@@ -7,6 +7,7 @@ from typing import Any
 from mxnet.gluon import Block, HybridBlock
 
 from d2lhybrid.backends.protocol import Lazy
+from d2lhybrid.i18n import noop as N_
 
 Call = Callable[..., Any]
 
@@ -18,10 +19,11 @@ def variants(net: Any, args: tuple[Any, ...]) -> dict[str, Call | str]:
     parameters of the model, which is not touched.
     """
     if not isinstance(net, Block):
-        return {"eager": net, "hybridized": "there is no block to hybridize"}
+        return {"eager": net, "hybridized": N_("there is no block to hybridize")}
     net(*args)  # parameters whose shapes were left open get them now
     if not isinstance(net, HybridBlock):
-        return {"eager": net, "hybridized": "a plain Block cannot be hybridized; use HybridBlock"}
+        reason = N_("a plain Block cannot be hybridized; use HybridBlock")
+        return {"eager": net, "hybridized": reason}
     return {
         "eager": _twin(net, active=False),
         "hybridized": Lazy(lambda: _twin(net)),

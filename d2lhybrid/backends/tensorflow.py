@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from d2lhybrid.backends.protocol import Adapter
 from d2lhybrid.errors import TracingError
+from d2lhybrid.i18n import gettext as _
 
 
 class TensorFlowAdapter(Adapter):
@@ -28,9 +29,11 @@ class TensorFlowAdapter(Adapter):
     def synchronize(self) -> None:
         if tf.inside_function():
             raise TracingError(
-                "Expected code that runs now. Received: code inside a tf.function that "
-                "TensorFlow is tracing, where no device works yet. Measure outside the function, "
-                "around its call."
+                _(
+                    "Expected code that runs now. Received: code inside a tf.function that "
+                    "TensorFlow is tracing, where no device works yet. Measure outside the "
+                    "function, around its call."
+                )
             )
         if tf.executing_eagerly() and _started():
             tf.test.experimental.sync_devices()

@@ -8,6 +8,7 @@ import torch
 
 from d2lhybrid.backends.protocol import Adapter
 from d2lhybrid.errors import TracingError
+from d2lhybrid.i18n import gettext as _
 
 
 class TorchAdapter(Adapter):
@@ -29,10 +30,7 @@ class TorchAdapter(Adapter):
 
     def synchronize(self) -> None:
         if torch.compiler.is_compiling() or torch.jit.is_tracing():
-            raise TracingError(
-                "Expected code that runs now. Received: code that PyTorch is tracing, where no "
-                "device works yet. Measure outside the compiled function, around its call."
-            )
+            raise TracingError(_tracing_text())
         for device in _busy():
             torch.accelerator.synchronize(device)
 
@@ -88,6 +86,14 @@ class TorchAdapter(Adapter):
         return plain.resolve_conj().resolve_neg().numpy(), dtype
 
 
+@torch.compiler.assume_constant_result  # Dynamo takes the text as it is: it traces no catalog
+def _tracing_text() -> str:
+    return _(
+        "Expected code that runs now. Received: code that PyTorch is tracing, where no "
+        "device works yet. Measure outside the compiled function, around its call."
+    )
+
+
 @cache
 def _accelerator() -> str | None:
     """The kind of accelerator in this machine: cuda, mps, xpu, ... or None."""
@@ -105,8 +111,10 @@ def _busy() -> list[torch.device]:
         return [torch.device(kind, index) for index in range(torch.accelerator.device_count())]
     if torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing():
         raise TracingError(
-            "Expected code that runs now. Received: code that is being captured as a CUDA graph, "
-            "where no device works yet. Measure around the graph's replay instead."
+            _(
+                "Expected code that runs now. Received: code that is being captured as a CUDA "
+                "graph, where no device works yet. Measure around the graph's replay instead."
+            )
         )
     return _busy_cuda()
 

@@ -11,6 +11,7 @@ import torch
 from d2lhybrid.backends.protocol import Lazy
 from d2lhybrid.compiler import INDUCTOR, find_compiler
 from d2lhybrid.errors import CompilerMissingError
+from d2lhybrid.i18n import noop as N_
 
 Call = Callable[..., Any]
 
@@ -27,10 +28,10 @@ def variants(net: Any, args: tuple[Any, ...]) -> dict[str, Call | str]:
         "eager": net,
         "inference_mode": _without_autograd(net),
         "torchscript": Lazy(lambda: torch.jit.script(net)),
-        "torchscript frozen": _frozen(net) if module else "there is no model to freeze",
+        "torchscript frozen": _frozen(net) if module else N_("there is no model to freeze"),
         "torch.compile": _if_compiler(Lazy(lambda: torch.compile(net))),
         **_tuned(net),
-        "aotinductor": _aotinductor(net, args) if module else "torch.export wants a module",
+        "aotinductor": _aotinductor(net, args) if module else N_("torch.export wants a module"),
     }
 
 
@@ -52,7 +53,7 @@ def _without_autograd(net: Call) -> Call:
 
 def _frozen(net: Any) -> Call | str:
     if net.training:
-        return "the model is in training mode; freezing wants net.eval()"
+        return N_("the model is in training mode; freezing wants net.eval()")
 
     def build() -> Call:
         return torch.jit.optimize_for_inference(torch.jit.freeze(torch.jit.script(net)))
@@ -62,7 +63,7 @@ def _frozen(net: Any) -> Call | str:
 
 def _tuned(net: Call) -> dict[str, Call | str]:
     """The mode of torch.compile that goes further: CUDA graphs on CUDA, other kernels elsewhere."""
-    graphs: Call | str = "it rests on CUDA graphs, and there is no CUDA device"
+    graphs: Call | str = N_("it rests on CUDA graphs, and there is no CUDA device")
     if torch.cuda.is_available():
         graphs = Lazy(lambda: torch.compile(net, mode="reduce-overhead"))
     return {
@@ -84,7 +85,7 @@ def _if_compiler(variant: Call) -> Call | str:
 
 def _aotinductor(net: Any, args: tuple[Any, ...]) -> Call | str:
     if net.training:
-        return "the model is in training mode; compiling ahead wants net.eval()"
+        return N_("the model is in training mode; compiling ahead wants net.eval()")
 
     def build() -> Call:
         with torch.no_grad(), tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,103 @@
+"""Stage 2 once more, for what the package says: its messages, from source to catalogs and back.
+
+The catalogs are kept as those of the chapters are. They ship with the package, compiled.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import polib
+from babel.messages.extract import extract_from_file
+
+from book.audit import UPDATE, entry_problems, quote
+from book.catalogs import (
+    entries,
+    entry_key,
+    merge,
+    new_file,
+    read,
+    to_bytes,
+    write_changed,
+)
+from book.errors import Problem
+from book.glossary import Term
+from book.languages import ENGLISH, LANGUAGES, Language
+from book.pieces import MESSAGE
+from book.translate import Context, Message
+
+NAME = "d2lhybrid"
+LOCALE = Path(NAME, "locale")
+TEMPLATE = LOCALE / f"{NAME}.pot"
+_KEYWORDS = {"_": None, "N_": None, "gettext": None, "noop": None, "ngettext": (1, 2)}
+
+
+def template(root: Path) -> polib.POFile:
+    """All messages of the package below ``root``, untranslated, with the files they stand in.
+
+    Lines are left out: they would change with every edit of the code.
+    """
+    made: dict[tuple[str, str], polib.POEntry] = {}
+    for path in sorted((root / NAME).rglob("*.py")):
+        file = path.relative_to(root).as_posix()
+        for _line, found, comments, _context in extract_from_file(
+            "python", path, _KEYWORDS, ["Translators:"], strip_comment_tags=True
+        ):
+            one, many = found if isinstance(found, tuple) else (found, "")
+            entry = polib.POEntry(msgid=one, msgid_plural=many, comment="\n".join(comments))
+            if many:
+                entry.msgstr_plural = {0: "", 1: ""}
+            entry = made.setdefault(entry_key(entry), entry)
+            if (file, "") not in entry.occurrences:
+                entry.occurrences.append((file, ""))
+    return new_file(made.values(), "package", {})
+
+
+def catalog_path(language: Language) -> Path:
+    """Where the package's catalog of a language lies below the root."""
+    return LOCALE / language.code / "LC_MESSAGES" / f"{NAME}.po"
+
+
+def translated(root: Path) -> list[Language]:
+    """The languages that the package has a catalog for."""
+    return [one for one in LANGUAGES.values() if (root / catalog_path(one)).is_file()]
+
+
+def update(root: Path, start: Sequence[str] = ()) -> Iterator[Path]:
+    """Write template, catalogs and compiled catalogs anew where they differ; yields their paths.
+
+    ``start`` names languages that have no catalog yet and get one now.
+    """
+    if not (root / NAME).is_dir():
+        return
+    files = {TEMPLATE: to_bytes(template(root))}
+    for language in LANGUAGES.values():
+        path = catalog_path(language)
+        if language != ENGLISH and (language.code in start or (root / path).is_file()):
+            merged = merge(template(root), read(root / path), language, "package")
+            files[path] = to_bytes(merged)
+            files[path.with_suffix(".mo")] = merged.to_binary()
+    yield from write_changed(root, files)
+
+
+def audit(root: Path, terms: Sequence[Term]) -> Iterator[Problem]:
+    """Every message of the package that is missing, stale, or not as it should be."""
+    fresh = entries(template(root)) if (root / NAME).is_dir() else {}
+    if fresh and set(entries(read(root / TEMPLATE))) != set(fresh):
+        yield Problem(TEMPLATE.as_posix(), 1, f"behind the source; {UPDATE}.")
+    for language in translated(root):
+        path = catalog_path(language)
+        catalog = read(root / path)
+        found = entries(catalog)
+        for key in [key for key in fresh if key not in found]:
+            yield Problem(str(path), 1, f"{quote(key)}: missing; {UPDATE}, then translate.")
+        for key, entry in found.items():
+            line = entry.linenum or 1
+            if key not in fresh:
+                yield Problem(str(path), line, f"{quote(key)}: nobody says this; {UPDATE}.")
+                continue
+            message = Message(entry.msgid, Context(NAME, "", (), MESSAGE), str(path), line)
+            for text in entry_problems(message, entry, language, terms):
+                yield Problem(str(path), line, f"{quote(key)}: {text}.")
+        compiled = path.with_suffix(".mo")
+        if not (root / compiled).is_file() or (root / compiled).read_bytes() != catalog.to_binary():
+            yield Problem(str(compiled), 1, f"not compiled from {path.name}; {UPDATE}.")

@@ -1,0 +1,273 @@
+"""The reader's language: how it is found, what it does to texts and numbers, and its catalogs."""
+
+import shutil
+import string
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import polib
+import pytest
+
+from d2lhybrid import __main__, i18n
+from d2lhybrid.comparing import compare
+from d2lhybrid.errors import LanguageError, LimitError, TimerError, UnknownLabelError
+from d2lhybrid.measuring import measure
+from d2lhybrid.records import Comparison
+from d2lhybrid.timing import Timer
+
+ROOT = Path(__file__).parents[1]
+LOCALE = Path(i18n.__file__).parent / "locale"
+CATALOGS = sorted(LOCALE.glob("*/LC_MESSAGES/d2lhybrid.po"))
+VARIABLES = ("D2LHYBRID_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_chosen(monkeypatch):
+    """No language but that of the test, and no memory of a wrong one."""
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    i18n.set_language(None)
+    yield
+    i18n.set_language(None)
+    i18n._warn_of.cache_clear()
+    i18n._catalog.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("env", "expected"),
+    [
+        ({"D2LHYBRID_LANGUAGE": "ja", "LANG": "pt_BR.UTF-8"}, "ja"),
+        ({"D2LHYBRID_LANGUAGE": "zh_CN.UTF-8"}, "zh"),
+        ({"LANG": "pt_BR.UTF-8"}, "pt"),
+        ({"LC_ALL": "zh_CN.UTF-8", "LANG": "en_US"}, "zh"),
+        ({"LANG": "fr_FR.UTF-8"}, "en"),
+        ({"LC_ALL": "C"}, "en"),
+        ({}, "en"),
+    ],
+)
+def test_the_language_follows_the_environment(monkeypatch, env, expected):
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    assert i18n.language() == expected
+    i18n.set_language("pt-BR")
+    assert i18n.language() == "pt"
+
+
+def test_an_unknown_language_is_refused_in_the_one_in_use():
+    with pytest.raises(LanguageError, match=r"Expected one of en, pt, zh, ja\. Received: 'fr'"):
+        i18n.set_language("fr")
+    i18n.set_language("pt")
+    with pytest.raises(LanguageError, match=r"Esperado: um entre en, pt, zh, ja\. Recebido: ''"):
+        i18n.set_language("")
+    assert i18n.language() == "pt"
+
+
+def test_an_unknown_language_in_the_environment_is_said_once(monkeypatch):
+    monkeypatch.setenv("D2LHYBRID_LANGUAGE", "xx")
+    monkeypatch.setenv("LANG", "pt_BR.UTF-8")
+    with pytest.warns(UserWarning, match=r"em D2LHYBRID_LANGUAGE\. Recebido: 'xx'"):
+        assert i18n.language() == "pt"
+    assert i18n.gettext("baseline") == "referência"
+
+
+def test_an_unknown_language_hides_no_error(monkeypatch):
+    """Not even where warnings are errors, as they are in these tests."""
+    monkeypatch.setenv("D2LHYBRID_LANGUAGE", "xx")
+    timer = Timer()
+    with pytest.raises(TimerError, match="Expected at least one recorded time"):
+        timer.avg()
+
+
+@pytest.mark.parametrize("content", [b"", b"no catalog", None, b"\xde\x12\x04\x95" + bytes(8)])
+def test_a_damaged_catalog_hides_no_error(monkeypatch, tmp_path, content):
+    shutil.copytree(LOCALE, tmp_path / "locale")
+    file = tmp_path / "locale" / "ja" / "LC_MESSAGES" / "d2lhybrid.mo"
+    file.unlink() if content is None else file.write_bytes(content)
+    monkeypatch.setattr(i18n, "_LOCALE", tmp_path / "locale")
+    i18n._catalog.cache_clear()
+    i18n.set_language("ja")
+    with pytest.raises(LimitError, match="Expected a time limit"):
+        measure(abs, 1, time_limit=0)
+
+
+def test_numbers():
+    assert i18n.number(1234.5, 5) == "1,234.5"
+    assert (i18n.general(2.5e-7), i18n.general(0.25)) == ("2.5e-07", "0.25")
+    i18n.set_language("pt")
+    assert i18n.number(1234.5, 5) == "1.234,5"
+    assert (i18n.general(2.5e-7), i18n.count(28566)) == ("2,5e-07", "28.566")
+
+
+def test_no_catalog_is_read_before_a_text_is_asked_for():
+    code = (
+        "import d2lhybrid.comparing, d2lhybrid.i18n as i\n"
+        "print(i._catalog.cache_info().currsize)\n"
+        "print(i.gettext('baseline'), i._catalog.cache_info().currsize)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.split() == ["0", "baseline", "1"], done.stderr
+
+
+# Errors and commands, end to end: the sentence of the language, with the values filled in.
+
+
+def refused(**options):
+    return compare({"a": lambda: 1.0, "b": lambda: 2.0}, progress=False, **options)
+
+
+ERRORS = {
+    "timer": lambda: Timer().avg(),
+    "answer": lambda: refused(),
+    "baseline": lambda: refused(baseline="c"),
+    "device": lambda: measure(7),
+    "result": lambda: Comparison.from_json("[]"),
+}
+SAID = {
+    "pt": {
+        "timer": "Esperado: pelo menos um tempo registrado. Não há nenhum. Chame stop()",
+        "answer": "que 'b' calculasse o mesmo que 'a'. Recebido: uma diferença de até 1 em output",
+        "baseline": "uma referência entre 'a', 'b'. Recebido: 'c'.",
+        "device": "algo que se possa chamar em 'int'. Recebido: int.",
+        "result": "o JSON de d2lhybrid-comparison",
+    },
+    "zh": {
+        "timer": "至少需要一个已记录的时间，但没有。请在 avg() 之前调用 stop()。",
+        "answer": "'b' 的计算结果应与 'a' 相同。实际收到：output 相差最多 1，",
+        "baseline": "基线应为 'a', 'b' 之一。实际收到：'c'。",
+        "device": "'int' 应为可调用的对象。实际收到：int。",
+        "result": "应为 d2lhybrid-comparison 的 JSON",
+    },
+    "ja": {
+        "timer": "avg()の前にstop()を呼び出してください。",
+        "answer": "'b'は'a'と同じ計算をする必要があります。実際の結果：outputに最大1の差",
+        "baseline": "ベースラインは'a', 'b'のどれかにする必要があります。渡されたもの：'c'。",
+        "device": "'int'には呼び出し可能なものが必要です。渡されたもの：int。",
+        "result": "d2lhybrid-comparisonのJSONが必要です",
+    },
+}
+
+
+@pytest.mark.parametrize("language", SAID)
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors_in_each_language(monkeypatch, language, case):
+    for choose in (i18n.set_language, lambda name: monkeypatch.setenv("LC_ALL", name or "")):
+        choose(language)
+        with pytest.raises(Exception) as caught:  # noqa: PT011 - each case has its own
+            ERRORS[case]()
+        choose(None)
+        assert SAID[language][case] in str(caught.value)
+        assert "Expected" not in str(caught.value)
+
+
+def test_an_unknown_label_has_no_quotes_around_its_sentence():
+    i18n.set_language("ja")
+    with pytest.raises(UnknownLabelError) as caught:
+        refused(baseline="c")
+    assert str(caught.value).startswith("ベースライン")
+
+
+COMMANDS = {
+    "pt": [
+        *("uso: python", "opções:", "segundos", "mostra esta ajuda", "cronometra funções"),
+        *("erro: faltam estes argumentos: function", "Esperado: um comando. Recebido: 'no'."),
+    ],
+    "zh": [
+        *("用法：python", "选项:", "秒数", "显示本帮助", "并排测量"),
+        *("错误：缺少以下参数：function", "应为一个命令。实际收到：'no'。"),
+    ],
+    "ja": [
+        *("使い方：python", "オプション:", "秒数", "このヘルプを表示", "関数を並べて計測"),
+        *("エラー：次の引数が必要です：function", "コマンドが必要です。渡されたもの：'no'。"),
+    ],
+}
+
+
+@pytest.mark.parametrize("language", COMMANDS)
+def test_the_command_line_in_each_language(capsys, language):
+    i18n.set_language(language)
+    for arguments in (["compare", "--help"], ["compare"]):
+        with pytest.raises(SystemExit):
+            __main__.main(arguments)
+    assert (__main__.main(["no"]), __main__.main(["--help"])) == (2, 0)
+    captured = capsys.readouterr()
+    said = captured.out + captured.err
+    assert not [words for words in COMMANDS[language] if words not in said]
+    assert not [words for words in ("usage", "options", "show this", "error:") if words in said]
+    i18n.set_language(None)
+    with pytest.raises(SystemExit):
+        __main__.main(["compare", "--help"])
+    assert "show this help message" in capsys.readouterr().out
+
+
+def test_what_argparse_says_is_what_its_catalog_expects():
+    """Its texts change with Python's versions: where it says others, translate those too."""
+    import argparse
+
+    source = Path(argparse.__file__).read_text(encoding="utf-8")
+    texts = [text.rstrip("\n") for text in __main__.ARGPARSE]
+    assert not [text for text in texts if text not in source]
+
+
+def test_the_doctors_child_speaks_the_language(tmp_path, monkeypatch):
+    from d2lhybrid import doctor
+
+    (tmp_path / "torch.py").write_text("raise ModuleNotFoundError('no torch', name='torch')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    i18n.set_language("zh")
+    assert doctor.examine("torch", 60).found == '未安装：pip install "d2lhybrid[torch]"'
+
+
+def test_progress_is_labelled_in_the_language(monkeypatch):
+    from d2lhybrid import comparing
+
+    labels = []
+
+    class Bar(comparing.tqdm):
+        def __init__(self, *args, desc, **options):
+            labels.append(desc)
+            super().__init__(*args, **options)
+
+    monkeypatch.setattr(comparing, "tqdm", Bar)
+    i18n.set_language("pt")
+    compare({"a": lambda: 1.0}, progress=False, time_limit=0.01)
+    assert labels == ["primeiras chamadas", "rodadas"]
+
+
+# The catalogs themselves; `python -m book check` looks at what they say.
+
+
+def placeholders(text):
+    """Names, conversions and formats of the fields to fill, in the order of their names."""
+    fields = string.Formatter().parse(text)
+    return sorted((name, spec, how) for _text, name, spec, how in fields if name is not None)
+
+
+def test_there_is_a_catalog_for_every_language():
+    assert {path.parts[-3] for path in CATALOGS} == set(i18n.LANGUAGES) - {"en"}
+
+
+@pytest.mark.parametrize("path", CATALOGS, ids=lambda path: path.parts[-3])
+def test_catalogs_are_complete_and_keep_the_placeholders(path):
+    catalog = polib.pofile(str(path))
+    template = polib.pofile(str(LOCALE / "d2lhybrid.pot"))
+    assert {entry.msgid for entry in catalog if not entry.obsolete} == {e.msgid for e in template}
+    assert len(template) > 100
+    for entry in catalog:
+        if entry.obsolete:
+            continue
+        assert not entry.fuzzy, entry.msgid
+        for text in entry.msgstr_plural.values() if entry.msgid_plural else [entry.msgstr]:
+            assert text.strip(), entry.msgid
+            assert placeholders(text) == placeholders(entry.msgid), text
+            assert text.endswith("\n") == entry.msgid.endswith("\n")
+
+
+@pytest.mark.parametrize("path", CATALOGS, ids=lambda path: path.parts[-3])
+def test_compiled_catalogs_are_those_of_their_sources(path):
+    assert path.with_suffix(".mo").read_bytes() == polib.pofile(str(path)).to_binary()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        i18n.set_language(path.parts[-3])
+        assert i18n.ngettext("{n} core", "{n} cores", 2) != "{n} cores"

@@ -1,0 +1,149 @@
+"""All that d2lhybrid says to a person goes through gettext: read from the source."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from d2lhybrid import i18n
+
+PACKAGE = Path(i18n.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+GETTEXT = {"_": 1, "N_": 1, "gettext": 1, "noop": 1, "ngettext": 2}  # texts come first
+SAYING = {"print", "warn", "add_argument", "ArgumentParser", "tqdm"}
+SAID = {"help", "description", "epilog", "desc", ""}  # keywords; "" stands for no keyword
+PHRASE = re.compile(r"\b[a-z]{2,},? [a-z]{2,}\b")
+WORD = re.compile(r"[A-Za-z]{2,}")
+
+COMMAND = re.compile(r"(?:pip|apt|dnf|conda) install |python -[cm] |xcode-select ")
+
+# What stays as it is, by file: identifiers of other libraries and of ours, and formats.
+EXCEPTIONS = {
+    "__init__.py": {"module 'd2lhybrid' has no attribute "},  # in Python's own words
+    "__main__.py": {"d2lhybrid "},
+    "backends/tensorflow_variants.py": {"concrete function", "concrete function XLA"},
+    "backends/torch_variants.py": {
+        "torchscript frozen",
+        "torch.compile reduce-overhead",
+        "torch.compile max-autotune",
+    },
+    "doctor.py": {"from d2lhybrid.doctor import probe; probe("},
+    "plot.py": {"axes fraction", "offset points"},
+    "provenance.py": {"model name"},
+    "timing.py": {" sec"},  # the line of Benchmark, which programs read
+}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def texts(node: ast.AST | None) -> Iterator[ast.Constant]:
+    """The literal texts that a value may consist of; not those that it is computed from."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node
+    elif isinstance(node, (ast.JoinedStr, ast.BoolOp)):
+        for part in node.values:
+            yield from texts(part)
+    elif isinstance(node, ast.BinOp):
+        yield from (*texts(node.left), *texts(node.right))
+    elif isinstance(node, ast.IfExp):
+        yield from (*texts(node.body), *texts(node.orelse))
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        yield from texts(node.func.value)  # "...".format(...)
+
+
+def called(node: ast.Call) -> str:
+    return getattr(node.func, "id", None) or getattr(node.func, "attr", "")
+
+
+def said(tree: ast.AST) -> Iterator[ast.Constant]:
+    """The literals that reach a person as they stand: raised, printed, warned of, shown as help."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            for argument in node.exc.args:
+                yield from texts(argument)
+        elif isinstance(node, ast.Call) and called(node) in SAYING:
+            names = called(node) in ("print", "warn")
+            for argument in node.args if names else ():
+                yield from texts(argument)
+            for keyword in node.keywords:
+                if keyword.arg in SAID:
+                    yield from texts(keyword.value)
+
+
+def phrases(tree: ast.AST) -> Iterator[ast.Constant]:
+    """Every literal with words in it that follow each other, but for docstrings."""
+    silent = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr):
+            silent.update(map(id, texts(node.value)))
+        if isinstance(node, ast.Call):
+            silent.update(map(id, node.args[: GETTEXT.get(called(node), 0)]))
+    for node in ast.walk(tree):
+        text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if text and id(node) not in silent and PHRASE.search(node.value):
+            yield node
+
+
+def untranslated(source: str) -> dict[str, int]:
+    """Texts that go to a person and past gettext, with their lines."""
+    tree = ast.parse(source)
+    words = [node for node in said(tree) if WORD.search(node.value)]
+    found = {node.value: node.lineno for node in (*words, *phrases(tree))}
+    return {text: line for text, line in found.items() if not COMMAND.match(text)}
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_every_sentence_goes_through_gettext(path: Path) -> None:
+    allowed = EXCEPTIONS.get(name_of(path), set())
+    found = untranslated(path.read_text(encoding="utf-8"))
+    new = {text: line for text, line in found.items() if text not in allowed}
+    assert not new, f"write _(...) or N_(...) around these texts of {name_of(path)}: {new}"
+    assert not allowed - set(found), f"no longer in {name_of(path)}; take out of EXCEPTIONS"
+
+
+def test_exceptions_are_of_files_that_exist() -> None:
+    assert set(EXCEPTIONS) <= set(map(name_of, FILES))
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("raise LimitError('Too much.')", ["Too much."]),
+        ("raise LimitError(f'Received: {x}.')", ["Received: "]),
+        ("raise LimitError(7, 'Too ' + much)", ["Too "]),
+        ("raise LimitError('Received: {}.'.format(x))", ["Received: {}."]),
+        ("raise LimitError('one' if x else _('two'))", ["one"]),
+        ("print('Hello', name)", ["Hello"]),
+        ("warnings.warn('Mind this.', stacklevel=2)", ["Mind this."]),
+        ("add_argument('--x', help='seconds')", ["seconds"]),
+        ("tqdm(sizes, desc='sizes')", ["sizes"]),
+        ("def f():\n    'A docstring of words.'\n    return 'some words'", ["some words"]),
+        ("problem = f'{name} has other bytes'", [" has other bytes"]),
+        ("raise LimitError(_('Received: {x}.').format(x='of me'))", ["of me"]),
+        ("raise LimitError(_('Too much.').format(x='pip'))", []),
+        ("raise LimitError(_('{x}').format(x='pip install it'))", []),
+        ("raise error", []),
+        ("print(_('Hello'), ngettext('{n} of it', '{n} of them', n))", []),
+        ("add_argument('function', nargs='+', help=_('a function'))", []),
+        ("REASONS = {'a': N_('there is none')}", []),
+    ],
+)
+def test_what_the_search_finds(source: str, found: list[str]) -> None:
+    assert list(untranslated(source)) == found
+
+
+def test_no_message_is_computed() -> None:
+    """What is handed to gettext for translators to see is a literal, without values in it."""
+    for path in FILES:
+        if path.name == "i18n.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and called(node) in ("N_", "noop", "ngettext"):
+                literal = node.args[: GETTEXT[called(node)]]
+                assert all(isinstance(text, ast.Constant) for text in literal), ast.unparse(node)
+            elif isinstance(node, ast.Call) and called(node) in ("_", "gettext"):
+                assert not isinstance(node.args[0], (ast.JoinedStr, ast.BinOp)), ast.unparse(node)
