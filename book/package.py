@@ -28,7 +28,14 @@ from book.translate import Context, Message
 NAME = "d2lhybrid"
 LOCALE = Path(NAME, "locale")
 TEMPLATE = LOCALE / f"{NAME}.pot"
-_KEYWORDS = {"_": None, "N_": None, "gettext": None, "noop": None, "ngettext": (1, 2)}
+_KEYWORDS = {
+    "_": None,
+    "N_": None,
+    "gettext": None,
+    "noop": None,
+    "ngettext": (1, 2),
+    "pgettext": ((1, "c"), 2),
+}
 
 
 def template(root: Path) -> polib.POFile:
@@ -39,11 +46,13 @@ def template(root: Path) -> polib.POFile:
     made: dict[tuple[str, str], polib.POEntry] = {}
     for path in sorted((root / NAME).rglob("*.py")):
         file = path.relative_to(root).as_posix()
-        for _line, found, comments, _context in extract_from_file(
+        for _line, found, comments, context in extract_from_file(
             "python", path, _KEYWORDS, ["Translators:"], strip_comment_tags=True
         ):
             one, many = found if isinstance(found, tuple) else (found, "")
-            entry = polib.POEntry(msgid=one, msgid_plural=many, comment="\n".join(comments))
+            entry = polib.POEntry(
+                msgctxt=context, msgid=one, msgid_plural=many, comment="\n".join(comments)
+            )
             if many:
                 entry.msgstr_plural = {0: "", 1: ""}
             entry = made.setdefault(entry_key(entry), entry)

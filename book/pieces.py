@@ -24,7 +24,7 @@ _CODE_WORD = re.compile(
 # no language has. Commands are values of fields.
 _MESSAGE_CODE = re.compile(
     r"""\{\w*(?:![rs])?(?::[^}]*)?\} | %\(\w+\)[sr] | %s | "[^"]*" | (?<!\w)'[^']*'(?!\w)
-    | (?<![\w-])--?[a-z][\w-]* | \b__\w+__ | \b[a-z_]+=(?:\w(?:[\w.]*\w)?)?
+    | --[a-z][\w-]* | \b__\w+__ | \b[a-z_]+=(?:\w(?:[\w.]*\w)?)?
     | \.?\b[A-Za-z_][\w.]*\((?:[\w.=]+(?:,[ ][\w.=]+)*)?\)
     | (?:[\w.-]+/)*[A-Za-z]\w*(?:[._/][A-Za-z]\w*)+(?::[A-Z]+)? | \.[a-z]+\b | \b[A-Z]+_[A-Z_]+\b
     | \b[cg]\+\+ | \b[cC]lang\+\+""",

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from d2lhybrid.errors import CompilerMissingError
+from d2lhybrid.i18n import gettext as _
 
 # The variable that names one, what they are called, and the packages that have one.
 _KNOWN = {
@@ -29,9 +30,21 @@ def find_compiler(language: str, names: Sequence[str] = ()) -> list[str]:
         if shutil.which(candidate[0]):
             return candidate
     raise CompilerMissingError(
-        f"Expected a {language} compiler ({' '.join(said) or ', '.join(names or known)}), found "
-        f"none. Install one: apt install {apt}, dnf install {dnf}, conda install -c conda-forge "
-        "cxx-compiler, or xcode-select --install on a Mac."
+        _(
+            "Expected a {language} compiler ({names}), found none. Install one: {commands}; "
+            "on a Mac: {mac_command}."
+        ).format(
+            language=language,
+            names=" ".join(said) or ", ".join(names or known),
+            commands=", ".join(
+                (
+                    f"apt install {apt}",
+                    f"dnf install {dnf}",
+                    "conda install -c conda-forge cxx-compiler",
+                )
+            ),
+            mac_command="xcode-select --install",
+        )
     )
 
 

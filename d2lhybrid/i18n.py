@@ -9,6 +9,7 @@ import gettext as stdlib
 import os
 import unicodedata
 import warnings
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -72,6 +73,11 @@ def ngettext(one: str, many: str, count: int) -> str:
     return _catalog(language()).ngettext(one, many, count)
 
 
+def pgettext(context: str, message: str) -> str:
+    """The message where one English text has two meanings; `context` tells them apart."""
+    return _catalog(language()).pgettext(context, message)
+
+
 def sentences(*said: str) -> str:
     """Sentences one after the other; empty ones are left out.
 
@@ -80,6 +86,16 @@ def sentences(*said: str) -> str:
     """
     text = " ".join(filter(None, said))
     return text.replace("。 ", "。")
+
+
+def listed(items: Iterable[str]) -> str:
+    """Items one after the other, such as the problems that were found.
+
+    >>> listed(["one is missing", "two differs"])
+    'one is missing; two differs'
+    """
+    # Translators: between the items of a list
+    return gettext("; ").join(items)
 
 
 def number(value: float, digits: int = 3) -> str:

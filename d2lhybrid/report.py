@@ -146,7 +146,8 @@ def remarks(c: Comparison) -> list[str]:
     """What is said below the table: verdicts, what could not run, how it ended."""
     lines = [sentence(c, label) for label in c if label != c.baseline]
     for label, reason in c.unavailable.items():
-        lines.append(_("{label} was not run: {reason}.").format(label=label, reason=_(reason)))
+        why = _(reason).rstrip(".。")  # a reason may be the sentence of an error
+        lines.append(_("{label} was not run: {reason}.").format(label=label, reason=why))
     if c.stopped == "limit":
         lines.append(_("The time limit came first."))
     elif c.stopped == "interrupted":

@@ -38,6 +38,7 @@ def comparison():
     }
     c = compare(functions, clock=m.clock, seed=1, progress=False)
     c.unavailable["graphs"] = "it rests on CUDA graphs, and there is no CUDA device"
+    c.unavailable["native"] = "Found no compiler. Install one."
     return c
 
 
@@ -56,6 +57,7 @@ def test_every_verdict_has_its_sentence_with_numbers(comparison, undecided):
     assert "slow takes " in said
     assert "<twin> and eager take the same time to within 2.0%" in said
     assert "graphs was not run: it rests on CUDA graphs" in said
+    assert "native was not run: Found no compiler. Install one.\n" in said
     assert "seed 1" in said
     assert "Python" in said
     assert "It is undecided whether b is faster than a" in str(undecided)

@@ -9,6 +9,7 @@ from d2lhybrid.artifacts.inspection import Inspection, inspect
 from d2lhybrid.artifacts.loading import trust, verify
 from d2lhybrid.artifacts.native import run_native
 from d2lhybrid.errors import InputMismatchError
+from d2lhybrid.i18n import gettext as _
 
 
 def inspect_artifact(arguments: Sequence[str]) -> int:
@@ -32,9 +33,11 @@ def verify_artifact(arguments: Sequence[str]) -> int:
 def run_artifact(arguments: Sequence[str]) -> int:
     """Run it outside Python, on its recorded example or on .npy files."""
     parser = _trusting("run")
-    parser.add_argument("inputs", nargs="*", help="a .npy file for each input")
-    parser.add_argument("--keep", help="folder for the source, the compile line and the program")
-    parser.add_argument("--out", help="write the outputs to OUT-0.npy, OUT-1.npy, ...")
+    parser.add_argument("inputs", nargs="*", help=_("a .npy file for each input"))
+    keep = _("folder for the source, the compile line and the program")
+    parser.add_argument("--keep", help=keep)
+    out = _("write the outputs to {names}").format(names="OUT-0.npy, OUT-1.npy, ...")
+    parser.add_argument("--out", help=out)
     options = parser.parse_args(arguments)
     arrays = [_load_array(name) for name in options.inputs]
     outputs = run_native(options.path, *arrays, keep=options.keep, trust=options.trust)
@@ -47,13 +50,14 @@ def run_artifact(arguments: Sequence[str]) -> int:
 
 def _parser(command: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(f"python -m d2lhybrid {command}")
-    parser.add_argument("path", help="folder of the artifact")
+    parser.add_argument("path", help=_("folder of the artifact"))
     return parser
 
 
 def _trusting(command: str) -> argparse.ArgumentParser:
     parser = _parser(command)
-    parser.add_argument("--trust", action="store_true", help="run it although nobody signed it")
+    once = _("run it this once although you have not signed it")
+    parser.add_argument("--trust", action="store_true", help=once)
     return parser
 
 
@@ -67,5 +71,7 @@ def _load_array(name: str) -> np.ndarray:
         return np.asarray(np.load(name, allow_pickle=False))
     except (OSError, ValueError, EOFError) as error:
         raise InputMismatchError(
-            f"Expected a .npy file of plain numbers, received {name!r}: {error}"
+            _("Expected a .npy file of plain numbers, received {received!r}: {error}").format(
+                received=name, error=error
+            )
         ) from error

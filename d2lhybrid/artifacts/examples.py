@@ -9,6 +9,8 @@ import numpy as np
 from d2lhybrid.artifacts.manifest import Example, TensorSpec
 from d2lhybrid.backends.formats import Raw
 from d2lhybrid.errors import InputMismatchError
+from d2lhybrid.i18n import general, ngettext
+from d2lhybrid.i18n import gettext as _
 
 # Error allowed relative to the largest value: what another order of the same sums may cost.
 TOLERANCE = {"float16": 1e-2, "bfloat16": 4e-2, "float32": 1e-4, "float64": 1e-9}
@@ -40,26 +42,33 @@ def read_raw(path: Path, dtype: str, shape: Sequence[int]) -> Raw:
 def difference(expected: Sequence[Raw], received: Sequence[Raw]) -> str:
     """In words, how two lists of tensors differ; empty if they agree within TOLERANCE."""
     if len(expected) != len(received):
-        return f"expected {len(expected)} outputs, received {len(received)}"
+        text = ngettext(
+            "expected {n} output, received {received}",
+            "expected {n} outputs, received {received}",
+            len(expected),
+        )
+        return text.format(n=len(expected), received=len(received))
     for i, (a, b) in enumerate(zip(expected, received, strict=True)):
         if (a.dtype, a.array.shape) != (b.dtype, b.array.shape):
-            return (
-                f"output {i}: expected {a.dtype} {a.array.shape}, "
-                f"received {b.dtype} {b.array.shape}"
+            return _("output {i}: expected {expected}, received {received}").format(
+                i=i,
+                expected=f"{a.dtype} {a.array.shape}",
+                received=f"{b.dtype} {b.array.shape}",
             )
         if a.dtype not in TOLERANCE:
             if not np.array_equal(a.array, b.array):
-                return f"output {i}: the values differ"
+                return _("output {i}: the values differ").format(i=i)
             continue
         x, y = a.values().astype(np.float64), b.values().astype(np.float64)
         finite = np.isfinite(x)
         if not np.array_equal(x[~finite], y[~finite], equal_nan=True):
-            return f"output {i}: infinities or NaNs differ"
+            return _("output {i}: infinities or NaNs differ").format(i=i)
         if finite.any():
             gap = float(np.abs(x[finite] - y[finite]).max())
             scale = float(np.abs(x[finite]).max())
             if not gap <= TOLERANCE[a.dtype] * max(scale, 1e-6):
-                return f"output {i}: the values differ by up to {gap:.3g}"
+                text = _("output {i}: the values differ by up to {gap}")
+                return text.format(i=i, gap=general(gap))
     return ""
 
 
@@ -68,7 +77,11 @@ def check_inputs(specs: Sequence[TensorSpec], given: Sequence[tuple[str, Sequenc
     text = "; ".join(map(str, specs))
     if len(specs) != len(given):
         raise InputMismatchError(
-            f"Expected {len(specs)} input(s) ({text}), received {len(given)}; pass one tensor each."
+            ngettext(
+                "Expected {n} input ({specs}), received {received}; pass one tensor each.",
+                "Expected {n} inputs ({specs}), received {received}; pass one tensor each.",
+                len(specs),
+            ).format(n=len(specs), specs=text, received=len(given))
         )
     for spec, (dtype, shape) in zip(specs, given, strict=True):
         fits = len(shape) == len(spec.shape) and all(
@@ -76,6 +89,8 @@ def check_inputs(specs: Sequence[TensorSpec], given: Sequence[tuple[str, Sequenc
         )
         if dtype != spec.dtype or not fits:
             raise InputMismatchError(
-                f"Expected {spec}, received {dtype} {tuple(shape)}; convert the input, or save "
-                "the model again with an example like it."
+                _(
+                    "Expected {spec}, received {received}; convert the input, or save "
+                    "the model again with an example like it."
+                ).format(spec=spec, received=f"{dtype} {tuple(shape)}")
             )

@@ -25,6 +25,7 @@ from d2lhybrid.errors import (
     DamagedArtifactError,
     UnsafeArtifactError,
 )
+from d2lhybrid.i18n import gettext as _
 
 # Not listed in the manifest: our own two files, and what desktops and Jupyter leave in folders.
 UNLISTED = {MANIFEST, SIGNATURE, ".DS_Store", "Thumbs.db", "desktop.ini", ".ipynb_checkpoints"}
@@ -43,7 +44,10 @@ def reading(path: Path) -> Iterator[None]:
         raise
     except OSError as error:
         raise ArtifactReadError(
-            error.errno, f"Cannot read {str(path)!r}: {error.strerror}; check its permissions."
+            error.errno,
+            _("Cannot read {path!r}: {reason}; check its permissions.").format(
+                path=str(path), reason=error.strerror
+            ),
         ) from error
 
 
@@ -60,8 +64,10 @@ def open_regular(path: Path) -> io.FileIO:
         if error.errno != errno.ELOOP:
             raise
     raise UnsafeArtifactError(
-        f"Expected a plain file, received {path.name!r}, which is a link, a pipe or a device; "
-        "do not use this artifact."
+        _(
+            "Expected a plain file, received {name!r}, which is a link, a pipe or a device; "
+            "do not use this artifact."
+        ).format(name=path.name)
     )
 
 
@@ -71,8 +77,9 @@ def read_small(path: Path) -> bytes:
         raw = file.read(MAX_BYTES + 1)
     if len(raw) > MAX_BYTES:
         raise DamagedArtifactError(
-            f"Expected at most {MAX_BYTES} bytes in {path.name}, received more; "
-            "get the artifact again."
+            _(
+                "Expected at most {limit} bytes in {file}, received more; get the artifact again."
+            ).format(limit=MAX_BYTES, file=path.name)
         )
     return raw
 
@@ -99,12 +106,16 @@ def list_files(root: Path) -> dict[str, int]:
                     found[name] = info.st_size
                 else:
                     raise UnsafeArtifactError(
-                        f"Expected plain files and folders, received {name!r}, which is a link, "
-                        "a pipe, a device or too deep a folder; do not use this artifact."
+                        _(
+                            "Expected plain files and folders, received {name!r}, which is a link, "
+                            "a pipe, a device or too deep a folder; do not use this artifact."
+                        ).format(name=name)
                     )
                 if len(found) + len(folders) > MAX_FILES:
                     raise UnsafeArtifactError(
-                        f"Expected at most {MAX_FILES} files; do not use this artifact."
+                        _("Expected at most {limit} files; do not use this artifact.").format(
+                            limit=MAX_FILES
+                        )
                     )
     check_clashes(sorted(found))
     return found
@@ -153,7 +164,7 @@ def _sha256(piece: Piece) -> str:
 
 def flush(folder: Path) -> None:
     """Wait until the disk has a folder and all that is in it."""
-    for where, _, names in os.walk(folder):
+    for where, _folders, names in os.walk(folder):
         for name in (*names, "."):
             flush_one(Path(where, name))
 

@@ -9,25 +9,48 @@ import os
 import pickletools
 import re
 import zipfile
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
 from d2lhybrid.artifacts.files import list_files, open_regular, reading
 from d2lhybrid.artifacts.manifest import FileEntry, TensorSpec
 from d2lhybrid.artifacts.store import Stored, check_files, steady
-from d2lhybrid.artifacts.trust import signer
+from d2lhybrid.artifacts.trust import Signer, signer
 from d2lhybrid.backends.formats import find
 from d2lhybrid.errors import DamagedArtifactError, UnsafeArtifactError, UnsupportedArtifactError
+from d2lhybrid.i18n import count, pad, sentences, width
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import noop as N_
 
 MAX_LOOK = 8 << 20  # unpacked bytes that are looked at
-OUTSIDE = "that points outside"
+OUTSIDE = N_("entry {name!r} that points outside")
 # Graph operations of TensorFlow that reach outside the graph, but for saving and restoring.
 _OPS = re.compile(
     rb"[\n\x12].(WriteFile|ReadFile|PyFunc|EagerPyFunc|PyFuncStateless|MatchingFiles)\b"
 )
 # What torch's own archives name in their pickles.
 _USUAL = re.compile(r"(torch|collections|__torch__)\b.*|builtins (set|dict|list|tuple|getattr)")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What stands out: a message, the name in it, and the archive members that it is inside of."""
+
+    message: str
+    name: str = ""
+    inside: tuple[str, ...] = ()
+
+    def within(self, member: str) -> "Finding":
+        """The same, seen from outside of an archive's member."""
+        return replace(self, inside=(*self.inside, member))
+
+    def __str__(self) -> str:
+        text = _(self.message).format(name=self.name)
+        for member in self.inside:
+            text = _("{finding} in {member!r}").format(finding=text, member=member)
+        return text
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,6 +66,7 @@ class Inspection:
     outputs: tuple[TensorSpec, ...]
     files: tuple[FileEntry, ...]
     signer: str
+    signed: str
     may: str
     note: str
     findings: tuple[str, ...]
@@ -50,17 +74,17 @@ class Inspection:
 
     def __str__(self) -> str:
         versions = ", ".join(f"{k} {v}" for k, v in self.versions.items())
-        rows = [f"{self.path}"]
-        rows += [f"  format:  {self.format} ({self.framework})", f"  with:    {versions}"]
-        rows += [f"  created: {self.created}"]
-        rows += [f"  input:   {spec}" for spec in self.inputs]
-        rows += [f"  output:  {spec}" for spec in self.outputs]
-        rows += [f"  file:    {f.size:>12,} bytes  {f.path}" for f in self.files]
-        rows += [f"  signed:  by {self.signer}", f"  may:     {self.may}"]
-        rows += [f"  note:    {self.note}"] if self.note else []
-        rows += [f"  found:   {text}" for text in self.findings]
-        rows += [f"  PROBLEM: {text}" for text in self.problems]
-        return "\n".join(rows)
+        size = _("{size:>12} bytes")
+        rows = [(_("format:"), f"{self.format} ({self.framework})"), (_("with:"), versions)]
+        rows += [(_("created:"), self.created)]
+        rows += [(_("input:"), str(spec)) for spec in self.inputs]
+        rows += [(_("output:"), str(spec)) for spec in self.outputs]
+        rows += [(_("file:"), f"{size.format(size=count(f.size))}  {f.path}") for f in self.files]
+        rows += [(_("signed:"), self.signed), (_("may:"), self.may)]
+        rows += [(_("note:"), self.note)] if self.note else []
+        rows += [(_("found:"), text) for text in self.findings]
+        rows += [(_("PROBLEM:"), text) for text in self.problems]
+        return table(self.path, rows)
 
     __repr__ = __str__
 
@@ -85,21 +109,21 @@ def inspect(path: str | os.PathLike[str]) -> Inspection:
 
 def _inspect(stored: Stored) -> Inspection:
     manifest = stored.manifest
-    problems, findings, who = [], [], "nobody"
+    problems, findings, made = [], [], Signer("nobody")
     try:
-        who = str(signer(stored))
+        made = signer(stored)
     except DamagedArtifactError as error:
         problems.append(str(error))
     try:
         problems += check_files(stored, content=False)
-        findings = [f"{name}: {text}" for name, text in _findings(stored)]
+        findings = [f"{name}: {found}" for name, found in _findings(stored)]
     except DamagedArtifactError as error:
         problems.append(str(error))
     try:
         chosen = find(manifest.framework, manifest.format)
-        may, note = chosen.risk or "Nothing: this format holds no code.", chosen.note
+        may, note = _(chosen.risk) or _("Nothing: this format holds no code."), _(chosen.note)
     except UnsupportedArtifactError as error:
-        may, note = f"Unknown. {error}", ""
+        may, note = sentences(_("Unknown."), str(error)), ""
     return Inspection(
         path=stored.root,
         format=manifest.format,
@@ -109,7 +133,8 @@ def _inspect(stored: Stored) -> Inspection:
         inputs=manifest.inputs,
         outputs=manifest.outputs,
         files=manifest.files,
-        signer=who,
+        signer=str(made),
+        signed=made.by(),
         may=may,
         note=note,
         findings=tuple(findings),
@@ -119,64 +144,75 @@ def _inspect(stored: Stored) -> Inspection:
 
 def require_closed(stored: Stored) -> None:
     """Raise UnsafeArtifactError if an archive has entries for places outside its folder."""
-    for name, text in _findings(stored):
-        if text.endswith(OUTSIDE):
-            raise UnsafeArtifactError(f"{name} has an {text}; do not use this artifact.")
+    for name, found in _findings(stored):
+        if found.message == OUTSIDE:
+            text = _("{file} has this: {finding}; do not use this artifact.")
+            raise UnsafeArtifactError(text.format(file=name, finding=found))
 
 
-def _findings(stored: Stored) -> list[tuple[str, str]]:
+def table(path: Path, rows: Sequence[tuple[str, str]]) -> str:
+    """The path, and below it the rows in two columns."""
+    columns = max(width(label) for label, _text in rows) + 1
+    return "\n".join([str(path), *(f"  {pad(label, columns)}{text}" for label, text in rows)])
+
+
+def _findings(stored: Stored) -> list[tuple[str, Finding]]:
     """What stands out in which file to someone who must decide whether to trust them."""
-    found: list[tuple[str, str]] = []
+    found: list[tuple[str, Finding]] = []
     budget = [MAX_LOOK]
     for name in list_files(stored.root):
         path = stored.root / name
         with reading(path), open_regular(path) as file:
             if name.endswith((".pt", ".pt2", ".keras")):
-                found += [(name, text) for text in _in_archive(file, budget)]
+                found += [(name, finding) for finding in _in_archive(file, budget)]
             elif name.endswith(".pb"):
                 ops = {m.decode() for m in _OPS.findall(file.read(32 * MAX_LOOK))}
-                found += [(name, f"graph operation {op}") for op in sorted(ops)]
+                found += [(name, Finding(N_("graph operation {name}"), op)) for op in sorted(ops)]
     return found
 
 
-def _in_archive(file: IO[bytes], budget: list[int]) -> list[str]:
+def _in_archive(file: IO[bytes], budget: list[int]) -> list[Finding]:
     try:
         archive = zipfile.ZipFile(file)
         members = archive.infolist()
     except Exception:  # zipfile raises many kinds on broken bytes
-        return ["not a readable archive"]
+        return [Finding(N_("not a readable archive"))]
     names = [m.filename for m in members]
     found = [
-        f"entry {name!r} {OUTSIDE}"
+        Finding(OUTSIDE, name)
         for name in names
         if name.startswith("/") or "\\" in name or ".." in name.split("/")
     ]
-    found += [f"native code in {n!r}" for n in names if n.endswith((".so", ".dll", ".dylib"))]
+    native = [name for name in names if name.endswith((".so", ".dll", ".dylib"))]
+    found += [Finding(N_("native code in {name!r}"), name) for name in native]
     for member in members:
         if not member.filename.endswith((".pkl", ".pt", ".py", "config.json")):
             continue
         budget[0] -= 1 << 10
         if budget[0] < 0:
-            return [*found, "more content than was looked at"]
+            return [*found, Finding(N_("more content than was looked at"))]
         try:
             with archive.open(member) as content:
                 data = content.read(budget[0])
         except Exception as error:  # so do its decompressors
-            found.append(f"{member.filename!r} cannot be read ({type(error).__name__})")
+            unread = Finding(N_("an entry that cannot be read ({name})"), type(error).__name__)
+            found.append(unread.within(member.filename))
             continue
         budget[0] -= len(data)
-        found += [f"{text} in {member.filename!r}" for text in _in_member(member, data, budget)]
+        found += [f.within(member.filename) for f in _in_member(member, data, budget)]
     return found
 
 
-def _in_member(member: zipfile.ZipInfo, data: bytes, budget: list[int]) -> list[str]:
+def _in_member(member: zipfile.ZipInfo, data: bytes, budget: list[int]) -> list[Finding]:
     if member.filename.endswith(".py"):
-        return ["code that runs at load (__setstate__)"] if b"__setstate__" in data else []
+        runs = Finding(N_("code that runs at load (__setstate__)"))
+        return [runs] if b"__setstate__" in data else []
     if member.filename.endswith("config.json"):
-        return ["a lambda"] if b"Lambda" in data else []
+        return [Finding(N_("a lambda"))] if b"Lambda" in data else []
     if data[:2] == b"PK":
         return _in_archive(io.BytesIO(data), budget)
-    return [f"a pickle that calls {name}" for name in _unusual_globals(data)]
+    calls = N_("a pickle that calls {name!r}")
+    return [Finding(calls, name) for name in _unusual_globals(data)]
 
 
 def _unusual_globals(data: bytes) -> list[str]:
@@ -195,6 +231,6 @@ def _unusual_globals(data: bytes) -> list[str]:
                     names.add(" ".join(texts))
         except Exception as error:  # so does pickletools
             if start == 0:
-                names.add(f"(unreadable: {type(error).__name__})")
+                names.add(f"({type(error).__name__})")
             break
-    return sorted(repr(n) for n in names if not _USUAL.fullmatch(n))
+    return sorted(name for name in names if not _USUAL.fullmatch(name))

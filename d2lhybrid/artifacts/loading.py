@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from d2lhybrid.artifacts.examples import check_inputs, difference, recall
-from d2lhybrid.artifacts.inspection import Inspection, inspect, require_closed
+from d2lhybrid.artifacts.inspection import Inspection, inspect, require_closed, table
 from d2lhybrid.artifacts.manifest import Manifest
 from d2lhybrid.artifacts.store import Stored, check_files, require_intact, steady
 from d2lhybrid.artifacts.trust import sign, signer
@@ -20,6 +20,8 @@ from d2lhybrid.errors import (
     UnsupportedArtifactError,
     UntrustedArtifactError,
 )
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import listed, pgettext, sentences
 
 
 class LoadedModel:
@@ -48,13 +50,15 @@ class LoadedModel:
 
     def __repr__(self) -> str:
         takes = "; ".join(map(str, self.manifest.inputs))
-        return f"<{self.manifest.framework} model from format {self.manifest.format!r}: {takes}>"
+        return _("<{framework} model from format {format!r}: {inputs}>").format(
+            framework=self.manifest.framework, format=self.manifest.format, inputs=takes
+        )
 
     def _spec_of(self, value: Any) -> tuple[str, tuple[int, ...]]:
         try:
             return self._spec(value)
         except (AttributeError, TypeError, ValueError):
-            return f"a {type(value).__name__}, not a tensor", ()
+            return _("a {kind}, not a tensor").format(kind=type(value).__name__), ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,8 +81,10 @@ class Verification:
         return not self.problems and (self.outputs == "same" or not self.compared)
 
     def __str__(self) -> str:
-        state = "; ".join(self.problems) or "as saved"
-        return f"{self.path}\n  bytes:   {state}\n  outputs: {self.outputs}"
+        state = listed(self.problems) or _("as saved")
+        same = self.outputs == "same"
+        outputs = pgettext("outputs", "same") if same else self.outputs
+        return table(self.path, [(_("bytes:"), state), (_("outputs:"), outputs)])
 
     __repr__ = __str__
 
@@ -173,15 +179,16 @@ def require_loadable(stored: Stored, trusted: bool) -> None:
 def _require_allowed(stored: Stored, trusted: bool) -> None:
     """Raise if code could run that the user does not trust or that this machine does not know."""
     chosen = find(stored.manifest.framework, stored.manifest.format)
-    who = signer(stored).who  # also notices a manifest that was changed after signing
-    if chosen.risk and not trusted and who != "you":
-        raise UntrustedArtifactError(
-            f"{str(stored.root)!r} was signed by {who}, and its format "
-            f"{stored.manifest.format!r} can carry code. {chosen.risk} Look at it with "
-            "inspect(path); if you know where it comes from, use trust(path), or "
+    made = signer(stored)  # also notices a manifest that was changed after signing
+    if chosen.risk and not trusted and made.who != "you":
+        text = _("{path!r} was signed {by}, and its format {format!r} can carry code.")
+        advice = _(
+            "Look at it with inspect(path); if you know where it comes from, use trust(path), or "
             "load(path, trust=True) once."
         )
-    if who != "you":
+        found = text.format(path=str(stored.root), by=made.by(), format=stored.manifest.format)
+        raise UntrustedArtifactError(sentences(found, _(chosen.risk), advice))
+    if made.who != "you":
         require_closed(stored)
     chosen.require(stored.manifest.options)
 
@@ -198,12 +205,16 @@ def _load(stored: Stored, framework: str | None, trusted: bool, into: Any) -> An
     alone = framework == "onnxruntime" and manifest.format == "onnx"
     if framework not in (None, manifest.framework) and not alone:
         raise UnsupportedArtifactError(
-            f"Expected an artifact for {framework!r}, received one of {manifest.framework!r} in "
-            f"the format {manifest.format!r}; leave out framework= to load it."
+            _(
+                "Expected an artifact for {expected!r}, received one of {received!r} in the "
+                "format {format!r}; leave out framework= to load it."
+            ).format(expected=framework, received=manifest.framework, format=manifest.format)
         )
     if into is not None and not chosen.weights_only:
         raise UnsupportedArtifactError(
-            f"The format {manifest.format!r} holds a whole model; leave out into= to load it."
+            _("The format {format!r} holds a whole model; leave out into= to load it.").format(
+                format=manifest.format
+            )
         )
     require_loadable(stored, trusted)
     model = _read(stored, alone, into)
@@ -213,8 +224,10 @@ def _load(stored: Stored, framework: str | None, trusted: bool, into: Any) -> An
     unlike = _recorded_difference(stored, model) if into is not None else ""
     if unlike:
         raise ArtifactLoadError(
-            f"The {type(into).__name__} took the weights, but it does not compute what the "
-            f"model that was saved did: {unlike}. Build it as it was built then."
+            _(
+                "The {kind} took the weights, but it does not compute what the model that was "
+                "saved did: {difference}. Build it as it was built then."
+            ).format(kind=type(into).__name__, difference=unlike)
         )
     return model
 
@@ -231,9 +244,16 @@ def _read(stored: Stored, alone: bool = False, into: Any = None) -> Any:
     except Exception as error:
         versions = ", ".join(f"{name} {number}" for name, number in manifest.versions.items())
         raise ArtifactLoadError(
-            f"{manifest.framework} does not load {str(stored.root)!r}, whose bytes are as saved: "
-            f"{type(error).__name__}: {error}. It was saved with {versions}; "
-            "try those versions, or save the model again."
+            _(
+                "{framework} does not load {path!r}, whose bytes are as saved: {error}: {said}. "
+                "It was saved with {versions}; try those versions, or save the model again."
+            ).format(
+                framework=manifest.framework,
+                path=str(stored.root),
+                error=type(error).__name__,
+                said=error,
+                versions=versions,
+            )
         ) from error
 
 
@@ -247,11 +267,11 @@ def _verify(stored: Stored, trusted: bool) -> Verification:
         signer(stored)
         problems = check_files(stored)
         if problems:
-            why = "the bytes differ"
+            why = _("the bytes differ")
         elif find(manifest.framework, manifest.format).weights_only:
-            why = "weights alone compute nothing"
+            why = _("weights alone compute nothing")
         elif not manifest.example_outputs:
-            why = "the example was too big to keep"
+            why = _("the example was too big to keep")
         else:
             _require_allowed(stored, trusted)
             found = _recorded_difference(stored, _read(stored))
@@ -259,8 +279,9 @@ def _verify(stored: Stored, trusted: bool) -> Verification:
     except UntrustedArtifactError as error:
         problems, why = [], str(error)
     except DamagedArtifactError as error:
-        problems, why = [str(error)], "the bytes differ"
-    return Verification(stored.root, tuple(problems), f"not compared: {why}", False)
+        problems, why = [str(error)], _("the bytes differ")
+    outputs = _("not compared: {reason}").format(reason=why)
+    return Verification(stored.root, tuple(problems), outputs, False)
 
 
 def _recorded_difference(stored: Stored, model: Any) -> str:
@@ -277,7 +298,8 @@ def _recorded_difference(stored: Stored, model: Any) -> str:
         raise
     except Exception as error:
         raise ArtifactLoadError(
-            f"{str(stored.root)!r} loads but does not run on its example: "
-            f"{type(error).__name__}: {error}"
+            _("{path!r} loads but does not run on its example: {error}: {said}").format(
+                path=str(stored.root), error=type(error).__name__, said=error
+            )
         ) from error
     return difference(recall(stored.root, manifest.example_outputs), received)

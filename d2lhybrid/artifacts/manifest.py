@@ -16,6 +16,8 @@ from d2lhybrid.errors import (
     UnsafeArtifactError,
     UnsupportedArtifactError,
 )
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import noop as N_
 
 MANIFEST = "d2lhybrid.json"
 SIGNATURE = "d2lhybrid.sig"
@@ -43,7 +45,7 @@ class TensorSpec:
     shape: tuple[int | None, ...]
 
     def __str__(self) -> str:
-        axes = ", ".join("any" if n is None else str(n) for n in self.shape)
+        axes = ", ".join(_("any") if n is None else str(n) for n in self.shape)
         return f"{self.name}: {self.dtype} ({axes})"
 
 
@@ -102,31 +104,41 @@ def parse(raw: bytes) -> Manifest:
     """
     if len(raw) > MAX_BYTES:
         raise DamagedArtifactError(
-            f"Expected a manifest of at most {MAX_BYTES} bytes, "
-            f"received {len(raw)}; get the artifact again."
+            _(
+                "Expected a manifest of at most {limit} bytes, received {size}; "
+                "get the artifact again."
+            ).format(limit=MAX_BYTES, size=len(raw))
         )
     try:
         body = json.loads(raw.decode(), object_pairs_hook=_unique)
     except (ValueError, RecursionError, MemoryError) as error:
         raise DamagedArtifactError(
-            f"{MANIFEST} is not the JSON that was saved ({_brief(error)}); get the artifact again."
+            _("{file} is not the JSON that was saved ({reason}); get the artifact again.").format(
+                file=MANIFEST, reason=_brief(error)
+            )
         ) from error
     if not isinstance(body, dict) or "d2lhybrid_artifact" not in body:
         raise NotAnArtifactError(
-            f"{MANIFEST} lacks the key 'd2lhybrid_artifact': d2lhybrid.save did not write it."
+            _("{file} lacks the key 'd2lhybrid_artifact': d2lhybrid.save did not write it.").format(
+                file=MANIFEST
+            )
         )
     version = body["d2lhybrid_artifact"]
     if type(version) is int and version > VERSION:
         raise UnsupportedArtifactError(
-            f"This artifact has manifest version {version}, and this release reads up to "
-            f"{VERSION}; upgrade d2lhybrid, or save the model again with this release."
+            _(
+                "This artifact has manifest version {version}, and this release reads up to "
+                "{newest}; upgrade d2lhybrid, or save the model again with this release."
+            ).format(version=version, newest=VERSION)
         )
     try:
-        _require(type(version) is int and version == VERSION, f"version {VERSION}", version)
+        _require(type(version) is int and version == VERSION, N_("version {n}"), version, VERSION)
         manifest = _build(body)
     except (KeyError, TypeError, ValueError) as error:
         raise DamagedArtifactError(
-            f"{MANIFEST} has missing or wrong fields ({_brief(error)}); get the artifact again."
+            _("{file} has missing or wrong fields ({reason}); get the artifact again.").format(
+                file=MANIFEST, reason=_brief(error)
+            )
         ) from error
     for entry in manifest.files:
         _check_inside(entry.path)
@@ -141,15 +153,20 @@ def check_clashes(paths: list[str]) -> None:
         other = seen.setdefault(unicodedata.normalize("NFKC", path).casefold(), path)
         if other is not path:
             raise UnsafeArtifactError(
-                f"{path!r} and {other!r} can mean one and the same file; do not use this artifact."
+                _(
+                    "{path!r} and {other!r} can mean one and the same file; "
+                    "do not use this artifact."
+                ).format(path=path, other=other)
             )
 
 
 def _check_inside(path: str) -> None:
     if len(path) > 512 or not all(_COMPONENT.fullmatch(part) for part in path.split("/")):
         raise UnsafeArtifactError(
-            f"Expected plain relative file names inside the artifact, received {path!r}; "
-            "do not use this artifact."
+            _(
+                "Expected plain relative file names inside the artifact, received {received!r}; "
+                "do not use this artifact."
+            ).format(received=path)
         )
 
 
@@ -167,7 +184,7 @@ def _build(body: dict[str, Any]) -> Manifest:
         )
         for e in found:
             size = math.prod(e.shape) * ITEMSIZE[e.dtype]
-            _require(known.get(e.path) == size, "a tensor with the size of its shape", e.path)
+            _require(known.get(e.path) == size, N_("a tensor with the size of its shape"), e.path)
         return found
 
     def specs(key: str) -> tuple[TensorSpec, ...]:
@@ -183,7 +200,7 @@ def _build(body: dict[str, Any]) -> Manifest:
     options = dict(body["options"])
     for path, digests in dict(options.get("block_sha256", {})).items():
         number = len(range(0, known[path], BLOCK))
-        _require(len(_list(digests, number)) == number, f"{number} blocks of {path!r}", digests)
+        _require(len(_list(digests, number)) == number, N_("{n} block hashes"), digests, number)
         for digest in digests:
             _sha256(digest)
     return Manifest(
@@ -203,7 +220,7 @@ def _build(body: dict[str, Any]) -> Manifest:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        raise ValueError("a key occurs twice")
+        raise ValueError(_("a key occurs twice"))
     return made
 
 
@@ -211,28 +228,29 @@ def _brief(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error)[:120]}"
 
 
-def _require(holds: bool, expected: str, received: Any) -> Any:
+def _require(holds: bool, expected: str, received: Any, n: int = 0) -> Any:
     if not holds:
-        raise ValueError(f"expected {expected}, received {str(received)[:40]!r}")
+        text = _("expected {expected}, received {received!r}")
+        raise ValueError(text.format(expected=_(expected).format(n=n), received=str(received)[:40]))
     return received
 
 
 def _text(value: Any) -> str:
-    return _require(isinstance(value, str) and value.isprintable(), "printable text", value)
+    return _require(isinstance(value, str) and value.isprintable(), N_("printable text"), value)
 
 
 def _count(value: Any) -> int:
-    return _require(type(value) is int and 0 <= value < 2**62, "a count", value)
+    return _require(type(value) is int and 0 <= value < 2**62, N_("a count"), value)
 
 
 def _dtype(value: Any) -> str:
-    return _require(value in ITEMSIZE, "a dtype", value)
+    return _require(value in ITEMSIZE, N_("a dtype"), value)
 
 
 def _sha256(value: Any) -> str:
-    return _require(bool(re.fullmatch("[0-9a-f]{64}", _text(value))), "a SHA-256", value)
+    return _require(bool(re.fullmatch("[0-9a-f]{64}", _text(value))), N_("a SHA-256"), value)
 
 
 def _list(value: Any, limit: int) -> list[Any]:
     holds = isinstance(value, list) and len(value) <= limit
-    return _require(holds, f"a list of at most {limit} items", value)
+    return _require(holds, N_("a list of at most {n} items"), value, limit)

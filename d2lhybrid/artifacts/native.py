@@ -31,6 +31,8 @@ from d2lhybrid.errors import (
     NativeRunError,
     UnsupportedArtifactError,
 )
+from d2lhybrid.i18n import general
+from d2lhybrid.i18n import gettext as _
 
 SOURCES = Path(__file__).parent.parent / "native"
 PROGRAM = "run_model"
@@ -105,8 +107,10 @@ def _run(
     source = find(manifest.framework, manifest.format).native
     if not source:
         raise UnsupportedArtifactError(
-            f"Expected a format that runs without Python, received {manifest.format!r}; "
-            "save the model as mxnet, torchscript, aotinductor, onnx or savedmodel."
+            _(
+                "Expected a format that runs without Python, received {format!r}; "
+                "save the model as mxnet, torchscript, aotinductor, onnx or savedmodel."
+            ).format(format=manifest.format)
         )
     require_loadable(stored, trust)
     raws = _raws(manifest, inputs) if inputs else recall(stored.root, manifest.example_inputs)
@@ -117,7 +121,7 @@ def _run(
         command += _arguments(stored, raws, Path(temporary))
         if keep is not None:
             _keep(Path(keep), source, line, program, command, Path(temporary))
-        printed = _execute(command, "run", timeout)
+        printed = _execute(command, _("Could not run the program"), timeout)
         outputs = [
             _output(row, Path(temporary) / f"output-{i}.raw").values()
             for i, row in enumerate(printed.splitlines())
@@ -153,29 +157,33 @@ def _arguments(stored: Stored, raws: Sequence[Raw], folder: Path) -> list[str]:
 
 def _output(row: str, file: Path) -> Raw:
     try:
-        _, dtype, *shape = row.split(" ")
+        _name, dtype, *shape = row.split(" ")
         return read_raw(file, dtype, [int(n) for n in shape])
     except (ValueError, TypeError, OSError) as error:
         raise NativeRunError(
-            f"The program printed {row[:80]!r}, which names no output: {error}"
+            _("The program printed {line!r}, which names no output: {error}").format(
+                line=row[:80], error=error
+            )
         ) from error
 
 
 def _build(source: str) -> tuple[Path, list[str]]:
     """The program for a source file, compiled unless the cache has it; and the compile line."""
-    package, template, _ = _PROGRAMS[source]
+    package, template, _model = _PROGRAMS[source]
     found = find_spec(package)
     if found is None or not found.submodule_search_locations:
         raise FrameworkMissingError(
-            f"Running this model needs the library inside the package {package}; "
-            f"install it with: pip install {package}"
+            _(
+                "Running this model needs the library inside the package {package}; "
+                "install it with: {command}"
+            ).format(package=package, command=f"pip install {package}")
         )
     folder = Path(next(iter(found.submodule_search_locations)))
     compiler = find_compiler("C++" if source.endswith("cpp") else "C")
     library = next(iter(sorted(folder.glob("capi/libonnxruntime.*"))), "")
     flags = [part.format(folder, library) for part in shlex.split(template)]
     line = [*compiler, source, "-I.", "-O1", "-o", PROGRAM, *flags]
-    parts = [" ".join(line), _library_stamp(folder), _execute([*compiler, "--version"], "ask", 60)]
+    parts = [" ".join(line), _library_stamp(folder), _version(compiler)]
     parts += [(SOURCES / name).read_text() for name in _sources(source)]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
     named = os.environ.get("D2LHYBRID_CACHE")
@@ -191,7 +199,7 @@ def _compile(source: str, line: list[str], cache: Path) -> None:
         working.mkdir(parents=True)
         for name in _sources(source):
             shutil.copy(SOURCES / name, working)
-        _execute(line, "compile", 600, working)
+        _execute(line, _("Could not compile the program"), 600, working)
         try:
             working.rename(cache)
         except OSError:  # another process was faster
@@ -200,8 +208,10 @@ def _compile(source: str, line: list[str], cache: Path) -> None:
     except OSError as error:
         raise ArtifactWriteError(
             error.errno,
-            f"Could not build the program in {str(cache.parent)!r}: {error.strerror}; name a "
-            "folder that you may write to in the environment variable D2LHYBRID_CACHE.",
+            _(
+                "Could not build the program in {path!r}: {reason}; name a folder that you may "
+                "write to in the environment variable D2LHYBRID_CACHE."
+            ).format(path=str(cache.parent), reason=error.strerror),
         ) from error
     finally:
         shutil.rmtree(working, ignore_errors=True)
@@ -216,7 +226,12 @@ def _library_stamp(folder: Path) -> str:
     return str((folder / "__init__.py").stat().st_mtime_ns)
 
 
-def _execute(command: list[str], what: str, timeout: float, folder: Path | None = None) -> str:
+def _version(compiler: list[str]) -> str:
+    failure = _("Could not ask the compiler for its version")
+    return _execute([*compiler, "--version"], failure, 60)
+
+
+def _execute(command: list[str], failure: str, timeout: float, folder: Path | None = None) -> str:
     environment = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ}
     try:
         done = subprocess.run(
@@ -229,13 +244,16 @@ def _execute(command: list[str], what: str, timeout: float, folder: Path | None 
         )
     except subprocess.TimeoutExpired:
         raise NativeRunError(
-            f"Expected the program to {what} within {timeout:g} s, and it did not: "
-            f"{shlex.join(command)}"
+            _("{failure} within {seconds} s: {command}").format(
+                failure=failure, seconds=general(timeout), command=shlex.join(command)
+            )
         ) from None
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip()[-2000:]
-        ended = f"signal {-done.returncode}" if done.returncode < 0 else f"status {done.returncode}"
-        raise NativeRunError(f"Could not {what} ({ended}): {said}\n  {shlex.join(command)}")
+        code = done.returncode
+        ended = _("signal {n}").format(n=-code) if code < 0 else _("status {n}").format(n=code)
+        text = _("{failure} ({ended}): {said}").format(failure=failure, ended=ended, said=said)
+        raise NativeRunError(f"{text}\n  {shlex.join(command)}")
     return done.stdout.decode(errors="replace")
 
 
@@ -256,8 +274,9 @@ def _keep(
         )
         if strange:
             raise ArtifactWriteError(
-                f"Will not write into {str(folder)!r}, which holds {strange[0]!r}; "
-                "choose an empty folder."
+                _(
+                    "Will not write into {path!r}, which holds {name!r}; choose an empty folder."
+                ).format(path=str(folder), name=strange[0])
             )
         for original in copies:
             shutil.copy(original, folder)
@@ -268,5 +287,8 @@ def _keep(
         raise
     except OSError as error:
         raise ArtifactWriteError(
-            error.errno, f"Could not write into {str(folder)!r}: {error.strerror}."
+            error.errno,
+            _("Could not write into {path!r}: {reason}.").format(
+                path=str(folder), reason=error.strerror
+            ),
         ) from error

@@ -17,14 +17,16 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from d2lhybrid.artifacts.files import flush, flush_one
-from d2lhybrid.artifacts.store import absolute, check_files, read, spare
+from d2lhybrid.artifacts.files import flush, flush_one, list_files, reading
+from d2lhybrid.artifacts.store import absolute, read, spare
 from d2lhybrid.errors import (
     ArtifactError,
     ArtifactReadError,
     ArtifactWriteError,
     NotAnArtifactError,
 )
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import sentences
 
 try:
     import fcntl
@@ -58,8 +60,10 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:
         raise ArtifactWriteError(
             error.errno,
-            f"Could not write the artifact {str(root)!r}: {error.strerror or error}. What was "
-            "there before is still there; free space, or choose a folder that you may write to.",
+            _(
+                "Could not write the artifact {path!r}: {reason}. What was there before is still "
+                "there; free space, or choose a folder that you may write to."
+            ).format(path=str(root), reason=error.strerror or error),
         ) from error
 
 
@@ -70,18 +74,24 @@ def require_own(root: Path) -> None:
     ):
         return
     try:
-        foreign = [p for p in check_files(read(root), content=False) if "belong" in p]
-        reason = foreign[0] if foreign else ""
+        known = {entry.path for entry in read(root).manifest.files}
+        with reading(root):
+            foreign = sorted(list_files(root).keys() - known)
+        text = _("{name!r} does not belong to the artifact.")
+        reason = text.format(name=foreign[0]) if foreign else ""
     except ArtifactReadError:
         raise
     except ArtifactError as error:
         reason = str(error)
     if reason:
         raise NotAnArtifactError(
-            f"Will not overwrite {str(root)!r}: {reason} Choose another path, or move it away."
+            sentences(
+                _("Will not overwrite {path!r}: {reason}").format(path=str(root), reason=reason),
+                _("Choose another path, or move it away."),
+            )
         )
     if not os.access(root, os.W_OK):
-        raise PermissionError(errno.EACCES, "the artifact there is read-only")
+        raise PermissionError(errno.EACCES, _("the artifact there is read-only"))
 
 
 def _publish(staging: Path, root: Path) -> None:

@@ -19,6 +19,7 @@ from d2lhybrid.artifacts.publishing import replacing
 from d2lhybrid.artifacts.trust import signature
 from d2lhybrid.backends.formats import Adapter, Format, Raw, Written, adapter, find, framework_of
 from d2lhybrid.errors import ArtifactWriteError, D2LHybridError, SaveError
+from d2lhybrid.i18n import gettext as _
 
 MAX_EXAMPLE_BYTES = 16 << 20
 
@@ -56,18 +57,20 @@ def save(
     name = format or tensors.default_format(model)
     chosen = find(framework, name)
     if not inputs and not chosen.weights_only:
-        raise SaveError("Expected example inputs, received none; write save(model, path, x).")
+        raise SaveError(_("Expected example inputs, received none; write save(model, path, x)."))
     signature(b"")  # find out before the work that there is no key to sign with
     with replacing(path) as folder:
-        with _explaining("run this model on the example", folder):
+        with _explaining(_("The framework did not run this model on the example"), folder):
             expected = tensors.call(model, inputs) if inputs else []
-        with _explaining(f"write this model as {name!r}", folder):
+        with _explaining(_("The framework did not write this model as {format!r}"), folder, name):
             written = chosen.write(model, inputs, folder)
         with ThreadPoolExecutor(3) as beside:
             # Only the proof needs this thread, so the disk and the other cores work meanwhile.
             flushed = beside.submit(flush, folder)
             hashed, blocks = beside.submit(entries, folder), beside.submit(block_digests, folder)
-            with _explaining(f"reload what it wrote as {name!r}", folder):
+            with _explaining(
+                _("The framework did not reload what it wrote as {format!r}"), folder, name
+            ):
                 again = _prove(tensors, chosen, written, model, inputs, expected, folder)
         flushed.result()
         given = [tensors.to_raw(t) for t in inputs]
@@ -112,8 +115,10 @@ def _prove(
         found = difference(expected, tensors.call(reloaded, inputs))
     if found:
         raise SaveError(
-            f"What was saved does not compute what the model computes ({found}); is the model "
-            "random or does it keep state? Nothing was changed at the path."
+            _(
+                "What was saved does not compute what the model computes ({difference}); is the "
+                "model random or does it keep state? Nothing was changed at the path."
+            ).format(difference=found)
         )
     if chosen.weights_only:
         return []
@@ -151,7 +156,7 @@ def _versions(packages: Sequence[str]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _explaining(step: str, folder: Path) -> Iterator[None]:
+def _explaining(failure: str, folder: Path, name: str = "") -> Iterator[None]:
     """Say which step failed, and whether a full disk is the reason."""
     try:
         yield
@@ -160,9 +165,13 @@ def _explaining(step: str, folder: Path) -> Iterator[None]:
     except Exception as error:
         if shutil.disk_usage(folder).free < 1 << 16:
             raise ArtifactWriteError(
-                f"The disk of {str(folder.parent)!r} is full; free space. Nothing was changed."
+                _("The disk of {path!r} is full; free space. Nothing was changed.").format(
+                    path=str(folder.parent)
+                )
             ) from error
         raise SaveError(
-            f"The framework did not {step}: {type(error).__name__}: {error}. "
-            "Nothing was changed at the path; try another format, or change the model."
+            _(
+                "{failure}: {error}: {said}. Nothing was changed at the path; "
+                "try another format, or change the model."
+            ).format(failure=failure.format(format=name), error=type(error).__name__, said=error)
         ) from error

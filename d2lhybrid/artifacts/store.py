@@ -17,6 +17,8 @@ from d2lhybrid.errors import (
     DamagedArtifactError,
     NotAnArtifactError,
 )
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import listed, ngettext
 
 T = TypeVar("T")
 
@@ -45,19 +47,25 @@ def locate(path: str | os.PathLike[str]) -> Path:
             folder = stat.S_ISDIR(os.lstat(root).st_mode)
         except (FileNotFoundError, NotADirectoryError):
             raise ArtifactNotFoundError(
-                f"Expected an artifact at {str(root)!r}, and nothing is there; check the path."
+                _("Expected an artifact at {path!r}, and nothing is there; check the path.").format(
+                    path=str(root)
+                )
             ) from None
         if not folder:
             raise NotAnArtifactError(
-                f"Expected an artifact folder at {str(root)!r}, received a file or a link; "
-                "pass the folder that d2lhybrid.save made."
+                _(
+                    "Expected an artifact folder at {path!r}, received a file or a link; "
+                    "pass the folder that d2lhybrid.save made."
+                ).format(path=str(root))
             )
         try:
             os.lstat(root / MANIFEST)
         except FileNotFoundError:
             raise NotAnArtifactError(
-                f"The folder {str(root)!r} has no {MANIFEST}, so d2lhybrid.save did not make it; "
-                "open it with the framework that wrote it."
+                _(
+                    "The folder {path!r} has no {file}, so d2lhybrid.save did not make it; "
+                    "open it with the framework that wrote it."
+                ).format(path=str(root), file=MANIFEST)
             ) from None
     return root
 
@@ -67,11 +75,13 @@ def absolute(path: str | os.PathLike[str]) -> Path:
     try:
         text = os.fsdecode(path)
         if "\0" in text:
-            raise ValueError("a path holds no NUL")
+            raise ValueError(_("a path holds no NUL"))
         return Path(os.path.abspath(text))
     except (TypeError, ValueError) as error:
         raise ArtifactNotFoundError(
-            f"Expected the path of a folder, received {path!r} ({error})."
+            _("Expected the path of a folder, received {received!r} ({reason}).").format(
+                received=path, reason=error
+            )
         ) from error
 
 
@@ -104,7 +114,8 @@ def steady(path: str | os.PathLike[str], action: Callable[[Stored], T]) -> T:
         else:
             if _identity(path) == before:
                 return result
-    raise ArtifactReadError(f"{str(path)!r} was replaced again and again while it was read.")
+    text = _("{path!r} was replaced again and again while it was read.")
+    raise ArtifactReadError(text.format(path=str(path)))
 
 
 def _identity(path: str | os.PathLike[str]) -> tuple[int, ...] | None:
@@ -124,15 +135,18 @@ def check_files(stored: Stored, *, content: bool = True) -> list[str]:
     with reading(stored.root):
         found = list_files(stored.root)
         expected = {entry.path: entry.size for entry in stored.manifest.files}
-        problems = [f"{name!r} is missing" for name in sorted(expected.keys() - found)]
-        problems += [f"{name!r} does not belong here" for name in sorted(found.keys() - expected)]
+        missing, foreign = _("{name!r} is missing"), _("{name!r} does not belong here")
+        problems = [missing.format(name=name) for name in sorted(expected.keys() - found)]
+        problems += [foreign.format(name=name) for name in sorted(found.keys() - expected)]
+        size = _("{name!r} has {size} bytes, not {expected}")
         problems += [
-            f"{name!r} has {found[name]} bytes, not {expected[name]}"
+            size.format(name=name, size=found[name], expected=expected[name])
             for name in sorted(expected.keys() & found)
             if found[name] != expected[name]
         ]
         if content and not problems:
-            problems += [f"{name!r} has other bytes than were saved" for name in _changed(stored)]
+            bytes_ = _("{name!r} has other bytes than were saved")
+            problems += [bytes_.format(name=name) for name in _changed(stored)]
     return problems
 
 
@@ -152,8 +166,18 @@ def require_intact(stored: Stored) -> None:
     """Raise DamagedArtifactError unless every byte is as it was saved."""
     problems = check_files(stored)
     if problems:
-        more = f" and {len(problems) - 3} more" if len(problems) > 3 else ""
         raise DamagedArtifactError(
-            f"Expected the files as they were saved in {str(stored.root)!r}; "
-            f"{'; '.join(problems[:3])}{more}. Nothing was loaded; get the artifact again."
+            _(
+                "Expected the files as they were saved in {path!r}; {problems}. "
+                "Nothing was loaded; get the artifact again."
+            ).format(path=str(stored.root), problems=_few(problems))
         )
+
+
+def _few(problems: list[str]) -> str:
+    """The first three, and how many more there are."""
+    shown, left = listed(problems[:3]), len(problems) - 3
+    if left <= 0:
+        return shown
+    text = ngettext("{problems} and {n} more", "{problems} and {n} more", left)
+    return text.format(problems=shown, n=left)

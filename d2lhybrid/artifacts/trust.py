@@ -23,6 +23,7 @@ from d2lhybrid.artifacts.files import read_small
 from d2lhybrid.artifacts.manifest import SIGNATURE
 from d2lhybrid.artifacts.store import Stored
 from d2lhybrid.errors import ArtifactWriteError, DamagedArtifactError, TrustStoreError
+from d2lhybrid.i18n import gettext as _
 
 KEY_BYTES = 32
 
@@ -36,6 +37,15 @@ class Signer:
 
     def __str__(self) -> str:
         return f"{self.who} (key {self.key})" if self.key else self.who
+
+    def by(self) -> str:
+        """For people: what follows "signed"."""
+        by = {
+            "you": _("by you"),
+            "someone else": _("by someone else"),
+            "nobody": _("by nobody"),
+        }[self.who]
+        return _("{by} (key {key})").format(by=by, key=self.key) if self.key else by
 
 
 def signature(raw: bytes) -> bytes:
@@ -61,8 +71,10 @@ def sign(stored: Stored) -> None:
         fresh.unlink(missing_ok=True)
         raise ArtifactWriteError(
             error.errno,
-            f"Could not sign {str(stored.root)!r}: {error.strerror}; copy the artifact to a folder "
-            "that you may write to, or use load(path, trust=True) each time.",
+            _(
+                "Could not sign {path!r}: {reason}; copy the artifact to a folder "
+                "that you may write to, or use load(path, trust=True) each time."
+            ).format(path=str(stored.root), reason=error.strerror),
         ) from error
 
 
@@ -81,7 +93,9 @@ def signer(stored: Stored) -> Signer:
         digest, name, code = (str(body[k]) for k in ("manifest_sha256", "key", "hmac"))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DamagedArtifactError(
-            f"{SIGNATURE} is not what trust or save wrote; remove it to have an unsigned artifact."
+            _(
+                "{file} is not what trust or save wrote; remove it to have an unsigned artifact."
+            ).format(file=SIGNATURE)
         ) from error
     key = _existing_key()
     who: Literal["you", "someone else"] = "someone else"
@@ -91,7 +105,7 @@ def signer(stored: Stored) -> Signer:
         whole = whole and hmac.compare_digest(code.encode(errors="replace"), right)
     if not whole:
         raise DamagedArtifactError(
-            "The manifest was changed after it was signed; get the artifact again."
+            _("The manifest was changed after it was signed; get the artifact again.")
         )
     return Signer(who, name[:16] if name.isalnum() else "")
 
@@ -106,13 +120,14 @@ def _name(key: bytes) -> str:
 
 def _key() -> bytes:
     """This user's key, made on first use."""
-    for _ in range(2):
+    for _turn in range(2):
         key = _existing_key()
         if key is not None:
             return key
         with _naming_the_key():
             _make_key(_key_path())
-    raise TrustStoreError(f"The signing key {str(_key_path())!r} was removed meanwhile.")
+    text = _("The signing key {path!r} was removed meanwhile.")
+    raise TrustStoreError(text.format(path=str(_key_path())))
 
 
 def _existing_key() -> bytes | None:
@@ -123,8 +138,10 @@ def _existing_key() -> bytes | None:
             return None
     if len(key) != KEY_BYTES:
         raise TrustStoreError(
-            f"Expected {KEY_BYTES} bytes in {str(_key_path())!r}, received {len(key)}; remove the "
-            "file to start with a new key (artifacts signed with the old one ask for trust again)."
+            _(
+                "Expected {expected} bytes in {path!r}, received {size}; remove the file to start "
+                "with a new key (artifacts signed with the old one ask for trust again)."
+            ).format(expected=KEY_BYTES, path=str(_key_path()), size=len(key))
         )
     return key
 
@@ -141,8 +158,10 @@ def _naming_the_key() -> Iterator[None]:
     except OSError as error:
         raise TrustStoreError(
             error.errno,
-            f"Cannot use the signing key {str(_key_path())!r}: {error.strerror}; make its folder "
-            "writable, or name another one in the environment variable D2LHYBRID_DATA.",
+            _(
+                "Cannot use the signing key {path!r}: {reason}; make its folder writable, "
+                "or name another one in the environment variable D2LHYBRID_DATA."
+            ).format(path=str(_key_path()), reason=error.strerror),
         ) from error
 
 

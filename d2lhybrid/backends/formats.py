@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from d2lhybrid.errors import FrameworkMissingError, UnknownFrameworkError, UnsupportedArtifactError
+from d2lhybrid.i18n import gettext as _
 
 FRAMEWORKS = ("torch", "tensorflow", "mxnet")
 
@@ -105,8 +106,10 @@ def adapter(framework: str) -> Adapter:
     """The adapter of a framework that has formats."""
     if framework not in FRAMEWORKS:
         raise UnsupportedArtifactError(
-            f"Expected an artifact of {', '.join(FRAMEWORKS)}, received {framework!r}; "
-            "upgrade d2lhybrid if a newer release wrote it."
+            _(
+                "Expected an artifact of {frameworks}, received {received!r}; "
+                "upgrade d2lhybrid if a newer release wrote it."
+            ).format(frameworks=", ".join(FRAMEWORKS), received=framework)
         )
     return import_module(f"d2lhybrid.backends.{framework}_formats")
 
@@ -120,7 +123,9 @@ def find(framework: str, name: str) -> Format:
     formats = adapter(framework).FORMATS
     if name not in formats:
         raise UnsupportedArtifactError(
-            f"Expected one of the {framework} formats {', '.join(formats)}, received {name!r}."
+            _("Expected one of the {framework} formats {formats}, received {received!r}.").format(
+                framework=framework, formats=", ".join(formats), received=name
+            )
         )
     return formats[name]
 
@@ -133,8 +138,10 @@ def framework_of(model: Any, inputs: tuple[Any, ...]) -> str:
             if name in (*FRAMEWORKS, "keras"):
                 return "tensorflow" if name == "keras" else name
     raise UnknownFrameworkError(
-        f"Expected a model of {', '.join(FRAMEWORKS)}, received a {type(model).__name__}; "
-        "pass the network itself, and tensors of its framework as example inputs."
+        _(
+            "Expected a model of {frameworks}, received a {kind}; "
+            "pass the network itself, and tensors of its framework as example inputs."
+        ).format(frameworks=", ".join(FRAMEWORKS), kind=type(model).__name__)
     )
 
 
@@ -148,8 +155,9 @@ def require(package: str, extra: str) -> Any:
         return import_module(package)
     except ImportError as error:
         raise FrameworkMissingError(
-            f"This needs {package}, which does not import ({error}); "
-            f'install it with: pip install "d2lhybrid[{extra}]"'
+            _(
+                "This needs {package}, which does not import ({error}); install it with: {command}"
+            ).format(package=package, error=error, command=f'pip install "d2lhybrid[{extra}]"')
         ) from error
 
 

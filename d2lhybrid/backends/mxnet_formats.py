@@ -9,6 +9,8 @@ from typing import Any
 from d2lhybrid.backends.formats import Format, Lazy, Raw, Written, flatten
 from d2lhybrid.compat import import_mxnet
 from d2lhybrid.errors import SaveError
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import noop as N_
 
 mx = Lazy(import_mxnet)
 PREFIX = "model"
@@ -74,8 +76,10 @@ def write(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
     """Symbol and parameters of a hybridized block; one that is not is hybridized meanwhile."""
     if not isinstance(model, mx.gluon.HybridBlock):
         raise SaveError(
-            f"Expected a HybridBlock, which can be compiled, received a {type(model).__name__}; "
-            "build the network from HybridBlocks."
+            _(
+                "Expected a HybridBlock, which can be compiled, received a {kind}; "
+                "build the network from HybridBlocks."
+            ).format(kind=type(model).__name__)
         )
     numpy_semantics = _is_numpy(inputs)
     was_active = model._active or isinstance(model, mx.gluon.SymbolBlock)
@@ -90,13 +94,15 @@ def write(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
             if not was_active:
                 model.hybridize(False)
         graph = mx.sym.load(str(folder / SYMBOL))
-    held = {name for name, _ in model.collect_params().items()}
+    held = {name for name, _parameter in model.collect_params().items()}
     names = tuple(n for n in graph.list_inputs() if n not in held)
     if len(names) != len(inputs):
         raise SaveError(
-            f"The exported graph takes {len(names)} inputs ({', '.join(names)}), and the example "
-            f"has {len(inputs)}; a recurrent layer makes its first state outside the graph, so "
-            "pass the state too, or put the layer inside a HybridSequential."
+            _(
+                "The exported graph takes other inputs ({names}) than the example, which has "
+                "{given}; a recurrent layer makes its first state outside the graph, so "
+                "pass the state too, or put the layer inside a HybridSequential."
+            ).format(names=", ".join(names), given=len(inputs))
         )
     options = {"numpy_semantics": numpy_semantics, "inputs": list(names)}
     return Written(names, tuple(graph.list_outputs()), options)
@@ -122,8 +128,8 @@ FORMATS = {
         write,
         read,
         ("mxnet",),
-        risk="MXNet's native parser reads memory where a hostile file tells it to.",
+        risk=N_("MXNet's native parser reads memory where a hostile file tells it to."),
         native="mxnet.c",
-        note="MXNet was retired in 2023; 1.9.1 is the last release.",
+        note=N_("MXNet was retired in 2023; 1.9.1 is the last release."),
     )
 }

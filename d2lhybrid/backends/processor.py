@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from d2lhybrid.errors import UnsupportedArtifactError
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import sentences
 
 _CPUINFO = Path("/proc/cpuinfo")
 # Of all that Linux lists, what a compiler uses when it compiles for the machine that it is on.
@@ -37,7 +39,9 @@ def require_processor(options: dict[str, Any]) -> None:
     if not isinstance(made, dict):  # saved before this was recorded
         return
     if made.get("machine") != here["machine"]:
-        wanted, found = f"a {made.get('machine')} processor", f"this is {here['machine']}"
+        found = _("This model was compiled for a {machine} processor, and this is {here}.").format(
+            machine=made.get("machine"), here=here["machine"]
+        )
     else:
         listed = made.get("instructions")
         lacking = set(map(str, listed if isinstance(listed, list) else ())) - {
@@ -45,9 +49,12 @@ def require_processor(options: dict[str, Any]) -> None:
         }
         if not lacking or not here["instructions"]:
             return
-        wanted = f"a processor with {', '.join(sorted(lacking))}"
-        found = "this one has no such instructions"
-    raise UnsupportedArtifactError(
-        f"This model was compiled for {wanted}, and {found}. Nothing was run; save the model "
-        "again on this machine, or save it as torch.export or onnx, which run on any."
+        found = _(
+            "This model was compiled for a processor with {instructions}, and this one has no such "
+            "instructions."
+        ).format(instructions=", ".join(sorted(lacking)))
+    advice = _(
+        "Nothing was run; save the model again on this machine, or save it as torch.export or "
+        "onnx, which run on any."
     )
+    raise UnsupportedArtifactError(sentences(found, advice))

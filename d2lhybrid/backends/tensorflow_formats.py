@@ -5,6 +5,8 @@ from typing import Any
 
 from d2lhybrid.backends.formats import Format, Lazy, Raw, Written, flatten, require
 from d2lhybrid.errors import SaveError
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import noop as N_
 
 tf = Lazy(lambda: require("tensorflow", "tensorflow"))
 SAVED_MODEL, KERAS = "saved_model", "model.keras"
@@ -115,8 +117,10 @@ def read_saved_model(folder: Path, options: dict[str, Any], into: Any) -> Any:
 def write_keras(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
     if not isinstance(model, tf.keras.Model):
         raise SaveError(
-            f"Expected a Keras model for the format 'keras', received a {type(model).__name__}; "
-            "save it with format='savedmodel'."
+            _(
+                "Expected a Keras model for the format 'keras', received a {kind}; "
+                "save it with format='savedmodel'."
+            ).format(kind=type(model).__name__)
         )
     model.save(folder / KERAS)
     return Written(tuple(f"input_{i}" if len(inputs) > 1 else "x" for i in range(len(inputs))))
@@ -132,13 +136,15 @@ FORMATS = {
         write_saved_model,
         read_saved_model,
         ("tensorflow",),
-        risk="It holds a graph whose operations can read and write files when it loads or runs.",
+        risk=N_(
+            "It holds a graph whose operations can read and write files when it loads or runs."
+        ),
         native="savedmodel.c",
     ),
     "keras": Format(
         write_keras,
         read_keras,
         ("tensorflow", "keras"),
-        risk="Its configuration names Python classes that loading calls.",
+        risk=N_("Its configuration names Python classes that loading calls."),
     ),
 }

@@ -14,6 +14,8 @@ from d2lhybrid.backends.onnxruntime_formats import open_session
 from d2lhybrid.backends.processor import processor, require_processor
 from d2lhybrid.compiler import INDUCTOR, find_compiler
 from d2lhybrid.errors import ArtifactLoadError
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import noop as N_
 
 torch = Lazy(lambda: require("torch", "torch"))
 TORCHSCRIPT, EXPORT, AOTI = "model.pt", "model.pt2", "model.pt2"
@@ -225,8 +227,10 @@ def read_safetensors(folder: Path, options: dict[str, Any], into: Any) -> Any:
         library.load_model(_eager(into), str(folder / WEIGHTS))
     except RuntimeError as error:
         raise ArtifactLoadError(
-            f"Expected a module with the parameters that were saved, received a "
-            f"{type(into).__name__} that differs: {error}"
+            _(
+                "Expected a module with the parameters that were saved, received a {kind} that "
+                "differs: {error}"
+            ).format(kind=type(into).__name__, error=error)
         ) from error
     return into
 
@@ -244,7 +248,7 @@ def differing_weight(model: Any, folder: Path) -> str:
         with open_file(folder / WEIGHTS, framework="pt") as file:
             stored, mine = file.get_tensor(name), state[name].detach().cpu()
             if spec(stored) != spec(mine) or not torch.equal(_bytes(stored), _bytes(mine)):
-                return f"{name!r} differs"
+                return _("{name!r} differs").format(name=name)
     return ""
 
 
@@ -272,25 +276,27 @@ FORMATS = {
         write_export,
         read_export,
         ("torch",),
-        risk="Loading parses a program and can unpickle tensors of unusual kinds.",
+        risk=N_("Loading parses a program and can unpickle tensors of unusual kinds."),
     ),
     "torchscript": Format(
         write_torchscript,
         read_torchscript,
         ("torch",),
-        risk="Loading runs the archive's own __setstate__ code.",
+        risk=N_("Loading runs the archive's own __setstate__ code."),
         native="torchscript.cpp",
-        note="TorchScript is deprecated since PyTorch 2.10 and ends with Python 3.14; "
-        "torch.export and AOTInductor replace it.",
+        note=N_(
+            "TorchScript is deprecated since PyTorch 2.10 and ends with Python 3.14; "
+            "torch.export and AOTInductor replace it."
+        ),
     ),
     "aotinductor": Format(
         write_aoti,
         read_aoti,
         ("torch",),
         require_processor,
-        risk="It is native code that loading runs, with everything you may do.",
+        risk=N_("It is native code that loading runs, with everything you may do."),
         native="aotinductor.cpp",
-        note="Compiled for this kind of processor and this version of torch.",
+        note=N_("Compiled for this kind of processor and this version of torch."),
     ),
     "onnx": Format(
         write_onnx, read_onnx, ("torch", "onnx", "onnxruntime", "onnxscript"), native="onnx.c"
@@ -299,7 +305,7 @@ FORMATS = {
         write_safetensors,
         read_safetensors,
         ("torch", "safetensors"),
-        note="Weights alone: load(path, into=model) puts them into a model that you build.",
+        note=N_("Weights alone: load(path, into=model) puts them into a model that you build."),
         weights_only=True,
     ),
 }
