@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
                 print(path)
             return 0
         if options.command == "check":
-            return _check(root, build(root))
+            return _check(root)
         return _build(root, build(root, options.language, options.partial), options)
     except BookError as error:
         print(error, file=sys.stderr)
@@ -94,8 +94,12 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _check(root: Path, built: Built) -> int:
-    problems = [*map(str, package.audit(root, read_glossary(root))), *check(root, built)]
+def _check(root: Path) -> int:
+    problems = [str(problem) for problem in package.audit(root, read_glossary(root))]
+    try:
+        problems += check(root, build(root))
+    except BookError as error:
+        problems.append(str(error))
     print(*problems, sep="\n", file=sys.stderr, end="\n" if problems else "")
     return 1 if problems else 0
 

@@ -191,5 +191,11 @@ def test_check_names_them_and_a_project_without_a_package_has_none(
     translate(root, {"size": ""})
     assert main(["check"], root) == 1
     assert '"size": not translated' in capsys.readouterr().err
+    project(a="no chapter")
+    assert main(["check"], root) == 1
+    said = capsys.readouterr().err
+    assert "chapters/a.md" in said
+    assert '"size": not translated' in said  # not only the first of the two
+    (root / "chapters" / "a.md").unlink()
     translate(root, {"size": "tamanho"})
     assert main(["check"], root) == 0
