@@ -225,6 +225,12 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 def _html_table(content: Table) -> str:
     heads = "".join(f"<th>{escape(head)}</th>" for head in content[0])
     rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in content[1]
+        f"<tr><td>{escape(label)}</td>" + "".join(map(_unbroken, cells)) + "</tr>"
+        for label, *cells in content[1]
     )
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _unbroken(cell: str) -> str:
+    """A cell that stays on one line, so that a narrow page parts no number from its unit."""
+    return f"<td>{escape(cell).replace(' ', '&nbsp;')}</td>"

@@ -1,6 +1,7 @@
 """Tables, sentences, plots and languages."""
 
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -70,6 +71,13 @@ def test_html_has_the_same_and_is_escaped(comparison):
     assert "<twin>" not in html
     for line in report.remarks(comparison)[:2]:
         assert line in html
+
+
+def test_html_parts_no_number_from_its_unit(comparison):
+    label, *cells = report.table(comparison)[1][0]
+    assert any(" " in cell for cell in cells)
+    found = re.findall("<td>(.*?)</td>", comparison._repr_html_())
+    assert found[: 1 + len(cells)] == [label, *(cell.replace(" ", "&nbsp;") for cell in cells)]
 
 
 @pytest.mark.parametrize(

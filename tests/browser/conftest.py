@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
+pytest.register_assert_rewrite("looks")
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 SCREENSHOTS = ROOT / "build/screenshots"
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -36,10 +38,11 @@ def chromium_path() -> str:
     named = os.environ.get("CHROMIUM")
     found = shutil.which(named) if named else next(filter(None, map(shutil.which, _NAMES)), None)
     if found is None:
+        received = named or "none on the path"
         pytest.exit(
-            f"Expected chromium for the tests in a browser. Received: {named or 'none on the path'}"
-            ". Install it (Debian, Ubuntu: apt-get install chromium fonts-dejavu-core), or name it: "
-            "make test-browser CHROMIUM=/path/to/chromium",
+            f"Expected chromium for the tests in a browser. Received: {received}. "
+            "Install it (Debian, Ubuntu: apt-get install chromium fonts-dejavu-core), or say where "
+            "it is: make test-browser CHROMIUM=/path/to/chromium",
             returncode=pytest.ExitCode.USAGE_ERROR,
         )
     return found

@@ -5,6 +5,7 @@ each language is; `make test-browser ALL=1` runs all of them.
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ import expected
 import glyphs
 import lab_page
 import lab_server
+import looks
 import pytest
 from playwright.sync_api import Browser, Locator, Page
 
@@ -35,8 +37,6 @@ RUN = {
     *(("zh", "mxnet", "hybridize"), ("ja", "pytorch", "hybridize")),
     *(("en", "tensorflow", "limits"), ("pt", "mxnet", "limits"), ("zh", "pytorch", "limits")),
 }
-BROKEN_IMAGES = """panel => [...panel.querySelectorAll('img')]
-  .filter(image => !image.complete || image.naturalWidth === 0).map(image => image.src)"""
 PLOT = ".jp-OutputArea-output img[src^='data:image/png']"
 LONGEST = 900  # seconds for all cells of a notebook, on a machine with other work
 
@@ -100,6 +100,19 @@ def test_front_page(reader: Reader, page: Page, screenshots: Path) -> None:
             lab_page.open_front_page(page, reader.server.address)
 
 
+def test_the_language_that_the_reader_has_set_wins(reader: Reader, page: Page) -> None:
+    other = "zh-CN" if reader.code != "zh" else "ja-JP"
+    settings = reader.server.folder.parent / "home/settings"
+    file = settings / "@jupyterlab/translation-extension/plugin.jupyterlab-settings"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"locale": other.replace("-", "_")}), encoding="utf-8")
+    try:
+        lab_page.open_front_page(page, reader.server.address)
+        page.locator(f"html[lang={other}]").wait_for(state="attached")
+    finally:
+        file.unlink()
+
+
 def test_boxes_are_told_from_characters(chromium: Browser) -> None:
     page = chromium.new_page()
     page.set_content("<p>x</p>")
@@ -116,9 +129,9 @@ def test_a_notebook_looks_right(
     panel = open_from_front_page(reader, page, framework, chapter)
     content = expected.read(reader.file(framework, chapter))
     assert not panel.locator(".jp-MarkdownCell:not(.jp-mod-rendered)").count()
-    assert not panel.evaluate(BROKEN_IMAGES)
-    look_at_folds(panel, content)
-    look_at_outputs(panel, content, reader.code)
+    looks.look_at_pictures(panel)
+    looks.look_at_folds(panel, content)
+    looks.look_at_outputs(panel, content, reader.code)
     page.screenshot(path=screenshots / f"lab-{reader.code}-{framework}-{chapter}.png")
 
 
@@ -135,15 +148,18 @@ def test_a_notebook_runs(
     if (reader.code, framework, chapter) not in RUN and not pytestconfig.getoption("--all"):
         pytest.skip("opened only; ALL=1 runs it as well")
     panel = open_from_front_page(reader, page, framework, chapter)
-    committed = expected.read(reader.file(framework, chapter))
+    file = reader.file(framework, chapter)
+    before = file.read_bytes()
+    committed = expected.read(file)
     lab_page.run_all(page, *menu_words(reader.code), seconds=LONGEST)
     lab_page.save(page)
-    content = expected.read(reader.file(framework, chapter))
+    content = expected.read(file)
+    file.write_bytes(before)
     assert not expected.not_well(content)
     assert [cell["execution_count"] for cell in expected.code_cells(content)] == [
         *range(1, 1 + len(expected.code_cells(committed)))
     ]
-    look_at_outputs(panel, content, reader.code)
+    looks.look_at_outputs(panel, content, reader.code)
     name = f"lab-{reader.code}-{framework}-{chapter}-run"
     table = ".jp-OutputArea-output:has(table)"
     take(page, panel.locator(table).first, screenshots / f"{name}-table.png")
@@ -224,70 +240,6 @@ def menu_words(code: str) -> tuple[str, str]:
     """The menu and its item that the front page names for running all cells."""
     menu, item, *_english = re.findall(r"\*(.+?)\*", LANGUAGES[code].run)
     return menu, item
-
-
-def look_at_folds(panel: Locator, content: expected.Notebook) -> None:
-    """Solutions are folded away, and so is the code of cells that say so."""
-    metadata = [cell["metadata"] for cell in content["cells"]]
-    solutions = sum(bool(data.get("jp-MarkdownHeadingCollapsed")) for data in metadata)
-    assert solutions
-    assert panel.locator(".jp-collapseHeadingButton.jp-mod-collapsed").count() == solutions
-    hidden = sum("hide-input" in data.get("tags", []) for data in metadata)
-    assert panel.locator(".jp-InputPlaceholder").count() == hidden
-
-
-def look_at_outputs(panel: Locator, content: expected.Notebook, code: str) -> None:
-    """Tables are tables, plots are images, and what is printed is drawn as characters."""
-    shown = lab_page.outputs(panel)
-    assert not [one["text"] for one in shown if one["mime"].endswith(("error", "stderr"))]
-    tables = [(one["room"], table) for one in shown for table in one["tables"]]
-    assert [(t["heads"], [row["cells"] for row in t["rows"]]) for _room, t in tables] == [
-        (table.heads, table.rows) for table in expected.tables(content)
-    ]
-    for room, table in tables:
-        look_at_table(table, room)
-    assert not glyphs.boxes(panel, set().union(*(glyphs.cjk(one["text"]) for one in shown)))
-    images = [image for one in shown for image in one["images"]]
-    plots = expected.plots(content)
-    assert [image["source"] for image in images] == [source for _label, source in plots]
-    for label, source in plots:
-        look_at_plot(label, source)
-    if content["metadata"]["d2lhybrid"]["chapter"] == "hybridize":
-        assert plots
-        look_at_verdicts([table for _room, table in tables], code)
-
-
-def look_at_table(table: dict, room: int) -> None:
-    """Cells in rows below each other, all of them within the notebook's width."""
-    assert table["display"] == "table"
-    assert len(table["rows"]) > 1
-    if room == 0:  # in a solution that is folded away
-        return
-    assert 0 < table["width"] <= room
-    assert all(len(row["tops"]) == 1 and row["height"] > 0 for row in table["rows"])
-
-
-def look_at_verdicts(tables: list[dict], code: str) -> None:
-    """The first table compares, in the reader's language, and has a verdict for each variant."""
-    variant, verdict, words = expected.verdict_words(code)
-    heads = tables[0]["heads"]
-    assert heads[0] == variant
-    column = heads.index(verdict)
-    found = {row["cells"][column] for row in tables[0]["rows"]}
-    assert len(found) > 1
-    assert found <= words
-
-
-def look_at_plot(label: str, source: str) -> None:
-    """An image of some size that is not blank, with the label below the axes in real characters."""
-    image = glyphs.pixels(source)
-    height, width = image.shape
-    assert width >= 500
-    assert height >= 250
-    ours, theirs = glyphs.fonts()
-    assert glyphs.likeness(image, label, ours) > 0.75
-    if glyphs.cjk(label):
-        assert glyphs.likeness(image, label, theirs) < 0.6
 
 
 def _digests() -> dict[str, str]:
