@@ -5,16 +5,18 @@ A text that is asked for always comes, in English if need be: it may be that of 
 broken setting or a damaged catalog must not hide.
 """
 
-import gettext as stdlib
 import os
-import unicodedata
 import warnings
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from d2lhybrid.errors import LanguageError
+
+if TYPE_CHECKING:  # what only some texts need is imported with the first of them
+    from gettext import NullTranslations
 
 LANGUAGES = ("en", "pt", "zh", "ja")
 _LOCALE = Path(__file__).with_name("locale")
@@ -133,7 +135,9 @@ def width(text: str) -> int:
     >>> width("eager"), width("即时")
     (5, 4)
     """
-    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
+    from unicodedata import east_asian_width
+
+    return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 def pad(text: str, columns: int) -> str:
@@ -160,11 +164,13 @@ def _of_locale() -> str:
 
 
 @cache
-def _catalog(name: str) -> stdlib.NullTranslations:
+def _catalog(name: str) -> "NullTranslations":
+    from gettext import NullTranslations, translation
+
     try:
-        return stdlib.translation("d2lhybrid", _LOCALE, [name], fallback=name == "en")
+        return translation("d2lhybrid", _LOCALE, [name], fallback=name == "en")
     except Exception:  # missing or damaged: what was to be said matters more
-        return stdlib.NullTranslations()
+        return NullTranslations()
 
 
 @cache
