@@ -121,13 +121,11 @@ def list_files(root: Path) -> dict[str, int]:
     return found
 
 
-def entries(root: Path, known: Sequence[FileEntry] = ()) -> tuple[FileEntry, ...]:
-    """Name, size and hash of every file in a folder that is being written; `known` ones as told."""
-    told = {entry.path: entry for entry in known}
-    sizes = {name: size for name, size in list_files(root).items() if name not in told}
+def entries(root: Path) -> tuple[FileEntry, ...]:
+    """Name, size and hash of every file in a folder that is being written."""
+    sizes = dict(sorted(list_files(root).items()))
     digests = hash_pieces([(root / name, 0, size) for name, size in sizes.items()])
-    new = map(FileEntry, sizes, sizes.values(), digests)
-    return tuple(sorted((*known, *new), key=lambda entry: entry.path))
+    return tuple(map(FileEntry, sizes, sizes.values(), digests))
 
 
 def block_digests(root: Path) -> dict[str, list[str]]:

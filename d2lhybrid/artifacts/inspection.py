@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from d2lhybrid.artifacts.files import list_files, open_regular, reading
 from d2lhybrid.artifacts.manifest import FileEntry, TensorSpec
@@ -51,6 +51,10 @@ class Finding:
         for member in self.inside:
             text = _("{finding} in {member!r}").format(finding=text, member=member)
         return text
+
+
+# What an inspection repeats from the manifest.
+_TOLD = ("format", "framework", "versions", "created", "inputs", "outputs", "files")
 
 
 @dataclass(frozen=True, repr=False)
@@ -124,22 +128,10 @@ def _inspect(stored: Stored) -> Inspection:
         may, note = _(chosen.risk) or _("Nothing: this format holds no code."), _(chosen.note)
     except UnsupportedArtifactError as error:
         may, note = sentences(_("Unknown."), str(error)), ""
-    return Inspection(
-        path=stored.root,
-        format=manifest.format,
-        framework=manifest.framework,
-        versions=manifest.versions,
-        created=manifest.created,
-        inputs=manifest.inputs,
-        outputs=manifest.outputs,
-        files=manifest.files,
-        signer=str(made),
-        signed=made.by(),
-        may=may,
-        note=note,
-        findings=tuple(findings),
-        problems=tuple(problems),
-    )
+    told: dict[str, Any] = {key: getattr(manifest, key) for key in _TOLD}
+    told |= {"findings": tuple(findings), "problems": tuple(problems)}
+    told |= {"signer": str(made), "signed": made.by()}
+    return Inspection(path=stored.root, may=may, note=note, **told)
 
 
 def require_closed(stored: Stored) -> None:

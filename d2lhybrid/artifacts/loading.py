@@ -1,7 +1,6 @@
 """``load``, ``verify`` and ``trust``: bytes first, then the signature, then the framework."""
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from d2lhybrid.artifacts.manifest import Manifest
 from d2lhybrid.artifacts.store import Stored, check_files, require_intact, steady
 from d2lhybrid.artifacts.trust import sign, signer
 from d2lhybrid.backends import onnxruntime_formats
-from d2lhybrid.backends.formats import adapter, find
+from d2lhybrid.backends.formats import adapter, find, spec
 from d2lhybrid.errors import (
     ArtifactLoadError,
     D2LHybridError,
@@ -32,12 +31,9 @@ class LoadedModel:
         manifest: What the artifact says about itself.
     """
 
-    def __init__(
-        self, model: Any, manifest: Manifest, spec: Callable[[Any], tuple[str, tuple[int, ...]]]
-    ):
+    def __init__(self, model: Any, manifest: Manifest):
         self.model = model
         self.manifest = manifest
-        self._spec = spec
 
     def __call__(self, *inputs: Any) -> Any:
         """Run the model on tensors of its framework.
@@ -45,7 +41,7 @@ class LoadedModel:
         Raises:
             InputMismatchError: Number, dtype or shape are not what the model was saved with.
         """
-        check_inputs(self.manifest.inputs, [self._spec_of(x) for x in inputs])
+        check_inputs(self.manifest.inputs, [_spec(x) for x in inputs])
         return self.model(*inputs)
 
     def __repr__(self) -> str:
@@ -53,12 +49,6 @@ class LoadedModel:
         return _("<{framework} model from format {format!r}: {inputs}>").format(
             framework=self.manifest.framework, format=self.manifest.format, inputs=takes
         )
-
-    def _spec_of(self, value: Any) -> tuple[str, tuple[int, ...]]:
-        try:
-            return self._spec(value)
-        except (AttributeError, TypeError, ValueError):
-            return _("a {kind}, not a tensor").format(kind=type(value).__name__), ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -193,6 +183,13 @@ def _require_allowed(stored: Stored, trusted: bool) -> None:
     chosen.require(stored.manifest.options)
 
 
+def _spec(value: Any) -> tuple[str, tuple[int, ...]]:
+    try:
+        return spec(value)
+    except (AttributeError, TypeError, ValueError):
+        return _("a {kind}, not a tensor").format(kind=type(value).__name__), ()
+
+
 def _sign(stored: Stored) -> None:
     require_intact(stored)
     signer(stored)
@@ -219,8 +216,7 @@ def _load(stored: Stored, framework: str | None, trusted: bool, into: Any) -> An
     require_loadable(stored, trusted)
     model = _read(stored, alone, into)
     if not chosen.weights_only:
-        spec = _numpy_spec if alone else adapter(manifest.framework).spec
-        return LoadedModel(model, manifest, spec)
+        return LoadedModel(model, manifest)
     unlike = _recorded_difference(stored, model) if into is not None else ""
     if unlike:
         raise ArtifactLoadError(
@@ -255,10 +251,6 @@ def _read(stored: Stored, alone: bool = False, into: Any = None) -> Any:
                 versions=versions,
             )
         ) from error
-
-
-def _numpy_spec(array: Any) -> tuple[str, tuple[int, ...]]:
-    return str(array.dtype), array.shape
 
 
 def _verify(stored: Stored, trusted: bool) -> Verification:

@@ -175,45 +175,34 @@ def _build(body: dict[str, Any]) -> Manifest:
         FileEntry(_text(f["path"]), _count(f["size"]), _sha256(f["sha256"]))
         for f in _list(body["files"], MAX_FILES)
     )
-    known = {entry.path: entry.size for entry in files}
-
-    def examples(key: str) -> tuple[Example, ...]:
-        found = tuple(
-            Example(_text(e["path"]), _dtype(e["dtype"]), tuple(map(_count, _list(e["shape"], 32))))
-            for e in _list(body[key], 1000)
-        )
-        for e in found:
-            size = math.prod(e.shape) * ITEMSIZE[e.dtype]
-            _require(known.get(e.path) == size, N_("a tensor with the size of its shape"), e.path)
-        return found
-
-    def specs(key: str) -> tuple[TensorSpec, ...]:
-        return tuple(
-            TensorSpec(
-                _text(s["name"]),
-                _dtype(s["dtype"]),
-                tuple(None if n is None else _count(n) for n in _list(s["shape"], 32)),
-            )
-            for s in _list(body[key], 1000)
-        )
-
+    sizes = {entry.path: entry.size for entry in files}
     options = dict(body["options"])
     for path, digests in dict(options.get("block_sha256", {})).items():
-        number = len(range(0, known[path], BLOCK))
-        _require(len(_list(digests, number)) == number, N_("{n} block hashes"), digests, number)
-        for digest in digests:
-            _sha256(digest)
+        number = len(range(0, sizes[path], BLOCK))
+        given = [_sha256(digest) for digest in _list(digests, number)]
+        _require(len(given) == number, N_("{n} block hashes"), digests, number)
+    shown, computed = (
+        tuple(Example(_text(e["path"]), *_tensor(e)) for e in _list(body[key], 1000))
+        for key in ("example_inputs", "example_outputs")
+    )
+    for e in shown + computed:
+        size = math.prod(e.shape) * ITEMSIZE[e.dtype]
+        _require(sizes.get(e.path) == size, N_("a tensor with the size of its shape"), e.path)
+    inputs, outputs = (
+        tuple(TensorSpec(_text(s["name"]), *_tensor(s, (None,))) for s in _list(body[key], 1000))
+        for key in ("inputs", "outputs")
+    )
     return Manifest(
-        format=_text(body["format"]),
-        framework=_text(body["framework"]),
-        versions={_text(k): _text(v) for k, v in dict(body["versions"]).items()},
-        inputs=specs("inputs"),
-        outputs=specs("outputs"),
-        files=files,
-        example_inputs=examples("example_inputs"),
-        example_outputs=examples("example_outputs"),
-        options=options,
-        created=_text(body["created"]),
+        _text(body["format"]),
+        _text(body["framework"]),
+        {_text(k): _text(v) for k, v in dict(body["versions"]).items()},
+        inputs,
+        outputs,
+        files,
+        shown,
+        computed,
+        options,
+        _text(body["created"]),
     )
 
 
@@ -222,6 +211,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(made) != len(pairs):
         raise ValueError(_("a key occurs twice"))
     return made
+
+
+def _tensor(value: dict[str, Any], free: tuple[None, ...] = ()) -> tuple[str, tuple[Any, ...]]:
+    """Its dtype, and its shape; axes may be `free`."""
+    shape = tuple(n if n in free else _count(n) for n in _list(value["shape"], 32))
+    return _require(value["dtype"] in ITEMSIZE, N_("a dtype"), value["dtype"]), shape
 
 
 def _brief(error: BaseException) -> str:
@@ -241,10 +236,6 @@ def _text(value: Any) -> str:
 
 def _count(value: Any) -> int:
     return _require(type(value) is int and 0 <= value < 2**62, N_("a count"), value)
-
-
-def _dtype(value: Any) -> str:
-    return _require(value in ITEMSIZE, N_("a dtype"), value)
 
 
 def _sha256(value: Any) -> str:

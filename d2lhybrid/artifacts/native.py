@@ -79,7 +79,7 @@ def run_native(
 
     Raises:
         UnsupportedArtifactError: No program runs this format.
-        CompilerMissingError: There is no compiler, and no program in the cache.
+        CompilerMissingError: There is no compiler; says which package to install.
         NativeRunError: The program does not compile, fails, or takes longer than `timeout`.
         InputMismatchError: Number, dtype or shape of the inputs are wrong.
         UntrustedArtifactError, DamagedArtifactError: As in ``load``.

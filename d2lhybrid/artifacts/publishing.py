@@ -1,9 +1,9 @@
 """Artifact folders as they are written: a new one replaces the old one whole.
 
 It is written into a hidden sibling folder, flushed, and exchanged with the old one by a single
-system call (``renameat2`` on Linux, ``renamex_np`` on macOS), so every moment has a whole artifact
-at the path. Where the file system has no exchange, two renames do it, and a reader who comes
-between them finds the old artifact under its spare name.
+system call (``renameat2`` of Linux), so every moment has a whole artifact at the path. Where there
+is no exchange, two renames do it, and a reader who comes between them finds the old artifact under
+its spare name.
 """
 
 import contextlib
@@ -111,16 +111,15 @@ def _publish(staging: Path, root: Path) -> None:
 
 def _exchange(one: Path, other: Path) -> bool:
     """Swap two folders in one step; False where the system or the file system cannot."""
-    name = {"linux": "renameat2", "darwin": "renamex_np"}.get(sys.platform, "")
-    call = getattr(ctypes.CDLL(None, use_errno=True), name, None) if name else None
-    if call is None:
+    if sys.platform != "linux":
         return False
-    a, b = os.fsencode(one), os.fsencode(other)
-    here, swap = -100, 2  # AT_FDCWD; RENAME_EXCHANGE and RENAME_SWAP
-    failed = call(here, a, here, b, swap) if name == "renameat2" else call(a, b, swap)
-    if failed and ctypes.get_errno() not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    here, exchange = -100, 2  # AT_FDCWD and RENAME_EXCHANGE
+    if call and not call(here, os.fsencode(one), here, os.fsencode(other), exchange):
+        return True
+    if call and ctypes.get_errno() not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return not failed
+    return False
 
 
 def _recover(root: Path) -> None:

@@ -45,6 +45,7 @@ def save(
         NotAnArtifactError: `path` holds something that ``save`` did not write.
         ArtifactWriteError: Full disk, no permission, missing parent folder.
         UnsupportedArtifactError: The framework has no such format.
+        CompilerMissingError: The format is compiled, and no compiler is here.
 
     >>> import torch
     >>> net, x = torch.nn.Linear(3, 2), torch.ones(1, 3)
@@ -64,6 +65,12 @@ def save(
             expected = tensors.call(model, inputs) if inputs else []
         with _explaining(_("The framework did not write this model as {format!r}"), folder, name):
             written = chosen.write(model, inputs, folder)
+        given = [tensors.to_raw(t) for t in inputs]
+        small = sum(t.array.nbytes for t in (*given, *expected)) <= MAX_EXAMPLE_BYTES
+        recorded = [
+            record(folder, kind, found) if small else ()
+            for kind, found in (("input", given), ("output", expected))
+        ]
         with ThreadPoolExecutor(3) as beside:
             # Only the proof needs this thread, so the disk and the other cores work meanwhile.
             flushed = beside.submit(flush, folder)
@@ -73,17 +80,15 @@ def save(
             ):
                 again = _prove(tensors, chosen, written, model, inputs, expected, folder)
         flushed.result()
-        given = [tensors.to_raw(t) for t in inputs]
-        small = sum(t.array.nbytes for t in (*given, *expected)) <= MAX_EXAMPLE_BYTES
         manifest = Manifest(
             format=name,
             framework=framework,
             versions=_versions(chosen.packages),
             inputs=_specs(written.inputs, given, [tensors.doubled(t) for t in inputs], again),
             outputs=_specs(written.outputs, expected, again, again),
-            example_inputs=record(folder, "input", given) if small else (),
-            example_outputs=record(folder, "output", expected) if small else (),
-            files=entries(folder, hashed.result()),
+            files=hashed.result(),
+            example_inputs=recorded[0],
+            example_outputs=recorded[1],
             options={**written.options, "block_sha256": blocks.result()},
             created=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         )

@@ -86,9 +86,6 @@ class Adapter(Protocol):
     def call(self, model: Any, inputs: tuple[Any, ...]) -> list[Raw]:
         """Run the model for inference; its outputs, flat."""
 
-    def spec(self, tensor: Any) -> tuple[str, tuple[int, ...]]:
-        """Dtype and shape, without copying."""
-
     def to_raw(self, tensor: Any) -> Raw:
         """A copy outside the framework."""
 
@@ -169,6 +166,13 @@ class Lazy:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._load(), name)
+
+
+def spec(tensor: Any) -> tuple[str, tuple[int, ...]]:
+    """Dtype and shape of any framework's tensor; raises AttributeError for anything else."""
+    kind = tensor.dtype  # an object with a name, a class of NumPy's, or torch's own
+    name = getattr(kind, "name", None) or getattr(kind, "__name__", None) or str(kind)
+    return name.removeprefix("torch.").removesuffix("_"), tuple(tensor.shape)
 
 
 def flatten(outputs: Any) -> Iterator[Any]:

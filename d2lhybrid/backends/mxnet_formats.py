@@ -26,10 +26,6 @@ def call(model: Any, inputs: tuple[Any, ...]) -> list[Raw]:
         return [to_raw(t) for t in flatten(model(*inputs))]
 
 
-def spec(tensor: Any) -> tuple[str, tuple[int, ...]]:
-    return mx.base._np.dtype(tensor.dtype).name, tuple(tensor.shape)
-
-
 def to_raw(tensor: Any) -> Raw:
     return Raw.of(tensor.asnumpy())
 

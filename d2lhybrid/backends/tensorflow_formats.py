@@ -21,11 +21,6 @@ def call(model: Any, inputs: tuple[Any, ...]) -> list[Raw]:
     return [to_raw(t) for t in flatten(_infer(model)(*inputs))]
 
 
-def spec(tensor: Any) -> tuple[str, tuple[int, ...]]:
-    dtype = getattr(tensor.dtype, "name", str(tensor.dtype))
-    return dtype, tuple(tensor.shape)
-
-
 def to_raw(tensor: Any) -> Raw:
     return Raw.of(tf.convert_to_tensor(tensor).numpy())
 

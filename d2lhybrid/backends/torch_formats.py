@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.backends.formats import Format, Lazy, Raw, Written, flatten, require
-from d2lhybrid.backends.onnxruntime_formats import open_session
+from d2lhybrid.backends.formats import Format, Lazy, Raw, Written, flatten, require, spec
+from d2lhybrid.backends.onnxruntime_formats import numpy_callable, open_session
 from d2lhybrid.backends.processor import processor, require_processor
 from d2lhybrid.compiler import INDUCTOR, find_compiler
 from d2lhybrid.errors import ArtifactLoadError
@@ -32,13 +32,9 @@ def call(model: Any, inputs: tuple[Any, ...]) -> list[Raw]:
         return [to_raw(t) for t in flatten(model(*inputs))]
 
 
-def spec(tensor: Any) -> tuple[str, tuple[int, ...]]:
-    return str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape)
-
-
 def to_raw(tensor: Any) -> Raw:
     tensor = torch.as_tensor(tensor).detach().cpu().contiguous()
-    name = str(tensor.dtype).removeprefix("torch.")
+    name, _ = spec(tensor)
     bits = tensor.view(torch.int16) if name == "bfloat16" else tensor
     return Raw.of(bits.numpy().view("uint16") if name == "bfloat16" else bits.numpy(), name)
 
@@ -85,18 +81,19 @@ def _quiet() -> Iterator[None]:
         log.setLevel(level)
 
 
-def _options(inputs: tuple[Any, ...]) -> dict[str, Any]:
-    return {"device": str(inputs[0].device)} if inputs else {}
-
-
-def _names(model: Any, count: int) -> tuple[str, ...]:
-    """Names of the parameters of forward, as far as it names them."""
+def _written(model: Any, inputs: tuple[Any, ...]) -> Written:
+    """With the names of the parameters of forward, as far as it names them."""
     try:
-        wanted = inspect.signature(model.forward).parameters.values()
+        wanted = inspect.signature(_eager(model).forward).parameters.values()
         named = [p.name for p in wanted if p.kind is p.POSITIONAL_OR_KEYWORD]
     except (AttributeError, TypeError, ValueError):
         named = []
-    return tuple(named[i] if i < len(named) else f"input_{i}" for i in range(count))
+    names = (named[i] if i < len(named) else f"input_{i}" for i in range(len(inputs)))
+    return Written(tuple(names), options=_options(inputs))
+
+
+def _options(inputs: tuple[Any, ...]) -> dict[str, Any]:
+    return {"device": str(inputs[0].device)} if inputs else {}
 
 
 def _eager(model: Any) -> Any:
@@ -139,18 +136,17 @@ def _reserve(model: Any, folder: Path, more: int = 1 << 16) -> None:
 
 
 def write_torchscript(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
-    names = _names(model, len(inputs))
+    written = _written(model, inputs)
     _reserve(model, folder)
     with _evaluating(model), _quiet():
         scripted = model if isinstance(model, torch.jit.ScriptModule) else torch.jit.script(model)
         scripted.save(str(folder / TORCHSCRIPT))
-    return Written(names, options=_options(inputs))
+    return written
 
 
 def read_torchscript(folder: Path, options: dict[str, Any], into: Any) -> Any:
     with _quiet():
-        model = torch.jit.load(str(folder / TORCHSCRIPT), map_location=options.get("device", "cpu"))
-    return model
+        return torch.jit.load(str(folder / TORCHSCRIPT), map_location=options.get("device", "cpu"))
 
 
 def write_export(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
@@ -159,7 +155,7 @@ def write_export(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
     program.example_inputs = None  # they would be pickled; the manifest has better ones
     with _quiet():
         torch.export.save(program, folder / EXPORT)
-    return Written(_names(_eager(model), len(inputs)), options=_options(inputs))
+    return _written(model, inputs)
 
 
 def read_export(folder: Path, options: dict[str, Any], into: Any) -> Any:
@@ -173,8 +169,9 @@ def write_aoti(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
     _reserve(_eager(model), folder, more=4 << 20)
     with _quiet(), torch.no_grad():
         torch._inductor.aoti_compile_and_package(program, package_path=str(folder / AOTI))
-    options = {**_options(inputs), "processor": processor()}
-    return Written(_names(_eager(model), len(inputs)), options=options)
+    written = _written(model, inputs)
+    written.options["processor"] = processor()
+    return written
 
 
 def read_aoti(folder: Path, options: dict[str, Any], into: Any) -> Any:
@@ -200,22 +197,20 @@ def write_onnx(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
 
 def read_onnx(folder: Path, options: dict[str, Any], into: Any) -> Callable[..., Any]:
     """ONNX Runtime behind torch tensors."""
-    session = open_session(folder / ONNX)
-    names = [i.name for i in session.get_inputs()]
+    on_arrays = numpy_callable(folder / ONNX)
 
     def run(*inputs: Any) -> Any:
-        found = session.run(
-            None, dict(zip(names, (t.detach().cpu().numpy() for t in inputs), strict=True))
-        )
-        tensors = tuple(torch.from_numpy(a) for a in found)
-        return tensors[0] if len(tensors) == 1 else tensors
+        found = on_arrays(*(t.detach().cpu().numpy() for t in inputs))
+        if isinstance(found, tuple):
+            return tuple(map(torch.from_numpy, found))
+        return torch.from_numpy(found)
 
     return run
 
 
 def write_safetensors(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
     require("safetensors.torch", "safetensors").save_model(_eager(model), str(folder / WEIGHTS))
-    return Written(_names(_eager(model), len(inputs)), options=_options(inputs))
+    return _written(model, inputs)
 
 
 def read_safetensors(folder: Path, options: dict[str, Any], into: Any) -> Any:
