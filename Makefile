@@ -7,7 +7,7 @@ PY ?= .venv/bin/python
 JOBS ?= auto
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy2 test-notebooks test-browser picture check notebooks messages bench under-load fuzz lock format clean
+.PHONY: help setup lab test test-unit test-numpy2 test-notebooks test-browser picture check html notebooks messages bench under-load fuzz lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -45,6 +45,9 @@ check: setup  ## is every committed notebook what its source builds? lint, types
 	$(PY) -m ruff format --no-cache --check --quiet .
 	$(PY) -m mypy --cache-dir=/dev/null
 	$(PY) -m check_jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
+
+html: setup  ## the site to read: build/html/index.html, from the committed notebooks; runs none
+	$(PY) -m website
 
 notebooks: setup  ## build and execute the notebooks whose sources changed
 	$(PY) -m book build --execute --jobs 1 $(if $(ALLOW_PARTIAL),--partial)

@@ -29,9 +29,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_docstring_examples(
-    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_docstring_examples(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # some examples save a model
     monkeypatch.setenv("D2LHYBRID_DATA", str(tmp_path / "data"))
     assert doctest.testmod(import_module(module)).failed == 0

@@ -13,6 +13,7 @@ from website.landing import landing_page
 from website.repository import find_repository
 from website.sources import read_collection, source_files, synchronize
 
+_ROOT = Path(__file__).parents[1]
 # What Sphinx keeps for itself, and what an editor or JupyterLab leaves beside notebooks.
 _LEFT_OUT = shutil.ignore_patterns(".*", "_sources", "objects.inv")
 
@@ -28,7 +29,7 @@ def build_site(root: Path, site: Path, work: Path, jobs: int) -> None:
     for code in codes:
         synchronize(work / code / "source", source_files(collection, code))
     with ThreadPoolExecutor(jobs) as pool:
-        problems = list(pool.map(lambda code: _sphinx(root, work / code), codes))
+        problems = list(pool.map(lambda code: _sphinx(work / code), codes))
     if any(problems):
         raise SiteError("\n".join(filter(None, problems)))
     shutil.rmtree(site, ignore_errors=True)
@@ -38,14 +39,13 @@ def build_site(root: Path, site: Path, work: Path, jobs: int) -> None:
     (site / "index.html").write_text(landing_page(codes), encoding="utf-8")
 
 
-def _sphinx(root: Path, folder: Path) -> str:
+def _sphinx(folder: Path) -> str:
     """Build the pages of one language in its folder; what Sphinx complains of, or nothing."""
     command = [sys.executable, "-m", "sphinx", "--builder", "html", "--quiet"]
     command += ["--fail-on-warning", "--doctree-dir", str(folder / "doctrees")]
     command += [str(folder / "source"), str(folder / "html")]
-    environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True)
+    environment = {**os.environ, "PYTHONPATH": str(_ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(command, cwd=_ROOT, env=environment, capture_output=True, text=True)
     if done.returncode == 0:
         return ""
     return f"Sphinx could not build the pages of {folder.name!r}:\n{done.stdout}{done.stderr}"
-

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Sequence
 
-from book.files import Key
 from book.frameworks import FRAMEWORKS
 from book.languages import ENGLISH, LANGUAGES
 from website.addresses import place
@@ -77,13 +76,3 @@ def _titles(chapters: Sequence[Chapter], framework: str) -> list[str]:
 def _tree(caption: str, entries: Sequence[str]) -> str:
     lines = ["```{toctree}", ":hidden:", f":caption: {caption}", "", *entries, "```"]
     return "\n".join(lines)
-
-
-def editions(chapters: Sequence[Chapter], key: Key) -> dict[str, Chapter]:
-    """The same chapter of the same language, in each framework that has it."""
-    same = {
-        one.key.framework: one
-        for one in chapters
-        if (one.key.language, one.key.chapter) == (key.language, key.chapter)
-    }
-    return {name: same[name] for name in FRAMEWORKS if name in same}

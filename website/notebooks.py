@@ -16,6 +16,7 @@ from website.errors import SiteError
 from website.sections import Section
 from website.words import words
 
+_SOLUTION = 4  # the level of its heading
 _FIGURES = "](../../figures/"  # as a notebook writes the address of a figure
 
 
@@ -27,6 +28,7 @@ class Chapter:
     notebook: nbformat.NotebookNode
     sections: tuple[Section, ...]
     title: str
+    behind: bool = False  # whether it translates another text than the English notebook has
 
     @property
     def page(self) -> str:
@@ -55,13 +57,13 @@ def page_name(key: Key) -> str:
 
 
 def read_chapter(root: Path, key: Key, sections: Sequence[Section]) -> Chapter:
-    """Read a committed notebook; raises SiteError where its headings are not its chapter's."""
-    notebook = read_notebook(root / key.path)
-    if notebook is None:
-        raise SiteError(f"Expected the notebook {key.path}; build it with `make notebooks`.")
-    cells = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
-    found = [heading for cell in cells for heading in _outline(cell.source)]
-    if [level for level, _ in found] != [section.level for section in sections]:
+    """Read a committed English notebook, whose headings begin these sections.
+
+    Raises SiteError where it has other headings.
+    """
+    notebook = _read(root, key)
+    found = _outlines(notebook)
+    if [level for level, _, _ in found] != [section.level for section in sections]:
         raise SiteError(
             f"The headings of {key.path} are not those of its chapter; `make notebooks` builds it "
             "anew."
@@ -69,37 +71,69 @@ def read_chapter(root: Path, key: Key, sections: Sequence[Section]) -> Chapter:
     return Chapter(key, notebook, tuple(sections), found[0][1])
 
 
+def read_translation(root: Path, language: str, english: Chapter) -> Chapter:
+    """Read a committed translation, which may be of an earlier English text."""
+    key = english.key._replace(language=language)
+    notebook = _read(root, key)
+    found = _outlines(notebook)
+    behind = [cell.id for cell in notebook.cells] != [cell.id for cell in english.notebook.cells]
+    sections = english.sections
+    if [level for level, _, _ in found] != [section.level for section in sections]:
+        sections = tuple(_align(found, english))
+    return Chapter(key, notebook, sections, found[0][1], behind)
+
+
+def _align(found: Sequence[tuple[int, str, str]], english: Chapter) -> Iterator[Section]:
+    """The sections of an earlier text: the same heading is in a cell with the same id."""
+    titles = zip(_outlines(english.notebook), english.sections, strict=True)
+    known = {(cell, level): section for (level, _, cell), section in titles}
+    for number, (level, _, cell) in enumerate(found):
+        yield known.get((cell, level)) or Section(level, f"sec-earlier-{number}")
+
+
+def _read(root: Path, key: Key) -> nbformat.NotebookNode:
+    notebook = read_notebook(root / key.path)
+    if notebook is None or not _outlines(notebook):
+        raise SiteError(f"Expected the notebook {key.path}; build it with `make notebooks`.")
+    return notebook
+
+
 def page_source(
-    chapter: Chapter, frameworks: Mapping[str, Chapter], addresses: Addresses
+    chapter: Chapter,
+    frameworks: Mapping[str, Chapter],
+    languages: Mapping[str, Chapter],
+    addresses: Addresses,
 ) -> nbformat.NotebookNode:
     """The notebook of a page: links to places of the site, no navigation, alt texts for plots.
 
-    ``frameworks`` holds the same chapter in each framework that has it, in the readers' order.
+    ``frameworks`` and ``languages`` hold the same chapter in each of them, in the readers' order.
     """
     made = deepcopy(chapter.notebook)
+    titles = {cell.id: headings for cell, headings in _headings(made, chapter.sections)}
     del made.cells[0]  # the links to other notebooks; the page has its own
-    above = chapter.sections[0]
-    titles = {id(cell): headings for cell, headings in _headings(made, chapter.sections)}
-    heading = chapter.title
+    heading, folded = chapter.title, False
     for cell in made.cells:
-        if cell.cell_type == "markdown":
-            for section, text in titles.get(id(cell), ()):
-                above, heading = section, text
-            source = addresses.rewrite(cell.source, chapter.key.path.as_posix())
-            cell.source = source.replace(_FIGURES, "](../figures/")
-            if above.is_solution and id(cell) in titles:
+        if cell.cell_type == "code":
+            alt = words(chapter.key.language)["plot"].format(section=heading)
+            cell.metadata["mystnb"] = {"image": {"alt": alt}}
+            continue
+        source = addresses.rewrite(cell.source, chapter.key.path.as_posix())
+        cell.source = source.replace(_FIGURES, "](../figures/")
+        for section, text in titles.get(cell.id, ()):
+            heading = text
+            folded = section.is_solution or (folded and section.level > _SOLUTION)
+            if folded:
                 # A notebook's solutions are level 4 below level 2, because of how JupyterLab
                 # folds; a page's headings go down in single steps.
                 cell.source = cell.source.removeprefix("#")
-        else:
-            alt = words(chapter.key.language)["plot"].format(section=heading)
-            cell.metadata["mystnb"] = {"image": {"alt": alt}}
     site = {
         "kind": "chapter",
         "chapter": chapter.key.chapter,
         "framework": chapter.key.framework,
         "sections": [section.id for section in chapter.sections],
         "frameworks": {name: other.outline for name, other in frameworks.items()},
+        "languages": {code: other.outline for code, other in languages.items()},
+        "behind": chapter.behind,
     }
     made.metadata = nbformat.from_dict(
         {
@@ -119,6 +153,16 @@ def _headings(
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and (found := _outline(cell.source)):
             yield cell, [(next(rest), text) for _, text in found]
+
+
+def _outlines(notebook: nbformat.NotebookNode) -> list[tuple[int, str, str]]:
+    """The level and the text of each heading, and the id of its cell."""
+    return [
+        (*heading, cell.id)
+        for cell in notebook.cells
+        if cell.cell_type == "markdown"
+        for heading in _outline(cell.source)
+    ]
 
 
 def _outline(markdown: str) -> list[tuple[int, str]]:

@@ -2,7 +2,6 @@
 
 import os
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -71,10 +70,7 @@ def find_repository(root: Path) -> Repository | None:
 
 
 def _project_url(root: Path) -> str | None:
-    if sys.version_info < (3, 11):
-        raise RepositoryError("The site needs Python 3.11 or newer; make setup PYTHON=python3.11")
-    import tomllib
-
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    urls = {name.lower(): str(url) for name, url in project.get("urls", {}).items()}
-    return urls.get("repository")
+    text = (root / "pyproject.toml").read_text(encoding="utf-8")
+    urls = re.search(r"^\[project\.urls\]\n((?:[^\[\n].*\n|\n)*)", text, re.MULTILINE)
+    found = urls and re.search(r'^"?repository"?\s*=\s*"([^"]*)"', urls[1], re.M | re.IGNORECASE)
+    return found[1] if found else None

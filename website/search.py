@@ -8,6 +8,7 @@ that has them all. So every word is found without a dictionary, new words includ
 import json
 import re
 import unicodedata
+from itertools import pairwise
 
 from sphinx.application import Sphinx
 from sphinx.search.en import SearchEnglish
@@ -18,19 +19,22 @@ from sphinx.search.pt import SearchPortuguese
 _CJK = "\u3005-\u3007\u3041-\u309f\u30a1-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _RUN = re.compile(f"([{_CJK}]+)|([^\\W{_CJK}]+)")
 
-_SPLIT_QUERY = """
+_PATTERN = json.dumps(f"([{_CJK}]+)|((?:(?![{_CJK}])[\\p{{L}}\\p{{N}}_])+)")
+_SPLIT_QUERY = (
+    f"const wordPattern = {_PATTERN};\n"
+    + """\
 var splitQuery = (query) => {
   const words = [];
-  for (const [, run, word] of query.normalize("NFKC").matchAll(
-    new RegExp(%s, "gu"),
-  )) {
+  const found = query.normalize("NFKC").matchAll(new RegExp(wordPattern, "gu"));
+  for (const [, run, word] of found) {
     if (word) words.push(word);
     else if (run.length === 1) words.push(run);
     else for (let at = 0; at + 2 <= run.length; at++) words.push(run.slice(at, at + 2));
   }
   return words;
 };
-""" % json.dumps(f"([{_CJK}]+)|((?:(?![{_CJK}])[\\p{{L}}\\p{{N}}_])+)")
+"""
+)
 
 
 class _SearchCJK(SearchEnglish):
@@ -42,7 +46,7 @@ class _SearchCJK(SearchEnglish):
         """Words, pairs and single characters."""
         found: list[str] = []
         for run, word in _RUN.findall(unicodedata.normalize("NFKC", input)):
-            found += [word] if word else [*run, *map("".join, zip(run, run[1:], strict=False))]
+            found += [word] if word else [*run, *map("".join, pairwise(run))]
         return found
 
 

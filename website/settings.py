@@ -65,6 +65,7 @@ def settings(language: str, languages: Sequence[str], repository: str, conf: str
         "html_copy_source": False,
         "html_show_sourcelink": False,
         "html_show_copyright": False,
+        "html_show_sphinx": False,
         "html_use_index": False,
         "html_domain_indices": False,
     }

@@ -9,6 +9,7 @@ import nbformat
 from book.build import translate_by
 from book.catalogs import present, read_all
 from book.files import CHAPTERS, FIGURES, NOTEBOOKS, Key, write
+from book.frameworks import FRAMEWORKS
 from book.frontpage import front_page_path
 from book.languages import ENGLISH, LANGUAGES, Language
 from book.parse import load
@@ -16,8 +17,8 @@ from d2lhybrid import errors
 from d2lhybrid.__main__ import COMMANDS
 from website.addresses import Addresses, Page
 from website.documents import document_source, documents
-from website.front import editions, front_source
-from website.notebooks import Chapter, page_source, read_chapter
+from website.front import front_source
+from website.notebooks import Chapter, page_source, read_chapter, read_translation
 from website.repository import Repository
 from website.sections import sections
 from website.words import theme_words
@@ -37,6 +38,20 @@ class Collection:
     documents: Mapping[str, str]
     repository: Repository | None
 
+    def languages_of(self, key: Key) -> dict[str, Chapter]:
+        """The same notebook in each language."""
+        same = {one.key.language: one for one in self.chapters if one.key[1:] == key[1:]}
+        return {one.code: same[one.code] for one in self.languages}
+
+    def frameworks_of(self, key: Key) -> dict[str, Chapter]:
+        """The same chapter of the same language in each framework that has it."""
+        same = {
+            one.key.framework: one
+            for one in self.chapters
+            if (one.key.language, one.key.chapter) == (key.language, key.chapter)
+        }
+        return {name: same[name] for name in FRAMEWORKS if name in same}
+
     @property
     def addresses(self) -> Addresses:
         """Where each source shows on the site."""
@@ -55,12 +70,15 @@ def read_collection(root: Path, repository: Repository | None) -> Collection:
     """
     sources = load(root / CHAPTERS)
     languages = tuple(present(root))
-    chapters = [
-        read_chapter(root, Key(language.code, framework, source.name), sections(source, framework))
-        for language in languages
+    english = [
+        read_chapter(root, Key(ENGLISH.code, key, source.name), sections(source, key))
         for source in sources
-        for framework in source.frameworks
+        for key in source.frameworks
     ]
+    chapters = list(english)
+    for language in languages:
+        if language != ENGLISH:
+            chapters += [read_translation(root, language.code, chapter) for chapter in english]
     descriptions = {}
     for language in languages:
         translate = translate_by(language, read_all(root, language, sources))
@@ -79,8 +97,10 @@ def source_files(collection: Collection, language: str) -> dict[str, bytes]:
     addresses = collection.addresses
     files: dict[str, bytes] = {}
     for chapter in ours:
-        made = page_source(chapter, editions(ours, chapter.key), addresses)
-        _, framework, name = chapter.key
+        _, framework, name = key = chapter.key
+        made = page_source(
+            chapter, collection.frameworks_of(key), collection.languages_of(key), addresses
+        )
         files[f"{framework}/{name}.ipynb"] = nbformat.writes(made).encode()
     for figure in sorted((collection.root / NOTEBOOKS / FIGURES).glob("*")):
         files[f"{FIGURES}/{figure.name}"] = figure.read_bytes()
@@ -126,8 +146,9 @@ def _api_source(name: str) -> str:
 
 def _theme_catalog(language: str) -> bytes:
     """A catalog of what the theme says, where Sphinx looks for its own."""
-    rows = [f'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\nLanguage: {language}\\n"']
-    rows += [f'msgid "{english}"\nmsgstr "{ours}"' for english, ours in theme_words(language).items()]
+    rows = ['msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"']
+    for english, ours in theme_words(language).items():
+        rows.append(f'msgid "{english}"\nmsgstr "{ours}"')
     return ("\n\n".join(rows) + "\n").encode()
 
 

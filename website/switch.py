@@ -45,12 +45,14 @@ class Around:
     def languages(self) -> list[dict[str, Any]]:
         """The same page in every language, or its first page where there is no such."""
         same = self.kind in ("chapter", "front", "search")
+        sections = self.data.get("languages", {})
         return [
             {
                 "code": code,
                 "tag": LANGUAGES[code].tag,
                 "name": LANGUAGES[code].name.partition(" (")[0],
                 "href": self.to(f"{code}/{self.name if same else 'index'}"),
+                "sections": sections.get(code),
                 "current": code == self.language,
             }
             for code in self._languages

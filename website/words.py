@@ -1,7 +1,7 @@
 """What the site says by itself, in each language: one file of ``words/`` for each."""
 
 import re
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -10,7 +10,7 @@ WITHOUT_SPACES = "[\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]"
 FOLDER = Path(__file__).with_name("words")
 
 
-@lru_cache(maxsize=None)
+@cache
 def words(language: str) -> dict[str, str]:
     """The site's words in a language, by what they are for; ``words/en.yaml`` says which."""
     text = (FOLDER / f"{language}.yaml").read_text(encoding="utf-8")
@@ -18,8 +18,8 @@ def words(language: str) -> dict[str, str]:
 
 
 def _joined(text: str) -> str:
-    """The text without line breaks between characters that no space stands between."""
-    return re.sub(f"(?<={WITHOUT_SPACES})\n(?={WITHOUT_SPACES})", "", text)
+    """The text without line breaks beside characters that no space stands beside."""
+    return re.sub(f"(?<={WITHOUT_SPACES})\n|\n(?={WITHOUT_SPACES})", "", text)
 
 
 def in_english(language: str, text: str) -> str:
@@ -28,7 +28,7 @@ def in_english(language: str, text: str) -> str:
     return text + (note if note.startswith("（") else f" {note}").rstrip()
 
 
-@lru_cache(maxsize=None)
+@cache
 def theme_words(language: str) -> dict[str, str]:
     """What the theme says in English -> the same in a language."""
     ours, english = words(language), words("en")

@@ -1,0 +1,253 @@
+"""What the built pages hold; tests/browser/test_site.py sees what they do."""
+
+import base64
+import re
+import sys
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from pages import Page, read_page, squeezed
+
+import d2lhybrid
+from book.files import NOTEBOOKS, Key, read_notebook
+from book.frameworks import FRAMEWORKS
+from book.languages import LANGUAGES
+from website.words import theme_words, words
+
+if sys.version_info < (3, 11):
+    pytest.skip("the site needs Python 3.11", allow_module_level=True)
+
+ROOT = Path(__file__).resolve().parents[2]
+KEYS = [
+    Key(*path.relative_to(ROOT / NOTEBOOKS).with_suffix("").parts)
+    for path in sorted((ROOT / NOTEBOOKS).glob("*/*/*.ipynb"))
+]
+LANGUAGES_HERE = sorted({key.language for key in KEYS})
+
+
+def chapter_page(site: Path, key: Key) -> Page:
+    return read_page(site / key.language / key.framework / f"{key.chapter}.html")
+
+
+def all_pages(site: Path) -> list[Page]:
+    return [read_page(path) for path in sorted(site.rglob("*.html"))]
+
+
+def outputs(key: Key, kind: str) -> list[str]:
+    """All outputs of a kind in a committed notebook; ``stream`` for what was printed."""
+    notebook = read_notebook(ROOT / key.path)
+    assert notebook
+    found = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    if kind == "stream":
+        return [output.text for output in found if output.output_type == "stream"]
+    return [output.data[kind] for output in found if kind in output.get("data", {})]
+
+
+def test_there_are_pages_of_every_kind(site: Path) -> None:
+    assert {key.framework for key in KEYS} == set(FRAMEWORKS)
+    assert set(LANGUAGES_HERE) == set(LANGUAGES)
+    for key in KEYS:
+        assert chapter_page(site, key).headings[0] == 1
+    for language in LANGUAGES_HERE:
+        for name in ("index", "search"):
+            assert (site / language / f"{name}.html").is_file()
+
+
+def test_every_link_leads_somewhere(site: Path) -> None:
+    wrong = []
+    for page in all_pages(site):
+        for link in page.links:
+            parts = urlsplit(link["href"])
+            if parts.scheme in ("http", "https", "mailto"):
+                continue
+            assert not parts.scheme, f"{page.path}: {link['href']}"
+            target = (page.path.parent / unquote(parts.path)).resolve() if parts.path else page.path
+            if not target.is_file():
+                wrong.append((page.path, link["href"]))
+            elif parts.fragment and target.suffix == ".html":
+                ids = read_page(target).ids
+                if unquote(parts.fragment) not in ids:
+                    wrong.append((page.path, link["href"]))
+    assert not wrong
+
+
+def test_ids_are_unique(site: Path) -> None:
+    for page in all_pages(site):
+        twice = [name for name, count in Counter(page.ids).items() if count > 1]
+        assert not twice, page.path
+
+
+def test_nothing_comes_from_another_host(site: Path) -> None:
+    pages = all_pages(site)
+    assert sum(len(page.loads) for page in pages) > 100
+    for page in pages:
+        for address in page.loads:
+            assert not urlsplit(address).netloc, f"{page.path}: {address}"
+            path = urlsplit(address).path
+            assert (page.path.parent / unquote(path)).is_file(), f"{page.path}: {address}"
+    sheets = [*site.rglob("*.css"), site / "index.html"]
+    assert len(sheets) > 10
+    for sheet in sheets:
+        text = sheet.read_text(encoding="utf-8")
+        assert not re.search(r"(@import|url\()\s*['\"]?(https?:)?//", text), sheet
+
+
+@pytest.mark.parametrize("language", LANGUAGES_HERE)
+def test_pages_say_their_language(site: Path, language: str) -> None:
+    pages = [read_page(path) for path in (site / language).rglob("*.html")]
+    assert len(pages) >= 8
+    assert {page.language for page in pages} == {LANGUAGES[language].tag}
+
+
+def test_headings_go_down_in_single_steps(site: Path) -> None:
+    for page in all_pages(site):
+        levels = page.headings
+        if page.path == site / "index.html" or page.path.name == "search.html":
+            continue
+        assert levels.count(1) == 1, page.path
+        assert levels[0] == 1, page.path
+        for above, below in pairwise(levels):
+            assert below <= above + 1, page.path
+
+
+def test_every_image_says_what_it_shows(site: Path) -> None:
+    images = [(page.path, image) for page in all_pages(site) for image in page.images]
+    assert len(images) >= 2 * 3 * len(LANGUAGES_HERE)
+    for path, image in images:
+        assert len(image.get("alt", "")) > 10, (path, image)
+        assert image["alt"] != Path(image["src"]).name, (path, image)
+
+
+@pytest.mark.parametrize("key", KEYS, ids="/".join)
+def test_outputs_are_those_committed(site: Path, key: Key) -> None:
+    page = chapter_page(site, key)
+    text = squeezed(page.text)
+    printed = outputs(key, "stream")
+    assert len(printed) > 10
+    for output in printed:
+        assert squeezed(output) in text
+    for table in outputs(key, "text/html"):
+        assert squeezed(table) in squeezed(page.source)
+    shown = {(page.path.parent / image["src"]).read_bytes() for image in page.images}
+    for picture in outputs(key, "image/png"):
+        assert base64.b64decode(picture) in shown
+
+
+@pytest.mark.parametrize("key", KEYS, ids="/".join)
+def test_code_is_there(site: Path, key: Key) -> None:
+    notebook = read_notebook(ROOT / key.path)
+    assert notebook
+    text = squeezed(chapter_page(site, key).text)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            assert squeezed(cell.source) in text
+
+
+@pytest.mark.parametrize("key", KEYS, ids="/".join)
+def test_solutions_and_hidden_code_fold(site: Path, key: Key) -> None:
+    notebook = read_notebook(ROOT / key.path)
+    assert notebook
+    page = chapter_page(site, key)
+    solutions = [c for c in notebook.cells if "jp-MarkdownHeadingCollapsed" in c.metadata]
+    hidden = [c for c in notebook.cells if "hide-input" in c.metadata.get("tags", [])]
+    assert len(solutions) > 2
+    assert sum("solution" in kind for kind in page.folds) == len(solutions)
+    assert sum("hide" in kind for kind in page.folds) == len(hidden)
+    assert page.text.count(words(key.language)["show_code"]) == len(hidden)
+
+
+@pytest.mark.parametrize("key", KEYS, ids="/".join)
+def test_sections_are_the_same_in_every_language(site: Path, key: Key) -> None:
+    page = chapter_page(site, key)
+    english = chapter_page(site, key._replace(language="en"))
+    assert len(page.sections) > 15
+    assert all(re.fullmatch(r"[a-z0-9-]+", name) for name in page.sections)
+    if words(key.language)["behind"] not in page.text:
+        assert page.sections == english.sections
+
+
+@pytest.mark.parametrize("key", KEYS, ids="/".join)
+def test_ways_to_languages_and_frameworks_say_what_is_there(site: Path, key: Key) -> None:
+    page = chapter_page(site, key)
+    ways = [link for link in page.links if link.get("data-sections")]
+    assert len(ways) == len(FRAMEWORKS) + len(LANGUAGES_HERE)
+    for link in ways:
+        target = read_page((page.path.parent / link["href"]).resolve())
+        assert link["data-sections"].split() == target.sections
+    shared = [link for link in ways if "data-framework" in link]
+    labels = [set(link["data-sections"].split()) for link in shared]
+    assert len(set.intersection(*labels)) > 10
+
+
+def test_links_into_sections_lead_there(site: Path) -> None:
+    text = read_page(site / "en/pytorch/limits.html").source
+    assert 'href="hybridize.html#sec-' in text
+    assert "#cell-id" not in "".join(page.source for page in all_pages(site))
+    assert "site:" not in "".join(link["href"] for page in all_pages(site) for link in page.links)
+
+
+def test_notebooks_can_be_downloaded(site: Path) -> None:
+    for key in KEYS:
+        assert (site / key.path).read_bytes() == (ROOT / key.path).read_bytes()
+        page = chapter_page(site, key)
+        places = {link.get("download"): link["href"] for link in page.links if "download" in link}
+        target = (page.path.parent / places[key.path.name]).resolve()
+        assert target == (site / key.path).resolve()
+
+
+def test_without_a_repository_there_are_no_links_to_it(site: Path) -> None:
+    for page in all_pages(site):
+        assert "colab.research" not in page.source
+        assert "mybinder" not in page.source
+    lab = "http://localhost:8888/lab/tree/notebooks/pt/mxnet/limits.ipynb"
+    assert lab in [link["href"] for link in read_page(site / "pt/mxnet/limits.html").links]
+
+
+@pytest.mark.parametrize("language", [code for code in LANGUAGES_HERE if code != "en"])
+def test_the_theme_speaks_the_language(site: Path, language: str) -> None:
+    page = read_page(site / language / "pytorch" / "hybridize.html")
+    skip = ("theme_error", "theme_no_script", "theme_home", "theme_previous")  # on other pages
+    for english, ours in theme_words(language).items():
+        key = next(name for name, text in words("en").items() if text == english)
+        if key in skip:
+            continue
+        assert ours in page.source, key
+        if len(english) > 8:
+            assert english not in page.source, key
+
+
+def test_the_landing_page_is_a_list_without_javascript(site: Path) -> None:
+    page = read_page(site / "index.html")
+    assert [link["href"] for link in page.links] == [f"{code}/index.html" for code in LANGUAGES]
+    assert [link["hreflang"] for link in page.links] == [one.tag for one in LANGUAGES.values()]
+
+
+def test_every_public_name_is_in_the_reference(site: Path) -> None:
+    ids = {name for path in (site / "en/api").glob("*.html") for name in read_page(path).ids}
+    names = set(d2lhybrid.__all__) - {"__version__"}
+    assert {f"d2lhybrid.{name}" for name in names} <= ids
+    text = read_page(site / "en/api/comparing.html").text
+    assert ">>> result.verdict" in text
+
+
+@pytest.mark.parametrize("language", LANGUAGES_HERE)
+def test_the_reference_is_linked_from_every_language(site: Path, language: str) -> None:
+    for name in ("index.html", "mxnet/limits.html"):
+        page = read_page(site / language / name)
+        targets = [(page.path.parent / link["href"].split("#")[0]).resolve() for link in page.links]
+        assert (site / "en/api/index.html").resolve() in targets
+
+
+def test_every_document_has_a_page(site: Path) -> None:
+    here = {path.stem for path in (site / "en/docs").glob("*.html")}
+    expected = {path.stem for path in (ROOT / "docs").glob("*.md")}
+    assert expected | {"translating", "contributing", "security"} <= here
+
+
+def test_nothing_but_the_site_is_in_its_folder(site: Path) -> None:
+    assert {path.name for path in site.iterdir()} == {*LANGUAGES, "index.html", NOTEBOOKS}
+    assert not list(site.rglob("_sources"))
+    assert not list(site.rglob(".*"))
