@@ -7,7 +7,7 @@ PY ?= .venv/bin/python
 JOBS ?= auto
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy2 test-notebooks test-browser picture check html notebooks messages bench under-load fuzz lock format clean
+.PHONY: help setup lab test test-unit test-numpy2 test-notebooks shards test-browser picture check html notebooks executed messages bench under-load fuzz audit conda lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -29,7 +29,10 @@ test-numpy2: setup  ## MXNet on NumPy 2, in an environment of its own
 	$(PY) tools/numpy2_env.py
 
 test-notebooks: setup  ## execute every notebook and compare what it prints
-	$(PY) tools/run_notebooks.py --jobs $(JOBS) --language "$(LANG_)" --framework "$(FRAMEWORK)" --chapter "$(CHAPTER)"
+	$(PY) tools/run_notebooks.py --jobs $(JOBS) --language "$(LANG_)" --framework "$(FRAMEWORK)" --chapter "$(CHAPTER)" --shard "$(SHARD)"
+
+shards:  ## the list of SHARDS=5 shards, for the matrix of a workflow; needs any Python, no set-up
+	@$(PYTHON) tools/shards.py $(SHARDS)
 
 test-browser: setup  ## JupyterLab and the site in chromium; ALL=1 runs every notebook there
 	$(PY) -m pytest tests/browser $(if $(ALL),--all)
@@ -45,6 +48,7 @@ check: setup  ## is every committed notebook what its source builds? lint, types
 	$(PY) -m ruff format --no-cache --check --quiet .
 	$(PY) -m mypy --cache-dir=/dev/null
 	$(PY) -m check_jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
+	$(PY) tools/lint_workflows.py
 
 html: setup  ## the site to read: build/html/index.html, from the committed notebooks; runs none
 	$(PY) -m website
@@ -53,11 +57,14 @@ notebooks: setup  ## build and execute the notebooks whose sources changed
 	$(PY) -m book build --execute --jobs 1 $(if $(ALLOW_PARTIAL),--partial)
 	$(PY) tools/front_page.py
 
+executed: setup  ## execute the notebooks into build/executed; LANG_, FRAMEWORK and CHAPTER choose
+	$(PY) -m book build --execute --all --jobs 1 --output build/executed $(if $(LANG_),--language $(LANG_)) $(if $(FRAMEWORK),--framework $(FRAMEWORK)) $(if $(CHAPTER),--chapter $(CHAPTER))
+
 messages: setup  ## bring the translators' catalogs up to date; START=ja begins a language
 	$(PY) -m book messages $(if $(START),--start $(START))
 
-bench: setup  ## the benchmarks, one table each; takes a quiet machine and some minutes
-	@for script in $(filter-out benchmarks/under_load.py,$(wildcard benchmarks/*.py)); do echo "== $$script"; $(PY) $$script || exit 1; done
+bench: setup  ## the benchmarks, one table each; ONLY="gpu ladder" chooses; takes a quiet machine
+	$(PY) tools/run_benchmarks.py $(ONLY)
 
 under-load: setup  ## every English notebook 20 times with every core kept busy; an hour or two
 	$(PY) benchmarks/under_load.py --runs 20
@@ -66,6 +73,12 @@ fuzz: setup  ## the long campaigns: damaged artifacts, saves that are killed; an
 	$(PY) tests/artifacts/fuzz_damage.py --count 600 --seed 0
 	$(PY) tests/artifacts/fuzz_damage.py --count 600 --seed 0 --target ours --through load
 	$(PY) tests/artifacts/fuzz_crash.py --count 200
+
+audit: setup  ## which pinned packages are behind, does all pass on the newest, what warns; an hour
+	$(PY) tools/audit.py
+
+conda:  ## create or refresh the conda environment of environment.yml, for a machine with a GPU
+	conda env update --file environment.yml --prune
 
 lock: setup  ## pin the newest versions that fit together
 	$(PY) -m pip install --quiet uv==0.13.8
@@ -76,4 +89,4 @@ format: setup  ## let the formatter rewrite the Python files
 	$(PY) -m ruff format .
 
 clean:  ## remove what the other targets made, except the notebooks
-	rm -rf .venv .venv-numpy2 build artifacts
+	rm -rf .venv .venv-numpy2 .venv-newest build artifacts

@@ -36,7 +36,8 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
             return 0
         if options.command == "check":
             return _check(root)
-        return _build(root, build(root, options.language, options.partial), options)
+        built = build(root, options.language, options.partial)
+        return _build(options.output or root, built, options)
     except BookError as error:
         print(error, file=sys.stderr)
         return 1
@@ -70,6 +71,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     make.add_argument(
         "--partial", action="store_true", help="show and mark what is not translated, or stale"
+    )
+    make.add_argument(
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help="write notebooks/ below this folder, and leave the committed one as it is",
     )
     make.add_argument("--language", choices=LANGUAGES, help="only this language")
     make.add_argument("--framework", choices=FRAMEWORKS, help="only this framework")

@@ -3,10 +3,16 @@
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
 os.environ["D2LHYBRID_LANGUAGE"] = "en"  # of this process and those it starts, wherever they run
+
+# PyTorch's builds for NVIDIA GPUs bring Triton and load it late. Triton and TensorFlow hold an LLVM
+# each: loaded after TensorFlow, Triton ends the process; before it, both work.
+with suppress(ImportError):
+    import triton  # noqa: F401
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,7 @@
 """Execute notebooks with nbval and compare what they print with what is committed.
 
-``make test-notebooks`` runs this file inside ``.venv``; LANG_, FRAMEWORK and CHAPTER narrow it
-down, and then it says what it left out.
+``make test-notebooks`` runs this file inside ``.venv``; LANG_, FRAMEWORK, CHAPTER and SHARD narrow
+it down, and then it says what it left out.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from setup_env import mxnet_problem
+from shards import numbers, split, weight
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = ROOT / "tests" / "notebooks"
@@ -39,17 +40,24 @@ def main() -> None:
     for name in ("language", "framework", "chapter"):
         parser.add_argument(f"--{name}", default="*", help=f"only this {name}")
     parser.add_argument("--jobs", default="auto", help="notebooks that run at a time")
+    parser.add_argument("--shard", type=numbers, default="", help="only one part of them: 2/5")
     options = parser.parse_args()
     wanted = (getattr(options, name) or "*" for name in ("language", "framework", "chapter"))
     chosen, others = selected(*wanted)
     if problem := mxnet_problem(sys.version_info[:2], platform.system(), platform.machine()):
         print(problem)
         chosen = [path for path in chosen if path.parent.name != "mxnet"]
-    if others:
-        print(f"Left out by choice: {len(others)} of {len(others) + len(chosen)} notebooks")
     if not chosen:
         sys.exit("No notebook left to run: is one committed under notebooks/?")
-    sys.exit(subprocess.run(command(chosen, options.jobs), cwd=ROOT).returncode)
+    which, count = options.shard
+    shard = split({path: weight(path) for path in chosen}, count)[which - 1]
+    others += [path for path in chosen if path not in shard]
+    if others:
+        print(f"Left out by choice: {len(others)} of {len(others) + len(shard)} notebooks")
+    if not shard:
+        print(f"Shard {which} of {count} is empty: there are fewer notebooks than shards.")
+        return
+    sys.exit(subprocess.run(command(shard, options.jobs), cwd=ROOT).returncode)
 
 
 if __name__ == "__main__":

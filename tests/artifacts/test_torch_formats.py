@@ -89,7 +89,7 @@ def test_compiled_model_is_saved_as_what_it_compiles(tmp_path):
 
 
 def test_script_module_is_kept_as_script(tmp_path):
-    with pytest.warns(DeprecationWarning, match="jit"):
+    with pytest.warns((DeprecationWarning, FutureWarning), match="jit"):  # from 2.15 on the latter
         scripted = torch.jit.script(torch_model("mlp"))
     assert save(scripted, tmp_path / "a", torch.tensor(example("mlp", 1))).format == "torchscript"
 

@@ -39,6 +39,16 @@ def test_build_writes_a_selection(full: Path) -> None:
     assert notebooks(full) == {"pytorch/limits.ipynb"}
 
 
+def test_build_writes_elsewhere(full: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "new"
+    before = sorted(full.rglob("*"))
+    assert main(["build", "--output", str(elsewhere), "--framework", "pytorch"], full) == 0
+    assert sorted(full.rglob("*")) == before
+    found = {path.name for path in (elsewhere / "notebooks/en").rglob("*.ipynb")}
+    assert found == {"full.ipynb", "limits.ipynb"}
+    assert (elsewhere / "notebooks/figures/flow.svg").is_file()
+
+
 def test_an_unknown_chapter(full: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["build", "--chapter", "no"], full) == 1
     assert "received 'no'" in capsys.readouterr().err
