@@ -52,6 +52,7 @@ def settings(language: str, languages: Sequence[str], repository: str, conf: str
         "pygments_dark_style": "a11y-high-contrast-dark",
         "templates_path": [str(_HERE / "templates")],
         "html_static_path": [str(_HERE / "static")],
+        "html_favicon": str(_HERE / "static" / "favicon.svg"),
         "html_css_files": ["site.css"],
         "html_js_files": [("site.js", {"defer": "defer"})],
         "html_sidebars": {

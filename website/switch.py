@@ -98,11 +98,11 @@ class Around:
         return in_english(self.language, self.words["api"])
 
     def say(self, html: str) -> str:
-        """The theme's HTML with what its templates say in English only."""
+        """The theme's HTML with what it says in English only, and a level for its headings."""
         english = words(ENGLISH.code)
         for key in _FIXED:
             html = html.replace(english[key], self.words[key])
-        return html
+        return html.replace(' role="heading">', ' role="heading" aria-level="2">')
 
 
 def add_around(
