@@ -35,7 +35,7 @@ def sweep(
     >>> import numpy as np
     >>> def make(size):
     ...     return {"Python": sum, "NumPy": np.sum}, np.ones(size)
-    >>> points = sweep(make, [1_000, 100_000], time_limit=1, progress=False)
+    >>> points = sweep(make, [1_000, 100_000], progress=False)
     >>> [point.verdict("NumPy") for point in points.comparisons]
     ['faster', 'faster']
     """
