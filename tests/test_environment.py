@@ -105,7 +105,7 @@ def test_conda_installs_this_package_with_its_extras() -> None:
     assert found, PIP_LINES[-1]
     assert set(found[1].split(",")) == EXTRAS.keys() - {
         *("mxnet", "mxnet-gpu", "signing"),
-        *("site", "browser", "bench"),
+        *("browser", "bench"),
     }
     assert "d2l" in PIP
     assert setup_env.D2L.startswith("d2l==")

@@ -33,6 +33,16 @@ var splitQuery = (query) => {
   }
   return words;
 };
+// What to highlight is what was typed, not its pairs.
+if (typeof Search !== "undefined") {
+  const parseQuery = Search._parseQuery;
+  Search._parseQuery = (query) => {
+    const parsed = parseQuery(query);
+    parsed[3] = new Set(query.normalize("NFKC").toLowerCase().trim().split(/\\s+/));
+    localStorage.setItem("sphinx_highlight_terms", [...parsed[3]].join(" "));
+    return parsed;
+  };
+}
 """
 )
 

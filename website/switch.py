@@ -15,6 +15,7 @@ from website.transforms import relative
 from website.words import in_english, words
 
 _LAB = "http://localhost:8888/lab/tree/"  # where `make lab` serves the repository
+_MAIN = '<article role="main"'  # how the main part of the theme's page begins
 # What the theme's templates say without asking for a translation.
 _FIXED = ("theme_light_dark", "theme_navigation", "theme_contents", "theme_made")
 
@@ -97,8 +98,13 @@ class Around:
         """What those pages are called."""
         return in_english(self.language, self.words["api"])
 
-    def say(self, html: str) -> str:
-        """The theme's HTML with what it says in English only, and a level for its headings."""
+    def say(self, html: str, ways: str) -> str:
+        """The theme's HTML with the ways to other pages before its main part.
+
+        What the theme says in English only is said in the page's language, and the headings of
+        its navigation get the level that Sphinx leaves out.
+        """
+        html = html.replace(_MAIN, ways + _MAIN, 1)
         english = words(ENGLISH.code)
         for key in _FIXED:
             html = html.replace(english[key], self.words[key])

@@ -263,11 +263,13 @@ def test_characters_that_are_no_neighbours_are_no_word(visit: Visit) -> None:
 
 def test_what_search_finds_can_be_opened(visit: Visit) -> None:
     page = search(visit, "ja", "ウォームアップ")
-    assert "ウォームアップ" in page.locator("#search-results p.context").first.inner_text()
+    excerpt = page.locator("#search-results p.context").first
+    assert "Português" not in excerpt.inner_text()
+    assert excerpt.locator(".highlighted").first.inner_text() == "ウォームアップ"
     page.locator("#search-results ul.search a").first.click()
     page.wait_for_load_state()
     assert "ウォームアップ" in page.locator("article").inner_text()
-    assert page.locator("span.highlighted").count() > 0
+    assert page.locator("article .highlighted").first.inner_text() == "ウォームアップ"
 
 
 def test_search_shows_the_readers_framework_first(visit: Visit) -> None:
@@ -343,6 +345,21 @@ def test_all_can_be_read_without_javascript(visit: Visit) -> None:
     assert len(text) > 10_000
     landing.locator('nav.switch a[data-framework="mxnet"]').click()
     landing.wait_for_url("**/zh/mxnet/hybridize.html")
+
+
+def test_pages_can_be_read_as_files(chromium: Browser, address: str) -> None:
+    context = chromium.new_context(locale="ja")
+    page = context.new_page()
+    page.goto((ROOT / "build/html/index.html").as_uri())
+    page.wait_for_url("file://**/ja/index.html")
+    page.locator("article a", has_text="MXNet").first.click()
+    page.wait_for_url("file://**/ja/mxnet/hybridize.html")
+    choose(page, "language", "zh")
+    page.locator(".sidebar-search").fill("延迟计算")
+    page.locator(".sidebar-search").press("Enter")
+    page.wait_for_selector("#search-results ul.search li")
+    assert results(page)[0] == "mxnet/limits"
+    context.close()
 
 
 # Looks.
