@@ -111,6 +111,19 @@ def test_conda_installs_this_package_with_its_extras() -> None:
     assert setup_env.D2L.startswith("d2l==")
 
 
+def test_the_front_page_names_the_versions_that_are_tested() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    for name, package in (
+        ("MXNet", "mxnet"),
+        ("PyTorch", "torch"),
+        ("TensorFlow", "tensorflow-cpu"),
+    ):
+        (version,) = pins(package)
+        named = set(re.findall(rf"\b{name} (\d[\d.]*\d)", text))
+        assert version in named
+        assert not [other for other in named if not version.startswith(other)]
+
+
 def test_the_core_needs_no_framework() -> None:
     names = {Requirement(line).name for line in PROJECT["dependencies"]}
     assert names == {"numpy", "platformdirs", "tqdm"}

@@ -96,9 +96,17 @@ def test_strangers_code_never_runs_on_the_gpu_machine() -> None:
     assert WORKFLOWS["gpu"]["jobs"]["gpu"]["runs-on"] == ["self-hosted", "linux", "gpu"]
 
 
-def test_the_gpu_machine_hands_back_notebooks_and_tables() -> None:
-    kept = [step["with"]["path"].split() for step in steps("gpu") if "path" in step.get("with", {})]
-    assert kept == [["build/executed", "build/benchmarks"]]
+KEPT = {
+    "gpu": ["build/executed", "build/benchmarks"],
+    "tests": ["build/screenshots"],
+    "audit": ["docs/audit.md"],
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_what_a_run_hands_back(name: str) -> None:
+    paths = [step["with"]["path"] for step in steps(name) if "path" in step.get("with", {})]
+    assert " ".join(paths).split() == KEPT[name]
 
 
 def test_the_audit_is_monthly() -> None:

@@ -9,6 +9,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 import uuid
 from collections.abc import Sequence
@@ -38,11 +39,14 @@ SOURCES = Path(__file__).parent.parent / "native"
 PROGRAM = "run_model"
 
 
+# A compiled package asks for libtorch when it is opened, and finds it only if the program has it
+# already: so the linker must not drop it, although the program calls nothing in it.
+_KEEP = "" if sys.platform == "darwin" else "-Wl,--no-as-needed "
 # For each program: the package it links with; its flags, where {0} is that package's folder and {1}
 # ONNX Runtime's library in it; and what it takes for the model.
 _TORCH = (
     "-std=c++20 -I{0}/include -I{0}/include/torch/csrc/api/include "
-    "-L{0}/lib -Wl,-rpath,{0}/lib -ltorch -ltorch_cpu -lc10"
+    "-L{0}/lib -Wl,-rpath,{0}/lib " + _KEEP + "-ltorch -ltorch_cpu -lc10"
 )
 _TENSORFLOW = (
     "-I{0}/include -L{0} -Wl,-rpath,{0} -l:libtensorflow_cc.so.2 -l:libtensorflow_framework.so.2"
