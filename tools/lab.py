@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from d2lhybrid.errors import LanguageError
 from d2lhybrid.i18n import language
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,10 +50,7 @@ def main() -> None:
     """Start JupyterLab with the options that this script was given."""
     from jupyterlab.labapp import LabApp
 
-    try:
-        code = language()
-    except LanguageError as error:
-        sys.exit(str(error))
+    code = language()
     with TemporaryDirectory() as folder:
         write_config(Path(folder), code)
         # What the reader's own folders say comes first.
