@@ -7,12 +7,14 @@ from typing import Any
 
 from d2lhybrid.errors import PackageMissingError
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import number
+from d2lhybrid.i18n import language, number
 from d2lhybrid.records import Comparison, Sweep
 from d2lhybrid.report import seconds, stamp
 
-# Noto Sans CJK SC, with the characters of everyday Chinese and Japanese only; see fonts/OFL.txt.
-FONT = Path(__file__).with_name("fonts") / "NotoSansCJKsc-subset.otf"
+# Noto Sans CJK with the characters of everyday Chinese and Japanese only; see fonts/OFL.txt. The two
+# languages share many code points and draw them differently.
+_FONTS = Path(__file__).with_name("fonts")
+CHINESE, JAPANESE = _FONTS / "NotoSansCJKsc-subset.otf", _FONTS / "NotoSansCJKjp-subset.otf"
 _COLOURS = {"faster": "C2", "slower": "C3", "same": "C7", "undecided": "C1"}
 
 
@@ -107,11 +109,19 @@ def _pyplot() -> Any:
     return plt
 
 
-@cache
 def _families() -> list[str]:
-    """The user's fonts first; for the characters that they lack, the one that comes with us."""
-    from matplotlib import font_manager, rcParams
+    """The user's fonts first; for the characters that they lack, those that come with us."""
+    from matplotlib import rcParams
 
-    font_manager.fontManager.addfont(FONT)
-    name = font_manager.FontProperties(fname=FONT).get_name()
-    return [*rcParams["font.family"], name]
+    ours = [JAPANESE, CHINESE] if language() == "ja" else [CHINESE, JAPANESE]
+    names = [_added(path) for path in ours]
+    return [*(name for name in rcParams["font.family"] if name not in names), *names]
+
+
+@cache
+def _added(path: Path) -> str:
+    """Make a font file known to matplotlib, and say what matplotlib calls it."""
+    from matplotlib import font_manager
+
+    font_manager.fontManager.addfont(path)
+    return font_manager.FontProperties(fname=path).get_name()

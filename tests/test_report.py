@@ -13,7 +13,7 @@ from fake import Machine
 from d2lhybrid import i18n, report
 from d2lhybrid.comparing import compare
 from d2lhybrid.measuring import measure
-from d2lhybrid.plot import FONT
+from d2lhybrid.plot import CHINESE, JAPANESE
 from d2lhybrid.sweeping import sweep
 
 PACKAGE = Path(i18n.__file__).parent
@@ -109,13 +109,27 @@ def test_columns_line_up_in_chinese_too():
     assert {i18n.width(line) for line in lines} == {5 + 2 + 12}
 
 
-def test_our_font_has_a_glyph_for_every_character_of_the_catalogs():
+@pytest.mark.parametrize(("language", "font"), [("zh", CHINESE), ("ja", JAPANESE)])
+def test_our_fonts_have_a_glyph_for_every_character_of_the_catalogs(language, font):
     from matplotlib.ft2font import FT2Font
 
-    charmap = FT2Font(str(FONT)).get_charmap()
-    for path in CATALOGS:
+    charmap = FT2Font(str(font)).get_charmap()
+    catalogs = [path for path in CATALOGS if language in path.parts]
+    assert catalogs
+    for path in catalogs:
         wide = {sign for sign in path.read_text(encoding="utf-8") if ord(sign) > 0x2E7F}
         assert not [sign for sign in wide if ord(sign) not in charmap]
+
+
+def test_chinese_and_japanese_plots_use_the_shapes_of_their_language(comparison):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    wanted = {"zh": "D2L Hybrid SC", "ja": "D2L Hybrid JP"}
+    for language, family in wanted.items():  # one after the other, in one process
+        i18n.set_language(language)
+        families = comparison.plot().xaxis.label.get_fontfamily()
+        assert [name for name in families if name in wanted.values()][0] == family
 
 
 @pytest.mark.parametrize("language", i18n.LANGUAGES)
