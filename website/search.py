@@ -33,15 +33,19 @@ var splitQuery = (query) => {
   }
   return words;
 };
-// What to highlight is what was typed, not its pairs.
+// What to show and to highlight is what was typed, not its pairs.
 if (typeof Search !== "undefined") {
-  const parseQuery = Search._parseQuery;
+  const { _parseQuery: parseQuery, makeSearchSummary: summarize } = Search;
+  let typed = [];
   Search._parseQuery = (query) => {
     const parsed = parseQuery(query);
-    parsed[3] = new Set(query.normalize("NFKC").toLowerCase().trim().split(/\\s+/));
-    localStorage.setItem("sphinx_highlight_terms", [...parsed[3]].join(" "));
+    typed = query.normalize("NFKC").toLowerCase().trim().split(/\\s+/);
+    parsed[3] = new Set(typed);
+    localStorage.setItem("sphinx_highlight_terms", typed.join(" "));
     return parsed;
   };
+  // A summary begins at the last of the words that the page holds.
+  Search.makeSearchSummary = (page, words, anchor) => summarize(page, [...words, ...typed], anchor);
 }
 """
 )

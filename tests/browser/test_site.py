@@ -261,15 +261,16 @@ def test_characters_that_are_no_neighbours_are_no_word(visit: Visit) -> None:
     assert results(search(visit, "zh", "器译编")) == []
 
 
-def test_what_search_finds_can_be_opened(visit: Visit) -> None:
-    page = search(visit, "ja", "ウォームアップ")
+@pytest.mark.parametrize(("language", "word"), [("ja", "ウォームアップ"), ("zh", "冷启动")])
+def test_what_search_finds_can_be_opened(visit: Visit, language: str, word: str) -> None:
+    page = search(visit, language, word)
     excerpt = page.locator("#search-results p.context").first
     assert "Português" not in excerpt.inner_text()
-    assert excerpt.locator(".highlighted").first.inner_text() == "ウォームアップ"
+    assert excerpt.locator(".highlighted").first.inner_text() == word
     page.locator("#search-results ul.search a").first.click()
     page.wait_for_load_state()
-    assert "ウォームアップ" in page.locator("article").inner_text()
-    assert page.locator("article .highlighted").first.inner_text() == "ウォームアップ"
+    assert word in page.locator("article").inner_text()
+    assert page.locator("article .highlighted").first.inner_text() == word
 
 
 def test_search_shows_the_readers_framework_first(visit: Visit) -> None:
