@@ -43,16 +43,30 @@ def compare(
     First each is called once, which is its cold start, and unless `check` is False the outputs
     are compared; a number as `check` is the tolerance, relative to the largest output. Then, after
     warm-up, every round takes one sample of each in an order drawn from `seed`, and one more of the
-    baseline, which gives the noise floor. It ends when every verdict is clear, after `time_limit`
-    seconds of rounds, or at an interrupt, with what has been measured.
+    baseline, which gives the noise floor. It ends when every verdict is clear and every interval
+    narrower than 10%, at the earliest after 20 rounds; after 1000 rounds; after `time_limit` seconds
+    of rounds; or at an interrupt, with what has been measured.
 
     Args:
+        functions: the callables by label, or what ``variants`` returns.
+        *args: the arguments of every call.
         baseline: the label that ratios refer to; the first one if None.
+        check: True compares outputs with the tolerance of their dtype (1e-4 for float32, 1e-9 for
+            float64, 1e-2 for float16, 5e-2 for bfloat16), a number is the tolerance, False
+            compares nothing.
+        time_limit: seconds of rounds; first calls and warm-up come on top.
+        seed: of the order within the rounds; drawn if None, and kept in the result.
         margin: what counts as the same, as a fraction (0.02 is 2%).
         flush_l2: empty the accelerator's cache before each call.
+        progress: show a bar for what takes longer than two seconds.
+        clock: returns seconds.
+
+    Returns:
+        A Comparison.
 
     Raises:
         NothingToCompareError, UnknownLabelError, LimitError: the arguments do not fit.
+        CannotBuildError: the baseline cannot be built on this machine.
         CallFailedError, WrongDeviceError: a callable raised.
         DifferentAnswerError, NaNOutputError, NotDeterministicError: the answers are not the same.
 

@@ -173,8 +173,21 @@ def measure(
     seconds. With `flush_l2`, each sample is one call after the accelerator's cache was emptied.
     An interrupt ends it with what has been measured.
 
+    Args:
+        function: what to time.
+        *args: the arguments of every call.
+        label: its name in the result; the function's own if None.
+        time_limit: seconds of samples; the first call and warm-up come on top.
+        flush_l2: empty the accelerator's cache before each call.
+        clock: returns seconds.
+
+    Returns:
+        A Measurement.
+
     Raises:
-        CallFailedError, WrongDeviceError, LimitError, NothingToCompareError
+        CallFailedError, WrongDeviceError: `function` raised.
+        LimitError, NothingToCompareError: `time_limit` is not above 0, or `function` cannot be
+            called.
 
     >>> result = measure(sum, range(1000), time_limit=0.2)
     >>> result.label, result.median < 0.01

@@ -61,27 +61,31 @@ class Measurement(Record):
 
     @cached_property
     def median(self) -> float:
-        """The median of the steady state."""
+        """The median of the steady state, in seconds per call."""
         return statistics.median(self.samples)
 
     @property
     def iqr(self) -> float:
-        """The interquartile range of the steady state."""
+        """The interquartile range of the steady state, in seconds per call."""
         return stats.iqr(self.samples)
 
     @property
     def ci95(self) -> tuple[float, float]:
-        """The 95% interval of the median."""
+        """The 95% interval of the median, (low, high) in seconds per call.
+
+        By the sign test on the samples (Conover, *Practical Nonparametric Statistics*, 3.1);
+        infinite with fewer than six.
+        """
         return stats.median_interval(self.samples)
 
     @property
     def min(self) -> float:
-        """The fastest sample."""
+        """The fastest sample, in seconds per call."""
         return min(self.samples)
 
     @property
     def device_median(self) -> float | None:
-        """The median time on the accelerator; None without one."""
+        """The median time on the accelerator, in seconds per call; None without one."""
         return statistics.median(self.device_samples) if self.device_samples else None
 
     def __repr__(self) -> str:
@@ -150,19 +154,30 @@ class Comparison(Record, Mapping[str, Measurement]):
 
     @property
     def noise_floor(self) -> float:
-        """What a ratio must differ from 1 by to count, from the baseline run against itself."""
+        """What a ratio must differ from 1 by to count, as a fraction (0.01 is 1%).
+
+        How far the 95% interval of the baseline's ratio to itself reaches from 1.
+        """
         return stats.noise_floor(self[self.baseline].samples, self.again)
 
     def ratio(self, label: str) -> tuple[float, float, float]:
         """Baseline time over this one's, and its 95% interval: (estimate, low, high).
 
-        Of the baseline itself, it is the ratio of its two turns.
+        Above 1 is faster. The estimate is the median of the ratios within each round, the interval
+        that of the sign test. Of the baseline itself, it is the ratio of its two turns.
         """
         samples = self.again if label == self.baseline else self[label].samples
         return stats.ratio(self[self.baseline].samples, samples)
 
     def verdict(self, label: str) -> str:
-        """'faster', 'slower', 'same' or 'undecided', against the baseline."""
+        """'faster', 'slower', 'same' or 'undecided', against the baseline.
+
+        'same' if the whole interval of the ratio lies within `margin` of 1; else 'faster' or
+        'slower' if it lies beyond the noise floor; else 'undecided'.
+
+        Raises:
+            UnknownLabelError: There is no such variant.
+        """
         if label == self.baseline:
             return "same"
         return stats.verdict(self.ratio(label), self.noise_floor, self.margin)

@@ -29,8 +29,14 @@ def sweep(
         only: with a net, the names of its variants to take; all if None.
         work: from a size to what the plot shows it as, such as multiply-adds; the size if None.
         time_limit: seconds for each size, as for ``compare``, which takes `options` too.
+        progress: show a bar for what takes longer than two seconds.
 
-    An interrupt ends it with the sizes that are complete.
+    Returns:
+        A Sweep. An interrupt ends it with the sizes that are complete.
+
+    Raises:
+        NothingToCompareError: `sizes` is empty, or `only` names no variant.
+        Otherwise what ``compare`` and ``variants`` raise.
 
     >>> import numpy as np
     >>> def make(size):

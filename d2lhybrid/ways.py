@@ -52,6 +52,9 @@ def variants(net: Callable[..., Any], *args: Any) -> Variants:
     `net` is left as it was: its mode, its parameters, hybridized or not. What cannot be built on
     this machine stands in ``.unavailable`` with the reason.
 
+    Returns:
+        Variants, a mapping from name to callable, as ``compare`` takes it; ``.only(...)`` chooses.
+
     Raises:
         UnknownFrameworkError: neither `net` nor an argument belongs to a known framework.
         WrongDeviceError: model and arguments are on different devices.

@@ -137,12 +137,18 @@ def test_a_python_that_does_not_fit_is_named() -> None:
     assert "make setup PYTHON=" in message
 
 
+@pytest.mark.parametrize("machine", ["arm64", "x86_64"])
+def test_macs_that_pytorch_has_left_are_told_so(machine: str) -> None:
+    message = setup_env.machine_problem("Darwin", machine)
+    assert ("Intel" in str(message)) is (machine == "x86_64")
+    assert setup_env.machine_problem("Linux", machine) is None
+
+
 @pytest.mark.parametrize(
     ("version", "system", "machine", "word"),
     [
         ((3, 12), "Linux", "x86_64", None),
         ((3, 12), "Linux", "aarch64", None),
-        ((3, 11), "Darwin", "x86_64", None),
         ((3, 13), "Linux", "x86_64", "NumPy 1"),
         ((3, 11), "Darwin", "arm64", "Darwin on arm64"),
         ((3, 11), "Windows", "AMD64", "Windows"),

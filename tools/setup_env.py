@@ -39,6 +39,16 @@ def python_problem(version: tuple[int, int]) -> str | None:
     )
 
 
+def machine_problem(system: str, machine: str) -> str | None:
+    """Return why this kind of machine cannot hold the environment, or None if it can."""
+    if system != "Darwin" or machine != "x86_64":
+        return None
+    return (
+        "The notebooks need a PyTorch of today, which has no package for Macs with Intel "
+        "processors. Use Linux, in a container or on another machine."
+    )
+
+
 def mxnet_problem(version: tuple[int, int], system: str, machine: str) -> str | None:
     """Return why MXNet cannot be installed here, or None if it can."""
     if version > NEWEST_WITH_MXNET:
@@ -47,11 +57,11 @@ def mxnet_problem(version: tuple[int, int], system: str, machine: str) -> str | 
             f"{version[0]}.{version[1]}. Everything else works. For the MXNet notebooks use "
             "Python 3.10, 3.11 or 3.12: make setup PYTHON=python3.11"
         )
-    if system == "Linux" or (system == "Darwin" and machine == "x86_64"):
+    if system == "Linux":
         return None
     return (
         f"MXNet is left out: its last release has no package for {system} on {machine}. "
-        "Everything else works. The MXNet notebooks run on Linux and on Intel Macs."
+        "Everything else works. The MXNet notebooks run on Linux."
     )
 
 
@@ -83,9 +93,10 @@ def check_consistency(python: str) -> None:
 def main() -> None:
     """Create ``.venv`` if it is missing or out of date."""
     version = sys.version_info[:2]
-    if problem := python_problem(version):
+    system, machine = platform.system(), platform.machine()
+    if problem := python_problem(version) or machine_problem(system, machine):
         sys.exit(problem)
-    if left_out := mxnet_problem(version, platform.system(), platform.machine()):
+    if left_out := mxnet_problem(version, system, machine):
         print(left_out)
     if STAMP.exists() and STAMP.read_text() == stamp():
         return

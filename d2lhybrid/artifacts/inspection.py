@@ -59,7 +59,19 @@ _TOLD = ("format", "framework", "versions", "created", "inputs", "outputs", "fil
 
 @dataclass(frozen=True, repr=False)
 class Inspection:
-    """An artifact as ``inspect`` sees it; shown as a small table."""
+    """An artifact as ``inspect`` sees it; shown as a small table.
+
+    Attributes:
+        path: The artifact's folder.
+        format, framework, versions, created, inputs, outputs, files: What the manifest says.
+        signer: Who signed, in English: ``"you"``, ``"someone else"`` or ``"nobody"``, and the key.
+        signed: The same in the reader's language.
+        may: What the format lets such a file do when it is loaded.
+        note: What else there is to know of the format.
+        findings: What stands out inside the files.
+        problems: What is damaged; empty if nothing was found. Names and sizes are checked here,
+            the bytes by ``verify``.
+    """
 
     path: Path
     format: str
@@ -100,6 +112,7 @@ def inspect(path: str | os.PathLike[str]) -> Inspection:
         ArtifactNotFoundError: Nothing is at the path.
         NotAnArtifactError: It is no artifact.
         DamagedArtifactError: Its manifest cannot be read.
+        UnsupportedArtifactError: Its manifest is of a newer version.
 
     >>> import torch
     >>> from d2lhybrid import save

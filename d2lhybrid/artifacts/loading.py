@@ -56,8 +56,10 @@ class Verification:
     """What ``verify`` found.
 
     Attributes:
+        path: The artifact's folder.
         problems: What is wrong with the bytes; empty if all is as saved.
         outputs: ``"same"``, how they differ, or why they were not compared.
+        compared: Whether the model was run on the recorded example.
     """
 
     path: Path
@@ -67,7 +69,11 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Bytes as saved, and no output that differs."""
+        """True when the bytes are as saved and no output differs.
+
+        Also where the outputs were not compared, as for an artifact that you do not trust; look at
+        `compared`.
+        """
         return not self.problems and (self.outputs == "same" or not self.compared)
 
     def __str__(self) -> str:
@@ -102,6 +108,8 @@ def load(
         A LoadedModel; for weights alone the model given as `into`, or else a dictionary.
 
     Raises:
+        ArtifactNotFoundError, NotAnArtifactError: Nothing is at the path, or no artifact.
+        ArtifactReadError: The system does not let us read it.
         UntrustedArtifactError: It can carry code, and you neither made nor trusted it.
         DamagedArtifactError: Something is not as it was saved.
         UnsupportedArtifactError: It is of another framework, or of a format unknown here.
@@ -122,9 +130,16 @@ def load(
 def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification:
     """Check that the bytes are as saved, and that the model computes its recorded outputs.
 
-    The model is run only if loading it would be allowed, with `trust` as in ``load``. Missing
-    paths, folders that are no artifacts and unreadable manifests raise as in ``load``; any other
-    damage is reported.
+    The model is run only if loading it would be allowed, with `trust` as in ``load``. Damaged files
+    are reported, not raised.
+
+    Returns:
+        A Verification.
+
+    Raises:
+        ArtifactNotFoundError, NotAnArtifactError, ArtifactReadError: As in ``load``.
+        DamagedArtifactError: The manifest cannot be read.
+        UnsupportedArtifactError, FrameworkMissingError, ArtifactLoadError: It cannot be run here.
 
     >>> import torch
     >>> from d2lhybrid import save

@@ -87,6 +87,8 @@ def run_native(
         NativeRunError: The program does not compile, fails, or takes longer than `timeout`.
         InputMismatchError: Number, dtype or shape of the inputs are wrong.
         UntrustedArtifactError, DamagedArtifactError: As in ``load``.
+        FrameworkMissingError: The package whose library the program needs is not installed.
+        ArtifactWriteError: `keep` holds other files, or the cache cannot be written to.
 
     >>> from d2lhybrid import import_mxnet, save
     >>> mx = import_mxnet()

@@ -40,12 +40,17 @@ def save(
             model and the format let it.
         format: One of the framework's formats; its current best if None.
 
+    Returns:
+        What ``inspect`` says of the new artifact.
+
     Raises:
+        UnknownFrameworkError: Neither the model nor an input belongs to a known framework.
         SaveError: The framework cannot save this model so, or it does not reload to the same.
         NotAnArtifactError: `path` holds something that ``save`` did not write.
         ArtifactWriteError: Full disk, no permission, missing parent folder.
         UnsupportedArtifactError: The framework has no such format.
         CompilerMissingError: The format is compiled, and no compiler is here.
+        TrustStoreError: There is no key to sign with, and none can be made.
 
     >>> import torch
     >>> net, x = torch.nn.Linear(3, 2), torch.ones(1, 3)
