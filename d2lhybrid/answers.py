@@ -50,6 +50,9 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, tuple[Any, str]]]:
         yield path, (array, str(array.dtype))
     elif hasattr(value, "dtype") and _known(value):
         yield path, of(value).to_numpy(value)
+    elif hasattr(value, "__array__"):  # pandas, JAX, ...
+        array = np.array(value)
+        yield path, (array, str(array.dtype))
     else:
         yield path, (value, "object")
 
@@ -141,12 +144,14 @@ def _gap(array: np.ndarray, other: np.ndarray) -> tuple[float, float]:
     """The largest difference of two arrays, and the largest magnitude of the second."""
     if array.size == 0:
         return 0.0, 1.0
-    if array.dtype.kind not in "fciub":
+    if not {array.dtype.kind, other.dtype.kind} <= set("fciub"):
         return (0.0, 1.0) if np.array_equal(array, other) else (float("inf"), 1.0)
     wide = np.complex128 if "c" in (array.dtype.kind, other.dtype.kind) else np.float64
     a, b = array.astype(wide), other.astype(wide)
+    least = 1.0 if array.dtype.kind in "iu" and other.dtype.kind in "iu" else 0.0  # past 2**53
     with np.errstate(invalid="ignore"):
-        gaps = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0.0, np.abs(a - b))
+        apart = np.maximum(np.abs(a - b), least)
+        gaps = np.where((array == other) | (np.isnan(a) & np.isnan(b)), 0.0, apart)
     finite = np.abs(b[np.isfinite(b)])
     gap = float(np.nan_to_num(gaps, nan=np.inf, posinf=np.inf).max())
     return gap, float(finite.max(initial=0.0)) or 1.0

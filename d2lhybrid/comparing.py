@@ -17,7 +17,14 @@ from d2lhybrid import stats
 from d2lhybrid.answers import record, require_numbers, require_repeatable, require_same
 from d2lhybrid.errors import CannotBuildError, LimitError, NothingToCompareError, UnknownLabelError
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measuring import WARM_UP_SHARE, Clock, Runner, no_collection, require_limit
+from d2lhybrid.measuring import (
+    WARM_UP_SHARE,
+    Clock,
+    Runner,
+    call_failed,
+    no_collection,
+    require_limit,
+)
 from d2lhybrid.provenance import environment
 from d2lhybrid.records import Comparison
 
@@ -44,8 +51,8 @@ def compare(
     are compared; a number as `check` is the tolerance, relative to the largest output. Then, after
     warm-up, every round takes one sample of each in an order drawn from `seed`, and one more of the
     baseline, which gives the noise floor. It ends when every verdict is clear and every interval
-    narrower than 10%, at the earliest after 20 rounds; after 1000 rounds; after `time_limit` seconds
-    of rounds; or at an interrupt, with what has been measured.
+    narrower than 10%, at the earliest after 20 rounds; after 1000 rounds; after `time_limit`
+    seconds of rounds; or at an interrupt, with what has been measured.
 
     Args:
         functions: the callables by label, or what ``variants`` returns.
@@ -78,14 +85,8 @@ def compare(
     """
     base = _baseline(functions, baseline)
     require_limit(time_limit)
-    if check is not True and not check >= 0:
-        raise LimitError(
-            _(
-                "Expected True, False or a tolerance as check. Received: {received!r}. "
-                "Give for example check=0.01."
-            ).format(received=check)
-        )
-    seed = secrets.randbits(32) if seed is None else seed
+    margin, check = _fraction(margin), _tolerance(check)
+    seed = secrets.randbits(32) if seed is None else _whole(seed)
     runners = {
         label: Runner(label, function, args, clock, flush_l2)
         for label, function in functions.items()
@@ -127,7 +128,46 @@ def _baseline(functions: Mapping[str, Any], baseline: str | None) -> str:
                 labels=", ".join(map(repr, functions)), received=baseline
             )
         )
+    for label in functions:
+        if not isinstance(label, str):
+            text = _("Expected labels that are strings. Received: {received!r}. Write str(label).")
+            raise NothingToCompareError(text.format(received=label))
     return next(iter(functions)) if baseline is None else baseline
+
+
+def _fraction(margin: Any) -> float:
+    if isinstance(margin, (int, float, np.number)) and 0 <= margin < float("inf"):
+        return float(margin)
+    raise LimitError(
+        _(
+            "Expected a fraction, 0 or more, as margin. Received: {received!r}. "
+            "Give for example margin=0.02."
+        ).format(received=margin)
+    )
+
+
+def _tolerance(check: Any) -> float | bool:
+    if isinstance(check, (bool, np.bool_)):
+        return bool(check)
+    if isinstance(check, (int, float, np.number)) and check >= 0:
+        return float(check)
+    raise LimitError(
+        _(
+            "Expected True, False or a tolerance as check. Received: {received!r}. "
+            "Give for example check=0.01."
+        ).format(received=check)
+    )
+
+
+def _whole(seed: Any) -> int:
+    if isinstance(seed, (int, np.integer)) and seed >= 0:
+        return int(seed)
+    raise LimitError(
+        _(
+            "Expected a whole number, 0 or more, as seed. Received: {received!r}. "
+            "Give for example seed=1."
+        ).format(received=seed)
+    )
 
 
 def _first_calls(
@@ -160,7 +200,10 @@ def _first_calls(
         if expected is None:
             expected = answer
             training = getattr(runner.function, "training", None) is True
-            second = record(runner.function(*runner.args))
+            try:
+                second = record(runner.function(*runner.args))
+            except Exception as error:
+                raise call_failed(label, error) from error
             require_repeatable(label, answer, second, training)
         require_same(label, base, answer, expected, tolerance)
     return unavailable

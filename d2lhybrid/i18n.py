@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,6 +107,8 @@ def number(value: float, digits: int = 3) -> str:
     >>> number(1234.5), number(0.012345)
     ('1,230', '0.0123')
     """
+    if not isfinite(value):  # an interval of fewer than six rounds has no end
+        return f"{value:g}".replace("inf", "∞")
     rounded = float(f"{value:.{digits}g}")
     exponent = int(f"{rounded:e}".partition("e")[2])
     return _signs(f"{rounded:,.{max(0, digits - 1 - exponent)}f}")

@@ -34,7 +34,7 @@ class Record:
                 record: R = _read(cls, content)
                 record.check()
                 return record
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise DamagedResultError(
                 _(
                     "Expected JSON of a {schema} as in docs/results-schema.md. Received: "

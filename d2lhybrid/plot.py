@@ -11,8 +11,8 @@ from d2lhybrid.i18n import language, number
 from d2lhybrid.records import Comparison, Sweep
 from d2lhybrid.report import seconds, stamp
 
-# Noto Sans CJK with the characters of everyday Chinese and Japanese only; see fonts/OFL.txt. The two
-# languages share many code points and draw them differently.
+# Noto Sans CJK with the characters of everyday Chinese and Japanese only; see fonts/OFL.txt. The
+# two languages share many code points and draw them differently.
 _FONTS = Path(__file__).with_name("fonts")
 CHINESE, JAPANESE = _FONTS / "NotoSansCJKsc-subset.otf", _FONTS / "NotoSansCJKjp-subset.otf"
 _COLOURS = {"faster": "C2", "slower": "C3", "same": "C7", "undecided": "C1"}
@@ -38,7 +38,7 @@ def comparison(c: Comparison, ax: Any = None) -> Any:
             ax.annotate(text, (m.median, row), (0, 7), textcoords="offset points", ha="left")
         ax.set_xscale("log")
         ax.xaxis.set_major_formatter(lambda value, _position: seconds(value))
-        ax.set_yticks(range(len(labels)), labels)
+        ax.set_yticks(range(len(labels)), labels, parse_math=False)
         ax.set_ylim(len(labels) - 0.4, -0.7)
         ax.set_xlabel(_("time per call (dot) and cold start (circle)"))
         _stamp(ax, stamp(c.env, c.seed))

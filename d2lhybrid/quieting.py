@@ -4,7 +4,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 
 @contextmanager
@@ -12,13 +12,16 @@ def quiet() -> Iterator[None]:
     """Hold back what native code logs inside the block; show it if the block raises.
 
     TensorFlow's C++ code, for one, logs while it is imported, before any setting of its own can
-    stop it. Python's own ``sys.stderr`` is not touched, so Python's warnings still show.
+    stop it. What Python itself writes to ``sys.stderr``, such as its warnings, still shows.
 
     >>> with quiet():
     ...     _ = os.write(2, b"a line from a native library\\n")
     """
     sys.stderr.flush()
-    original = os.dup(2)
+    original, shown = os.dup(2), sys.stderr
+    with suppress(AttributeError, OSError, ValueError):  # a notebook's writes to no file
+        if shown.fileno() == 2:
+            sys.stderr = os.fdopen(original, "w", 1, shown.encoding, shown.errors, closefd=False)
     with tempfile.TemporaryFile() as held:
         os.dup2(held.fileno(), 2)
         try:
@@ -29,5 +32,7 @@ def quiet() -> Iterator[None]:
             os.write(2, held.read())
             raise
         finally:
+            sys.stderr.flush()
+            sys.stderr = shown
             os.dup2(original, 2)
             os.close(original)

@@ -129,6 +129,8 @@ class Comparison(Record, Mapping[str, Measurement]):
             raise ValueError(_("rounds are missing"))
         if self.baseline not in self:
             raise ValueError(_("the baseline is missing"))
+        if not 0 <= self.margin < math.inf:
+            raise ValueError(_("the margin is not a fraction, 0 or more"))
 
     def __getitem__(self, label: str) -> Measurement:
         for measurement in self.measurements:
@@ -269,9 +271,11 @@ class Sweep(Record):
 
     def meeting(self, label: str) -> float | None:
         """The work from which on this variant is no longer faster than the baseline; or None."""
+        if not any(label in comparison for comparison in self.comparisons):
+            self.comparisons[0][label]  # raises, with the labels that there are
         met = None
         for work, comparison in zip(self.work, self.comparisons, strict=True):
-            if comparison.verdict(label) == "faster":
+            if label in comparison and comparison.verdict(label) == "faster":
                 met = None
             elif met is None:
                 met = work

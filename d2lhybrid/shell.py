@@ -51,11 +51,9 @@ def load(place: str) -> Callable[..., Any]:
         text = _("Expected a Python file. Received: {received!r}.")
         raise NothingToCompareError(text.format(received=file))
     module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.parent))
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(str(path.parent))
+    sys.modules[spec.name] = module  # dataclasses and pickle look there
+    sys.path.insert(0, str(path.resolve().parent))  # and stays: functions import when called
+    spec.loader.exec_module(module)
     function = getattr(module, name, None)
     if not callable(function):
         text = _("Expected a function {name!r} in {file}. Received: none.")

@@ -32,7 +32,7 @@ def sweep(
         progress: show a bar for what takes longer than two seconds.
 
     Returns:
-        A Sweep. An interrupt ends it with the sizes that are complete.
+        A Sweep. An interrupt ends it with the sizes that are complete, or a first one cut short.
 
     Raises:
         NothingToCompareError: `sizes` is empty, or `only` names no variant.
@@ -45,7 +45,7 @@ def sweep(
     >>> [point.verdict("NumPy") for point in points.comparisons]
     ['faster', 'faster']
     """
-    if not sizes:
+    if not len(sizes):
         raise NothingToCompareError(_("Expected at least one size. Received: none."))
     done: list[Comparison] = []
     try:
@@ -56,6 +56,9 @@ def sweep(
                 functions = functions.only(*only) if only else functions
             limit = {"time_limit": time_limit, "progress": False, **options}
             done.append(compare(functions, *args, **limit))
+            if done[-1].stopped == "interrupted":
+                done = done[:-1] or done  # a lone one is kept, though it was cut short
+                break
     except KeyboardInterrupt:
         if not done:
             raise

@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any
 
 from d2lhybrid.backends import of
-from d2lhybrid.errors import NothingToCompareError, UnknownFrameworkError
+from d2lhybrid.errors import CannotBuildError, NothingToCompareError, UnknownFrameworkError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measuring import call_failed, name_of, require_one_device
 
@@ -59,6 +59,7 @@ def variants(net: Callable[..., Any], *args: Any) -> Variants:
         UnknownFrameworkError: neither `net` nor an argument belongs to a known framework.
         WrongDeviceError: model and arguments are on different devices.
         CallFailedError: ``net(*args)`` raised.
+        CannotBuildError: the model cannot be copied.
 
     >>> import torch
     >>> net, x = torch.nn.Linear(3, 2), torch.ones(1, 3)
@@ -84,6 +85,8 @@ def variants(net: Callable[..., Any], *args: Any) -> Variants:
     try:
         ways: dict[str, Callable[..., Any] | str] = module.variants(net, args)
         ways["eager"](*args)  # type: ignore[operator]
+    except CannotBuildError:
+        raise
     except Exception as error:
         raise call_failed(name_of(net), error) from error
     callables = {name: way for name, way in ways.items() if not isinstance(way, str)}

@@ -184,7 +184,16 @@ def raises():
         ({"a": list}, {"time_limit": -1}, LimitError, "-1"),
         ({"a": list}, {"time_limit": 0}, LimitError, "above 0"),
         ({"a": list}, {"time_limit": float("nan")}, LimitError, "nan"),
+        ({"a": list}, {"time_limit": "2"}, LimitError, "'2'"),
         ({"a": list}, {"check": -0.1}, LimitError, "tolerance"),
+        ({"a": list}, {"check": None}, LimitError, "None"),
+        ({"a": list}, {"margin": -1}, LimitError, "fraction"),
+        ({"a": list}, {"margin": "2%"}, LimitError, "'2%'"),
+        ({"a": list}, {"margin": float("nan")}, LimitError, "nan"),
+        ({"a": list}, {"seed": -1}, LimitError, "whole number"),
+        ({"a": list}, {"seed": 1.5}, LimitError, "1.5"),
+        ({1: list}, {}, NothingToCompareError, "labels that are strings.* 1"),
+        ({"a": iter([1, 1]).__next__}, {}, CallFailedError, "'.*a.*': StopIteration|StopIteration"),
         ({"a": list, "b": raises}, {}, CallFailedError, "'b' .*cannot be multiplied"),
         ({"a": lambda: np.nan}, {}, NaNOutputError, "NaN in output of 'a'"),
         ({"a": lambda: np.ones(2), "b": lambda: np.ones(3)}, {}, DifferentAnswerError, "shape"),
@@ -198,6 +207,51 @@ def raises():
 def test_bad_input_gets_its_own_error(functions, options, error, said):
     with pytest.raises(error, match=said):
         compare(functions, progress=False, **options)
+
+
+def test_numbers_of_numpy_are_numbers():
+    m = Machine()
+    options = {"time_limit": np.int64(2), "margin": np.float32(0.5), "check": np.bool_(True)}
+    c = compare({"a": m.function(1e-3)}, clock=m.clock, seed=np.int64(7), progress=False, **options)
+    assert (c.seed, c.margin, c.checked) == (7, 0.5, True)
+    assert type(c).from_json(c.to_json()) == c
+
+
+def test_a_callable_that_raises_later_is_named_too():
+    m, calls = Machine(), 0
+
+    def breaks():
+        nonlocal calls
+        calls += 1
+        if calls == 40:
+            raise ValueError("no more")
+        m.now += 1e-3
+
+    with pytest.raises(CallFailedError, match=r"'b'.*ValueError: no more"):
+        run(m, {"a": m.function(1e-3, result=None), "b": breaks})
+
+
+def test_a_second_comparison_builds_anew():
+    m = Machine()
+
+    def build():
+        m.now += 2.0
+        return m.function(1e-3)
+
+    ways = {"a": m.function(1e-3), "b": Lazy(build)}
+    first, second = (run(m, ways) for _turn in range(2))
+    assert first["b"].cold_seconds == pytest.approx(2, rel=0.01)
+    assert second["b"].cold_seconds == pytest.approx(2, rel=0.01)
+
+
+def test_too_few_rounds_for_an_interval_show_all_the_same():
+    m = Machine()
+    c = run(m, {"a": m.function(1.0), "b": m.function(2.0)}, time_limit=5)
+    assert len(c.again) < 6
+    assert c.verdict("b") == "undecided"
+    for text in (repr(c), c._repr_html_()):
+        assert "∞" in text
+    assert type(c).from_json(c.to_json()) == c
 
 
 def test_check_can_be_loosened_and_switched_off():
@@ -281,3 +335,64 @@ def test_sweep():
     assert s.comparisons[0].verdict("compiled") == "faster"
     with pytest.raises(NothingToCompareError):
         sweep(make, [])
+
+
+def test_an_interrupt_ends_a_sweep_with_the_sizes_that_are_complete():
+    m = Machine()
+
+    def make(n):
+        calls = 0
+
+        def work():
+            nonlocal calls
+            calls += 1
+            m.now += 5e-3
+            if calls == 40 and n > 1:
+                raise KeyboardInterrupt
+            return 1.0
+
+        return ({"a": work, "b": m.function(1e-3)},)
+
+    s = sweep(make, np.array([1, 2, 3]), clock=m.clock, progress=False)
+    assert s.sizes == (1,)
+    s = sweep(make, [2, 3], clock=m.clock, progress=False)
+    assert (s.sizes, s.comparisons[0].stopped) == ((2,), "interrupted")
+
+
+def test_a_sweep_shows_a_variant_that_is_missing_at_a_size():
+    m = Machine()
+
+    class Ways(dict):
+        def __init__(self, **functions):
+            super().__init__(functions)
+            self.unavailable = {} if "b" in self else {"b": "no room"}
+
+    def make(n):
+        a, b = m.function(1e-3), m.function(1e-4)
+        return (Ways(a=a, b=b) if n == 1 else Ways(a=a),)
+
+    s = sweep(make, [1, 2], clock=m.clock, progress=False)
+    assert s.meeting("b") == 2
+    assert "b" in repr(s)
+    with pytest.raises(UnknownLabelError):
+        s.meeting("c")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (np.array([2**60]), np.array([2**60 + 100])),
+        (np.array(["x"]), np.array([1.0])),
+        (np.array([1, 2]), np.array([1, 3])),
+    ],
+)
+def test_arrays_that_differ_are_told_apart(one, other):
+    with pytest.raises(DifferentAnswerError):
+        compare({"a": lambda: one, "b": lambda: other}, progress=False)
+
+
+def test_data_frames_are_compared():
+    pandas = pytest.importorskip("pandas")
+    frames = [pandas.DataFrame({"x": [1.0, value]}) for value in (2.0, 2.5)]
+    with pytest.raises(DifferentAnswerError, match=r"0\.5"):
+        compare({"a": lambda: frames[0], "b": lambda: frames[1]}, progress=False)

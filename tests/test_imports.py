@@ -16,7 +16,7 @@ HEAVY = ("torch", "tensorflow", "mxnet", "matplotlib", "pandas", "scipy", "IPyth
 DOORS = {
     "errors": (),
     "i18n": ("errors",),
-    "backends.protocol": ("errors",),
+    "backends.protocol": ("errors", "i18n"),
     "backends.formats": ("errors", "i18n"),
     "backends.onnxruntime_formats": ("backends.formats", "errors"),
     "backends.*_formats": (

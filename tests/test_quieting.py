@@ -1,6 +1,7 @@
 """quiet(): native log lines are held back, and come out when something goes wrong."""
 
 import os
+import subprocess
 import sys
 
 import pytest
@@ -29,3 +30,20 @@ def test_pythons_own_stderr_is_not_touched(capsys: pytest.CaptureFixture[str]) -
     with quiet():
         print("a warning", file=sys.stderr)
     assert capsys.readouterr().err == "a warning\n"
+
+
+def test_in_a_script_too() -> None:
+    script = """
+import os, sys, warnings
+from d2lhybrid import quiet
+with quiet():
+    os.write(2, b"native\\n")
+    warnings.warn("of Python")
+    print("printed", file=sys.stderr)
+print("after", file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "native" not in done.stderr
+    assert "UserWarning: of Python" in done.stderr
+    assert done.stderr.endswith("printed\nafter\n")

@@ -129,7 +129,7 @@ def test_chinese_and_japanese_plots_use_the_shapes_of_their_language(comparison)
     for language, family in wanted.items():  # one after the other, in one process
         i18n.set_language(language)
         families = comparison.plot().xaxis.label.get_fontfamily()
-        assert [name for name in families if name in wanted.values()][0] == family
+        assert next(name for name in families if name in wanted.values()) == family
 
 
 @pytest.mark.parametrize("language", i18n.LANGUAGES)
@@ -194,3 +194,13 @@ def test_the_benchmark_line_is_the_same_in_every_language():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=env, cwd=root)
     assert done.stdout.startswith(b"x: 0.")
     assert done.stdout.endswith(b" sec\n")
+
+
+def test_a_dollar_in_a_label_is_a_dollar(tmp_path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    m = Machine()
+    labels = {r"$\foo$": m.function(1e-3), "costs $1_$2": m.function(2e-3)}
+    c = compare(labels, clock=m.clock, progress=False)
+    c.plot().figure.savefig(tmp_path / "a.png")

@@ -68,6 +68,19 @@ def test_a_table_and_json(files):
     assert json.loads(done.stdout)["seed"] == 9
 
 
+def test_files_as_people_write_them(tmp_path):
+    (tmp_path / "helper.py").write_text("value = 3\n")
+    (tmp_path / "json.py").write_text(  # named as a module that we need
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n"
+        "@dataclass\nclass Point:\n    x: int\n"
+        "def f():\n    import helper\n    return Point(helper.value).x\n"
+    )
+    place = f"{tmp_path}/json.py:f"
+    done = run(place, "--time-limit", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    assert list(Comparison.from_json(done.stdout)) == [place]
+
+
 @pytest.mark.parametrize(
     ("place", "said"),
     [

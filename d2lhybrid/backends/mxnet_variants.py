@@ -1,12 +1,11 @@
 """The ways to run a model that MXNet offers."""
 
-import copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from mxnet.gluon import Block, HybridBlock
 
-from d2lhybrid.backends.protocol import Lazy
+from d2lhybrid.backends.protocol import Lazy, copied
 from d2lhybrid.i18n import noop as N_
 
 Call = Callable[..., Any]
@@ -36,7 +35,7 @@ def _twin(net: Any, active: bool = True, **flags: bool) -> Call:
     """A block that shares its parameters with `net`, hybridized for itself."""
     memo = {id(parameter): parameter for parameter in net.collect_params().values()}
     memo |= {id(op): None for block in _blocks(net) if (op := getattr(block, "_cached_op", None))}
-    twin = copy.deepcopy(net, memo)
+    twin = copied(net, memo)
     twin.hybridize(active, **flags)
     return twin
 

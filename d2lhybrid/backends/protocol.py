@@ -1,11 +1,15 @@
 """What d2lhybrid asks of a framework; one subclass a framework, each in a file of its own."""
 
+import copy
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
+
+from d2lhybrid.errors import CannotBuildError
+from d2lhybrid.i18n import gettext as _
 
 
 class Adapter(ABC):
@@ -87,3 +91,22 @@ class Lazy:
                 self.built = self._build()
                 return self.built(*args)
         return self.built(*args)
+
+
+def copied(net: Any, shared: dict[int, Any]) -> Any:
+    """A copy of a model, without what it shares with the copy, by id.
+
+    Raises:
+        CannotBuildError: Something in the model cannot be copied, such as a lock or an open file.
+    """
+    try:
+        return copy.deepcopy(net, shared)
+    except Exception as error:
+        text = _(
+            "Expected a model that can be copied, for yours stays as it is. Received: {error}: "
+            "{said}. Take out of it what cannot be copied, or compare functions: {example}."
+        )
+        example = "compare({'eager': net, 'compiled': ...}, x)"
+        raise CannotBuildError(
+            text.format(error=type(error).__name__, said=error, example=example)
+        ) from error

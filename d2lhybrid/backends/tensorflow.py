@@ -61,6 +61,10 @@ class TensorFlowAdapter(Adapter):
         return set()  # TensorFlow moves tensors by itself
 
     def to_numpy(self, tensor: Any) -> tuple[np.ndarray, str]:
+        if isinstance(tensor, tf.SparseTensor):
+            tensor = tf.sparse.to_dense(tensor, validate_indices=False)
+        elif isinstance(tensor, tf.RaggedTensor):
+            tensor = tensor.to_tensor()
         dtype = tf.as_dtype(tensor.dtype)
         plain = (
             tf.cast(tensor, tf.float32) if dtype == tf.bfloat16 else tf.convert_to_tensor(tensor)

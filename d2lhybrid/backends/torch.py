@@ -81,7 +81,11 @@ class TorchAdapter(Adapter):
     def to_numpy(self, tensor: Any) -> tuple[np.ndarray, str]:
         dtype = str(tensor.dtype).removeprefix("torch.")
         plain = tensor.detach().to("cpu", copy=True)
-        if tensor.dtype == torch.bfloat16:
+        if plain.is_quantized:
+            plain = plain.dequantize()
+        if plain.layout != torch.strided:
+            plain = plain.to_dense()
+        if tensor.dtype == torch.bfloat16 or "float8" in dtype:
             plain = plain.float()
         return plain.resolve_conj().resolve_neg().numpy(), dtype
 

@@ -1,14 +1,14 @@
 """The ways to run a model that PyTorch offers."""
 
-import copy
 import tempfile
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from d2lhybrid.backends.protocol import Lazy
+from d2lhybrid.backends.protocol import Lazy, copied
 from d2lhybrid.compiler import INDUCTOR, find_compiler
 from d2lhybrid.errors import CompilerMissingError
 from d2lhybrid.i18n import noop as N_
@@ -29,16 +29,30 @@ def variants(net: Any, args: tuple[Any, ...]) -> dict[str, Call | str]:
         "inference_mode": _without_autograd(net),
         "torchscript": Lazy(lambda: torch.jit.script(net)),
         "torchscript frozen": _frozen(net) if module else N_("there is no model to freeze"),
-        "torch.compile": _if_compiler(Lazy(lambda: torch.compile(net))),
+        "torch.compile": _if_compiler(Lazy(lambda: _compile(net))),
         **_tuned(net),
         "aotinductor": _aotinductor(net, args) if module else N_("torch.export wants a module"),
     }
 
 
+def _compile(net: Call, **options: Any) -> Call:
+    """torch.compile with a cache of its own, or what was compiled before would be taken again.
+
+    A PyTorch that cannot do that shares one cache among all models whose code is the same, up to
+    eight programs in all; behind these it runs them eagerly.
+    """
+    if "isolate_recompiles" in signature(torch.compile).parameters:
+        options["isolate_recompiles"] = True
+    return torch.compile(net, **options)
+
+
 def _twin(net: torch.nn.Module) -> torch.nn.Module:
     """A copy that shares its tensors with the model; not in training mode, which changes them."""
-    tensors = () if net.training else (*net.parameters(), *net.buffers())
-    return copy.deepcopy(net, {id(tensor): tensor for tensor in tensors})
+    tensors = [] if net.training else [*net.parameters()]
+    # What a forward left behind (the weight of weight_norm, a last activation) cannot be copied.
+    left = (value for module in net.modules() for value in vars(module).values())
+    tensors += [v for v in left if isinstance(v, torch.Tensor) and not v.is_leaf]
+    return copied(net, {id(tensor): tensor for tensor in tensors})
 
 
 def _without_autograd(net: Call) -> Call:
@@ -65,11 +79,11 @@ def _tuned(net: Call) -> dict[str, Call | str]:
     """The mode of torch.compile that goes further: CUDA graphs on CUDA, other kernels elsewhere."""
     graphs: Call | str = N_("it rests on CUDA graphs, and there is no CUDA device")
     if torch.cuda.is_available():
-        graphs = Lazy(lambda: torch.compile(net, mode="reduce-overhead"))
+        graphs = Lazy(lambda: _compile(net, mode="reduce-overhead"))
     return {
         "torch.compile reduce-overhead": graphs,
         "torch.compile max-autotune": _if_compiler(
-            Lazy(lambda: torch.compile(net, mode="max-autotune"))
+            Lazy(lambda: _compile(net, mode="max-autotune"))
         ),
     }
 

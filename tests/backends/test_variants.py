@@ -1,5 +1,7 @@
 """variants: the same list from every adapter's side, and a model that is left as it was."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from d2lhybrid.comparing import compare
 from d2lhybrid.compat import import_mxnet
 from d2lhybrid.errors import (
     CallFailedError,
+    CannotBuildError,
     NotDeterministicError,
     NothingToCompareError,
     UnknownFrameworkError,
@@ -229,3 +232,86 @@ def test_bfloat16():
     for tensor in (torch.tensor([1.5]).bfloat16(), tf.constant([1.5], tf.bfloat16)):
         array, dtype = of(tensor).to_numpy(tensor)
         assert (array.tolist(), dtype, str(array.dtype)) == ([1.5], "bfloat16", "float32")
+
+
+def test_torch_buffers_that_a_forward_writes_stay_as_they_were():
+    import torch
+
+    class Counting(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(2, 2)
+            self.register_buffer("calls", torch.zeros(()))
+
+        def forward(self, x):
+            self.calls += 1
+            self.last = self.linear(x)  # a tensor that cannot be copied
+            return self.last
+
+    net, x = Counting().eval(), torch.ones(1, 2)
+    net(x)
+    compare(variants(net, x).only("eager", "inference_mode"), x, time_limit=1, progress=False)
+    assert net.calls == 1
+    # A part in training mode, as when a layer is tuned.
+    norm = torch.nn.BatchNorm1d(2)
+    parts = torch.nn.Sequential(torch.nn.Linear(2, 2), norm).eval()
+    norm.train()
+    variants(parts, torch.ones(3, 2))
+    assert norm.num_batches_tracked == 0
+
+
+def test_torch_models_with_computed_weights():
+    import torch
+
+    with pytest.warns(FutureWarning):
+        net = torch.nn.utils.weight_norm(torch.nn.Linear(2, 2)).eval()
+    assert "eager" in variants(net, torch.ones(1, 2))
+
+
+def test_a_model_that_cannot_be_copied():
+    import threading
+
+    net, x = torch_model()
+    net.lock = threading.Lock()
+    with pytest.raises(CannotBuildError, match=r"can be copied.*lock"):
+        variants(net, x)
+
+
+def test_every_comparison_compiles_anew():
+    import torch
+
+    compiled = []
+
+    def backend(graph, inputs):
+        compiled.append(graph)
+        return graph.forward
+
+    original = torch.compile
+    with pytest.MonkeyPatch.context() as patch:
+        # The signature counts, so the stand-in keeps it.
+        patch.setattr(
+            torch, "compile", functools.wraps(original)(lambda net, **options: original(
+                net, backend=backend, **{k: v for k, v in options.items() if k != "mode"}))
+        )  # fmt: skip
+        for rows in range(1, 13):  # one cache holds eight
+            net, x = torch_model()
+            x = x.expand(rows, -1)
+            compare(
+                variants(net, x).only("eager", "torch.compile"), x, time_limit=0.1, progress=False
+            )
+    assert len(compiled) == 12
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # torch's, of its young layouts
+def test_sparse_and_small_outputs():
+    import tensorflow as tf
+    import torch
+
+    dense = np.array([[0.0, 2.0], [0.0, 0.0]], dtype="float32")
+    tensor = torch.tensor(dense)
+    found = [tensor.to_sparse(), tensor.to_sparse_csr(), tensor.to(torch.float8_e4m3fn)]
+    found += [torch.quantize_per_tensor(tensor, 0.5, 0, torch.qint8), tf.sparse.from_dense(dense)]
+    for value in found:
+        assert np.array_equal(of(value).to_numpy(value)[0], dense)
+    ragged = tf.ragged.constant([[0.0, 2.0], [0.0]])
+    assert np.array_equal(of(ragged).to_numpy(ragged)[0], dense)
