@@ -114,7 +114,8 @@ def reason(text: str) -> str:
     lines = [line.strip() for line in _COLOUR.sub("", text).splitlines() if line.strip()]
     if any(line.endswith("Cell outputs differ") for line in lines):
         changed = [line for line in lines if re.match(r"[-+] ", line)]
-        return " ".join(changed[:2]) or "the outputs differ"
+        more = [line for line in lines if line.startswith("Unexpected output fields")]
+        return " ".join(changed[:2] or more[:1]) or "the outputs differ"
     if lines and lines[0] == "Notebook cell execution failed":
         errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)]
         return errors[-1] if errors else lines[-1]

@@ -1,5 +1,8 @@
 """The formats that TensorFlow writes and reads, imported by the functions that need it."""
 
+import contextlib
+import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -117,13 +120,23 @@ def write_keras(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
                 "save it with format='savedmodel'."
             ).format(kind=type(model).__name__)
         )
-    model.save(folder / KERAS)
+    with _quiet():
+        model.save(folder / KERAS)
     return Written(tuple(f"input_{i}" if len(inputs) > 1 else "x" for i in range(len(inputs))))
 
 
 def read_keras(folder: Path, options: dict[str, Any], into: Any) -> Any:
     """The Keras model, read in safe mode: no lambdas, and custom classes only if registered."""
-    return tf.keras.models.load_model(folder / KERAS, safe_mode=True, compile=False)
+    with _quiet():
+        return tf.keras.models.load_model(folder / KERAS, safe_mode=True, compile=False)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence what Keras does that a NumPy newer than itself has come to warn of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        yield
 
 
 FORMATS = {
