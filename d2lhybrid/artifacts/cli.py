@@ -70,7 +70,8 @@ def _shown(found: Inspection) -> int:
 
 def _load_array(name: str) -> np.ndarray:
     try:
-        return np.asarray(np.load(name, allow_pickle=False))
+        with open(name, "rb") as file:  # which NumPy leaves open if it is a broken zip file
+            return np.asarray(np.load(file, allow_pickle=False))
     except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile) as error:
         raise InputMismatchError(
             _("Expected a .npy file of plain numbers, received {received!r}: {error}").format(

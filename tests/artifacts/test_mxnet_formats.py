@@ -83,7 +83,7 @@ def test_inputs_keep_the_order_of_the_call(tmp_path):
 
 def test_symbols_of_the_user_keep_the_order_of_the_call(tmp_path):
     mx = import_mxnet()
-    a, b = mx.sym.var("left"), mx.sym.var("right")
+    a, b = (mx.sym.var(n, dtype="float32") for n in ("left", "right"))
     model = mx.gluon.SymbolBlock(mx.sym.concat(b, a * 2, dim=1), [a, b])
     x = (mx.nd.ones((2, 3)), mx.nd.zeros((2, 1)))
     assert [spec.name for spec in save(model, tmp_path / "a", *x).inputs] == ["left", "right"]
