@@ -25,7 +25,7 @@ def find_compiler(language: str, names: Sequence[str] = ()) -> list[str]:
         CompilerMissingError: There is none, with the package that has one.
     """
     variable, known, apt, dnf = _KNOWN[language]
-    said = shlex.split(os.environ.get(variable, ""))
+    said = _words(os.environ.get(variable, ""))
     for candidate in [said] if said else [[name] for name in names or known]:
         if shutil.which(candidate[0]):
             return candidate
@@ -46,6 +46,13 @@ def find_compiler(language: str, names: Sequence[str] = ()) -> list[str]:
             mac_command="xcode-select --install",
         )
     )
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:  # a quote that does not end: no program has that name
+        return [command]
 
 
 def has_compiler() -> bool:

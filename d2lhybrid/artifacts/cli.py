@@ -1,14 +1,16 @@
 """``python -m d2lhybrid inspect|verify|trust|run PATH``; each returns the exit status."""
 
 import argparse
+import zipfile
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
 from d2lhybrid.artifacts.inspection import Inspection, inspect
 from d2lhybrid.artifacts.loading import trust, verify
 from d2lhybrid.artifacts.native import run_native
-from d2lhybrid.errors import InputMismatchError
+from d2lhybrid.errors import ArtifactWriteError, InputMismatchError
 from d2lhybrid.i18n import gettext as _
 
 
@@ -43,7 +45,7 @@ def run_artifact(arguments: Sequence[str]) -> int:
     outputs = run_native(options.path, *arrays, keep=options.keep, trust=options.trust)
     for i, output in enumerate(outputs if isinstance(outputs, tuple) else (outputs,)):
         if options.out:
-            np.save(f"{options.out}-{i}.npy", output, allow_pickle=False)
+            _save_array(f"{options.out}-{i}.npy", output)
         print(np.array2string(output, precision=6, threshold=20))
     return 0
 
@@ -68,10 +70,23 @@ def _shown(found: Inspection) -> int:
 
 def _load_array(name: str) -> np.ndarray:
     try:
-        return np.asarray(np.load(name, allow_pickle=False))
-    except (OSError, ValueError, EOFError) as error:
+        with open(name, "rb") as file:  # which NumPy leaves open if it is a broken zip file
+            return np.asarray(np.load(file, allow_pickle=False))
+    except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile) as error:
         raise InputMismatchError(
             _("Expected a .npy file of plain numbers, received {received!r}: {error}").format(
                 received=name, error=error
             )
+        ) from error
+
+
+def _save_array(name: str, array: np.ndarray) -> None:
+    try:
+        np.save(name, array, allow_pickle=False)
+    except OSError as error:
+        raise ArtifactWriteError(
+            error.errno,
+            _("Could not write into {path!r}: {reason}.").format(
+                path=str(Path(name).parent), reason=error.strerror
+            ),
         ) from error

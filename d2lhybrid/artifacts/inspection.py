@@ -25,7 +25,10 @@ from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 
 MAX_LOOK = 8 << 20  # unpacked bytes that are looked at
+MAX_GRAPHS = 256 << 20  # bytes of TensorFlow's graphs that are looked at
 OUTSIDE = N_("entry {name!r} that points outside")
+ENDLESS = N_("a list of entries too long to look at")  # so one of them could point outside
+MORE = N_("more content than was looked at")
 # Graph operations of TensorFlow that reach outside the graph, but for saving and restoring.
 _OPS = re.compile(
     rb"[\n\x12].(WriteFile|ReadFile|PyFunc|EagerPyFunc|PyFuncStateless|MatchingFiles)\b"
@@ -133,7 +136,7 @@ def _inspect(stored: Stored) -> Inspection:
         problems.append(str(error))
     try:
         problems += check_files(stored, content=False)
-        findings = [f"{name}: {found}" for name, found in _findings(stored)]
+        findings = [f"{_plain(name)}: {found}" for name, found in _findings(stored)]
     except DamagedArtifactError as error:
         problems.append(str(error))
     try:
@@ -150,34 +153,47 @@ def _inspect(stored: Stored) -> Inspection:
 def require_closed(stored: Stored) -> None:
     """Raise UnsafeArtifactError if an archive has entries for places outside its folder."""
     for name, found in _findings(stored):
-        if found.message == OUTSIDE:
+        if found.message in (OUTSIDE, ENDLESS):
             text = _("{file} has this: {finding}; do not use this artifact.")
-            raise UnsafeArtifactError(text.format(file=name, finding=found))
+            raise UnsafeArtifactError(text.format(file=_plain(name), finding=found))
+
+
+def _plain(name: str) -> str:
+    """A name on the disk as it is, or escaped if a terminal would obey it or break the line."""
+    return name if name.isprintable() else repr(name)
 
 
 def table(path: Path, rows: Sequence[tuple[str, str]]) -> str:
     """The path, and below it the rows in two columns."""
     columns = max(width(label) for label, _text in rows) + 1
-    return "\n".join([str(path), *(f"  {pad(label, columns)}{text}" for label, text in rows)])
+    lines = [f"  {pad(label, columns)}{text}" for label, text in rows]
+    return "\n".join([_plain(str(path)), *lines])
 
 
 def _findings(stored: Stored) -> list[tuple[str, Finding]]:
     """What stands out in which file to someone who must decide whether to trust them."""
     found: list[tuple[str, Finding]] = []
-    budget = [MAX_LOOK]
+    budget, graphs = [MAX_LOOK], MAX_GRAPHS
     for name in list_files(stored.root):
         path = stored.root / name
         with reading(path), open_regular(path) as file:
             if name.endswith((".pt", ".pt2", ".keras")):
                 found += [(name, finding) for finding in _in_archive(file, budget)]
             elif name.endswith(".pb"):
-                ops = {m.decode() for m in _OPS.findall(file.read(32 * MAX_LOOK))}
+                data = file.read(graphs)
+                graphs -= len(data)
+                ops = {m.decode() for m in _OPS.findall(data)}
                 found += [(name, Finding(N_("graph operation {name}"), op)) for op in sorted(ops)]
+                if not graphs:
+                    found.append((name, Finding(MORE)))
     return found
 
 
 def _in_archive(file: IO[bytes], budget: list[int]) -> list[Finding]:
     try:
+        end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
+        if end and end[5] > MAX_LOOK:  # bytes of the list of entries, which ZipFile reads at once
+            return [Finding(ENDLESS)]
         archive = zipfile.ZipFile(file)
         members = archive.infolist()
     except Exception:  # zipfile raises many kinds on broken bytes
@@ -195,7 +211,7 @@ def _in_archive(file: IO[bytes], budget: list[int]) -> list[Finding]:
             continue
         budget[0] -= 1 << 10
         if budget[0] < 0:
-            return [*found, Finding(N_("more content than was looked at"))]
+            return [*found, Finding(MORE)]
         try:
             with archive.open(member) as content:
                 data = content.read(budget[0])

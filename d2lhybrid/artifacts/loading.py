@@ -6,9 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from d2lhybrid.artifacts.examples import check_inputs, difference, recall
+from d2lhybrid.artifacts.files import reading
 from d2lhybrid.artifacts.inspection import Inspection, inspect, require_closed, table
 from d2lhybrid.artifacts.manifest import Manifest
-from d2lhybrid.artifacts.store import Stored, check_files, require_intact, steady
+from d2lhybrid.artifacts.publishing import locked
+from d2lhybrid.artifacts.store import (
+    Stored,
+    check_files,
+    read,
+    replaced,
+    require_hashed,
+    require_intact,
+    steady,
+)
 from d2lhybrid.artifacts.trust import sign, signer
 from d2lhybrid.backends import onnxruntime_formats
 from d2lhybrid.backends.formats import adapter, find, spec
@@ -16,6 +26,7 @@ from d2lhybrid.errors import (
     ArtifactLoadError,
     D2LHybridError,
     DamagedArtifactError,
+    InputMismatchError,
     UnsupportedArtifactError,
     UntrustedArtifactError,
 )
@@ -31,18 +42,31 @@ class LoadedModel:
         manifest: What the artifact says about itself.
     """
 
-    def __init__(self, model: Any, manifest: Manifest):
+    def __init__(self, model: Any, manifest: Manifest, takes: str = ""):
         self.model = model
         self.manifest = manifest
+        self._takes = takes  # the package whose tensors alone the model takes; any if empty
 
     def __call__(self, *inputs: Any) -> Any:
         """Run the model on tensors of its framework.
 
         Raises:
-            InputMismatchError: Number, dtype or shape are not what the model was saved with.
+            InputMismatchError: Number, dtype or shape are not what the model was saved with, or
+                a tensor is of another framework.
         """
         check_inputs(self.manifest.inputs, [_spec(x) for x in inputs])
+        for x in inputs:
+            self._require_framework(x)
         return self.model(*inputs)
+
+    def _require_framework(self, value: Any) -> None:
+        packages = {kind.__module__.partition(".")[0] for kind in type(value).__mro__}
+        if self._takes and self._takes not in packages:
+            raise InputMismatchError(
+                _("Expected a tensor of {framework}, received a {kind}; convert it.").format(
+                    framework=self._takes, kind=f"{type(value).__module__}.{type(value).__name__}"
+                )
+            )
 
     def __repr__(self) -> str:
         takes = "; ".join(map(str, self.manifest.inputs))
@@ -183,6 +207,7 @@ def require_loadable(stored: Stored, trusted: bool) -> None:
 
 def _require_allowed(stored: Stored, trusted: bool) -> None:
     """Raise if code could run that the user does not trust or that this machine does not know."""
+    require_hashed(stored)
     chosen = find(stored.manifest.framework, stored.manifest.format)
     made = signer(stored)  # also notices a manifest that was changed after signing
     if chosen.risk and not trusted and made.who != "you":
@@ -208,7 +233,11 @@ def _spec(value: Any) -> tuple[str, tuple[int, ...]]:
 def _sign(stored: Stored) -> None:
     require_intact(stored)
     signer(stored)
-    sign(stored)
+    parent = stored.root.parent
+    with reading(parent), locked(parent):  # no save may exchange the folder before it is signed
+        if read(stored.root).raw != stored.raw:
+            raise replaced(stored.root)
+        sign(stored)
 
 
 def _load(stored: Stored, framework: str | None, trusted: bool, into: Any) -> Any:
@@ -231,7 +260,7 @@ def _load(stored: Stored, framework: str | None, trusted: bool, into: Any) -> An
     require_loadable(stored, trusted)
     model = _read(stored, alone, into)
     if not chosen.weights_only:
-        return LoadedModel(model, manifest)
+        return LoadedModel(model, manifest, _takes(manifest, alone))
     unlike = _recorded_difference(stored, model) if into is not None else ""
     if unlike:
         raise ArtifactLoadError(
@@ -289,6 +318,13 @@ def _verify(stored: Stored, trusted: bool) -> Verification:
         problems, why = [str(error)], _("the bytes differ")
     outputs = _("not compared: {reason}").format(reason=why)
     return Verification(stored.root, tuple(problems), outputs, False)
+
+
+def _takes(manifest: Manifest, alone: bool) -> str:
+    if alone:
+        return "numpy"
+    # TensorFlow converts what it is given.
+    return "" if manifest.framework == "tensorflow" else manifest.framework
 
 
 def _recorded_difference(stored: Stored, model: Any) -> str:

@@ -29,6 +29,7 @@ from d2lhybrid.compiler import find_compiler
 from d2lhybrid.errors import (
     ArtifactWriteError,
     FrameworkMissingError,
+    InputMismatchError,
     NativeRunError,
     UnsupportedArtifactError,
 )
@@ -121,6 +122,10 @@ def _run(
     require_loadable(stored, trust)
     raws = _raws(manifest, inputs) if inputs else recall(stored.root, manifest.example_inputs)
     check_inputs(manifest.inputs, [(raw.dtype, raw.array.shape) for raw in raws])
+    if source == "mxnet.c":
+        _require_float32(manifest)
+    if keep is not None:
+        _require_outside(Path(keep), stored.root)
     program, line = _build(source)
     with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as temporary:
         command = [str(program), str(stored.root / _PROGRAMS[source][2])]
@@ -137,10 +142,41 @@ def _run(
 
 def _raws(manifest: Manifest, inputs: Sequence[Any]) -> list[Raw]:
     bits = [spec.dtype == "bfloat16" for spec in manifest.inputs] + [False] * len(inputs)
-    return [
-        Raw.of(x, "bfloat16" if as_bits else None)
-        for x, as_bits in zip(map(np.asarray, inputs), bits, strict=False)
-    ]
+    return [_raw(x, as_bits) for x, as_bits in zip(inputs, bits, strict=False)]
+
+
+def _raw(value: Any, as_bits: bool) -> Raw:
+    """What NumPy reads; a uint16 where the model takes a bfloat16 (`as_bits`) holds its bits."""
+    try:
+        array = np.asarray(value)
+    except Exception as error:  # an object's own __array__ may raise anything
+        raise InputMismatchError(
+            _("Expected a NumPy array, received a {kind} ({error}); convert it.").format(
+                kind=type(value).__name__, error=error
+            )
+        ) from error
+    return Raw.of(array, "bfloat16" if as_bits and array.dtype == np.uint16 else None)
+
+
+def _require_float32(manifest: Manifest) -> None:
+    """MXNet's predict API hands out the bytes of any output as if they were of float32."""
+    for spec in manifest.outputs:
+        if spec.dtype != "float32":
+            raise UnsupportedArtifactError(
+                _("Expected a model whose outputs are float32, received {spec}; use load.").format(
+                    spec=spec
+                )
+            )
+
+
+def _require_outside(folder: Path, root: Path) -> None:
+    """Raise ArtifactWriteError if what is kept would be a foreign file in the artifact."""
+    if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(root)):
+        raise ArtifactWriteError(
+            _("Will not write into the artifact {path!r}; choose another folder.").format(
+                path=str(root)
+            )
+        )
 
 
 def _arguments(stored: Stored, raws: Sequence[Raw], folder: Path) -> list[str]:
@@ -248,6 +284,12 @@ def _execute(command: list[str], failure: str, timeout: float, folder: Path | No
             timeout=timeout,
             stdin=subprocess.DEVNULL,
         )
+    except OSError as error:
+        raise NativeRunError(
+            _("{failure} ({ended}): {said}").format(
+                failure=failure, ended=error.strerror, said=shlex.join(command)
+            )
+        ) from error
     except subprocess.TimeoutExpired:
         raise NativeRunError(
             _("{failure} within {seconds} s: {command}").format(
@@ -273,11 +315,7 @@ def _keep(
     mine = {*scripts, *(p.name for p in copies)}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        strange = sorted(
-            p.name
-            for p in folder.iterdir()
-            if p.name not in mine and not p.name.startswith(("input-", "output-"))
-        )
+        strange = _strange(folder, mine)
         if strange:
             raise ArtifactWriteError(
                 _(
@@ -298,3 +336,16 @@ def _keep(
                 path=str(folder), reason=error.strerror
             ),
         ) from error
+
+
+def _strange(folder: Path, mine: set[str]) -> list[str]:
+    """Names that no earlier run left in a folder; all of them if there is no program of ours."""
+    there = list(folder.iterdir())
+    kept_before = any(p.name == PROGRAM for p in there)
+    return sorted(
+        p.name
+        for p in there
+        if not kept_before
+        or p.is_symlink()  # what is written to it would land elsewhere
+        or not (p.name in mine or p.name.startswith(("input-", "output-")))
+    )

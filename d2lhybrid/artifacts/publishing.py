@@ -11,8 +11,10 @@ import ctypes
 import errno
 import glob
 import os
+import re
 import shutil
 import sys
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +36,10 @@ except ImportError:  # Windows: leftovers of killed writers stay, everything els
     fcntl = None  # type: ignore[assignment]
 
 
+_PATIENCE = 60.0  # seconds to wait for another program that holds a folder
+_LEFT = re.compile(r".*\.saving-[0-9a-f]{12}", re.DOTALL)  # the names that `_hidden` makes
+
+
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """An empty folder to write into, which becomes the artifact at `path` when the block ends.
@@ -43,15 +49,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         ArtifactWriteError: Full disk, no permission, missing parent folder.
     """
     root = absolute(path)
+    _require_elsewhere(root)
     staging = _hidden(root)
     try:
         with contextlib.ExitStack() as held:
-            with _locked(root.parent):
+            with locked(root.parent):
                 _recover(root)
                 require_own(root)
                 held.callback(shutil.rmtree, staging, ignore_errors=True)
                 os.mkdir(staging)
-                held.enter_context(_locked(staging))  # until this process ends, whatever ends it
+                held.enter_context(locked(staging))  # until this process ends, whatever ends it
             yield staging
             flush(staging)
             _publish(staging, root)
@@ -65,6 +72,22 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
                 "there; free space, or choose a folder that you may write to."
             ).format(path=str(root), reason=error.strerror or error),
         ) from error
+
+
+def _require_elsewhere(root: Path) -> None:
+    """Raise NotAnArtifactError if replacing `root` would take away the current folder."""
+    with contextlib.suppress(FileNotFoundError):  # the current folder is gone already
+        if not root.name or Path.cwd().is_relative_to(os.path.realpath(root)):
+            raise _refusal(root, _("it is the current folder, or holds it."))
+
+
+def _refusal(root: Path, reason: str) -> NotAnArtifactError:
+    return NotAnArtifactError(
+        sentences(
+            _("Will not overwrite {path!r}: {reason}").format(path=str(root), reason=reason),
+            _("Choose another path, or move it away."),
+        )
+    )
 
 
 def require_own(root: Path) -> None:
@@ -84,18 +107,13 @@ def require_own(root: Path) -> None:
     except ArtifactError as error:
         reason = str(error)
     if reason:
-        raise NotAnArtifactError(
-            sentences(
-                _("Will not overwrite {path!r}: {reason}").format(path=str(root), reason=reason),
-                _("Choose another path, or move it away."),
-            )
-        )
+        raise _refusal(root, reason)
     if not os.access(root, os.W_OK):
         raise PermissionError(errno.EACCES, _("the artifact there is read-only"))
 
 
 def _publish(staging: Path, root: Path) -> None:
-    with _locked(root.parent):
+    with locked(root.parent):
         require_own(root)
         try:
             os.rename(staging, root)  # nothing there, or an empty folder
@@ -133,8 +151,9 @@ def _recover(root: Path) -> None:
         else:
             os.rename(spare(root), root)
     for left in root.parent.glob(f".{glob.escape(root.name)}.saving-*") if fcntl else ():
-        with contextlib.suppress(OSError), _locked(left, wait=False):
-            shutil.rmtree(left, ignore_errors=True)
+        if _LEFT.fullmatch(left.name):
+            with contextlib.suppress(OSError), locked(left, wait=False):
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _hidden(root: Path) -> Path:
@@ -142,14 +161,35 @@ def _hidden(root: Path) -> Path:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold a folder: a parent while names in it change, a new artifact while it is written."""
+def locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
+    """Hold a folder: a parent while names in it change, a new artifact while it is written.
+
+    Raises:
+        ArtifactWriteError: Another program holds it, and still does after a minute of waiting.
+    """
     if fcntl is None:
         yield
         return
-    handle = os.open(folder, os.O_RDONLY)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        _hold(handle, folder, _PATIENCE if wait else 0.0)
         yield
     finally:
         os.close(handle)
+
+
+def _hold(handle: int, folder: Path, seconds: float) -> None:
+    """Lock an open folder; asks again and again, as flock itself would wait for ever."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() >= end:
+                raise ArtifactWriteError(
+                    error.errno,
+                    _(
+                        "Another program holds the folder {path!r}; try again when it is done."
+                    ).format(path=str(folder)),
+                ) from error
+        time.sleep(0.005)

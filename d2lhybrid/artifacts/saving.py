@@ -2,6 +2,7 @@
 
 import contextlib
 import datetime
+import errno
 import os
 import platform
 import shutil
@@ -14,14 +15,17 @@ from typing import Any
 from d2lhybrid.artifacts.examples import difference, record
 from d2lhybrid.artifacts.files import block_digests, entries, flush
 from d2lhybrid.artifacts.inspection import Inspection, inspect
-from d2lhybrid.artifacts.manifest import MANIFEST, SIGNATURE, Manifest, TensorSpec, parse
+from d2lhybrid.artifacts.manifest import ITEMSIZE, MANIFEST, SIGNATURE, Manifest, TensorSpec, parse
 from d2lhybrid.artifacts.publishing import replacing
+from d2lhybrid.artifacts.store import absolute
 from d2lhybrid.artifacts.trust import signature
 from d2lhybrid.backends.formats import Adapter, Format, Raw, Written, adapter, find, framework_of
 from d2lhybrid.errors import ArtifactWriteError, D2LHybridError, SaveError
 from d2lhybrid.i18n import gettext as _
 
 MAX_EXAMPLE_BYTES = 16 << 20
+# What the file system says when it is at fault; any other OSError comes from the model's own code.
+_OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 
 
 def save(
@@ -58,6 +62,7 @@ def save(
     >>> artifact.format
     'torch.export'
     """
+    path = absolute(path)  # whatever the current folder is meanwhile
     framework = framework_of(model, inputs)
     tensors = adapter(framework)
     name = format or tensors.default_format(model)
@@ -68,9 +73,11 @@ def save(
     with replacing(path) as folder:
         with _explaining(_("The framework did not run this model on the example"), folder):
             expected = tensors.call(model, inputs) if inputs else []
+        with _explaining(_("The framework did not hand out the example"), folder):
+            given = [tensors.to_raw(t) for t in inputs]
+        _require_known([t.dtype for t in (*given, *expected)])
         with _explaining(_("The framework did not write this model as {format!r}"), folder, name):
             written = chosen.write(model, inputs, folder)
-        given = [tensors.to_raw(t) for t in inputs]
         small = sum(t.array.nbytes for t in (*given, *expected)) <= MAX_EXAMPLE_BYTES
         recorded = [
             record(folder, kind, found) if small else ()
@@ -102,6 +109,18 @@ def save(
         (folder / MANIFEST).write_bytes(raw)
         (folder / SIGNATURE).write_bytes(signature(raw))
     return inspect(path)
+
+
+def _require_known(dtypes: Sequence[str]) -> None:
+    """Raise SaveError for a dtype that no manifest may name."""
+    for dtype in dtypes:
+        if dtype not in ITEMSIZE:
+            raise SaveError(
+                _(
+                    "Expected inputs and outputs of {dtypes}, received {received}; "
+                    "convert it inside the model."
+                ).format(dtypes=", ".join(ITEMSIZE), received=dtype)
+            )
 
 
 def _prove(
@@ -170,9 +189,11 @@ def _explaining(failure: str, folder: Path, name: str = "") -> Iterator[None]:
     """Say which step failed, and whether a full disk is the reason."""
     try:
         yield
-    except (D2LHybridError, OSError):
+    except D2LHybridError:
         raise
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
+            raise
         if shutil.disk_usage(folder).free < 1 << 16:
             raise ArtifactWriteError(
                 _("The disk of {path!r} is full; free space. Nothing was changed.").format(

@@ -8,19 +8,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from d2lhybrid.artifacts.files import blocks, hash_pieces, list_files, read_small, reading
-from d2lhybrid.artifacts.manifest import MANIFEST, Manifest, parse
+from d2lhybrid.artifacts.files import (
+    UNLISTED,
+    blocks,
+    hash_pieces,
+    list_files,
+    open_regular,
+    read_small,
+    reading,
+)
+from d2lhybrid.artifacts.manifest import MANIFEST, SIGNATURE, Manifest, parse
 from d2lhybrid.errors import (
     ArtifactError,
     ArtifactNotFoundError,
     ArtifactReadError,
     DamagedArtifactError,
     NotAnArtifactError,
+    UnsafeArtifactError,
 )
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import listed, ngettext
 
 T = TypeVar("T")
+_CHUNK = 16 << 20  # bytes read at once
 
 
 @dataclass(frozen=True)
@@ -76,8 +86,9 @@ def absolute(path: str | os.PathLike[str]) -> Path:
         text = os.fsdecode(path)
         if "\0" in text:
             raise ValueError(_("a path holds no NUL"))
+        os.fsencode(text)  # as the file system must be able to
         return Path(os.path.abspath(text))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, FileNotFoundError) as error:  # the last: no current folder
         raise ArtifactNotFoundError(
             _("Expected the path of a folder, received {received!r} ({reason}).").format(
                 received=path, reason=error
@@ -99,6 +110,7 @@ def read(path: str | os.PathLike[str]) -> Stored:
 
 def steady(path: str | os.PathLike[str], action: Callable[[Stored], T]) -> T:
     """Do `action` on an artifact that nobody replaced meanwhile; begin again if somebody did."""
+    path = absolute(path)  # whatever the current folder is meanwhile
     for attempt in range(20):
         before = _identity(path)
         try:
@@ -114,8 +126,13 @@ def steady(path: str | os.PathLike[str], action: Callable[[Stored], T]) -> T:
         else:
             if _identity(path) == before:
                 return result
+    raise replaced(path)
+
+
+def replaced(path: Path) -> ArtifactReadError:
+    """The error that says that somebody replaces an artifact all the time."""
     text = _("{path!r} was replaced again and again while it was read.")
-    raise ArtifactReadError(text.format(path=str(path)))
+    return ArtifactReadError(text.format(path=str(path)))
 
 
 def _identity(path: str | os.PathLike[str]) -> tuple[int, ...] | None:
@@ -172,6 +189,40 @@ def require_intact(stored: Stored) -> None:
                 "Nothing was loaded; get the artifact again."
             ).format(path=str(stored.root), problems=_few(problems))
         )
+
+
+def require_hashed(stored: Stored) -> None:
+    """Raise UnsafeArtifactError if an ONNX file could take its weights from an unhashed file.
+
+    ONNX Runtime takes them from any file below the folder, so from those that we leave out, too.
+    """
+    with reading(stored.root):
+        # The signature's name also begins those that a killed trust leaves behind.
+        left_out = [
+            n for n in sorted(UNLISTED) if n == SIGNATURE or os.path.lexists(stored.root / n)
+        ]
+        for entry in stored.manifest.files:
+            onnx = entry.path.endswith(".onnx")
+            found = _mentioned(stored.root / entry.path, left_out) if onnx else ""
+            if found:
+                raise UnsafeArtifactError(
+                    _(
+                        "Expected {file!r} to name files of the manifest alone, received "
+                        "{received!r}; do not use this artifact."
+                    ).format(file=entry.path, received=found)
+                )
+
+
+def _mentioned(path: Path, names: list[str]) -> str:
+    """One of these names that a file contains, in whatever case; empty if it has none."""
+    held, longest = b"", max(map(len, names))
+    with open_regular(path) as file:
+        while chunk := file.read(_CHUNK):
+            held = held[-longest:] + chunk.lower()  # a name may lie across two chunks
+            for name in names:
+                if name.lower().encode() in held:
+                    return name
+    return ""
 
 
 def _few(problems: list[str]) -> str:

@@ -11,6 +11,7 @@ import hmac
 import json
 import os
 import secrets
+import shlex
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,10 +20,15 @@ from typing import Literal
 
 from platformdirs import user_data_path
 
-from d2lhybrid.artifacts.files import read_small
+from d2lhybrid.artifacts.files import open_regular, read_small
 from d2lhybrid.artifacts.manifest import SIGNATURE
 from d2lhybrid.artifacts.store import Stored
-from d2lhybrid.errors import ArtifactWriteError, DamagedArtifactError, TrustStoreError
+from d2lhybrid.errors import (
+    ArtifactWriteError,
+    DamagedArtifactError,
+    TrustStoreError,
+    UnsafeArtifactError,
+)
 from d2lhybrid.i18n import gettext as _
 
 KEY_BYTES = 32
@@ -131,19 +137,46 @@ def _key() -> bytes:
 
 
 def _existing_key() -> bytes | None:
+    path = _key_path()
     with _naming_the_key():
         try:
-            key = _key_path().read_bytes()
+            with open_regular(path) as file:
+                key, found = file.read(KEY_BYTES), os.fstat(file.fileno())
         except FileNotFoundError:
             return None
-    if len(key) != KEY_BYTES:
+        except UnsafeArtifactError:
+            key, found = b"", None
+    if found is None:
+        raise TrustStoreError(
+            _(
+                "Expected a plain file at {path!r}, received a link, a folder or the like; "
+                "remove it to start with a new signing key."
+            ).format(path=str(path))
+        )
+    _require_private(path, found.st_mode)
+    if found.st_size != KEY_BYTES:
         raise TrustStoreError(
             _(
                 "Expected {expected} bytes in {path!r}, received {size}; remove the file to start "
                 "with a new key (artifacts signed with the old one ask for trust again)."
-            ).format(expected=KEY_BYTES, path=str(_key_path()), size=len(key))
+            ).format(expected=KEY_BYTES, path=str(path), size=found.st_size)
         )
     return key
+
+
+def _require_private(path: Path, mode: int) -> None:
+    """Raise TrustStoreError if others may read the key, and sign in our name, or change it."""
+    if os.name == "posix" and mode & 0o077:
+        raise TrustStoreError(
+            _(
+                "Expected the signing key {path!r} to be open to you alone, received the mode "
+                "{mode}; run {command}."
+            ).format(
+                path=str(path),
+                mode=f"{mode & 0o777:o}",
+                command=shlex.join(["chmod", "600", str(path)]),
+            )
+        )
 
 
 def _key_path() -> Path:

@@ -34,7 +34,7 @@ class Raw:
         """From anything that NumPy reads; ``ml_dtypes.bfloat16`` arrays are understood."""
         array = np.asarray(array, order="C")
         name = dtype or str(array.dtype)
-        if name == "bfloat16" and array.dtype != np.uint16:
+        if str(array.dtype) == "bfloat16":
             array = array.view(np.uint16)
         return cls(name, array)
 
@@ -175,12 +175,15 @@ def spec(tensor: Any) -> tuple[str, tuple[int, ...]]:
     return name.removeprefix("torch.").removesuffix("_"), tuple(tensor.shape)
 
 
-def flatten(outputs: Any) -> Iterator[Any]:
-    """The tensors in nested tuples, lists and dictionaries, in order."""
+def flatten(outputs: Any, *, by_key: bool = True) -> Iterator[Any]:
+    """The tensors in nested tuples, lists and dictionaries, in order.
+
+    TensorFlow takes a dictionary in the order of its keys (`by_key`), PyTorch in its own.
+    """
     if isinstance(outputs, dict):
-        outputs = [outputs[key] for key in sorted(outputs)]
+        outputs = [outputs[key] for key in (sorted(outputs) if by_key else outputs)]
     if isinstance(outputs, list | tuple):
         for item in outputs:
-            yield from flatten(item)
+            yield from flatten(item, by_key=by_key)
     elif outputs is not None:
         yield outputs

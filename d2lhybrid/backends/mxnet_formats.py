@@ -86,12 +86,15 @@ def write(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
             if not model._cached_graph:  # what to export is known after the first compiled call
                 model(*inputs)
             model.export(str(folder / PREFIX))
+            called = [symbol.name for symbol in model._cached_graph[0]]  # in call order
         finally:
             if not was_active:
                 model.hybridize(False)
         graph = mx.sym.load(str(folder / SYMBOL))
     held = {name for name, _parameter in model.collect_params().items()}
-    names = tuple(n for n in graph.list_inputs() if n not in held)
+    # The graph lists them as its operations come to them, and those that nobody passes last.
+    taken = [name for name in graph.list_inputs() if name not in held]
+    names = tuple(sorted(taken, key=lambda n: called.index(n) if n in called else len(called)))
     if len(names) != len(inputs):
         raise SaveError(
             _(

@@ -4,6 +4,7 @@ import contextlib
 import inspect
 import logging
 import os
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ torch = Lazy(lambda: require("torch", "torch"))
 TORCHSCRIPT, EXPORT, AOTI = "model.pt", "model.pt2", "model.pt2"
 ONNX, WEIGHTS = "model.onnx", "model.safetensors"
 ONNX_LIMIT = 1_900_000_000  # a protobuf file ends at 2 GB; weights go beside it from here on
+_SWITCHING = threading.RLock()
 
 
 def default_format(model: Any) -> str:
@@ -29,7 +31,7 @@ def default_format(model: Any) -> str:
 
 def call(model: Any, inputs: tuple[Any, ...]) -> list[Raw]:
     with _evaluating(model), torch.no_grad():
-        return [to_raw(t) for t in flatten(model(*inputs))]
+        return [to_raw(t) for t in flatten(model(*inputs), by_key=False)]
 
 
 def to_raw(tensor: Any) -> Raw:
@@ -255,15 +257,16 @@ def _bytes(tensor: Any) -> Any:
 def _weights_only() -> Iterator[None]:
     """Torch's own switch against unpickling, which ``torch.export.load`` does by default."""
     name = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
-    before = os.environ.get(name)
-    os.environ[name] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = before
+    with _SWITCHING:  # one thread must not take away the other's, nor leave it on for good
+        before = os.environ.get(name)
+        os.environ[name] = "1"
+        try:
+            yield
+        finally:
+            if before is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = before
 
 
 FORMATS = {

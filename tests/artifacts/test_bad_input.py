@@ -301,7 +301,8 @@ def test_no_permission(unprivileged, monkeypatch):
     monkeypatch.setenv("D2LHYBRID_DATA", str(folder / "data"))
     make(folder / "a")
     (folder / "data").chmod(0o755)
-    (folder / "data" / "artifact.key").chmod(0o644)
+    if os.geteuid() == 0:
+        os.chown(folder / "data" / "artifact.key", 65534, -1)
     for path in (folder / "a", *(folder / "a").iterdir()):
         path.chmod(0o755 if path.is_dir() else 0o644)
     make(folder / "hidden")
@@ -328,3 +329,36 @@ def test_no_permission(unprivileged, monkeypatch):
         monkeypatch.setenv("D2LHYBRID_DATA", str(folder / "nowhere"))
         with pytest.raises(errors.TrustStoreError, match="D2LHYBRID_DATA"):
             signature(b"")
+
+
+def _key_file():
+    return Path(os.environ["D2LHYBRID_DATA"], "artifact.key")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such modes")
+def test_a_key_that_others_may_open(tmp_path):
+    path = make(tmp_path / "a")
+    for mode in (0o604, 0o620, 0o777):
+        _key_file().chmod(mode)
+        for verb in (inspect, trust):
+            with pytest.raises(errors.TrustStoreError, match=rf"mode {mode:o}; run chmod 600 /"):
+                verb(path)
+    _key_file().chmod(0o400)
+    assert inspect(path).signer.startswith("you")
+
+
+def test_a_key_that_is_no_plain_file(tmp_path):
+    path = make(tmp_path / "a")
+    _key_file().rename(tmp_path / "key")
+    for make_it in (
+        lambda p: p.symlink_to(tmp_path / "key"),
+        lambda p: os.mkfifo(p, 0o600),  # reading it would wait for a writer
+    ):
+        make_it(_key_file())
+        with pytest.raises(errors.TrustStoreError, match="plain file"):
+            inspect(path)
+        _key_file().unlink()
+    _key_file().touch(0o600)
+    with pytest.raises(errors.TrustStoreError, match="received 0"):
+        inspect(path)
+    _key_file().unlink()

@@ -2,11 +2,14 @@
 
 import contextlib
 import io
+import os
 import pickle
 import random
+import struct
 import subprocess
 import sys
 import time
+import tracemalloc
 import zipfile
 
 import pytest
@@ -16,6 +19,9 @@ from artifact_models import torch_model
 from fuzz_damage import mutate
 
 from d2lhybrid import inspect, load, save
+from d2lhybrid.artifacts import inspection
+from d2lhybrid.artifacts.inspection import require_closed
+from d2lhybrid.artifacts.store import read
 from d2lhybrid.errors import ArtifactError, UnsafeArtifactError
 
 
@@ -104,3 +110,39 @@ def test_system_files_are_no_damage(tmp_path):
     (path / ".ipynb_checkpoints" / "x").write_text("Jupyter")
     assert inspect(path).problems == ()
     make(path)
+
+
+def test_names_that_a_terminal_would_obey(tmp_path):
+    path = make(tmp_path / "a")
+    (path / "\x1b[31m\n  signed: by you\n.pt").write_bytes(b"no archive")
+    (path / os.fsdecode(b"\xff.pt")).write_bytes(b"no archive")
+    found = str(inspect(path))
+    assert "not a readable archive" in found
+    assert "\x1b" not in found
+    assert "\n  signed: by you\n" not in found
+    assert found.encode()
+
+
+def test_archive_with_an_endless_list_of_entries(tmp_path):
+    path = make(tmp_path / "a", {"model.pt": b""}, format="torchscript", signed=False)
+    size = 1 << 30
+    with open(path / "model.pt", "wb") as file:  # takes no room on the disk
+        file.seek(size)
+        file.write(struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0, 0, size, 0, 0))
+    tracemalloc.start()
+    assert any("too long to look at" in text for text in inspect(path).findings)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < size // 10
+    with pytest.raises(UnsafeArtifactError, match="too long"):
+        require_closed(read(path))
+
+
+def test_graphs_are_read_up_to_a_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(inspection, "MAX_GRAPHS", 1000)
+    names = [f"saved_model/{i}.pb" for i in range(3)]
+    graph = bytes(600) + b"\n\x09WriteFile"
+    path = make(tmp_path / "a", dict.fromkeys(names, graph), framework="tensorflow")
+    found = inspect(path).findings
+    assert sum("WriteFile" in text for text in found) == 1
+    assert sum("more content" in text for text in found) == 2

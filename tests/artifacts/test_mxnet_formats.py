@@ -65,3 +65,32 @@ def test_refusals(tmp_path):
     save(mxnet_model("mlp", False), tmp_path / "a", *mxnet_inputs("mlp", 1, False))
     with pytest.raises(InputMismatchError, match=r"float32 \(any, 512\)"):
         load(tmp_path / "a")(*x)
+
+
+def test_inputs_keep_the_order_of_the_call(tmp_path):
+    mx = import_mxnet()
+
+    class Second(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, a, b):
+            return F.concat(b, a * 2, dim=1)
+
+    x = (mx.nd.ones((2, 3)), mx.nd.zeros((2, 1)))
+    made = save(Second(), tmp_path / "a", *x)
+    assert [spec.shape for spec in made.inputs] == [(None, 3), (None, 1)]
+    reloaded = load(tmp_path / "a")
+    assert reloaded(*x).asnumpy().tolist() == [[0, 2, 2, 2]] * 2
+
+
+def test_symbols_of_the_user_keep_the_order_of_the_call(tmp_path):
+    mx = import_mxnet()
+    a, b = (mx.sym.var(n, dtype="float32") for n in ("left", "right"))
+    model = mx.gluon.SymbolBlock(mx.sym.concat(b, a * 2, dim=1), [a, b])
+    x = (mx.nd.ones((2, 3)), mx.nd.zeros((2, 1)))
+    assert [spec.name for spec in save(model, tmp_path / "a", *x).inputs] == ["left", "right"]
+
+
+def test_tensors_of_another_framework(tmp_path):
+    x = mxnet_inputs("mlp", 1, False)
+    save(mxnet_model("mlp", False), tmp_path / "a", *x)
+    with pytest.raises(InputMismatchError, match=r"tensor of mxnet, received a numpy\.ndarray"):
+        load(tmp_path / "a")(*(t.asnumpy() for t in x))

@@ -7,8 +7,9 @@ import pytest
 import torch
 from artifact_models import example, mxnet_inputs, mxnet_model
 
-from d2lhybrid import load, run_native, save
+from d2lhybrid import inspect, load, run_native, save
 from d2lhybrid.artifacts import native
+from d2lhybrid.compat import import_mxnet
 from d2lhybrid.errors import (
     ArtifactWriteError,
     CompilerMissingError,
@@ -156,3 +157,70 @@ def test_integer_and_boolean_tensors(tmp_path):
         assert inverse.tolist() == [False, True]
         assert big.shape == ()
         assert bool(big)
+
+
+def test_mxnet_outputs_that_are_not_float32(tmp_path):
+    mx = import_mxnet()
+
+    class Whole(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return F.cast(x * 3, dtype="int32")
+
+    model = Whole()
+    save(model, tmp_path / "a", mx.nd.ones((2, 3)))
+    with pytest.raises(UnsupportedArtifactError, match=r"float32, received .*int32"):
+        run_native(tmp_path / "a")
+
+
+def test_bits_of_bfloat16(tmp_path):
+    model = torch.nn.ReLU()
+    save(model, tmp_path / "a", torch.ones(4, dtype=torch.bfloat16), format="torchscript")
+    for wrong in (np.ones(4, "float16"), np.ones(4, "float32")):
+        with pytest.raises(InputMismatchError, match="bfloat16"):
+            run_native(tmp_path / "a", wrong)
+    assert run_native(tmp_path / "a", np.full(4, 0x4040, "uint16")).tolist() == [3] * 4
+
+
+def test_inputs_that_numpy_does_not_read(saved):
+    for wrong in ([[1, 2], [3]], torch.ones(1, 512).requires_grad_()):
+        with pytest.raises(InputMismatchError, match="Expected a NumPy array, received a"):
+            run_native(saved, wrong)
+
+
+def test_keep_leaves_files_of_somebody_else(saved, tmp_path):
+    mine, kept = tmp_path / "bashrc", tmp_path / "kept"
+    mine.write_text("mine")
+    run_native(saved, keep=kept)
+    (kept / "run.sh").unlink()
+    (kept / "run.sh").symlink_to(mine)
+    with pytest.raises(ArtifactWriteError, match=r"run\.sh"):
+        run_native(saved, keep=kept)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "build.sh").write_text("mine")
+    with pytest.raises(ArtifactWriteError, match=r"build\.sh"):
+        run_native(saved, keep=tmp_path / "other")
+    assert mine.read_text() == (tmp_path / "other" / "build.sh").read_text() == "mine"
+
+
+def test_keep_inside_the_artifact(saved, tmp_path):
+    (tmp_path / "link").symlink_to(saved)
+    for keep in (saved, saved / "native", tmp_path / "link" / "native"):
+        with pytest.raises(ArtifactWriteError, match="into the artifact"):
+            run_native(saved, keep=keep)
+    assert inspect(saved).problems == ()
+
+
+def test_what_does_not_start(saved, tmp_path, monkeypatch):
+    monkeypatch.setenv("CC", 'cc "')
+    with pytest.raises(CompilerMissingError, match='cc "'):
+        run_native(saved)
+    text = tmp_path / "compiler"
+    text.write_text("no program")
+    text.chmod(0o755)
+    monkeypatch.setenv("CC", str(text))
+    with pytest.raises(NativeRunError, match="Exec format error"):
+        run_native(saved)
+    monkeypatch.delenv("CC")
+    monkeypatch.setattr(native, "_build", lambda source: (tmp_path / "no-program", []))
+    with pytest.raises(NativeRunError, match="No such file"):
+        run_native(saved)

@@ -12,8 +12,8 @@ import pytest
 from artifact_files import make
 from fuzz_crash import campaign
 
-from d2lhybrid import errors
-from d2lhybrid.artifacts import publishing, store
+from d2lhybrid import errors, trust
+from d2lhybrid.artifacts import loading, publishing, store
 from d2lhybrid.artifacts.files import reading
 from d2lhybrid.artifacts.publishing import replacing
 from d2lhybrid.artifacts.store import read, require_intact, steady
@@ -199,3 +199,75 @@ def test_full_disk(tmp_path, format):
     )
     assert "refused: " in done.stdout, done.stdout + done.stderr
     assert "done" in done.stdout, done.stdout + done.stderr
+
+
+def test_never_replaces_the_current_folder(tmp_path, monkeypatch):
+    make(tmp_path / "a")
+    monkeypatch.chdir(tmp_path / "a")
+    for path in (".", tmp_path / "a", tmp_path, "/"):
+        with pytest.raises(errors.NotAnArtifactError, match="the current folder"):
+            make(path)
+    assert content(tmp_path / "a") == b"weights"
+
+
+def test_paths_that_no_file_system_takes(tmp_path, monkeypatch):
+    with pytest.raises(errors.ArtifactNotFoundError, match="surrogates"):
+        make(tmp_path / "\ud800")
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    for verb in (make, read):
+        with pytest.raises(errors.ArtifactNotFoundError, match="path of a folder"):
+            verb("a")
+
+
+def test_folders_with_a_name_like_leftovers_are_kept(tmp_path):
+    mine = tmp_path / ".a.saving-notes"
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("mine")
+    left = tmp_path / ".a.saving-0123456789ab"
+    left.mkdir()
+    os.mkfifo(tmp_path / ".a.saving-0123456789ac")  # opening it would wait for a writer
+    make(tmp_path / "a")
+    assert (mine / "thesis.txt").read_text() == "mine"
+    assert not left.exists()
+
+
+def test_a_folder_that_another_program_holds(tmp_path, monkeypatch):
+    monkeypatch.setattr(publishing, "_PATIENCE", 0.05)
+    make(tmp_path / "a", format="torchscript")
+    with publishing.locked(tmp_path):
+        for verb in (make, trust):
+            with pytest.raises(errors.ArtifactWriteError, match="Another program holds"):
+                verb(tmp_path / "a")
+    make(tmp_path / "a")
+
+
+def test_trust_signs_nothing_that_came_while_it_looked(tmp_path, monkeypatch, user):
+    make(tmp_path / "a", {"model.pt": b"looked at"}, format="torchscript", signed=False)
+    look, replacements = loading.signer, [b"exchanged"]
+
+    def meanwhile(stored):
+        found = look(stored)
+        if replacements:
+            new = {"model.pt": replacements.pop()}
+            make(tmp_path / "a", new, format="torchscript", signed=False)
+        return found
+
+    monkeypatch.setattr(loading, "signer", meanwhile)
+    signed = []
+    sign = loading.sign
+    monkeypatch.setattr(loading, "sign", lambda stored: (signed.append(stored.raw), sign(stored)))
+    assert trust(tmp_path / "a").signer.startswith("you")
+    assert signed == [(tmp_path / "a" / "d2lhybrid.json").read_bytes()]  # looked at anew
+
+
+def test_trust_says_that_the_parent_cannot_be_read(tmp_path, monkeypatch):
+    make(tmp_path / "a")
+
+    def closed(folder):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(loading, "locked", closed)
+    with pytest.raises(errors.ArtifactReadError, match="permissions"):
+        trust(tmp_path / "a")

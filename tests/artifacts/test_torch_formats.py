@@ -2,8 +2,11 @@
 
 import contextlib
 import copy
+import os
 import platform
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -11,9 +14,9 @@ import torch
 from artifact_models import KINDS, example, torch_model
 
 from d2lhybrid import inspect, load, run_native, save, verify
-from d2lhybrid.artifacts.examples import Raw, difference
+from d2lhybrid.artifacts.examples import Raw, difference, recall
 from d2lhybrid.artifacts.store import read
-from d2lhybrid.backends import processor
+from d2lhybrid.backends import processor, torch_formats
 from d2lhybrid.backends.torch_formats import FORMATS, to_raw
 from d2lhybrid.errors import (
     ArtifactLoadError,
@@ -24,6 +27,7 @@ from d2lhybrid.errors import (
 )
 
 WHOLE = [name for name, entry in FORMATS.items() if not entry.weights_only]
+SWITCH = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
 NATIVE = [name for name, entry in FORMATS.items() if entry.native]
 
 
@@ -235,3 +239,93 @@ def test_onnx_in_onnx_runtime(saved):
     assert not difference([to_raw(eager)], [Raw.of(alone(x))])
     with pytest.raises(InputMismatchError):
         alone(x[:, :3])
+    with pytest.raises(InputMismatchError, match=r"numpy, received a torch\.Tensor"):
+        alone(torch.tensor(x))
+
+
+def test_tensors_of_another_framework(saved):
+    for name in ("torch.export", "onnx"):
+        with pytest.raises(InputMismatchError, match=r"of torch, received a numpy\.ndarray"):
+            load(saved("mlp", name))(example("mlp", 1))
+
+
+class Named(torch.nn.Module):
+    def forward(self, x) -> dict[str, torch.Tensor]:
+        return {"logits": x * 2, "features": x + 10}
+
+
+@pytest.mark.parametrize("name", ["torch.export", "torchscript", "onnx"])
+def test_outputs_by_name_keep_the_order_of_the_model(tmp_path, name):
+    x = torch.ones(2, 3)
+    save(Named(), tmp_path / "a", x, format=name)
+    recorded = recall(tmp_path / "a", read(tmp_path / "a").manifest.example_outputs)
+    assert [raw.array[0, 0] for raw in recorded] == [2, 11]
+    assert verify(tmp_path / "a").ok
+    if name == "onnx":
+        assert [o[0, 0] for o in run_native(tmp_path / "a", x.numpy())] == [2, 11]
+
+
+def test_two_threads_do_not_unset_each_others_switch(monkeypatch):
+    monkeypatch.delenv(SWITCH, raising=False)
+    entered, seen = threading.Event(), []
+
+    def first():
+        with torch_formats._weights_only():
+            entered.set()
+            time.sleep(0.1)
+
+    def second():
+        entered.wait()
+        with torch_formats._weights_only():
+            time.sleep(0.3)
+            seen.append(os.environ.get(SWITCH))
+
+    threads = [threading.Thread(target=work) for work in (first, second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == ["1"]
+    assert SWITCH not in os.environ
+
+
+class Complex(torch.nn.Module):
+    def forward(self, x):
+        return torch.complex(x, x)
+
+
+class Opening(torch.nn.Module):
+    def forward(self, x):
+        with open("/no/such/vocabulary"):
+            return x
+
+
+@pytest.mark.parametrize(
+    ("model", "dtype", "text"),
+    [
+        (Complex(), torch.float32, "received complex64"),
+        (torch.nn.Identity(), torch.float8_e5m2, "did not|received float8"),
+        (Opening(), torch.float32, "did not run this model.*no/such/vocabulary"),
+    ],
+)
+def test_save_refuses_what_no_manifest_holds(tmp_path, model, dtype, text):
+    with pytest.raises(SaveError, match=text):
+        save(model, tmp_path / "a", torch.ones(1, 3).to(dtype))
+    assert not list(tmp_path.iterdir())
+
+
+class Moving(torch.nn.Module):
+    def __init__(self, where):
+        super().__init__()
+        self.where = where
+
+    def forward(self, x):
+        os.chdir(self.where)
+        return x * 2
+
+
+def test_a_model_that_changes_the_current_folder(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    save(Moving(tmp_path / "elsewhere"), "a", torch.ones(1, 3), format="safetensors")
+    assert inspect(tmp_path / "a").problems == ()
