@@ -103,7 +103,7 @@ def copied(net: Any, shared: dict[int, Any]) -> Any:
         return copy.deepcopy(net, shared)
     except Exception as error:
         text = _(
-            "Expected a model that can be copied, for yours stays as it is. Received: {error}: "
+            "Expected a model that can be copied, so that yours stays as it is. Received: {error}: "
             "{said}. Take out of it what cannot be copied, or compare functions: {example}."
         )
         example = "compare({'eager': net, 'compiled': ...}, x)"
