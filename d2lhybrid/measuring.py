@@ -52,8 +52,8 @@ class Runner:
                     "Hand over a function or a model."
                 ).format(label=label, kind=type(function).__name__)
             )
-        if isinstance(function, Lazy) and function.built is not None:
-            function = Lazy(function._build)  # or its cold start would be that of a warm one
+        if isinstance(function, Lazy):
+            function = function.anew()  # one that is built would have the cold start of a warm one
         self.label, self.function, self.args = label, function, args
         self.clock, self.flush = clock, flush
         self.calls, self.warmup_calls, self.cold_seconds = 1, 0, 0.0

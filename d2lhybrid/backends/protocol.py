@@ -84,6 +84,10 @@ class Lazy:
         self._build = build
         self.built: Callable[..., Any] | None = None
 
+    def anew(self) -> "Lazy":
+        """The same, not yet built."""
+        return Lazy(self._build)
+
     def __call__(self, *args: Any) -> Any:
         if self.built is None:
             with warnings.catch_warnings():

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 from playwright.sync_api import Locator
 
-from d2lhybrid import plot
+from d2lhybrid import i18n, plot
 
 matplotlib.use("agg")
 
@@ -66,9 +66,13 @@ def likeness(image: np.ndarray, label: str, families: list[str]) -> float:
     return best
 
 
-def fonts() -> tuple[list[str], list[str]]:
-    """The fonts of our plots, and matplotlib's alone, which have no Chinese or Japanese."""
-    return plot._families(), list(matplotlib.rcParams["font.family"])
+def fonts(code: str) -> tuple[list[str], list[str]]:
+    """The fonts of our plots in a language, and matplotlib's alone, with no Chinese or Japanese."""
+    i18n.set_language(code)
+    try:
+        return plot._families(), list(matplotlib.rcParams["font.family"])
+    finally:
+        i18n.set_language(None)
 
 
 def _drawn(label: str, families: list[str]) -> np.ndarray:

@@ -41,7 +41,7 @@ def look_at_outputs(panel: Locator, content: expected.Notebook, code: str) -> No
     plots = expected.plots(content)
     assert [image["source"] for image in images] == [source for _label, source in plots]
     for label, source in plots:
-        look_at_plot(label, source)
+        look_at_plot(label, source, code)
     if content["metadata"]["d2lhybrid"]["chapter"] == "hybridize":
         assert plots
         look_at_verdicts([table for _room, table in tables], code)
@@ -68,13 +68,13 @@ def look_at_verdicts(tables: list[dict[str, Any]], code: str) -> None:
     assert found <= words
 
 
-def look_at_plot(label: str, source: str) -> None:
-    """An image of some size that is not blank, with the label below the axes in real characters."""
+def look_at_plot(label: str, source: str, code: str) -> None:
+    """An image of some size that is not blank, its label drawn as this language draws it."""
     image = glyphs.pixels(source)
     height, width = image.shape
     assert width >= 500
     assert height >= 250
-    ours, theirs = glyphs.fonts()
+    ours, theirs = glyphs.fonts(code)
     assert glyphs.likeness(image, label, ours) > 0.75
     if glyphs.cjk(label):
         assert glyphs.likeness(image, label, theirs) < 0.6
