@@ -13,8 +13,8 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from d2lhybrid.backends import FRAMEWORKS, get
 from d2lhybrid.errors import UnknownFrameworkError
+from d2lhybrid.frameworks import get, known
 from d2lhybrid.i18n import general, language, pad, width
 from d2lhybrid.i18n import gettext as _
 
@@ -35,26 +35,26 @@ class Row:
 
 def main(arguments: list[str]) -> int:
     """Print the report; 0 when every framework asked for works (default: those installed)."""
-    known = ", ".join(FRAMEWORKS)
+    names = [one.name for one in known()]
     parser = argparse.ArgumentParser(
         prog="python -m d2lhybrid doctor",
         description=_("What is installed here, does it work, and what to do if not?"),
     )
     parser.add_argument(
-        "framework", nargs="*", help=_("one or more of {frameworks}").format(frameworks=known)
+        "framework", nargs="*", help=_("one or more of {frameworks}").format(frameworks=", ".join(names))
     )
     parser.add_argument("--timeout", type=float, default=180, help=_("seconds for each framework"))
     options = parser.parse_args(arguments)
     asked = options.framework
     for name in asked:
-        if name not in FRAMEWORKS:
+        if name not in names:
             raise UnknownFrameworkError(
                 _("Expected {frameworks}. Received: {received!r}. Name one of these.").format(
-                    frameworks=known, received=name
+                    frameworks=", ".join(names), received=name
                 )
             )
     rows = [Row("Python", f"{platform.python_version()}, {platform.platform()}"), _numpy()]
-    for name in FRAMEWORKS:
+    for name in names:
         if name in asked or _installed(name):
             rows.append(examine(name, options.timeout))
         else:
@@ -100,11 +100,7 @@ def examine(name: str, timeout: float) -> Row:
 def probe(name: str) -> None:
     """Print, as JSON after a mark, how this framework does in this process."""
     try:
-        if name == "mxnet":
-            from d2lhybrid.compat import import_mxnet
-
-            import_mxnet()
-        adapter = get(name)
+        adapter = get(name).tensors
         devices = adapter.devices()
         for device in devices:
             if adapter.compute_on(device) != 8.0:

@@ -14,7 +14,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from d2lhybrid.errors import LanguageError
+from d2lhybrid.errors import ArgumentError
 
 if TYPE_CHECKING:  # what only some texts need is imported with the first of them
     from gettext import NullTranslations
@@ -35,7 +35,7 @@ def set_language(language: str | None) -> None:
     """Choose 'en', 'pt', 'zh' or 'ja' for all that d2lhybrid says; None goes by the locale.
 
     Raises:
-        LanguageError: there is no catalog for it.
+        ArgumentError: there is no catalog for it.
 
     >>> set_language("ja")
     >>> gettext("variant")
@@ -46,7 +46,7 @@ def set_language(language: str | None) -> None:
     found = _supported(language) if language is not None else None
     if language is not None and found is None:
         text = gettext("Expected one of {languages}. Received: {received!r}.")
-        raise LanguageError(text.format(languages=", ".join(LANGUAGES), received=language))
+        raise ArgumentError(text.format(languages=", ".join(LANGUAGES), received=language))
     _chosen = found
 
 

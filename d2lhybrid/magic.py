@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from d2lhybrid.timing import Benchmark
+from d2lhybrid.measure.timing import Benchmark
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -8,9 +8,9 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.comparing import compare
-from d2lhybrid.errors import NothingToCompareError
+from d2lhybrid.errors import ArgumentError
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.measure.comparing import compare
 
 
 def main(arguments: list[str]) -> int:
@@ -39,17 +39,17 @@ def load(place: str) -> Callable[..., Any]:
     """The function at ``path/to/file.py:name``; its file is run, with its folder importable.
 
     Raises:
-        NothingToCompareError: there is no such file, or no such function in it.
+        ArgumentError: there is no such file, or no such function in it.
     """
     file, _colon, name = place.rpartition(":")
     path = Path(file)
     if not file or not path.is_file():
         text = _("Expected FILE.py:FUNCTION. Received: {received!r}, not a file.")
-        raise NothingToCompareError(text.format(received=place))
+        raise ArgumentError(text.format(received=place))
     spec = importlib.util.spec_from_file_location(f"_compared_{path.stem}", path)
     if spec is None or spec.loader is None:
         text = _("Expected a Python file. Received: {received!r}.")
-        raise NothingToCompareError(text.format(received=file))
+        raise ArgumentError(text.format(received=file))
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses and pickle look there
     sys.path.insert(0, str(path.resolve().parent))  # and stays: functions import when called
@@ -57,5 +57,5 @@ def load(place: str) -> Callable[..., Any]:
     function = getattr(module, name, None)
     if not callable(function):
         text = _("Expected a function {name!r} in {file}. Received: none.")
-        raise NothingToCompareError(text.format(name=name, file=file))
+        raise ArgumentError(text.format(name=name, file=file))
     return function

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from d2lhybrid.backends.protocol import Adapter
+from d2lhybrid.frameworks.protocol import Framework, Tensors
+from d2lhybrid.tensor import Raw
 
 
 class Machine:
@@ -41,10 +42,11 @@ class Machine:
         return call
 
 
-class Gpu(Adapter):
+class Gpu(Framework, Tensors):
     """An accelerator of that machine: calls queue their work and return before it is done."""
 
-    name = "gpu"
+    name = display = extra = "gpu"
+    packages = ("gpu",)
 
     def __init__(self, machine: Machine, launch: float, flush: float) -> None:
         self.machine, self.launch, self.flush = machine, launch, flush
@@ -89,5 +91,21 @@ class Gpu(Adapter):
     def places(self, obj: Any) -> set[str]:
         return set()
 
-    def to_numpy(self, tensor: Any) -> tuple[np.ndarray, str]:
-        return np.asarray(tensor), "float64"
+    @property
+    def tensors(self) -> "Gpu":
+        return self
+
+    def is_tensor(self, obj: Any) -> bool:
+        return False
+
+    def to_raw(self, tensor: Any) -> Raw:
+        return Raw.of(np.asarray(tensor))
+
+    def from_raw(self, raw: Raw, options: Any) -> Any:
+        return raw.array
+
+    def doubled(self, tensor: Any, axis: int = 0) -> Any:
+        return np.concatenate([tensor, tensor], axis)
+
+    def infer(self, model: Any, args: Any, kwargs: Any) -> Any:
+        return model(*args, **kwargs)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from d2lhybrid import compat
+from d2lhybrid.frameworks.mxnet import compat
 
 ROOT = Path(__file__).parents[1]
 
@@ -57,7 +57,7 @@ def test_after_a_plain_import_that_worked_nothing_changes():
         "import sys, types\n"
         "stub = sys.modules['mxnet'] = types.ModuleType('mxnet')\n"
         "before = list(sys.meta_path)\n"
-        "from d2lhybrid.compat import import_mxnet\n"
+        "from d2lhybrid.frameworks.mxnet.compat import import_mxnet\n"
         "print(import_mxnet() is stub, sys.meta_path == before)"
     )
     assert output.split() == ["True", "True"]
@@ -129,8 +129,8 @@ def test_what_is_missing_and_what_to_install(missing, system, machine, said):
     done = run(
         BLOCK.format(name=missing) + f"sys.modules.pop('distutils', None)\n"
         f"platform.system = lambda: {system!r}\nplatform.machine = lambda: {machine!r}\n"
-        "from d2lhybrid.compat import import_mxnet\nimport_mxnet()"
+        "from d2lhybrid.frameworks.mxnet.compat import import_mxnet\nimport_mxnet()"
     )
     last = done.stderr.strip().splitlines()[-1]
-    assert last.startswith("d2lhybrid.errors.FrameworkMissingError")
+    assert last.startswith("d2lhybrid.errors.MissingPackageError")
     assert said in last

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy
 import pytest
 
-from d2lhybrid.backends.explanation import Explanation, Finding
 from d2lhybrid.errors import UnknownFrameworkError
-from d2lhybrid.explainer import explain
+from d2lhybrid.frameworks.explaining import explain
+from d2lhybrid.frameworks.explanation import Explanation, Finding
 
 HERE = Path(__file__).name
 
@@ -175,7 +175,7 @@ class TestTensorFlow:
 class TestMXNet:
     @pytest.fixture
     def mx(self):
-        from d2lhybrid.compat import import_mxnet
+        from d2lhybrid.frameworks.mxnet.compat import import_mxnet
 
         return import_mxnet()
 

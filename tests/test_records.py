@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from fake import Machine
 
-from d2lhybrid.comparing import compare
 from d2lhybrid.errors import DamagedResultError
-from d2lhybrid.measuring import measure
-from d2lhybrid.records import Comparison, Measurement, Sweep
-from d2lhybrid.sweeping import sweep
+from d2lhybrid.measure.comparing import compare
+from d2lhybrid.measure.measuring import measure
+from d2lhybrid.measure.sweeping import sweep
+from d2lhybrid.report.records import Comparison, Measurement, Sweep
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from fake import Machine
 
-from d2lhybrid import i18n, report
-from d2lhybrid.comparing import compare
-from d2lhybrid.measuring import measure
-from d2lhybrid.plot import CHINESE, JAPANESE
-from d2lhybrid.sweeping import sweep
+from d2lhybrid import i18n
+from d2lhybrid.measure.comparing import compare
+from d2lhybrid.measure.measuring import measure
+from d2lhybrid.measure.sweeping import sweep
+from d2lhybrid.report import text as report
+from d2lhybrid.report.plot import CHINESE, JAPANESE
 
 PACKAGE = Path(i18n.__file__).parent
 CATALOGS = sorted((PACKAGE / "locale").glob("*/LC_MESSAGES/d2lhybrid.po"))

@@ -9,7 +9,7 @@ import pytest
 from IPython.testing.globalipapp import start_ipython
 
 from d2lhybrid import __main__
-from d2lhybrid.records import Comparison
+from d2lhybrid.report.records import Comparison
 
 ROOT = Path(__file__).parents[1]
 

@@ -10,7 +10,7 @@ import numpy as np
 from d2lhybrid.artifacts.inspection import Inspection, inspect
 from d2lhybrid.artifacts.loading import trust, verify
 from d2lhybrid.artifacts.native import run_native
-from d2lhybrid.errors import ArtifactWriteError, InputMismatchError
+from d2lhybrid.errors import ArtifactAccessError, InputMismatchError
 from d2lhybrid.i18n import gettext as _
 
 
@@ -84,7 +84,7 @@ def _save_array(name: str, array: np.ndarray) -> None:
     try:
         np.save(name, array, allow_pickle=False)
     except OSError as error:
-        raise ArtifactWriteError(
+        raise ArtifactAccessError(
             error.errno,
             _("Could not write into {path!r}: {reason}.").format(
                 path=str(Path(name).parent), reason=error.strerror

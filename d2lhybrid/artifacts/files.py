@@ -19,12 +19,7 @@ from d2lhybrid.artifacts.manifest import (
     FileEntry,
     check_clashes,
 )
-from d2lhybrid.errors import (
-    ArtifactError,
-    ArtifactReadError,
-    DamagedArtifactError,
-    UnsafeArtifactError,
-)
+from d2lhybrid.errors import ArtifactAccessError, ArtifactError, DamagedArtifactError
 from d2lhybrid.i18n import gettext as _
 
 # Not listed in the manifest: our own two files, and what desktops and Jupyter leave in folders.
@@ -43,7 +38,7 @@ def reading(path: Path) -> Iterator[None]:
     except ArtifactError:
         raise
     except OSError as error:
-        raise ArtifactReadError(
+        raise ArtifactAccessError(
             error.errno,
             _("Cannot read {path!r}: {reason}; check its permissions.").format(
                 path=str(path), reason=error.strerror
@@ -63,7 +58,7 @@ def open_regular(path: Path) -> io.FileIO:
     except OSError as error:
         if error.errno != errno.ELOOP:
             raise
-    raise UnsafeArtifactError(
+    raise DamagedArtifactError(
         _(
             "Expected a plain file, received {name!r}, which is a link, a pipe or a device; "
             "do not use this artifact."
@@ -88,7 +83,7 @@ def list_files(root: Path) -> dict[str, int]:
     """Path and size of every file below `root`, without the manifest and the signature.
 
     Raises:
-        UnsafeArtifactError: A link, pipe or device lies in the folder, or two names clash.
+        DamagedArtifactError: A link, pipe or device lies in the folder, or two names clash.
     """
     found: dict[str, int] = {}
     folders = [""]
@@ -105,14 +100,14 @@ def list_files(root: Path) -> dict[str, int]:
                 elif stat.S_ISREG(info.st_mode):
                     found[name] = info.st_size
                 else:
-                    raise UnsafeArtifactError(
+                    raise DamagedArtifactError(
                         _(
                             "Expected plain files and folders, received {name!r}, which is a link, "
                             "a pipe, a device or too deep a folder; do not use this artifact."
                         ).format(name=name)
                     )
                 if len(found) + len(folders) > MAX_FILES:
-                    raise UnsafeArtifactError(
+                    raise DamagedArtifactError(
                         _("Expected at most {limit} files; do not use this artifact.").format(
                             limit=MAX_FILES
                         )

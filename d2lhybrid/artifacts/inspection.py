@@ -18,8 +18,8 @@ from d2lhybrid.artifacts.files import list_files, open_regular, reading
 from d2lhybrid.artifacts.manifest import FileEntry, TensorSpec
 from d2lhybrid.artifacts.store import Stored, check_files, steady
 from d2lhybrid.artifacts.trust import Signer, signer
-from d2lhybrid.backends.formats import find
-from d2lhybrid.errors import DamagedArtifactError, UnsafeArtifactError, UnsupportedArtifactError
+from d2lhybrid.errors import DamagedArtifactError, UnsupportedArtifactError
+from d2lhybrid.frameworks.formats import find
 from d2lhybrid.i18n import count, pad, sentences, width
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
@@ -113,7 +113,7 @@ def inspect(path: str | os.PathLike[str]) -> Inspection:
 
     Raises:
         ArtifactNotFoundError: Nothing is at the path.
-        NotAnArtifactError: It is no artifact.
+        ArtifactNotFoundError: It is no artifact.
         DamagedArtifactError: Its manifest cannot be read.
         UnsupportedArtifactError: Its manifest is of a newer version.
 
@@ -151,11 +151,11 @@ def _inspect(stored: Stored) -> Inspection:
 
 
 def require_closed(stored: Stored) -> None:
-    """Raise UnsafeArtifactError if an archive has entries for places outside its folder."""
+    """Raise DamagedArtifactError if an archive has entries for places outside its folder."""
     for name, found in _findings(stored):
         if found.message in (OUTSIDE, ENDLESS):
             text = _("{file} has this: {finding}; do not use this artifact.")
-            raise UnsafeArtifactError(text.format(file=_plain(name), finding=found))
+            raise DamagedArtifactError(text.format(file=_plain(name), finding=found))
 
 
 def _plain(name: str) -> str:

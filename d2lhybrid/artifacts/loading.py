@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.artifacts.examples import check_inputs, difference, recall
+from d2lhybrid.artifacts.examples import check_inputs, recall
 from d2lhybrid.artifacts.files import reading
 from d2lhybrid.artifacts.inspection import Inspection, inspect, require_closed, table
 from d2lhybrid.artifacts.manifest import Manifest
 from d2lhybrid.artifacts.publishing import locked
+from d2lhybrid.artifacts.saving import run, unlike
 from d2lhybrid.artifacts.store import (
     Stored,
     check_files,
@@ -20,8 +21,6 @@ from d2lhybrid.artifacts.store import (
     steady,
 )
 from d2lhybrid.artifacts.trust import sign, signer
-from d2lhybrid.backends import onnxruntime_formats
-from d2lhybrid.backends.formats import adapter, find, spec
 from d2lhybrid.errors import (
     ArtifactLoadError,
     D2LHybridError,
@@ -30,8 +29,12 @@ from d2lhybrid.errors import (
     UnsupportedArtifactError,
     UntrustedArtifactError,
 )
+from d2lhybrid.frameworks import get
+from d2lhybrid.frameworks import onnxruntime as onnxruntime_formats
+from d2lhybrid.frameworks.formats import find
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import listed, pgettext, sentences
+from d2lhybrid.tensor import spec
 
 
 class LoadedModel:
@@ -132,12 +135,12 @@ def load(
         A LoadedModel; for weights alone the model given as `into`, or else a dictionary.
 
     Raises:
-        ArtifactNotFoundError, NotAnArtifactError: Nothing is at the path, or no artifact.
-        ArtifactReadError: The system does not let us read it.
+        ArtifactNotFoundError, ArtifactNotFoundError: Nothing is at the path, or no artifact.
+        ArtifactAccessError: The system does not let us read it.
         UntrustedArtifactError: It can carry code, and you neither made nor trusted it.
         DamagedArtifactError: Something is not as it was saved.
         UnsupportedArtifactError: It is of another framework, or of a format unknown here.
-        FrameworkMissingError: Its framework is not installed.
+        MissingPackageError: Its framework is not installed.
         ArtifactLoadError: The framework refuses it.
 
     >>> import torch
@@ -161,9 +164,9 @@ def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification
         A Verification.
 
     Raises:
-        ArtifactNotFoundError, NotAnArtifactError, ArtifactReadError: As in ``load``.
+        ArtifactNotFoundError, ArtifactNotFoundError, ArtifactAccessError: As in ``load``.
         DamagedArtifactError: The manifest cannot be read.
-        UnsupportedArtifactError, FrameworkMissingError, ArtifactLoadError: It cannot be run here.
+        UnsupportedArtifactError, MissingPackageError, ArtifactLoadError: It cannot be run here.
 
     >>> import torch
     >>> from d2lhybrid import save
@@ -186,7 +189,7 @@ def trust(path: str | os.PathLike[str]) -> Inspection:
 
     Raises:
         DamagedArtifactError: It is not as it was saved, so nothing was signed.
-        ArtifactWriteError: Its folder cannot be written to.
+        ArtifactAccessError: Its folder cannot be written to.
 
     >>> import torch
     >>> from d2lhybrid import save
@@ -330,13 +333,13 @@ def _takes(manifest: Manifest, alone: bool) -> str:
 def _recorded_difference(stored: Stored, model: Any) -> str:
     """How the outputs for the recorded example differ from the recorded ones; empty if equal."""
     manifest = stored.manifest
-    tensors = adapter(manifest.framework)
+    tensors = get(manifest.framework).tensors
     recorded = recall(stored.root, manifest.example_inputs)
     if not recorded:
         return ""
     try:
         inputs = tuple(tensors.from_raw(raw, manifest.options) for raw in recorded)
-        received = tensors.call(model, inputs)
+        received = run(tensors, model, inputs)
     except D2LHybridError:
         raise
     except Exception as error:
@@ -345,4 +348,4 @@ def _recorded_difference(stored: Stored, model: Any) -> str:
                 path=str(stored.root), error=type(error).__name__, said=error
             )
         ) from error
-    return difference(recall(stored.root, manifest.example_outputs), received)
+    return unlike(recall(stored.root, manifest.example_outputs), received)

@@ -11,9 +11,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from d2lhybrid.errors import (
+    ArtifactNotFoundError,
     DamagedArtifactError,
-    NotAnArtifactError,
-    UnsafeArtifactError,
     UnsupportedArtifactError,
 )
 from d2lhybrid.i18n import gettext as _
@@ -97,9 +96,9 @@ def parse(raw: bytes) -> Manifest:
     """Read a manifest.
 
     Raises:
-        NotAnArtifactError: This is JSON, but not a manifest of ours.
+        ArtifactNotFoundError: This is JSON, but not a manifest of ours.
         UnsupportedArtifactError: It has a newer version than this release reads.
-        UnsafeArtifactError: A path points outside, or two paths clash.
+        DamagedArtifactError: A path points outside, or two paths clash.
         DamagedArtifactError: Anything else is wrong with it.
     """
     if len(raw) > MAX_BYTES:
@@ -118,7 +117,7 @@ def parse(raw: bytes) -> Manifest:
             )
         ) from error
     if not isinstance(body, dict) or "d2lhybrid_artifact" not in body:
-        raise NotAnArtifactError(
+        raise ArtifactNotFoundError(
             _("{file} lacks the key 'd2lhybrid_artifact': d2lhybrid.save did not write it.").format(
                 file=MANIFEST
             )
@@ -152,7 +151,7 @@ def check_clashes(paths: list[str]) -> None:
     for path in paths:
         other = seen.setdefault(unicodedata.normalize("NFKC", path).casefold(), path)
         if other is not path:
-            raise UnsafeArtifactError(
+            raise DamagedArtifactError(
                 _(
                     "{path!r} and {other!r} can mean one and the same file; "
                     "do not use this artifact."
@@ -162,7 +161,7 @@ def check_clashes(paths: list[str]) -> None:
 
 def _check_inside(path: str) -> None:
     if len(path) > 512 or not all(_COMPONENT.fullmatch(part) for part in path.split("/")):
-        raise UnsafeArtifactError(
+        raise DamagedArtifactError(
             _(
                 "Expected plain relative file names inside the artifact, received {received!r}; "
                 "do not use this artifact."

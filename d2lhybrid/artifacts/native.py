@@ -24,17 +24,18 @@ from d2lhybrid.artifacts.examples import check_inputs, read_raw, recall
 from d2lhybrid.artifacts.loading import require_loadable
 from d2lhybrid.artifacts.manifest import Manifest
 from d2lhybrid.artifacts.store import Stored, steady
-from d2lhybrid.backends.formats import Raw, find
 from d2lhybrid.compiler import find_compiler
 from d2lhybrid.errors import (
-    ArtifactWriteError,
-    FrameworkMissingError,
+    ArtifactAccessError,
     InputMismatchError,
+    MissingPackageError,
     NativeRunError,
     UnsupportedArtifactError,
 )
+from d2lhybrid.frameworks.formats import find
 from d2lhybrid.i18n import general
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.tensor import Raw
 
 SOURCES = Path(__file__).parent.parent / "native"
 PROGRAM = "run_model"
@@ -88,8 +89,8 @@ def run_native(
         NativeRunError: The program does not compile, fails, or takes longer than `timeout`.
         InputMismatchError: Number, dtype or shape of the inputs are wrong.
         UntrustedArtifactError, DamagedArtifactError: As in ``load``.
-        FrameworkMissingError: The package whose library the program needs is not installed.
-        ArtifactWriteError: `keep` holds other files, or the cache cannot be written to.
+        MissingPackageError: The package whose library the program needs is not installed.
+        ArtifactAccessError: `keep` holds other files, or the cache cannot be written to.
 
     >>> from d2lhybrid import import_mxnet, save
     >>> mx = import_mxnet()
@@ -170,9 +171,9 @@ def _require_float32(manifest: Manifest) -> None:
 
 
 def _require_outside(folder: Path, root: Path) -> None:
-    """Raise ArtifactWriteError if what is kept would be a foreign file in the artifact."""
+    """Raise ArtifactAccessError if what is kept would be a foreign file in the artifact."""
     if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(root)):
-        raise ArtifactWriteError(
+        raise ArtifactAccessError(
             _("Will not write into the artifact {path!r}; choose another folder.").format(
                 path=str(root)
             )
@@ -214,7 +215,7 @@ def _build(source: str) -> tuple[Path, list[str]]:
     package, template, _model = _PROGRAMS[source]
     found = find_spec(package)
     if found is None or not found.submodule_search_locations:
-        raise FrameworkMissingError(
+        raise MissingPackageError(
             _(
                 "Running this model needs the library inside the package {package}; "
                 "install it with: {command}"
@@ -248,7 +249,7 @@ def _compile(source: str, line: list[str], cache: Path) -> None:
             if not (cache / PROGRAM).exists():
                 raise
     except OSError as error:
-        raise ArtifactWriteError(
+        raise ArtifactAccessError(
             error.errno,
             _(
                 "Could not build the program in {path!r}: {reason}; name a folder that you may "
@@ -317,7 +318,7 @@ def _keep(
         folder.mkdir(parents=True, exist_ok=True)
         strange = _strange(folder, mine)
         if strange:
-            raise ArtifactWriteError(
+            raise ArtifactAccessError(
                 _(
                     "Will not write into {path!r}, which holds {name!r}; choose an empty folder."
                 ).format(path=str(folder), name=strange[0])
@@ -327,10 +328,10 @@ def _keep(
         for name, words in scripts.items():
             (folder / name).write_text(f"#!/bin/sh\n{shlex.join(words)}\n")
             (folder / name).chmod(0o755)
-    except ArtifactWriteError:
+    except ArtifactAccessError:
         raise
     except OSError as error:
-        raise ArtifactWriteError(
+        raise ArtifactAccessError(
             error.errno,
             _("Could not write into {path!r}: {reason}.").format(
                 path=str(folder), reason=error.strerror

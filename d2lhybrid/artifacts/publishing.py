@@ -21,12 +21,7 @@ from pathlib import Path
 
 from d2lhybrid.artifacts.files import flush, flush_one, list_files, reading
 from d2lhybrid.artifacts.store import absolute, read, spare
-from d2lhybrid.errors import (
-    ArtifactError,
-    ArtifactReadError,
-    ArtifactWriteError,
-    NotAnArtifactError,
-)
+from d2lhybrid.errors import ArtifactAccessError, ArtifactError, ArtifactNotFoundError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import sentences
 
@@ -45,8 +40,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """An empty folder to write into, which becomes the artifact at `path` when the block ends.
 
     Raises:
-        NotAnArtifactError: What lies at `path` is not an artifact, or holds files of the user's.
-        ArtifactWriteError: Full disk, no permission, missing parent folder.
+        ArtifactNotFoundError: What lies at `path` is not an artifact, or holds files of the user's.
+        ArtifactAccessError: Full disk, no permission, missing parent folder.
     """
     root = absolute(path)
     _require_elsewhere(root)
@@ -65,7 +60,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     except ArtifactError:
         raise
     except OSError as error:
-        raise ArtifactWriteError(
+        raise ArtifactAccessError(
             error.errno,
             _(
                 "Could not write the artifact {path!r}: {reason}. What was there before is still "
@@ -75,14 +70,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def _require_elsewhere(root: Path) -> None:
-    """Raise NotAnArtifactError if replacing `root` would take away the current folder."""
+    """Raise ArtifactNotFoundError if replacing `root` would take away the current folder."""
     with contextlib.suppress(FileNotFoundError):  # the current folder is gone already
         if not root.name or Path.cwd().is_relative_to(os.path.realpath(root)):
             raise _refusal(root, _("it is the current folder, or holds it."))
 
 
-def _refusal(root: Path, reason: str) -> NotAnArtifactError:
-    return NotAnArtifactError(
+def _refusal(root: Path, reason: str) -> ArtifactNotFoundError:
+    return ArtifactNotFoundError(
         sentences(
             _("Will not overwrite {path!r}: {reason}").format(path=str(root), reason=reason),
             _("Choose another path, or move it away."),
@@ -91,7 +86,7 @@ def _refusal(root: Path, reason: str) -> NotAnArtifactError:
 
 
 def require_own(root: Path) -> None:
-    """Raise NotAnArtifactError if overwriting `root` could lose what `save` did not write."""
+    """Raise ArtifactNotFoundError if overwriting `root` could lose what `save` did not write."""
     if not os.path.lexists(root) or (
         root.is_dir() and not root.is_symlink() and not any(root.iterdir())
     ):
@@ -102,7 +97,7 @@ def require_own(root: Path) -> None:
             foreign = sorted(list_files(root).keys() - known)
         text = _("{name!r} does not belong to the artifact.")
         reason = text.format(name=foreign[0]) if foreign else ""
-    except ArtifactReadError:
+    except ArtifactAccessError:
         raise
     except ArtifactError as error:
         reason = str(error)
@@ -165,7 +160,7 @@ def locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
     """Hold a folder: a parent while names in it change, a new artifact while it is written.
 
     Raises:
-        ArtifactWriteError: Another program holds it, and still does after a minute of waiting.
+        ArtifactAccessError: Another program holds it, and still does after a minute of waiting.
     """
     if fcntl is None:
         yield
@@ -186,7 +181,7 @@ def _hold(handle: int, folder: Path, seconds: float) -> None:
             return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             if time.monotonic() >= end:
-                raise ArtifactWriteError(
+                raise ArtifactAccessError(
                     error.errno,
                     _(
                         "Another program holds the folder {path!r}; try again when it is done."

@@ -12,16 +12,20 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.artifacts.examples import difference, record
+from d2lhybrid.artifacts.examples import record
 from d2lhybrid.artifacts.files import block_digests, entries, flush
 from d2lhybrid.artifacts.inspection import Inspection, inspect
 from d2lhybrid.artifacts.manifest import ITEMSIZE, MANIFEST, SIGNATURE, Manifest, TensorSpec, parse
 from d2lhybrid.artifacts.publishing import replacing
 from d2lhybrid.artifacts.store import absolute
 from d2lhybrid.artifacts.trust import signature
-from d2lhybrid.backends.formats import Adapter, Format, Raw, Written, adapter, find, framework_of
-from d2lhybrid.errors import ArtifactWriteError, D2LHybridError, SaveError
+from d2lhybrid.errors import ArtifactAccessError, D2LHybridError, SaveError
+from d2lhybrid.frameworks import of
+from d2lhybrid.frameworks.formats import Format, Written, find, flatten
+from d2lhybrid.frameworks.protocol import Tensors
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.same import difference
+from d2lhybrid.tensor import Raw
 
 MAX_EXAMPLE_BYTES = 16 << 20
 # What the file system says when it is at fault; any other OSError comes from the model's own code.
@@ -50,11 +54,11 @@ def save(
     Raises:
         UnknownFrameworkError: Neither the model nor an input belongs to a known framework.
         SaveError: The framework cannot save this model so, or it does not reload to the same.
-        NotAnArtifactError: `path` holds something that ``save`` did not write.
-        ArtifactWriteError: Full disk, no permission, missing parent folder.
+        ArtifactNotFoundError: `path` holds something that ``save`` did not write.
+        ArtifactAccessError: Full disk, no permission, missing parent folder.
         UnsupportedArtifactError: The framework has no such format.
         CompilerMissingError: The format is compiled, and no compiler is here.
-        TrustStoreError: There is no key to sign with, and none can be made.
+        ArtifactAccessError: There is no key to sign with, and none can be made.
 
     >>> import torch
     >>> net, x = torch.nn.Linear(3, 2), torch.ones(1, 3)
@@ -63,16 +67,16 @@ def save(
     'torch.export'
     """
     path = absolute(path)  # whatever the current folder is meanwhile
-    framework = framework_of(model, inputs)
-    tensors = adapter(framework)
-    name = format or tensors.default_format(model)
-    chosen = find(framework, name)
+    framework = of(model, inputs)
+    tensors = framework.tensors
+    name = format or framework.default_format(model)
+    chosen = find(framework.name, name)
     if not inputs and not chosen.weights_only:
         raise SaveError(_("Expected example inputs, received none; write save(model, path, x)."))
     signature(b"")  # find out before the work that there is no key to sign with
     with replacing(path) as folder:
         with _explaining(_("The framework did not run this model on the example"), folder):
-            expected = tensors.call(model, inputs) if inputs else []
+            expected = run(tensors, model, inputs) if inputs else []
         with _explaining(_("The framework did not hand out the example"), folder):
             given = [tensors.to_raw(t) for t in inputs]
         _require_known([t.dtype for t in (*given, *expected)])
@@ -94,7 +98,7 @@ def save(
         flushed.result()
         manifest = Manifest(
             format=name,
-            framework=framework,
+            framework=framework.name,
             versions=_versions(chosen.packages),
             inputs=_specs(written.inputs, given, [tensors.doubled(t) for t in inputs], again),
             outputs=_specs(written.outputs, expected, again, again),
@@ -124,7 +128,7 @@ def _require_known(dtypes: Sequence[str]) -> None:
 
 
 def _prove(
-    tensors: Adapter,
+    tensors: Tensors,
     chosen: Format,
     written: Written,
     model: Any,
@@ -138,10 +142,10 @@ def _prove(
     this artifact takes no other batch.
     """
     if chosen.weights_only:
-        found = tensors.differing_weight(model, folder)
+        found = chosen.differing(model, folder)
     else:
         reloaded = chosen.read(folder, written.options, None)
-        found = difference(expected, tensors.call(reloaded, inputs))
+        found = unlike(expected, run(tensors, reloaded, inputs))
     if found:
         raise SaveError(
             _(
@@ -153,11 +157,25 @@ def _prove(
         return []
     twice = tuple(map(tensors.doubled, inputs))
     try:
-        wanted = tensors.call(model, twice)
-        again = tensors.call(reloaded, twice)
+        wanted = run(tensors, model, twice)
+        again = run(tensors, reloaded, twice)
     except Exception:  # any refusal means the same: the batch is fixed
         return []
-    return [] if difference(wanted, again) else again
+    return [] if unlike(wanted, again) else again
+
+
+def run(tensors: Tensors, model: Any, inputs: tuple[Any, ...]) -> list[Raw]:
+    """The outputs of the model, flat and outside the framework."""
+    return [tensors.to_raw(one) for one in flatten(tensors.infer(model, inputs, {}))]
+
+
+def unlike(expected: Sequence[Raw], received: Sequence[Raw]) -> str:
+    """In words, how two lists of tensors differ; empty if they are the same."""
+    return difference(_numbered(received), _numbered(expected))
+
+
+def _numbered(tensors: Sequence[Raw]) -> dict[str, Raw]:
+    return {_("output {i}").format(i=i): one for i, one in enumerate(tensors)}
 
 
 def _specs(
@@ -195,7 +213,7 @@ def _explaining(failure: str, folder: Path, name: str = "") -> Iterator[None]:
         if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
             raise
         if shutil.disk_usage(folder).free < 1 << 16:
-            raise ArtifactWriteError(
+            raise ArtifactAccessError(
                 _("The disk of {path!r} is full; free space. Nothing was changed.").format(
                     path=str(folder.parent)
                 )

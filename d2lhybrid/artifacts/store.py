@@ -19,12 +19,10 @@ from d2lhybrid.artifacts.files import (
 )
 from d2lhybrid.artifacts.manifest import MANIFEST, SIGNATURE, Manifest, parse
 from d2lhybrid.errors import (
+    ArtifactAccessError,
     ArtifactError,
     ArtifactNotFoundError,
-    ArtifactReadError,
     DamagedArtifactError,
-    NotAnArtifactError,
-    UnsafeArtifactError,
 )
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import listed, ngettext
@@ -47,7 +45,7 @@ def locate(path: str | os.PathLike[str]) -> Path:
 
     Raises:
         ArtifactNotFoundError: Nothing is there.
-        NotAnArtifactError: There is a file or a link, or the folder has no manifest.
+        ArtifactNotFoundError: There is a file or a link, or the folder has no manifest.
     """
     root = absolute(path)
     if not os.path.lexists(root) and os.path.lexists(spare(root)):
@@ -62,7 +60,7 @@ def locate(path: str | os.PathLike[str]) -> Path:
                 )
             ) from None
         if not folder:
-            raise NotAnArtifactError(
+            raise ArtifactNotFoundError(
                 _(
                     "Expected an artifact folder at {path!r}, received a file or a link; "
                     "pass the folder that d2lhybrid.save made."
@@ -71,7 +69,7 @@ def locate(path: str | os.PathLike[str]) -> Path:
         try:
             os.lstat(root / MANIFEST)
         except FileNotFoundError:
-            raise NotAnArtifactError(
+            raise ArtifactNotFoundError(
                 _(
                     "The folder {path!r} has no {file}, so d2lhybrid.save did not make it; "
                     "open it with the framework that wrote it."
@@ -118,7 +116,7 @@ def steady(path: str | os.PathLike[str], action: Callable[[Stored], T]) -> T:
         except ArtifactError as error:
             # Between two renames there is nothing to read at the path for a moment.
             absent = isinstance(
-                error, ArtifactReadError | ArtifactNotFoundError | NotAnArtifactError
+                error, ArtifactAccessError | ArtifactNotFoundError | ArtifactNotFoundError
             )
             if _identity(path) == before and (not absent or attempt > 9):
                 raise
@@ -129,10 +127,10 @@ def steady(path: str | os.PathLike[str], action: Callable[[Stored], T]) -> T:
     raise replaced(path)
 
 
-def replaced(path: Path) -> ArtifactReadError:
+def replaced(path: Path) -> ArtifactAccessError:
     """The error that says that somebody replaces an artifact all the time."""
     text = _("{path!r} was replaced again and again while it was read.")
-    return ArtifactReadError(text.format(path=str(path)))
+    return ArtifactAccessError(text.format(path=str(path)))
 
 
 def _identity(path: str | os.PathLike[str]) -> tuple[int, ...] | None:
@@ -147,7 +145,7 @@ def check_files(stored: Stored, *, content: bool = True) -> list[str]:
     """What differs between the files on disk and the manifest; hashes them if `content`.
 
     Raises:
-        UnsafeArtifactError: A link, pipe or device lies in the folder, or two names clash.
+        DamagedArtifactError: A link, pipe or device lies in the folder, or two names clash.
     """
     with reading(stored.root):
         found = list_files(stored.root)
@@ -192,7 +190,7 @@ def require_intact(stored: Stored) -> None:
 
 
 def require_hashed(stored: Stored) -> None:
-    """Raise UnsafeArtifactError if an ONNX file could take its weights from an unhashed file.
+    """Raise DamagedArtifactError if an ONNX file could take its weights from an unhashed file.
 
     ONNX Runtime takes them from any file below the folder, so from those that we leave out, too.
     """
@@ -205,7 +203,7 @@ def require_hashed(stored: Stored) -> None:
             onnx = entry.path.endswith(".onnx")
             found = _mentioned(stored.root / entry.path, left_out) if onnx else ""
             if found:
-                raise UnsafeArtifactError(
+                raise DamagedArtifactError(
                     _(
                         "Expected {file!r} to name files of the manifest alone, received "
                         "{received!r}; do not use this artifact."

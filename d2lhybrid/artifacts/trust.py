@@ -23,12 +23,7 @@ from platformdirs import user_data_path
 from d2lhybrid.artifacts.files import open_regular, read_small
 from d2lhybrid.artifacts.manifest import SIGNATURE
 from d2lhybrid.artifacts.store import Stored
-from d2lhybrid.errors import (
-    ArtifactWriteError,
-    DamagedArtifactError,
-    TrustStoreError,
-    UnsafeArtifactError,
-)
+from d2lhybrid.errors import ArtifactAccessError, DamagedArtifactError
 from d2lhybrid.i18n import gettext as _
 
 KEY_BYTES = 32
@@ -65,8 +60,8 @@ def sign(stored: Stored) -> None:
     """Put this user's signature beside the manifest.
 
     Raises:
-        ArtifactWriteError: The folder does not let us write.
-        TrustStoreError: There is no key, and none can be made.
+        ArtifactAccessError: The folder does not let us write.
+        ArtifactAccessError: There is no key, and none can be made.
     """
     content = signature(stored.raw)
     fresh = stored.root / f".{SIGNATURE}.{uuid.uuid4().hex[:8]}"
@@ -75,7 +70,7 @@ def sign(stored: Stored) -> None:
         os.replace(fresh, stored.root / SIGNATURE)
     except OSError as error:
         fresh.unlink(missing_ok=True)
-        raise ArtifactWriteError(
+        raise ArtifactAccessError(
             error.errno,
             _(
                 "Could not sign {path!r}: {reason}; copy the artifact to a folder "
@@ -133,7 +128,7 @@ def _key() -> bytes:
         with _naming_the_key():
             _make_key(_key_path())
     text = _("The signing key {path!r} was removed meanwhile.")
-    raise TrustStoreError(text.format(path=str(_key_path())))
+    raise ArtifactAccessError(text.format(path=str(_key_path())))
 
 
 def _existing_key() -> bytes | None:
@@ -144,10 +139,10 @@ def _existing_key() -> bytes | None:
                 key, found = file.read(KEY_BYTES), os.fstat(file.fileno())
         except FileNotFoundError:
             return None
-        except UnsafeArtifactError:
+        except DamagedArtifactError:
             key, found = b"", None
     if found is None:
-        raise TrustStoreError(
+        raise ArtifactAccessError(
             _(
                 "Expected a plain file at {path!r}, received a link, a folder or the like; "
                 "remove it to start with a new signing key."
@@ -155,7 +150,7 @@ def _existing_key() -> bytes | None:
         )
     _require_private(path, found.st_mode)
     if found.st_size != KEY_BYTES:
-        raise TrustStoreError(
+        raise ArtifactAccessError(
             _(
                 "Expected {expected} bytes in {path!r}, received {size}; remove the file to start "
                 "with a new key (artifacts signed with the old one ask for trust again)."
@@ -165,9 +160,9 @@ def _existing_key() -> bytes | None:
 
 
 def _require_private(path: Path, mode: int) -> None:
-    """Raise TrustStoreError if others may read the key, and sign in our name, or change it."""
+    """Raise ArtifactAccessError if others may read the key, and sign in our name, or change it."""
     if os.name == "posix" and mode & 0o077:
-        raise TrustStoreError(
+        raise ArtifactAccessError(
             _(
                 "Expected the signing key {path!r} to be open to you alone, received the mode "
                 "{mode}; run {command}."
@@ -189,7 +184,7 @@ def _naming_the_key() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise TrustStoreError(
+        raise ArtifactAccessError(
             error.errno,
             _(
                 "Cannot use the signing key {path!r}: {reason}; make its folder writable, "

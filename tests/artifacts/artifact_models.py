@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from d2lhybrid.backends.mxnet_formats import semantics
-from d2lhybrid.compat import import_mxnet
+from d2lhybrid.frameworks.mxnet.compat import import_mxnet
+from d2lhybrid.frameworks.mxnet.formats import semantics
 
 KINDS = ("mlp", "cnn", "rnn")
 SHAPES = {"mlp": (512,), "cnn": (3, 8, 8), "rnn": (5, 4)}

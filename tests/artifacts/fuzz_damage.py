@@ -25,8 +25,8 @@ from artifact_models import example, mxnet_inputs, mxnet_model, tensorflow_model
 import d2lhybrid
 from d2lhybrid import load, save
 from d2lhybrid.artifacts.store import read
-from d2lhybrid.backends.formats import adapter, find
 from d2lhybrid.errors import D2LHybridError
+from d2lhybrid.frameworks.formats import adapter, find
 
 FORMATS = {
     "torchscript": "torch", "torch.export": "torch", "aotinductor": "torch", "onnx": "torch",

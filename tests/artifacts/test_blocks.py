@@ -90,7 +90,7 @@ def test_every_weight_is_compared(tmp_path):
     """What the file has other than the model is found: value, shape or dtype."""
     from safetensors.torch import save_file
 
-    from d2lhybrid.backends.torch_formats import differing_weight
+    from d2lhybrid.frameworks.torch.formats import differing_weight
 
     model = torch.nn.Linear(3, 2)
     good = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}

@@ -12,7 +12,6 @@ from d2lhybrid.errors import (
     ArtifactNotFoundError,
     CompilerMissingError,
     DamagedArtifactError,
-    NotAnArtifactError,
     UntrustedArtifactError,
 )
 
@@ -123,7 +122,7 @@ def test_verify(tmp_path, language):
             },
         ),
         (
-            NotAnArtifactError,
+            ArtifactNotFoundError,
             {
                 "en": "Will not overwrite",
                 "pt": "não será substituído",
@@ -152,12 +151,12 @@ def test_errors(tmp_path, language, user, monkeypatch, error, said):
     elif error is DamagedArtifactError:
         for name in "abcd":
             (path / name).unlink()
-    elif error is NotAnArtifactError:
+    elif error is ArtifactNotFoundError:
         (path / "notes.txt").write_text("mine")
     elif error is CompilerMissingError:
         monkeypatch.setenv("PATH", str(tmp_path))
         monkeypatch.delenv("CXX", raising=False)
-    act = {NotAnArtifactError: require_own, CompilerMissingError: _build}
+    act = {ArtifactNotFoundError: require_own, CompilerMissingError: _build}
     with pytest.raises(error) as caught:
         act.get(error, load)(path)
     text = str(caught.value)

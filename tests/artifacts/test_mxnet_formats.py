@@ -5,9 +5,9 @@ from artifact_models import KINDS, mxnet_inputs, mxnet_model
 
 from d2lhybrid import load, run_native, save, verify
 from d2lhybrid.artifacts.examples import Raw, difference
-from d2lhybrid.backends.mxnet_formats import call, semantics, to_raw
-from d2lhybrid.compat import import_mxnet
 from d2lhybrid.errors import InputMismatchError, SaveError
+from d2lhybrid.frameworks.mxnet.compat import import_mxnet
+from d2lhybrid.frameworks.mxnet.formats import call, semantics, to_raw
 
 
 @pytest.mark.parametrize("kind", KINDS)

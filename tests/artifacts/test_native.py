@@ -9,17 +9,17 @@ from artifact_models import example, mxnet_inputs, mxnet_model
 
 from d2lhybrid import inspect, load, run_native, save
 from d2lhybrid.artifacts import native
-from d2lhybrid.compat import import_mxnet
 from d2lhybrid.errors import (
-    ArtifactWriteError,
+    ArtifactAccessError,
     CompilerMissingError,
     DamagedArtifactError,
-    FrameworkMissingError,
     InputMismatchError,
+    MissingPackageError,
     NativeRunError,
     UnsupportedArtifactError,
     UntrustedArtifactError,
 )
+from d2lhybrid.frameworks.mxnet.compat import import_mxnet
 
 
 @pytest.fixture
@@ -45,10 +45,10 @@ def test_kept_folder_works_without_us(saved, tmp_path):
 def test_keep_refuses_a_folder_of_somebody_else(saved, tmp_path):
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "thesis.txt").write_text("mine")
-    with pytest.raises(ArtifactWriteError, match="thesis"):
+    with pytest.raises(ArtifactAccessError, match="thesis"):
         run_native(saved, keep=tmp_path / "kept")
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(ArtifactWriteError):
+    with pytest.raises(ArtifactAccessError):
         run_native(saved, keep=tmp_path / "file")
 
 
@@ -86,7 +86,7 @@ def test_no_compiler_for_a_program_in_cpp(tmp_path, monkeypatch):
 def test_broken_compiler_and_cache(saved, tmp_path, monkeypatch):
     monkeypatch.setenv("D2LHYBRID_CACHE", str(tmp_path / "file"))
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(ArtifactWriteError, match="D2LHYBRID_CACHE"):
+    with pytest.raises(ArtifactAccessError, match="D2LHYBRID_CACHE"):
         run_native(saved)
     monkeypatch.setenv("D2LHYBRID_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("CC", "cc -no-such-flag")
@@ -96,7 +96,7 @@ def test_broken_compiler_and_cache(saved, tmp_path, monkeypatch):
 
 def test_missing_library(saved, monkeypatch):
     monkeypatch.setattr(native, "find_spec", lambda name: None)
-    with pytest.raises(FrameworkMissingError, match="pip install"):
+    with pytest.raises(MissingPackageError, match="pip install"):
         run_native(saved)
 
 
@@ -193,11 +193,11 @@ def test_keep_leaves_files_of_somebody_else(saved, tmp_path):
     run_native(saved, keep=kept)
     (kept / "run.sh").unlink()
     (kept / "run.sh").symlink_to(mine)
-    with pytest.raises(ArtifactWriteError, match=r"run\.sh"):
+    with pytest.raises(ArtifactAccessError, match=r"run\.sh"):
         run_native(saved, keep=kept)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "build.sh").write_text("mine")
-    with pytest.raises(ArtifactWriteError, match=r"build\.sh"):
+    with pytest.raises(ArtifactAccessError, match=r"build\.sh"):
         run_native(saved, keep=tmp_path / "other")
     assert mine.read_text() == (tmp_path / "other" / "build.sh").read_text() == "mine"
 
@@ -205,7 +205,7 @@ def test_keep_leaves_files_of_somebody_else(saved, tmp_path):
 def test_keep_inside_the_artifact(saved, tmp_path):
     (tmp_path / "link").symlink_to(saved)
     for keep in (saved, saved / "native", tmp_path / "link" / "native"):
-        with pytest.raises(ArtifactWriteError, match="into the artifact"):
+        with pytest.raises(ArtifactAccessError, match="into the artifact"):
             run_native(saved, keep=keep)
     assert inspect(saved).problems == ()
 

@@ -70,10 +70,10 @@ def test_never_overwrites_what_is_not_its_own(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "target")
     before = sorted(str(p) for p in tmp_path.rglob("*"))
     for name in ("file", "folder", "noted", "damaged", "link"):
-        with pytest.raises(errors.NotAnArtifactError, match="Will not overwrite"):
+        with pytest.raises(errors.ArtifactNotFoundError, match="Will not overwrite"):
             make(tmp_path / name)
     for name in ("missing/a", "file/a"):
-        with pytest.raises(errors.ArtifactWriteError, match="Could not write"):
+        with pytest.raises(errors.ArtifactAccessError, match="Could not write"):
             make(tmp_path / name)
     assert sorted(str(p) for p in tmp_path.rglob("*")) == before
 
@@ -86,7 +86,7 @@ def test_user_files_added_while_it_saves_are_kept(tmp_path):
             (folder / "x").write_text("x")
             (tmp_path / "a" / "notes.txt").write_text("mine")
 
-    with pytest.raises(errors.NotAnArtifactError, match=r"notes\.txt"):
+    with pytest.raises(errors.ArtifactNotFoundError, match=r"notes\.txt"):
         save_meanwhile()
     assert (tmp_path / "a" / "notes.txt").read_text() == "mine"
 
@@ -144,7 +144,7 @@ def test_file_layer_says_no(tmp_path, monkeypatch, where):
         monkeypatch.setattr(os, target, full)
     else:
         monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(errors.ArtifactWriteError, match="No space left") as caught:
+    with pytest.raises(errors.ArtifactAccessError, match="No space left") as caught:
         make(tmp_path / "a", {"model.safetensors": b"new"})
     assert caught.value.errno == errno.ENOSPC
     monkeypatch.undo()
@@ -167,7 +167,7 @@ except OSError:
     os.ftruncate(filler, os.fstat(filler).st_size - 5 * 4096)
 try:
     save(torch.nn.Linear(100, 100), "a", x, format=sys.argv[1])
-except errors.ArtifactWriteError as error:
+except errors.ArtifactAccessError as error:
     print("refused:", error)
 assert torch.equal(load("a")(x), old)
 os.close(filler)
@@ -205,7 +205,7 @@ def test_never_replaces_the_current_folder(tmp_path, monkeypatch):
     make(tmp_path / "a")
     monkeypatch.chdir(tmp_path / "a")
     for path in (".", tmp_path / "a", tmp_path, "/"):
-        with pytest.raises(errors.NotAnArtifactError, match="the current folder"):
+        with pytest.raises(errors.ArtifactNotFoundError, match="the current folder"):
             make(path)
     assert content(tmp_path / "a") == b"weights"
 
@@ -238,7 +238,7 @@ def test_a_folder_that_another_program_holds(tmp_path, monkeypatch):
     make(tmp_path / "a", format="torchscript")
     with publishing.locked(tmp_path):
         for verb in (make, trust):
-            with pytest.raises(errors.ArtifactWriteError, match="Another program holds"):
+            with pytest.raises(errors.ArtifactAccessError, match="Another program holds"):
                 verb(tmp_path / "a")
     make(tmp_path / "a")
 
@@ -269,5 +269,5 @@ def test_trust_says_that_the_parent_cannot_be_read(tmp_path, monkeypatch):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     monkeypatch.setattr(loading, "locked", closed)
-    with pytest.raises(errors.ArtifactReadError, match="permissions"):
+    with pytest.raises(errors.ArtifactAccessError, match="permissions"):
         trust(tmp_path / "a")

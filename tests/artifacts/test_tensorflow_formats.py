@@ -7,8 +7,8 @@ from artifact_models import KINDS, example, tensorflow_model
 
 from d2lhybrid import load, run_native, save, verify
 from d2lhybrid.artifacts.examples import Raw, difference
-from d2lhybrid.backends.tensorflow_formats import FORMATS, to_raw
 from d2lhybrid.errors import InputMismatchError, SaveError
+from d2lhybrid.frameworks.tensorflow.formats import FORMATS, to_raw
 
 
 @pytest.mark.parametrize("kind", KINDS)

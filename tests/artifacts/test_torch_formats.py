@@ -16,8 +16,6 @@ from artifact_models import KINDS, example, torch_model
 from d2lhybrid import inspect, load, run_native, save, verify
 from d2lhybrid.artifacts.examples import Raw, difference, recall
 from d2lhybrid.artifacts.store import read
-from d2lhybrid.backends import processor, torch_formats
-from d2lhybrid.backends.torch_formats import FORMATS, to_raw
 from d2lhybrid.errors import (
     ArtifactLoadError,
     CompilerMissingError,
@@ -25,6 +23,9 @@ from d2lhybrid.errors import (
     SaveError,
     UnsupportedArtifactError,
 )
+from d2lhybrid.frameworks import processor
+from d2lhybrid.frameworks.torch import formats as torch_formats
+from d2lhybrid.frameworks.torch.formats import FORMATS, to_raw
 
 WHOLE = [name for name, entry in FORMATS.items() if not entry.weights_only]
 SWITCH = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 from playwright.sync_api import Locator
 
-from d2lhybrid import i18n, plot
+from d2lhybrid import i18n
+from d2lhybrid.report import plot
 
 matplotlib.use("agg")
 

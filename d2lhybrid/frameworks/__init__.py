@@ -1,0 +1,133 @@
+"""The frameworks: one room each, found here by name or by what belongs to them.
+
+A room is a package in this folder, whose ``__init__`` makes one object of a class that inherits
+from ``protocol.Framework``, without importing the framework. ``tensors`` (devices and tensors),
+``variants`` (ways to run a model), ``formats`` (ways to save one) and ``explain`` stand beside it
+and load on first use. Nothing outside a room names its framework. The idea of looking in
+``sys.modules`` is that of einops.
+"""
+
+import pkgutil
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from d2lhybrid.errors import UnknownFrameworkError
+from d2lhybrid.frameworks.protocol import Framework
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.structure import leaves
+
+_added: dict[str, Framework] = {}
+
+
+def register(framework: Framework) -> Framework:
+    """Make a framework known to this process, beside those that have a room here."""
+    _added[framework.name] = framework
+    return framework
+
+
+def unregister(name: str) -> None:
+    """Take back what ``register`` did."""
+    _added.pop(name, None)
+
+
+def known() -> tuple[Framework, ...]:
+    """Every framework, imported or not, in the order in which readers see them."""
+    return (*_rooms(), *_added.values()) if _added else _rooms()
+
+
+def names() -> str:
+    """Their names for a sentence: "PyTorch, TensorFlow, MXNet"."""
+    return ", ".join(framework.display for framework in known())
+
+
+def get(name: str) -> Framework:
+    """The framework called `name`, as records and manifests call it.
+
+    Raises:
+        UnknownFrameworkError: there is none of that name.
+    """
+    for framework in known():
+        if framework.name == name:
+            return framework
+    raise UnknownFrameworkError(
+        _("Expected one of the frameworks {frameworks}. Received: {received!r}.").format(
+            frameworks=", ".join(framework.name for framework in known()), received=name
+        )
+    )
+
+
+def loaded() -> tuple[Framework, ...]:
+    """The frameworks that this process has imported."""
+    modules = sys.modules
+    return tuple([one for one in known() if modules.get(one.module) is not None])
+
+
+def of(*things: Any) -> Framework:
+    """The framework that the first of `things` belongs to which belongs to any.
+
+    A thing is a model, a tensor, a method of a model, or a structure (lists, dictionaries, ...) of
+    them. Keras objects belong to the framework that Keras computes with.
+
+    Raises:
+        UnknownFrameworkError: no class that a thing inherits from belongs to a known framework.
+    """
+    framework = owner(*things)
+    if framework is not None:
+        return framework
+    raise UnknownFrameworkError(
+        _(
+            "Expected a model or tensors of {frameworks}. Received: {kinds}. "
+            "Hand over the model itself, and tensors of its framework."
+        ).format(frameworks=names(), kinds=", ".join(map(_kind, things)) or _("nothing"))
+    )
+
+
+def owner(*things: Any) -> Framework | None:
+    """As ``of``, but None where no framework is found."""
+    here = loaded()
+    for thing in things:
+        for obj in _candidates(thing):
+            packages = tuple(_packages(obj))
+            for framework in here:
+                if framework.owns(packages):
+                    return framework
+    return None
+
+
+@cache
+def _rooms() -> tuple[Framework, ...]:
+    found = [
+        import_module(f"{__name__}.{room.name}").FRAMEWORK
+        for room in pkgutil.iter_modules(__path__)
+        if room.ispkg
+    ]
+    return tuple(sorted(found, key=lambda framework: framework.order))
+
+
+def _candidates(thing: Any) -> Iterator[Any]:
+    yield thing
+    if isinstance(thing, (dict, list, tuple)):
+        for _path, leaf in leaves(thing):
+            yield leaf
+
+
+def _packages(obj: Any) -> Iterator[str]:
+    """The top-level packages of the object's classes, and of the one that a method is bound to."""
+    for kind in type(obj).__mro__:
+        yield kind.__module__.partition(".")[0]
+    bound_to = getattr(obj, "__self__", None)
+    if bound_to is not None and bound_to is not obj:
+        for kind in type(bound_to).__mro__:
+            yield kind.__module__.partition(".")[0]
+
+
+def _kind(thing: Any) -> str:
+    kind = type(thing)
+    return (
+        kind.__qualname__
+        if kind.__module__ == "builtins"
+        else f"{kind.__module__}.{kind.__qualname__}"
+    )

@@ -1,0 +1,235 @@
+"""``import_mxnet``: the last MXNet on today's NumPy and Python.
+
+MXNet 1.9.1 reads names that NumPy 1.24 and 2.0 removed. Putting them back into NumPy would change
+it for every library of the process, so NumPy is left alone: the modules of MXNet get builtins of
+their own, in which ``import numpy`` yields a stand-in that knows the old names and passes
+everything else on.
+"""
+
+import builtins
+import ctypes
+import platform
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from importlib import import_module, metadata
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy
+
+from d2lhybrid.errors import MissingPackageError, RemovedFromNumPyError
+from d2lhybrid.i18n import gettext as _
+
+# What the names meant before they went (NumPy 1.24 and 2.0 release notes).
+_OLD_NAMES: dict[str, Any] = {
+    "bool": bool,
+    "int": int,
+    "float": float,
+    "complex": complex,
+    "object": object,
+    "str": str,
+    "Inf": numpy.inf,
+    "PINF": numpy.inf,
+    "NINF": -numpy.inf,
+    "NaN": numpy.nan,
+    "NAN": numpy.nan,
+    "PZERO": 0.0,
+    "NZERO": -0.0,
+    "compat": SimpleNamespace(basestring=str),
+}
+_RENAMED = {
+    "alltrue": "all",
+    "sometrue": "any",
+    "product": "prod",
+    "cumproduct": "cumprod",
+    "in1d": "isin",
+    "row_stack": "vstack",
+    "trapz": "trapezoid",
+    "round_": "round",
+    "float_": "float64",
+    "unicode_": "str_",
+}
+# MXNet lists these in mxnet/numpy/fallback.py and reads them at import; hardly anyone calls them.
+_GONE = ("fv", "ipmt", "irr", "mirr", "msort", "nper", "npv", "pmt", "ppmt", "pv", "rate")
+
+_INSTALL = 'pip install "d2lhybrid[mxnet]"'
+_INSTALL_FOR_GPU = 'pip install "d2lhybrid[mxnet-gpu]"'
+
+_lock = threading.Lock()
+
+
+def import_mxnet() -> ModuleType:
+    """Import MXNet where it would not import by itself, and return it.
+
+    After that, ``from mxnet import np, npx`` works as ever. NumPy stays as it is for everyone
+    else. A second call, or a call after a plain import that worked, changes nothing.
+
+    Raises:
+        MissingPackageError: MXNet is not installed, or something that it needs is missing.
+
+    >>> mx = import_mxnet()
+    >>> mx.nd.ones(2).asnumpy().sum()
+    2.0
+    """
+    with _lock:
+        if "mxnet" in sys.modules:
+            return sys.modules["mxnet"]
+        for leftover in [name for name in sys.modules if name.startswith("mxnet.")]:
+            del sys.modules[leftover]  # of a plain import that failed; they hold the real NumPy
+        if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+            sys.meta_path.insert(0, _Finder())
+        _load_cuda_11()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # distutils, invalid escapes: nothing a reader can mend
+            try:
+                return import_module("mxnet")
+            except ImportError as error:
+                raise MissingPackageError(_why(error)) from error
+            except (OSError, RuntimeError) as error:  # a shared library is missing
+                raise MissingPackageError(
+                    _(
+                        "Expected MXNet to import. Received: {error}. Install the libraries that "
+                        "it needs: {command}, or for a GPU {gpu_command}."
+                    ).format(error=error, command=_INSTALL, gpu_command=_INSTALL_FOR_GPU)
+                ) from error
+
+
+class _NumPy(ModuleType):
+    """NumPy as MXNet knew it."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OLD_NAMES:
+            return _OLD_NAMES[name]
+        try:
+            return getattr(numpy, name)
+        except AttributeError:
+            if name in _RENAMED:
+                return getattr(numpy, _RENAMED[name])
+            if name in _GONE:
+                return _gone(name)
+            raise
+
+    def __dir__(self) -> list[str]:
+        return dir(numpy)
+
+
+def _gone(name: str) -> Callable[..., Any]:
+    def removed(*args: Any, **kwargs: Any) -> Any:
+        raise RemovedFromNumPyError(
+            _(
+                "Expected a function of NumPy. Received: mxnet.np.{name}, which is NumPy's {name}, "
+                "and NumPy {version} has none. For financial functions install numpy-financial; "
+                "for a sort use mxnet.np.sort."
+            ).format(name=name, version=numpy.__version__)
+        )
+
+    removed.__name__ = name
+    return removed
+
+
+class _Finder(MetaPathFinder):
+    """Finds mxnet and its submodules as the other finders do, and gives them our builtins."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname.partition(".")[0] != "mxnet":
+            return None
+        for finder in sys.meta_path:
+            if finder is self or not hasattr(finder, "find_spec"):
+                continue
+            spec = finder.find_spec(fullname, path, target)
+            if spec is not None:
+                if spec.loader is not None:
+                    _set_up(spec.loader)
+                return spec
+        return None
+
+
+def _set_up(loader: Any) -> None:
+    """Let this loader, which serves one module, put our builtins in before the module runs."""
+    execute = loader.exec_module
+
+    def exec_module(module: ModuleType) -> None:
+        vars(module)["__builtins__"] = _BUILTINS
+        execute(module)
+
+    loader.exec_module = exec_module
+
+
+def _import(
+    name: str,
+    globals: dict[str, Any] | None = None,
+    locals: dict[str, Any] | None = None,
+    fromlist: Sequence[str] = (),
+    level: int = 0,
+) -> Any:
+    module = builtins.__import__(name, globals, locals, fromlist, level)
+    return _STAND_IN if module is numpy else module
+
+
+_STAND_IN = _NumPy("numpy", numpy.__doc__)
+_BUILTINS = {**vars(builtins), "__import__": _import}
+
+
+def _why(error: ImportError) -> str:
+    """A sentence for an import that failed."""
+    system, machine = platform.system(), platform.machine()
+    if error.name == "mxnet":
+        if not (system == "Linux" or (system == "Darwin" and machine == "x86_64")):
+            return _(
+                "Expected MXNet to be installed. Received: {system} on {machine}, for which "
+                "MXNet has no wheels. Use Linux or an Intel Mac; PyTorch and TensorFlow work here."
+            ).format(system=system, machine=machine)
+        if sys.version_info >= (3, 13):
+            return _(
+                "Expected MXNet to be installed. Received: no module named mxnet. On Python "
+                "3.13 and later, whose NumPy is too new for MXNet's own pin, install it with: "
+                "{command}, then {second_command}."
+            ).format(
+                command="pip install --no-deps mxnet==1.9.1",
+                second_command='pip install graphviz requests "setuptools<81"',
+            )
+        return _(
+            "Expected MXNet to be installed. Received: no module named mxnet. "
+            "Install it with: {command}"
+        ).format(command=_INSTALL)
+    if error.name in ("distutils", "distutils.version"):
+        return _(
+            "Expected distutils, which MXNet needs. Received: Python {version} without it. "
+            "setuptools below 81 brings it back, and the extra names it: {command}"
+        ).format(version=platform.python_version(), command=_INSTALL)
+    text = _("Expected MXNet to import. Received: {error}. Try: {command}")
+    return text.format(error=error, command=_INSTALL)
+
+
+def _load_cuda_11() -> None:
+    """Load the CUDA 11 libraries of the nvidia-*-cu11 wheels, which mxnet-cu112 does not look for.
+
+    They need one another in an order that changes with their versions, so each is tried again
+    until nothing more loads. What is still missing, MXNet's own import will name.
+    """
+    try:
+        files = metadata.distribution("nvidia-cuda-runtime-cu11").locate_file("nvidia")
+        metadata.distribution("mxnet-cu112")
+    except metadata.PackageNotFoundError:
+        return
+    waiting = sorted(Path(str(files)).glob("*/lib/lib*.so.*"))
+    while waiting:
+        left = [path for path in waiting if not _load(path)]
+        if len(left) == len(waiting):
+            return
+        waiting = left
+
+
+def _load(path: Path) -> bool:
+    try:
+        ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,85 @@
+"""What Gluon makes of a block: which parts become graphs, and which stay in Python."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import mxnet as mx
+from mxnet import gluon
+
+from d2lhybrid.frameworks.explanation import Explanation, Finding, from_error, name_of, quiet
+
+
+def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explanation:
+    """Run a block once, then pass symbols through each part of it that can be a graph.
+
+    Each outermost hybrid block is one graph. A plain ``Block`` runs in Python, and so does a
+    hybrid one that defines ``forward``. Gluon knows no graph breaks.
+    """
+    parts = list(_parts(model))
+    hybrid = [block for block in parts if _is_hybrid(block)]
+    compilations = sum(block._cached_op is not None for block in hybrid)
+    seen = {id(model): args}
+    hooks = [
+        block.register_forward_pre_hook(lambda b, given: seen.setdefault(id(b), given))
+        for block in hybrid
+    ]
+    unsupported, failure = [], None
+    with quiet():
+        try:
+            model(*args, **kwargs)
+        except Exception as error:
+            failure = error
+        for hook in hooks:
+            hook.detach()
+        for block in hybrid:
+            if id(block) not in seen:  # the call failed before it came here
+                continue
+            try:
+                block(*_symbols(seen[id(block)]))
+            except Exception as error:
+                unsupported.append(from_error(error))
+    if failure and not unsupported:  # the mistake is not the compiler's
+        raise failure
+    return Explanation(
+        framework=f"MXNet {mx.__version__}",
+        model=name_of(model),
+        compilations=compilations,
+        graphs=len(hybrid) - len(unsupported),
+        fallbacks=tuple(_place(block) for block in parts if not _is_hybrid(block)),
+        unsupported=tuple(unsupported),
+    )
+
+
+def _is_hybrid(block: Any) -> bool:
+    plain_forward = type(block).forward is gluon.HybridBlock.forward
+    return isinstance(block, gluon.SymbolBlock) or (
+        isinstance(block, gluon.HybridBlock) and plain_forward
+    )
+
+
+def _parts(block: Any) -> Iterator[Any]:
+    """Yield the blocks from here down to the outermost hybrid ones, and these."""
+    yield block
+    if not _is_hybrid(block):
+        for child in block._children.values():
+            yield from _parts(child)
+
+
+def _symbols(values: Any, prefix: str = "input") -> list[Any]:
+    """Replace each array, also in lists, by a symbol of the same style."""
+    symbols = []
+    for number, value in enumerate(values):
+        name = f"{prefix}_{number}"
+        if isinstance(value, (list, tuple)):
+            symbols.append(_symbols(value, name))
+        else:
+            symbol = mx.sym.var(name)
+            symbols.append(symbol.as_np_ndarray() if isinstance(value, mx.np.ndarray) else symbol)
+    return symbols
+
+
+def _place(block: Any) -> Finding:
+    """Say where the Python code of a block stands."""
+    kind, code = type(block), type(block).forward.__code__
+    base = "HybridBlock" if isinstance(block, gluon.HybridBlock) else "Block"
+    return Finding(f"{kind.__name__}({base}).forward", code.co_filename, code.co_firstlineno)

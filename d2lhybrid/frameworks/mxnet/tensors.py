@@ -1,0 +1,115 @@
+"""Devices and tensors of MXNet."""
+
+import contextlib
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from types import FrameType
+from typing import Any
+
+import mxnet
+from mxnet.gluon import HybridBlock
+
+from d2lhybrid.errors import TracingError
+from d2lhybrid.frameworks.protocol import Args, Call, Kwargs, Tensors
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.tensor import Raw
+
+
+class MXNetTensors(Tensors):
+    """MXNet on the CPU or CUDA."""
+
+    def version(self) -> str:
+        return str(mxnet.__version__)
+
+    def devices(self) -> list[str]:
+        return ["cpu", *(f"gpu({index})" for index in range(mxnet.context.num_gpus()))]
+
+    def compute_on(self, device: str) -> float:
+        kind, _, index = device.rstrip(")").partition("(")
+        ones = mxnet.nd.ones((2, 2), ctx=mxnet.Context(kind, int(index or 0)))
+        return float(mxnet.nd.dot(ones, ones).sum().asscalar())
+
+    def synchronize(self) -> None:
+        if _tracing():
+            raise TracingError(
+                _(
+                    "Expected code that runs now. Received: the forward of a hybridized block that "
+                    "MXNet is tracing with symbols, where no device works yet. Measure outside the "
+                    "block, around its call."
+                )
+            )
+        mxnet.nd.waitall()
+
+    def places(self, obj: Any) -> set[str]:
+        if isinstance(obj, mxnet.nd.NDArray):
+            return {str(obj.ctx)}
+        if isinstance(obj, mxnet.gluon.Block):
+            return {str(ctx) for p in obj.collect_params().values() for ctx in _homes(p)}
+        return set()
+
+    def is_tensor(self, obj: Any) -> bool:
+        return isinstance(obj, mxnet.nd.NDArray)
+
+    def to_raw(self, tensor: Any) -> Raw:
+        return Raw.of(tensor.asnumpy())
+
+    def from_raw(self, raw: Raw, options: Mapping[str, Any]) -> Any:
+        numpy_semantics = bool(options.get("numpy_semantics"))
+        with semantics(numpy_semantics):
+            make = mxnet.np.array if numpy_semantics else mxnet.nd.array
+            return make(raw.array, dtype=raw.array.dtype)
+
+    def doubled(self, tensor: Any, axis: int = 0) -> Any:
+        with semantics(is_numpy((tensor,))):
+            if tensor.ndim <= axis:
+                return tensor
+            if is_numpy((tensor,)):
+                return mxnet.np.concatenate([tensor, tensor], axis)
+            return mxnet.nd.concat(tensor, tensor, dim=axis)
+
+    def infer(self, model: Call, args: Args, kwargs: Kwargs) -> Any:
+        with semantics(is_numpy(args)), quiet_python():
+            return model(*args, **kwargs)
+
+
+def is_numpy(args: Args) -> bool:
+    """Are the arrays those of NumPy semantics (``mx.np``)?"""
+    return bool(args) and isinstance(args[0], mxnet.np.ndarray)
+
+
+@contextlib.contextmanager
+def semantics(numpy_semantics: bool) -> Iterator[None]:
+    """NumPy or classic semantics, whatever the caller has switched on at the moment."""
+    modes = [mxnet.util.np_shape(numpy_semantics), mxnet.util.np_array(numpy_semantics)]
+    with contextlib.ExitStack() as stack:
+        for mode in modes if numpy_semantics else reversed(modes):  # arrays never without shapes
+            stack.enter_context(mode)
+        yield
+
+
+@contextlib.contextmanager
+def quiet_python() -> Iterator[None]:
+    """Silence what MXNet warns itself about."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _homes(parameter: Any) -> list[Any]:
+    """Where a parameter is; nowhere before it is initialized."""
+    return list(parameter.list_ctx()) if parameter._data is not None else []
+
+
+def _tracing() -> bool:
+    """Is this called while a HybridBlock builds its graph? MXNet has no flag for it."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        if frame.f_code is _TRACE:
+            return True
+        frame = frame.f_back
+    return False
+
+
+_TRACE = HybridBlock._get_graph.__code__
+TENSORS = MXNetTensors()

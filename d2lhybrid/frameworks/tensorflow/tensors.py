@@ -1,0 +1,106 @@
+"""Devices and tensors of TensorFlow."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import tensorflow as tf
+
+from d2lhybrid.errors import TracingError
+from d2lhybrid.frameworks.protocol import Args, Call, Kwargs, Tensors
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.tensor import Raw
+
+
+class TensorFlowTensors(Tensors):
+    """TensorFlow on the CPU or CUDA."""
+
+    def version(self) -> str:
+        return str(tf.__version__)
+
+    def devices(self) -> list[str]:
+        return [device.name for device in tf.config.list_logical_devices()]
+
+    def compute_on(self, device: str) -> float:
+        with tf.device(device):
+            ones = tf.ones((2, 2))
+            return float(tf.reduce_sum(ones @ ones))
+
+    def synchronize(self) -> None:
+        if tf.inside_function():
+            raise TracingError(
+                _(
+                    "Expected code that runs now. Received: code inside a tf.function that "
+                    "TensorFlow is tracing, where no device works yet. Measure outside the "
+                    "function, around its call."
+                )
+            )
+        if tf.executing_eagerly() and _started():
+            tf.test.experimental.sync_devices()
+
+    def reset_peak(self) -> None:
+        for device in _gpus():
+            tf.config.experimental.reset_memory_stats(device)
+
+    def peak_bytes(self) -> int | None:
+        devices = _gpus()
+        if not devices:
+            return None
+        return sum(tf.config.experimental.get_memory_info(device)["peak"] for device in devices)
+
+    def threads(self) -> int | None:
+        return tf.config.threading.get_intra_op_parallelism_threads() or None  # 0: all cores
+
+    def accelerators(self) -> list[str]:
+        if not _gpus():
+            return []
+        details = map(tf.config.experimental.get_device_details, _physical_gpus())
+        return [str(detail.get("device_name", "GPU")) for detail in details]
+
+    def places(self, obj: Any) -> set[str]:
+        return set()  # TensorFlow moves tensors by itself
+
+    def is_tensor(self, obj: Any) -> bool:
+        return tf.is_tensor(obj) or isinstance(obj, tf.Variable)
+
+    def to_raw(self, tensor: Any) -> Raw:
+        if isinstance(tensor, tf.SparseTensor):
+            tensor = tf.sparse.to_dense(tensor, validate_indices=False)
+        elif isinstance(tensor, tf.RaggedTensor):
+            tensor = tensor.to_tensor()
+        return Raw.of(tf.convert_to_tensor(tensor).numpy().copy())
+
+    def from_raw(self, raw: Raw, options: Mapping[str, Any]) -> Any:
+        if raw.dtype == "bfloat16":
+            return tf.bitcast(tf.constant(raw.array), tf.bfloat16)
+        return tf.constant(raw.array)
+
+    def doubled(self, tensor: Any, axis: int = 0) -> Any:
+        return tf.concat([tensor, tensor], axis) if len(tensor.shape) > axis else tensor
+
+    def infer(self, model: Call, args: Args, kwargs: Kwargs) -> Any:
+        return inference(model)(*args, **kwargs)
+
+
+def inference(model: Call) -> Call:
+    """The model as a plain function; Keras models are told that this is no training."""
+    if isinstance(model, tf.keras.layers.Layer):
+        return lambda *args, **kwargs: model(*args, training=False, **kwargs)
+    return model
+
+
+def _physical_gpus() -> list[Any]:
+    return list(tf.config.list_physical_devices("GPU"))
+
+
+def _started() -> bool:
+    """Has TensorFlow set up its devices? Asking them for anything else would do it now."""
+    from tensorflow.python.eager import context  # the public names have no such question
+
+    return bool(context.context()._initialized)
+
+
+def _gpus() -> list[str]:
+    return [d.name for d in tf.config.list_logical_devices("GPU")] if _started() else []
+
+
+TENSORS = TensorFlowTensors()

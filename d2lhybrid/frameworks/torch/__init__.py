@@ -1,0 +1,16 @@
+"""PyTorch."""
+
+from d2lhybrid.frameworks.protocol import Framework
+
+
+class PyTorch(Framework):
+    """PyTorch on the CPU, CUDA, MPS or XPU."""
+
+    name = "torch"
+    display = "PyTorch"
+    packages = ("torch",)
+    extra = "torch"
+    order = 1
+
+
+FRAMEWORK = PyTorch()

@@ -1,0 +1,79 @@
+"""What TorchDynamo makes of a model: graphs, graph breaks and recompilations."""
+
+import inspect
+import types
+from typing import Any
+
+import torch
+import torch._dynamo
+from torch._dynamo import eval_frame, output_graph
+
+from d2lhybrid.frameworks.explanation import Explanation, Finding, from_error, name_of, quiet
+
+
+class _Recorder:
+    """A backend that counts the graphs it is given and runs them as they are."""
+
+    def __init__(self) -> None:
+        self.graphs = 0
+
+    def __call__(self, graph: Any, example_inputs: Any) -> Any:
+        self.graphs += 1
+        return graph.forward
+
+
+def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explanation:
+    """Run a module or function once under TorchDynamo; what was compiled before stays.
+
+    The graph breaks are the list that ``torch._dynamo.explain`` reports from.
+    """
+    original = getattr(model, "_orig_mod", getattr(model, "_torchdynamo_orig_callable", model))
+    recorder, options = _Recorder(), {}
+    compilations, fallbacks = (0, ()) if original is model else _history(model, original)
+    unsupported: tuple[Finding, ...] = ()
+    if "isolate_recompiles" in inspect.signature(torch.compile).parameters:
+        options["isolate_recompiles"] = True  # else this run would count towards the limit
+    known = len(output_graph.graph_break_reasons)
+    with quiet():
+        try:
+            torch.compile(original, backend=recorder, **options)(*args, **kwargs)
+        except Exception as error:
+            stack = getattr(error, "real_stack", None)  # Dynamo's own record of the user's code
+            frames = stack and [(frame.filename, frame.lineno or 0) for frame in stack]
+            unsupported = (from_error(error, frames),)
+    breaks = tuple(
+        Finding(b.reason.splitlines()[0], b.user_stack[-1].filename, b.user_stack[-1].lineno or 0)
+        for b in output_graph.graph_break_reasons[known:]
+    )
+    framework = f"PyTorch {torch.__version__.partition('+')[0]}"
+    return Explanation(
+        framework, name_of(original), compilations, recorder.graphs, breaks, fallbacks, unsupported
+    )
+
+
+def _history(model: Any, original: Any) -> tuple[int, tuple[Finding, ...]]:
+    """Count the compilations in Dynamo's cache; name the code that has used up its limit."""
+    backend: Any = getattr(getattr(model, "dynamo_ctx", None), "callback", None)
+    while hasattr(backend, "_torchdynamo_orig_backend"):
+        backend = backend._torchdynamo_orig_backend
+    codes = _codes(model, original)
+    entries = [e for code in codes for e in eval_frame._debug_get_cache_entry_list(code)]
+    count = sum(
+        entry.backend is backend
+        if backend
+        else not isinstance(getattr(entry.backend, "compiler_fn", None), _Recorder)
+        for entry in entries
+    )
+    limit = torch._dynamo.config.recompile_limit
+    if count < limit:
+        return count, ()
+    place = codes[-1].co_filename, codes[-1].co_firstlineno
+    return count, (Finding(f"recompile_limit ({limit})", *place),)
+
+
+def _codes(model: Any, original: Any) -> list[types.CodeType]:
+    """Return the code that Dynamo compiles for a model; for one of torch.nn it is a wrapper."""
+    wrapper = getattr(getattr(model, "forward", model), "_torchdynamo_orig_callable", original)
+    forward = type(original).forward if isinstance(original, torch.nn.Module) else original
+    found = [getattr(f, "__code__", None) for f in (wrapper, forward)]
+    return list({id(code): code for code in found if code}.values())

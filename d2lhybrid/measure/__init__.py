@@ -1,0 +1,1 @@
+"""Measuring: timers that wait, latency and throughput, comparison in shuffled rounds."""

@@ -1,0 +1,144 @@
+"""Wall-clock timers that wait for the devices: ``Benchmark``, ``Timer`` and ``synchronize``."""
+
+from itertools import accumulate
+from time import perf_counter
+from types import TracebackType
+from typing import Any
+
+from d2lhybrid.errors import ArgumentError
+from d2lhybrid.frameworks import loaded
+from d2lhybrid.i18n import gettext as _
+
+
+def synchronize() -> None:
+    """Wait for all outstanding work of every framework that is already imported, on every device.
+
+    Imports nothing; costs next to nothing where no framework is imported.
+
+    Raises:
+        TracingError: a framework is tracing a graph, so that there is no work to wait for.
+
+    >>> synchronize()
+    """
+    for framework in loaded():
+        framework.tensors.synchronize()
+
+
+class Timer:
+    """Record running times in seconds, device work included. It starts when it is made.
+
+    The methods are those of the Timer of *Dive into Deep Learning*.
+
+    >>> timer = Timer()
+    >>> seconds = timer.stop()
+    >>> timer.times == [seconds]
+    True
+    """
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+        self.start()
+
+    def start(self) -> None:
+        """Wait for the devices, then start the clock."""
+        synchronize()
+        self._started = perf_counter()
+
+    def stop(self) -> float:
+        """Wait for the devices, record the seconds since the last start and return them."""
+        synchronize()
+        self.times.append(perf_counter() - self._started)
+        return self.times[-1]
+
+    def avg(self) -> float:
+        """The mean of the recorded seconds; raises ArgumentError when there are none."""
+        if not self.times:
+            raise ArgumentError(
+                _("Expected at least one recorded time. Received: none. Call stop() before avg().")
+            )
+        return sum(self.times) / len(self.times)
+
+    def sum(self) -> float:
+        """The sum of the recorded seconds."""
+        return sum(self.times)
+
+    def cumsum(self) -> list[float]:
+        """The running sums of the recorded seconds."""
+        return list(accumulate(self.times))
+
+
+class Benchmark:
+    """Time a block of code, device work included, and print one line.
+
+    After the block, `seconds` is the wall-clock time, `device_seconds` the time between events
+    on the accelerator's current stream (the longest over the devices), and `peak_bytes` the peak
+    device memory inside the block, summed over the devices. The last two are None where no
+    framework can tell them. Where the body raises, the line is still printed and the exception
+    goes on.
+
+    >>> with Benchmark("Two additions") as b:  # doctest: +ELLIPSIS
+    ...     _ = 1 + 1 + 1
+    Two additions: 0.0... sec
+    >>> b.seconds < 1
+    True
+    """
+
+    __slots__ = ("_adapters", "_events", "_peaks", "_start", "description", "device_seconds",
+                 "peak_bytes", "seconds")  # fmt: skip
+
+    def __init__(self, description: str = "Done") -> None:
+        self.description = description
+        self.seconds: float | None = None
+        self.device_seconds: float | None = None
+        self.peak_bytes: int | None = None
+
+    def __enter__(self) -> "Benchmark":
+        adapters = [framework.tensors for framework in loaded()]
+        self._adapters = adapters
+        self._events: list[Any] = []
+        self._peaks: dict[Any, int] = {}
+        self.device_seconds = self.peak_bytes = None
+        if adapters:
+            for adapter in adapters:
+                adapter.synchronize()
+            for outer in _open:  # starting a new record ends theirs: let them note it first
+                outer._note_peaks()
+            for adapter in adapters:
+                adapter.reset_peak()
+            self._events = [adapter.start_events() for adapter in adapters]
+        _open.append(self)
+        self._start = perf_counter()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            for adapter, event in zip(self._adapters, self._events, strict=False):
+                seconds = adapter.device_seconds(event)
+                if seconds is not None:
+                    self.device_seconds = max(seconds, self.device_seconds or 0.0)
+            synchronize()
+        except Exception:
+            if error is None:
+                raise
+            # The body's own exception says more than a device's complaint about it.
+        finally:
+            self.seconds = perf_counter() - self._start
+            _open.remove(self)
+            print(f"{self.description}: {self.seconds:.4f} sec")
+        if self._adapters:
+            self._note_peaks()
+            self.peak_bytes = sum(self._peaks.values()) if self._peaks else None
+
+    def _note_peaks(self) -> None:
+        for adapter in self._adapters:
+            peak = adapter.peak_bytes()
+            if peak is not None:
+                self._peaks[adapter] = max(peak, self._peaks.get(adapter, 0))
+
+
+_open: list[Benchmark] = []

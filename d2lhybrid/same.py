@@ -1,0 +1,200 @@
+"""Do two outputs hold the same? The one comparison of the package, leaf by leaf.
+
+Numbers are compared element by element: relative to the element, with an absolute part for what
+is left when large terms cancel, which is relative to the row that the element stands in.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from d2lhybrid.errors import DifferentAnswerError
+from d2lhybrid.frameworks import loaded
+from d2lhybrid.i18n import general, ngettext
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.structure import leaves
+from d2lhybrid.tensor import Raw
+
+# The largest difference allowed, as a fraction of the element: room for a compiler that adds in
+# another order, not for one that computes something else.
+TOLERANCE = {
+    "float64": 1e-9,
+    "complex128": 1e-9,
+    "float32": 1e-4,
+    "complex64": 1e-4,
+    "float16": 1e-2,
+    "bfloat16": 4e-2,
+}
+CANCELLED = 0.1  # of that fraction, of the largest number in the row: what cancelling may leave
+MASK = 1e8  # a number this large is a mask or a mistake, and no measure for its row
+NUMBER = ""  # the dtype of Python's own numbers, which go with any
+
+Answer = Mapping[str, Any]
+"""Leaves by path: ``Raw`` for what holds numbers, the object itself for the rest."""
+
+
+def record(output: Any) -> dict[str, Any]:
+    """Copy an output's leaves now, for a compiled program may write the next one over it."""
+    return {
+        path: leaf for path, value in leaves(output, "output") for path, leaf in _seen(value, path)
+    }
+
+
+def _seen(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """A leaf as ``Raw`` if it holds numbers; of an object, the tensors that it holds."""
+    raw = raw_of(value)
+    if raw is not None:
+        yield path, raw
+        return
+    inside = dict(_tensors_inside(value, path, set()))
+    yield from inside.items()
+    if not inside:
+        yield path, value
+
+
+def raw_of(value: Any) -> Raw | None:
+    """A copy of a number, an array or any framework's tensor; None for anything else."""
+    if isinstance(value, (bool, int, float, complex)):
+        return Raw(NUMBER, np.array(value))
+    if isinstance(value, (np.ndarray, np.generic)):
+        return Raw.of(np.array(value))
+    for framework in loaded():
+        if framework.tensors.is_tensor(value):
+            return framework.tensors.to_raw(value)
+    if hasattr(value, "__array__") and hasattr(value, "dtype"):
+        return Raw.of(np.array(value))
+    return None
+
+
+def _tensors_inside(value: Any, path: str, known: set[int]) -> Iterator[tuple[str, Raw]]:
+    """The tensors that an object of a library, such as a cache, keeps in its attributes."""
+    if id(value) in known or not hasattr(value, "__dict__") or isinstance(value, type):
+        return
+    known.add(id(value))
+    for name, part in vars(value).items():
+        for where, leaf in leaves(part, f"{path}.{name}"):
+            raw = None if isinstance(leaf, (bool, int, float, complex)) else raw_of(leaf)
+            if raw is not None:
+                yield where, raw
+            else:
+                yield from _tensors_inside(leaf, where, known)
+
+
+def incomparable(answer: Answer) -> list[str]:
+    """The paths of what can only be compared by being the same object or type."""
+    return [
+        path
+        for path, leaf in answer.items()
+        if not isinstance(leaf, Raw | str | bytes | None) and type(leaf).__eq__ is object.__eq__
+    ]
+
+
+def with_nan(answer: Answer) -> str:
+    """The path of the first leaf that holds NaN, which equals nothing; empty if none does."""
+    for path, leaf in answer.items():
+        if isinstance(leaf, Raw) and _nan(leaf.values()).any():
+            return path
+    return ""
+
+
+def require_same(
+    label: str, reference: str, answer: Answer, expected: Answer, tolerance: float | None = None
+) -> None:
+    """Raise DifferentAnswerError, with the largest difference, unless the two are the same."""
+    found = difference(answer, expected, tolerance)
+    if found:
+        raise DifferentAnswerError(
+            _(
+                "Expected {label!r} to compute what {reference!r} does. Received: {difference}. "
+                "Correct it, or pass check=False, or a larger tolerance as check=0.01."
+            ).format(label=label, reference=reference, difference=found)
+        )
+
+
+def difference(answer: Answer, expected: Answer, tolerance: float | None = None) -> str:
+    """What differs most between two records, in words; empty if nothing does.
+
+    Args:
+        answer: what came, as ``record`` copied it.
+        expected: what should have come.
+        tolerance: the difference allowed as a fraction of each element; that of the dtype if None.
+    """
+    if answer.keys() != expected.keys():
+        return _structure(answer, expected)
+    worst, words = 0.0, ""
+    for path, leaf in answer.items():
+        over, text = _leaf(path, leaf, expected[path], tolerance)
+        if text and over >= worst:
+            worst, words = over, text
+    return words
+
+
+def _structure(answer: Answer, expected: Answer) -> str:
+    if len(answer) != len(expected):
+        text = ngettext(
+            "{n} output instead of {expected}", "{n} outputs instead of {expected}", len(answer)
+        )
+        return text.format(n=len(answer), expected=len(expected))
+    other = next(path for path in answer if path not in expected)
+    missing = next(path for path in expected if path not in answer)
+    return _("{received} where {expected} was expected").format(received=other, expected=missing)
+
+
+def _leaf(path: str, leaf: Any, other: Any, tolerance: float | None) -> tuple[float, str]:
+    """How far a leaf is over what is allowed, and the words for it; empty words if it is not."""
+    if not isinstance(leaf, Raw) or not isinstance(other, Raw):
+        same = type(leaf) is type(other) and (
+            leaf is other or type(leaf).__eq__ is object.__eq__ or bool(leaf == other)
+        )
+        text = _("{output} is {received!r} instead of {expected!r}")
+        words = text.format(output=path, received=leaf, expected=other)
+        return (0.0, "") if same else (np.inf, words)
+    if NUMBER not in (leaf.dtype, other.dtype) and leaf.dtype != other.dtype:
+        text = _("{output} has dtype {received} instead of {expected}")
+        return np.inf, text.format(output=path, received=leaf.dtype, expected=other.dtype)
+    if leaf.array.shape != other.array.shape:
+        text = _("{output} has shape {received} instead of {expected}")
+        return np.inf, text.format(
+            output=path, received=leaf.array.shape, expected=other.array.shape
+        )
+    allowed = _allowed(leaf, other) if tolerance is None else tolerance
+    over, gap, beside = _gap(leaf.values(), other.values(), allowed)
+    if over <= 1:
+        return 0.0, ""
+    text = _("a difference of up to {gap} in {output}, where {number} was expected")
+    return over, text.format(gap=general(gap), output=path, number=general(beside))
+
+
+def _allowed(leaf: Raw, other: Raw) -> float:
+    dtypes = [dtype for dtype in (leaf.dtype, other.dtype) if dtype != NUMBER]
+    if not dtypes:  # Python's own floats are of double precision
+        return TOLERANCE["float64"]
+    return max(TOLERANCE.get(dtype, 0.0) for dtype in dtypes)
+
+
+def _gap(a: np.ndarray, b: np.ndarray, allowed: float) -> tuple[float, float, float]:
+    """The worst element: its difference over what is allowed, the difference, what was expected."""
+    if a.size == 0:
+        return 0.0, 0.0, 0.0
+    kinds = {a.dtype.kind, b.dtype.kind}
+    if not kinds <= set("fciub"):
+        return (0.0 if np.array_equal(a, b) else np.inf), np.inf, np.nan
+    same = np.asarray(a == b) | (_nan(a) & _nan(b))
+    wide = np.complex128 if "c" in kinds else np.float64
+    x, y = np.asarray(a, dtype=wide), np.asarray(b, dtype=wide)
+    size = np.abs(y)
+    sized = np.where(np.isfinite(size) & (size < MASK), size, 0.0)
+    row = sized.max(axis=-1, keepdims=True, initial=0.0) if sized.ndim else sized
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        apart = np.abs(x - y)
+        limit = allowed * np.maximum(np.where(np.isfinite(size), size, 0.0), CANCELLED * row)
+        if kinds <= set("iub"):  # past 2**53, floats take different whole numbers for equal
+            apart = np.maximum(apart, 1.0)
+        over = np.where(same, 0.0, np.where(np.isnan(apart) | (limit == 0), np.inf, apart / limit))
+    worst = np.unravel_index(int(np.argmax(over)), over.shape)
+    return float(over[worst]), float(np.nan_to_num(apart[worst], nan=np.inf)), float(size[worst])
+
+
+def _nan(array: np.ndarray) -> np.ndarray:
+    return np.isnan(array) if array.dtype.kind in "fc" else np.zeros(array.shape, bool)
