@@ -41,7 +41,9 @@ def main(arguments: list[str]) -> int:
         description=_("What is installed here, does it work, and what to do if not?"),
     )
     parser.add_argument(
-        "framework", nargs="*", help=_("one or more of {frameworks}").format(frameworks=", ".join(names))
+        "framework",
+        nargs="*",
+        help=_("one or more of {frameworks}").format(frameworks=", ".join(names)),
     )
     parser.add_argument("--timeout", type=float, default=180, help=_("seconds for each framework"))
     options = parser.parse_args(arguments)
