@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from d2lhybrid.errors import ArgumentError, CannotBuildError, D2LHybridError
+from d2lhybrid.errors import ArgumentError, D2LHybridError
 from d2lhybrid.frameworks import of
 from d2lhybrid.frameworks.protocol import Lazy, Variant
 from d2lhybrid.frameworks.references import references as reference_programs
