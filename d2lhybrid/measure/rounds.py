@@ -123,7 +123,7 @@ class Rounds:
         bar = tqdm(total=most, desc=_("rounds"), delay=2, leave=False, disable=not progress)
         try:
             with bar:
-                while self.count < most:
+                while self.count - before < most:
                     self._round()
                     bar.update()
                     if self.count >= self._look:

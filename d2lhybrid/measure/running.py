@@ -3,9 +3,10 @@
 What a sample is depends on whether the callable leaves work in a queue when it returns, which is
 found out by measuring. Where nothing is queued, a call is over when it returns, and a sample is the
 mean of several. Where work is queued, there are two true times: the *latency* of a call that is
-waited for (a sample is the median of several), and the *throughput*, time per call of a stream. A stream is waited for once; what that
-costs cancels in the slope between two streams of different length (as Criterion and Google
-Benchmark fit it). The accelerator's own events give a third time, by the same slope.
+waited for (a sample is the median of several), and the *throughput*, time per call of a stream. A
+stream is waited for once; what that costs cancels in the slope between two streams of different
+length (as Criterion and Google Benchmark fit it). The accelerator's own events give a third time,
+by the same slope.
 """
 
 import math
