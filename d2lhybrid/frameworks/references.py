@@ -68,7 +68,10 @@ def _lines(layers: Sequence[Layer]) -> list[str]:
     lines = []
     for number, layer in enumerate(layers):
         given = f"h{number - 1}" if number else "x"
-        lines += [f"np.matmul({given}, w{number}, out=h{number})", f"np.add(h{number}, b{number}, out=h{number})"]
+        lines += [
+            f"np.matmul({given}, w{number}, out=h{number})",
+            f"np.add(h{number}, b{number}, out=h{number})",
+        ]
         if layer.activation:
             lines.append(_FUNCTIONS[layer.activation].format(h=f"h{number}"))
     return lines

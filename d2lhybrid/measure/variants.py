@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from d2lhybrid.errors import ArgumentError, CannotBuildError, D2LHybridError
+from d2lhybrid.calls import of_arguments
+from d2lhybrid.errors import ArgumentError, D2LHybridError
 from d2lhybrid.frameworks import of
 from d2lhybrid.frameworks.protocol import Lazy, Variant
 from d2lhybrid.frameworks.references import references as reference_programs
@@ -117,6 +118,7 @@ def variants(
     with torch.inference_mode():
         y = net(x)
     """
+    net, args, kwargs = of_arguments(net, args, kwargs)
     framework = of(net, args, kwargs)
     require_one_device(net, args)
     given = {"dynamic": dynamic, "backend": backend, "mode": mode}
