@@ -118,7 +118,7 @@ def c_code(layers: Sequence[Layer]) -> str:
 
 def _compile(compiler: list[str], layers: Sequence[Layer], x: np.ndarray, folder: Path) -> None:
     """Write source and weights, and compile them into one file."""
-    arrays = {}
+    arrays: dict[str, np.ndarray] = {}
     for number, layer in enumerate(layers):
         arrays |= {f"w{number}": layer.weight, f"b{number}": layer.bias}
     for name, array in arrays.items():

@@ -82,7 +82,7 @@ def _hybridized(net: Any, args: Args, options: Kwargs, **flags: bool) -> Variant
     def build() -> Call:
         block = twin(net, **flags)
         block.optimize_for(*args, backend=backend, **flags)
-        return block  # type: ignore[no-any-return]
+        return block
 
     given = ", ".join(filter(None, ["x", f"backend={backend!r}", written]))
     return Variant(Lazy(build), f"net.optimize_for({given})\ny = net(x)")

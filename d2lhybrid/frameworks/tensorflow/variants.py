@@ -40,7 +40,7 @@ def variants(
 
     def concrete(xla: bool) -> Call:
         given, named = _specs((args, kwargs), free=bool(free))
-        return function(xla).get_concrete_function(*given, **named)  # type: ignore[no-any-return]
+        return function(xla).get_concrete_function(*given, **named)
 
     def by_xla(build: Callable[[bool], Call]) -> Call | str:
         reason = _refused_by_xla(args, kwargs)
@@ -55,6 +55,7 @@ def variants(
 
     given = ", reduce_retracing=True" if free else ""
     xla = ", jit_compile=True"
+    by_name = f"fast = tf.function(net{xla}{given})\n{_RUN}"
     found = {
         "eager": Variant(eager, "y = net(x)"),
         "tf.function": Variant(
@@ -74,11 +75,9 @@ def variants(
 def _eager(net: Any) -> Call | str:
     """The model without a graph, also where it or a part of it is a tf.function."""
     if hasattr(net, "structured_input_signature"):
-        return N_(
-            "a concrete function keeps no Python code to run: hand over what it was made from"
-        )
+        return N_("a concrete function keeps no Python code: hand over what it was made from")
     if not any(_holds_function(part) for part in (net, *getattr(net, "submodules", ()))):
-        return net  # type: ignore[no-any-return]
+        return net
 
     def eager(*args: Any, **kwargs: Any) -> Any:
         with _eagerly():
@@ -196,7 +195,7 @@ def _lite(net: Any, args: Args, kwargs: Kwargs, concrete: Callable[[bool], Call]
         def run(x: Any) -> np.ndarray:
             set_tensor(index, x.numpy())
             invoke()
-            return get_tensor(result)  # type: ignore[no-any-return]
+            return get_tensor(result)
 
         return run
 
