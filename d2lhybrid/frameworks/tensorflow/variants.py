@@ -61,9 +61,7 @@ def variants(
         "tf.function": Variant(
             Lazy(lambda: function(False)), f"fast = tf.function(net{given})\n{_RUN}"
         ),
-        "tf.function XLA": Variant(
-            by_xla(function), f"fast = tf.function(net{xla}{given})\n{_RUN}"
-        ),
+        "tf.function XLA": Variant(by_xla(function), by_name),
         "concrete function": Variant(Lazy(lambda: concrete(False)), _CONCRETE.format("") + _RUN),
         "concrete function XLA": Variant(by_xla(concrete), _CONCRETE.format(xla) + _RUN),
     }
