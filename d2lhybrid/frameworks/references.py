@@ -68,7 +68,10 @@ def _lines(layers: Sequence[Layer]) -> list[str]:
     lines = []
     for number, layer in enumerate(layers):
         given = f"h{number - 1}" if number else "x"
-        lines += [f"np.matmul({given}, w{number}, out=h{number})", f"np.add(h{number}, b{number}, out=h{number})"]
+        lines += [
+            f"np.matmul({given}, w{number}, out=h{number})",
+            f"np.add(h{number}, b{number}, out=h{number})",
+        ]
         if layer.activation:
             lines.append(_FUNCTIONS[layer.activation].format(h=f"h{number}"))
     return lines
@@ -115,7 +118,7 @@ def c_code(layers: Sequence[Layer]) -> str:
 
 def _compile(compiler: list[str], layers: Sequence[Layer], x: np.ndarray, folder: Path) -> None:
     """Write source and weights, and compile them into one file."""
-    arrays = {}
+    arrays: dict[str, np.ndarray] = {}
     for number, layer in enumerate(layers):
         arrays |= {f"w{number}": layer.weight, f"b{number}": layer.bias}
     for name, array in arrays.items():

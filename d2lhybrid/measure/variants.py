@@ -1,8 +1,9 @@
 """Every way in which a model's framework can run it, by name."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from d2lhybrid.calls import of_arguments
 from d2lhybrid.errors import ArgumentError, D2LHybridError
 from d2lhybrid.frameworks import of
 from d2lhybrid.frameworks.protocol import Lazy, Variant
@@ -15,7 +16,8 @@ class Variants(Mapping[str, Callable[..., Any]]):
     """Callables by name; ``unavailable`` says of the others why they cannot be built here.
 
     ``code`` shows for each name how to write it by hand, with ``net`` for the model and ``x`` for
-    its arguments.
+    its arguments. ``references`` names those that are no way to run the model, but programs to
+    look up to.
     """
 
     def __init__(
@@ -23,17 +25,20 @@ class Variants(Mapping[str, Callable[..., Any]]):
         callables: Mapping[str, Callable[..., Any]],
         unavailable: Mapping[str, str],
         code: Mapping[str, str] | None = None,
+        references: Sequence[str] = (),
     ) -> None:
         self._callables, self.unavailable = dict(callables), dict(unavailable)
         self.code = Code(code or {})
+        self.references = tuple(name for name in references if name in self._callables)
 
     @classmethod
-    def of(cls, found: Mapping[str, Variant]) -> "Variants":
+    def of(cls, found: Mapping[str, Variant], references: Sequence[str] = ()) -> "Variants":
         """From what the room of a framework returns."""
         return cls(
             {name: one.run for name, one in found.items() if not isinstance(one.run, str)},
             {name: one.run for name, one in found.items() if isinstance(one.run, str)},
             {name: one.code for name, one in found.items() if one.code},
+            references,
         )
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
@@ -56,6 +61,7 @@ class Variants(Mapping[str, Callable[..., Any]]):
             {name: self[name] for name in names if name in self._callables},
             {name: self.unavailable[name] for name in names if name in self.unavailable},
             {name: self.code[name] for name in names if name in self.code},
+            self.references,
         )
 
     def __repr__(self) -> str:
@@ -117,6 +123,7 @@ def variants(
     with torch.inference_mode():
         y = net(x)
     """
+    net, args, kwargs = of_arguments(net, args, kwargs)
     framework = of(net, args, kwargs)
     require_one_device(net, args)
     given = {"dynamic": dynamic, "backend": backend, "mode": mode}
@@ -129,6 +136,5 @@ def variants(
         raise
     except Exception as error:
         raise call_failed(name_of(net), error) from error
-    if references:
-        found |= reference_programs(framework.layers(net), args)
-    return Variants.of(found)
+    programs = reference_programs(framework.layers(net), args) if references else {}
+    return Variants.of(found | programs, tuple(programs))

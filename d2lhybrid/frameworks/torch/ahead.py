@@ -7,6 +7,7 @@ does.
 import contextlib
 import io
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +138,7 @@ class OnnxBound(Onnx):
     def read(self, folder: Path, spec: Any) -> Call:
         session = self.session(folder)
         binding = session.io_binding()
-        latest = _tensors(self.args, self.kwargs, spec)
+        latest: Sequence[Any] = _tensors(self.args, self.kwargs, spec)
         inputs = [tensor.detach().clone().contiguous() for tensor in latest]
         with torch.no_grad():
             outputs = pytree.tree_leaves(self.net(*self.args, **self.kwargs))

@@ -71,7 +71,7 @@ def twin(net: torch.nn.Module) -> torch.nn.Module:
     left = (value for module in net.modules() for value in vars(module).values())
     tensors += [v for v in left if isinstance(v, torch.Tensor) and not v.is_leaf]
     memo = {id(tensor): tensor for tensor in tensors}
-    return _without_compiled_parts(copied(net, memo))  # type: ignore[no-any-return]
+    return _without_compiled_parts(copied(net, memo))
 
 
 def _uncompiled(net: Any) -> Any:
@@ -143,10 +143,11 @@ def _torchscript(net: Any) -> dict[str, Variant]:
 def _compiled(net: Call, **options: Any) -> Variant:
     """torch.compile with these options, unless it needs a compiler that is not there."""
     given = "".join(f", {name}={_written(value)}" for name, value in options.items())
-    run: Call | str = Lazy(lambda: compiled(net, **options))
-    if options.get("backend", "inductor") == "inductor":
-        run = _if_compiler(run)
-    return Variant(run, f"fast = torch.compile(net{given})\n{_RUN}")
+    lazy = Lazy(lambda: compiled(net, **options))
+    inductor = options.get("backend", "inductor") == "inductor"
+    return Variant(
+        _if_compiler(lazy) if inductor else lazy, f"fast = torch.compile(net{given})\n{_RUN}"
+    )
 
 
 def _written(value: Any) -> str:
@@ -172,7 +173,7 @@ def _tuned(net: Call, options: Kwargs) -> dict[str, Variant]:
     }
 
 
-def _if_compiler(variant: Call) -> Call | str:
+def _if_compiler(variant: Lazy) -> Call | str:
     """The variant, unless there is no compiler for the C++ that Inductor writes."""
     try:
         find_compiler("C++", INDUCTOR)
