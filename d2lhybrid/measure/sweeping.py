@@ -5,7 +5,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from d2lhybrid.calls import Call, of_arguments
+from d2lhybrid.calls import Call, call, of_arguments
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measure.comparing import compare
@@ -54,12 +54,12 @@ def sweep(
         for size in tqdm(sizes, desc=_("sizes"), delay=2, leave=False, disable=not progress):
             made = make(size)
             first, *args = (made,) if isinstance(made, Call) else made
-            functions, given, kwargs = of_arguments(first, tuple(args), {})
-            if not isinstance(functions, Mapping):
-                functions = variants(Call(functions, given, kwargs))
-                functions = functions.only(*only) if only else functions
+            model, given, kwargs = of_arguments(first, tuple(args), {})
+            if not isinstance(model, Mapping):
+                ways = variants(call(model, *given, **kwargs))  # type: ignore[arg-type]
+                model = ways.only(*only) if only else ways
             limit = {"time_limit": time_limit, "progress": False, **options}
-            done.append(compare(Call(functions, given, kwargs), **limit))
+            done.append(compare(call(model, *given, **kwargs), **limit))
             if done[-1].stopped == "interrupted":
                 done = done[:-1] or done  # a lone one is kept, though it was cut short
                 break
