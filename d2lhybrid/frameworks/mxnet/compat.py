@@ -23,6 +23,7 @@ from typing import Any
 import numpy
 
 from d2lhybrid.errors import MissingPackageError, RemovedFromNumPyError
+from d2lhybrid.frameworks.mxnet import mended
 from d2lhybrid.i18n import gettext as _
 
 # What the names meant before they went (NumPy 1.24 and 2.0 release notes).
@@ -47,15 +48,15 @@ _RENAMED = {
     "sometrue": "any",
     "product": "prod",
     "cumproduct": "cumprod",
-    "in1d": "isin",
     "row_stack": "vstack",
     "trapz": "trapezoid",
     "round_": "round",
     "float_": "float64",
     "unicode_": "str_",
 }
+_WRITTEN_ANEW = {"in1d": mended.in_1d, "msort": mended.sorted_along_the_first_axis}
 # MXNet lists these in mxnet/numpy/fallback.py and reads them at import; hardly anyone calls them.
-_GONE = ("fv", "ipmt", "irr", "mirr", "msort", "nper", "npv", "pmt", "ppmt", "pv", "rate")
+_GONE = ("fv", "ipmt", "irr", "mirr", "nper", "npv", "pmt", "ppmt", "pv", "rate")
 
 _INSTALL = 'pip install "d2lhybrid[mxnet]"'
 _INSTALL_FOR_GPU = 'pip install "d2lhybrid[mxnet-gpu]"'
@@ -87,7 +88,7 @@ def import_mxnet() -> ModuleType:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # distutils, invalid escapes: nothing a reader can mend
             try:
-                return import_module("mxnet")
+                found = import_module("mxnet")
             except ImportError as error:
                 raise MissingPackageError(_why(error)) from error
             except (OSError, RuntimeError) as error:  # a shared library is missing
@@ -97,25 +98,35 @@ def import_mxnet() -> ModuleType:
                         "it needs: {command}, or for a GPU {gpu_command}."
                     ).format(error=error, command=_INSTALL, gpu_command=_INSTALL_FOR_GPU)
                 ) from error
+            mended.mend(found)
+        return found
 
 
 class _NumPy(ModuleType):
     """NumPy as MXNet knew it."""
 
     def __getattr__(self, name: str) -> Any:
-        if name in _OLD_NAMES:
-            return _OLD_NAMES[name]
-        try:
-            return getattr(numpy, name)
-        except AttributeError:
-            if name in _RENAMED:
-                return getattr(numpy, _RENAMED[name])
-            if name in _GONE:
-                return _gone(name)
-            raise
+        value = _old_or_new(name)
+        setattr(self, name, value)  # MXNet looks names up at every call
+        return value
 
     def __dir__(self) -> list[str]:
         return dir(numpy)
+
+
+def _old_or_new(name: str) -> Any:
+    if name in _OLD_NAMES:
+        return _OLD_NAMES[name]
+    try:
+        return getattr(numpy, name)
+    except AttributeError:
+        if name in _RENAMED:
+            return getattr(numpy, _RENAMED[name])
+        if name in _WRITTEN_ANEW:
+            return _WRITTEN_ANEW[name]
+        if name in _GONE:
+            return _gone(name)
+        raise
 
 
 def _gone(name: str) -> Callable[..., Any]:
@@ -123,8 +134,7 @@ def _gone(name: str) -> Callable[..., Any]:
         raise RemovedFromNumPyError(
             _(
                 "Expected a function of NumPy. Received: mxnet.np.{name}, which is NumPy's {name}, "
-                "and NumPy {version} has none. For financial functions install numpy-financial; "
-                "for a sort use mxnet.np.sort."
+                "and NumPy {version} has none. For financial functions install numpy-financial."
             ).format(name=name, version=numpy.__version__)
         )
 
@@ -156,7 +166,8 @@ def _set_up(loader: Any) -> None:
     execute = loader.exec_module
 
     def exec_module(module: ModuleType) -> None:
-        vars(module)["__builtins__"] = _BUILTINS
+        spells = module.__name__ in mended.SPELLING
+        vars(module)["__builtins__"] = _SPELLING_BUILTINS if spells else _BUILTINS
         execute(module)
 
     loader.exec_module = exec_module
@@ -175,6 +186,7 @@ def _import(
 
 _STAND_IN = _NumPy("numpy", numpy.__doc__)
 _BUILTINS = {**vars(builtins), "__import__": _import}
+_SPELLING_BUILTINS = {**_BUILTINS, "str": mended.plain_str}
 
 
 def _why(error: ImportError) -> str:
