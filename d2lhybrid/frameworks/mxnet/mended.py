@@ -47,7 +47,7 @@ class _Spelling(type):
         return issubclass(kind, builtins.str)
 
 
-class plain_str(metaclass=_Spelling):  # noqa: N801
+class plain_str(metaclass=_Spelling):
     """As NumPy 1 spelled it: its numbers within tuples look like Python's."""
 
 
@@ -81,7 +81,7 @@ def _arrays_of_old_arrays(mxnet: ModuleType) -> None:
 
 def _named_tuples() -> None:
     """From NumPy 1.25 on, ``qr`` and others return named tuples, which take no list."""
-    arrays = import_module("mxnet.numpy.multiarray")
+    arrays: Any = import_module("mxnet.numpy.multiarray")
     to_mxnet, to_numpy = arrays._as_mx_np_array, arrays._as_onp_array
 
     def as_mxnet(object: Any, ctx: Any = None) -> Any:
@@ -124,7 +124,7 @@ def _bytes_of_records() -> None:
     """``recordio`` calls ``tostring`` on arrays, which NumPy 2.3 dropped for ``tobytes``."""
     if hasattr(numpy.ndarray, "tostring"):
         return
-    records = import_module("mxnet.recordio")
+    records: Any = import_module("mxnet.recordio")
     pack = records.pack
 
     class Labels:
