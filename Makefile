@@ -7,7 +7,7 @@ PY ?= .venv/bin/python
 JOBS ?= auto
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy2 test-notebooks shards test-browser picture check html notebooks executed messages bench under-load fuzz audit conda lock format clean
+.PHONY: help setup lab test test-unit test-numpy2 test-notebooks shards test-browser picture check html notebooks executed messages bench under-load fuzz mutants audit conda lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -77,6 +77,9 @@ fuzz: setup  ## the long campaigns: damaged artifacts, saves that are killed; an
 audit: setup  ## which pinned packages are behind, does all pass on the newest, what warns; an hour
 	$(PY) tools/audit.py
 
+mutants: setup  ## do the tests notice small changes of the measuring code? ONLY="stats" chooses; an hour
+	$(PY) tools/mutants.py $(ONLY)
+
 conda:  ## create or refresh the conda environment of environment.yml, for a machine with a GPU
 	conda env update --file environment.yml --prune
 
@@ -89,4 +92,4 @@ format: setup  ## let the formatter rewrite the Python files
 	$(PY) -m ruff format .
 
 clean:  ## remove what the other targets made, except the notebooks
-	rm -rf .venv .venv-numpy2 .venv-newest build artifacts
+	rm -rf .venv .venv-numpy2 .venv-newest .venv-mutants mutants build artifacts
