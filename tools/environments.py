@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def environment(name: str, *installs: Sequence[str], on_top: bool = False) -> str:
     """Return the Python of the environment in a folder of the checkout; create it if need be.
 
-    Takes the arguments of each ``pip install``, in turn. With ``on_top``, it also finds the packages
+    Takes the arguments of each ``pip install``, in turn. With ``on_top`` it also finds the packages
     of the Python that runs this, which keeps gigabytes of frameworks from being installed twice.
     A stamp in the folder says from what it was made.
     """
