@@ -73,9 +73,7 @@ def test_verdicts(interval, floor, expected):
 
 
 def test_an_interval_that_ends_on_a_limit():
-    assert (
-        stats.verdict((1.0, 0.5, 2.0), floor=0.0, margin=1.0) == "same"
-    )  # inclusive
+    assert stats.verdict((1.0, 0.5, 2.0), floor=0.0, margin=1.0) == "same"  # inclusive
     assert stats.verdict((3.0, 2.0, 4.0), floor=1.0) == "undecided"
     assert stats.verdict((0.3, 0.2, 0.5), floor=1.0) == "undecided"
 
