@@ -25,6 +25,7 @@ import numpy
 from d2lhybrid.errors import MissingPackageError, RemovedFromNumPyError
 from d2lhybrid.frameworks.mxnet import mended
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.installing import install_command
 
 # What the names meant before they went (NumPy 1.24 and 2.0 release notes).
 _OLD_NAMES: dict[str, Any] = {
@@ -57,9 +58,6 @@ _RENAMED = {
 _WRITTEN_ANEW = {"in1d": mended.in_1d, "msort": mended.sorted_along_the_first_axis}
 # MXNet lists these in mxnet/numpy/fallback.py and reads them at import; hardly anyone calls them.
 _GONE = ("fv", "ipmt", "irr", "mirr", "nper", "npv", "pmt", "ppmt", "pv", "rate")
-
-_INSTALL = 'pip install "d2lhybrid[mxnet]"'
-_INSTALL_FOR_GPU = 'pip install "d2lhybrid[mxnet-gpu]"'
 
 _lock = threading.Lock()
 
@@ -96,7 +94,11 @@ def import_mxnet() -> ModuleType:
                     _(
                         "Expected MXNet to import. Received: {error}. Install the libraries that "
                         "it needs: {command}, or for a GPU {gpu_command}."
-                    ).format(error=error, command=_INSTALL, gpu_command=_INSTALL_FOR_GPU)
+                    ).format(
+                        error=error,
+                        command=install_command("mxnet"),
+                        gpu_command=install_command("mxnet-gpu"),
+                    )
                 ) from error
             mended.mend(found)
         return found
@@ -210,14 +212,14 @@ def _why(error: ImportError) -> str:
         return _(
             "Expected MXNet to be installed. Received: no module named mxnet. "
             "Install it with: {command}"
-        ).format(command=_INSTALL)
+        ).format(command=install_command("mxnet"))
     if error.name in ("distutils", "distutils.version"):
         return _(
             "Expected distutils, which MXNet needs. Received: Python {version} without it. "
             "setuptools below 81 brings it back, and the extra names it: {command}"
-        ).format(version=platform.python_version(), command=_INSTALL)
+        ).format(version=platform.python_version(), command=install_command("mxnet"))
     text = _("Expected MXNet to import. Received: {error}. Try: {command}")
-    return text.format(error=error, command=_INSTALL)
+    return text.format(error=error, command=install_command("mxnet"))
 
 
 def _load_cuda_11() -> None:
