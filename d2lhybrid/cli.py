@@ -44,8 +44,8 @@ FLAGS = {
     r"check=False": "--no-check",
     r"check=(?=\d)": "--tolerance ",
     r"\bload\(path, trust=True\)": "--trust",
-    r"\btrust\(path\)": f"{PROGRAM} trust PATH",
-    r"\binspect\(path\)": f"{PROGRAM} inspect PATH",
+    r"\btrust\(path\)": "python -m d2lhybrid trust PATH",
+    r"\binspect\(path\)": "python -m d2lhybrid inspect PATH",
 }
 
 
@@ -100,7 +100,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _compare(command: argparse.ArgumentParser) -> None:
-    example = f"{PROGRAM} compare old/impl.py:f new/impl.py:f"
+    example = "python -m d2lhybrid compare old/impl.py:f new/impl.py:f"
     text = _("Each file is run once and imports from its own folder:\n  {example}")
     command.epilog = text.format(example=example)
     place = _("FILE.py:FUNCTION, called without arguments; the first is the baseline")

@@ -10,7 +10,7 @@ from pathlib import Path
 import polib
 import pytest
 
-from d2lhybrid import __main__, i18n
+from d2lhybrid import cli, i18n
 from d2lhybrid.errors import ArgumentError, UnknownLabelError
 from d2lhybrid.measure.comparing import compare
 from d2lhybrid.measure.measuring import measure
@@ -170,16 +170,16 @@ def test_an_unknown_label_has_no_quotes_around_its_sentence():
 
 COMMANDS = {
     "pt": [
-        *("uso: python", "opções:", "segundos", "mostra esta ajuda", "cronometra funções"),
-        *("erro: faltam estes argumentos: function", "Esperado: um comando. Recebido: 'no'."),
+        *("uso: python", "opções:", "mostra esta ajuda", "cronometra funções"),
+        "erro: faltam estes argumentos: function",
     ],
     "zh": [
-        *("用法：python", "选项:", "秒数", "显示本帮助", "并排测量"),
-        *("错误：缺少以下参数：function", "应为一个命令。实际收到：'no'。"),
+        *("用法：python", "选项:", "显示本帮助", "并排测量"),
+        "错误：缺少以下参数：function",
     ],
     "ja": [
-        *("使い方：python", "オプション:", "秒数", "このヘルプを表示", "関数を並べて計測"),
-        *("エラー：次の引数が必要です：function", "コマンドが必要です。渡されたもの：'no'。"),
+        *("使い方：python", "オプション:", "このヘルプを表示", "関数を並べて計測"),
+        "エラー：次の引数が必要です：function",
     ],
 }
 
@@ -187,17 +187,14 @@ COMMANDS = {
 @pytest.mark.parametrize("language", COMMANDS)
 def test_the_command_line_in_each_language(capsys, language):
     i18n.set_language(language)
-    for arguments in (["compare", "--help"], ["compare"]):
-        with pytest.raises(SystemExit):
-            __main__.main(arguments)
-    assert (__main__.main(["no"]), __main__.main(["--help"])) == (2, 0)
+    arguments = (["compare", "--help"], ["--help"], ["compare"], ["no"])
+    assert [cli.main(given) for given in arguments] == [0, 0, 2, 2]
     captured = capsys.readouterr()
     said = captured.out + captured.err
     assert not [words for words in COMMANDS[language] if words not in said]
     assert not [words for words in ("usage", "options", "show this", "error:") if words in said]
     i18n.set_language(None)
-    with pytest.raises(SystemExit):
-        __main__.main(["compare", "--help"])
+    assert cli.main(["compare", "--help"]) == 0
     assert "show this help message" in capsys.readouterr().out
 
 
@@ -206,17 +203,18 @@ def test_what_argparse_says_is_what_its_catalog_expects():
     import argparse
 
     source = Path(argparse.__file__).read_text(encoding="utf-8")
-    texts = [text.rstrip("\n") for text in __main__.ARGPARSE]
+    texts = [text.rstrip("\n") for text in cli.ARGPARSE]
     assert not [text for text in texts if text not in source]
 
 
 def test_the_doctors_child_speaks_the_language(tmp_path, monkeypatch):
     from d2lhybrid import doctor
+    from d2lhybrid.installing import install_command
 
     (tmp_path / "torch.py").write_text("raise ModuleNotFoundError('no torch', name='torch')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     i18n.set_language("zh")
-    assert doctor.examine("torch", 60).found == '未安装：pip install "d2lhybrid[torch]"'
+    assert doctor.examine("torch", 60).found == f"未安装：{install_command('torch')}"
 
 
 def test_progress_is_labelled_in_the_language(monkeypatch):

@@ -171,8 +171,7 @@ def _build(path):
 def test_the_command_line(tmp_path, language, capsys):
     path = make(tmp_path / "a")
     assert main(["inspect", str(path)]) == 0
-    with pytest.raises(SystemExit):
-        main(["run", "--help"])
+    assert main(["run", "--help"]) == 0
     said = capsys.readouterr().out
     words = {
         "en": "folder of the artifact",
