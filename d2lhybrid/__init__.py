@@ -26,6 +26,8 @@ _HOME = {
     "set_language": "i18n",
     "sweep": "sweeping",
     "variants": "ways",
+    "Trials": "teaching",
+    "outcome": "teaching",
     "D2LHybridError": "errors",
     "save": "artifacts.saving",
     "load": "artifacts.loading",
