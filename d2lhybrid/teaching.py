@@ -193,8 +193,9 @@ class Trials:
             return
         wrong = row.instead.setdefault(instead, [])
         wrong += [name for name, found in outcomes.items() if not found.same(expected)]
-        if style in row.eager and not Outcome(expected).same(row.eager[style]):
-            wrong.append(_("eager"))
+        before = row.eager.get(style, expected)
+        if not isinstance(before, Raised) and not Outcome(expected).same(before):
+            wrong.append(f"{_('eager')} ({style})" if style else _("eager"))
 
     def _called(self, way: Way, function: Function, example: Any, other: Any) -> Any:
         compiled = way(function, _fresh(example))
@@ -237,7 +238,7 @@ class Trials:
 def _advice(name: str, wrong: list[str]) -> str:
     if not wrong:
         return name
-    return _("{name} (another result: {ways})").format(name=name, ways=listed(wrong))
+    return _("{name} (differs: {ways})").format(name=name, ways=listed(wrong))
 
 
 def _fresh(value: Any) -> Any:

@@ -100,7 +100,7 @@ def test_what_is_written_instead_has_to_give_the_result_of_what_it_replaces(caps
     trials(lambda x: x * 2, of="doubling")
     trials(lambda x: x + x, of="doubling", instead="x + x")
     trials(lambda x: x * 3, of="doubling", instead="x * 3")
-    assert rows(trials)[1][-1] == "x + x; x * 3 (another result: eager)"
+    assert rows(trials)[1][-1] == "x + x; x * 3 (differs: eager)"
 
 
 @pytest.mark.filterwarnings("default")
@@ -108,13 +108,14 @@ def test_what_is_written_instead_has_to_work_in_every_way(capsys):
     trials = Trials(WAYS, inputs=ROW)
     trials(abs, of="a sign")
     trials(abs, of="a sign", instead="abs")
-    assert rows(trials)[1][-1] == "abs (another result: frozen; refusing; warning)"
+    assert rows(trials)[1][-1] == "abs (differs: frozen; refusing; warning)"
 
 
-def test_eager_errors_are_in_the_table(capsys):
+def test_eager_errors_are_in_the_table_and_may_be_mended(capsys):
     trials = Trials({"honest": honest}, inputs=ROW)
     trials(lambda x: x.missing, of="an attribute")
-    assert rows(trials)[1][:2] == ["an attribute", "AttributeError"]
+    trials(lambda x: x.shape, of="an attribute", instead="shape")
+    assert rows(trials)[1] == ["an attribute", "AttributeError", "AttributeError", "shape"]
 
 
 def test_styles_are_columns_of_their_own(capsys):
