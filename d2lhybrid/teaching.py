@@ -229,10 +229,16 @@ class Trials:
         heads, *rows = self._table()
         head = "".join(f"<th {left}>{escape(name)}</th>" for name in heads)
         body = "".join(
-            "<tr>" + "".join(f"<td {left}>{escape(cell)}</td>" for cell in row) + "</tr>"
+            "<tr>" + "".join(f"<td {left}>{_emphasized(cell)}</td>" for cell in row) + "</tr>"
             for row in rows
         )
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _emphasized(cell: str) -> str:
+    """The cell as HTML; what nothing else tells the reader of stands out."""
+    silent = cell in (_("wrong result"), _("wrong result, with a warning"))
+    return f"<strong>{escape(cell)}</strong>" if silent else escape(cell)
 
 
 def _advice(name: str, wrong: list[str]) -> str:

@@ -140,7 +140,8 @@ def test_recorded_results_make_a_row_and_html_is_escaped():
     assert rows(trials)[1] == ["a < b", "works", "as eager", "wrong result", "KeyError"]
     markup = trials._repr_html_()
     assert "a &lt; b" in markup
-    assert "wrong result" in markup
+    assert "<strong>wrong result</strong>" in markup
+    assert "<strong>KeyError" not in markup
 
 
 def test_results_are_compared_as_they_are_printed():
