@@ -69,6 +69,7 @@ DOORS = {
     "comparing": ("answers", "measuring", "provenance", "records", "stats", "errors", "i18n"),
     "ways": ("backends", "measuring", "errors", "i18n"),
     "sweeping": ("comparing", "records", "ways", "errors", "i18n"),
+    "teaching": ("i18n",),
     "shell": ("comparing", "errors", "i18n"),
     "magic": ("timing",),
     "explainer": ("backends", "backends.explanation", "errors", "i18n"),
