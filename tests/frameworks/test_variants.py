@@ -265,10 +265,14 @@ class TestEagerIsEager:
             graphs.append(graph)
             return graph.forward
 
+        class Own(torch.nn.Module):  # torch.nn.Sequential.compile() compiles nothing
+            def forward(self, x):
+                return x * 2
+
         net, x = torch_model()
         compiled = torch.compile(net, backend=backend)
         parts = torch.nn.Sequential(torch.compile(torch.nn.Linear(8, 2), backend=backend)).eval()
-        in_place, _x = torch_model()
+        in_place = Own()
         in_place.compile(backend=backend)
         function = torch.compile(lambda x: x + 1, backend=backend)
         for model in (compiled, parts, in_place, function):

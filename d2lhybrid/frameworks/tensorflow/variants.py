@@ -74,7 +74,7 @@ def _eager(net: Any) -> Call | str:
     """The model without a graph, also where it or a part of it is a tf.function."""
     if hasattr(net, "structured_input_signature"):
         return N_("a concrete function keeps no Python code: hand over what it was made from")
-    if not any(_holds_function(part) for part in (net, *getattr(net, "submodules", ()))):
+    if not any(map(_holds_function, _parts(net))):
         return net
 
     def eager(*args: Any, **kwargs: Any) -> Any:
@@ -82,6 +82,14 @@ def _eager(net: Any) -> Call | str:
             return net(*args, **kwargs)
 
     return eager
+
+
+def _parts(net: Any) -> Iterator[Any]:
+    """The model and the modules or layers in it."""
+    yield net
+    yield from getattr(net, "submodules", ())
+    for layer in getattr(net, "layers", ()):
+        yield from _parts(layer)
 
 
 def _holds_function(part: Any) -> bool:

@@ -1,6 +1,7 @@
 """The ways to run a model that PyTorch offers."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from inspect import signature
 from typing import Any
 
@@ -95,13 +96,14 @@ def _scripted(net: Any) -> dict[str, Variant]:
     elif not net.training:
         code = "fast = torch.jit.optimize_for_inference(torch.jit.freeze(net))\n" + _RUN
         frozen = Variant(
-            Lazy(lambda: torch.jit.optimize_for_inference(torch.jit.freeze(net.copy()))), code
+            Lazy(lambda: torch.jit.optimize_for_inference(torch.jit.freeze(deepcopy(net)))), code
         )
     rest = ("torch.compile", "aotinductor")
+    apart = deepcopy(net)  # once it has run with autograd, TorchScript fails without
     return {
         "torchscript": Variant(net, "y = net(x)"),
         "inference_mode": Variant(
-            _without_autograd(net), "with torch.inference_mode():\n    y = net(x)"
+            _without_autograd(apart), "with torch.inference_mode():\n    y = net(x)"
         ),
         "torchscript frozen": frozen,
         **{name: Variant(reason) for name in ("eager", *rest)},
