@@ -98,15 +98,11 @@ def _scripted(net: Any) -> dict[str, Variant]:
         frozen = Variant(
             Lazy(lambda: torch.jit.optimize_for_inference(torch.jit.freeze(deepcopy(net)))), code
         )
-    rest = ("torch.compile", "aotinductor")
-    apart = deepcopy(net)  # once it has run with autograd, TorchScript fails without
     return {
         "torchscript": Variant(net, "y = net(x)"),
-        "inference_mode": Variant(
-            _without_autograd(apart), "with torch.inference_mode():\n    y = net(x)"
-        ),
         "torchscript frozen": frozen,
-        **{name: Variant(reason) for name in ("eager", *rest)},
+        "inference_mode": Variant(N_("once TorchScript has run with autograd, it fails without")),
+        **{name: Variant(reason) for name in ("eager", "torch.compile", "aotinductor")},
     }
 
 
