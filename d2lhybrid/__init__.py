@@ -27,6 +27,8 @@ _HOME = {
     "set_language": "i18n",
     "sweep": "measure.sweeping",
     "variants": "measure.variants",
+    "Trials": "teaching",
+    "outcome": "teaching",
     "D2LHybridError": "errors",
     "save": "artifacts.saving",
     "load": "artifacts.loading",

@@ -14,7 +14,7 @@ from book.frontpage import front_page_path
 from book.languages import ENGLISH, LANGUAGES, Language
 from book.parse import load
 from d2lhybrid import errors
-from d2lhybrid.__main__ import COMMANDS
+from d2lhybrid.cli import COMMANDS
 from website.addresses import Addresses, Page
 from website.documents import document_source, documents
 from website.front import front_source
@@ -135,7 +135,7 @@ def _api_source(name: str) -> str:
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
     directive = ".. autoexception:: d2lhybrid.errors.{}\n   :show-inheritance:\n"
     lists = {
-        "{commands}": "\n".join(f"{name:<10}{text}" for name, (_, text) in COMMANDS.items()),
+        "{commands}": "\n".join(f"{name:<10}{text}" for name, text in COMMANDS.items()),
         "{errors}": "\n".join(directive.format(kind.__name__) for kind in kinds[1:]),
     }
     text = (_API / f"{name}.md").read_text(encoding="utf-8")

@@ -18,6 +18,7 @@ from d2lhybrid.errors import (
 )
 from d2lhybrid.frameworks import get, names
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.installing import install_command
 from d2lhybrid.structure import leaves
 
 
@@ -88,7 +89,7 @@ def require(package: str, extra: str) -> Any:
         raise MissingPackageError(
             _(
                 "This needs {package}, which does not import ({error}); install it with: {command}"
-            ).format(package=package, error=error, command=f'pip install "d2lhybrid[{extra}]"')
+            ).format(package=package, error=error, command=install_command(extra))
         ) from error
 
 
