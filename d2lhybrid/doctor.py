@@ -33,33 +33,8 @@ class Row:
     works: bool = True
 
 
-<<<<<<< HEAD
-def main(arguments: list[str]) -> int:
-    """Print the report; 0 when every framework asked for works (default: those installed)."""
-    names = [one.name for one in known()]
-    parser = argparse.ArgumentParser(
-        prog="python -m d2lhybrid doctor",
-        description=_("What is installed here, does it work, and what to do if not?"),
-    )
-    parser.add_argument(
-        "framework",
-        nargs="*",
-        help=_("one or more of {frameworks}").format(frameworks=", ".join(names)),
-    )
-    parser.add_argument("--timeout", type=float, default=180, help=_("seconds for each framework"))
-    options = parser.parse_args(arguments)
-    asked = options.framework
-    for name in asked:
-        if name not in names:
-            raise UnknownFrameworkError(
-                _("Expected {frameworks}. Received: {received!r}. Name one of these.").format(
-                    frameworks=", ".join(names), received=name
-                )
-            )
-=======
 def report(asked: Sequence[str], timeout: float) -> int:
     """Print the report; 0 when every framework asked for works (none named: those installed)."""
->>>>>>> main
     rows = [Row("Python", f"{platform.python_version()}, {platform.platform()}"), _numpy()]
     examined = 0
     for framework in known():
