@@ -3,22 +3,26 @@
 import json
 from dataclasses import asdict, fields, is_dataclass
 from types import UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
 
 from d2lhybrid.errors import DamagedResultError
 from d2lhybrid.i18n import gettext as _
 
-SCHEMA_VERSION = 1
 R = TypeVar("R", bound="Record")
 
 
 class Record:
-    """What all results share: JSON out and in, exactly; see docs/results-schema.md."""
+    """What all results share: JSON out and in, exactly; see docs/results-schema.md.
+
+    `version` is that of the schema; ``upgraded`` reads older ones.
+    """
+
+    version: ClassVar[int] = 1
 
     def to_json(self) -> str:
         """JSON that `from_json` reads back exactly."""
         content = asdict(self)  # type: ignore[call-overload]
-        return json.dumps({"schema": _schema(type(self)), "version": SCHEMA_VERSION, **content})
+        return json.dumps({"schema": _schema(type(self)), "version": self.version, **content})
 
     @classmethod
     def from_json(cls: type[R], text: str) -> R:
@@ -30,7 +34,10 @@ class Record:
         try:
             content = json.loads(text)
             found = content.pop("schema"), content.pop("version")
-            if found == (_schema(cls), SCHEMA_VERSION):
+            schema, number = found
+            if schema == _schema(cls) and type(number) is int and 1 <= number <= cls.version:
+                if number < cls.version:
+                    content = cls.upgraded(content, number)
                 record: R = _read(cls, content)
                 record.check()
                 return record
@@ -45,8 +52,13 @@ class Record:
             _(
                 "Expected {schema}, version {version}. Received: {other}, version {number}. "
                 "Read it with the class and the d2lhybrid that wrote it."
-            ).format(schema=_schema(cls), version=SCHEMA_VERSION, other=found[0], number=found[1])
+            ).format(schema=_schema(cls), version=cls.version, other=found[0], number=found[1])
         )
+
+    @classmethod
+    def upgraded(cls, content: dict[str, Any], version: int) -> dict[str, Any]:
+        """The fields of an older version as this one has them."""
+        raise ValueError(version)
 
     def check(self) -> None:
         """Raise ValueError where fields contradict each other."""

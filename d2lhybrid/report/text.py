@@ -5,7 +5,7 @@ from html import escape
 
 from d2lhybrid.i18n import count, ngettext, number, pad, sentences, width
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report.records import Comparison, Environment, Measurement, Sweep
+from d2lhybrid.report.records import NEVER, Comparison, Environment, Measurement, Sweep
 
 Table = tuple[list[str], list[list[str]]]
 
@@ -97,9 +97,10 @@ def sentence(c: Comparison, label: str) -> str:
         margin=percent(c.margin),
         floor=percent(c.noise_floor),
     )
-    calls = c.break_even(label)
-    if calls is None:
+    found = c.break_even(label)
+    if found is None or found == NEVER:
         return said
+    calls = int(found)
     if calls == 1:
         return sentences(said, _("It pays from the first call on."))
     text = ngettext(
@@ -137,7 +138,7 @@ def table(c: Comparison) -> Table:
             estimate, low, high = c.ratio(label)
             calls = c.break_even(label)
             row += [number(estimate), f"{number(low)} – {number(high)}", verdicts[c.verdict(label)]]
-            row.append(count(calls) if calls else "–")
+            row.append(count(calls) if calls and calls != NEVER else "–")
         rows.append(row)
     return heads, rows
 
@@ -152,7 +153,7 @@ def remarks(c: Comparison) -> list[str]:
         lines.append(_("The time limit came first."))
     elif c.stopped == "interrupted":
         lines.append(_("It was interrupted; this is what had been measured."))
-    rounds = len(c.again)
+    rounds = c.rounds
     text = ngettext("{n} round; noise floor {floor}.", "{n} rounds; noise floor {floor}.", rounds)
     return [*lines, text.format(n=rounds, floor=percent(c.noise_floor))]
 
