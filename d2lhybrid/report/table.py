@@ -140,7 +140,7 @@ class Table:
 def folded(text: str, columns: int) -> list[str]:
     """The text in lines of at most so many terminal columns; a wide character takes two."""
     signs = max(1, columns * len(text) // max(1, width(text)))
-    return textwrap.wrap(text, signs) or [""]
+    return textwrap.wrap(text, signs, break_on_hyphens=False) or [""]
 
 
 def _marked(row: Row) -> list[str]:

@@ -56,6 +56,11 @@ def in_order(c: Comparison) -> list[str]:
     return sorted(c, key=lambda label: label in c.references)
 
 
+def cold_start_is_felt(m: Measurement) -> bool:
+    """Does a cold start take the time of more than ten calls, so that it is worth showing?"""
+    return m.cold_seconds > _FELT * m.median
+
+
 def text(c: Comparison) -> str:
     """The table, the sentences and the stamp as text."""
     above = remarks.busy([c])
@@ -140,7 +145,7 @@ def _paid_once(c: Comparison) -> dict[str, dict[str, str]]:
     shown: dict[str, dict[str, str]] = {}
     if any(m.build_seconds is not None for m in c.values()):
         shown[_("build")] = {label: _known(m.build_seconds, seconds) for label, m in c.items()}
-    if any(m.cold_seconds > _FELT * m.median for m in c.values()):
+    if any(map(cold_start_is_felt, c.values())):
         shown[_("cold start")] = {label: seconds(m.cold_seconds) for label, m in c.items()}
     calls = {label: c.break_even(label) for label in c if label != c.baseline}
     if any(found not in (None, NEVER) for found in calls.values()):
