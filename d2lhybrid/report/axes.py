@@ -49,11 +49,13 @@ def drawing(ax: Any, height: float) -> Iterator[Any]:
         if ax is None:
             figure = plt.figure(figsize=(WIDTH, height), layout="constrained")
             figure.patch.set_visible(False)  # so that the page's own colour shows
-            figure._repr_mimebundle_ = lambda **_options: _sharp(figure)  # type: ignore[attr-defined]
+            figure._repr_mimebundle_ = lambda **_options: _sharp(figure)
             ax = figure.subplots()
             ax.patch.set_visible(False)
-        yield ax
+        for label in (ax.xaxis.label, ax.yaxis.label):  # of the user's axes, too
+            label.set_fontfamily(families)
         ax.tick_params(labelfontfamily=families)  # of ticks that are made only when drawn, too
+        yield ax
 
 
 def _sharp(figure: Any) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
@@ -114,18 +116,36 @@ def thin(axis: Any) -> None:
 def notes(ax: Any, above: str, below: str) -> None:
     """A line that must be seen at the top, and the stamp at the foot, folded to the figure."""
     figure = ax.figure
-    above = "\n".join(folded(above, int(13 * figure.get_figwidth())))
-    below = "\n".join(folded(below, int(18 * figure.get_figwidth())))
+    alone = figure.get_layout_engine() is not None and figure.axes == [ax]
+    wide = inches(None if alone else ax)
+    above = "\n".join(folded(above, int(13 * wide)))
+    below = "\n".join(folded(below, int(18 * wide)))
     small = {"fontsize": "x-small", "color": GREY}
-    if figure.get_layout_engine() is not None and figure.axes == [ax]:
+    if alone:
         figure.supxlabel(below, x=0.01, ha="left", **small)
         if above:
             figure.suptitle(above, x=0.01, ha="left", fontsize="small", color=BUSY)
-        return
-    place = {"xycoords": "axes fraction", "textcoords": "offset points"}
-    ax.annotate(below, (0, 0), (0, -38), va="top", **place, **small)
-    if above:
-        ax.set_title(above, loc="left", fontsize="small", color=BUSY)
+    else:
+        place = {"xycoords": "axes fraction", "textcoords": "offset points"}
+        ax.annotate(below, (0, 0), (0, -38), va="top", **place, **small).set_in_layout(False)
+        if above:
+            family = ax.xaxis.label.get_fontfamily()
+            ax.set_title(above, loc="left", fontsize="small", fontfamily=family, color=BUSY)
+
+
+def inches(ax: Any) -> float:
+    """How wide the axes are, or those that we make for None."""
+    return WIDTH if ax is None else ax.get_window_extent().width / ax.figure.dpi  # type: ignore[no-any-return]
+
+
+def beside(ax: Any, said: str, x: float, y: float) -> Any:
+    """A text to the right of a point, which `make_room` keeps inside the axes."""
+    text = ax.annotate(
+        said, (x, y), (7, 0), textcoords="offset points", va="center", fontsize="small",
+        parse_math=False,
+    )  # fmt: skip
+    text.set_in_layout(False)
+    return text
 
 
 def rows(ax: Any, labels: Sequence[str]) -> None:

@@ -7,7 +7,17 @@ from typing import Any
 from d2lhybrid.i18n import count, number, width
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report import remarks
-from d2lhybrid.report.axes import GREY, WIDTH, drawing, make_room, notes, rows, thin, time_axis
+from d2lhybrid.report.axes import (
+    GREY,
+    beside,
+    drawing,
+    inches,
+    make_room,
+    notes,
+    rows,
+    thin,
+    time_axis,
+)
 from d2lhybrid.report.records import Comparison, Measurement, Sweep
 from d2lhybrid.report.text import cold_start_is_felt, in_order
 from d2lhybrid.report.units import seconds, stamp
@@ -72,10 +82,7 @@ def _bar(
     end = time + _whiskers(m, clock)[1][0]
     if logarithmic:  # beyond the lines of the baseline, which a bar to the left begins at
         end = max(end, *(c[c.baseline].median_of(one) for one in ("latency", "throughput")))
-    return ax.annotate(
-        _said(c, label, clock), (end, y), (7, 0), textcoords="offset points",
-        va="center", fontsize="small", parse_math=False,
-    )  # fmt: skip
+    return beside(ax, _said(c, label, clock), end, y)
 
 
 def _said(c: Comparison, label: str, clock: str) -> str:
@@ -119,7 +126,7 @@ def sweep(s: Sweep, ax: Any, xlabel: str, lines: Mapping[str, float]) -> Any:
     labels = remarks.sweep_labels(s)
     clocks = [clock for clock in remarks.sweep_clocks(s) if clock != "device"]
     named = [*labels, *lines, *(clocks if len(clocks) > 1 else [])]
-    columns = max(1, int(_LEGEND * WIDTH) // (max(map(width, named)) + 6))
+    columns = max(1, int(_LEGEND * inches(ax)) // (max(map(width, named)) + 6))
     with drawing(ax, 3.6 + 0.2 * ceil(len(named) / columns)) as ax:
         for at, label in enumerate(labels):
             for clock in clocks:
@@ -136,7 +143,8 @@ def sweep(s: Sweep, ax: Any, xlabel: str, lines: Mapping[str, float]) -> Any:
         _legend(ax, clocks, columns)
         env = s.comparisons[0].env
         notes(ax, remarks.busy(s.comparisons), stamp(env, s.comparisons[0].seed))
-        time_axis(ax.yaxis, *ax.get_ylim(), logarithmic=True)
+        low, high = ax.get_ylim()
+        time_axis(ax.yaxis, low, high, logarithmic=True)
         thin(ax.xaxis)
     return ax
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from d2lhybrid.report import remarks
-from d2lhybrid.report.axes import GREY, drawing, make_room, notes, rows, time_axis
+from d2lhybrid.report.axes import GREY, beside, drawing, make_room, notes, rows, time_axis
 from d2lhybrid.report.records import Comparison
 from d2lhybrid.report.units import seconds, stamp
 from d2lhybrid.report.verdicts import VERDICTS
@@ -20,7 +20,6 @@ def waterfall(c: Comparison, labels: Sequence[str], ax: Any = None, clock: str =
     befores = [0.0, *times[:-1]]
     with drawing(ax, 1.3 + 0.42 * len(labels)) as ax:
         texts = []
-        beside = {"textcoords": "offset points", "va": "center", "fontsize": "small"}
         for row, (before, time) in enumerate(zip(befores, times, strict=True)):
             saves = time < before
             colour = VERDICTS["faster" if saves else "slower"].colour if row else GREY
@@ -31,7 +30,7 @@ def waterfall(c: Comparison, labels: Sequence[str], ax: Any = None, clock: str =
             if row:  # a thread from the end of the step before
                 ax.plot([before, before], [row - 1, row], color=GREY, linewidth=1, linestyle=":")
             said = f"{seconds(time)} ({_change(time - before)})" if row else seconds(time)
-            texts.append(ax.annotate(said, (max(before, time), row), (5, 0), **beside))
+            texts.append(beside(ax, said, max(before, time), row))
         rows(ax, labels)
         ax.set_xlabel(remarks.clock_title(clock, c.clocks), fontsize="small")
         notes(ax, remarks.busy([c]), stamp(c.env, c.seed))
