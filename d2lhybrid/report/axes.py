@@ -25,7 +25,7 @@ CHINESE, JAPANESE = _FONTS / "NotoSansCJKsc-subset.otf", _FONTS / "NotoSansCJKjp
 
 GREY = "#7a7a7a"  # as far from white as from the dark of the pages that we know
 _LONG_LABEL = 18  # columns, beyond which a label of a row has a second line
-_TICKS = {"x": 6, "y": 12}  # powers of ten that have room
+_TICKS = {"x": 5, "y": 12}  # powers of ten that have room
 BUSY = "#D55E00"
 WIDTH = 5.6  # inches: text stays legible where a phone makes the figure smaller
 _INKED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
@@ -119,7 +119,7 @@ def notes(ax: Any, above: str, below: str) -> None:
     alone = figure.get_layout_engine() is not None and figure.axes == [ax]
     wide = inches(None if alone else ax)
     above = "\n".join(folded(above, int(13 * wide)))
-    below = "\n".join(folded(below, int(18 * wide)))
+    below = "\n".join(folded(below, int((18 if alone else 15) * wide)))
     small = {"fontsize": "x-small", "color": GREY}
     if alone:
         figure.supxlabel(below, x=0.01, ha="left", **small)
@@ -127,7 +127,7 @@ def notes(ax: Any, above: str, below: str) -> None:
             figure.suptitle(above, x=0.01, ha="left", fontsize="small", color=BUSY)
     else:
         place = {"xycoords": "axes fraction", "textcoords": "offset points"}
-        ax.annotate(below, (0, 0), (0, -38), va="top", **place, **small).set_in_layout(False)
+        ax.annotate(below, (0, 0), (0, -38), va="top", **place, **small)
         if above:
             family = ax.xaxis.label.get_fontfamily()
             ax.set_title(above, loc="left", fontsize="small", fontfamily=family, color=BUSY)
@@ -135,7 +135,7 @@ def notes(ax: Any, above: str, below: str) -> None:
 
 def inches(ax: Any) -> float:
     """How wide the axes are, or those that we make for None."""
-    return WIDTH if ax is None else ax.get_window_extent().width / ax.figure.dpi  # type: ignore[no-any-return]
+    return WIDTH if ax is None else ax.get_window_extent().width / ax.figure.dpi
 
 
 def beside(ax: Any, said: str, x: float, y: float) -> Any:

@@ -132,8 +132,7 @@ class Table:
             cells[0] = f"<td{_side(self.columns[0])}>{first}</td>"
         if row.note:
             span = len(self.columns) - len(row.cells)
-            said = escape(row.note).replace("\n", "<br>")
-            cells.append(f'<td colspan="{span}" style="text-align:left">{said}</td>')
+            cells.append(f'<td colspan="{span}" style="text-align:left">{_html(row.note)}</td>')
         return f"<tr>{''.join(cells)}</tr>"
 
 
@@ -156,5 +155,10 @@ def _side(column: Column) -> str:
 
 
 def _html(cell: str) -> str:
+    return escape(cell).replace("\n", "<br>")
+
+
+def _whole(cell: str) -> str:
     """A cell whose lines stay whole, so that a narrow page parts no number from its unit."""
-    return escape(cell).replace(" ", "&nbsp;").replace("\n", "<br>")
+    joined = cell.replace(" ", "\N{NO-BREAK SPACE}").replace("–", "\N{WORD JOINER}–\N{WORD JOINER}")
+    return _html(joined)

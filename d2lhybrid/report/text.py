@@ -113,24 +113,24 @@ def _clock_columns(c: Comparison, clock: str) -> list[Column]:
     if len(c.clocks) > 1:
         heads = [Column(_("verdict"), title, left=True), Column(_("ratio"), title)]
         return [*heads, Column(_("time"), title)]
-    heads = [Column(_("verdict"), left=True), Column(_("ratio")), Column(_("95% interval"))]
-    return [*heads, Column(title), Column(_("95% interval"))]
+    interval = _("95% interval")
+    heads = [Column(_("verdict"), left=True), Column(_("ratio")), Column(title)]
+    return [*heads, Column(_("of the ratio"), interval), Column(_("of the time"), interval)]
 
 
 def _clock_cells(c: Comparison, label: str, clock: str) -> list[str]:
     """Verdict, ratio and time; the intervals too where there is one clock alone."""
-    alone = len(c.clocks) == 1
     m = c[label]
     if not m.times.of(clock):  # a program of its own has no events on the accelerator
         return ["", UNKNOWN, UNKNOWN]
-    time = [seconds(m.median_of(clock))]
-    if alone:
-        time.append(_between(span(*m.interval(clock), seconds)))
-    if label == c.baseline:
-        return [_("baseline"), "1", *([""] if alone else []), *time]
+    base = label == c.baseline
     estimate, low, high = c.ratio(label, clock)
-    between = [_between(span(low, high))] if alone else []
-    return [_verdict(c, label, clock), number(estimate), *between, *time]
+    cells = [_("baseline"), "1"] if base else [_verdict(c, label, clock), number(estimate)]
+    cells.append(seconds(m.median_of(clock)))
+    if len(c.clocks) == 1:
+        cells.append("" if base else _between(span(low, high)))
+        cells.append(_between(span(*m.interval(clock), seconds)))
+    return cells
 
 
 def _verdict(c: Comparison, label: str, clock: str) -> str:
