@@ -6,8 +6,8 @@ from d2lhybrid.report.records import NEVER, Comparison
 from d2lhybrid.report.units import percent, seconds
 
 
-def advice(c: Comparison, clock: str = "latency") -> str:
-    """One sentence on what to use, by the verdicts on one clock.
+def advice(c: Comparison) -> str:
+    """One sentence on what to use, by the verdicts on the latency.
 
     1. A busy machine is no ground for advice: measure again.
     2. References are programs to set the variants beside, not variants: never recommended.
@@ -21,11 +21,11 @@ def advice(c: Comparison, clock: str = "latency") -> str:
         return _(
             "Measure again when the machine is quiet, for it was too busy to say what is best."
         )
-    label = best(c, clock)
+    label = best(c)
     if label is not None:
-        return _use(c, label, clock)
+        return _use(c, label)
     others = _others(c)
-    undecided = [label for label in others if c.verdict(label, clock) == "undecided"]
+    undecided = [label for label in others if c.verdict(label) == "undecided"]
     if undecided:
         text = ngettext(
             "Keep {baseline} for now: it is undecided whether {others} is faster, and a higher "
@@ -35,21 +35,20 @@ def advice(c: Comparison, clock: str = "latency") -> str:
             len(undecided),
         )
         return text.format(baseline=c.baseline, others=", ".join(undecided))
-    return _nothing(c, others, clock)
+    return _nothing(c, others)
 
 
-def best(c: Comparison, clock: str = "latency") -> str | None:
+def best(c: Comparison) -> str | None:
     """The variant to use in place of the baseline by rules 2 and 3 of `advice`, if there is one."""
     faster = {
         label: calls
         for label in _others(c)
-        if c.verdict(label, clock) == "faster"
-        and (calls := c.break_even(label)) not in (None, NEVER)
+        if c.verdict(label) == "faster" and (calls := c.break_even(label)) not in (None, NEVER)
     }
     if not faster:
         return None
-    top = max(faster, key=lambda label: c.ratio(label, clock)[0])
-    close = [label for label in faster if c.ratio(label, clock)[2] >= c.ratio(top, clock)[1]]
+    top = max(faster, key=lambda label: c.ratio(label)[0])
+    close = [label for label in faster if c.ratio(label)[2] >= c.ratio(top)[1]]
     return min(close, key=lambda label: (faster[label], label != top))
 
 
@@ -57,7 +56,7 @@ def _others(c: Comparison) -> list[str]:
     return [label for label in c if label != c.baseline and label not in c.references]
 
 
-def _use(c: Comparison, label: str, clock: str) -> str:
+def _use(c: Comparison, label: str) -> str:
     calls = c.break_even(label)
     if calls == 1:
         text = _("Use {label}: it is {ratio} times as fast as {baseline}, from the first call on.")
@@ -66,16 +65,16 @@ def _use(c: Comparison, label: str, clock: str) -> str:
             "Use {label}: it is {ratio} times as fast as {baseline}, and its cold start has paid "
             "for itself after {calls} calls."
         )
-    ratio = number(c.ratio(label, clock)[0])
+    ratio = number(c.ratio(label)[0])
     return text.format(label=label, ratio=ratio, baseline=c.baseline, calls=count(calls or 0))
 
 
-def _nothing(c: Comparison, others: list[str], clock: str) -> str:
+def _nothing(c: Comparison, others: list[str]) -> str:
     if not others:
         text = _("Nothing beats {baseline} here, because nothing else was run.")
         return text.format(baseline=c.baseline)
-    label = max(others, key=lambda other: c.ratio(other, clock)[0])
-    verdict = c.verdict(label, clock)
+    label = max(others, key=lambda other: c.ratio(other)[0])
+    verdict = c.verdict(label)
     if verdict == "slower":
         text = _(
             "Nothing beats {baseline} here, because even the fastest of the others, {label}, "
@@ -94,7 +93,7 @@ def _nothing(c: Comparison, others: list[str], clock: str) -> str:
     return text.format(
         baseline=c.baseline,
         label=label,
-        ratio=number(1 / c.ratio(label, clock)[0]),
+        ratio=number(1 / c.ratio(label)[0]),
         margin=percent(c.margin),
         cold=seconds(c[label].cold_seconds),
     )

@@ -73,13 +73,20 @@ def comparison(c: Comparison) -> list[str]:
 def reading(c: Comparison) -> list[str]:
     """How to read what would puzzle in the table, a line each; none where nothing does."""
     lines = []
-    calls = [c.break_even(label) for label in c if label != c.baseline]
-    if NEVER in calls and any(found not in (NEVER, None) for found in calls):
+    calls = pay_off(c).values()
+    if NEVER in calls:
         lines.append(_("∞: its cold start never pays, for it is not faster."))
     if c.rounds < FEWEST:
         lines.append(_few(c))
     elif None in calls:
         lines.append(_("?: not known, for the verdict is undecided."))
+    if any(m.build_seconds is not None for m in c.values()):
+        lines.append(
+            _(
+                "A build is done once for all processes; “pays after” counts what each process "
+                "pays: loading and the first call."
+            )
+        )
     if any(c.skewed(label) for label in c if label != c.baseline):
         lines.append(
             _(
@@ -91,6 +98,13 @@ def reading(c: Comparison) -> list[str]:
         if c[label].note:
             lines.append(_("{label}: {note}.").format(label=label, note=_(c[label].note or "")))
     return lines
+
+
+def pay_off(c: Comparison) -> dict[str, float | None]:
+    """`break_even` of the variants; empty where none has to be called more than once to pay."""
+    others = [label for label in c if label != c.baseline and label not in c.references]
+    calls = {label: c.break_even(label) for label in others}
+    return calls if any(found not in (None, NEVER, 1) for found in calls.values()) else {}
 
 
 def more_times(m: Measurement) -> list[str]:

@@ -123,13 +123,12 @@ class Table:
         return lines and f"<thead>{lines}</thead>"
 
     def _html_row(self, row: Row) -> str:
-        cells = [
-            f"<td{_side(c)}>{_html(t)}</td>" for t, c in zip(row.cells, self.columns, strict=False)
-        ]
+        shown = [_html(row.cells[0]), *map(_whole, row.cells[1:])]
         if row.best:
             mark = f'<span role="img" aria-label="{escape(_("fastest"))}">{BEST}</span>'
-            first = f"<strong>{_html(row.cells[0])}</strong>&nbsp;{mark}"
-            cells[0] = f"<td{_side(self.columns[0])}>{first}</td>"
+            shown[0] = f"<strong>{shown[0]}</strong>&nbsp;{mark}"
+        pairs = zip(shown, self.columns, strict=False)
+        cells = [f"<td{_side(column)}>{cell}</td>" for cell, column in pairs]
         if row.note:
             span = len(self.columns) - len(row.cells)
             cells.append(f'<td colspan="{span}" style="text-align:left">{_html(row.note)}</td>')

@@ -147,20 +147,16 @@ def _paid_once(c: Comparison) -> dict[str, dict[str, str]]:
         shown[_("build")] = {label: _known(m.build_seconds, seconds) for label, m in c.items()}
     if any(map(cold_start_is_felt, c.values())):
         shown[_("cold start")] = {label: seconds(m.cold_seconds) for label, m in c.items()}
-    calls = {label: c.break_even(label) for label in c if label != c.baseline}
-    if any(found not in (None, NEVER) for found in calls.values()):
-        shown[_("pays after")] = {label: _calls(c, label) for label in c}
+    if calls := remarks.pay_off(c):
+        shown[_("pays after")] = {one: _calls(calls[one]) if one in calls else "" for one in c}
     if any(m.peak_bytes is not None for m in c.values()):
         shown[_("peak memory")] = {label: _known(m.peak_bytes, _bytes) for label, m in c.items()}
     return shown
 
 
-def _calls(c: Comparison, label: str) -> str:
+def _calls(found: float | None) -> str:
     """The calls after which a cold start is paid, or the marks for never and not known."""
-    if label == c.baseline or label in c.references:
-        return ""
-    calls = c.break_even(label)
-    return UNKNOWN if calls is None else NEVER_MARK if calls == NEVER else count(calls)
+    return UNKNOWN if found is None else NEVER_MARK if found == NEVER else count(found)
 
 
 def _known(value: float | None, show: Callable[[float], str]) -> str:
