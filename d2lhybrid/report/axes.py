@@ -7,7 +7,7 @@ import base64
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from math import log10
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,7 @@ def drawing(ax: Any, height: float) -> Iterator[Any]:
         if ax is None:
             figure = plt.figure(figsize=(WIDTH, height), layout="constrained")
             figure.patch.set_visible(False)  # so that the page's own colour shows
-            figure._repr_mimebundle_ = lambda **_options: _sharp(figure)
+            figure._repr_mimebundle_ = partial(_sharp, figure)
             ax = figure.subplots()
             ax.patch.set_visible(False)
         for label in (ax.xaxis.label, ax.yaxis.label):  # of the user's axes, too
@@ -58,7 +58,7 @@ def drawing(ax: Any, height: float) -> Iterator[Any]:
         yield ax
 
 
-def _sharp(figure: Any) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
+def _sharp(figure: Any, **_options: Any) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
     """The figure as a notebook shows it: PNG with twice the pixels, and the size to show it at."""
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=2 * figure.dpi, bbox_inches="tight")
@@ -74,17 +74,17 @@ def time_axis(axis: Any, low: float, high: float, logarithmic: bool) -> None:
 
     decades = log10(high / low) if logarithmic else 0
     if decades < _DECADES:
-        name, size = unit(high)
         axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-        axis.set_major_formatter(lambda value, _at: _tick(value, name, size))
+        axis.set_major_formatter(partial(_tick, one_unit=unit(high)))
     else:
         subs = (1.0,) if decades > 2 else (1.0, 2.0, 5.0)
         axis.set_major_locator(LogLocator(subs=subs, numticks=_TICKS[axis.axis_name]))
-        axis.set_major_formatter(lambda value, _at: _tick(value, *unit(value)))
+        axis.set_major_formatter(partial(_tick, one_unit=None))
     axis.set_minor_formatter(NullFormatter())
 
 
-def _tick(value: float, name: str, size: float) -> str:
+def _tick(value: float, _at: int, one_unit: tuple[str, float] | None) -> str:
+    name, size = one_unit or unit(value)
     rounded = float(f"{value / size:.6g}")
     return f"{count(rounded) if rounded >= 1000 else general(rounded)} {name}" if value else "0"
 

@@ -64,19 +64,25 @@ def require_good_looks(ax):
             if low <= at <= high
         ]
         require_apart(inside)
+        if axis is ax.yaxis:
+            require_inside(inside, figure.bbox)
         assert not shown(axis.get_minorticklabels())
     require_apart(ax.texts)
     require_inside(ax.texts, ax.get_window_extent())
     everything = figure.findobj(lambda artist: hasattr(artist, "get_text"))
     titles = [figure._supxlabel, figure._suptitle, ax.xaxis.label, ax.yaxis.label]
     require_inside([title for title in titles if title in everything], figure.bbox)
-    require_inside([tick.label1 for tick in ax.yaxis.get_major_ticks()], figure.bbox)
 
 
-@pytest.mark.parametrize("language", i18n.LANGUAGES)
-@pytest.mark.parametrize("variants", [2, 5, 12])
-@pytest.mark.parametrize("ratio", [1.02, 3, 10, 19, 100, 1e4])
-def test_bars_of_any_number_and_ratio(ratio, variants, language):
+@pytest.mark.parametrize(
+    ("language", "variants", "ratio"),
+    [
+        *(("en", *both) for both in itertools.product((2, 12), (1.02, 3, 19, 100, 1e4))),
+        *((language, 5, 10) for language in i18n.LANGUAGES[1:]),
+        *((language, 12, 1e4) for language in i18n.LANGUAGES[1:]),
+    ],
+)
+def test_bars_of_any_number_and_ratio(language, variants, ratio):
     i18n.set_language(language)
     c = comparison(spread(ratio, variants), first={"variant 1": 12.0}, env=BUSY)
     require_good_looks(plot.comparison(c))
@@ -157,10 +163,14 @@ def test_a_linear_axis_has_one_unit_and_begins_at_zero():
     assert {text.split()[1] for text in said[1:]} == {"ms"}
 
 
-@pytest.mark.parametrize("language", i18n.LANGUAGES)
-@pytest.mark.parametrize("top", [1.001, 1.3, 4, 30, 1e4])
-@pytest.mark.parametrize("variants", [2, 12])
-def test_sweeps_of_any_span(top, variants, language):
+@pytest.mark.parametrize(
+    ("language", "variants", "top"),
+    [
+        *(("en", *both) for both in itertools.product((2, 12), (1.001, 1.3, 4, 30, 1e4))),
+        *((language, 12, 30) for language in i18n.LANGUAGES[1:]),
+    ],
+)
+def test_sweeps_of_any_span(language, variants, top):
     i18n.set_language(language)
     work = [2**at for at in range(12)]
     times = {
@@ -238,7 +248,7 @@ def test_the_steps_of_a_waterfall_begin_where_the_last_ended():
     assert said[0] == "7.00 µs"
     assert said[1] == f"20.0 µs (+{seconds(times[1] - times[0])})"
     assert said[2] == f"14.0 µs (−{seconds(times[1] - times[2])})"
-    assert [text.get_text() for text in ax.get_yticklabels()][0] == "C"
+    assert ax.get_yticklabels()[0].get_text() == "C"
     require_good_looks(ax)
 
 
