@@ -22,6 +22,7 @@ from d2lhybrid.report.records import Comparison, Measurement, Sweep
 from d2lhybrid.report.text import cold_start_is_felt, in_order
 from d2lhybrid.report.units import seconds, stamp
 from d2lhybrid.report.verdicts import VERDICTS
+from d2lhybrid.report.waterfall import waterfall as waterfall
 
 _LINEAR = 20  # times so many times apart at most share an axis from 0, on which bars are lengths
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")

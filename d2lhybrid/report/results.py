@@ -6,6 +6,7 @@ from typing import Any
 
 from d2lhybrid.errors import MissingPackageError
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.measure import claims
 from d2lhybrid.report import plot, records, text
 
 
@@ -51,6 +52,38 @@ class Comparison(records.Comparison):
     def plot(self, ax: Any = None) -> Any:
         """Draw the times per call with their intervals with matplotlib; returns the axes."""
         return plot.comparison(self, ax)
+
+    def claim(
+        self,
+        label: str,
+        sense: str,
+        *,
+        at_least: float | None = None,
+        against: str | None = None,
+        clock: str | None = None,
+    ) -> None:
+        """Hold a claim, such as "tf.function is faster", against what was measured.
+
+        Silent if it holds. If it is undecided, rounds go on, up to three times the comparison's
+        limit (where this came from JSON, there is nothing to go on with); if it still is then, one
+        line says that the machine was too busy to tell.
+
+        Args:
+            label: the variant.
+            sense: 'faster', 'slower', 'same', 'not slower' or 'not faster'.
+            at_least: how many times as fast, or as long, it must be.
+            against: the other variant; the baseline if None.
+            clock: 'latency', 'throughput' or 'device'; the latency if None.
+
+        Raises:
+            ClaimError: what was measured contradicts it.
+            ArgumentError, UnknownLabelError: there is no such claim, clock or variant.
+        """
+        claims.claim(self, label, sense, at_least=at_least, against=against, clock=clock)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is kept by pickle and copy: the record, without what could measure on."""
+        return {name: value for name, value in vars(self).items() if name != "_session"}
 
     def to_frame(self) -> Any:
         """A pandas data frame, one row a variant; raises MissingPackageError without pandas."""
@@ -110,6 +143,10 @@ class Sweep(records.Sweep):
 
     def _repr_html_(self) -> str:
         return text.sweep_html(self)
+
+    def claim(self, label: str, sense: str, *, work: float | None = None, **options: Any) -> None:
+        """As ``Comparison.claim``, at the size that the plot shows as `work`, or at all of them."""
+        claims.claim_of_sweep(self, label, sense, work=work, **options)
 
     def plot(
         self, ax: Any = None, *, xlabel: str = "", lines: Mapping[str, float] | None = None
