@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from math import isfinite
 
+from d2lhybrid.frameworks import known
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import ngettext, number
 from d2lhybrid.report.records import Environment
@@ -10,7 +11,6 @@ from d2lhybrid.report.records import Environment
 UNKNOWN = "?"
 NEVER_MARK = "∞"
 UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
-_NAMES = {"python": "Python", "torch": "PyTorch", "tensorflow": "TensorFlow", "mxnet": "MXNet"}
 
 
 def unit(value: float) -> tuple[str, float]:
@@ -56,13 +56,14 @@ def span(low: float, high: float, show: Callable[[float], str] = number) -> tupl
 
 def stamp(env: Environment, seed: int | None = None) -> str:
     """Where and when, in one line."""
-    known = [name for name in env.versions if name not in ("numpy", "d2lhybrid")]
-    parts = [env.date[:10], *(f"{_NAMES.get(name, name)} {env.versions[name]}" for name in known)]
+    names = {"python": "Python", **{one.name: one.display for one in known()}}
+    shown = [name for name in env.versions if name not in ("numpy", "d2lhybrid")]
+    parts = [env.date[:10], *(f"{names.get(name, name)} {env.versions[name]}" for name in shown)]
     parts += [env.cpu, *env.accelerators]
     parts.append(ngettext("{n} core", "{n} cores", env.cores).format(n=env.cores))
     for name, threads in env.threads.items():
         text = ngettext("{framework}: {n} thread", "{framework}: {n} threads", threads)
-        parts.append(text.format(framework=_NAMES.get(name, name), n=threads))
+        parts.append(text.format(framework=names.get(name, name), n=threads))
     if env.governor:
         parts.append(_("governor {name}").format(name=env.governor))
     if env.load is not None:

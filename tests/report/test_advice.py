@@ -3,6 +3,7 @@
 import pytest
 from by_hand import BUSY, comparison
 
+from d2lhybrid.report import results
 from d2lhybrid.report.advice import advice, best
 
 
@@ -64,3 +65,10 @@ def test_what_is_undecided_may_be_told_by_measuring_longer():
     )
     c = comparison({"eager": 1e-3, "b": 1.02e-3, "c": 0.99e-3}, noise=0.1)
     assert "whether one of b, c is faster" in advice(c)
+
+
+def test_results_have_advice_and_a_waterfall():
+    made = comparison({"eager": 2e-3, "compiled": 1e-3})
+    c = results.Comparison.from_json(made.to_json())
+    assert c.advice == advice(made)
+    assert len(c.waterfall(["compiled", "eager"]).patches) == 2
