@@ -26,7 +26,9 @@ import d2lhybrid
 from d2lhybrid import load, save
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.errors import D2LHybridError
-from d2lhybrid.frameworks.formats import adapter, find
+from d2lhybrid.artifacts.saving import run
+from d2lhybrid.frameworks import get as framework_named
+from d2lhybrid.frameworks.formats import find
 
 FORMATS = {
     "torchscript": "torch", "torch.export": "torch", "aotinductor": "torch", "onnx": "torch",
@@ -76,14 +78,14 @@ def worker(artifact, scratch, through, target, start, count, seed):
     theirs = [e.path for e in stored.manifest.files if not e.path.startswith("example/")]
     ours = ["d2lhybrid.json", "d2lhybrid.sig"]
     ours += [e.path for e in stored.manifest.files if e.path.startswith("example/")]
-    tensors = adapter(stored.manifest.framework)
+    tensors = framework_named(stored.manifest.framework).tensors
     chosen = find(stored.manifest.framework, stored.manifest.format)
     inputs = _inputs(stored.manifest)
 
     def outputs(model):
         if chosen.weights_only:
             return [(k, tensors.to_raw(t).array.tobytes()) for k, t in sorted(model.items())]
-        return [r.array.tobytes() for r in tensors.call(model, inputs)]
+        return [r.array.tobytes() for r in run(tensors, model, inputs)]
 
     def get(path):
         if through == "load":

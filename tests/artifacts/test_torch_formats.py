@@ -14,7 +14,8 @@ import torch
 from artifact_models import KINDS, example, torch_model
 
 from d2lhybrid import inspect, load, run_native, save, verify
-from d2lhybrid.artifacts.examples import Raw, difference, recall
+from d2lhybrid.artifacts.examples import recall
+from d2lhybrid.artifacts.saving import unlike
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.errors import (
     ArtifactLoadError,
@@ -25,7 +26,11 @@ from d2lhybrid.errors import (
 )
 from d2lhybrid.frameworks import processor
 from d2lhybrid.frameworks.torch import formats as torch_formats
-from d2lhybrid.frameworks.torch.formats import FORMATS, to_raw
+from d2lhybrid.frameworks.torch.formats import FORMATS
+from d2lhybrid.frameworks.torch.tensors import TENSORS
+from d2lhybrid.tensor import Raw
+
+to_raw = TENSORS.to_raw
 
 WHOLE = [name for name, entry in FORMATS.items() if not entry.weights_only]
 SWITCH = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
@@ -61,10 +66,10 @@ def test_eager_compiled_reloaded_native(saved, kind, name):
         x = torch.tensor(example(kind, batch))
         with torch.no_grad():
             eager, again = model(x), reloaded(x)
-        assert not difference([to_raw(eager)], [to_raw(again)])
+        assert not unlike([to_raw(eager)], [to_raw(again)])
         if name in NATIVE:
             alone = run_native(path, x.numpy())
-            assert not difference([to_raw(eager)], [Raw.of(alone)])
+            assert not unlike([to_raw(eager)], [Raw.of(alone)])
     found = verify(path)
     assert found.ok
     assert found.compared
@@ -80,7 +85,7 @@ def test_half_precision(tmp_path, name, dtype):
     save(model, tmp_path / "half", x, format=name)
     with torch.no_grad():
         eager = model(x)
-        assert not difference([to_raw(eager)], [to_raw(load(tmp_path / "half")(x))])
+        assert not unlike([to_raw(eager)], [to_raw(load(tmp_path / "half")(x))])
     if name in NATIVE:
         alone = run_native(tmp_path / "half", to_raw(x).array)
         np.testing.assert_allclose(alone, eager.float().numpy(), atol=0.02)
@@ -90,7 +95,7 @@ def test_compiled_model_is_saved_as_what_it_compiles(tmp_path):
     model = torch_model("mlp")
     x = torch.tensor(example("mlp", 1))
     save(torch.compile(model, backend="eager"), tmp_path / "a", x)
-    assert not difference([to_raw(model(x))], [to_raw(load(tmp_path / "a")(x))])
+    assert not unlike([to_raw(model(x))], [to_raw(load(tmp_path / "a")(x))])
 
 
 def test_script_module_is_kept_as_script(tmp_path):
@@ -237,7 +242,7 @@ def test_onnx_in_onnx_runtime(saved):
     alone = load(saved("mlp", "onnx"), framework="onnxruntime")
     with torch.no_grad():
         eager = torch_model("mlp")(torch.tensor(x))
-    assert not difference([to_raw(eager)], [Raw.of(alone(x))])
+    assert not unlike([to_raw(eager)], [Raw.of(alone(x))])
     with pytest.raises(InputMismatchError):
         alone(x[:, :3])
     with pytest.raises(InputMismatchError, match=r"numpy, received a torch\.Tensor"):
