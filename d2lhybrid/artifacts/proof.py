@@ -52,6 +52,11 @@ class Prover:
             env=environment,
         )
 
+    @property
+    def alive(self) -> bool:
+        """Has it not ended?"""
+        return self._process.poll() is None
+
     def prove(self, job: dict[str, Any], trials: Sequence[Sequence[Raw]]) -> list[list[Raw] | str]:
         """The outputs for each list of inputs, or what the framework said instead.
 

@@ -79,7 +79,7 @@ def save(
         UnknownFrameworkError: Neither the model nor an input belongs to a known framework.
         SaveError: The framework cannot save this model so, or it does not reload to the same.
         ArtifactNotFoundError: `path` holds something that ``save`` did not write.
-        ArtifactAccessError: Full disk, no permission, missing parent folder, or no key to sign with.
+        ArtifactAccessError: Full disk, no permission, missing parent folder, no key to sign with.
         UnsupportedArtifactError: The framework has no such format.
         CompilerMissingError: The format is compiled, and no compiler is here.
 

@@ -119,7 +119,7 @@ class Leaf:
     def name(self) -> str:
         """The path as a name that every format can hold."""
         inner = re.sub(r"^output(?=\.|\['?[A-Za-z_])", "", self.path)
-        return re.sub(r"\W+", "_", inner).strip("_") or "output_0"
+        return "output_0" if inner == "output" else re.sub(r"\W+", "_", inner).strip("_")
 
 
 @dataclass

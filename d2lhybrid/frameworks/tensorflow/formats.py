@@ -1,6 +1,7 @@
 """The formats that TensorFlow writes and reads."""
 
 import contextlib
+import inspect
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -30,6 +31,15 @@ class TensorFlowFormat(Format):
     """What both formats share."""
 
     converts = True
+
+    def parameters(self, model: Any) -> list[str]:
+        """Those of the function that was compiled, or of the layer's ``call``."""
+        called = getattr(model, "python_function", None) or getattr(model, "call", model)
+        try:
+            found = inspect.signature(called).parameters.values()
+        except (TypeError, ValueError):
+            return []
+        return [p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD and p.name != "self"]
 
     @contextlib.contextmanager
     def preserving(self, model: Any) -> Iterator[None]:
