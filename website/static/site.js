@@ -233,7 +233,7 @@
   };
   const showProgress = () => {
     const all = notes();
-    const links = document.querySelectorAll(".page-front a.internal, .sidebar-tree a");
+    const links = document.querySelectorAll(".page-front li a.internal, .sidebar-tree a");
     for (const link of links) {
       const chapter = link.pathname.match(CHAPTER);
       const note = chapter && !link.hash && all[`${chapter[2]}/${chapter[3]}`];
@@ -245,15 +245,22 @@
       made.title = nav.dataset.progress.replace("{read}", read).replace("{all}", note.of);
       made.setAttribute("role", "img");
       made.setAttribute("aria-label", made.title);
-      if (link.closest(".page-front") && note.at) link.hash = note.at;
+      if (link.closest(".page-front") && note.at) link.hash = note.at; // where the reader was
     }
   };
-  // The way in leads to the framework that the reader chose last.
+  // The way in leads to the framework that the reader chose last, and to the place in it.
   const showStart = () => {
-    const framework = remembered("framework");
-    const starts = [...document.querySelectorAll(".start[data-framework]")];
-    const ours = starts.find((one) => one.dataset.framework === framework);
-    if (ours) for (const one of starts) one.hidden = one !== ours;
+    const start = document.querySelector(".start-here a");
+    const here = start?.pathname.match(CHAPTER);
+    const choice = [...document.querySelectorAll(".page-front li a.internal")].find((link) => {
+      const there = link.pathname.match(CHAPTER);
+      return here && there?.[2] === remembered("framework") && there[3] === here[3];
+    });
+    if (!choice) return;
+    const text = start.querySelector("span") || start;
+    const parts = text.textContent.split(" · ");
+    text.textContent = [...parts.slice(0, -1), choice.textContent].join(" · ");
+    start.href = choice.href;
   };
 
   // JupyterLab, wherever `make lab` runs it on this computer: it answers with its own address.
