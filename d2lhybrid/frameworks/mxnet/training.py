@@ -1,5 +1,6 @@
 """A step of training in MXNet, eager and hybridized."""
 
+from functools import partial
 from typing import Any
 
 import mxnet
@@ -52,7 +53,7 @@ def training(net: Any, loss: Call, optimizer: Any, inputs: Args, target: Any) ->
     ):
         written = ", ".join(f"{flag}={value}" for flag, value in flags.items() if value)
         code = f"net.hybridize({written})\nloss.hybridize({written})\n{_STEP}y = step()"
-        run: Call | str = Lazy(lambda flags=flags: make(**flags))
+        run: Call | str = Lazy(partial(make, **flags))
         if not isinstance(net, gluon.HybridBlock):
             run = N_("a plain Block cannot be hybridized; use HybridBlock")
         found[name] = Variant(run, code)
@@ -84,7 +85,7 @@ def _stepping(step: Call) -> Call:
     def run() -> Any:
         nonlocal first
         if first is None:
-            first = mxnet.nd.array(np.stack([step().asnumpy() for _turn in range(FIRST_STEPS)]))
+            first = mxnet.nd.array(np.ravel([step().asnumpy() for _turn in range(FIRST_STEPS)]))
         else:
             step()
         return first
