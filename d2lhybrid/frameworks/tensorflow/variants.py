@@ -43,10 +43,10 @@ def variants(
         return function(xla).get_concrete_function(*given, **named)
 
     def by_xla(build: Callable[[bool], Call]) -> Call | str:
-        reason = _refused_by_xla(args, kwargs)
+        reason = refused_by_xla(args, kwargs)
 
         def checked() -> Call:
-            reason = _refused_by_xla(args, kwargs, concrete(False).graph)  # type: ignore[attr-defined]
+            reason = refused_by_xla(args, kwargs, concrete(False).graph)  # type: ignore[attr-defined]
             if reason:
                 raise CannotBuildError(reason)
             return build(True)
@@ -110,7 +110,7 @@ def _eagerly() -> Iterator[None]:
         tf.config.run_functions_eagerly(before)
 
 
-def _refused_by_xla(args: Args, kwargs: Kwargs, graph: Any = None) -> str:
+def refused_by_xla(args: Args, kwargs: Kwargs, graph: Any = None) -> str:
     """Why XLA cannot have this model: what is no number in its arguments or in its graph."""
     dtypes = [leaf.dtype for _path, leaf in leaves((args, kwargs)) if tf.is_tensor(leaf)]
     if graph is not None:
