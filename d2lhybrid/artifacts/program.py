@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from d2lhybrid.frameworks.formats import Format
+from d2lhybrid.frameworks.layout import Structure
 from d2lhybrid.frameworks.protocol import Tensors
-from d2lhybrid.frameworks.samples import Structure, opened
+from d2lhybrid.frameworks.samples import opened
 from d2lhybrid.same import difference
 from d2lhybrid.structure import leaves
 from d2lhybrid.tensor import Raw

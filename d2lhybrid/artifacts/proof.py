@@ -22,7 +22,7 @@ from d2lhybrid.artifacts.program import run_flat
 from d2lhybrid.errors import SaveError
 from d2lhybrid.frameworks import get
 from d2lhybrid.frameworks.formats import find
-from d2lhybrid.frameworks.samples import Structure
+from d2lhybrid.frameworks.layout import Structure
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw
 

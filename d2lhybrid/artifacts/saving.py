@@ -35,8 +35,9 @@ from d2lhybrid.calls import of_arguments
 from d2lhybrid.errors import ArtifactAccessError, D2LHybridError, SaveError
 from d2lhybrid.frameworks import of
 from d2lhybrid.frameworks.formats import Format, Written, find, others
+from d2lhybrid.frameworks.layout import Structure
 from d2lhybrid.frameworks.protocol import Framework
-from d2lhybrid.frameworks.samples import Sample, Structure, free_axes, held_by, output_names
+from d2lhybrid.frameworks.samples import Group, Sample, free_axes, held_by, output_names
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import sentences
 from d2lhybrid.tensor import Raw
@@ -182,7 +183,7 @@ class _Proved:
     """What came back for the groups of axes that held, with the inputs that were given."""
 
     def __init__(self) -> None:
-        self.groups: list[list[list[int]]] = []
+        self.groups: list[Group] = []
         self.received: list[list[Raw]] = []
 
     def specs(

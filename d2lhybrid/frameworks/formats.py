@@ -19,7 +19,7 @@ from d2lhybrid.errors import (
     UnsupportedArtifactError,
 )
 from d2lhybrid.frameworks import get, names
-from d2lhybrid.frameworks.samples import Sample
+from d2lhybrid.frameworks.samples import Group, Sample
 from d2lhybrid.i18n import gettext as _
 
 Options = Mapping[str, Any]
@@ -36,7 +36,7 @@ class Written:
     """
 
     options: dict[str, Any] = field(default_factory=dict)
-    groups: list[list[list[int]]] = field(default_factory=list)
+    groups: list[Group] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

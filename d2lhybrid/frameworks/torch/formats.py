@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from d2lhybrid.compiler import INDUCTOR, find_compiler
 from d2lhybrid.errors import ArtifactLoadError, SaveError
@@ -49,7 +49,7 @@ def default_format(model: Any) -> str:
 class TorchFormat(Format):
     """What PyTorch's formats share."""
 
-    packages = ("torch",)
+    packages: ClassVar[tuple[str, ...]] = ("torch",)
     archive = True
 
     def inner(self, model: Any) -> Any:
