@@ -5,9 +5,14 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.10 python3; do $$p -c '
 # The interpreter that everything runs in. PY=python uses the active environment as it is.
 PY ?= .venv/bin/python
 JOBS ?= auto
+# An environment without MXNet, and so without what MXNet holds back.
+NEWEST := .venv-newest/bin/python
+NEWEST_TESTS := tests/measure tests/frameworks tests/artifacts/test_torch_formats.py \
+	tests/artifacts/test_tensorflow_formats.py
+TENSORFLOW := $(if $(filter Darwin,$(shell uname)),tensorflow,tensorflow-cpu)
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy2 test-notebooks shards test-browser picture check html notebooks executed messages bench under-load fuzz audit conda lock format clean
+.PHONY: help setup lab test test-unit test-numpy2 test-notebooks test-browser picture check html watch dist notebooks executed messages bench under-load fuzz mutants newest conda lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -17,7 +22,7 @@ ifeq ($(PY),.venv/bin/python)
 	@$(if $(PYTHON),$(PYTHON) tools/setup_env.py,echo 'No Python found. Install Python 3.11.' >&2; exit 1)
 endif
 
-lab: setup  ## open JupyterLab on the collection; its options as ARGS="--no-browser --port 8899"
+lab: setup  ## open JupyterLab on your copy of the notebooks, my/notebooks; its options as ARGS="--no-browser --port 8899"
 	$(PY) tools/lab.py $(ALLOW_ROOT) $(ARGS)
 
 test: test-unit test-numpy2 test-notebooks  ## everything: unit tests, MXNet on NumPy 2, every notebook
@@ -30,9 +35,6 @@ test-numpy2: setup  ## MXNet on NumPy 2, in an environment of its own
 
 test-notebooks: setup  ## execute every notebook and compare what it prints
 	$(PY) tools/run_notebooks.py --jobs $(JOBS) --language "$(LANG_)" --framework "$(FRAMEWORK)" --chapter "$(CHAPTER)" --shard "$(SHARD)"
-
-shards:  ## the list of SHARDS=5 shards, for the matrix of a workflow; needs any Python, no set-up
-	@$(PYTHON) tools/shards.py $(SHARDS)
 
 test-browser: setup  ## JupyterLab and the site in chromium; ALL=1 runs every notebook there
 	$(PY) -m pytest tests/browser $(if $(ALL),--all)
@@ -48,10 +50,19 @@ check: setup  ## is every committed notebook what its source builds? lint, types
 	$(PY) -m ruff format --no-cache --check --quiet .
 	$(PY) -m mypy --cache-dir=/dev/null
 	$(PY) -m check_jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
-	$(PY) tools/lint_workflows.py
+	$(PY) -m check_jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(PY) -m check_jsonschema --quiet --builtin-schema vendor.dependabot .github/dependabot.yml
+	@zizmor="$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("scripts"))')/zizmor"; \
+	said=$$("$$zizmor" --quiet --offline --no-config --pedantic .github) || { echo "$$said"; exit 1; }
 
 html: setup  ## the site to read: build/html/index.html, from the committed notebooks; runs none
 	$(PY) -m website
+
+watch: setup  ## preview of a chapter as it is written: WHAT="pt/pytorch/hybridize"; executes nothing
+	$(PY) -m website.watch $(WHAT) $(ARGS)
+
+dist:  ## build the package into dist/ and try it in an empty environment
+	$(PYTHON) tools/dist.py $(if $(TAG),--tag "$(TAG)")
 
 notebooks: setup  ## build and execute the notebooks whose sources changed
 	$(PY) -m book build --execute --jobs 1 $(if $(ALLOW_PARTIAL),--partial)
@@ -69,13 +80,27 @@ bench: setup  ## the benchmarks, one table each; ONLY="gpu ladder" chooses; take
 under-load: setup  ## every English notebook 20 times with every core kept busy; an hour or two
 	$(PY) benchmarks/under_load.py --runs 20
 
-fuzz: setup  ## the long campaigns: damaged artifacts, saves that are killed; an hour or two
+fuzz: setup  ## the long campaigns: damaged artifacts, killed saves, a full disk; an hour or two
 	$(PY) tests/artifacts/fuzz_damage.py --count 600 --seed 0
 	$(PY) tests/artifacts/fuzz_damage.py --count 600 --seed 0 --target ours --through load
 	$(PY) tests/artifacts/fuzz_crash.py --count 200
+	$(PY) tests/artifacts/fuzz_disk.py
 
-audit: setup  ## which pinned packages are behind, does all pass on the newest, what warns; an hour
-	$(PY) tools/audit.py
+newest:  ## do the tests pass, and the notebooks run, with the newest releases? downloads gigabytes
+	$(PYTHON) -m venv .venv-newest
+	$(NEWEST) -m pip install --quiet --upgrade --upgrade-strategy eager pip $(TENSORFLOW) \
+		--editable ".[torch,onnx,safetensors,notebooks,test]"
+	$(NEWEST) -m pip install --quiet --no-deps d2l
+	$(NEWEST) -m pip list | grep -iE '^(torch|tensorflow|keras|numpy|onnx)'
+	status=0; \
+	$(NEWEST) -m pytest -p no:cacheprovider -k "not mxnet" $(NEWEST_TESTS) || status=1; \
+	for framework in pytorch tensorflow; do \
+		$(NEWEST) -m book build --execute --all --jobs 1 --output build/newest --language en \
+			--framework $$framework || status=1; \
+	done; exit $$status
+
+mutants: setup  ## do the tests notice small changes of the measuring code? ONLY="stats" chooses; an hour
+	$(PY) tools/mutation.py $(ONLY)
 
 conda:  ## create or refresh the conda environment of environment.yml, for a machine with a GPU
 	conda env update --file environment.yml --prune
@@ -89,4 +114,4 @@ format: setup  ## let the formatter rewrite the Python files
 	$(PY) -m ruff format .
 
 clean:  ## remove what the other targets made, except the notebooks
-	rm -rf .venv .venv-numpy2 .venv-newest build artifacts
+	rm -rf .venv .venv-numpy2 .venv-newest .venv-mutants mutants build dist artifacts

@@ -61,8 +61,10 @@ def has_compiler() -> bool:
     That is the one that the environment variable CXX names, or else g++, clang++ on a Mac, and cl
     on Windows.
 
-    >>> has_compiler() in (True, False)
-    True
+    >>> from unittest.mock import patch
+    >>> with patch.dict("os.environ", CXX="a-compiler-that-is-missing"):
+    ...     has_compiler()
+    False
     """
     try:
         find_compiler("C++", INDUCTOR)

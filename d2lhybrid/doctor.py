@@ -1,6 +1,5 @@
 """``python -m d2lhybrid doctor``: what is installed here, does it work, and what to do if not."""
 
-import argparse
 import json
 import os
 import platform
@@ -8,20 +7,21 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
-from d2lhybrid.errors import UnknownFrameworkError
 from d2lhybrid.frameworks import get, known
 from d2lhybrid.i18n import general, language, pad, width
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.installing import install_command
 
 _COMPILERS = ("cc", "gcc", "clang", "c++", "g++", "clang++")
+ANSWER_SECONDS = 30.0  # for a compiler to say its version
 _MARK = "d2lhybrid-probe:"
 _QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONWARNINGS": "ignore"}
-_INSTALL = 'pip install "d2lhybrid[{}]"'
 
 
 @dataclass(frozen=True)
@@ -33,39 +33,24 @@ class Row:
     works: bool = True
 
 
-def main(arguments: list[str]) -> int:
-    """Print the report; 0 when every framework asked for works (default: those installed)."""
-    names = [one.name for one in known()]
-    parser = argparse.ArgumentParser(
-        prog="python -m d2lhybrid doctor",
-        description=_("What is installed here, does it work, and what to do if not?"),
-    )
-    parser.add_argument(
-        "framework",
-        nargs="*",
-        help=_("one or more of {frameworks}").format(frameworks=", ".join(names)),
-    )
-    parser.add_argument("--timeout", type=float, default=180, help=_("seconds for each framework"))
-    options = parser.parse_args(arguments)
-    asked = options.framework
-    for name in asked:
-        if name not in names:
-            raise UnknownFrameworkError(
-                _("Expected {frameworks}. Received: {received!r}. Name one of these.").format(
-                    frameworks=", ".join(names), received=name
-                )
-            )
+def report(asked: Sequence[str], timeout: float) -> int:
+    """Print the report; 0 when every framework asked for works (none named: those installed)."""
     rows = [Row("Python", f"{platform.python_version()}, {platform.platform()}"), _numpy()]
-    for name in names:
-        if name in asked or _installed(name):
-            rows.append(examine(name, options.timeout))
+    examined = 0
+    for framework in known():
+        if framework.name in asked or _installed(framework.module):
+            rows.append(examine(framework.name, timeout))
+            examined += 1
         else:
-            rows.append(Row(name, _not_installed(name)))
+            rows.append(Row(framework.name, _not_installed(framework.name)))
     rows += compilers()
     print(f"{table(rows)}\n")
     broken = ", ".join(row.name for row in rows if not row.works)
     if broken:
         print(_("Not working: {names}.").format(names=broken))
+        return 1
+    if not examined:
+        print(_("No framework is installed. Install one with a command from above."))
         return 1
     print(_("Everything asked for works."))
     return 0
@@ -84,6 +69,7 @@ def examine(name: str, timeout: float) -> Row:
             [sys.executable, "-c", code],
             capture_output=True,
             text=True,
+            errors="replace",
             timeout=timeout,
             env={**os.environ, **_QUIET, "PYTHONPATH": path, "D2LHYBRID_LANGUAGE": language()},
         )
@@ -92,6 +78,9 @@ def examine(name: str, timeout: float) -> Row:
         command = f"python -c 'import {name}'"
         found = text.format(seconds=general(timeout), command=command)
         return Row(name, found, works=False)
+    except OSError as error:
+        text = _("could not be started: {error}")
+        return Row(name, text.format(error=error), works=False)
     for line in done.stdout.splitlines():
         if line.startswith(_MARK):
             answer = json.loads(line.removeprefix(_MARK))
@@ -115,7 +104,7 @@ def probe(name: str) -> None:
         found = _not_installed(name)
         if error.name != name:
             text = _("{error}. Install it, or reinstall: {command}")
-            found = text.format(error=error, command=_INSTALL.format(name))
+            found = text.format(error=error, command=install_command(get(name).extra))
         answer = {"works": False, "found": found}
     except Exception as error:
         answer = {"works": False, "found": f"{type(error).__name__}: {error}"}
@@ -126,12 +115,26 @@ def compilers() -> list[Row]:
     """One row for each C and C++ compiler on the path, or one that says there is none."""
     rows = []
     for name in _COMPILERS:
-        place = shutil.which(name)
-        if place:
-            said = subprocess.run([place, "--version"], capture_output=True, text=True, timeout=30)
-            rows.append(Row(name, (said.stdout or said.stderr).partition("\n")[0]))
+        if place := shutil.which(name):
+            rows.append(_compiler(name, place))
     missing = _("none found: running a saved model without Python needs one, such as gcc and g++")
     return rows or [Row(_("compiler"), missing)]
+
+
+def _compiler(name: str, place: str) -> Row:
+    command = [place, "--version"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=ANSWER_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        text = _("no answer within {seconds} s. Try: {command}")
+        found = text.format(seconds=general(ANSWER_SECONDS), command=" ".join(command))
+        return Row(name, found, works=False)
+    except OSError as error:
+        text = _("could not be started: {error}")
+        return Row(name, text.format(error=error), works=False)
+    return Row(name, (done.stdout or done.stderr).partition("\n")[0])
 
 
 def table(rows: list[Row]) -> str:
@@ -142,7 +145,7 @@ def table(rows: list[Row]) -> str:
 
 
 def _not_installed(name: str) -> str:
-    return _("not installed: {command}").format(command=_INSTALL.format(name))
+    return _("not installed: {command}").format(command=install_command(get(name).extra))
 
 
 def _installed(name: str) -> bool:

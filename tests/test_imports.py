@@ -14,11 +14,22 @@ HEAVY = ("torch", "tensorflow", "mxnet", "matplotlib", "pandas", "scipy", "IPyth
 # From the bottom to the top: a room imports from its own floor and from those below.
 FLOORS = (
     ("errors",),
-    ("i18n", "tensor", "structure", "calls", "compiler", "quieting", "jsonrecord"),
+    (
+        "calls",
+        "compiler",
+        "i18n",
+        "importing",
+        "installing",
+        "jsonrecord",
+        "quieting",
+        "structure",
+        "teaching",
+        "tensor",
+    ),
     ("frameworks", "same"),
     ("measure", "report"),
     ("artifacts",),
-    ("__main__", "doctor", "shell", "magic", "command", "cli"),
+    ("__main__", "cli", "commands", "doctor", "magic"),
 )
 # What imports or names a framework stands here.
 ROOMS = {

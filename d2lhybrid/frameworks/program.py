@@ -34,7 +34,7 @@ class Program(Timed):
     ) -> None:
         """Start `command`; `inputs` and `outputs` are examples, for their dtypes and shapes."""
         self._inputs, self._outputs = list(inputs), list(outputs)
-        self._given: tuple[Any, ...] | None = None
+        self.folder: Any = None  # what has to stay as long as this
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -87,7 +87,8 @@ class Program(Timed):
 
     def _ended(self) -> CannotBuildError:
         assert self._process.stderr is not None
-        said = self._process.stderr.read().decode(errors="replace").strip().splitlines()
+        lines = self._process.stderr.read().decode(errors="replace").strip().splitlines()
+        said = [line for line in lines if "Error" in line] or lines
         text = _(
             "Expected a program that stays and answers. Received: it ended with status {status}, "
             "and its last words were: {said}"

@@ -97,7 +97,7 @@ def _if_compiler(layers: Sequence[Layer], x: np.ndarray) -> Variant:
     def load(folder: Folder) -> Call:
         output = np.empty((*x.shape[:-1], len(layers[-1].bias)), np.float32)
         program = Program([str(folder.path / "mlp")], [x], [output])
-        program.folder = folder  # type: ignore[attr-defined]  # which goes with the program
+        program.folder = folder  # which is there as long as the program
         return program
 
     return Variant(Lazy(build, load), code)

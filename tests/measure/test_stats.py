@@ -1,5 +1,6 @@
 """The statistics on numbers whose answers are known."""
 
+from fractions import Fraction
 from math import comb, exp
 
 import numpy as np
@@ -44,6 +45,10 @@ def test_ratios_come_from_the_same_rounds():
     assert (low, high) == (pytest.approx(3), pytest.approx(3))
 
 
+def test_times_may_be_any_real_numbers():
+    assert stats.ratio([Fraction(3)] * 6, [Fraction(2)] * 6) == pytest.approx((1.5, 1.5, 1.5))
+
+
 def test_noise_floor_is_the_far_end_of_the_interval():
     again = [1.0, 0.99, 1.01, 1.02, 0.98, 1.0]
     assert stats.noise_floor([1.0] * 6, again) == pytest.approx(1 / 0.98 - 1)
@@ -67,6 +72,12 @@ def test_verdicts(interval, floor, expected):
     assert stats.verdict(interval, floor) == expected
 
 
+def test_an_interval_that_ends_on_a_limit():
+    assert stats.verdict((1.0, 0.5, 2.0), floor=0.0, margin=1.0) == "same"  # inclusive
+    assert stats.verdict((3.0, 2.0, 4.0), floor=1.0) == "undecided"
+    assert stats.verdict((0.3, 0.2, 0.5), floor=1.0) == "undecided"
+
+
 def test_warm_up_is_over_when_times_stop_falling():
     falling = [exp(-i / 4) for i in range(12)]
     assert not stats.settled(falling)
@@ -74,6 +85,14 @@ def test_warm_up_is_over_when_times_stop_falling():
     assert stats.settled([1.0] * 15)
     assert not stats.settled([*falling, *[falling[-1]] * 6])
     assert stats.settled([*falling, *[falling[-1]] * 10])
+
+
+def test_a_new_low_counts_in_both_windows():
+    for place in (5, 9, 10, 14):
+        times = [1.0] * 15
+        times[place] = 0.5
+        assert not stats.settled(times)
+    assert stats.settled([1.0] * 15, drop=0)
 
 
 def test_interquartile_range():

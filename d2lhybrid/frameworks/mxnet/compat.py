@@ -23,7 +23,9 @@ from typing import Any
 import numpy
 
 from d2lhybrid.errors import MissingPackageError, RemovedFromNumPyError
+from d2lhybrid.frameworks.mxnet import mended
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.installing import install_command
 
 # What the names meant before they went (NumPy 1.24 and 2.0 release notes).
 _OLD_NAMES: dict[str, Any] = {
@@ -47,18 +49,15 @@ _RENAMED = {
     "sometrue": "any",
     "product": "prod",
     "cumproduct": "cumprod",
-    "in1d": "isin",
     "row_stack": "vstack",
     "trapz": "trapezoid",
     "round_": "round",
     "float_": "float64",
     "unicode_": "str_",
 }
+_WRITTEN_ANEW = {"in1d": mended.in_1d, "msort": mended.sorted_along_the_first_axis}
 # MXNet lists these in mxnet/numpy/fallback.py and reads them at import; hardly anyone calls them.
-_GONE = ("fv", "ipmt", "irr", "mirr", "msort", "nper", "npv", "pmt", "ppmt", "pv", "rate")
-
-_INSTALL = 'pip install "d2lhybrid[mxnet]"'
-_INSTALL_FOR_GPU = 'pip install "d2lhybrid[mxnet-gpu]"'
+_GONE = ("fv", "ipmt", "irr", "mirr", "nper", "npv", "pmt", "ppmt", "pv", "rate")
 
 _lock = threading.Lock()
 
@@ -87,7 +86,7 @@ def import_mxnet() -> ModuleType:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # distutils, invalid escapes: nothing a reader can mend
             try:
-                return import_module("mxnet")
+                found = import_module("mxnet")
             except ImportError as error:
                 raise MissingPackageError(_why(error)) from error
             except (OSError, RuntimeError) as error:  # a shared library is missing
@@ -95,27 +94,41 @@ def import_mxnet() -> ModuleType:
                     _(
                         "Expected MXNet to import. Received: {error}. Install the libraries that "
                         "it needs: {command}, or for a GPU {gpu_command}."
-                    ).format(error=error, command=_INSTALL, gpu_command=_INSTALL_FOR_GPU)
+                    ).format(
+                        error=error,
+                        command=install_command("mxnet"),
+                        gpu_command=install_command("mxnet-gpu"),
+                    )
                 ) from error
+            mended.mend(found)
+        return found
 
 
 class _NumPy(ModuleType):
     """NumPy as MXNet knew it."""
 
     def __getattr__(self, name: str) -> Any:
-        if name in _OLD_NAMES:
-            return _OLD_NAMES[name]
-        try:
-            return getattr(numpy, name)
-        except AttributeError:
-            if name in _RENAMED:
-                return getattr(numpy, _RENAMED[name])
-            if name in _GONE:
-                return _gone(name)
-            raise
+        value = _old_or_new(name)
+        setattr(self, name, value)  # MXNet looks names up at every call
+        return value
 
     def __dir__(self) -> list[str]:
         return dir(numpy)
+
+
+def _old_or_new(name: str) -> Any:
+    if name in _OLD_NAMES:
+        return _OLD_NAMES[name]
+    try:
+        return getattr(numpy, name)
+    except AttributeError:
+        if name in _RENAMED:
+            return getattr(numpy, _RENAMED[name])
+        if name in _WRITTEN_ANEW:
+            return _WRITTEN_ANEW[name]
+        if name in _GONE:
+            return _gone(name)
+        raise
 
 
 def _gone(name: str) -> Callable[..., Any]:
@@ -123,8 +136,7 @@ def _gone(name: str) -> Callable[..., Any]:
         raise RemovedFromNumPyError(
             _(
                 "Expected a function of NumPy. Received: mxnet.np.{name}, which is NumPy's {name}, "
-                "and NumPy {version} has none. For financial functions install numpy-financial; "
-                "for a sort use mxnet.np.sort."
+                "and NumPy {version} has none. For financial functions install numpy-financial."
             ).format(name=name, version=numpy.__version__)
         )
 
@@ -156,7 +168,8 @@ def _set_up(loader: Any) -> None:
     execute = loader.exec_module
 
     def exec_module(module: ModuleType) -> None:
-        vars(module)["__builtins__"] = _BUILTINS
+        spells = module.__name__ in mended.SPELLING
+        vars(module)["__builtins__"] = _SPELLING_BUILTINS if spells else _BUILTINS
         execute(module)
 
     loader.exec_module = exec_module
@@ -175,6 +188,7 @@ def _import(
 
 _STAND_IN = _NumPy("numpy", numpy.__doc__)
 _BUILTINS = {**vars(builtins), "__import__": _import}
+_SPELLING_BUILTINS = {**_BUILTINS, "str": mended.plain_str}
 
 
 def _why(error: ImportError) -> str:
@@ -198,14 +212,14 @@ def _why(error: ImportError) -> str:
         return _(
             "Expected MXNet to be installed. Received: no module named mxnet. "
             "Install it with: {command}"
-        ).format(command=_INSTALL)
+        ).format(command=install_command("mxnet"))
     if error.name in ("distutils", "distutils.version"):
         return _(
             "Expected distutils, which MXNet needs. Received: Python {version} without it. "
             "setuptools below 81 brings it back, and the extra names it: {command}"
-        ).format(version=platform.python_version(), command=_INSTALL)
+        ).format(version=platform.python_version(), command=install_command("mxnet"))
     text = _("Expected MXNet to import. Received: {error}. Try: {command}")
-    return text.format(error=error, command=_INSTALL)
+    return text.format(error=error, command=install_command("mxnet"))
 
 
 def _load_cuda_11() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from mxnet.gluon import Block, HybridBlock, SymbolBlock
 
-from d2lhybrid.errors import ArgumentError, CannotBuildError
+from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks.folder import Folder
 from d2lhybrid.frameworks.mxnet.tensors import TENSORS, is_numpy, semantics
 from d2lhybrid.frameworks.program import Program
@@ -128,8 +128,7 @@ def _one_thread(net: Any, args: Args, kwargs: Kwargs) -> Variant:
         program = Program(
             [*command, str(folder.path)], inputs, [raw.array for raw in outputs], env=env
         )
-        if not outputs:
-            raise CannotBuildError(_("Expected a block that returns arrays. Received: none."))
+        program.folder = folder  # which is there as long as the program
         return program
 
     return Variant(Lazy(build, load), _ONE_THREAD)

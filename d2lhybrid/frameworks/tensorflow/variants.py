@@ -43,10 +43,10 @@ def variants(
         return function(xla).get_concrete_function(*given, **named)
 
     def by_xla(build: Callable[[bool], Call]) -> Call | str:
-        reason = _refused_by_xla(args, kwargs)
+        reason = refused_by_xla(args, kwargs)
 
         def checked() -> Call:
-            reason = _refused_by_xla(args, kwargs, concrete(False).graph)  # type: ignore[attr-defined]
+            reason = refused_by_xla(args, kwargs, concrete(False).graph)  # type: ignore[attr-defined]
             if reason:
                 raise CannotBuildError(reason)
             return build(True)
@@ -74,7 +74,7 @@ def _eager(net: Any) -> Call | str:
     """The model without a graph, also where it or a part of it is a tf.function."""
     if hasattr(net, "structured_input_signature"):
         return N_("a concrete function keeps no Python code: hand over what it was made from")
-    if not any(_holds_function(part) for part in (net, *getattr(net, "submodules", ()))):
+    if not any(map(_holds_function, _parts(net))):
         return net
 
     def eager(*args: Any, **kwargs: Any) -> Any:
@@ -82,6 +82,14 @@ def _eager(net: Any) -> Call | str:
             return net(*args, **kwargs)
 
     return eager
+
+
+def _parts(net: Any) -> Iterator[Any]:
+    """The model and the modules or layers in it."""
+    yield net
+    yield from getattr(net, "submodules", ())
+    for layer in getattr(net, "layers", ()):
+        yield from _parts(layer)
 
 
 def _holds_function(part: Any) -> bool:
@@ -102,7 +110,7 @@ def _eagerly() -> Iterator[None]:
         tf.config.run_functions_eagerly(before)
 
 
-def _refused_by_xla(args: Args, kwargs: Kwargs, graph: Any = None) -> str:
+def refused_by_xla(args: Args, kwargs: Kwargs, graph: Any = None) -> str:
     """Why XLA cannot have this model: what is no number in its arguments or in its graph."""
     dtypes = [leaf.dtype for _path, leaf in leaves((args, kwargs)) if tf.is_tensor(leaf)]
     if graph is not None:

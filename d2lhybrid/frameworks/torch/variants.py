@@ -1,6 +1,7 @@
 """The ways to run a model that PyTorch offers."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from inspect import signature
 from typing import Any
 
@@ -95,16 +96,13 @@ def _scripted(net: Any) -> dict[str, Variant]:
     elif not net.training:
         code = "fast = torch.jit.optimize_for_inference(torch.jit.freeze(net))\n" + _RUN
         frozen = Variant(
-            Lazy(lambda: torch.jit.optimize_for_inference(torch.jit.freeze(net.copy()))), code
+            Lazy(lambda: torch.jit.optimize_for_inference(torch.jit.freeze(deepcopy(net)))), code
         )
-    rest = ("torch.compile", "aotinductor")
     return {
         "torchscript": Variant(net, "y = net(x)"),
-        "inference_mode": Variant(
-            _without_autograd(net), "with torch.inference_mode():\n    y = net(x)"
-        ),
         "torchscript frozen": frozen,
-        **{name: Variant(reason) for name in ("eager", *rest)},
+        "inference_mode": Variant(N_("once TorchScript has run with autograd, it fails without")),
+        **{name: Variant(reason) for name in ("eager", "torch.compile", "aotinductor")},
     }
 
 
@@ -146,7 +144,7 @@ def _compiled(net: Call, **options: Any) -> Variant:
     lazy = Lazy(lambda: compiled(net, **options))
     inductor = options.get("backend", "inductor") == "inductor"
     return Variant(
-        _if_compiler(lazy) if inductor else lazy, f"fast = torch.compile(net{given})\n{_RUN}"
+        if_compiler(lazy) if inductor else lazy, f"fast = torch.compile(net{given})\n{_RUN}"
     )
 
 
@@ -173,7 +171,7 @@ def _tuned(net: Call, options: Kwargs) -> dict[str, Variant]:
     }
 
 
-def _if_compiler(variant: Lazy) -> Call | str:
+def if_compiler(variant: Lazy) -> Call | str:
     """The variant, unless there is no compiler for the C++ that Inductor writes."""
     try:
         find_compiler("C++", INDUCTOR)
@@ -191,7 +189,7 @@ def _ahead(
         return Variant(N_("the model is in training mode; compiling ahead wants net.eval()"), code)
     way = kind(net, args, kwargs)
     lazy = Lazy(way.build, way.load)
-    return Variant(_if_compiler(lazy) if way.needs_compiler else lazy, code)
+    return Variant(if_compiler(lazy) if way.needs_compiler else lazy, code)
 
 
 def _expert(net: Any, args: Args, kwargs: Kwargs, options: Kwargs) -> dict[str, Variant]:
@@ -216,7 +214,7 @@ def _expert(net: Any, args: Args, kwargs: Kwargs, options: Kwargs) -> dict[str, 
         code = f"def plain(x):\n    return {body}\n"
         found["torch functions"] = Variant(plain, f"y = {body}")
         found["torch.compile function"] = Variant(
-            _if_compiler(Lazy(lambda: compiled(plain, **options))),
+            if_compiler(Lazy(lambda: compiled(plain, **options))),
             f"{code}fast = torch.compile(plain)\n{_RUN}",
         )
     return found

@@ -1,0 +1,194 @@
+"""The command line: one parser for ``python -m d2lhybrid COMMAND``; ``commands`` does the work."""
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from d2lhybrid import commands
+from d2lhybrid.errors import D2LHybridError
+from d2lhybrid.frameworks import known
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import noop as N_
+
+PROGRAM = "python -m d2lhybrid"
+COMMANDS = {
+    "compare": N_("time functions in files, side by side"),
+    "explain": N_("what does the compiler make of a model?"),
+    "inspect": N_("what is a saved model, and may do?"),
+    "verify": N_("is it what was saved?"),
+    "trust": N_("let it run from now on"),
+    "run": N_("run it outside Python"),
+    "doctor": N_("does everything that the notebooks need work here?"),
+}
+
+# What argparse itself says, for translators: Python comes with no catalogs.
+ARGPARSE = (
+    N_("usage: "),
+    N_("positional arguments"),
+    N_("options"),
+    N_("show this help message and exit"),
+    N_("show program's version number and exit"),
+    N_("%(prog)s: error: %(message)s\n"),
+    N_("argument %(argument_name)s: %(message)s"),
+    N_("the following arguments are required: %s"),
+    N_("unrecognized arguments: %s"),
+    N_("expected one argument"),
+    N_("not allowed with argument %s"),
+    N_("invalid choice: %(value)r (choose from %(choices)s)"),
+)
+
+# How the command line writes what a message says in Python.
+FLAGS = {
+    r"check=False": "--no-check",
+    r"check=(?=\d)": "--tolerance ",
+    r"\bload\(path, trust=True\)": "--trust",
+    r"\btrust\(path\)": "python -m d2lhybrid trust PATH",
+    r"\binspect\(path\)": "python -m d2lhybrid inspect PATH",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status; 2 where the command line itself is wrong."""
+    given = sys.argv[1:] if arguments is None else arguments
+    with _translated_argparse():
+        try:
+            options = parser().parse_args(given or ["--help"])
+        except SystemExit as end:  # argparse has said what there is to say
+            return int(end.code or 0)
+    try:
+        return int(getattr(commands, options.command)(options))
+    except D2LHybridError as error:
+        print(f"d2lhybrid {options.command}: {in_flags(str(error))}", file=sys.stderr)
+        return 1
+
+
+def in_flags(message: str) -> str:
+    """A message with the options of the command line in place of Python's arguments.
+
+    >>> in_flags("Correct it, or pass check=False.")
+    'Correct it, or pass --no-check.'
+    """
+    for argument, flag in FLAGS.items():
+        message = re.sub(argument, flag, message)
+    return message
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of all commands, in the language in use."""
+    root = argparse.ArgumentParser(
+        PROGRAM, description=_("Measure, compare, save and run compiled models.")
+    )
+    version = sys.modules[__package__].__version__
+    root.add_argument("--version", action="version", version=f"d2lhybrid {version}")
+    every = root.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, add_options in (
+        ("compare", _compare),
+        ("explain", _explain),
+        ("inspect", _artifact),
+        ("verify", _trusting),
+        ("trust", _artifact),
+        ("run", _run),
+        ("doctor", _doctor),
+    ):
+        text = _(COMMANDS[name])
+        kind = argparse.RawDescriptionHelpFormatter  # keeps the lines of the examples
+        described = text[:1].upper() + text[1:]
+        add_options(every.add_parser(name, help=text, description=described, formatter_class=kind))
+    return root
+
+
+def _compare(command: argparse.ArgumentParser) -> None:
+    example = "python -m d2lhybrid compare old/impl.py:f new/impl.py:f"
+    text = _("Each file is run once and imports from its own folder:\n  {example}")
+    command.epilog = text.format(example=example)
+    place = _("FILE.py:FUNCTION, called without arguments; the first is the baseline")
+    command.add_argument("function", nargs="+", help=place)
+    command.add_argument("--json", action="store_true", help=_("print JSON instead of a table"))
+    seconds = _("seconds of measuring, 20 if not given; first calls come on top")
+    command.add_argument("--time-limit", type=_above_zero, default=20.0, metavar="S", help=seconds)
+    order = _("for the order inside the rounds")
+    command.add_argument("--seed", type=_whole, metavar="N", help=order)
+    check = command.add_mutually_exclusive_group()
+    largest = _("how far the answers may lie apart, as a fraction")
+    check.add_argument("--tolerance", type=_above_zero, metavar="X", help=largest)
+    check.add_argument("--no-check", action="store_true", help=_("the answers may differ"))
+
+
+def _explain(command: argparse.ArgumentParser) -> None:
+    example = "  def example():\n      return net, torch.ones(1, 512)"
+    text = _("The function is called once and returns what to explain:\n{example}")
+    command.epilog = text.format(example=example)
+    place = _("FILE.py:FUNCTION, which returns a model and the arguments of one call, in a tuple")
+    command.add_argument("function", help=place)
+
+
+def _artifact(command: argparse.ArgumentParser) -> None:
+    command.add_argument("path", help=_("folder of the artifact"))
+
+
+def _trusting(command: argparse.ArgumentParser) -> None:
+    _artifact(command)
+    once = _("run it this once although you have not signed it")
+    command.add_argument("--trust", action="store_true", help=once)
+
+
+def _run(command: argparse.ArgumentParser) -> None:
+    _trusting(command)
+    inputs = _("a .npy file for each input; without any it runs on the example in the artifact")
+    command.add_argument("inputs", nargs="*", help=inputs)
+    folder = _("folder for the source, the compile line and the program")
+    command.add_argument("--keep", metavar="FOLDER", help=folder)
+    out = _("write the outputs to {names}").format(names="OUT-0.npy, OUT-1.npy, ...")
+    command.add_argument("--out", help=out)
+
+
+def _doctor(command: argparse.ArgumentParser) -> None:
+    which = _("one or more of {frameworks}").format(frameworks=", ".join(_names()))
+    command.add_argument("framework", nargs="*", type=_framework, help=which)
+    seconds = _("seconds for each framework")
+    command.add_argument("--timeout", type=_above_zero, default=180.0, metavar="S", help=seconds)
+
+
+# What may stand behind an option; argparse puts its name before what is said.
+
+
+def _above_zero(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if 0 < value < float("inf"):
+        return value
+    said = _("expected a number above 0, received {received!r}").format(received=text)
+    raise argparse.ArgumentTypeError(said)
+
+
+def _whole(text: str) -> int:
+    if text.isdecimal():
+        return int(text)
+    said = _("expected a whole number of 0 or more, received {received!r}").format(received=text)
+    raise argparse.ArgumentTypeError(said)
+
+
+def _names() -> list[str]:
+    return [framework.name for framework in known()]
+
+
+def _framework(text: str) -> str:
+    if text in _names():
+        return text
+    said = _("expected one of {frameworks}, received {received!r}")
+    raise argparse.ArgumentTypeError(said.format(frameworks=", ".join(_names()), received=text))
+
+
+@contextmanager
+def _translated_argparse() -> Iterator[None]:
+    """Let argparse find its words in our catalogs; it calls ``_`` for each of them."""
+    before: Callable[[str], str] = argparse._  # type: ignore[attr-defined]
+    argparse._ = _  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        argparse._ = before  # type: ignore[attr-defined]

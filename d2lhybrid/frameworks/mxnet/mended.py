@@ -1,0 +1,188 @@
+"""What MXNet 1.9.1 gets wrong on newer versions of NumPy and Python, once it is imported.
+
+Each function mends one thing and says what was wrong. None of them changes NumPy.
+"""
+
+import builtins
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+import numpy
+
+from d2lhybrid.frameworks import get
+
+# They spell attributes of operators with str(), and MXNet's parser knows no "np.int64(2)".
+SPELLING = (
+    "mxnet._ctypes.ndarray",
+    "mxnet._ctypes.symbol",
+    "mxnet.symbol.symbol",
+    "mxnet.io.io",
+    "mxnet.kvstore.base",
+    "mxnet.gluon.block",
+)
+
+
+def mend(mxnet: ModuleType) -> None:
+    """Mend what can be mended from outside."""
+    _arrays_of_old_arrays(mxnet)
+    _named_tuples()
+    _sums_of_metrics(mxnet)
+    _bytes_of_records()
+    _workers_that_start_anew()
+
+
+class _Spelling(type):
+    """``str`` for those modules: a class to ask ``isinstance`` about, and a function to call."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> str:
+        if len(args) == 1 and type(args[0]) in (tuple, list):
+            return builtins.str(_plain(args[0]))
+        return builtins.str(*args, **kwargs)
+
+    def __instancecheck__(cls, obj: Any) -> bool:
+        return isinstance(obj, builtins.str)
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return issubclass(kind, builtins.str)
+
+
+class plain_str(metaclass=_Spelling):
+    """As NumPy 1 spelled it: its numbers within tuples look like Python's."""
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_plain, value))
+    return value.item() if isinstance(value, numpy.generic) else value
+
+
+def sorted_along_the_first_axis(a: Any) -> Any:
+    """``numpy.msort``, which NumPy 2 no longer has."""
+    return numpy.sort(a, axis=0)
+
+
+def in_1d(first: Any, second: Any, assume_unique: bool = False, invert: bool = False) -> Any:
+    """``numpy.in1d``, which NumPy 2.4 no longer has: flat, unlike ``isin``."""
+    return numpy.isin(numpy.ravel(first), second, assume_unique=assume_unique, invert=invert)
+
+
+def _arrays_of_old_arrays(mxnet: ModuleType) -> None:
+    """NumPy took an old NDArray for a sequence of objects: ``array_equal(nd, nd)`` was False."""
+
+    def to_numpy(self: Any, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
+        if copy is False:
+            raise ValueError("An NDArray lies in MXNet's memory and cannot be seen without a copy.")
+        found = self.asnumpy()
+        return found if dtype is None else found.astype(dtype)
+
+    mxnet.nd.NDArray.__array__ = to_numpy
+
+
+def _named_tuples() -> None:
+    """From NumPy 1.25 on, ``qr`` and others return named tuples, which take no list."""
+    arrays: Any = import_module("mxnet.numpy.multiarray")
+    to_mxnet, to_numpy = arrays._as_mx_np_array, arrays._as_onp_array
+
+    def as_mxnet(object: Any, ctx: Any = None) -> Any:
+        return to_mxnet(_unnamed(object), ctx)
+
+    def as_numpy(object: Any) -> Any:
+        return to_numpy(_unnamed(object))
+
+    arrays._as_mx_np_array, arrays._as_onp_array = as_mxnet, as_numpy
+
+
+def _unnamed(value: Any) -> Any:
+    return tuple(value) if isinstance(value, tuple) and hasattr(value, "_fields") else value
+
+
+def _sums_of_metrics(mxnet: ModuleType) -> None:
+    """On NumPy 2, a Python number plus a float32 stays float32, and sums stop at 2**24."""
+    for name in ("sum_metric", "global_sum_metric"):
+        setattr(mxnet.metric.EvalMetric, name, _wide(name))
+
+
+def _wide(name: str) -> property:
+    """An attribute that keeps numbers in NumPy's double precision, which no float32 can lower."""
+
+    def keep(self: Any, value: Any) -> None:
+        vars(self)[name] = (
+            numpy.float64(value) if isinstance(value, (float, numpy.floating)) else value
+        )
+
+    def kept(self: Any) -> Any:
+        try:
+            return vars(self)[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    return property(kept, keep)
+
+
+def _bytes_of_records() -> None:
+    """``recordio`` calls ``tostring`` on arrays, which NumPy 2.3 dropped for ``tobytes``."""
+    if hasattr(numpy.ndarray, "tostring"):
+        return
+    records: Any = import_module("mxnet.recordio")
+    pack = records.pack
+
+    class Labels:
+        """NumPy for ``pack``: the array of labels that it makes knows ``tostring``."""
+
+        float32 = numpy.float32
+
+        @staticmethod
+        def asarray(value: Any, dtype: Any) -> Any:
+            return numpy.asarray(value, dtype).view(_WithToString)
+
+    class Images:
+        """OpenCV for ``pack_img``, likewise."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(opencv, name)
+
+        def imencode(self, *args: Any) -> Any:
+            done, buffer = opencv.imencode(*args)
+            return done, buffer.view(_WithToString)
+
+    opencv = records.cv2
+    scope = {**vars(records), "np": Labels}
+    records.pack = type(pack)(pack.__code__, scope, pack.__name__, pack.__defaults__)
+    records.pack.__doc__ = pack.__doc__
+    if opencv is not None:
+        records.cv2 = Images()
+
+
+class _WithToString(numpy.ndarray):
+    def tostring(self) -> bytes:
+        return self.tobytes()
+
+
+def _workers_that_start_anew() -> None:
+    """A DataLoader's worker that is not forked imports MXNet by itself, fails, and all hangs.
+
+    Its first function is pickled so that unpickling it imports MXNet in our way.
+    """
+    loader = import_module("mxnet.gluon.data.dataloader")
+    for name in ("_worker_initializer", "worker_loop_v1"):
+        setattr(loader, name, _InWorker(name, getattr(loader, name)))
+
+
+class _InWorker:
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.name, self.function = name, function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+    def __reduce__(self) -> Any:
+        return in_worker, (self.name,)
+
+
+def in_worker(name: str) -> Any:
+    """That function of MXNet's DataLoader, in a process that may not have imported MXNet yet."""
+    get("mxnet").load()
+    return getattr(sys.modules["mxnet.gluon.data.dataloader"], name)

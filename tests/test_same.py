@@ -1,0 +1,162 @@
+"""The one comparison of outputs, and the structures that it goes through."""
+
+from collections import namedtuple
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from d2lhybrid import same
+from d2lhybrid.errors import DifferentAnswerError
+from d2lhybrid.structure import described, leaves, rebuilt
+
+
+def differ(a: Any, b: Any, tolerance: float | None = None) -> str:
+    return same.difference(same.record(a), same.record(b), tolerance)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (np.float32([1e6, 1]), np.float32([1e6, 50])),  # small beside a large one
+        (np.float32([2e-9, -1e-9]), np.float32([-4e-9, 2e-9])),  # tiny altogether
+        (np.float32([1, 2]), np.float64([1, 2])),
+        (np.float32([1, 2]), np.int64([1, 2])),
+        (np.zeros((2, 3)), np.zeros((3, 2))),
+        (np.float32([1, np.nan]), np.float32([1, 2])),
+        (np.float32([1, np.inf]), np.float32([1, -np.inf])),
+        (np.float32([1, np.inf]), np.float32([1, 2])),
+        (np.float32([0, 1]), np.float32([1e-3, 1])),
+        (np.int64([2**60]), np.int64([2**60 + 1])),
+        (np.array([True]), np.array([False])),
+        (1.0, 1.0 + 1e-6),
+        ((1, 2), (1, 2, 3)),
+        ({"a": 1}, {"b": 1}),
+        ("yes", "no"),
+        (None, 1),
+    ],
+)
+def test_what_differs(a, b):
+    assert differ(a, b)
+    assert differ(b, a)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (np.float32([1, 2]), np.float32([1.00005, 2])),
+        (np.float32([1e6, 1.0]), np.float32([1e6, 1.5])),  # what is left of terms that cancel
+        (np.float16([1.0]), np.float16([1.005])),
+        (np.float32([1, np.nan]), np.float32([1, np.nan])),
+        (np.float32([np.inf, 1]), np.float32([np.inf, 1])),
+        (np.float32([]), np.float32([])),
+        (1, np.int64(1)),  # Python's numbers go with any dtype
+        (2.5, np.float32(2.5)),
+        ([1, (2, None)], [1, (2, None)]),
+        (np.complex64([1 + 1j]), np.complex64([1 + 1.00001j])),
+    ],
+)
+def test_what_is_the_same(a, b):
+    assert differ(a, b) == ""
+    assert differ(b, a) == ""
+
+
+def test_a_mask_is_no_measure_for_its_row():
+    masked = np.float32([-1e9, 1.0, 2.0])
+    assert differ(masked, np.float32([-1e9, 1.0, 2.1]))
+    assert differ(masked, np.float32([-1e9, 1.0, 2.00001])) == ""
+
+
+def test_each_row_has_its_own_measure():
+    a = np.float32([[1e6, 1e6], [1.0, 1.0]])
+    b = a.copy()
+    b[1, 0] = 1.5
+    assert differ(a, b)
+
+
+def test_a_tolerance_of_ones_own():
+    assert differ(np.float32([1]), np.float32([1.05]), 0.1) == ""
+    assert differ(np.float32([1]), np.float32([1.05]), 0.01)
+
+
+def test_the_words_name_the_worst_leaf_and_what_was_expected():
+    said = differ({"a": np.float32([1.01]), "b": [np.float32([5.0])]},
+                  {"a": np.float32([1.0]), "b": [np.float32([2.0])]})  # fmt: skip
+    assert said == "a difference of up to 3 in output['b'][0], where 2 was expected"
+
+
+class Cache:
+    """As libraries keep states: no tensor, no container, and equal only to itself."""
+
+    def __init__(self, value: float) -> None:
+        self.layers = [{"keys": np.float32([value])}]
+        self.seen = object()
+        self.loop = self
+
+
+def test_the_tensors_inside_an_unknown_object_are_compared():
+    assert differ(Cache(1.0), Cache(1.0)) == ""
+    assert "output.layers[0]['keys']" in differ(Cache(1.0), Cache(2.0))
+
+
+def test_an_object_that_holds_no_tensor_is_named():
+    answer = same.record({"x": 1.0, "state": object()})
+    assert same.incomparable(answer) == ["output['state']"]
+    assert same.incomparable(same.record((None, "a", 1))) == []
+
+
+def test_nan_is_found_and_named():
+    assert same.with_nan(same.record((1.0, np.float32([1, np.nan])))) == "output[1]"
+    assert same.with_nan(same.record((1.0, np.int64([1]), "nan"))) == ""
+
+
+def test_a_record_is_a_copy():
+    array = np.float32([1, 2])
+    answer = same.record(array)
+    array[0] = 9
+    assert answer["output"].array.tolist() == [1, 2]
+
+
+def test_require_same_says_who_and_what_to_do():
+    with pytest.raises(DifferentAnswerError, match="Expected 'b' to compute what 'a' does"):
+        same.require_same("b", "a", same.record(1), same.record(2))
+    same.require_same("b", "a", same.record(1), same.record(1))
+
+
+Point = namedtuple("Point", "x y")
+
+
+@dataclass
+class Output:
+    logits: Any
+    hidden: Any = None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [1, (1, 2), [1, [2, (3,)]], {"b": 1, "a": (2, None)}, Point(1, [2]), Output(1), (), None],
+)
+def test_a_structure_is_taken_apart_and_put_together(value):
+    values = [leaf for _path, leaf in leaves(value) if leaf is not None]
+    assert rebuilt(described(value), values) == value
+
+
+def test_a_class_that_is_not_at_hand_becomes_a_dictionary():
+    description = described(Output(1, 2))
+    description["class"] = "a_library_that_is_not_here:Output"
+    assert rebuilt(description, [1, 2]) == {"logits": 1, "hidden": 2}
+    assert rebuilt(description, [1, 2], importing=True) == {"logits": 1, "hidden": 2}
+
+
+def test_no_description_can_call_what_is_no_container():
+    description = {"mapping": ["command"], "of": [0], "class": "os:system"}
+    assert rebuilt(description, ["true"], importing=True) == {"command": "true"}
+
+
+def test_a_stranger_s_description_imports_nothing():
+    import sys
+
+    sys.modules.pop("this", None)
+    rebuilt({"mapping": [], "of": [], "class": "this:Zen"}, [])
+    assert "this" not in sys.modules
