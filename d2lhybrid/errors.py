@@ -47,6 +47,8 @@ class MissingPackageError(D2LHybridError, ImportError):
 class TracingError(D2LHybridError, RuntimeError):
     """Something that needs a running device was called while a graph is being traced."""
 
+    __init__ = RuntimeError.__init__  # TorchDynamo cannot trace another, and hides the message
+
 
 class RemovedFromNumPyError(D2LHybridError, AttributeError):
     """MXNet was asked for a function of NumPy that the installed NumPy no longer has."""

@@ -35,6 +35,8 @@ class Raw:
 
 def spec(tensor: Any) -> tuple[str, tuple[int, ...]]:
     """Dtype and shape of any framework's tensor; raises AttributeError for anything else."""
-    kind = tensor.dtype  # an object with a name, a class of NumPy's, or torch's own
+    kind = (
+        tensor.dtype
+    )  # an object with a name, a class of NumPy, or one that prints as module.name
     name = getattr(kind, "name", None) or getattr(kind, "__name__", None) or str(kind)
-    return name.removeprefix("torch.").removesuffix("_"), tuple(tensor.shape)
+    return name.rpartition(".")[2].removesuffix("_"), tuple(tensor.shape)

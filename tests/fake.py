@@ -1,5 +1,6 @@
 """A machine for tests: a clock that only moves when a function says how long it took."""
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -42,35 +43,71 @@ class Machine:
         return call
 
 
-class Gpu(Framework, Tensors):
-    """An accelerator of that machine: calls queue their work and return before it is done."""
+class Array:
+    """What a call on the simulated accelerator returns."""
 
-    name = display = extra = "gpu"
+
+Array.__module__ = "gpu"
+
+
+class Gpu(Framework, Tensors):
+    """An accelerator of that machine: calls queue their work and return before it is done.
+
+    Launching costs the host time, and so does a wait that finds work still going on (`wake`) or
+    none (`wait`). The queue holds `depth` pieces of work; who launches into a full one waits.
+    """
+
+    name = display = extra = module = "gpu"
     packages = ("gpu",)
 
-    def __init__(self, machine: Machine, launch: float, flush: float) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        launch: float,
+        flush: float = 0.0,
+        wait: float = 0.0,
+        wake: float = 0.0,
+        depth: int = 1000,
+        events: bool = True,
+    ) -> None:
         self.machine, self.launch, self.flush = machine, launch, flush
-        self.free_at = 0.0  # when the queue is empty
+        self.wait_cost, self.wake, self.events = wait, wake, events
+        self.ends: deque[float] = deque(maxlen=depth)  # of the latest pieces of work
         self.flushes = 0
 
-    def queue(self, seconds: float) -> None:
-        self.machine.now += self.launch
-        self.free_at = max(self.free_at, self.machine.now) + seconds
+    @property
+    def free_at(self) -> float:
+        return self.ends[-1] if self.ends else 0.0
 
-    def kernel(self, seconds: float) -> Callable[..., float]:
-        def call(*args: Any) -> float:
-            self.queue(seconds)
-            return 1.0
+    def queue(self, seconds: float) -> None:
+        m = self.machine
+        m.now += self.launch
+        if len(self.ends) == self.ends.maxlen:
+            m.now = max(m.now, self.ends[0])
+        self.ends.append(max(self.free_at, m.now) + seconds)
+
+    def kernel(self, seconds: float, noise: float = 0.0, parts: int = 1) -> Callable[..., Any]:
+        result = Array()
+
+        def call(*args: Any) -> Any:
+            spent = seconds * np.exp(noise * self.machine.rng.standard_normal())
+            for _part in range(parts):
+                self.queue(spent / parts)
+            return result
 
         return call
 
     def synchronize(self) -> None:
-        self.machine.now = max(self.machine.now, self.free_at)
+        m = self.machine
+        m.now = self.free_at + self.wake if self.free_at > m.now else m.now
+        m.now += self.wait_cost
 
-    def start_events(self) -> float:
+    def start_events(self) -> float | None:
+        if not self.events:
+            return None
         return max(self.free_at, self.machine.now)  # when the device comes to the event
 
-    def device_seconds(self, started: float) -> float:
+    def device_seconds(self, started: float) -> float | None:
         end = self.free_at
         self.synchronize()
         return end - started

@@ -1,6 +1,7 @@
 """The doctor's table and exit status, and that nothing a framework does can stop it."""
 
 import sys
+from importlib.metadata import PackageNotFoundError
 
 import pytest
 
@@ -111,8 +112,13 @@ def hint(monkeypatch, root, direct_url):
             assert name == "direct_url.json"
             return direct_url
 
+    def distribution(name):
+        if name != "d2lhybrid" or direct_url == "not installed":
+            raise PackageNotFoundError(name)
+        return Noted()
+
     monkeypatch.setattr(installing, "_ROOT", root)
-    monkeypatch.setattr(installing, "distribution", lambda name: Noted())
+    monkeypatch.setattr(installing, "distribution", distribution)
     return installing.install_command("torch")
 
 
@@ -123,6 +129,7 @@ def test_hints_install_from_where_the_package_came(monkeypatch, tmp_path):
     noted = '{"url": "https://forge/x.git", "vcs_info": {"vcs": "git", "commit_id": "12ab"}}'
     repository = '"d2lhybrid[torch] @ git+https://forge/x.git@12ab"'
     assert hint(monkeypatch, tmp_path, noted) == f"pip install {repository}"
-    assert hint(monkeypatch, tmp_path, None) == 'pip install "d2lhybrid[torch]"'
+    for noted in (None, "not installed"):
+        assert hint(monkeypatch, tmp_path, noted) == 'pip install "d2lhybrid[torch]"'
     (tmp_path / "pyproject.toml").touch()
     assert hint(monkeypatch, tmp_path, None) == f'pip install --editable "{tmp_path}[torch]"'

@@ -1,9 +1,9 @@
-"""The doors between the rooms: who imports whom, read from the source."""
+"""The rooms: who imports whom, read from the source. Doors open one way, and there is no circle."""
 
 import ast
 import subprocess
 import sys
-from fnmatch import fnmatch
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -11,121 +11,111 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "d2lhybrid"
 HEAVY = ("torch", "tensorflow", "mxnet", "matplotlib", "pandas", "scipy", "IPython", "tqdm")
-
-# module -> modules of d2lhybrid that it may import; the first line that fits counts
-DOORS = {
-    "errors": (),
-    "i18n": ("errors",),
-    "backends.protocol": ("errors", "i18n"),
-    "backends.formats": ("errors", "i18n"),
-    "backends.onnxruntime_formats": ("backends.formats", "errors"),
-    "backends.*_formats": (
-        "backends.formats",
-        "backends.onnxruntime_formats",
-        "backends.processor",
-        "compat",
+# From the bottom to the top: a room imports from its own floor and from those below.
+FLOORS = (
+    ("errors",),
+    (
+        "calls",
         "compiler",
-        "errors",
         "i18n",
-    ),
-    "backends.processor": ("errors", "i18n"),
-    "compiler": ("errors", "i18n"),
-    "backends.explanation": ("i18n", "errors"),
-    "backends.*_explain": ("backends.explanation", "i18n", "errors"),
-    "backends.*_variants": ("backends.protocol", "compiler", "errors", "i18n"),
-    "backends": ("backends.protocol", "errors", "i18n"),
-    "backends.torch": ("backends.protocol", "errors", "i18n"),
-    "backends.tensorflow": ("backends.protocol", "errors", "i18n"),
-    "backends.mxnet": ("backends.protocol", "errors", "i18n"),
-    "timing": ("backends", "errors", "i18n"),
-    "quieting": (),
-    "compat": ("errors", "i18n"),
-    "doctor": ("backends", "compat", "errors", "i18n"),
-    "__main__": ("errors", "i18n"),
-    "stats": (),
-    "jsonrecord": ("errors", "i18n"),
-    "records": (
+        "importing",
+        "installing",
         "jsonrecord",
-        "stats",
-        "report",
-        "plot",
-        "errors",
-        "i18n",
-    ),  # report and plot when one is shown
-    "provenance": ("backends", "records"),
-    "report": ("i18n", "records"),
-    "plot": ("i18n", "records", "report", "errors"),
-    "answers": ("backends", "errors", "i18n"),
-    "measuring": (
-        "backends",
-        "backends.protocol",
-        "provenance",
-        "records",
-        "stats",
-        "timing",
-        "errors",
-        "i18n",
+        "quieting",
+        "structure",
+        "teaching",
+        "tensor",
     ),
-    "comparing": ("answers", "measuring", "provenance", "records", "stats", "errors", "i18n"),
-    "ways": ("backends", "measuring", "errors", "i18n"),
-    "sweeping": ("comparing", "records", "ways", "errors", "i18n"),
-    "teaching": ("i18n",),
-    "shell": ("comparing", "errors", "i18n"),
-    "magic": ("timing",),
-    "explainer": ("backends", "backends.explanation", "errors", "i18n"),
-    "artifacts": ("artifacts.*",),
-    "artifacts.*": ("artifacts", "artifacts.*", "backends.*formats", "compiler", "errors", "i18n"),
-    "": (),
+    ("frameworks", "same"),
+    ("measure", "report"),
+    ("artifacts",),
+    ("__main__", "cli", "commands", "doctor", "magic"),
+)
+# What imports or names a framework stands here.
+ROOMS = {
+    "torch": "frameworks/torch/",
+    "tensorflow": "frameworks/tensorflow/",
+    "keras": "frameworks/tensorflow/",
+    "mxnet": "frameworks/mxnet/",
+    "onnxruntime": ("frameworks/onnxruntime.py", "frameworks/torch/"),
 }
-FRAMEWORKS = ("torch", "tensorflow", "mxnet", "keras", "onnxruntime")
+FILES = sorted(PACKAGE.rglob("*.py"))
 
 
 def name_of(path: Path) -> str:
-    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    parts = ("d2lhybrid", *path.relative_to(PACKAGE).with_suffix("").parts)
     return ".".join(part for part in parts if part != "__init__")
 
 
 def imported(path: Path) -> set[str]:
-    """The absolute names of all that a file imports, wherever in the file."""
+    """The absolute names of all that a file imports, wherever in it, but for its types."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    types = [
+        n for n in ast.walk(tree) if isinstance(n, ast.If) and "TYPE_CHECKING" in ast.dump(n.test)
+    ]
+    skipped = {id(node) for block in types for node in ast.walk(block)}
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
             assert node.module
-            below = PACKAGE / Path(*node.module.split(".")[1:])
             for alias in node.names:
-                part = (below / alias.name).is_dir() or (below / f"{alias.name}.py").is_file()
-                submodule = node.module.split(".")[0] == "d2lhybrid" and part
-                found.add(f"{node.module}.{alias.name}" if submodule else node.module)
+                whole = f"{node.module}.{alias.name}"
+                found.add(whole if whole in NAMES else node.module)
     return found
 
 
-FILES = sorted(PACKAGE.rglob("*.py"))
+NAMES = {name_of(path) for path in FILES}
+
+
+def floor_of(module: str) -> int:
+    room = module.split(".")[1]
+    for number, rooms in enumerate(FLOORS):
+        if room in rooms:
+            return number
+    pytest.fail(f"{module} is in a new room: give it its place in FLOORS")
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_every_door_is_known(path):
-    name = name_of(path)
+def test_doors_open_downwards_and_none_to_the_root(path):
     ours = {module for module in imported(path) if module.split(".")[0] == "d2lhybrid"}
-    assert "d2lhybrid" not in ours, f"{name} imports the package root"
-    allowed = next((doors for room, doors in DOORS.items() if fnmatch(name, room)), None)
-    if allowed is None:
-        pytest.fail(f"{name} is a new room: give it its line in DOORS")
-    for module in sorted(ours):
-        known = any(fnmatch(module.removeprefix("d2lhybrid."), door) for door in allowed)
-        assert known, f"{name} opens a new door to {module}"
+    assert "d2lhybrid" not in ours, "the package root is for readers"
+    assert "book" not in {module.split(".")[0] for module in imported(path)}
+    if path.parent == PACKAGE and path.name == "__init__.py":
+        return
+    for module in ours:
+        assert floor_of(module) <= floor_of(name_of(path)), f"a door upwards, to {module}"
+
+
+def test_there_is_no_circle():
+    graph = {name_of(path): imported(path) & NAMES - {name_of(path)} for path in FILES}
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_only_its_adapter_imports_a_framework(path):
-    tops = {module.split(".")[0] for module in imported(path)}
-    assert "book" not in tops
-    for framework in FRAMEWORKS:
-        if framework in tops:
-            assert path.parent.name == "backends"
-            assert path.name.startswith(f"{framework}") or framework == "keras"
+def test_only_its_room_imports_a_framework(path):
+    place = path.relative_to(PACKAGE).as_posix()
+    for module in {module.split(".")[0] for module in imported(path)} & ROOMS.keys():
+        assert place.startswith(ROOMS[module]), f"{place} imports {module}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_only_its_room_names_a_framework(path):
+    place = path.relative_to(PACKAGE).as_posix()
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    strings = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)]
+    modules = [module.module for module in ast.walk(tree) if isinstance(module, ast.ImportFrom)]
+    named = {*strings, *filter(None, modules)}
+    for framework in ("torch", "tensorflow", "mxnet"):
+        if place.startswith(ROOMS[framework]) or place == "__init__.py":
+            continue
+        found = [n for n in named if n == framework or f".{framework}." in f".{n}."]
+        plain = [n for n in found if isinstance(n, str) and "\n" not in n and " " not in n]
+        assert not plain, f"{place} names {framework}: {plain}"
 
 
 def test_importing_the_package_loads_nothing_heavy_and_is_quick():

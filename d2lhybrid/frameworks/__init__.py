@@ -7,10 +7,10 @@ and load on first use. Nothing outside a room names its framework. The idea of l
 ``sys.modules`` is that of einops.
 """
 
+import os
 import pkgutil
 import sys
 from collections.abc import Iterator
-from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -19,11 +19,17 @@ from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.structure import leaves
 
+VARIABLE = "D2LHYBRID_FRAMEWORKS"  # modules to import, each of which registers a framework
+_found: list[Framework] = []  # those with a room; no functools.cache, which TorchDynamo warns of
 _added: dict[str, Framework] = {}
 
 
 def register(framework: Framework) -> Framework:
-    """Make a framework known to this process, beside those that have a room here."""
+    """Make a framework known to this process, beside those that have a room here.
+
+    A process of ours that starts another sees to nothing but its environment: name the module that
+    calls this in D2LHYBRID_FRAMEWORKS, and every process imports it.
+    """
     _added[framework.name] = framework
     return framework
 
@@ -35,7 +41,9 @@ def unregister(name: str) -> None:
 
 def known() -> tuple[Framework, ...]:
     """Every framework, imported or not, in the order in which readers see them."""
-    return (*_rooms(), *_added.values()) if _added else _rooms()
+    if not _found:
+        _look()
+    return (*_found, *_added.values())
 
 
 def names() -> str:
@@ -97,14 +105,13 @@ def owner(*things: Any) -> Framework | None:
     return None
 
 
-@cache
-def _rooms() -> tuple[Framework, ...]:
-    found = [
-        import_module(f"{__name__}.{room.name}").FRAMEWORK
-        for room in pkgutil.iter_modules(__path__)
-        if room.ispkg
-    ]
-    return tuple(sorted(found, key=lambda framework: framework.order))
+def _look() -> None:
+    """Find the rooms in this folder, and what the environment names."""
+    rooms = [room.name for room in pkgutil.iter_modules(__path__) if room.ispkg]
+    found = [import_module(f"{__name__}.{room}").FRAMEWORK for room in rooms]
+    _found.extend(sorted(found, key=lambda framework: framework.order))
+    for module in filter(None, os.environ.get(VARIABLE, "").split(",")):
+        import_module(module)
 
 
 def _candidates(thing: Any) -> Iterator[Any]:

@@ -6,10 +6,14 @@
 import copy
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from d2lhybrid.errors import CannotBuildError
 from d2lhybrid.i18n import gettext as _
@@ -104,6 +108,97 @@ class Tensors(ABC):
         return getattr(model, "training", None) is True
 
 
+class Lazy:
+    """A callable that is built at its first call, so that building is part of its cold start.
+
+    With `load`, it is compiled ahead of time: ``build()`` is what a release pays once, ``load()``
+    what each process pays for what was built. Without, building belongs to the first call.
+    What the framework warns of meanwhile (TorchScript's end, say) is no news to the reader.
+    """
+
+    def __init__(self, build: Callable[[], Any], load: Callable[[Any], Call] | None = None) -> None:
+        self._build, self._load = build, load
+        self._product: Any = None
+        self.built: Call | None = None
+
+    @property
+    def ahead(self) -> bool:
+        """Is it compiled ahead of time, so that building and loading are two things?"""
+        return self._load is not None
+
+    def anew(self) -> "Lazy":
+        """The same, not yet built."""
+        return Lazy(self._build, self._load)
+
+    def build(self) -> None:
+        """Compile ahead of time; nothing where it is not, or is done."""
+        if self._load is not None and self._product is None and self.built is None:
+            with _no_warnings():
+                self._product = self._build()
+
+    def load(self) -> Call:
+        """The callable, loaded from what was built; what is missing is built first."""
+        if self.built is None:
+            self.build()
+            with _no_warnings():
+                self.built = self._load(self._product) if self._load else self._build()
+        return self.built
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.built is None:
+            with _no_warnings():
+                return self.load()(*args, **kwargs)
+        return self.built(*args, **kwargs)
+
+
+@contextmanager
+def _no_warnings() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to run a model: what runs it, or why nothing can; and how to write it by hand.
+
+    `code` computes ``y`` from ``net`` and ``x``, which stands for the model's arguments.
+    """
+
+    run: Call | str
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A dense layer: ``activation(x @ weight + bias)``, in float32.
+
+    `weight` has the shape (inputs, outputs); `activation` is "", or a name from ``ACTIVATIONS``.
+    """
+
+    weight: np.ndarray
+    bias: np.ndarray
+    activation: str = ""
+
+
+ACTIVATIONS = ("relu", "sigmoid", "tanh")
+
+
+class Timed(ABC):
+    """A callable that another process runs, and whose clock is there, too."""
+
+    @abstractmethod
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Compute the output."""
+
+    @abstractmethod
+    def timed(self, calls: int, wait_each: bool) -> float:
+        """Seconds of so many calls with the latest arguments, on the other process's clock.
+
+        With `wait_each`, each call is waited for; otherwise the last one.
+        """
+
+
 class Framework(ABC):
     """One framework; making the object imports nothing.
 
@@ -151,10 +246,29 @@ class Framework(ABC):
         return str(self._part("formats").default_format(model))
 
     def variants(
-        self, net: Call, args: Args, kwargs: Kwargs, **options: Any
-    ) -> dict[str, Call | str]:
-        """Each way to run ``net(*args, **kwargs)``, by name: a callable, or why there is none."""
-        found: dict[str, Call | str] = self._part("variants").variants(net, args, kwargs, **options)
+        self, net: Call, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
+    ) -> dict[str, Variant]:
+        """Each way to run ``net(*args, **kwargs)``, by name; with `everything`, what experts use.
+
+        `options` are for the compiler; ArgumentError where this one has no such option.
+        """
+        found: dict[str, Variant] = self._part("variants").variants(
+            net, args, kwargs, everything, options
+        )
+        return found
+
+    def training(
+        self, net: Call, loss: Call, optimizer: Any, inputs: Args, target: Any
+    ) -> dict[str, Variant]:
+        """Each way to train `net` by one step; calls take nothing and return the first losses."""
+        found: dict[str, Variant] = self._part("training").training(
+            net, loss, optimizer, inputs, target
+        )
+        return found
+
+    def layers(self, net: Call) -> list[Layer] | None:
+        """The dense layers of a model that is nothing else; None for any other."""
+        found: list[Layer] | None = self._part("layers").layers(net)
         return found
 
     def explain(self, model: Call, args: Args, kwargs: Kwargs) -> "Explanation":
@@ -169,29 +283,6 @@ class Framework(ABC):
 def keras_backend() -> str:
     """The name of the framework that Keras computes with in this process."""
     return str(import_module("keras").config.backend())
-
-
-class Lazy:
-    """A callable that is built at its first call, so that building is part of its cold start.
-
-    What the framework warns of meanwhile (TorchScript's end, say) is no news to the reader.
-    """
-
-    def __init__(self, build: Callable[[], Call]) -> None:
-        self._build = build
-        self.built: Call | None = None
-
-    def anew(self) -> "Lazy":
-        """The same, not yet built."""
-        return Lazy(self._build)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.built is None:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                self.built = self._build()
-                return self.built(*args, **kwargs)
-        return self.built(*args, **kwargs)
 
 
 def copied(net: Any, shared: dict[int, Any]) -> Any:

@@ -1,72 +1,68 @@
-"""Time several callables against one of them, in the same rounds, each round in random order.
-
-Machines drift, and identical programs run one after the other have come out 38% apart. Inside a
-round the drift is the same for all, so the ratios of a round do not have it (nanobench and Google
-Benchmark interleave for the same reason).
-"""
+"""Time several callables against one of them, in the same rounds, each round in random order."""
 
 import secrets
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-from tqdm import tqdm
-
-from d2lhybrid.errors import (
-    ArgumentError,
-    CannotBuildError,
-    DifferentAnswerError,
-    UnknownLabelError,
-)
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measure import stats
-from d2lhybrid.measure.measuring import (
-    WARM_UP_SHARE,
-    Clock,
-    Runner,
-    call_failed,
-    no_collection,
-    require_limit,
-)
+from d2lhybrid.calls import Call, of_arguments
+from d2lhybrid.measure import arguments, stats
+from d2lhybrid.measure.building import Building
+from d2lhybrid.measure.calling import Clock
+from d2lhybrid.measure.rounds import Rounds, no_collection
+from d2lhybrid.measure.running import Runner
 from d2lhybrid.report.provenance import environment
-from d2lhybrid.report.records import Comparison
-from d2lhybrid.same import Answer, difference, record, require_same, with_nan
+from d2lhybrid.report.records import Environment
+from d2lhybrid.report.results import Comparison
 
-FEWEST_ROUNDS = 20
-MOST_ROUNDS = 1000
+BUILD_LIMIT = 600.0
 WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
+HURRY = 2.0  # seconds of rounds that are taken of what there is after an interrupt while building
 
 
 def compare(
-    functions: Mapping[str, Callable[..., Any]],
+    functions: Mapping[str, Callable[..., Any]] | Call,
     *args: Any,
     baseline: str | None = None,
     check: bool | float = True,
     time_limit: float = 20.0,
+    build_limit: float = BUILD_LIMIT,
+    memory: bool = False,
     seed: int | None = None,
     margin: float = stats.MARGIN,
     flush_l2: bool = False,
     progress: bool = True,
     clock: Clock = perf_counter,
+    **kwargs: Any,
 ) -> Comparison:
-    """Time ``function(*args)`` for each of `functions` and set each beside the baseline.
+    """Time ``function(*args, **kwargs)`` for each of `functions` and set each beside the baseline.
 
-    First each is called once, which is its cold start, and unless `check` is False the outputs
-    are compared; a number as `check` is the tolerance, relative to the largest output. Then, after
-    warm-up, every round takes one sample of each in an order drawn from `seed`, and one more of the
-    baseline, which gives the noise floor. It ends when every verdict is clear and every interval
-    narrower than 10%, at the earliest after 20 rounds; after 1000 rounds; after `time_limit`
-    seconds of rounds; or at an interrupt, with what has been measured.
+    First each is called once, and what it has to build and load is timed apart from that where the
+    two are apart. Unless `check` is False the outputs are compared; a number as `check` is the
+    tolerance, relative to each element. Then, after warm-up, every round takes a turn of each in an
+    order drawn from `seed`, and one more of the baseline, which gives the noise floor. Where work
+    is queued, a turn times both calls that are waited for and a stream of calls. It ends when every
+    verdict is clear and every interval narrower than 10%, at the earliest after 20 rounds; after
+    1000 rounds; after `time_limit` seconds of rounds; or at an interrupt, with what has been
+    measured. Six rounds are taken unless they need more than twice the limit; the result then says
+    which limit would do, and gives no verdict.
+
+    A variant that cannot be built, raises or answers something else is no end of the comparison:
+    it is a row with its reason. Ctrl-C while one is being built leaves out that one and what was to
+    come, and takes a few rounds of the others.
 
     Args:
         functions: the callables by label, or what ``variants`` returns.
-        *args: the arguments of every call.
+        *args, **kwargs: the arguments of every call; ``call(functions, ...)`` where a keyword has
+            the name of an option below.
         baseline: the label that ratios refer to; the first one if None.
-        check: True compares outputs with the tolerance of their dtype (1e-4 for float32, 1e-9 for
-            float64, 1e-2 for float16, 5e-2 for bfloat16), a number is the tolerance, False
-            compares nothing.
+        check: True compares outputs with the tolerance of their dtype, a number is the tolerance,
+            False compares nothing.
         time_limit: seconds of rounds; first calls and warm-up come on top.
+        build_limit: seconds that building and the first call of one variant may take.
+        memory: measure also how far building and calling drive the memory of process and devices
+            up, in `host_peak_bytes` and `peak_bytes`.
         seed: of the order within the rounds; drawn if None, and kept in the result.
         margin: what counts as the same, as a fraction (0.02 is 2%).
         flush_l2: empty the accelerator's cache before each call.
@@ -79,8 +75,8 @@ def compare(
     Raises:
         ArgumentError, UnknownLabelError: the arguments do not fit.
         CannotBuildError: the baseline cannot be built on this machine.
-        CallFailedError: a callable raised.
-        DifferentAnswerError: the answers are not the same.
+        CallFailedError: the baseline raised.
+        DifferentAnswerError: the baseline's answer is NaN, or another one at the second call.
 
     >>> import numpy as np
     >>> x = np.ones(10_000)
@@ -88,209 +84,79 @@ def compare(
     >>> result.verdict("NumPy")
     'faster'
     """
-    base = _baseline(functions, baseline)
-    require_limit(time_limit)
-    margin, check = _fraction(margin), _tolerance(check)
-    seed = secrets.randbits(32) if seed is None else _whole(seed)
+    ways, args, kwargs = of_arguments(functions, args, kwargs)
+    base = arguments.baseline(ways, baseline)
+    time_limit = arguments.limit("time_limit", time_limit)
+    build_limit = arguments.limit("build_limit", build_limit)
+    margin, check = arguments.fraction(margin), arguments.tolerance(check)
+    seed = secrets.randbits(32) if seed is None else arguments.whole(seed)
     runners = {
-        label: Runner(label, function, args, clock, flush_l2)
-        for label, function in functions.items()
+        label: Runner(label, function, args, kwargs, clock=clock, flush=flush_l2)
+        for label, function in ways.items()
     }
     env = environment()
-    unavailable = dict(getattr(functions, "unavailable", {}))
-    unavailable |= _first_calls(runners, base, check, progress)
-    again = Runner(base, runners[base].function, args, clock, flush_l2)
+    building = Building(runners, base, check, build_limit, memory)
+    building.run(progress)
+    session = Session(
+        Rounds(runners, base, seed),
+        env,
+        unavailable=dict(getattr(ways, "unavailable", {})) | building.unavailable,
+        references=tuple(getattr(ways, "references", ())),
+        settings={"checked": check, "seed": seed, "margin": margin},
+        time_limit=min(time_limit, HURRY) if building.interrupted else time_limit,
+    )
     with no_collection():
-        share = time_limit * WARM_UP_SHARE / len(runners)
-        for runner in runners.values():
-            runner.warm_up(share)
-        again.calls = runners[base].calls
-        stopped = _rounds(runners, base, again, time_limit, margin, seed, progress)
-    rounds = len(again.samples)
-    return Comparison(
-        measurements=tuple(runner.measurement(rounds, env) for runner in runners.values()),
-        baseline=base,
-        again=tuple(again.samples),
-        unavailable=unavailable,
-        checked=check,
-        seed=seed,
-        stopped=stopped,
-        margin=margin,
-    )
+        session.rounds.prepare(session.time_limit)
+    session.go_on(session.time_limit, progress=progress)
+    if building.interrupted:
+        session.stopped = "interrupted"
+    return session.result()
 
 
-def _baseline(functions: Mapping[str, Any], baseline: str | None) -> str:
-    if not isinstance(functions, Mapping) or not functions:
-        raise ArgumentError(
-            _(
-                "Expected a dict of callables by label, such as {example}. "
-                "Received: {received!r}. Name at least one."
-            ).format(example="{'eager': f, 'compiled': g}", received=functions)
+@dataclass
+class Session:
+    """A comparison that is still open: what a claim measures on with where it is undecided."""
+
+    rounds: Rounds
+    env: Environment
+    unavailable: dict[str, str]
+    references: tuple[str, ...]
+    settings: dict[str, Any]
+    time_limit: float
+    stopped: str = "limit"
+
+    def go_on(
+        self, seconds: float, clear: Callable[[], bool] | None = None, progress: bool = False
+    ) -> None:
+        """Take rounds for so long, or until `clear`: by default, until every verdict is."""
+        with no_collection():
+            self.stopped = self.rounds.run(seconds, clear or self._clear, progress)
+
+    def result(self) -> Comparison:
+        """What has been measured up to now."""
+        rounds = self.rounds
+        count, queued = rounds.count, rounds.queued
+        found = Comparison(
+            measurements=tuple(
+                runner.measurement(count, queued, self.env) for runner in rounds.runners.values()
+            ),
+            baseline=rounds.baseline,
+            again=rounds.again.samples(count, queued),
+            unavailable=self.unavailable | rounds.unavailable,
+            references=tuple(label for label in self.references if label in rounds.runners),
+            stopped=self.stopped,
+            limit_needed=rounds.limit_needed,
+            **self.settings,
         )
-    if baseline is not None and baseline not in functions:
-        raise UnknownLabelError(
-            _("Expected a baseline among {labels}. Received: {received!r}.").format(
-                labels=", ".join(map(repr, functions)), received=baseline
-            )
-        )
-    for label in functions:
-        if not isinstance(label, str):
-            text = _("Expected labels that are strings. Received: {received!r}. Write str(label).")
-            raise ArgumentError(text.format(received=label))
-    return next(iter(functions)) if baseline is None else baseline
+        object.__setattr__(found, "_session", self)
+        return found
 
-
-def _fraction(margin: Any) -> float:
-    if isinstance(margin, (int, float, np.number)) and 0 <= margin < float("inf"):
-        return float(margin)
-    raise ArgumentError(
-        _(
-            "Expected a fraction, 0 or more, as margin. Received: {received!r}. "
-            "Give for example margin=0.02."
-        ).format(received=margin)
-    )
-
-
-def _tolerance(check: Any) -> float | bool:
-    if isinstance(check, (bool, np.bool_)):
-        return bool(check)
-    if isinstance(check, (int, float, np.number)) and check >= 0:
-        return float(check)
-    raise ArgumentError(
-        _(
-            "Expected True, False or a tolerance as check. Received: {received!r}. "
-            "Give for example check=0.01."
-        ).format(received=check)
-    )
-
-
-def _whole(seed: Any) -> int:
-    if isinstance(seed, (int, np.integer)) and seed >= 0:
-        return int(seed)
-    raise ArgumentError(
-        _(
-            "Expected a whole number, 0 or more, as seed. Received: {received!r}. "
-            "Give for example seed=1."
-        ).format(received=seed)
-    )
-
-
-def _first_calls(
-    runners: dict[str, Runner], base: str, check: bool | float, progress: bool
-) -> dict[str, str]:
-    """The cold start of each, and the check; drops those that cannot be built and says why."""
-    unavailable = {}
-    tolerance = None if check is True else float(check)
-    expected = None
-    labels = [base, *(label for label in runners if label != base)]
-    for label in tqdm(labels, desc=_("first calls"), delay=2, leave=False, disable=not progress):
-        runner = runners[label]
-        try:
-            output = runner.cold()
-        except CannotBuildError as error:
-            if label == base:
-                raise CannotBuildError(
-                    _(
-                        "Expected a baseline that runs here. Received: {label!r}, which cannot be "
-                        "built: {reason}. Choose another with baseline=."
-                    ).format(label=base, reason=error)
-                ) from error
-            unavailable[label] = str(error)
-            del runners[label]
-            continue
-        if check is False:
-            continue
-        answer = record(output)
-        _require_numbers(label, answer)
-        if expected is None:
-            expected = answer
-            training = getattr(runner.function, "training", None) is True
-            try:
-                second = record(runner.function(*runner.args))
-            except Exception as error:
-                raise call_failed(label, error) from error
-            _require_repeatable(label, answer, second, training)
-        require_same(label, base, answer, expected, tolerance)
-    return unavailable
-
-
-def _require_numbers(label: str, answer: Answer) -> None:
-    """Raise DifferentAnswerError when the answer holds NaN, which equals nothing."""
-    path = with_nan(answer)
-    if path:
-        raise DifferentAnswerError(
-            _(
-                "Expected numbers. Received: NaN in {output} of {label!r}. Give other "
-                "arguments, or pass check=False to time it all the same."
-            ).format(output=path, label=label)
-        )
-
-
-def _require_repeatable(label: str, first: Answer, second: Answer, training: bool) -> None:
-    """Raise DifferentAnswerError when two calls of the same callable differ."""
-    found = difference(second, first)
-    if not found:
-        return
-    if training:
-        text = _(
-            "Expected {label!r} to give the same answer twice. Received: {difference}, from a "
-            "model in training mode, where dropout is on. Switch it off with .eval(), or pass "
-            "check=False."
-        )
-    else:
-        text = _(
-            "Expected {label!r} to give the same answer twice. Received: {difference}. Take out "
-            "what is random (dropout in training mode, sampling), or pass check=False."
-        )
-    raise DifferentAnswerError(text.format(label=label, difference=found))
-
-
-def _rounds(
-    runners: dict[str, Runner],
-    base: str,
-    again: Runner,
-    time_limit: float,
-    margin: float,
-    seed: int,
-    progress: bool,
-) -> str:
-    """Take samples in rounds until it is clear what they say; why it stopped."""
-    turns = [*runners.values(), again]
-    order = np.random.default_rng(seed)
-    clock = again.clock
-    begin = clock()
-    look = FEWEST_ROUNDS
-    bar = tqdm(total=MOST_ROUNDS, desc=_("rounds"), delay=2, leave=False, disable=not progress)
-    try:
-        with bar:
-            for count in range(1, MOST_ROUNDS + 1):
-                for index in order.permutation(len(turns)):
-                    turns[index].sample()
-                bar.update()
-                if count == look:
-                    if _clear(runners, base, again, margin):
-                        return "clear"
-                    look = look * 3 // 2
-                if clock() - begin > time_limit:
-                    return "limit"
-    except KeyboardInterrupt:
-        rounds = min(len(runner.samples) for runner in turns)
-        if not rounds:
-            raise
-        del again.samples[rounds:]
-        return "interrupted"
-    return "limit"
-
-
-def _clear(runners: dict[str, Runner], base: str, again: Runner, margin: float) -> bool:
-    """Is there a verdict on everyone, with an interval that is narrow enough to read?"""
-    samples = runners[base].samples
-    floor = stats.noise_floor(samples, again.samples)
-    for label, runner in runners.items():
-        interval = stats.ratio(samples, again.samples if label == base else runner.samples)
-        if (
-            stats.verdict(interval, floor, margin) == "undecided"
-            or interval[2] > WIDTH * interval[1]
-        ):
-            return False
-    return True
+    def _clear(self) -> bool:
+        """Is there a verdict on everyone, with an interval that is narrow enough to read?"""
+        found = self.result()
+        for clock in ("latency", "throughput") if self.rounds.queued else ("latency",):
+            for label in found:
+                _estimate, low, high = found.ratio(label, clock)
+                if found.verdict(label, clock) == "undecided" or high > WIDTH * low:
+                    return False
+        return True

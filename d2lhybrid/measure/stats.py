@@ -15,6 +15,8 @@ import numpy as np
 CONFIDENCE = 0.95
 MARGIN = 0.02  # two callables closer than this are called the same
 FEWEST = 6  # with fewer samples no sign-test interval reaches 95%
+RANGE = 20  # with fewer samples the interval is their whole range
+SHORTEST = 1e-12  # seconds; a time of nothing has no logarithm
 
 
 def median_interval(
@@ -22,12 +24,15 @@ def median_interval(
 ) -> tuple[float, float]:
     """The interval of the median by the sign test; infinite with fewer than six samples.
 
+    With fewer than twenty it is their range, which is more certain than `confidence` asks for.
+
     >>> median_interval([5.0, 1.0, 4.0, 2.0, 3.0, 6.0])
     (1.0, 6.0)
     """
     skip = _outside(len(samples), confidence)
     if skip is None:
         return float("-inf"), float("inf")
+    skip = 0 if len(samples) < RANGE else skip
     ordered = np.sort(np.asarray(samples, dtype=float))
     return float(ordered[skip]), float(ordered[-1 - skip])
 
@@ -51,7 +56,8 @@ def ratio(baseline: Sequence[float], other: Sequence[float]) -> tuple[float, flo
     >>> ratio([2.0] * 8, [1.0] * 8)
     (2.0, 2.0, 2.0)
     """
-    quotients = np.log(np.asarray(baseline, dtype=float)) - np.log(np.asarray(other, dtype=float))
+    above, below = (np.log(np.maximum(times, SHORTEST)) for times in (baseline, other))
+    quotients = above - below
     low, high = median_interval(quotients.tolist())
     return tuple(float(np.exp(value)) for value in (np.median(quotients), low, high))  # type: ignore[return-value]
 
@@ -79,6 +85,41 @@ def verdict(interval: tuple[float, float, float], floor: float, margin: float = 
     if high < 1 / (1 + floor):
         return "slower"
     return "undecided"
+
+
+def slope(short: float, long: float, calls: int, stretch: int) -> float:
+    """Seconds per call of a stream, from those of `calls` calls and of `stretch` times as many.
+
+    What is paid once per stream cancels. Where the machine stopped us during the short one, so
+    that nothing is left, it is the mean of the long one, which holds what is paid once, too.
+
+    >>> slope(short=3.0, long=9.0, calls=10, stretch=4)
+    0.2
+    """
+    rise = long - short
+    return (rise / (stretch - 1) if rise > 0 else long / stretch) / calls
+
+
+def shared(times: Sequence[float], wanted: Sequence[int], gap: float = 2.0) -> list[int]:
+    """One number of calls for all that take about as long: the largest that one of them wants.
+
+    Sorted by time, each belongs with the next that takes less than `gap` times as long.
+
+    >>> shared([1.0, 8.0, 1.2], [10, 2, 12])
+    [12, 2, 12]
+    """
+    order = sorted(range(len(times)), key=lambda index: times[index])
+    alike: list[list[int]] = []
+    for index in order:
+        if alike and times[index] <= gap * times[alike[-1][-1]]:
+            alike[-1].append(index)
+        else:
+            alike.append([index])
+    numbers = list(wanted)
+    for members in alike:
+        for index in members:
+            numbers[index] = max(wanted[member] for member in members)
+    return numbers
 
 
 def settled(times: Sequence[float], window: int = 5, drop: float = 0.02) -> bool:

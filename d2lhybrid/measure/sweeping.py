@@ -5,15 +5,16 @@ from typing import Any
 
 from tqdm import tqdm
 
+from d2lhybrid.calls import Call, call, of_arguments
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measure.comparing import compare
 from d2lhybrid.measure.variants import variants
-from d2lhybrid.report.records import Comparison, Sweep
+from d2lhybrid.report.results import Comparison, Sweep
 
 
 def sweep(
-    make: Callable[[Any], tuple[Any, ...]],
+    make: Callable[[Any], tuple[Any, ...] | Call],
     sizes: Sequence[float],
     *,
     only: Sequence[str] | None = None,
@@ -25,7 +26,8 @@ def sweep(
     """Compare at each of `sizes`.
 
     Args:
-        make: from a size to ``(net, x, ...)``, or to ``({"eager": f, "compiled": g}, x, ...)``.
+        make: from a size to ``(net, x, ...)``, or to ``({"eager": f, "compiled": g}, x, ...)``, or
+            to ``call(net, x, key=y)`` where there are keyword arguments.
         only: with a net, the names of its variants to take; all if None.
         work: from a size to what the plot shows it as, such as multiply-adds; the size if None.
         time_limit: seconds for each size, as for ``compare``, which takes `options` too.
@@ -50,12 +52,14 @@ def sweep(
     done: list[Comparison] = []
     try:
         for size in tqdm(sizes, desc=_("sizes"), delay=2, leave=False, disable=not progress):
-            functions, *args = make(size)
-            if not isinstance(functions, Mapping):
-                functions = variants(functions, *args)
-                functions = functions.only(*only) if only else functions
+            made = make(size)
+            first, *args = (made,) if isinstance(made, Call) else made
+            model, given, kwargs = of_arguments(first, tuple(args), {})
+            if not isinstance(model, Mapping):
+                ways = variants(call(model, *given, **kwargs))  # type: ignore[arg-type]
+                model = ways.only(*only) if only else ways
             limit = {"time_limit": time_limit, "progress": False, **options}
-            done.append(compare(functions, *args, **limit))
+            done.append(compare(call(model, *given, **kwargs), **limit))
             if done[-1].stopped == "interrupted":
                 done = done[:-1] or done  # a lone one is kept, though it was cut short
                 break

@@ -1,21 +1,45 @@
 """Every way in which a model's framework can run it, by name."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from d2lhybrid.errors import ArgumentError, CannotBuildError
+from d2lhybrid.calls import of_arguments
+from d2lhybrid.errors import ArgumentError, D2LHybridError
 from d2lhybrid.frameworks import of
+from d2lhybrid.frameworks.protocol import Lazy, Variant
+from d2lhybrid.frameworks.references import references as reference_programs
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measure.measuring import call_failed, name_of, require_one_device
 
 
 class Variants(Mapping[str, Callable[..., Any]]):
-    """Callables by name; ``unavailable`` says of the others why they cannot be built here."""
+    """Callables by name; ``unavailable`` says of the others why they cannot be built here.
+
+    ``code`` shows for each name how to write it by hand, with ``net`` for the model and ``x`` for
+    its arguments. ``references`` names those that are no way to run the model, but programs to
+    look up to.
+    """
 
     def __init__(
-        self, callables: Mapping[str, Callable[..., Any]], unavailable: Mapping[str, str]
+        self,
+        callables: Mapping[str, Callable[..., Any]],
+        unavailable: Mapping[str, str],
+        code: Mapping[str, str] | None = None,
+        references: Sequence[str] = (),
     ) -> None:
         self._callables, self.unavailable = dict(callables), dict(unavailable)
+        self.code = Code(code or {})
+        self.references = tuple(name for name in references if name in self._callables)
+
+    @classmethod
+    def of(cls, found: Mapping[str, Variant], references: Sequence[str] = ()) -> "Variants":
+        """From what the room of a framework returns."""
+        return cls(
+            {name: one.run for name, one in found.items() if not isinstance(one.run, str)},
+            {name: one.run for name, one in found.items() if isinstance(one.run, str)},
+            {name: one.code for name, one in found.items() if one.code},
+            references,
+        )
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         return self._callables[name]
@@ -33,8 +57,12 @@ class Variants(Mapping[str, Callable[..., Any]]):
                 known = ", ".join(map(repr, [*self, *self.unavailable]))
                 text = _("Expected names among {names}. Received: {received!r}.")
                 raise ArgumentError(text.format(names=known, received=name))
-        reasons = {name: self.unavailable[name] for name in names if name in self.unavailable}
-        return Variants({n: self[n] for n in names if n in self._callables}, reasons)
+        return Variants(
+            {name: self[name] for name in names if name in self._callables},
+            {name: self.unavailable[name] for name in names if name in self.unavailable},
+            {name: self.code[name] for name in names if name in self.code},
+            self.references,
+        )
 
     def __repr__(self) -> str:
         there = [f"  {name}" for name in self]
@@ -42,37 +70,71 @@ class Variants(Mapping[str, Callable[..., Any]]):
         return "\n".join(["Variants", *there, *not_there])
 
 
-def variants(net: Callable[..., Any], *args: Any, **kwargs: Any) -> Variants:
-    """Every way in which the framework of `net` runs ``net(*args)``, eager first.
+class Code(dict[str, str]):
+    """Code by the name of its variant; printed, each under its name."""
+
+    def __repr__(self) -> str:
+        return "\n\n".join(f"# {name}\n{code}" for name, code in self.items())
+
+
+def variants(
+    net: Callable[..., Any],
+    *args: Any,
+    all: bool = False,
+    references: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = None,
+    mode: str | None = None,
+    **kwargs: Any,
+) -> Variants:
+    """Every way in which the framework of `net` runs ``net(*args, **kwargs)``, eager first.
 
     The compiled ones are built at their first call, so that ``compare`` sees what building costs.
     The model is called once now, or its first eager call would be charged with what the process
     does only once, such as loading kernels and giving layers their shapes.
-    `net` is left as it was: its mode, its parameters, hybridized or not. What cannot be built on
-    this machine stands in ``.unavailable`` with the reason.
+    `net` is left as it was: its mode, its parameters, hybridized or not. Eager is eager also where
+    `net` was compiled. What cannot be built on this machine stands in ``.unavailable`` with the
+    reason, and ``.code`` shows how to write each by hand.
+
+    Args:
+        net: a model, a function of tensors, or ``call(net, ...)`` in place of it and its arguments.
+        *args, **kwargs: the arguments of the model.
+        all: the ways of experts, too, some of which give up a check that the framework makes.
+        references: the programs "C" and "NumPy", where the model is a chain of dense layers.
+        dynamic: compile for any sizes (True), or for these (False).
+        backend: of the framework's compiler, where it has several.
+        mode: of torch.compile.
 
     Returns:
         Variants, a mapping from name to callable, as ``compare`` takes it; ``.only(...)`` chooses.
 
     Raises:
         UnknownFrameworkError: neither `net` nor an argument belongs to a known framework.
-        CallFailedError: model and arguments are on different devices.
-        CallFailedError: ``net(*args)`` raised.
+        ArgumentError: the framework has no such option.
+        CallFailedError: ``net(*args, **kwargs)`` raised, or it and its arguments are on different
+            devices.
         CannotBuildError: the model cannot be copied.
 
     >>> import torch
     >>> net, x = torch.nn.Linear(3, 2), torch.ones(1, 3)
     >>> list(variants(net, x).only("eager", "inference_mode"))
     ['eager', 'inference_mode']
+    >>> print(variants(net, x).code["inference_mode"])
+    with torch.inference_mode():
+        y = net(x)
     """
+    net, args, kwargs = of_arguments(net, args, kwargs)
     framework = of(net, args, kwargs)
     require_one_device(net, args)
+    given = {"dynamic": dynamic, "backend": backend, "mode": mode}
+    options = {name: value for name, value in given.items() if value is not None}
     try:
-        ways = framework.variants(net, args, kwargs)
-        ways["eager"](*args, **kwargs)  # type: ignore[operator]
-    except CannotBuildError:
+        found = framework.variants(net, args, kwargs, all, options)
+        ready = (one.run for one in found.values() if not isinstance(one.run, str | Lazy))
+        next(ready, net)(*args, **kwargs)
+    except D2LHybridError:
         raise
     except Exception as error:
         raise call_failed(name_of(net), error) from error
-    callables = {name: way for name, way in ways.items() if not isinstance(way, str)}
-    return Variants(callables, {name: way for name, way in ways.items() if isinstance(way, str)})
+    programs = reference_programs(framework.layers(net), args) if references else {}
+    return Variants.of(found | programs, tuple(programs))

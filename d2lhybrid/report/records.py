@@ -1,131 +1,68 @@
 """What was measured, apart from how: frozen records that go to JSON and come back the same.
 
-The schema is described in docs/results-schema.md.
+The classes that readers see, with tables and plots, are in ``results`` and rest on these. The
+schema is described in docs/results-schema.md.
 """
 
 import math
-import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
-from d2lhybrid.errors import MissingPackageError, UnknownLabelError
+from d2lhybrid.errors import UnknownLabelError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.jsonrecord import Record
 from d2lhybrid.measure import stats
+from d2lhybrid.report import version1
+from d2lhybrid.report.times import CLOCKS as CLOCKS
+from d2lhybrid.report.times import DEFAULT_CLOCK as DEFAULT_CLOCK
+from d2lhybrid.report.times import Environment as Environment
+from d2lhybrid.report.times import Measurement as Measurement
+from d2lhybrid.report.times import Samples as Samples
 
-
-@dataclass(frozen=True)
-class Environment:
-    """Where and when: enough to judge whether two results can be put side by side."""
-
-    date: str
-    versions: dict[str, str]
-    system: str
-    cpu: str
-    cores: int
-    threads: dict[str, int]
-    accelerators: tuple[str, ...]
-    governor: str | None
-    load: float | None
-
-
-@dataclass(frozen=True)
-class Measurement(Record):
-    """The times of one callable, in seconds per call.
-
-    `cold_seconds` is the first call alone, with tracing and compilation; `samples` are the steady
-    state, each the mean over `calls` calls. `device_samples` is None without an accelerator.
-
-    >>> from d2lhybrid import measure
-    >>> result = measure(sum, range(1000), time_limit=0.2)
-    >>> result.ci95[0] <= result.median <= result.ci95[1]
-    True
-    """
-
-    label: str
-    cold_seconds: float
-    samples: tuple[float, ...]
-    calls: int
-    warmup_calls: int
-    device_samples: tuple[float, ...] | None
-    env: Environment
-
-    def check(self) -> None:
-        """Raise ValueError unless all times are times."""
-        _require_times((self.cold_seconds, *self.samples))
-        _require_times(self.samples)
-        if self.device_samples is not None:
-            _require_times(self.device_samples)
-
-    @cached_property
-    def median(self) -> float:
-        """The median of the steady state, in seconds per call."""
-        return statistics.median(self.samples)
-
-    @property
-    def iqr(self) -> float:
-        """The interquartile range of the steady state, in seconds per call."""
-        return stats.iqr(self.samples)
-
-    @property
-    def ci95(self) -> tuple[float, float]:
-        """The 95% interval of the median, (low, high) in seconds per call.
-
-        By the sign test on the samples (Conover, *Practical Nonparametric Statistics*, 3.1);
-        infinite with fewer than six.
-        """
-        return stats.median_interval(self.samples)
-
-    @property
-    def min(self) -> float:
-        """The fastest sample, in seconds per call."""
-        return min(self.samples)
-
-    @property
-    def device_median(self) -> float | None:
-        """The median time on the accelerator, in seconds per call; None without one."""
-        return statistics.median(self.device_samples) if self.device_samples else None
-
-    def __repr__(self) -> str:
-        from d2lhybrid.report import text as report
-
-        return report.measurement(self)
+NEVER = math.inf  # calls after which a cold start is paid that no call makes up for
+AGREE = 0.05  # latency and throughput that are closer than this are one time
+BUSY_FLOOR = 0.2  # a noise floor above this says that the machine did other things
+SKEWED = 0.05  # a ratio within rounds that is farther than this from that of the medians
 
 
 @dataclass(frozen=True)
 class Comparison(Record, Mapping[str, Measurement]):
     """Several callables, measured in the same rounds; a mapping from label to Measurement.
 
-    Sample i of every measurement is from round i, and so is `again[i]`, the baseline's second
-    turn in that round, from which the noise floor follows. `unavailable` says why a variant is
-    not among them. `stopped` is 'clear', 'limit' or 'interrupted'.
-
-    >>> from d2lhybrid import compare
-    >>> functions = {"sum": sum, "max": max}
-    >>> result = compare(functions, range(9), check=False, time_limit=0.3, progress=False)
-    >>> list(result), result.baseline
-    (['sum', 'max'], 'sum')
-    >>> Comparison.from_json(result.to_json()) == result
-    True
+    Sample i of every measurement is from round i, and so is that of `again`, the baseline's second
+    turn in that round, from which the noise floor follows. `unavailable` says of each variant that
+    was not measured why. `references` are rows to look up to, not to choose from. `stopped` is
+    'clear', 'limit' or 'interrupted'; `limit_needed` the time limit, in seconds, that six rounds
+    would have needed, None where there are six.
     """
+
+    version: ClassVar[int] = 2
 
     measurements: tuple[Measurement, ...]
     baseline: str
-    again: tuple[float, ...]
+    again: Samples
     unavailable: dict[str, str]
+    references: tuple[str, ...]
     checked: float | bool
     seed: int
     stopped: str
     margin: float = stats.MARGIN
+    limit_needed: float | None = None
+
+    @classmethod
+    def upgraded(cls, content: dict[str, Any], version: int) -> dict[str, Any]:
+        """From version 1, which had one clock."""
+        return version1.comparison(content) if version == 1 else super().upgraded(content, version)
 
     def check(self) -> None:
         """Raise ValueError unless every measurement went through the same rounds."""
-        _require_times(self.again)
+        self.again.check()
         for measurement in self.measurements:
             measurement.check()
-        if {len(m.samples) for m in self.measurements} != {len(self.again)}:
+        rounds = {len(m.samples) for m in self.measurements}
+        streams = {m.times.throughput is None for m in self.measurements}
+        if rounds != {len(self.again.latency)} or streams != {self.again.throughput is None}:
             raise ValueError(_("rounds are missing"))
         if self.baseline not in self:
             raise ValueError(_("the baseline is missing"))
@@ -137,11 +74,14 @@ class Comparison(Record, Mapping[str, Measurement]):
             if measurement.label == label:
                 return measurement
         reason = self.unavailable.get(label)
+        known = tuple(self)
         if reason:
-            text = _("{label!r} was not measured: {reason}")
-            raise UnknownLabelError(text.format(label=label, reason=_(reason)))
-        text = _("Expected one of {labels}. Received: {received!r}.")
-        raise UnknownLabelError(text.format(labels=", ".join(map(repr, self)), received=label))
+            text = _("{label!r} was not measured: {reason}").format(label=label, reason=_(reason))
+        else:
+            text = _("Expected one of {labels}. Received: {received!r}.").format(
+                labels=", ".join(map(repr, known)), received=label
+            )
+        raise UnknownLabelError(text, label=label, known=known)
 
     def __iter__(self) -> Any:
         return iter([measurement.label for measurement in self.measurements])
@@ -155,112 +95,113 @@ class Comparison(Record, Mapping[str, Measurement]):
         return self.measurements[0].env
 
     @property
+    def rounds(self) -> int:
+        """How many rounds there were."""
+        return len(self.again.latency)
+
+    @property
+    def agree(self) -> bool:
+        """Is nothing queued, so that latency and throughput are one time, to within 5%?"""
+        pairs = [(m.median_of("latency"), m.median_of("throughput")) for m in self.measurements]
+        return all(max(pair) <= (1 + AGREE) * min(pair) for pair in pairs)
+
+    @property
+    def clocks(self) -> tuple[str, ...]:
+        """The clocks that say something of their own: 'latency' and, where it differs, others."""
+        streams = () if self.agree else ("throughput",)
+        device = self.again.device is not None
+        return ("latency", *streams, *(("device",) if device else ()))
+
+    @property
     def noise_floor(self) -> float:
-        """What a ratio must differ from 1 by to count, as a fraction (0.01 is 1%).
+        """What a ratio must differ from 1 by to count, as a fraction (0.01 is 1%), by latency."""
+        return self.floor_of()
 
-        How far the 95% interval of the baseline's ratio to itself reaches from 1.
-        """
-        return stats.noise_floor(self[self.baseline].samples, self.again)
+    def floor_of(self, clock: str | None = None) -> float:
+        """The noise floor by a clock: how far the baseline's ratio to itself reaches from 1."""
+        again = self.again.of(clock)
+        samples = self[self.baseline].samples_of(clock)
+        return stats.noise_floor(samples, again) if again else math.inf
 
-    def ratio(self, label: str) -> tuple[float, float, float]:
-        """Baseline time over this one's, and its 95% interval: (estimate, low, high).
+    @property
+    def busy(self) -> bool:
+        """Did the machine do other things, so that these times are uncertain?"""
+        load = self.env.load
+        return (load is not None and load > self.env.cores) or (
+            self.rounds >= stats.FEWEST and self.noise_floor > BUSY_FLOOR
+        )
+
+    def ratio(
+        self, label: str, clock: str | None = None, against: str | None = None
+    ) -> tuple[float, float, float]:
+        """Time of the baseline (or `against`) over this one's: (estimate, low, high).
 
         Above 1 is faster. The estimate is the median of the ratios within each round, the interval
-        that of the sign test. Of the baseline itself, it is the ratio of its two turns.
+        (95%) that of the sign test. Of the baseline itself, it is the ratio of its two turns.
         """
-        samples = self.again if label == self.baseline else self[label].samples
-        return stats.ratio(self[self.baseline].samples, samples)
+        other = self.baseline if against is None else against
+        samples: tuple[float, ...] | None = self[label].samples_of(clock)
+        if label == other == self.baseline:
+            samples = self.again.of(clock)
+        return stats.ratio(self[other].samples_of(clock), samples or ())
 
-    def verdict(self, label: str) -> str:
-        """'faster', 'slower', 'same' or 'undecided', against the baseline.
+    def verdict(self, label: str, clock: str | None = None, against: str | None = None) -> str:
+        """'faster', 'slower', 'same' or 'undecided', against the baseline or another.
 
         'same' if the whole interval of the ratio lies within `margin` of 1; else 'faster' or
         'slower' if it lies beyond the noise floor; else 'undecided'.
 
         Raises:
             UnknownLabelError: There is no such variant.
+            ArgumentError: There is no such clock, or it did not run.
         """
-        if label == self.baseline:
+        if self[label].label == (self.baseline if against is None else against):
             return "same"
-        return stats.verdict(self.ratio(label), self.noise_floor, self.margin)
+        interval = self.ratio(label, clock, against)
+        return stats.verdict(interval, self.floor_of(clock), self.margin)
 
-    def break_even(self, label: str) -> int | None:
-        """Calls after which this one's cold start has paid for itself; None if it never does.
+    def skewed(self, label: str, clock: str | None = None) -> bool:
+        """Is the ratio within rounds another, by more than 5%, than that of the two medians?"""
+        base = self[self.baseline]
+        quotient = base.median_of(clock) / self[label].median_of(clock)
+        within = self.ratio(label, clock)[0]
+        return max(quotient, within) > (1 + SKEWED) * min(quotient, within)
 
-        Only a variant that is known to be faster ever does.
+    def break_even(self, label: str) -> float | None:
+        """Calls after which what this one costs a process at first has paid for itself.
+
+        What a process pays is loading and the first call, for what is compiled ahead is built once
+        for all processes; what it gains, each call that is waited for.
+
+        Returns:
+            A whole number; ``math.inf`` where it never does, for it is not faster; None where that
+            is not known.
         """
-        if self.verdict(label) != "faster":
+        verdict = self.verdict(label)
+        if verdict == "undecided":
             return None
+        if verdict != "faster":
+            return NEVER
         mine, base = self[label], self[self.baseline]
         saved = base.median - mine.median
         extra = mine.cold_seconds - base.cold_seconds
         return 1 + max(0, math.ceil(extra / saved)) if saved > 0 else None
 
-    def __repr__(self) -> str:
-        from d2lhybrid.report import text as report
-
-        return report.text(self)
-
-    def _repr_html_(self) -> str:
-        from d2lhybrid.report import text as report
-
-        return report.html(self)
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw medians and intervals with matplotlib; returns the axes."""
-        from d2lhybrid.report import plot
-
-        return plot.comparison(self, ax)
-
-    def to_frame(self) -> Any:
-        """A pandas data frame, one row a variant."""
-        try:
-            import pandas
-        except ImportError as error:
-            raise MissingPackageError(
-                _("Expected pandas for a data frame. Received: none. Install it: {command}").format(
-                    command="pip install pandas"
-                )
-            ) from error
-        return pandas.DataFrame([self._row(label) for label in self]).set_index("label")
-
-    def _row(self, label: str) -> dict[str, Any]:
-        m = self[label]
-        estimate, low, high = self.ratio(label) if label != self.baseline else (1.0, 1.0, 1.0)
-        return {
-            "label": label,
-            "median": m.median,
-            "ci95_low": m.ci95[0],
-            "ci95_high": m.ci95[1],
-            "iqr": m.iqr,
-            "min": m.min,
-            "device_median": m.device_median,
-            "cold_seconds": m.cold_seconds,
-            "warmup_calls": m.warmup_calls,
-            "ratio": estimate,
-            "ratio_low": low,
-            "ratio_high": high,
-            "verdict": self.verdict(label),
-            "break_even": self.break_even(label),
-        }
-
 
 @dataclass(frozen=True)
 class Sweep(Record):
-    """The same comparison over a range of sizes; `work` is what the plot's axis shows.
+    """The same comparison over a range of sizes; `work` is what the plot's axis shows."""
 
-    >>> import numpy as np
-    >>> from d2lhybrid import sweep
-    >>> def make(size):
-    ...     return {"Python": sum, "NumPy": np.sum}, np.ones(size)
-    >>> points = sweep(make, [1_000, 100_000], time_limit=1, progress=False)
-    >>> points.sizes, points.meeting("NumPy")
-    ((1000, 100000), None)
-    """
+    version: ClassVar[int] = 2
 
     sizes: tuple[float, ...]
     work: tuple[float, ...]
     comparisons: tuple[Comparison, ...]
+
+    @classmethod
+    def upgraded(cls, content: dict[str, Any], version: int) -> dict[str, Any]:
+        """From version 1, which had one clock."""
+        return version1.sweep(content) if version == 1 else super().upgraded(content, version)
 
     def check(self) -> None:
         """Raise ValueError unless there is one comparison a size."""
@@ -269,43 +210,14 @@ class Sweep(Record):
         for comparison in self.comparisons:
             comparison.check()
 
-    def meeting(self, label: str) -> float | None:
+    def meeting(self, label: str, clock: str | None = None) -> float | None:
         """The work from which on this variant is no longer faster than the baseline; or None."""
         if not any(label in comparison for comparison in self.comparisons):
             self.comparisons[0][label]  # raises, with the labels that there are
         met = None
         for work, comparison in zip(self.work, self.comparisons, strict=True):
-            if label in comparison and comparison.verdict(label) == "faster":
+            if label in comparison and comparison.verdict(label, clock) == "faster":
                 met = None
             elif met is None:
                 met = work
         return met
-
-    def __repr__(self) -> str:
-        from d2lhybrid.report import text as report
-
-        return report.sweep_text(self)
-
-    def _repr_html_(self) -> str:
-        from d2lhybrid.report import text as report
-
-        return report.sweep_html(self)
-
-    def plot(
-        self, ax: Any = None, *, xlabel: str = "", lines: Mapping[str, float] | None = None
-    ) -> Any:
-        """Draw time per call against work; returns the axes.
-
-        Args:
-            ax: the matplotlib axes to draw on; new ones if None.
-            xlabel: what the work is; "work" in the reader's language if empty.
-            lines: times in seconds to draw dashed across the plot, by their labels.
-        """
-        from d2lhybrid.report import plot
-
-        return plot.sweep(self, ax, xlabel, lines or {})
-
-
-def _require_times(times: tuple[float, ...]) -> None:
-    if not times or not all(time >= 0 for time in times):
-        raise ValueError(_("a time is missing, or is no number of seconds above 0"))

@@ -1,29 +1,32 @@
-"""variants: the same list from every adapter's side, and a model that is left as it was."""
+"""variants: the same promises for every framework, and a model that is left as it was."""
 
 import functools
+import warnings
 
 import numpy as np
 import pytest
+from models import MODELS, mxnet_model, torch_model
 
+from d2lhybrid import call
 from d2lhybrid.errors import (
     ArgumentError,
     CallFailedError,
     CannotBuildError,
-    DifferentAnswerError,
     UnknownFrameworkError,
 )
-from d2lhybrid.frameworks import FRAMEWORKS, of
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
-from d2lhybrid.measure.comparing import compare
+from d2lhybrid.frameworks.protocol import Lazy, Timed
 from d2lhybrid.measure.variants import variants
+from d2lhybrid.same import record, require_same
 
-EXPECTED = {
+ORDINARY = {
     "torch": [
         "eager",
         "inference_mode",
         "torchscript",
         "torchscript frozen",
         "torch.compile",
+        "torch.compile reduce-overhead",
         "torch.compile max-autotune",
         "aotinductor",
     ],
@@ -36,46 +39,29 @@ EXPECTED = {
     ],
     "mxnet": ["eager", "hybridized", "static_alloc", "static_shape"],
 }
-QUICK = {  # without those whose building takes tens of seconds
-    "torch": ["eager", "inference_mode", "torchscript", "torchscript frozen"],
-    "tensorflow": EXPECTED["tensorflow"],
-    "mxnet": EXPECTED["mxnet"],
+OF_EXPERTS = {
+    "torch": [
+        "aotinductor boxed",
+        "torch.compile function",
+        "torch.compile cpp_wrapper",
+        "torch.compile skip guards",
+        "onnxruntime",
+        "onnxruntime io binding",
+        "torch functions",
+    ],
+    "tensorflow": ["eager functions", "tf.lite"],
+    "mxnet": ["hybridized MKLDNN", "one thread"],
 }
 
 
-def torch_model():
-    import torch
-
-    torch.manual_seed(0)
-    net = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
-    return net.eval(), torch.ones(1, 8)
-
-
-def tensorflow_model():
-    import tensorflow as tf
-
-    dense = tf.keras.layers.Dense
-    return tf.keras.Sequential([dense(4, "relu"), dense(2)]), tf.ones((1, 8))
-
-
-def mxnet_model():
-    mxnet = import_mxnet()
-    mxnet.npx.set_np()
-    nn = mxnet.gluon.nn
-    net = nn.HybridSequential()
-    net.add(nn.Dense(4, activation="relu"), nn.Dense(2))
-    net.initialize()
-    return net, mxnet.np.ones((1, 8))
-
-
-@pytest.fixture(params=FRAMEWORKS)
+@pytest.fixture(params=MODELS)
 def framework(request):
     return request.param
 
 
 @pytest.fixture
 def model(framework):
-    return globals()[f"{framework}_model"]()
+    return MODELS[framework]()
 
 
 def state(framework, net):
@@ -88,44 +74,286 @@ def state(framework, net):
     return values, net._active, net._cached_op
 
 
+def require_equal_outputs(found, *args, **kwargs):
+    expected = record(next(iter(found.values()))(*args, **kwargs))
+    for name, function in found.items():
+        for _turn in range(2):  # the second time is not the first
+            require_same(name, "eager", record(function(*args, **kwargs)), expected)
+
+
 def test_all_of_them_are_offered_or_explained(framework, model):
     v = variants(*model)
     assert next(iter(v)) == "eager"
-    assert set(EXPECTED[framework]) <= {*v, *v.unavailable}
+    assert {*ORDINARY[framework]} == {*v, *v.unavailable}
     assert all(reason for reason in v.unavailable.values())
-    for name in EXPECTED[framework]:
+    for name in ORDINARY[framework]:
         assert name in repr(v)
+    everything = variants(*model, all=True, references=True)
+    assert {*everything, *everything.unavailable} == {
+        *ORDINARY[framework],
+        *OF_EXPERTS[framework],
+        "C",
+        "NumPy",
+    }
+    assert {*everything} <= {*everything.code}
+    assert everything.references == ("C", "NumPy")
+    assert everything.only("eager", "NumPy").references == ("NumPy",)
 
 
 def test_they_compute_the_same_and_leave_the_model_as_it_was(framework, model):
     net, x = model
     net(x)
     before = state(framework, net)
-    c = compare(variants(net, x).only(*QUICK[framework]), x, time_limit=0.3, progress=False)
-    assert list(c) == QUICK[framework]
-    assert not c.unavailable
+    v = variants(net, x, all=True, references=True)
+    require_equal_outputs(v, x)
     after = state(framework, net)
     assert after[1:] == before[1:]
     for name, value in before[0].items():
         assert np.array_equal(value, after[0][name])
 
 
-def test_the_slow_builds_run_too():
-    net, x = torch_model()
-    c = compare(variants(net, x), x, time_limit=0.5, progress=False)
-    assert set(EXPECTED["torch"]) <= {*c, *c.unavailable}
-    assert c["torch.compile"].cold_seconds > 10 * c["eager"].cold_seconds
+def test_each_is_written_by_hand_as_its_code_says(framework, model, tmp_path, monkeypatch):
+    import onnxruntime
+    import tensorflow
+    import torch
+
+    monkeypatch.chdir(tmp_path)
+    net, x = model
+    v = variants(net, x, all=True, references=True)
+    expected = {path: leaf.values() for path, leaf in record(net(x)).items()}
+    known = {"torch": torch, "tf": tensorflow, "np": np, "numpy": np, "onnxruntime": onnxruntime}
+    known["F"] = torch.nn.functional
+    for name, code in v.code.items():
+        if name == "C":
+            assert code.startswith("dense(w0, b0, x, h0, 8, 4);\nrelu(h0, 4);\n")
+            continue
+        if name == "torch.compile reduce-overhead":
+            continue  # of CUDA graphs
+        ready = _prepared(framework, net, x, name)
+        names = {**known, "net": net, "x": x, **ready}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exec(code, names)
+        (found,) = [leaf.values() for leaf in record(names["y"]).values()]
+        assert np.allclose(found, expected["output"], atol=1e-5), name
+
+
+def _prepared(framework, net, x, name):
+    """What a snippet says stands ready: weights, and arrays for what comes out."""
+    from d2lhybrid.frameworks import get
+
+    layers = get(framework).layers(net)
+    ready = {}
+    for number, layer in enumerate(layers):
+        weight, bias = layer.weight, layer.bias
+        if name == "NumPy":
+            ready[f"h{number}"] = np.empty((1, len(bias)), np.float32)
+        if name == "torch functions" or name == "torch.compile function":
+            import torch
+
+            weight, bias = torch.from_numpy(weight.T.copy()), torch.from_numpy(bias)
+        ready |= {f"w{number}": weight, f"b{number}": bias}
+    if name == "NumPy":
+        ready["x"] = record(x)["output"].array
+    return ready
+
+
+def test_other_arguments_than_the_first(framework, model):
+    net, x = model
+    v = variants(net, x, all=True, references=True)
+    slow = ("max-autotune", "cpp_wrapper", "aotinductor", "torch.compile")
+    quick = [name for name in v if not any(word in name for word in slow)]
+    for function in v.only(*quick).values():
+        function(x)
+    require_equal_outputs(v.only(*quick), x * 2)
+
+
+def test_what_is_compiled_ahead_builds_and_loads_apart(framework, model):
+    net, x = model
+    v = variants(net, x, all=True, references=True)
+    ahead = {name for name, f in v.items() if isinstance(f, Lazy) and f.ahead}
+    expected = {
+        "torch": {"aotinductor", "aotinductor boxed", "onnxruntime", "onnxruntime io binding", "C"},
+        "tensorflow": {"tf.lite", "C"},
+        "mxnet": {"one thread", "C"},
+    }
+    assert ahead == expected[framework]
+    lazy = v["C"]
+    lazy.build()
+    assert lazy.built is None
+    program = lazy.load()
+    assert lazy.load() is program is lazy.built
+    assert lazy.anew().built is None
+    assert isinstance(program, Timed)
+    program(x)
+    assert 0 < program.timed(10, True) < 1
+
+
+def test_the_process_with_one_thread_has_its_own_clock():
+    net, x = mxnet_model()
+    program = variants(net, x, all=True)["one thread"].load()
+    expected = net(x).asnumpy()
+    assert np.allclose(program(x), expected, atol=1e-6)
+    assert program.timed(200, False) > program.timed(1, False) > 0
+    assert np.allclose(program(x), expected, atol=1e-6)
+    with pytest.raises(CannotBuildError, match=r"shape \(1, 8\)"):
+        program(x[:, :4])
 
 
 def test_without_a_compiler_the_reason_names_the_package(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
-    net, x = torch_model()
-    v = variants(net, x)
+    monkeypatch.delenv("CC", raising=False)
+    v = variants(*torch_model(), all=True, references=True)
     for name in ("torch.compile", "torch.compile max-autotune", "aotinductor"):
         assert "apt install g++" in v.unavailable[name]
         assert "apt install g++" in repr(v)
-    assert set(QUICK["torch"]) <= set(v)
+    assert "apt install gcc" in v.unavailable["C"]
+    assert {*ORDINARY["torch"][:4], "NumPy", "onnxruntime"} <= set(v)
+
+
+def test_references_are_for_dense_layers_alone(framework, model):
+    _net, x = model
+    v = variants(lambda x: x + 1, x, all=True, references=True)
+    assert "dense layers" in v.unavailable["C"]
+    assert "NumPy" in v.unavailable
+
+
+def test_keyword_arguments_and_call_objects(framework, model):
+    _net, x = model
+
+    def scaled(x, *, mode):
+        return x * mode
+
+    v = variants(call(scaled, x, mode=3.0))
+    slow = [name for name in v if "compile" in name or name in ("torchscript", "aotinductor")]
+    require_equal_outputs(v.only(*(n for n in v if n not in slow)), x, mode=3.0)
+
+
+def test_options_of_the_compiler():
+    import tensorflow as tf
+    import torch
+
+    net, x = torch_model()
+    v = variants(net, x, backend="eager", dynamic=True)
+    assert v.code["torch.compile"].startswith("fast = torch.compile(net, dynamic=True, backend='ea")
+    assert "torch.compile max-autotune" not in v
+    seen = []
+    v = variants(net, x, backend=lambda graph, inputs: seen.append(graph) or graph.forward)
+    v["torch.compile"](x)
+    assert len(seen) == 1
+    torch.compiler.reset()
+    with pytest.raises(ArgumentError, match="'mode'"):
+        variants(lambda x: x, tf.ones(1), mode="max-autotune")
+    concrete = variants(lambda x: x * 2, tf.ones(1), dynamic=True)["concrete function"]
+    assert concrete(tf.ones(1)).shape == (1,)
+    assert concrete(tf.ones(3)).shape == (3,)
+    net, x = mxnet_model()
+    with pytest.raises(ArgumentError, match="'dynamic'"):
+        variants(net, x, dynamic=True)
+    v = variants(net, x, backend="MKLDNN").only("eager", "hybridized", "static_shape")
+    require_equal_outputs(v, x)
+
+
+class TestEagerIsEager:
+    def test_torch(self):
+        import torch
+
+        graphs = []
+
+        def backend(graph, inputs):
+            graphs.append(graph)
+            return graph.forward
+
+        class Own(torch.nn.Module):  # torch.nn.Sequential.compile() compiles nothing
+            def forward(self, x):
+                return x * 2
+
+        net, x = torch_model()
+        compiled = torch.compile(net, backend=backend)
+        parts = torch.nn.Sequential(torch.compile(torch.nn.Linear(8, 2), backend=backend)).eval()
+        in_place = Own()
+        in_place.compile(backend=backend)
+        function = torch.compile(lambda x: x + 1, backend=backend)
+        for model in (compiled, parts, in_place, function):
+            variants(model, x)["eager"](x)
+            assert not graphs
+        in_place(x)
+        assert len(graphs) == 1  # the user's own stays compiled
+        torch.compiler.reset()
+
+    @pytest.mark.filterwarnings("ignore")
+    def test_torchscript_cannot_be_eager_again(self):
+        import torch
+
+        net, x = torch_model()
+        for scripted in (torch.jit.script(net), torch.jit.trace(net, x)):
+            v = variants(scripted, x)
+            assert list(v) == ["torchscript", "torchscript frozen"]
+            assert "keeps no Python code" in v.unavailable["eager"]
+            require_equal_outputs(v, x)
+
+    def test_tensorflow(self):
+        import tensorflow as tf
+
+        ran = []
+
+        class Model(tf.Module):
+            @tf.function
+            def __call__(self, x):
+                ran.append(tf.executing_eagerly())
+                return x * 2
+
+        class Layer(tf.keras.layers.Layer):
+            @tf.function
+            def call(self, x):
+                ran.append(tf.executing_eagerly())
+                return x * 2
+
+        @tf.function
+        def function(x):
+            ran.append(tf.executing_eagerly())
+            return x * 2
+
+        x = tf.ones(2)
+        for model in (Model(), Layer(), function, tf.keras.Sequential([Layer()])):
+            v = variants(model, x)
+            ran.clear()
+            v["eager"](x)
+            assert ran == [True]
+            assert not tf.config.functions_run_eagerly()
+        concrete = function.get_concrete_function(x)
+        v = variants(concrete, x)
+        assert list(v) == ["concrete function"]
+        assert "keeps no Python code" in v.unavailable["eager"]
+
+    def test_mxnet(self):
+        net, x = mxnet_model()
+        net.hybridize()
+        net(x)
+        eager = variants(net, x)["eager"]
+        eager(x)
+        assert eager._cached_op is None
+
+
+def test_xla_is_never_offered_for_strings():
+    import tensorflow as tf
+
+    words = tf.constant(["a b", "c"])
+    vectorize = tf.keras.layers.TextVectorization(vocabulary=["a", "b"])
+    v = variants(vectorize, words)
+    for name in ("tf.function XLA", "concrete function XLA"):
+        assert "numbers alone" in v.unavailable[name]
+    require_equal_outputs(v, words)
+
+    def inside(x):
+        return tf.strings.length(tf.strings.as_string(x))
+
+    x = tf.constant([1.0])
+    v = variants(inside, x)
+    for name in ("tf.function XLA", "concrete function XLA"):
+        with pytest.raises(CannotBuildError, match="numbers alone"):
+            v[name](x)
 
 
 def test_a_hybridized_mxnet_model_stays_hybridized():
@@ -133,8 +361,8 @@ def test_a_hybridized_mxnet_model_stays_hybridized():
     net.hybridize(static_alloc=True)
     expected = net(x).asnumpy()
     op, flags = net._cached_op, net._flags
-    for call in variants(net, x).values():
-        assert np.allclose(call(x).asnumpy(), expected, atol=1e-6)
+    for function in variants(net, x).values():
+        assert np.allclose(function(x).asnumpy(), expected, atol=1e-6)
     assert (net._active, net._cached_op, net._flags) == (True, op, flags)
 
 
@@ -163,28 +391,35 @@ def test_a_torch_model_in_training_mode_keeps_its_statistics():
     net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.BatchNorm1d(4))
     x = torch.randn(8, 4)
     v = variants(net, x)
-    compare(v.only("eager", "inference_mode"), x, time_limit=0.2, progress=False)
+    for function in v.only("eager", "inference_mode").values():
+        function(x)
     assert net[1].num_batches_tracked == 0
     assert "training mode" in v.unavailable["torchscript frozen"]
 
 
-def test_dropout_is_noticed():
+def test_what_torchscript_says_is_not_hidden_from_frozen():
     import torch
 
-    net = torch.nn.Sequential(torch.nn.Linear(4, 64), torch.nn.Dropout(0.5))
-    x = torch.ones(1, 4)
-    with pytest.raises(DifferentAnswerError, match=r"\.eval\(\)"):
-        compare(variants(net, x), x, progress=False)
+    class Refused(torch.nn.Module):
+        def forward(self, x):
+            return x.to("cpu", **{}) if isinstance(x, (list, torch.Tensor, *[])) else x
+
+    v = variants(Refused().eval(), torch.ones(2))
+    said = []
+    for name in ("torchscript", "torchscript frozen", "torchscript frozen"):
+        with pytest.raises(Exception, match=r"(?s).+") as caught:
+            v[name](torch.ones(2))
+        said.append(str(caught.value))
+    assert said[0] == said[1] == said[2]
+    assert "redefine" not in said[1]
 
 
 def test_arguments_on_another_device():
     import torch
 
     net, _x = torch_model()
-    x = torch.ones(1, 8, device="meta")
-    for attempt in (lambda: variants(net, x), lambda: compare({"a": net}, x, progress=False)):
-        with pytest.raises(CallFailedError, match="argument 0 on meta"):
-            attempt()
+    with pytest.raises(CallFailedError, match="argument 0 on meta"):
+        variants(net, torch.ones(1, 8, device="meta"))
 
 
 def test_a_model_that_does_not_run():
@@ -195,16 +430,19 @@ def test_a_model_that_does_not_run():
         variants(net, torch.ones(1, 3))
 
 
-def test_a_compiled_model_without_a_length_and_nested_outputs():
+def test_structures_come_back_from_every_variant():
     import torch
 
     class Net(torch.nn.Module):
-        def forward(self, x):
-            return {"y": x + 1, "all": (x, x * 2)}
+        def forward(self, pair, *, scale):
+            x, y = pair["x"], pair["y"]
+            return {"sum": x + y, "all": (x * scale, [y * 2])}
 
-    net, x = Net().eval(), torch.ones(2)
-    c = compare({"a": net, "b": variants(net, x)["torch.compile"]}, x, time_limit=0.2)
-    assert set(c) == {"a", "b"}
+    pair = {"x": torch.ones(2), "y": torch.arange(2.0)}
+    v = variants(Net().eval(), pair, scale=torch.tensor(3.0), all=True)
+    names = ("eager", "torch.compile", "aotinductor", "aotinductor boxed")
+    names += ("onnxruntime", "onnxruntime io binding")
+    require_equal_outputs(v.only(*names), pair, scale=torch.tensor(3.0))
 
 
 def test_strangers_and_unknown_names():
@@ -213,24 +451,6 @@ def test_strangers_and_unknown_names():
     net, x = torch_model()
     with pytest.raises(ArgumentError, match="'jit'"):
         variants(net, x).only("jit")
-
-
-def test_outputs_become_numpy_copies(framework, model):
-    net, x = model
-    y = net(x)
-    array, dtype = of(y).to_numpy(y)
-    assert dtype == "float32"
-    assert array.shape == (1, 2)
-    assert array.flags.writeable
-
-
-def test_bfloat16():
-    import tensorflow as tf
-    import torch
-
-    for tensor in (torch.tensor([1.5]).bfloat16(), tf.constant([1.5], tf.bfloat16)):
-        array, dtype = of(tensor).to_numpy(tensor)
-        assert (array.tolist(), dtype, str(array.dtype)) == ([1.5], "bfloat16", "float32")
 
 
 def test_torch_buffers_that_a_forward_writes_stay_as_they_were():
@@ -249,7 +469,8 @@ def test_torch_buffers_that_a_forward_writes_stay_as_they_were():
 
     net, x = Counting().eval(), torch.ones(1, 2)
     net(x)
-    compare(variants(net, x).only("eager", "inference_mode"), x, time_limit=1, progress=False)
+    for function in variants(net, x).only("eager", "inference_mode").values():
+        function(x)
     assert net.calls == 1
     # A part in training mode, as when a layer is tuned.
     norm = torch.nn.BatchNorm1d(2)
@@ -276,7 +497,7 @@ def test_a_model_that_cannot_be_copied():
         variants(net, x)
 
 
-def test_every_comparison_compiles_anew():
+def test_every_model_compiles_anew():
     import torch
 
     compiled = []
@@ -294,23 +515,5 @@ def test_every_comparison_compiles_anew():
         )  # fmt: skip
         for rows in range(1, 13):  # one cache holds eight
             net, x = torch_model()
-            x = x.expand(rows, -1)
-            compare(
-                variants(net, x).only("eager", "torch.compile"), x, time_limit=0.1, progress=False
-            )
+            variants(net, x.expand(rows, -1))["torch.compile"](x.expand(rows, -1))
     assert len(compiled) == 12
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")  # torch's, of its young layouts
-def test_sparse_and_small_outputs():
-    import tensorflow as tf
-    import torch
-
-    dense = np.array([[0.0, 2.0], [0.0, 0.0]], dtype="float32")
-    tensor = torch.tensor(dense)
-    found = [tensor.to_sparse(), tensor.to_sparse_csr(), tensor.to(torch.float8_e4m3fn)]
-    found += [torch.quantize_per_tensor(tensor, 0.5, 0, torch.qint8), tf.sparse.from_dense(dense)]
-    for value in found:
-        assert np.array_equal(of(value).to_numpy(value)[0], dense)
-    ragged = tf.ragged.constant([[0.0, 2.0], [0.0]])
-    assert np.array_equal(of(ragged).to_numpy(ragged)[0], dense)

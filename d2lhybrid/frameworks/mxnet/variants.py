@@ -1,46 +1,134 @@
 """The ways to run a model that MXNet offers."""
 
-from collections.abc import Callable, Iterator
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from mxnet.gluon import Block, HybridBlock
+from mxnet.gluon import Block, HybridBlock, SymbolBlock
 
-from d2lhybrid.frameworks.protocol import Lazy, copied
+from d2lhybrid.errors import ArgumentError
+from d2lhybrid.frameworks.folder import Folder
+from d2lhybrid.frameworks.mxnet.tensors import TENSORS, is_numpy, semantics
+from d2lhybrid.frameworks.program import Program
+from d2lhybrid.frameworks.protocol import Args, Call, Kwargs, Lazy, Variant, copied
+from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
+from d2lhybrid.structure import leaves
 
-Call = Callable[..., Any]
+_STATIC = {"static_alloc": True, "static_shape": True}
+_HYBRIDIZED = "net.hybridize({})\ny = net(x)"
 
 
-def variants(net: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Call | str]:
+def variants(
+    net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
+) -> dict[str, Variant]:
     """Each way by its name: a callable, or the reason why it cannot be built here.
 
     hybridize() changes a block for good, so each way gets a block of its own. They share the
     parameters of the model, which is not touched.
     """
+    for name in options:
+        if name != "backend":
+            text = _("Expected options of hybridize() among {known}. Received: {received!r}.")
+            raise ArgumentError(text.format(known="backend", received=name))
+    eager = Variant(net, "y = net(x)")
     if not isinstance(net, Block):
-        return {"eager": net, "hybridized": N_("there is no block to hybridize")}
-    net(*args)  # parameters whose shapes were left open get them now
+        return {"eager": eager, "hybridized": Variant(N_("there is no block to hybridize"))}
+    net(*args, **kwargs)  # parameters whose shapes were left open get them now
     if not isinstance(net, HybridBlock):
         reason = N_("a plain Block cannot be hybridized; use HybridBlock")
-        return {"eager": net, "hybridized": reason}
-    return {
-        "eager": _twin(net, active=False),
-        "hybridized": Lazy(lambda: _twin(net)),
-        "static_alloc": Lazy(lambda: _twin(net, static_alloc=True)),
-        "static_shape": Lazy(lambda: _twin(net, static_alloc=True, static_shape=True)),
+        return {"eager": eager, "hybridized": Variant(reason)}
+    if isinstance(net, SymbolBlock):
+        reason = N_("a SymbolBlock keeps no Python code to run: hand over what it was made from")
+        eager = Variant(reason)
+    else:
+        eager = Variant(twin(net, active=False), "net.hybridize(False)\ny = net(x)")
+    found = {
+        "eager": eager,
+        "hybridized": _hybridized(net, args, options),
+        "static_alloc": _hybridized(net, args, options, static_alloc=True),
+        "static_shape": _hybridized(net, args, options, **_STATIC),
     }
+    if everything:
+        found["hybridized MKLDNN"] = _hybridized(net, args, {"backend": "MKLDNN"}, **_STATIC)
+        found["one thread"] = _one_thread(net, args, kwargs)
+    return found
 
 
-def _twin(net: Any, active: bool = True, **flags: bool) -> Call:
+def twin(net: Any, active: bool = True, **flags: bool) -> Any:
     """A block that shares its parameters with `net`, hybridized for itself."""
     memo = {id(parameter): parameter for parameter in net.collect_params().values()}
     memo |= {id(op): None for block in _blocks(net) if (op := getattr(block, "_cached_op", None))}
-    twin = copied(net, memo)
-    twin.hybridize(active, **flags)
-    return twin
+    made = copied(net, memo)
+    made.hybridize(active, **flags)
+    return made
 
 
 def _blocks(net: Any) -> Iterator[Any]:
     yield net
     for child in net._children.values():
         yield from _blocks(child)
+
+
+def _hybridized(net: Any, args: Args, options: Kwargs, **flags: bool) -> Variant:
+    backend = options.get("backend")
+    written = ", ".join(f"{name}={value}" for name, value in flags.items())
+    if backend is None:
+        return Variant(Lazy(lambda: twin(net, **flags)), _HYBRIDIZED.format(written))
+
+    def build() -> Call:
+        block = twin(net, **flags)
+        block.optimize_for(*args, backend=backend, **flags)
+        return block
+
+    given = ", ".join(filter(None, ["x", f"backend={backend!r}", written]))
+    return Variant(Lazy(build), f"net.optimize_for({given})\ny = net(x)")
+
+
+_ONE_THREAD = """# in a process of its own, started with
+# MXNET_ENGINE_TYPE=NaiveEngine OMP_NUM_THREADS=1
+net.optimize_for(x, backend="MKLDNN", static_alloc=True, static_shape=True)
+y = net(x)"""
+
+
+def _one_thread(net: Any, args: Args, kwargs: Kwargs) -> Variant:
+    """Without the engine that queues operations and without threads; a process decides once."""
+    if kwargs or not args or not all(map(TENSORS.is_tensor, args)):
+        return Variant(N_("it is written for a block whose arguments are arrays"), _ONE_THREAD)
+
+    def build() -> Folder:
+        folder = Folder()
+        with semantics(is_numpy(args)):
+            block = twin(net)
+            block(*args)
+            block.export(str(folder.path / "model"))
+            names = [symbol.name for symbol in block._cached_graph[0]]
+        options = {
+            "names": names,
+            "numpy": is_numpy(args),
+            "inputs": [[raw.dtype, raw.array.shape] for raw in map(TENSORS.to_raw, args)],
+        }
+        (folder.path / "model.json").write_text(json.dumps(options), encoding="utf-8")
+        return folder
+
+    def load(folder: Folder) -> Call:
+        outputs = [TENSORS.to_raw(leaf) for _path, leaf in leaves(net(*args))]
+        inputs = [TENSORS.to_raw(arg).array for arg in args]
+        root = str(Path(__file__).parents[3])
+        env = {
+            **os.environ,
+            "MXNET_ENGINE_TYPE": "NaiveEngine",
+            "OMP_NUM_THREADS": "1",
+            "PYTHONPATH": os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")])),
+        }
+        command = [sys.executable, "-W", "ignore", "-m", "d2lhybrid.frameworks.mxnet.one_thread"]
+        program = Program(
+            [*command, str(folder.path)], inputs, [raw.array for raw in outputs], env=env
+        )
+        program.folder = folder  # which is there as long as the program
+        return program
+
+    return Variant(Lazy(build, load), _ONE_THREAD)

@@ -1,5 +1,6 @@
-"""The contract that every adapter keeps. A framework that is missing fails these tests."""
+"""The contract that every framework keeps. A framework that is missing fails these tests."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -7,23 +8,29 @@ from pathlib import Path
 import numpy
 import pytest
 
-from d2lhybrid import backends
+from d2lhybrid import frameworks
 from d2lhybrid.errors import TracingError, UnknownFrameworkError
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
 from d2lhybrid.measure.timing import Benchmark, synchronize
+from d2lhybrid.tensor import Raw
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(scope="module", params=backends.FRAMEWORKS)
-def adapter(request):
-    if request.param == "mxnet":
-        import_mxnet()
-    return backends.get(request.param)
+NAMES = [framework.name for framework in frameworks.known()]
 
 
-def test_name_version_and_devices(adapter):
-    assert adapter.name in backends.FRAMEWORKS
+@pytest.fixture(scope="module", params=NAMES)
+def framework(request):
+    return frameworks.get(request.param)
+
+
+@pytest.fixture
+def adapter(framework):
+    return framework.tensors
+
+
+def test_version_and_devices(adapter):
     assert adapter.version()[0].isdigit()
     assert "cpu" in adapter.devices()[0].lower()
     assert [adapter.compute_on(device) for device in adapter.devices()] == [8.0] * len(
@@ -31,15 +38,15 @@ def test_name_version_and_devices(adapter):
     )
 
 
-def test_it_is_among_the_loaded(adapter):
-    assert adapter in backends.loaded()
+def test_it_is_among_the_loaded_once_it_is_imported(framework, adapter):
+    assert framework in frameworks.loaded()
 
 
 def test_without_an_accelerator_nothing_is_known_of_one(adapter):
     if len(adapter.devices()) > 1:
         pytest.skip("there is an accelerator")
     adapter.reset_peak()
-    assert adapter.device_seconds(adapter.start_events()) is None
+    assert adapter.start_events() is None
     assert adapter.peak_bytes() is None
 
 
@@ -47,7 +54,8 @@ def torch_things():
     import torch
 
     net = torch.nn.Linear(2, 2)
-    return [net, net.weight, torch.ones(1), net.forward, torch.device("cpu")]
+    inside = {"a": [1, (torch.ones(1),)]}
+    return [net, net.weight, torch.ones(1), net.forward, torch.device("cpu"), inside]
 
 
 def tensorflow_things():
@@ -64,18 +72,63 @@ def mxnet_things():
     return [net, mxnet.np.ones(1), mxnet.nd.ones(1), net.forward, mxnet.sym.var("x")]
 
 
-@pytest.mark.parametrize("name", backends.FRAMEWORKS)
-def test_objects_are_known_by_their_classes(name):
-    if name == "mxnet":
-        import_mxnet()
-    for thing in globals()[f"{name}_things"]():
-        assert backends.of(thing).name == name, thing
+def test_objects_are_known_by_their_classes(framework, adapter):
+    for thing in globals()[f"{framework.name}_things"]():
+        assert frameworks.of(thing) is framework, thing
 
 
 @pytest.mark.parametrize("thing", [3, "torch", numpy.ones(1), lambda x: x, None, [1]])
 def test_strangers_are_refused(thing):
     with pytest.raises(UnknownFrameworkError, match="Received"):
-        backends.of(thing)
+        frameworks.of(thing)
+
+
+def test_keras_belongs_to_the_framework_that_it_computes_with():
+    code = (
+        "import keras, torch; from d2lhybrid.frameworks import of; "
+        "net = keras.Sequential([keras.layers.Dense(2)]); "
+        "print(of(net).name, of(net(torch.ones(1, 3))).name, of(net.layers[0]).name)"
+    )
+    env = {**os.environ, "KERAS_BACKEND": "torch"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, env=env
+    )
+    assert done.stdout.split() == ["torch"] * 3, done.stderr
+
+
+def test_outputs_become_copies_outside_the_framework(framework, adapter):
+    raw = Raw.of(numpy.arange(6, dtype="float32").reshape(2, 3))
+    tensor = adapter.from_raw(raw, {})
+    assert adapter.is_tensor(tensor)
+    again = adapter.to_raw(tensor)
+    assert (again.dtype, again.array.tolist()) == ("float32", raw.array.tolist())
+    again.array[0, 0] = 7  # a copy, and one that can be written
+    assert adapter.to_raw(tensor).array[0, 0] == 0
+    assert adapter.to_raw(adapter.doubled(tensor, 1)).array.shape == (2, 6)
+
+
+def test_bfloat16():
+    import tensorflow as tf
+    import torch
+
+    for tensor in (torch.tensor([1.5]).bfloat16(), tf.constant([1.5], tf.bfloat16)):
+        raw = frameworks.of(tensor).tensors.to_raw(tensor)
+        assert (raw.dtype, raw.values().tolist()) == ("bfloat16", [1.5])
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # torch's, of its young layouts
+def test_sparse_and_small_outputs():
+    import tensorflow as tf
+    import torch
+
+    dense = numpy.array([[0.0, 2.0], [0.0, 0.0]], dtype="float32")
+    tensor = torch.tensor(dense)
+    found = [tensor.to_sparse(), tensor.to_sparse_csr(), tensor.to(torch.float8_e4m3fn)]
+    found += [torch.quantize_per_tensor(tensor, 0.5, 0, torch.qint8), tf.sparse.from_dense(dense)]
+    found.append(tf.ragged.constant([[0.0, 2.0], [0.0]]))
+    for value in found:
+        raw = frameworks.of(value).tensors.to_raw(value)
+        assert numpy.array_equal(raw.values(), dense)
 
 
 def test_inside_a_tf_function():

@@ -1,0 +1,205 @@
+"""A callable with its arguments, called many times and waited for."""
+
+import statistics
+from collections.abc import Callable, Mapping
+from itertools import repeat
+from typing import Any
+
+from d2lhybrid.calls import Call
+from d2lhybrid.errors import ArgumentError, CallFailedError
+from d2lhybrid.frameworks import loaded, owner
+from d2lhybrid.frameworks.protocol import Lazy, Tensors
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.measure.timing import synchronize
+
+Clock = Callable[[], float]
+
+
+class Target:
+    """What is called, with what, and the devices that its calls are waited for on.
+
+    A callable that has a method ``timed(calls, each)`` runs elsewhere, say in a program of its own,
+    and times itself: it returns the seconds of so many calls, waited for one by one or together.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        function: Any,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        clock: Clock,
+    ) -> None:
+        if isinstance(function, Call):
+            function, args, kwargs = function.function, function.args, function.kwargs
+        if not callable(function):
+            raise ArgumentError(
+                _(
+                    "Expected something to call as {label!r}. Received: {kind}. "
+                    "Hand over a function or a model."
+                ).format(label=label, kind=type(function).__name__)
+            )
+        if isinstance(function, Lazy):
+            function = function.anew()  # one that is built would have the cold start of a warm one
+        self.label, self.function, self.clock = label, function, clock
+        self.args, self.kwargs = args, dict(kwargs)
+        self.devices: tuple[Tensors, ...] = ()
+
+    def find_devices(self, output: Any) -> str | None:
+        """Wait from now on for the output's framework; for all if the output belongs to none.
+
+        Returns:
+            A note, if the output looks like a tensor of a library that is not known here.
+        """
+        if hasattr(self.function, "timed"):
+            return None
+        framework = owner(output)
+        self.devices = tuple(one.tensors for one in ([framework] if framework else loaded()))
+        package = type(output).__module__.partition(".")[0]
+        if framework or package in ("builtins", "numpy") or not hasattr(output, "__array__"):
+            return None
+        text = _("nobody waited for the result: {kind} belongs to no framework that is known here")
+        return text.format(kind=f"{package}.{type(output).__name__}")
+
+    def seconds(self, calls: int, each: bool = False) -> float:
+        """Host seconds of so many calls, waited for one by one or together, from idle to idle.
+
+        Raises:
+            CallFailedError: a call raised, or the work that it had queued.
+        """
+        timed = getattr(self.function, "timed", None)
+        if timed is not None:
+            try:
+                return float(timed(calls, each))
+            except Exception as error:
+                raise call_failed(self.label, error) from error
+        synchronize()
+        start = self.clock()
+        self.call(calls, each)
+        self.wait()
+        return self.clock() - start
+
+    def median_waited(self, calls: int) -> float:
+        """The median of so many calls, each timed and waited for alone, in host seconds.
+
+        On a busy machine some of them are stopped in the middle; the mean would hold these.
+        """
+        if hasattr(self.function, "timed"):
+            return self.seconds(calls, each=True) / calls
+        clock, function, args, kwargs = self.clock, self.function, self.args, self.kwargs
+        synchronize()
+        times = []
+        try:
+            for _turn in range(calls):
+                start = clock()
+                function(*args, **kwargs)
+                self.wait()
+                times.append(clock() - start)
+        except CallFailedError:
+            raise
+        except Exception as error:
+            raise call_failed(self.label, error) from error
+        return statistics.median(times)
+
+    def with_events(self, calls: int) -> tuple[float, float | None]:
+        """Host seconds of so many calls together, and those between the accelerator's events."""
+        if hasattr(self.function, "timed"):
+            return self.seconds(calls), None
+        synchronize()
+        events = [(device, device.start_events()) for device in self.devices]
+        start = self.clock()
+        self.call(calls)
+        known = [device.device_seconds(event) for device, event in events if event is not None]
+        self.wait()
+        host = self.clock() - start
+        return host, max((seconds for seconds in known if seconds is not None), default=None)
+
+    def after_a_flush(self) -> tuple[float, float | None]:
+        """Host and device seconds of a call, with the accelerator's cache emptied before it.
+
+        The call for the device time is queued behind the flush, as in Triton's ``do_bench``: the
+        accelerator is still busy when the kernels arrive, so their launches cost it no time.
+        """
+        self._flush()
+        host = self.seconds(1)
+        self._flush()
+        events = [(device, device.start_events()) for device in self.devices]
+        if all(event is None for _device, event in events):
+            return host, None
+        self.call(1)
+        known = [device.device_seconds(event) for device, event in events if event is not None]
+        return host, max((seconds for seconds in known if seconds is not None), default=None)
+
+    def _flush(self) -> None:
+        for device in self.devices:
+            device.flush_cache()
+
+    def call(self, calls: int, each: bool = False) -> None:
+        """Call so many times, waiting after each call or not at all."""
+        function, args, kwargs = self.function, self.args, self.kwargs
+        try:
+            if each:
+                for _turn in repeat(None, calls):
+                    function(*args, **kwargs)
+                    self.wait()
+            elif len(args) == 1 and not kwargs:
+                # As people write it: f(*args) spares Python a tuple, worth 4% of a call of 1 µs.
+                (only,) = args
+                for _turn in repeat(None, calls):
+                    function(only)
+            else:
+                for _turn in repeat(None, calls):
+                    function(*args, **kwargs)
+        except CallFailedError:
+            raise
+        except Exception as error:
+            raise call_failed(self.label, error) from error
+
+    def wait(self) -> None:
+        """Until the devices have done their work, whose errors come up here."""
+        try:
+            for device in self.devices:
+                device.synchronize()
+        except Exception as error:
+            raise call_failed(self.label, error) from error
+
+
+def require_one_device(function: Any, args: tuple[Any, ...]) -> None:
+    """Raise CallFailedError where it is plain that model and arguments are apart."""
+    framework = owner(function)
+    if framework is None:
+        return
+    tensors = framework.tensors
+    home = tensors.places(function)
+    for index, arg in enumerate(args):
+        away = tensors.places(arg) - home
+        if home and away:
+            raise CallFailedError(
+                _(
+                    "Expected the arguments on {home}, where the model is. "
+                    "Received: argument {index} on {away}. Move one to the other."
+                ).format(home=", ".join(sorted(home)), index=index, away=", ".join(sorted(away)))
+            )
+
+
+def call_failed(label: str, error: Exception) -> CallFailedError:
+    """The error to raise when a callable raised `error`."""
+    said = first_line(error)
+    text = _(
+        "Expected {label!r} to run on the given arguments. Received: {error}: {said}. "
+        "Call it by itself to see where it fails."
+    ).format(label=label, error=type(error).__name__, said=said)
+    return CallFailedError(text, label=label, reason=f"{type(error).__name__}: {said}")
+
+
+def first_line(error: Exception) -> str:
+    """What an error says in a line; MXNet begins with the native stack and says it last."""
+    lines = str(error).strip().splitlines() or [""]
+    return lines[-1] if lines[0].startswith("Traceback") else lines[0]
+
+
+def name_of(function: Any) -> str:
+    """A label for a callable: its own name, or that of its class."""
+    if isinstance(function, Call):
+        function = function.function
+    return str(getattr(function, "__name__", None) or type(function).__name__)

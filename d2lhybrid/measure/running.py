@@ -1,0 +1,221 @@
+"""The times of one callable: first call, warm-up, and samples of the steady state.
+
+What a sample is depends on whether the callable leaves work in a queue when it returns, which is
+found out by measuring. Where nothing is queued, a call is over when it returns, and a sample is the
+mean of several. Where work is queued, there are two true times: the *latency* of a call that is
+waited for (a sample is the median of several), and the *throughput*, time per call of a stream. A
+stream is waited for once; what that costs cancels in the slope between two streams of different
+length (as Criterion and Google Benchmark fit it). The accelerator's own events give a third time,
+by the same slope.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from d2lhybrid.errors import CannotBuildError
+from d2lhybrid.frameworks.protocol import Lazy
+from d2lhybrid.measure import stats
+from d2lhybrid.measure.calling import Clock, Target, call_failed, first_line, require_one_device
+from d2lhybrid.measure.timing import synchronize
+from d2lhybrid.report.records import AGREE, Environment, Samples
+from d2lhybrid.report.results import Measurement
+
+SAMPLE_SECONDS = 2e-3  # ten thousand times the resolution of perf_counter and then some
+STREAM_SECONDS = 1e-3  # of the shorter stream, if that is enough for the slope to settle
+STRETCH = 4  # the longer stream holds so many times the calls of the shorter
+BATCH_SECONDS = 2e-4  # of a warm-up time
+PROBE_SECONDS = 1e-3  # of the calls that tell whether something is queued
+PROBES = 7
+HEAVY_SECONDS = 0.05  # a call this long is probed once
+
+
+class Runner(Target):
+    """A callable with its arguments, and the times that were taken of it."""
+
+    def __init__(
+        self,
+        label: str,
+        function: Any,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        clock: Clock,
+        flush: bool = False,
+    ) -> None:
+        super().__init__(label, function, args, kwargs, clock)
+        self.flush = flush
+        self.build_seconds: float | None = None
+        self.load_seconds: float | None = None
+        self.first_seconds = 0.0
+        self.peak_bytes: int | None = None
+        self.host_peak_bytes: int | None = None
+        self.notes: list[str] = []
+        self.queued = False  # is a call still going on when it has returned?
+        self.calls, self.stream_calls, self.warmup_calls = 1, 1, 0
+        self.call_seconds = self.waited_seconds = self.stream_seconds = 0.0  # as far as we know
+        self.latency: list[float] = []
+        self.throughput: list[float] = []
+        self.device: list[float] = []
+
+    def twin(self) -> "Runner":
+        """The same callable, warm as it is, for a second turn in each round."""
+        twin = Runner(self.label, self.function, self.args, self.kwargs, self.clock, self.flush)
+        twin.devices, twin.queued = self.devices, self.queued
+        twin.calls, twin.stream_calls = self.calls, self.stream_calls
+        return twin
+
+    def first(self) -> Any:
+        """Time building, loading and the first call, as far as there are such; its output.
+
+        Raises:
+            CallFailedError: the callable raised, or its arguments are on another device.
+            CannotBuildError: a variant cannot be built here.
+        """
+        require_one_device(self.function, self.args)
+        variant = self.function if isinstance(self.function, Lazy) else None
+        synchronize()
+        try:
+            if variant is not None and variant.ahead:
+                self._build_ahead(variant)
+            start = self.clock()
+            output = self.function(*self.args, **self.kwargs)
+            synchronize()
+        except Exception as error:
+            if variant is not None:
+                raise CannotBuildError(first_line(error) or type(error).__name__) from error
+            raise call_failed(self.label, error) from error
+        self.first_seconds = self.clock() - start
+        if variant is not None and variant.built is not None:
+            self.function = variant.built
+        note = self.find_devices(output)
+        self.notes += [note] if note else []
+        return output
+
+    def _build_ahead(self, variant: Lazy) -> None:
+        start = self.clock()
+        variant.build()
+        built = self.clock()
+        self.function = variant.load()
+        self.build_seconds, self.load_seconds = built - start, self.clock() - built
+
+    def warm_up(self, limit: float) -> None:
+        """Call until the times stop falling, or for `limit` seconds."""
+        begin, batch, times = self.clock(), 1, []
+        while True:
+            seconds = self.seconds(batch)
+            self.warmup_calls += batch
+            times.append(seconds / batch)
+            if seconds < BATCH_SECONDS and not self.flush:
+                batch *= 2
+            elif stats.settled(times) or self.clock() - begin > limit:
+                break
+        self.call_seconds = max(min(times[-3:]), 1e-9)
+        self.waited_seconds = self.stream_seconds = self.call_seconds
+
+    def probe(self) -> None:
+        """Find out whether work is queued, and what a call takes each way.
+
+        Waiting for each call is compared with waiting once. Where that costs more than waiting for
+        nothing does, and more than 5%, work was still going on when a call returned.
+        """
+        heavy = self.call_seconds > HEAVY_SECONDS
+        if self.flush or (heavy and not self._goes_on()):
+            return
+        calls = 2 if heavy else max(4, math.ceil(PROBE_SECONDS / self.call_seconds))
+        waited, streamed, idle = [], [], []
+        for _turn in range(1 if heavy else PROBES):
+            waited.append(self.seconds(calls, each=True) / calls)
+            streamed.append(self.seconds(calls) / calls)
+            idle.append(self._idle_wait(calls))
+        self.waited_seconds, self.stream_seconds = max(min(waited), 1e-9), max(min(streamed), 1e-9)
+        extra = self.waited_seconds - self.stream_seconds
+        self.queued = extra > AGREE * self.stream_seconds + 2 * min(idle)
+
+    def _goes_on(self) -> bool:
+        """Is a single call, a long one, still going on when it has returned?"""
+        if hasattr(self.function, "timed"):
+            return False
+        start = self.clock()
+        self.call(1)
+        returned = self.clock()
+        self.wait()
+        return self.clock() - returned > AGREE * (returned - start)
+
+    def _idle_wait(self, calls: int) -> float:
+        """What waiting takes where there is nothing to wait for."""
+        start = self.clock()
+        for _turn in range(calls):
+            self.wait()
+        return (self.clock() - start) / calls
+
+    def settle(self, limit: float) -> None:
+        """Lengthen the stream until doubling it lowers the slope by no more than the margin."""
+        begin = self.clock()
+        self.stream_calls = max(1, math.ceil(STREAM_SECONDS / self.stream_seconds))
+        before = self._slope()
+        while self.clock() - begin < limit:
+            self.stream_calls *= 2
+            slope = self._slope()
+            if slope >= (1 - stats.MARGIN) * before:
+                break
+            before = slope
+        self.stream_seconds = before
+
+    def _slope(self) -> float:
+        return sorted(self._streams()[0] for _turn in range(3))[1]
+
+    def sample(self) -> None:
+        """Take one sample of the steady state by each clock."""
+        if self.flush:
+            latency, device = self.after_a_flush()
+            throughput = latency
+        else:
+            if self.calls > 1:
+                self.call(1)  # what ran before may have taken the caches
+            if self.queued:
+                latency = self.median_waited(self.calls)
+                throughput, device = self._streams()
+            else:
+                together, device = self.with_events(self.calls)
+                latency = throughput = together / self.calls
+                device = None if device is None else device / self.calls
+        self.latency.append(latency)
+        self.throughput.append(throughput)
+        if device is not None:
+            self.device.append(device)
+
+    def _streams(self) -> tuple[float, float | None]:
+        """Seconds per call by the slope between two streams, for the host and for the device."""
+        calls = self.stream_calls
+        short, short_device = self.with_events(calls)
+        long, long_device = self.with_events(STRETCH * calls)
+        slope = stats.slope(short, long, calls, STRETCH)
+        if short_device is None or long_device is None:
+            return slope, None
+        return slope, stats.slope(short_device, long_device, calls, STRETCH)
+
+    def samples(self, rounds: int, queued: bool) -> Samples:
+        """Those of the first rounds; without throughput where nothing of the round was queued."""
+        whole = len(self.device) >= rounds > 0
+        return Samples(
+            latency=tuple(self.latency[:rounds]),
+            throughput=tuple(self.throughput[:rounds]) if queued else None,
+            device=tuple(self.device[:rounds]) if whole else None,
+        )
+
+    def measurement(self, rounds: int, queued: bool, env: Environment) -> Measurement:
+        """The first `rounds` samples as a record."""
+        return Measurement(
+            label=self.label,
+            build_seconds=self.build_seconds,
+            load_seconds=self.load_seconds,
+            first_seconds=self.first_seconds,
+            times=self.samples(rounds, queued),
+            calls=self.calls,
+            stream_calls=self.stream_calls if self.queued else None,
+            warmup_calls=self.warmup_calls,
+            peak_bytes=self.peak_bytes,
+            host_peak_bytes=self.host_peak_bytes,
+            note="; ".join(self.notes) or None,
+            env=env,
+        )

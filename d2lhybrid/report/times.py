@@ -1,0 +1,156 @@
+"""The times of one callable, and where and when they were taken."""
+
+import statistics
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from d2lhybrid.errors import ArgumentError
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.jsonrecord import Record
+from d2lhybrid.measure import stats
+from d2lhybrid.report import version1
+
+CLOCKS = ("latency", "throughput", "device")
+DEFAULT_CLOCK = "latency"  # what somebody who waits for an answer sees
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Where and when: enough to judge whether two results can be put side by side."""
+
+    date: str
+    versions: dict[str, str]
+    system: str
+    cpu: str
+    cores: int
+    threads: dict[str, int]
+    accelerators: tuple[str, ...]
+    governor: str | None
+    load: float | None
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Seconds per call by clock, one number a round; None for a clock that did not run.
+
+    `latency`: each call waited for. `throughput`: the slope of a stream's time over its number of
+    calls; None where nothing was queued, for there it is the latency. `device`: the same slope by
+    the accelerator's own events; None without one.
+    """
+
+    latency: tuple[float, ...]
+    throughput: tuple[float, ...] | None = None
+    device: tuple[float, ...] | None = None
+
+    def of(self, clock: str | None) -> tuple[float, ...] | None:
+        """The samples of one clock, the default one for None."""
+        clock = clock or DEFAULT_CLOCK
+        if clock not in CLOCKS:
+            raise ArgumentError(
+                _("Expected a clock among {clocks}. Received: {received!r}.").format(
+                    clocks=", ".join(map(repr, CLOCKS)), received=clock
+                )
+            )
+        if clock == "throughput" and self.throughput is None:
+            return self.latency
+        found: tuple[float, ...] | None = getattr(self, clock)
+        return found
+
+    def check(self) -> None:
+        """Raise ValueError unless all times are times, and as many by each clock."""
+        for samples in (self.latency, self.throughput, self.device):
+            if samples is not None:
+                require_times(samples)
+                if len(samples) != len(self.latency):
+                    raise ValueError(_("rounds are missing"))
+
+
+@dataclass(frozen=True)
+class Measurement(Record):
+    """The times of one callable: build, load, first call, and the steady state by each clock."""
+
+    version: ClassVar[int] = 2
+
+    label: str
+    build_seconds: float | None
+    load_seconds: float | None
+    first_seconds: float
+    times: Samples
+    calls: int
+    stream_calls: int | None
+    warmup_calls: int
+    peak_bytes: int | None
+    host_peak_bytes: int | None
+    note: str | None
+    env: Environment
+
+    @classmethod
+    def upgraded(cls, content: dict[str, Any], version: int) -> dict[str, Any]:
+        """From version 1, which had one clock."""
+        return version1.measurement(content) if version == 1 else super().upgraded(content, version)
+
+    def check(self) -> None:
+        """Raise ValueError unless all times are times."""
+        paid = (self.build_seconds, self.load_seconds, self.first_seconds)
+        require_times(tuple(seconds for seconds in paid if seconds is not None))
+        self.times.check()
+
+    @property
+    def samples(self) -> tuple[float, ...]:
+        """The samples of the default clock, in seconds per call."""
+        return self.times.latency
+
+    def samples_of(self, clock: str | None = None) -> tuple[float, ...]:
+        """The samples of a clock, in seconds per call; raises ArgumentError if it did not run."""
+        found = self.times.of(clock)
+        if found is None:
+            text = _("Expected a clock that ran for {label!r}. Received: {received!r}.")
+            raise ArgumentError(text.format(label=self.label, received=clock))
+        return found
+
+    def median_of(self, clock: str | None = None) -> float:
+        """The median by a clock, in seconds per call."""
+        return statistics.median(self.samples_of(clock))
+
+    def interval(self, clock: str | None = None) -> tuple[float, float]:
+        """The 95% interval of the median by a clock, (low, high) in seconds per call.
+
+        By the sign test on the samples (Conover, *Practical Nonparametric Statistics*, 3.1): with
+        fewer than twenty it is their range, with fewer than six it is infinite.
+        """
+        return stats.median_interval(self.samples_of(clock))
+
+    @property
+    def median(self) -> float:
+        """The median latency, in seconds per call."""
+        return self.median_of()
+
+    @property
+    def ci95(self) -> tuple[float, float]:
+        """The 95% interval of the median latency, (low, high) in seconds per call."""
+        return self.interval()
+
+    @property
+    def iqr(self) -> float:
+        """The interquartile range of the latency, in seconds per call."""
+        return stats.iqr(self.samples)
+
+    @property
+    def min(self) -> float:
+        """The fastest sample of the latency, in seconds per call."""
+        return min(self.samples)
+
+    @property
+    def device_median(self) -> float | None:
+        """The median time on the accelerator, in seconds per call; None without one."""
+        return statistics.median(self.times.device) if self.times.device else None
+
+    @property
+    def cold_seconds(self) -> float:
+        """What each process pays before the steady state: loading and the first call."""
+        return (self.load_seconds or 0.0) + self.first_seconds
+
+
+def require_times(times: tuple[float, ...]) -> None:
+    if not times or not all(time >= 0 for time in times):
+        raise ValueError(_("a time is missing, or is no number of seconds above 0"))
