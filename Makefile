@@ -7,12 +7,12 @@ PY ?= .venv/bin/python
 JOBS ?= auto
 # An environment without MXNet, and so without what MXNet holds back.
 NEWEST := .venv-newest/bin/python
-NEWEST_TESTS := tests/test_comparing.py tests/frameworks tests/artifacts/test_torch_formats.py \
+NEWEST_TESTS := tests/measure tests/frameworks tests/artifacts/test_torch_formats.py \
 	tests/artifacts/test_tensorflow_formats.py
 TENSORFLOW := $(if $(filter Darwin,$(shell uname)),tensorflow,tensorflow-cpu)
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy2 test-notebooks test-browser picture check html notebooks executed messages bench under-load fuzz mutants newest conda lock format clean
+.PHONY: help setup lab test test-unit test-numpy2 test-notebooks test-browser picture check html watch dist notebooks executed messages bench under-load fuzz mutants newest conda lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -22,7 +22,7 @@ ifeq ($(PY),.venv/bin/python)
 	@$(if $(PYTHON),$(PYTHON) tools/setup_env.py,echo 'No Python found. Install Python 3.11.' >&2; exit 1)
 endif
 
-lab: setup  ## open JupyterLab on the collection; its options as ARGS="--no-browser --port 8899"
+lab: setup  ## open JupyterLab on your copy of the notebooks, my/notebooks; its options as ARGS="--no-browser --port 8899"
 	$(PY) tools/lab.py $(ALLOW_ROOT) $(ARGS)
 
 test: test-unit test-numpy2 test-notebooks  ## everything: unit tests, MXNet on NumPy 2, every notebook
@@ -58,6 +58,12 @@ check: setup  ## is every committed notebook what its source builds? lint, types
 html: setup  ## the site to read: build/html/index.html, from the committed notebooks; runs none
 	$(PY) -m website
 
+watch: setup  ## preview of a chapter as it is written: WHAT="pt/pytorch/hybridize"; executes nothing
+	$(PY) -m website.watch $(WHAT) $(ARGS)
+
+dist:  ## build the package into dist/ and try it in an empty environment
+	$(PYTHON) tools/dist.py $(if $(TAG),--tag "$(TAG)")
+
 notebooks: setup  ## build and execute the notebooks whose sources changed
 	$(PY) -m book build --execute --jobs 1 $(if $(ALLOW_PARTIAL),--partial)
 	$(PY) tools/front_page.py
@@ -74,10 +80,11 @@ bench: setup  ## the benchmarks, one table each; ONLY="gpu ladder" chooses; take
 under-load: setup  ## every English notebook 20 times with every core kept busy; an hour or two
 	$(PY) benchmarks/under_load.py --runs 20
 
-fuzz: setup  ## the long campaigns: damaged artifacts, saves that are killed; an hour or two
+fuzz: setup  ## the long campaigns: damaged artifacts, killed saves, a full disk; an hour or two
 	$(PY) tests/artifacts/fuzz_damage.py --count 600 --seed 0
 	$(PY) tests/artifacts/fuzz_damage.py --count 600 --seed 0 --target ours --through load
 	$(PY) tests/artifacts/fuzz_crash.py --count 200
+	$(PY) tests/artifacts/fuzz_disk.py
 
 newest:  ## do the tests pass, and the notebooks run, with the newest releases? downloads gigabytes
 	$(PYTHON) -m venv .venv-newest
@@ -107,4 +114,4 @@ format: setup  ## let the formatter rewrite the Python files
 	$(PY) -m ruff format .
 
 clean:  ## remove what the other targets made, except the notebooks
-	rm -rf .venv .venv-numpy2 .venv-newest .venv-mutants mutants build artifacts
+	rm -rf .venv .venv-numpy2 .venv-newest .venv-mutants mutants build dist artifacts

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 import nbformat
 
 from book.blocks import Chapter
-from book.draft import Cell, Draft, name_cells
+from book.draft import TO_NOTEBOOKS, Cell, Draft, name_cells
 from book.errors import BookError, TranslationError
 from book.files import CHAPTERS, Key
-from book.frameworks import FRAMEWORKS
+from book.frameworks import FRAMEWORKS, READING_ORDER
+from book.frontpage import front_page_path
 from book.languages import LANGUAGES, Language
 from book.prose import MARKDOWN
 from book.references import anchor, rewrite, split
@@ -53,21 +54,23 @@ def _notebook(
 ) -> nbformat.NotebookNode:
     navigation = _navigation(draft, list(drafts.values()), languages)
     first = Cell("markdown", 1, [navigation], ["navigation"])
-    name_cells([first], draft.chapter.name)
+    last = Cell("markdown", 1, [_ending(draft, list(drafts.values()))], ["navigation"])
+    name_cells([first, last], draft.chapter.name)
     cells = []
-    for cell in (first, *draft.cells):
+    for cell in (first, *draft.cells, last):
         text = cell.text
         if cell.kind == "code":
             made = nbformat.v4.new_code_cell(text[0], id=cell.id, metadata=cell.metadata)
         else:
-            if cell is not first:
+            if cell is not first and cell is not last:
                 text = [rewrite(part, lambda href: _resolve(href, draft, drafts)) for part in text]
             source = "\n\n".join(text)
             _plain_markdown(source, draft, cell)
             made = nbformat.v4.new_markdown_cell(source, id=cell.id, metadata=cell.metadata)
         cells.append(made)
     language, framework, chapter = draft.key
-    ours = {"chapter": chapter, "framework": framework, "language": language}
+    title = " · ".join((draft.title, FRAMEWORKS[framework].name, draft.words.name))
+    ours = {"chapter": chapter, "framework": framework, "language": language, "title": title}
     metadata = {"d2lhybrid": ours, "kernelspec": dict(_KERNEL), "language_info": LANGUAGE_INFO}
     notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
     notebook.nbformat_minor = 5
@@ -82,14 +85,31 @@ def _navigation(draft: Draft, drafts: Sequence[Draft], languages: Sequence[Langu
         shown = (f"**{n}**" if k == key else f"[{n}]({key.link(k)})" for n, k in others)
         return " · ".join(shown)
 
-    keys = [key._replace(framework=name) for name in draft.chapter.frameworks]
+    here = [name for name in READING_ORDER if name in draft.chapter.frameworks]
+    keys = [key._replace(framework=name) for name in here]
     lines = [row([(FRAMEWORKS[other.framework].name, other) for other in keys])]
     if len(languages) > 1:
         lines.append(row([(one.name, key._replace(language=one.code)) for one in languages]))
-    at = drafts.index(draft)
-    around = [f"← [{d.title}]({key.link(d.key)})" for d in drafts[max(at - 1, 0) : at]]
-    around += [f"[{d.title}]({key.link(d.key)}) →" for d in drafts[at + 1 : at + 2]]
+    around = _around(draft, drafts)
     return "\n\n".join([*lines, *([" · ".join(around)] if around else [])])
+
+
+def _around(draft: Draft, drafts: Sequence[Draft]) -> list[str]:
+    """The chapters before and after this one, as links."""
+    at, link = drafts.index(draft), draft.key.link
+    before = [f"← [{other.title}]({link(other.key)})" for other in drafts[max(at - 1, 0) : at]]
+    after = [f"[{other.title}]({link(other.key)}) →" for other in drafts[at + 1 : at + 2]]
+    return before + after
+
+
+def _ending(draft: Draft, drafts: Sequence[Draft]) -> str:
+    """Where to go from the end: the chapters around it, and the page of all.
+
+    It has a heading, or JupyterLab would fold it away with the last solution.
+    """
+    page = front_page_path(draft.words).name
+    ways = [*_around(draft, drafts), f"[{draft.words.collection}]({TO_NOTEBOOKS}/{page})"]
+    return f"## {draft.words.onward}\n\n{' · '.join(ways)}"
 
 
 def _resolve(href: str, draft: Draft, drafts: Mapping[str, Draft]) -> tuple[str, str]:

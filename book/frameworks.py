@@ -1,4 +1,8 @@
-"""The frameworks of the collection: one row each, in the order in which readers see them."""
+"""The frameworks of the collection: one row each.
+
+Their order here is that of the catalogs' contexts, so a change of it would cost translators all of
+them; ``READING_ORDER`` is the order in which readers meet them.
+"""
 
 from dataclasses import dataclass
 
@@ -20,3 +24,7 @@ FRAMEWORKS = {
         Framework("tensorflow", "TensorFlow", "tensorflow"),
     )
 }
+
+START = "pytorch"
+"""Where a reader begins who has chosen nothing yet."""
+READING_ORDER = tuple(sorted(FRAMEWORKS, key=lambda key: key != START))

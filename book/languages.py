@@ -11,7 +11,8 @@ class Language:
     such a word where it opens a paragraph. ``untranslated`` and ``stale`` mark what a build with
     gaps shows. ``tag`` is the BCP 47 name and ``plural`` the rule that gettext's tools know;
     ``decimal_comma`` says how prose writes numbers.
-    The front page has ``collection`` as its title, then ``pick``, ``open`` and ``run``.
+    The front page has ``collection`` as its title, then ``pick``, ``open`` and ``run``; ``onward``
+    is the heading above the links at a notebook's end.
     """
 
     code: str
@@ -29,6 +30,7 @@ class Language:
     pick: str = ""
     open: str = ""
     run: str = ""
+    onward: str = ""
 
     @property
     def plural_forms(self) -> int:
@@ -53,6 +55,7 @@ ENGLISH = Language(
     open="open",
     run="The outputs that you see were made on a CPU. Run the cells (menu *Run*, *Run All Cells*) "
     "for your own: every notebook runs from top to bottom in about a minute.",
+    onward="Where to Go Next",
 )
 
 PORTUGUESE = Language(
@@ -73,6 +76,7 @@ PORTUGUESE = Language(
     run="Os resultados que aparecem nos notebooks foram obtidos em uma CPU. Para obter os seus, "
     "execute as células (menu *Run*, *Executar todas as células*; em inglês, *Run All Cells*): "
     "cada notebook roda do início ao fim em cerca de um minuto.",
+    onward="Para onde ir agora",
 )
 
 CHINESE = Language(
@@ -93,6 +97,7 @@ CHINESE = Language(
     run="笔记本中的输出是在 CPU 上得到的。要得到自己机器上的结果，请运行所有单元格"
     "（菜单*运行*、*运行所有单元格*；英文界面为 *Run*、*Run All Cells*）："
     "从头到尾运行一个笔记本大约需要一分钟。",
+    onward="接下来读什么",
 )
 
 JAPANESE = Language(
@@ -113,6 +118,7 @@ JAPANESE = Language(
     run="表示されている出力はCPUで得たものです。手元の環境での結果を見るには、セルを実行してください"
     "（メニューの*実行*から*すべてのセルを実行*。英語表示では*Run*、*Run All Cells*）。"
     "どのノートブックも、最初から最後まで1分ほどで終わります。",
+    onward="次に読むもの",
 )
 
 LANGUAGES = {language.code: language for language in (ENGLISH, PORTUGUESE, CHINESE, JAPANESE)}

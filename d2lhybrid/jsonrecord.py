@@ -1,6 +1,7 @@
 """Frozen dataclasses as JSON: out, in, and refused when a field does not fit its type."""
 
 import json
+from contextlib import suppress
 from dataclasses import asdict, fields, is_dataclass
 from types import UnionType
 from typing import Any, ClassVar, TypeVar, get_args, get_origin, get_type_hints
@@ -38,7 +39,7 @@ class Record:
             if schema == _schema(cls) and type(number) is int and 1 <= number <= cls.version:
                 if number < cls.version:
                     content = cls.upgraded(content, number)
-                record: R = _read(cls, content)
+                record: R = read(cls, content)
                 record.check()
                 return record
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -68,31 +69,46 @@ def _schema(kind: type) -> str:
     return f"d2lhybrid-{kind.__name__.lower()}"
 
 
-def _read(kind: Any, value: Any) -> Any:
+def read(kind: Any, value: Any) -> Any:
     """`value`, as JSON has it, as the type `kind`; raises ValueError where it cannot be."""
-    if isinstance(kind, type) and is_dataclass(kind):
-        hints = get_type_hints(kind)
-        names = {field.name for field in fields(kind)}
-        if not isinstance(value, dict) or value.keys() != names:
-            raise ValueError(
-                _("a {kind} without its fields, or with others").format(kind=kind.__name__)
-            )
-        return kind(**{name: _read(hints[name], value[name]) for name in names})
-    if get_origin(kind) is tuple and isinstance(value, list):
-        return tuple(_read(get_args(kind)[0], item) for item in value)
-    if get_origin(kind) is dict and isinstance(value, dict):
-        return {key: _read(get_args(kind)[1], item) for key, item in value.items()}
+    if kind is Any or kind in (None, type(None)):
+        return _require(kind is Any or value is None, kind, value)
     if isinstance(kind, UnionType):
-        fitting = [one for one in get_args(kind) if _is(one, value)]
-        kind = fitting[0] if fitting else next(one for one in get_args(kind) if get_origin(one))
-        return _read(kind, value)
-    if _is(kind, value):
-        return value
-    name = getattr(kind, "__name__", kind)
-    raise ValueError(_("{value!r} where {kind} should be").format(value=value, kind=name))
+        return _read_union(get_args(kind), value)
+    if isinstance(kind, type) and is_dataclass(kind):
+        return _read_fields(kind, value)
+    if get_origin(kind) is tuple:
+        _require(isinstance(value, list), "list", value)
+        return tuple(read(get_args(kind)[0], item) for item in value)
+    if get_origin(kind) is dict:
+        _require(isinstance(value, dict), "dict", value)
+        return {key: read(get_args(kind)[1], item) for key, item in value.items()}
+    numbers = (int, float) if kind is float else (kind,)
+    return _require(type(value) in numbers, kind, value)
 
 
-def _is(kind: Any, value: Any) -> bool:
-    if kind is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
-    return type(value) is kind
+def _read_union(kinds: Any, value: Any) -> Any:
+    """As the first member of a union that it fits."""
+    for kind in kinds:
+        with suppress(ValueError):
+            return read(kind, value)
+    return _require(
+        False, " | ".join(getattr(kind, "__name__", str(kind)) for kind in kinds), value
+    )
+
+
+def _read_fields(kind: Any, value: Any) -> Any:
+    hints, names = get_type_hints(kind), {field.name for field in fields(kind)}
+    if not isinstance(value, dict) or value.keys() != names:
+        raise ValueError(
+            _("a {kind} without its fields, or with others").format(kind=kind.__name__)
+        )
+    return kind(**{name: read(hints[name], value[name]) for name in names})
+
+
+def _require(fits: bool, kind: Any, value: Any) -> Any:
+    if not fits:
+        name = getattr(kind, "__name__", kind)
+        text = _("{value} where {kind} should be")
+        raise ValueError(text.format(value=repr(value)[:80], kind=name))
+    return value

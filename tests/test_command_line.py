@@ -214,7 +214,9 @@ def test_explain(tmp_path):
         (["doctor", "jax"], 2, "argument framework: expected one of torch, tensorflow, mxnet"),
         (["compare", "a.py:f", "--time-limit", "0"], 2, "argument --time-limit: expected a number"),
         (["compare", "a.py:f", "--time-limit", "nan"], 2, "received 'nan'"),
-        (["compare", "a.py:f", "--seed", "-1"], 2, "argument --seed: expected a whole number"),
+        (["compare", "a.py:f", "--time-limit", "inf"], 2, "received 'inf'"),
+        (["compare", "a.py:f", "--tolerance", "x"], 2, "argument --tolerance: expected a number"),
+        (["compare", "a.py:f", "--seed", "-1"], 2, "of 0 or more, received '-1'"),
         (["compare", "a.py:f", "--no-check", "--tolerance", "1"], 2, "not allowed with"),
     ],
 )
@@ -222,6 +224,12 @@ def test_the_command_line_itself(arguments, status, said, capsys):
     assert cli.main(arguments) == status
     captured = capsys.readouterr()
     assert said in captured.out + captured.err
+
+
+def test_options_are_numbers():
+    options = cli.parser().parse_args(["compare", "f", "--seed", "9", "--tolerance", "1e-3"])
+    assert (options.seed, options.tolerance, options.time_limit) == (9, 0.001, 20.0)
+    assert cli.parser().parse_args(["doctor", "torch"]).framework == ["torch"]
 
 
 @pytest.mark.parametrize("command", cli.COMMANDS)

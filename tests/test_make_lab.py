@@ -2,6 +2,7 @@
 
 import gettext
 import json
+import platform
 import re
 import subprocess
 import sys
@@ -20,7 +21,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
 import lab  # noqa: E402
-import lab_saving  # noqa: E402
+import lab_copy  # noqa: E402
+import lab_extension  # noqa: E402
+import lab_words  # noqa: E402
 
 LOCALE = "@jupyterlab/translation-extension:plugin"
 
@@ -61,7 +64,8 @@ def test_jupyter_reads_what_is_written(tmp_path: Path, monkeypatch: pytest.Monke
     manager = BaseJSONConfigManager(config_dir=str(tmp_path / "labconfig"))
     assert manager.get("default_setting_overrides")[LOCALE] == {"locale": "zh_CN"}
     manager = BaseJSONConfigManager(config_dir=str(tmp_path / "jupyter_server_config.d"))
-    assert manager.get("lab_saving")["ServerApp"]["jpserver_extensions"] == {"lab_saving": True}
+    extensions = manager.get("lab_extension")["ServerApp"]["jpserver_extensions"]
+    assert extensions == {"lab_extension": True}
 
 
 def test_an_unknown_language_is_named_and_left_aside() -> None:
@@ -81,7 +85,7 @@ def test_a_saved_notebook_is_as_it_was() -> None:
         "nbconvert_exporter": "python",
         "version": "3.12.1",
     }
-    lab_saving.forget_version({"type": "notebook", "content": notebook}, path="", contents=None)
+    lab_extension.forget_version({"type": "notebook", "content": notebook}, path="", contents=None)
     assert notebook.metadata.language_info == LANGUAGE_INFO
     assert notebook_bytes(notebook) == path.read_bytes()
 
@@ -97,5 +101,94 @@ def test_a_saved_notebook_is_as_it_was() -> None:
 )
 def test_what_is_not_of_the_collection_is_saved_as_it_is(model: dict[str, Any]) -> None:
     before = json.dumps(model)
-    lab_saving.forget_version(model)
+    lab_extension.forget_version(model)
     assert json.dumps(model) == before
+
+
+def test_a_notebook_is_handed_out_as_jupyterlab_would_change_it() -> None:
+    path = next((ROOT / NOTEBOOKS).glob("*/*/*.ipynb"))
+    notebook: Any = read_notebook(path)
+    model = {"type": "notebook", "content": notebook}
+    lab_extension.note_version(model)
+    assert notebook.metadata.language_info["version"] == platform.python_version()
+    lab_extension.forget_version(model)
+    assert notebook_bytes(notebook) == path.read_bytes()
+
+
+@pytest.fixture
+def originals(tmp_path: Path) -> Path:
+    """A small collection to copy from."""
+    for name in ("a.ipynb", "en/b.ipynb"):
+        file = tmp_path / "root/notebooks" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"first {name}")
+    return tmp_path / "root"
+
+
+def test_a_readers_changes_outlive_a_new_original(originals: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "my"
+    assert lab_copy.bring_up_to_date(originals, mine) == []
+    changed, left = mine / "notebooks/a.ipynb", mine / "notebooks/en/b.ipynb"
+    changed.write_text("the reader's")
+    assert lab_copy.bring_up_to_date(originals, mine) == []
+    assert changed.read_text() == "the reader's"
+    for name in ("a.ipynb", "en/b.ipynb"):
+        (originals / "notebooks" / name).write_text("second")
+    assert lab_copy.bring_up_to_date(originals, mine) == ["notebooks/a.ipynb"]
+    assert changed.read_text() == "the reader's"
+    assert left.read_text() == "second"
+    assert (originals / "notebooks/a.ipynb").read_text() == "second"
+
+
+def test_a_reset_notebook_is_the_original_and_follows_it_again(
+    originals: Path, tmp_path: Path
+) -> None:
+    mine = tmp_path / "my"
+    lab_copy.bring_up_to_date(originals, mine)
+    changed = mine / "notebooks/a.ipynb"
+    changed.write_text("the reader's")
+    (originals / "notebooks/a.ipynb").write_text("second")
+    assert lab_copy.reset(mine, "notebooks/a.ipynb", originals)
+    assert changed.read_text() == "second"
+    (originals / "notebooks/a.ipynb").write_text("third")
+    assert lab_copy.bring_up_to_date(originals, mine) == []
+    assert changed.read_text() == "third"
+
+
+@pytest.mark.parametrize(
+    "path", ["notebooks/none.ipynb", "../root/notebooks/a.ipynb", "notebooks", ".copied.json", ""]
+)
+def test_nothing_else_can_be_reset(originals: Path, tmp_path: Path, path: str) -> None:
+    mine = tmp_path / "my"
+    lab_copy.bring_up_to_date(originals, mine)
+    before = sorted(mine.rglob("*"))
+    assert not lab_copy.reset(mine, path, originals)
+    assert sorted(mine.rglob("*")) == before
+
+
+def test_a_damaged_record_costs_no_changes(originals: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "my"
+    lab_copy.bring_up_to_date(originals, mine)
+    (mine / "notebooks/a.ipynb").write_text("the reader's")
+    (mine / ".copied.json").write_text("{")
+    assert lab_copy.bring_up_to_date(originals, mine) == ["notebooks/a.ipynb"]
+    assert (mine / "notebooks/a.ipynb").read_text() == "the reader's"
+
+
+def test_the_buttons_speak_every_language() -> None:
+    english = lab_words.words("en")
+    assert lab_words.words("eo") == english
+    for code in LANGUAGES:
+        ours = lab_words.words(code)
+        assert ours.keys() == english.keys()
+        assert code == "en" or ours != english
+        for key, text in english.items():
+            assert sorted(re.findall(r"\{\w+\}", ours[key])) == sorted(re.findall(r"\{\w+\}", text))
+
+
+def test_what_jupyterlab_loads_is_there() -> None:
+    (package,) = (ROOT / "tools/labextension").glob("*/package.json")
+    settings = json.loads(package.read_text(encoding="utf-8"))
+    assert settings["name"] == package.parent.name
+    script = package.parent / settings["jupyterlab"]["_build"]["load"]
+    assert f'_JUPYTERLAB["{settings["name"]}"]' in script.read_text(encoding="utf-8")

@@ -1,4 +1,7 @@
-"""Open JupyterLab on the collection, in the reader's language: ``make lab``.
+"""Open JupyterLab on the reader's copy of the collection, in their language: ``make lab``.
+
+What a reader runs and changes goes into ``my/notebooks`` (``lab_copy``), so the tracked notebooks
+stay as they are. ``labextension/`` is what JupyterLab learns here, ``lab_extension`` its server.
 
 The language is that of the notebooks' reports: D2LHYBRID_LANGUAGE, else the system's. It chooses
 the front page, and the default for JupyterLab's own menus; what the reader has chosen in
@@ -10,6 +13,9 @@ import os
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import lab_copy
+from lab_words import words
 
 from d2lhybrid.i18n import language
 
@@ -37,8 +43,8 @@ def write_config(folder: Path, code: str) -> None:
     for name, content in (
         ("labconfig/default_setting_overrides.json", defaults(code)),
         (
-            "jupyter_server_config.d/lab_saving.json",
-            {"ServerApp": {"jpserver_extensions": {"lab_saving": True}}},
+            "jupyter_server_config.d/lab_extension.json",
+            {"ServerApp": {"jpserver_extensions": {"lab_extension": True}}},
         ),
     ):
         path = folder / name
@@ -51,13 +57,22 @@ def main() -> None:
     from jupyterlab.labapp import LabApp
 
     code = language()
+    say = words(code)
+    kept = lab_copy.bring_up_to_date()
+    print(say["copy"].format(folder=lab_copy.FOLDER / lab_copy.NOTEBOOKS))
+    if kept:
+        print(say["kept"].format(names=", ".join(kept), reset=say["reset"]))
     with TemporaryDirectory() as folder:
         write_config(Path(folder), code)
         # What the reader's own folders say comes first.
         theirs = os.environ.get("JUPYTER_CONFIG_PATH", "").split(os.pathsep)
         os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join([*filter(None, theirs), folder])
         address = f"--LabApp.default_url=/lab/tree/{front_page(code)}"
-        LabApp.launch_instance([address, *sys.argv[1:]])
+        own = [
+            f"--ServerApp.root_dir={lab_copy.FOLDER}",
+            f"--LabApp.extra_labextensions_path={ROOT / 'tools/labextension'}",
+        ]
+        LabApp.launch_instance([address, *own, *sys.argv[1:]])
 
 
 if __name__ == "__main__":

@@ -2,15 +2,29 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from book.frameworks import FRAMEWORKS
+from book.frameworks import FRAMEWORKS, READING_ORDER
 from book.languages import ENGLISH, LANGUAGES
 from website.addresses import place
-from website.notebooks import Chapter
+from website.notebooks import Chapter, reading_minutes
+from website.picture import number, picture
 from website.repository import Repository
+from website.results import Comparison
 from website.words import in_english, words
 
 _API = "api/index"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the first page shows of the notebooks' figures; ``waited`` in seconds."""
+
+    comparisons: Sequence[Comparison] = ()
+    waited: tuple[float, float] | None = None
+
+
+NOTHING = Measured()
 
 
 def front_source(
@@ -19,36 +33,80 @@ def front_source(
     descriptions: dict[str, str],
     reference: Sequence[str],
     repository: Repository | None,
+    measured: Measured = NOTHING,
 ) -> str:
     """The page's source.
 
-    ``chapters`` are the language's, ``descriptions`` say what each teaches, and ``reference``
-    names the pages below ``en`` that are in English only.
+    ``chapters`` are the language's, ``descriptions`` say what each teaches, ``reference`` names
+    the pages below ``en`` that are in English only, and ``measured`` is what the English notebooks
+    have measured.
     """
     say = words(language)
     names = list(dict.fromkeys(chapter.key.chapter for chapter in chapters))
-    ids = ["start", *(f"chapter-{name}" for name in names), "run", "reference"]
+    findings = _findings(language, measured)
+    ids = ["start", *(["findings"] if findings else []), "chapters"]
+    ids += [*(f"chapter-{name}" for name in names), "run", "reference"]
     site = json.dumps({"kind": "front", "sections": ids})
     parts = [f"---\nsite: '{site}'\n---", f"# {LANGUAGES[language].collection}", say["intro"]]
-    parts.append(say["pick"])
+    parts += _start(language, [one for one in chapters if one.key.chapter == names[0]])
+    if shown := picture(language, measured.comparisons):
+        parts.append(f"```{{raw}} html\n{shown}\n```")
+    if findings:
+        parts += [f"## {say['findings_title']}", "\n".join(f"1. {one}" for one in findings)]
+    parts += [f"## {say['chapters_title']}", say["pick"]]
     for name in names:
-        parts += _chapter([one for one in chapters if one.key.chapter == name], descriptions)
+        editions = [one for one in chapters if one.key.chapter == name]
+        parts += _chapter(language, editions, descriptions)
     parts += [f"## {say['run_title']}", *_ways_to_run(language, repository)]
     parts += [f"## {in_english(language, say['reference_title'])}", say["reference_text"]]
     parts.append(f"- [{in_english(language, say['api'])}]({place('en/' + _API)})")
-    parts += [_tree(FRAMEWORKS[key].name, _titles(chapters, key)) for key in FRAMEWORKS]
+    parts += [_tree(FRAMEWORKS[key].name, _titles(chapters, key)) for key in READING_ORDER]
     if language == ENGLISH.code:
         parts.append(_tree(say["reference"], reference))
     return "\n\n".join(parts) + "\n"
 
 
-def _chapter(editions: Sequence[Chapter], descriptions: dict[str, str]) -> list[str]:
-    """A chapter's heading, what it teaches, and the links to its frameworks."""
+def _start(language: str, editions: Sequence[Chapter]) -> list[str]:
+    """The link to the first chapter; site.js leads it to the framework chosen last."""
+    first = editions[0]
+    text = f"{words(language)['start']} {first.title} · {FRAMEWORKS[first.key.framework].name}"
+    return [f"```{{container}} start-here\n[{text}]({place(first.page)})\n```"]
+
+
+def _findings(language: str, measured: Measured) -> list[str]:
+    """The findings that the figures bear out, each a sentence or two."""
+    say, found = words(language), []
+    slower = [(one, one.slower[0]) for one in measured.comparisons if one.slower]
+    if slower:
+        one, worst = min(slower, key=lambda pair: pair[1].ratio)
+        found.append(
+            say["finding_slower"].format(
+                framework=FRAMEWORKS[one.framework].name,
+                variant=worst.variant,
+                times=number(1 / worst.ratio, language),
+            )
+        )
+    gains = [one for one in measured.comparisons if one.best.ratio > 1]
+    if len(gains) > 1:
+        shown = (
+            f"{FRAMEWORKS[one.framework].name} {number(one.best.ratio, language)}×" for one in gains
+        )
+        found.append(say["finding_gain"].format(gains=" · ".join(shown)))
+    if measured.waited:
+        short, long = (number(1000 * seconds, language) for seconds in measured.waited)
+        found.append(say["finding_wait"].format(short=short, long=long))
+    return found
+
+
+def _chapter(language: str, editions: Sequence[Chapter], descriptions: dict[str, str]) -> list[str]:
+    """A chapter's heading, what it teaches, how long it takes, and the ways to its frameworks."""
     links = "\n".join(
         f"- [{FRAMEWORKS[one.key.framework].name}]({place(one.page)})" for one in editions
     )
     about = descriptions[editions[0].key.chapter]
-    return [f"## {editions[0].title}", *([about] if about else []), links]
+    minutes = max(reading_minutes(one.notebook) for one in editions)
+    time = words(language)["takes"].format(minutes=minutes)
+    return [f"### {editions[0].title}", *([about] if about else []), f"*{time}*", links]
 
 
 def _ways_to_run(language: str, repository: Repository | None) -> list[str]:

@@ -1,6 +1,7 @@
 """Stage 2: a committed notebook -> the source of its page, and where its links lead."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -14,9 +15,11 @@ from book.references import anchor
 from website.addresses import Addresses
 from website.errors import SiteError
 from website.sections import Section
-from website.words import words
+from website.words import WITHOUT_SPACES, words
 
 _SOLUTION = 4  # the level of its heading
+# Read in a minute: words of a technical text, Chinese or Japanese characters, lines of code.
+_WORDS, _SIGNS, _LINES = 180, 400, 20
 _FIGURES = "](../../figures/"  # as a notebook writes the address of a figure
 
 
@@ -110,7 +113,7 @@ def page_source(
     """
     made = deepcopy(chapter.notebook)
     titles = {cell.id: headings for cell, headings in _headings(made, chapter.sections)}
-    del made.cells[0]  # the links to other notebooks; the page has its own
+    made.cells = _body(made)
     heading, folded = chapter.title, False
     for cell in made.cells:
         if cell.cell_type == "code":
@@ -145,12 +148,31 @@ def page_source(
     return made
 
 
+def _body(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """The cells but for the links to other notebooks, at the top and the end: a page has its own.
+
+    Both have the same words to be named after, so the last one is the first one's repetition.
+    """
+    first, *rest = notebook.cells
+    return [cell for cell in rest if cell.id != f"{first.id}-2"]
+
+
+def reading_minutes(notebook: nbformat.NotebookNode) -> int:
+    """How long the text and the code of a notebook take to read, in steps of five minutes."""
+    text = " ".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    signs = len(re.findall(WITHOUT_SPACES, text))
+    others = len(re.findall(r"[^\W\d_]+", re.sub(WITHOUT_SPACES, " ", text)))
+    lines = sum(cell.source.count("\n") + 1 for cell in notebook.cells if cell.cell_type == "code")
+    minutes = signs / _SIGNS + others / _WORDS + lines / _LINES
+    return max(5, 5 * round(minutes / 5))
+
+
 def _headings(
     notebook: nbformat.NotebookNode, sections: Sequence[Section]
 ) -> Iterator[tuple[nbformat.NotebookNode, list[tuple[Section, str]]]]:
     """The cells that hold headings, each with the sections that these begin and their texts."""
     rest = iter(sections)
-    for cell in notebook.cells:
+    for cell in _body(notebook):
         if cell.cell_type == "markdown" and (found := _outline(cell.source)):
             yield cell, [(next(rest), text) for _, text in found]
 
@@ -159,7 +181,7 @@ def _outlines(notebook: nbformat.NotebookNode) -> list[tuple[int, str, str]]:
     """The level and the text of each heading, and the id of its cell."""
     return [
         (*heading, cell.id)
-        for cell in notebook.cells
+        for cell in _body(notebook)
         if cell.cell_type == "markdown"
         for heading in _outline(cell.source)
     ]

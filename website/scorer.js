@@ -1,7 +1,10 @@
 // What a search result is worth. The figures are Sphinx's own; the reader's framework comes first.
 var Scorer = {
   score: ([docname, , , , score]) => {
-    const framework = localStorage.getItem("d2l-framework");
+    let framework = null; // where the browser refuses to remember
+    try {
+      framework = localStorage.getItem("d2l-framework");
+    } catch {}
     return framework && docname.startsWith(framework + "/") ? score + 4 : score;
   },
   objNameMatch: 11,

@@ -54,7 +54,7 @@ def settings(language: str, languages: Sequence[str], repository: str, conf: str
         "html_static_path": [str(_HERE / "static")],
         "html_favicon": str(_HERE / "static" / "favicon.svg"),
         "html_css_files": ["site.css"],
-        "html_js_files": [("site.js", {"defer": "defer"})],
+        "html_js_files": [("find.js", {"defer": "defer"}), ("site.js", {"defer": "defer"})],
         "html_sidebars": {
             "**": [
                 *("sidebar/brand.html", "sidebar/search.html", "sidebar/scroll-start.html"),

@@ -9,7 +9,7 @@ import nbformat
 from book.build import translate_by
 from book.catalogs import present, read_all
 from book.files import CHAPTERS, FIGURES, NOTEBOOKS, Key, write
-from book.frameworks import FRAMEWORKS
+from book.frameworks import READING_ORDER
 from book.frontpage import front_page_path
 from book.languages import ENGLISH, LANGUAGES, Language
 from book.parse import load
@@ -17,9 +17,10 @@ from d2lhybrid import errors
 from d2lhybrid.cli import COMMANDS
 from website.addresses import Addresses, Page
 from website.documents import document_source, documents
-from website.front import front_source
+from website.front import Measured, front_source
 from website.notebooks import Chapter, page_source, read_chapter, read_translation
 from website.repository import Repository
+from website.results import comparisons, waited
 from website.sections import sections
 from website.words import theme_words
 
@@ -50,7 +51,7 @@ class Collection:
             for one in self.chapters
             if (one.key.language, one.key.chapter) == (key.language, key.chapter)
         }
-        return {name: same[name] for name in FRAMEWORKS if name in same}
+        return {name: same[name] for name in READING_ORDER if name in same}
 
     @property
     def addresses(self) -> Addresses:
@@ -73,7 +74,8 @@ def read_collection(root: Path, repository: Repository | None) -> Collection:
     english = [
         read_chapter(root, Key(ENGLISH.code, key, source.name), sections(source, key))
         for source in sources
-        for key in source.frameworks
+        for key in READING_ORDER
+        if key in source.frameworks
     ]
     chapters = list(english)
     for language in languages:
@@ -117,6 +119,7 @@ def source_files(collection: Collection, language: str) -> dict[str, bytes]:
         collection.descriptions[language],
         reference,
         collection.repository,
+        Measured(comparisons(collection.chapters), waited(collection.chapters)),
     )
     files["index.md"] = front.encode()
     codes = [one.code for one in collection.languages]

@@ -14,10 +14,10 @@ from website.repository import Repository
 from website.transforms import relative
 from website.words import in_english, words
 
-_LAB = "http://localhost:8888/lab/tree/"  # where `make lab` serves the repository
+_LAB = "http://localhost:8888/lab/tree/"  # where `make lab` serves the notebooks, if it can
 _MAIN = '<article role="main"'  # how the main part of the theme's page begins
 # What the theme's templates say without asking for a translation.
-_FIXED = ("theme_light_dark", "theme_navigation", "theme_contents", "theme_made")
+_FIXED = ("theme_light_dark", "theme_navigation", "theme_contents", "theme_made", "theme_hidden")
 
 
 class Around:
@@ -74,6 +74,10 @@ class Around:
             for framework, sections in self.data["frameworks"].items()
         ]
 
+    def all_frameworks(self) -> str:
+        """The keys of all frameworks, as addresses have them."""
+        return " ".join(FRAMEWORKS)
+
     def places(self) -> list[dict[str, str]]:
         """Where else the notebook can be opened."""
         if self.key is None:
@@ -82,7 +86,12 @@ class Around:
         up = "../" * (self.name.count("/") + 1)
         found = [
             {"name": self.words["download"], "href": up + path, "download": self.key.path.name},
-            {"name": "JupyterLab", "href": _LAB + path, "title": self.words["jupyterlab_hint"]},
+            {
+                "name": "JupyterLab",
+                "href": _LAB + path,
+                "lab": path,
+                "title": self.words["jupyterlab_hint"],
+            },
         ]
         if self.repository:
             if colab := self.repository.colab(path):

@@ -1,16 +1,53 @@
-"""Recorded tensors: raw bytes that any language can read, and when two of them are the same."""
+"""Tensors as files that any language can read, and whether inputs fit a saved model."""
 
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from d2lhybrid.artifacts.manifest import Example, TensorSpec
+from d2lhybrid.artifacts.manifest import ITEMSIZE, STRING, Example, TensorSpec
 from d2lhybrid.errors import InputMismatchError
+from d2lhybrid.frameworks.protocol import Tensors
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import ngettext
 from d2lhybrid.tensor import Raw
+
+
+def raw_of(tensors: Tensors, tensor: Any) -> Raw:
+    """A copy of a tensor outside its framework; texts as an array of bytes objects."""
+    raw = tensors.to_raw(tensor)
+    return Raw(STRING, raw.array) if raw.dtype == "object" else raw
+
+
+def write_raw(path: Path, raw: Raw) -> None:
+    """Plain little-endian numbers; of texts, the length of each in 8 bytes and then its bytes."""
+    if raw.dtype == STRING:
+        items = [bytes(item) for item in raw.array.reshape(-1)]
+        path.write_bytes(b"".join(len(item).to_bytes(8, "little") + item for item in items))
+    else:
+        little = raw.array.astype(raw.array.dtype.newbyteorder("<"), copy=False)
+        path.write_bytes(little.tobytes())
+
+
+def read_raw(path: Path, dtype: str, shape: Sequence[int]) -> Raw:
+    """A tensor of that dtype and shape, as ``write_raw`` wrote it."""
+    if dtype == STRING:
+        return Raw(STRING, _texts(path.read_bytes(), math.prod(shape)).reshape(shape))
+    stored = np.dtype("uint16" if dtype == "bfloat16" else dtype).newbyteorder("<")
+    return Raw(dtype, np.fromfile(path, stored, count=math.prod(shape)).reshape(shape))
+
+
+def _texts(data: bytes, count: int) -> np.ndarray:
+    if count * 8 > len(data):
+        raise ValueError(_("too few texts"))
+    found, at = np.empty(count, object), 0
+    for i in range(count):
+        end = at + 8 + int.from_bytes(data[at : at + 8], "little")
+        found[i] = data[at + 8 : end]
+        at = end
+    return found
 
 
 def record(folder: Path, kind: str, tensors: Sequence[Raw]) -> tuple[Example, ...]:
@@ -19,8 +56,7 @@ def record(folder: Path, kind: str, tensors: Sequence[Raw]) -> tuple[Example, ..
     made = []
     for i, tensor in enumerate(tensors):
         name = f"example/{kind}-{i}.raw"
-        little = tensor.array.astype(tensor.array.dtype.newbyteorder("<"), copy=False)
-        (folder / name).write_bytes(little.tobytes())
+        write_raw(folder / name, tensor)
         made.append(Example(name, tensor.dtype, tensor.array.shape))
     return tuple(made)
 
@@ -30,10 +66,9 @@ def recall(folder: Path, recorded: Sequence[Example]) -> list[Raw]:
     return [read_raw(folder / e.path, e.dtype, e.shape) for e in recorded]
 
 
-def read_raw(path: Path, dtype: str, shape: Sequence[int]) -> Raw:
-    """A tensor of that dtype and shape from raw little-endian bytes."""
-    stored = np.dtype("uint16" if dtype == "bfloat16" else dtype).newbyteorder("<")
-    return Raw(dtype, np.fromfile(path, stored, count=math.prod(shape)).reshape(shape))
+def size_of(raws: Sequence[Raw]) -> int:
+    """Bytes that tensors take; a text counts as 64."""
+    return sum(raw.array.size * ITEMSIZE.get(raw.dtype, 64) for raw in raws)
 
 
 def check_inputs(specs: Sequence[TensorSpec], given: Sequence[tuple[str, Sequence[int]]]) -> None:

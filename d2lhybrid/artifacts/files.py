@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from d2lhybrid.artifacts.manifest import (
-    BLOCK,
     MANIFEST,
     MAX_BYTES,
     MAX_FILES,
@@ -22,12 +21,11 @@ from d2lhybrid.artifacts.manifest import (
 from d2lhybrid.errors import ArtifactAccessError, ArtifactError, DamagedArtifactError
 from d2lhybrid.i18n import gettext as _
 
-# Not listed in the manifest: our own two files, and what desktops and Jupyter leave in folders.
-UNLISTED = {MANIFEST, SIGNATURE, ".DS_Store", "Thumbs.db", "desktop.ini", ".ipynb_checkpoints"}
+# Not listed in the manifest: our own two files, and what desktops and Jupyter leave in any folder.
+OURS = {MANIFEST, SIGNATURE, f".{SIGNATURE}"}
+LEFT_BEHIND = {".DS_Store", "Thumbs.db", "desktop.ini", ".ipynb_checkpoints"}
 MAX_DEPTH = 16
 _CHUNK = 1 << 20
-
-Piece = tuple[Path, int, int]  # a file, where to begin, and how many bytes
 
 
 @contextlib.contextmanager
@@ -80,7 +78,7 @@ def read_small(path: Path) -> bytes:
 
 
 def list_files(root: Path) -> dict[str, int]:
-    """Path and size of every file below `root`, without the manifest and the signature.
+    """Path and size of every file below `root`, without those that no manifest lists.
 
     Raises:
         DamagedArtifactError: A link, pipe or device lies in the folder, or two names clash.
@@ -92,7 +90,7 @@ def list_files(root: Path) -> dict[str, int]:
         with os.scandir(root / prefix) as entries:
             for entry in entries:
                 name = prefix + entry.name
-                if name in UNLISTED or name.startswith(f".{SIGNATURE}."):  # of a killed trust
+                if name in OURS or entry.name in LEFT_BEHIND:
                     continue
                 info = entry.stat(follow_symlinks=False)
                 if stat.S_ISDIR(info.st_mode) and name.count("/") < MAX_DEPTH:
@@ -119,39 +117,21 @@ def list_files(root: Path) -> dict[str, int]:
 def entries(root: Path) -> tuple[FileEntry, ...]:
     """Name, size and hash of every file in a folder that is being written."""
     sizes = dict(sorted(list_files(root).items()))
-    digests = hash_pieces([(root / name, 0, size) for name, size in sizes.items()])
+    digests = hashes([root / name for name in sizes])
     return tuple(map(FileEntry, sizes, sizes.values(), digests))
 
 
-def block_digests(root: Path) -> dict[str, list[str]]:
-    """The hashes of the blocks of each large file.
-
-    A file's own hash is one chain, which one core must follow to its end; those of its blocks can
-    be checked side by side.
-    """
-    large = {name: size for name, size in list_files(root).items() if size > BLOCK}
-    return {name: hash_pieces(blocks(root / name, size)) for name, size in large.items()}
-
-
-def blocks(path: Path, size: int) -> list[Piece]:
-    """The pieces of a file that ``block_digests`` hashes."""
-    return [(path, start, min(BLOCK, size - start)) for start in range(0, size, BLOCK)]
-
-
-def hash_pieces(pieces: Sequence[Piece]) -> list[str]:
-    """SHA-256 of each piece, in hex; every core takes part."""
+def hashes(paths: Sequence[Path]) -> list[str]:
+    """SHA-256 of each file, in hex; files are hashed side by side."""
     with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-        return list(pool.map(_sha256, pieces))
+        return list(pool.map(_sha256, paths))
 
 
-def _sha256(piece: Piece) -> str:
-    path, start, left = piece
-    digest, buffer = hashlib.sha256(), memoryview(bytearray(min(_CHUNK, left)))
+def _sha256(path: Path) -> str:
+    digest, buffer = hashlib.sha256(), memoryview(bytearray(_CHUNK))
     with open_regular(path) as file:
-        file.seek(start)
-        while left and (size := file.readinto(buffer[:left])):
+        while size := file.readinto(buffer):
             digest.update(buffer[:size])
-            left -= size
     return digest.hexdigest()
 
 

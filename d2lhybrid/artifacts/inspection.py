@@ -6,35 +6,28 @@ of the files.
 
 import io
 import os
-import pickletools
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from d2lhybrid.artifacts.files import list_files, open_regular, reading
+from d2lhybrid.artifacts.files import open_regular, reading
 from d2lhybrid.artifacts.manifest import FileEntry, TensorSpec
-from d2lhybrid.artifacts.store import Stored, check_files, steady
+from d2lhybrid.artifacts.store import Stored, check_files, read
 from d2lhybrid.artifacts.trust import Signer, signer
 from d2lhybrid.errors import DamagedArtifactError, UnsupportedArtifactError
-from d2lhybrid.frameworks.formats import find
+from d2lhybrid.frameworks.formats import Format, find
 from d2lhybrid.i18n import count, pad, sentences, width
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 
-MAX_LOOK = 8 << 20  # unpacked bytes that are looked at
-MAX_GRAPHS = 256 << 20  # bytes of TensorFlow's graphs that are looked at
+MAX_LOOK = 64 << 20  # unpacked bytes that are looked at
 OUTSIDE = N_("entry {name!r} that points outside")
 ENDLESS = N_("a list of entries too long to look at")  # so one of them could point outside
 MORE = N_("more content than was looked at")
-# Graph operations of TensorFlow that reach outside the graph, but for saving and restoring.
-_OPS = re.compile(
-    rb"[\n\x12].(WriteFile|ReadFile|PyFunc|EagerPyFunc|PyFuncStateless|MatchingFiles)\b"
-)
-# What torch's own archives name in their pickles.
-_USUAL = re.compile(r"(torch|collections|__torch__)\b.*|builtins (set|dict|list|tuple|getattr)")
+NATIVE = (".so", ".dll", ".dylib")
 
 
 @dataclass(frozen=True)
@@ -124,35 +117,33 @@ def inspect(path: str | os.PathLike[str]) -> Inspection:
     >>> print(inspect("linear").inputs[0])
     input: float32 (any, 3)
     """
-    return steady(path, _inspect)
-
-
-def _inspect(stored: Stored) -> Inspection:
+    stored = read(path)
     manifest = stored.manifest
-    problems, findings, made = [], [], Signer("nobody")
+    problems: list[str] = []
+    findings: list[tuple[str, Finding]] = []
+    made, may, note = Signer("nobody"), _("Nothing: this format holds no code."), ""
     try:
         made = signer(stored)
     except DamagedArtifactError as error:
         problems.append(str(error))
     try:
         problems += check_files(stored, content=False)
-        findings = [f"{_plain(name)}: {found}" for name, found in _findings(stored)]
+        chosen = find(manifest.framework, manifest.format)
+        may, note = _(chosen.risk) or may, _(chosen.note)
+        findings = _findings(stored, chosen)
+    except UnsupportedArtifactError as error:
+        may = sentences(_("Unknown."), str(error))
     except DamagedArtifactError as error:
         problems.append(str(error))
-    try:
-        chosen = find(manifest.framework, manifest.format)
-        may, note = _(chosen.risk) or _("Nothing: this format holds no code."), _(chosen.note)
-    except UnsupportedArtifactError as error:
-        may, note = sentences(_("Unknown."), str(error)), ""
     told: dict[str, Any] = {key: getattr(manifest, key) for key in _TOLD}
-    told |= {"findings": tuple(findings), "problems": tuple(problems)}
-    told |= {"signer": str(made), "signed": made.by()}
+    told |= {"findings": tuple(f"{_plain(name)}: {found}" for name, found in findings)}
+    told |= {"signer": str(made), "signed": made.by(), "problems": tuple(problems)}
     return Inspection(path=stored.root, may=may, note=note, **told)
 
 
-def require_closed(stored: Stored) -> None:
+def require_closed(stored: Stored, chosen: Format) -> None:
     """Raise DamagedArtifactError if an archive has entries for places outside its folder."""
-    for name, found in _findings(stored):
+    for name, found in _findings(stored, chosen):
         if found.message in (OUTSIDE, ENDLESS):
             text = _("{file} has this: {finding}; do not use this artifact.")
             raise DamagedArtifactError(text.format(file=_plain(name), finding=found))
@@ -170,88 +161,69 @@ def table(path: Path, rows: Sequence[tuple[str, str]]) -> str:
     return "\n".join([_plain(str(path)), *lines])
 
 
-def _findings(stored: Stored) -> list[tuple[str, Finding]]:
+def _findings(stored: Stored, chosen: Format) -> list[tuple[str, Finding]]:
     """What stands out in which file to someone who must decide whether to trust them."""
     found: list[tuple[str, Finding]] = []
-    budget, graphs = [MAX_LOOK], MAX_GRAPHS
-    for name in list_files(stored.root):
-        path = stored.root / name
+    budget = [MAX_LOOK]
+    for entry in stored.manifest.files:
+        path, archive = stored.root / entry.path, chosen.archive and entry.path == chosen.file
+        signed = entry.path.endswith(tuple(sign.ending for sign in chosen.signs))
+        if not path.exists() or not (archive or signed):
+            continue
         with reading(path), open_regular(path) as file:
-            if name.endswith((".pt", ".pt2", ".keras")):
-                found += [(name, finding) for finding in _in_archive(file, budget)]
-            elif name.endswith(".pb"):
-                data = file.read(graphs)
-                graphs -= len(data)
-                ops = {m.decode() for m in _OPS.findall(data)}
-                found += [(name, Finding(N_("graph operation {name}"), op)) for op in sorted(ops)]
-                if not graphs:
-                    found.append((name, Finding(MORE)))
+            look = (
+                _in_archive(file, chosen, budget)
+                if archive
+                else _in_file(file, chosen, budget, entry.path)
+            )
+            found += [(entry.path, finding) for finding in look]
     return found
 
 
-def _in_archive(file: IO[bytes], budget: list[int]) -> list[Finding]:
+def _in_archive(file: IO[bytes], chosen: Format, budget: list[int]) -> Iterator[Finding]:
     try:
         end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
-        if end and end[5] > MAX_LOOK:  # bytes of the list of entries, which ZipFile reads at once
-            return [Finding(ENDLESS)]
+        if end and end[5] > MAX_LOOK // 8:  # bytes of the list that ZipFile reads at once
+            yield Finding(ENDLESS)
+            return
         archive = zipfile.ZipFile(file)
         members = archive.infolist()
     except Exception:  # zipfile raises many kinds on broken bytes
-        return [Finding(N_("not a readable archive"))]
-    names = [m.filename for m in members]
-    found = [
-        Finding(OUTSIDE, name)
-        for name in names
-        if name.startswith("/") or "\\" in name or ".." in name.split("/")
-    ]
-    native = [name for name in names if name.endswith((".so", ".dll", ".dylib"))]
-    found += [Finding(N_("native code in {name!r}"), name) for name in native]
+        yield Finding(N_("not a readable archive"))
+        return
     for member in members:
-        if not member.filename.endswith((".pkl", ".pt", ".py", "config.json")):
+        name = member.filename
+        if name.startswith("/") or "\\" in name or ".." in name.split("/"):
+            yield Finding(OUTSIDE, name)
+        if name.endswith(NATIVE):
+            yield Finding(N_("native code in {name!r}"), name)
+    for member in members:
+        if not member.filename.endswith(tuple(sign.ending for sign in chosen.signs) or ("/",)):
             continue
         budget[0] -= 1 << 10
         if budget[0] < 0:
-            return [*found, Finding(MORE)]
+            yield Finding(MORE)
+            return
         try:
             with archive.open(member) as content:
-                data = content.read(budget[0])
+                data = io.BytesIO(content.read(budget[0]))
         except Exception as error:  # so do its decompressors
             unread = Finding(N_("an entry that cannot be read ({name})"), type(error).__name__)
-            found.append(unread.within(member.filename))
+            yield unread.within(member.filename)
             continue
-        budget[0] -= len(data)
-        found += [f.within(member.filename) for f in _in_member(member, data, budget)]
-    return found
+        for finding in _in_file(data, chosen, budget, member.filename):
+            yield finding.within(member.filename)
 
 
-def _in_member(member: zipfile.ZipInfo, data: bytes, budget: list[int]) -> list[Finding]:
-    if member.filename.endswith(".py"):
-        runs = Finding(N_("code that runs at load (__setstate__)"))
-        return [runs] if b"__setstate__" in data else []
-    if member.filename.endswith("config.json"):
-        return [Finding(N_("a lambda"))] if b"Lambda" in data else []
-    if data[:2] == b"PK":
-        return _in_archive(io.BytesIO(data), budget)
-    calls = N_("a pickle that calls {name!r}")
-    return [Finding(calls, name) for name in _unusual_globals(data)]
-
-
-def _unusual_globals(data: bytes) -> list[str]:
-    """Names that a pickle imports and that torch's archives do not; reads opcodes, runs none."""
-    names: set[str] = set()
-    stream = io.BytesIO(data)
-    while stream.tell() < len(data):  # torch's older files hold several pickles, then raw bytes
-        start, texts = stream.tell(), [""]
-        try:
-            for opcode, argument, _ in pickletools.genops(stream):
-                if isinstance(argument, str):
-                    texts = [texts[-1], argument]
-                if opcode.name in ("GLOBAL", "INST"):
-                    names.add(str(argument))
-                elif opcode.name == "STACK_GLOBAL":
-                    names.add(" ".join(texts))
-        except Exception as error:  # so does pickletools
-            if start == 0:
-                names.add(f"({type(error).__name__})")
-            break
-    return sorted(name for name in names if not _USUAL.fullmatch(name))
+def _in_file(file: IO[bytes], chosen: Format, budget: list[int], name: str) -> Iterator[Finding]:
+    """The signs that the format knows of, in a file's bytes."""
+    data = file.read(max(0, budget[0]))
+    budget[0] -= len(data)
+    for sign in chosen.signs:
+        if name.endswith(sign.ending):
+            matches = re.finditer(sign.pattern, data)
+            names = {m[1].decode(errors="replace") if m.re.groups else "" for m in matches}
+            for found in sorted(names):
+                yield Finding(sign.message, found)
+    if file.read(1):
+        yield Finding(MORE)

@@ -2,36 +2,27 @@
 
 import os
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.artifacts.examples import check_inputs, recall
-from d2lhybrid.artifacts.files import reading
+from d2lhybrid.artifacts.examples import check_inputs, raw_of, recall
 from d2lhybrid.artifacts.inspection import Inspection, inspect, require_closed, table
 from d2lhybrid.artifacts.manifest import Manifest
-from d2lhybrid.artifacts.publishing import locked
-from d2lhybrid.artifacts.saving import run, unlike
-from d2lhybrid.artifacts.store import (
-    Stored,
-    check_files,
-    read,
-    replaced,
-    require_hashed,
-    require_intact,
-    steady,
-)
-from d2lhybrid.artifacts.trust import sign, signer
+from d2lhybrid.artifacts.program import brief, flat, run_flat, unlike
+from d2lhybrid.artifacts.store import Stored, check_files, read, require_intact
+from d2lhybrid.artifacts.trust import Signer, sign, signer
 from d2lhybrid.errors import (
     ArtifactLoadError,
     D2LHybridError,
     DamagedArtifactError,
     InputMismatchError,
+    MissingPackageError,
     UnsupportedArtifactError,
     UntrustedArtifactError,
 )
 from d2lhybrid.frameworks import get
-from d2lhybrid.frameworks import onnxruntime as onnxruntime_formats
-from d2lhybrid.frameworks.formats import find
+from d2lhybrid.frameworks.formats import Format, find, missing
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import listed, pgettext, sentences
 from d2lhybrid.tensor import spec
@@ -41,26 +32,42 @@ class LoadedModel:
     """A model from an artifact; calling it checks the inputs first.
 
     Attributes:
-        model: What the framework's own loader gave.
+        model: What the framework's own loader gave: a program of flat tensors.
         manifest: What the artifact says about itself.
     """
 
-    def __init__(self, model: Any, manifest: Manifest, takes: str = ""):
+    def __init__(self, model: Any, manifest: Manifest, takes: str = "", importing: bool = False):
         self.model = model
         self.manifest = manifest
         self._takes = takes  # the package whose tensors alone the model takes; any if empty
+        self._importing = importing  # may output classes be made, whose modules are imported then?
+        self._chosen = find(manifest.framework, manifest.format)
 
-    def __call__(self, *inputs: Any) -> Any:
-        """Run the model on tensors of its framework.
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the model on arguments like those that it was saved with.
 
         Raises:
-            InputMismatchError: Number, dtype or shape are not what the model was saved with, or
-                a tensor is of another framework.
+            InputMismatchError: Structure, number, dtype or shape are not what the model was saved
+                with, or a tensor is of another framework.
         """
+        takes, returns = self.manifest.takes, self.manifest.returns
+        inputs = list(args)
+        alone = not kwargs and len(args) == len(self.manifest.inputs) and all(map(_is_array, args))
+        if takes is not None and not (takes.flat and not kwargs) and not alone:
+            inputs = takes.tensors_in((args, kwargs), "")
         check_inputs(self.manifest.inputs, [_spec(x) for x in inputs])
         for x in inputs:
             self._require_framework(x)
-        return self.model(*inputs)
+        if takes is not None and self._chosen.structured:
+            args, kwargs = takes.filled(inputs)
+            return self.model(*args, **kwargs)
+        output = self.model(*inputs)
+        if returns is None or returns.form == 0:
+            return output
+        found = output if isinstance(output, (list, tuple)) else [output]
+        if not all(map(_is_array, found)):
+            found = flat(get(self.manifest.framework).tensors, output)
+        return returns.filled(found, importing=self._importing, plain=not self._importing)
 
     def _require_framework(self, value: Any) -> None:
         packages = {kind.__module__.partition(".")[0] for kind in type(value).__mro__}
@@ -135,12 +142,12 @@ def load(
         A LoadedModel; for weights alone the model given as `into`, or else a dictionary.
 
     Raises:
-        ArtifactNotFoundError, ArtifactNotFoundError: Nothing is at the path, or no artifact.
+        ArtifactNotFoundError: Nothing is at the path, or no artifact.
         ArtifactAccessError: The system does not let us read it.
         UntrustedArtifactError: It can carry code, and you neither made nor trusted it.
         DamagedArtifactError: Something is not as it was saved.
         UnsupportedArtifactError: It is of another framework, or of a format unknown here.
-        MissingPackageError: Its framework is not installed.
+        MissingPackageError: Its framework, or a module that the model needs, is not installed.
         ArtifactLoadError: The framework refuses it.
 
     >>> import torch
@@ -151,7 +158,33 @@ def load(
     >>> torch.allclose(model(x), net(x))
     True
     """
-    return steady(path, lambda stored: _load(stored, framework, trust, into))
+    stored = read(path)
+    manifest = stored.manifest
+    chosen = find(manifest.framework, manifest.format)
+    if into is not None and not chosen.weights_only:
+        raise UnsupportedArtifactError(
+            _("The format {format!r} holds a whole model; leave out into= to load it.").format(
+                format=manifest.format
+            )
+        )
+    trusted = require_loadable(stored, trust)
+    alone = None
+    if framework not in (None, manifest.framework):
+        alone = _read_alone(stored, chosen, str(framework))
+        return LoadedModel(alone, manifest, "numpy", trusted)
+    model = _read(stored, trusted, into)
+    if not chosen.weights_only:
+        takes = "" if chosen.converts else get(manifest.framework).module
+        return LoadedModel(model, manifest, takes, trusted)
+    unlike_ = _recorded_difference(stored, into) if into is not None else ""
+    if unlike_:
+        raise ArtifactLoadError(
+            _(
+                "The {kind} took the weights, but it does not compute what the model that was "
+                "saved did: {difference}. Build it as it was built then."
+            ).format(kind=type(into).__name__, difference=unlike_)
+        )
+    return model
 
 
 def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification:
@@ -164,7 +197,7 @@ def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification
         A Verification.
 
     Raises:
-        ArtifactNotFoundError, ArtifactNotFoundError, ArtifactAccessError: As in ``load``.
+        ArtifactNotFoundError, ArtifactAccessError: As in ``load``.
         DamagedArtifactError: The manifest cannot be read.
         UnsupportedArtifactError, MissingPackageError, ArtifactLoadError: It cannot be run here.
 
@@ -179,7 +212,27 @@ def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification
     >>> verify("linear").ok
     False
     """
-    return steady(path, lambda stored: _verify(stored, trust))
+    stored = read(path)
+    manifest = stored.manifest
+    try:
+        signer(stored)
+        problems = check_files(stored)
+        if problems:
+            why = _("the bytes differ")
+        elif find(manifest.framework, manifest.format).weights_only:
+            why = _("weights alone compute nothing")
+        elif not manifest.example_outputs:
+            why = _("the example was too big to keep")
+        else:
+            trusted = _require_allowed(stored, trust)
+            found = _recorded_difference(stored, _read(stored, trusted))
+            return Verification(stored.root, (), found or "same", True)
+    except UntrustedArtifactError as error:
+        problems, why = [], str(error)
+    except DamagedArtifactError as error:
+        problems, why = [str(error)], _("the bytes differ")
+    outputs = _("not compared: {reason}").format(reason=why)
+    return Verification(stored.root, tuple(problems), outputs, False)
 
 
 def trust(path: str | os.PathLike[str]) -> Inspection:
@@ -198,32 +251,46 @@ def trust(path: str | os.PathLike[str]) -> Inspection:
     >>> trust("linear").signer.startswith("you")
     True
     """
-    steady(path, _sign)
+    stored = read(path)
+    require_intact(stored)
+    signer(stored)
+    sign(stored)
     return inspect(path)
 
 
-def require_loadable(stored: Stored, trusted: bool) -> None:
-    """Raise unless every byte is as it was saved, and the model may and can run here."""
+def require_loadable(stored: Stored, trusted: bool) -> bool:
+    """Raise unless every byte is as it was saved, and the model may and can run here.
+
+    Returns whether the user trusts it, so that its modules and classes may be imported.
+    """
     require_intact(stored)
-    _require_allowed(stored, trusted)
+    return _require_allowed(stored, trusted)
 
 
-def _require_allowed(stored: Stored, trusted: bool) -> None:
+def _require_allowed(stored: Stored, trusted: bool) -> bool:
     """Raise if code could run that the user does not trust or that this machine does not know."""
-    require_hashed(stored)
     chosen = find(stored.manifest.framework, stored.manifest.format)
     made = signer(stored)  # also notices a manifest that was changed after signing
     if chosen.risk and not trusted and made.who != "you":
-        text = _("{path!r} was signed {by}, and its format {format!r} can carry code.")
-        advice = _(
-            "Look at it with inspect(path); if you know where it comes from, use trust(path), or "
-            "load(path, trust=True) once."
-        )
-        found = text.format(path=str(stored.root), by=made.by(), format=stored.manifest.format)
-        raise UntrustedArtifactError(sentences(found, _(chosen.risk), advice))
+        raise _untrusted(stored, chosen, made)
     if made.who != "you":
-        require_closed(stored)
+        require_closed(stored, chosen)
     chosen.require(stored.manifest.options)
+    return trusted or made.who == "you"
+
+
+def _untrusted(stored: Stored, chosen: Format, made: Signer) -> UntrustedArtifactError:
+    text = _("{path!r} was signed {by}, and its format {format!r} can carry code.")
+    advice = _(
+        "Look at it with inspect(path); if you know where it comes from, use trust(path), or "
+        "load(path, trust=True) once."
+    )
+    found = text.format(path=str(stored.root), by=made.by(), format=chosen.name)
+    return UntrustedArtifactError(sentences(found, _(chosen.risk), advice))
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "dtype") and hasattr(value, "shape")
 
 
 def _spec(value: Any) -> tuple[str, tuple[int, ...]]:
@@ -233,119 +300,90 @@ def _spec(value: Any) -> tuple[str, tuple[int, ...]]:
         return _("a {kind}, not a tensor").format(kind=type(value).__name__), ()
 
 
-def _sign(stored: Stored) -> None:
-    require_intact(stored)
-    signer(stored)
-    parent = stored.root.parent
-    with reading(parent), locked(parent):  # no save may exchange the folder before it is signed
-        if read(stored.root).raw != stored.raw:
-            raise replaced(stored.root)
-        sign(stored)
+def _read_alone(stored: Stored, chosen: Format, package: str) -> Any:
+    """What `package` makes of the file in place of the framework."""
+    with _Explaining(stored):
+        found = chosen.read_alone(stored.root, package)
+    if found is not None:
+        return found
+    raise UnsupportedArtifactError(
+        _(
+            "Expected an artifact for {expected!r}, received one of {received!r} in the "
+            "format {format!r}; leave out framework= to load it."
+        ).format(expected=package, received=stored.manifest.framework, format=chosen.name)
+    )
 
 
-def _load(stored: Stored, framework: str | None, trusted: bool, into: Any) -> Any:
+def _read(stored: Stored, trusted: bool, into: Any = None) -> Any:
+    """What the framework makes of bytes that were checked."""
     manifest = stored.manifest
-    chosen = find(manifest.framework, manifest.format)
-    alone = framework == "onnxruntime" and manifest.format == "onnx"
-    if framework not in (None, manifest.framework) and not alone:
-        raise UnsupportedArtifactError(
-            _(
-                "Expected an artifact for {expected!r}, received one of {received!r} in the "
-                "format {format!r}; leave out framework= to load it."
-            ).format(expected=framework, received=manifest.framework, format=manifest.format)
-        )
-    if into is not None and not chosen.weights_only:
-        raise UnsupportedArtifactError(
-            _("The format {format!r} holds a whole model; leave out into= to load it.").format(
-                format=manifest.format
-            )
-        )
-    require_loadable(stored, trusted)
-    model = _read(stored, alone, into)
-    if not chosen.weights_only:
-        return LoadedModel(model, manifest, _takes(manifest, alone))
-    unlike = _recorded_difference(stored, model) if into is not None else ""
-    if unlike:
-        raise ArtifactLoadError(
-            _(
-                "The {kind} took the weights, but it does not compute what the model that was "
-                "saved did: {difference}. Build it as it was built then."
-            ).format(kind=type(into).__name__, difference=unlike)
-        )
-    return model
-
-
-def _read(stored: Stored, alone: bool = False, into: Any = None) -> Any:
-    """What the framework makes of bytes that were checked, or ONNX Runtime alone."""
-    manifest = stored.manifest
+    framework = get(manifest.framework)
     try:
-        if alone:
-            return onnxruntime_formats.numpy_callable(stored.root / "model.onnx")
+        framework.load()
+    except ImportError as error:
+        raise missing(framework.module, framework.extra, error) from error
+    for module in manifest.imports if trusted else ():
+        try:
+            import_module(module)
+        except ImportError as error:
+            raise MissingPackageError(
+                _("This model needs the module {module} when it is loaded: {error}.").format(
+                    module=module, error=error
+                )
+            ) from error
+    with _Explaining(stored):
         return find(manifest.framework, manifest.format).read(stored.root, manifest.options, into)
-    except D2LHybridError:
-        raise
-    except Exception as error:
+
+
+class _Explaining:
+    """Say that a framework does not load bytes that are as they were saved."""
+
+    def __init__(self, stored: Stored) -> None:
+        self._stored = stored
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if not isinstance(error, Exception) or isinstance(error, D2LHybridError):
+            return
+        manifest = self._stored.manifest
         versions = ", ".join(f"{name} {number}" for name, number in manifest.versions.items())
         raise ArtifactLoadError(
             _(
-                "{framework} does not load {path!r}, whose bytes are as saved: {error}: {said}. "
+                "{framework} does not load {path!r}, whose bytes are as saved: {error}. "
                 "It was saved with {versions}; try those versions, or save the model again."
             ).format(
                 framework=manifest.framework,
-                path=str(stored.root),
-                error=type(error).__name__,
-                said=error,
+                path=str(self._stored.root),
+                error=brief(error),
                 versions=versions,
             )
         ) from error
 
 
-def _verify(stored: Stored, trusted: bool) -> Verification:
-    manifest = stored.manifest
-    try:
-        signer(stored)
-        problems = check_files(stored)
-        if problems:
-            why = _("the bytes differ")
-        elif find(manifest.framework, manifest.format).weights_only:
-            why = _("weights alone compute nothing")
-        elif not manifest.example_outputs:
-            why = _("the example was too big to keep")
-        else:
-            _require_allowed(stored, trusted)
-            found = _recorded_difference(stored, _read(stored))
-            return Verification(stored.root, (), found or "same", True)
-    except UntrustedArtifactError as error:
-        problems, why = [], str(error)
-    except DamagedArtifactError as error:
-        problems, why = [str(error)], _("the bytes differ")
-    outputs = _("not compared: {reason}").format(reason=why)
-    return Verification(stored.root, tuple(problems), outputs, False)
-
-
-def _takes(manifest: Manifest, alone: bool) -> str:
-    if alone:
-        return "numpy"
-    # TensorFlow converts what it is given.
-    return "" if manifest.framework == "tensorflow" else manifest.framework
-
-
-def _recorded_difference(stored: Stored, model: Any) -> str:
+def _recorded_difference(stored: Stored, program: Any) -> str:
     """How the outputs for the recorded example differ from the recorded ones; empty if equal."""
     manifest = stored.manifest
-    tensors = get(manifest.framework).tensors
+    chosen, tensors = find(manifest.framework, manifest.format), get(manifest.framework).tensors
     recorded = recall(stored.root, manifest.example_inputs)
     if not recorded:
         return ""
     try:
-        inputs = tuple(tensors.from_raw(raw, manifest.options) for raw in recorded)
-        received = run(tensors, model, inputs)
+        inputs = [tensors.from_raw(raw, manifest.options) for raw in recorded]
+        if chosen.weights_only and manifest.takes is not None:
+            args, kwargs = manifest.takes.filled(inputs)
+            outputs = flat(tensors, tensors.infer(program, args, kwargs))
+        else:
+            outputs = run_flat(chosen, tensors, program, manifest.takes, inputs)
+        received = [raw_of(tensors, t) for t in outputs]
     except D2LHybridError:
         raise
     except Exception as error:
         raise ArtifactLoadError(
-            _("{path!r} loads but does not run on its example: {error}: {said}").format(
-                path=str(stored.root), error=type(error).__name__, said=error
+            _("{path!r} loads but does not run on its example: {error}").format(
+                path=str(stored.root), error=brief(error)
             )
         ) from error
-    return unlike(recall(stored.root, manifest.example_outputs), received)
+    names = [output.name for output in manifest.outputs]
+    return unlike(recall(stored.root, manifest.example_outputs), received, names)

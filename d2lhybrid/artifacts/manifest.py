@@ -7,6 +7,7 @@ import json
 import math
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -15,15 +16,18 @@ from d2lhybrid.errors import (
     DamagedArtifactError,
     UnsupportedArtifactError,
 )
+from d2lhybrid.frameworks.layout import Structure
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import noop as N_
+from d2lhybrid.jsonrecord import read
 
 MANIFEST = "d2lhybrid.json"
 SIGNATURE = "d2lhybrid.sig"
-VERSION = 1
+VERSION = 2
 MAX_BYTES = 1 << 20
 MAX_FILES = 10_000
-BLOCK = 16 << 20  # bytes that one entry of ``options["block_sha256"]`` stands for
+MAX_TENSORS = 1000
+MAX_RANK = 32
+STRING = "string"
 
 ITEMSIZE = {
     **dict.fromkeys(("bool", "int8", "uint8"), 1),
@@ -31,8 +35,10 @@ ITEMSIZE = {
     **dict.fromkeys(("float32", "int32"), 4),
     **dict.fromkeys(("float64", "int64"), 8),
 }
+DTYPES = (*ITEMSIZE, STRING)
 
 _COMPONENT = re.compile(r"[\w+@=-]([\w .+@=-]*[\w+@=-])?")
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class Example:
-    """One recorded tensor: where its raw little-endian bytes are, and how to read them."""
+    """One recorded tensor: the file with its raw bytes, and how to read them."""
 
     path: str
     dtype: str
@@ -68,7 +74,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Everything an artifact says about itself."""
+    """Everything an artifact says about itself; `takes` and `returns` are None in version 1."""
 
     format: str
     framework: str
@@ -76,20 +82,23 @@ class Manifest:
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     files: tuple[FileEntry, ...]
+    takes: Structure | None = None
+    returns: Structure | None = None
     example_inputs: tuple[Example, ...] = ()
     example_outputs: tuple[Example, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
     created: str = ""
 
-    @property
-    def blocks(self) -> dict[str, list[str]]:
-        """SHA-256 of each block of the large files, by path."""
-        return dict(self.options.get("block_sha256", {}))
-
     def to_bytes(self) -> bytes:
         """The manifest as it lies on disk."""
         body = {"d2lhybrid_artifact": VERSION, **asdict(self)}
         return (json.dumps(body, indent=1, ensure_ascii=False) + "\n").encode()
+
+    @property
+    def imports(self) -> list[str]:
+        """The modules that the framework must have imported before it can load the model."""
+        listed = self.options.get("imports", [])
+        return [str(name) for name in listed] if isinstance(listed, list) else []
 
 
 def parse(raw: bytes) -> Manifest:
@@ -98,9 +107,37 @@ def parse(raw: bytes) -> Manifest:
     Raises:
         ArtifactNotFoundError: This is JSON, but not a manifest of ours.
         UnsupportedArtifactError: It has a newer version than this release reads.
-        DamagedArtifactError: A path points outside, or two paths clash.
-        DamagedArtifactError: Anything else is wrong with it.
+        DamagedArtifactError: A path points outside, two paths clash, or anything else is wrong.
     """
+    body = _body(raw)
+    version = body.pop("d2lhybrid_artifact")
+    if type(version) is int and version > VERSION:
+        raise UnsupportedArtifactError(
+            _(
+                "This artifact has manifest version {version}, and this release reads up to "
+                "{newest}; upgrade d2lhybrid, or save the model again with this release."
+            ).format(version=version, newest=VERSION)
+        )
+    try:
+        if type(version) is not int or version < 1:
+            raise ValueError(_("version {n}").format(n=repr(version)[:40]))
+        if version == 1:  # hashed large files by blocks as well, and knew no structures
+            body |= {"takes": None, "returns": None}
+        manifest: Manifest = read(Manifest, body)
+        _check(manifest)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise DamagedArtifactError(
+            _("{file} has missing or wrong fields ({reason}); get the artifact again.").format(
+                file=MANIFEST, reason=_brief(error)
+            )
+        ) from error
+    for entry in manifest.files:
+        _check_inside(entry.path)
+    check_clashes(entry.path for entry in manifest.files)
+    return manifest
+
+
+def _body(raw: bytes) -> dict[str, Any]:
     if len(raw) > MAX_BYTES:
         raise DamagedArtifactError(
             _(
@@ -122,30 +159,10 @@ def parse(raw: bytes) -> Manifest:
                 file=MANIFEST
             )
         )
-    version = body["d2lhybrid_artifact"]
-    if type(version) is int and version > VERSION:
-        raise UnsupportedArtifactError(
-            _(
-                "This artifact has manifest version {version}, and this release reads up to "
-                "{newest}; upgrade d2lhybrid, or save the model again with this release."
-            ).format(version=version, newest=VERSION)
-        )
-    try:
-        _require(type(version) is int and version == VERSION, N_("version {n}"), version, VERSION)
-        manifest = _build(body)
-    except (KeyError, TypeError, ValueError) as error:
-        raise DamagedArtifactError(
-            _("{file} has missing or wrong fields ({reason}); get the artifact again.").format(
-                file=MANIFEST, reason=_brief(error)
-            )
-        ) from error
-    for entry in manifest.files:
-        _check_inside(entry.path)
-    check_clashes([entry.path for entry in manifest.files])
-    return manifest
+    return body
 
 
-def check_clashes(paths: list[str]) -> None:
+def check_clashes(paths: Iterable[str]) -> None:
     """Refuse paths that some file system takes for equal."""
     seen: dict[str, str] = {}
     for path in paths:
@@ -169,40 +186,45 @@ def _check_inside(path: str) -> None:
         )
 
 
-def _build(body: dict[str, Any]) -> Manifest:
-    files = tuple(
-        FileEntry(_text(f["path"]), _count(f["size"]), _sha256(f["sha256"]))
-        for f in _list(body["files"], MAX_FILES)
+def _check(manifest: Manifest) -> None:
+    """Raise ValueError unless what the fields say can be true."""
+    tensors = (*manifest.inputs, *manifest.outputs)
+    examples = (*manifest.example_inputs, *manifest.example_outputs)
+    texts = [manifest.format, manifest.framework, manifest.created]
+    texts += [*manifest.versions, *manifest.versions.values(), *(t.name for t in tensors)]
+    _require(all(map(str.isprintable, texts)), _("printable text"))
+    _require(len(manifest.files) <= MAX_FILES, _("a list of at most {n} items"), MAX_FILES)
+    _require(
+        max(len(tensors), len(examples)) <= MAX_TENSORS,
+        _("a list of at most {n} items"),
+        MAX_TENSORS,
     )
-    sizes = {entry.path: entry.size for entry in files}
-    options = dict(body["options"])
-    for path, digests in dict(options.get("block_sha256", {})).items():
-        number = len(range(0, sizes[path], BLOCK))
-        given = [_sha256(digest) for digest in _list(digests, number)]
-        _require(len(given) == number, N_("{n} block hashes"), digests, number)
-    shown, computed = (
-        tuple(Example(_text(e["path"]), *_tensor(e)) for e in _list(body[key], 1000))
-        for key in ("example_inputs", "example_outputs")
-    )
-    for e in shown + computed:
-        size = math.prod(e.shape) * ITEMSIZE[e.dtype]
-        _require(sizes.get(e.path) == size, N_("a tensor with the size of its shape"), e.path)
-    inputs, outputs = (
-        tuple(TensorSpec(_text(s["name"]), *_tensor(s, (None,))) for s in _list(body[key], 1000))
-        for key in ("inputs", "outputs")
-    )
-    return Manifest(
-        _text(body["format"]),
-        _text(body["framework"]),
-        {_text(k): _text(v) for k, v in dict(body["versions"]).items()},
-        inputs,
-        outputs,
-        files,
-        shown,
-        computed,
-        options,
-        _text(body["created"]),
-    )
+    sizes = {}
+    for entry in manifest.files:
+        _require(0 <= entry.size < 2**62, _("a count"))
+        _require(bool(_SHA256.fullmatch(entry.sha256)), _("a SHA-256"))
+        _require(entry.path.isprintable(), _("printable text"))
+        sizes[entry.path] = entry.size
+    every: tuple[TensorSpec | Example, ...] = (*tensors, *examples)
+    for tensor in every:
+        _require(tensor.dtype in DTYPES and len(tensor.shape) <= MAX_RANK, _("a dtype and a shape"))
+        _require(all(n is None or 0 <= n < 2**62 for n in tensor.shape), _("a count"))
+    for example in examples:
+        needed = math.prod(example.shape) * ITEMSIZE.get(example.dtype, 0)
+        held = sizes.get(example.path, -1)
+        fits = held >= needed if example.dtype == STRING else held == needed
+        _require(fits, _("a tensor with the size of its shape"))
+    for structure, count in (
+        (manifest.takes, manifest.inputs),
+        (manifest.returns, manifest.outputs),
+    ):
+        if structure is not None:
+            structure.require_sound(len(count))
+
+
+def _require(holds: bool, expected: str, n: int = 0) -> None:
+    if not holds:
+        raise ValueError(_("expected {expected}").format(expected=expected.format(n=n)))
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -212,35 +234,5 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def _tensor(value: dict[str, Any], free: tuple[None, ...] = ()) -> tuple[str, tuple[Any, ...]]:
-    """Its dtype, and its shape; axes may be `free`."""
-    shape = tuple(n if n in free else _count(n) for n in _list(value["shape"], 32))
-    return _require(value["dtype"] in ITEMSIZE, N_("a dtype"), value["dtype"]), shape
-
-
 def _brief(error: BaseException) -> str:
     return f"{type(error).__name__}: {str(error)[:120]}"
-
-
-def _require(holds: bool, expected: str, received: Any, n: int = 0) -> Any:
-    if not holds:
-        text = _("expected {expected}, received {received!r}")
-        raise ValueError(text.format(expected=_(expected).format(n=n), received=str(received)[:40]))
-    return received
-
-
-def _text(value: Any) -> str:
-    return _require(isinstance(value, str) and value.isprintable(), N_("printable text"), value)
-
-
-def _count(value: Any) -> int:
-    return _require(type(value) is int and 0 <= value < 2**62, N_("a count"), value)
-
-
-def _sha256(value: Any) -> str:
-    return _require(bool(re.fullmatch("[0-9a-f]{64}", _text(value))), N_("a SHA-256"), value)
-
-
-def _list(value: Any, limit: int) -> list[Any]:
-    holds = isinstance(value, list) and len(value) <= limit
-    return _require(holds, N_("a list of at most {n} items"), value, limit)

@@ -9,7 +9,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 import uuid
 from collections.abc import Sequence
@@ -20,10 +19,10 @@ from typing import Any
 import numpy as np
 from platformdirs import user_cache_path
 
-from d2lhybrid.artifacts.examples import check_inputs, read_raw, recall
+from d2lhybrid.artifacts.examples import check_inputs, read_raw, recall, write_raw
 from d2lhybrid.artifacts.loading import require_loadable
-from d2lhybrid.artifacts.manifest import Manifest
-from d2lhybrid.artifacts.store import Stored, steady
+from d2lhybrid.artifacts.manifest import ITEMSIZE, Manifest
+from d2lhybrid.artifacts.store import Stored, read
 from d2lhybrid.compiler import find_compiler
 from d2lhybrid.errors import (
     ArtifactAccessError,
@@ -32,8 +31,8 @@ from d2lhybrid.errors import (
     NativeRunError,
     UnsupportedArtifactError,
 )
-from d2lhybrid.frameworks.formats import find
-from d2lhybrid.i18n import general
+from d2lhybrid.frameworks.formats import NativeProgram, find, others
+from d2lhybrid.i18n import general, sentences
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw
 
@@ -41,53 +40,36 @@ SOURCES = Path(__file__).parent.parent / "native"
 PROGRAM = "run_model"
 
 
-# A compiled package asks for libtorch when it is opened, and finds it only if the program has it
-# already: so the linker must not drop it, although the program calls nothing in it.
-_KEEP = "" if sys.platform == "darwin" else "-Wl,--no-as-needed "
-# For each program: the package it links with; its flags, where {0} is that package's folder and {1}
-# ONNX Runtime's library in it; and what it takes for the model.
-_TORCH = (
-    "-std=c++20 -I{0}/include -I{0}/include/torch/csrc/api/include "
-    "-L{0}/lib -Wl,-rpath,{0}/lib " + _KEEP + "-ltorch -ltorch_cpu -lc10"
-)
-_TENSORFLOW = (
-    "-I{0}/include -L{0} -Wl,-rpath,{0} -l:libtensorflow_cc.so.2 -l:libtensorflow_framework.so.2"
-)
-_PROGRAMS = {
-    "torchscript.cpp": ("torch", _TORCH, "model.pt"),
-    "aotinductor.cpp": ("torch", _TORCH, "model.pt2"),
-    "savedmodel.c": ("tensorflow", _TENSORFLOW, "saved_model"),
-    "mxnet.c": ("mxnet", "-I{0}/include -L{0} -Wl,-rpath,{0} -lmxnet", "model"),
-    "onnx.c": ("onnxruntime", "'-DONNXRUNTIME=\"{1}\"' -ldl", "model.onnx"),
-}
-
-
 def run_native(
     path: str | os.PathLike[str],
-    *inputs: Any,
+    *args: Any,
     keep: str | os.PathLike[str] | None = None,
     trust: bool = False,
     timeout: float = 300.0,
+    **kwargs: Any,
 ) -> Any:
     """Run an artifact outside Python, on the CPU.
 
     Args:
         path: The artifact's folder.
-        inputs: NumPy arrays, or what NumPy can read; none for the recorded example. For bfloat16,
-            arrays of ``ml_dtypes`` or the bits as uint16.
+        args: What ``load(path)`` would be called with, of NumPy arrays or what NumPy can read; or
+            the arrays alone, one by one; none for the recorded example. For bfloat16, arrays of
+            ``ml_dtypes`` or the bits as uint16.
         keep: A folder that gets the source, the compile line (``build.sh``), the program, the
             inputs and the command that runs it (``run.sh``).
         trust: As in ``load``.
         timeout: Seconds that the program may run.
+        kwargs: More of what ``load(path)`` would be called with.
 
     Returns:
-        A NumPy array, or a tuple of them; bfloat16 comes back as float32.
+        What the model returns, of NumPy arrays, with dictionaries for output classes; bfloat16
+        comes back as float32.
 
     Raises:
         UnsupportedArtifactError: No program runs this format.
         CompilerMissingError: There is no compiler; says which package to install.
         NativeRunError: The program does not compile, fails, or takes longer than `timeout`.
-        InputMismatchError: Number, dtype or shape of the inputs are wrong.
+        InputMismatchError: Structure, number, dtype or shape of the inputs are wrong.
         UntrustedArtifactError, DamagedArtifactError: As in ``load``.
         MissingPackageError: The package whose library the program needs is not installed.
         ArtifactAccessError: `keep` holds other files, or the cache cannot be written to.
@@ -101,49 +83,60 @@ def run_native(
     >>> np.allclose(run_native("dense", x.asnumpy()), net(x).asnumpy())
     True
     """
-    return steady(path, lambda stored: _run(stored, inputs, keep, trust, timeout))
-
-
-def _run(
-    stored: Stored,
-    inputs: Sequence[Any],
-    keep: str | os.PathLike[str] | None,
-    trust: bool,
-    timeout: float,
-) -> Any:
+    stored = read(path)
     manifest = stored.manifest
-    source = find(manifest.framework, manifest.format).native
-    if not source:
-        raise UnsupportedArtifactError(
-            _(
-                "Expected a format that runs without Python, received {format!r}; "
-                "save the model as mxnet, torchscript, aotinductor, onnx or savedmodel."
-            ).format(format=manifest.format)
-        )
+    chosen = find(manifest.framework, manifest.format)
+    native = chosen.native
+    if native is None:
+        raise _no_program(manifest)
     require_loadable(stored, trust)
-    raws = _raws(manifest, inputs) if inputs else recall(stored.root, manifest.example_inputs)
+    raws = _raws(stored, args, kwargs)
     check_inputs(manifest.inputs, [(raw.dtype, raw.array.shape) for raw in raws])
-    if source == "mxnet.c":
-        _require_float32(manifest)
-    if keep is not None:
-        _require_outside(Path(keep), stored.root)
-    program, line = _build(source)
+    _require_dtypes(manifest, native)
+    model = chosen.native_model(stored.root, manifest.options, raws, _cache())
+    program, line = _build(native)
     with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as temporary:
-        command = [str(program), str(stored.root / _PROGRAMS[source][2])]
-        command += _arguments(stored, raws, Path(temporary))
+        command = [str(program), str(model), *_arguments(stored, raws, Path(temporary))]
         if keep is not None:
-            _keep(Path(keep), source, line, program, command, Path(temporary))
+            _keep(Path(keep), native, line, program, command, Path(temporary))
         printed = _execute(command, _("Could not run the program"), timeout)
         outputs = [
             _output(row, Path(temporary) / f"output-{i}.raw").values()
             for i, row in enumerate(printed.splitlines())
         ]
-    return outputs[0] if len(outputs) == 1 else tuple(outputs)
+    if manifest.returns is None:
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+    if len(outputs) != len(manifest.outputs):
+        raise NativeRunError(
+            _("Expected {n} outputs of the program, received {received}.").format(
+                n=len(manifest.outputs), received=len(outputs)
+            )
+        )
+    return manifest.returns.filled(outputs)
 
 
-def _raws(manifest: Manifest, inputs: Sequence[Any]) -> list[Raw]:
+def _no_program(manifest: Manifest) -> UnsupportedArtifactError:
+    found = _("Expected a format that runs without Python, received {format!r}.")
+    fitting = others(manifest.framework, manifest.format, lambda one: one.native is not None)
+    advice = _("Save the model again in one of these: {formats}.").format(formats=fitting)
+    return UnsupportedArtifactError(sentences(found.format(format=manifest.format), advice))
+
+
+def _raws(stored: Stored, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Raw]:
+    """The tensors in the arguments, which may also come one by one; of none, the example's."""
+    manifest = stored.manifest
+    if not args and not kwargs:
+        return recall(stored.root, manifest.example_inputs)
+    inputs, takes = list(args), manifest.takes
+    alone = not kwargs and len(args) == len(manifest.inputs) and all(map(_is_array, args))
+    if takes is not None and not (takes.flat and not kwargs) and not alone:
+        inputs = takes.tensors_in((args, kwargs), "")
     bits = [spec.dtype == "bfloat16" for spec in manifest.inputs] + [False] * len(inputs)
     return [_raw(x, as_bits) for x, as_bits in zip(inputs, bits, strict=False)]
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "__array__")
 
 
 def _raw(value: Any, as_bits: bool) -> Raw:
@@ -159,25 +152,17 @@ def _raw(value: Any, as_bits: bool) -> Raw:
     return Raw.of(array, "bfloat16" if as_bits and array.dtype == np.uint16 else None)
 
 
-def _require_float32(manifest: Manifest) -> None:
-    """MXNet's predict API hands out the bytes of any output as if they were of float32."""
-    for spec in manifest.outputs:
-        if spec.dtype != "float32":
+def _require_dtypes(manifest: Manifest, native: NativeProgram) -> None:
+    """Raise UnsupportedArtifactError for what the program cannot take or hand out."""
+    for spec in (*manifest.inputs, *manifest.outputs):
+        known = spec.dtype in ITEMSIZE
+        if not known or (native.dtypes and spec.dtype not in native.dtypes):
             raise UnsupportedArtifactError(
-                _("Expected a model whose outputs are float32, received {spec}; use load.").format(
-                    spec=spec
-                )
+                _(
+                    "Expected a model whose inputs and outputs are {dtypes}, received {spec}; use "
+                    "load."
+                ).format(dtypes=", ".join(native.dtypes or ITEMSIZE), spec=spec)
             )
-
-
-def _require_outside(folder: Path, root: Path) -> None:
-    """Raise ArtifactAccessError if what is kept would be a foreign file in the artifact."""
-    if Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(root)):
-        raise ArtifactAccessError(
-            _("Will not write into the artifact {path!r}; choose another folder.").format(
-                path=str(root)
-            )
-        )
 
 
 def _arguments(stored: Stored, raws: Sequence[Raw], folder: Path) -> list[str]:
@@ -190,7 +175,7 @@ def _arguments(stored: Stored, raws: Sequence[Raw], folder: Path) -> list[str]:
     arguments = []
     for i, raw in enumerate(raws):
         file = folder / f"input-{i}.raw"
-        file.write_bytes(raw.array.tobytes())
+        write_raw(file, raw)
         shape = ",".join(map(str, raw.array.shape))
         arguments += ["input", names[i], raw.dtype, shape, str(file)]
     for i, name in enumerate(names[len(raws) :]):
@@ -210,37 +195,46 @@ def _output(row: str, file: Path) -> Raw:
         ) from error
 
 
-def _build(source: str) -> tuple[Path, list[str]]:
-    """The program for a source file, compiled unless the cache has it; and the compile line."""
-    package, template, _model = _PROGRAMS[source]
-    found = find_spec(package)
+def _cache() -> Path:
+    named = os.environ.get("D2LHYBRID_CACHE")
+    return Path(named) if named else user_cache_path("d2lhybrid")
+
+
+def _build(native: NativeProgram) -> tuple[Path, list[str]]:
+    """The program, compiled unless the cache has it; and the compile line."""
+    found = find_spec(native.package)
     if found is None or not found.submodule_search_locations:
         raise MissingPackageError(
             _(
                 "Running this model needs the library inside the package {package}; "
                 "install it with: {command}"
-            ).format(package=package, command=f"pip install {package}")
+            ).format(package=native.package, command=f"pip install {native.package}")
         )
     folder = Path(next(iter(found.submodule_search_locations)))
-    compiler = find_compiler("C++" if source.endswith("cpp") else "C")
-    library = next(iter(sorted(folder.glob("capi/libonnxruntime.*"))), "")
-    flags = [part.format(folder, library) for part in shlex.split(template)]
-    line = [*compiler, source, "-I.", "-O1", "-o", PROGRAM, *flags]
+    library = next(iter(sorted(folder.glob(native.library))), "") if native.library else ""
+    if native.library and not library:
+        raise MissingPackageError(
+            _("Expected {pattern} in {folder}, found none; install {package} again.").format(
+                pattern=native.library, folder=folder, package=native.package
+            )
+        )
+    compiler = find_compiler(native.language)
+    flags = [part.format(folder, library) for part in shlex.split(native.flags)]
+    line = [*compiler, native.source, "-I.", "-O1", "-o", PROGRAM, *flags]
     parts = [" ".join(line), _library_stamp(folder), _version(compiler)]
-    parts += [(SOURCES / name).read_text() for name in _sources(source)]
+    parts += [(SOURCES / name).read_text() for name in (native.source, *native.headers)]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
-    named = os.environ.get("D2LHYBRID_CACHE")
-    cache = (Path(named) if named else user_cache_path("d2lhybrid")) / "native" / key
+    cache = _cache() / "native" / key
     if not (cache / PROGRAM).exists():
-        _compile(source, line, cache)
+        _compile(native, line, cache)
     return cache / PROGRAM, line
 
 
-def _compile(source: str, line: list[str], cache: Path) -> None:
+def _compile(native: NativeProgram, line: list[str], cache: Path) -> None:
     working = cache.with_name(f"{cache.name}-{uuid.uuid4().hex[:8]}")
     try:
         working.mkdir(parents=True)
-        for name in _sources(source):
+        for name in (native.source, *native.headers):
             shutil.copy(SOURCES / name, working)
         _execute(line, _("Could not compile the program"), 600, working)
         try:
@@ -258,10 +252,6 @@ def _compile(source: str, line: list[str], cache: Path) -> None:
         ) from error
     finally:
         shutil.rmtree(working, ignore_errors=True)
-
-
-def _sources(source: str) -> list[str]:
-    return [source, "tensors.h", *(["torch_tensors.h"] if source.endswith("cpp") else [])]
 
 
 def _library_stamp(folder: Path) -> str:
@@ -307,23 +297,20 @@ def _execute(command: list[str], failure: str, timeout: float, folder: Path | No
 
 
 def _keep(
-    folder: Path, source: str, line: list[str], program: Path, command: list[str], data: Path
-) -> None:
+    folder: Path, native: NativeProgram, line: list[str], program: Path, command: list[str],
+    data: Path,
+) -> None:  # fmt: skip
     """Everything that a reader needs to build and run the program again without us."""
     moved = [part.replace(str(data), ".") for part in command[1:]]
     scripts = {"build.sh": line, "run.sh": [f"./{PROGRAM}", *moved]}
-    copies = [SOURCES / name for name in _sources(source)] + [program, *data.glob("input-*.raw")]
-    mine = {*scripts, *(p.name for p in copies)}
+    copies = [SOURCES / name for name in (native.source, *native.headers)]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        strange = _strange(folder, mine)
-        if strange:
+        if any(folder.iterdir()) and not (folder / PROGRAM).exists():  # not of an earlier run
             raise ArtifactAccessError(
-                _(
-                    "Will not write into {path!r}, which holds {name!r}; choose an empty folder."
-                ).format(path=str(folder), name=strange[0])
+                _("Will not write into {path!r}, which holds other files.").format(path=str(folder))
             )
-        for original in copies:
+        for original in (*copies, program, *data.glob("input-*.raw")):
             shutil.copy(original, folder)
         for name, words in scripts.items():
             (folder / name).write_text(f"#!/bin/sh\n{shlex.join(words)}\n")
@@ -337,16 +324,3 @@ def _keep(
                 path=str(folder), reason=error.strerror
             ),
         ) from error
-
-
-def _strange(folder: Path, mine: set[str]) -> list[str]:
-    """Names that no earlier run left in a folder; all of them if there is no program of ours."""
-    there = list(folder.iterdir())
-    kept_before = any(p.name == PROGRAM for p in there)
-    return sorted(
-        p.name
-        for p in there
-        if not kept_before
-        or p.is_symlink()  # what is written to it would land elsewhere
-        or not (p.name in mine or p.name.startswith(("input-", "output-")))
-    )

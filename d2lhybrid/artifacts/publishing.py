@@ -1,20 +1,18 @@
 """Artifact folders as they are written: a new one replaces the old one whole.
 
-It is written into a hidden sibling folder, flushed, and exchanged with the old one by a single
+It is written into a hidden folder beside the old one, flushed, and exchanged with it by a single
 system call (``renameat2`` of Linux), so every moment has a whole artifact at the path. Where there
-is no exchange, two renames do it, and a reader who comes between them finds the old artifact under
-its spare name.
+is no exchange, two renames do it; what comes between them finds the old one under its spare name.
 """
 
 import contextlib
 import ctypes
 import errno
-import glob
 import os
 import re
 import shutil
+import socket
 import sys
-import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,15 +22,6 @@ from d2lhybrid.artifacts.store import absolute, read, spare
 from d2lhybrid.errors import ArtifactAccessError, ArtifactError, ArtifactNotFoundError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import sentences
-
-try:
-    import fcntl
-except ImportError:  # Windows: leftovers of killed writers stay, everything else holds
-    fcntl = None  # type: ignore[assignment]
-
-
-_PATIENCE = 60.0  # seconds to wait for another program that holds a folder
-_LEFT = re.compile(r".*\.saving-[0-9a-f]{12}", re.DOTALL)  # the names that `_hidden` makes
 
 
 @contextlib.contextmanager
@@ -44,19 +33,29 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         ArtifactAccessError: Full disk, no permission, missing parent folder.
     """
     root = absolute(path)
-    _require_elsewhere(root)
-    staging = _hidden(root)
+    current = ""
+    with contextlib.suppress(FileNotFoundError):  # it may be gone already
+        current = os.getcwd()
+    if not root.name or (current and Path(current).is_relative_to(os.path.realpath(root))):
+        raise _refusal(root, _("it is the current folder, or holds it."))
+    if not root.parent.is_dir():
+        raise ArtifactAccessError(
+            errno.ENOENT,
+            _("Expected the folder {folder!r} to write the artifact into. Make it first.").format(
+                folder=str(root.parent)
+            ),
+        )
+    staging = root.with_name(f".{root.name}.saving-{_host()}-{os.getpid()}-{uuid.uuid4().hex[:8]}")
     try:
-        with contextlib.ExitStack() as held:
-            with locked(root.parent):
-                _recover(root)
-                require_own(root)
-                held.callback(shutil.rmtree, staging, ignore_errors=True)
-                os.mkdir(staging)
-                held.enter_context(locked(staging))  # until this process ends, whatever ends it
+        _recover(root)
+        require_own(root)
+        try:
+            os.mkdir(staging)
             yield staging
             flush(staging)
             _publish(staging, root)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
     except ArtifactError:
         raise
     except OSError as error:
@@ -67,13 +66,6 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
                 "there; free space, or choose a folder that you may write to."
             ).format(path=str(root), reason=error.strerror or error),
         ) from error
-
-
-def _require_elsewhere(root: Path) -> None:
-    """Raise ArtifactNotFoundError if replacing `root` would take away the current folder."""
-    with contextlib.suppress(FileNotFoundError):  # the current folder is gone already
-        if not root.name or Path.cwd().is_relative_to(os.path.realpath(root)):
-            raise _refusal(root, _("it is the current folder, or holds it."))
 
 
 def _refusal(root: Path, reason: str) -> ArtifactNotFoundError:
@@ -108,18 +100,17 @@ def require_own(root: Path) -> None:
 
 
 def _publish(staging: Path, root: Path) -> None:
-    with locked(root.parent):
-        require_own(root)
-        try:
-            os.rename(staging, root)  # nothing there, or an empty folder
-        except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.EACCES, errno.EPERM):
-                raise
-            if not _exchange(staging, root):
-                os.rename(root, spare(root))
-                os.rename(staging, root)
-                os.rename(spare(root), staging)  # half removed, it must not lie there as the spare
-        flush_one(root.parent)
+    require_own(root)
+    try:
+        os.rename(staging, root)  # nothing there, or an empty folder
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.EACCES, errno.EPERM):
+            raise
+        if not _exchange(staging, root):
+            os.rename(root, spare(root))
+            os.rename(staging, root)
+            os.rename(spare(root), staging)  # half removed, it must not lie there as the spare
+    flush_one(root.parent)
 
 
 def _exchange(one: Path, other: Path) -> bool:
@@ -136,55 +127,31 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def _recover(root: Path) -> None:
-    """Finish what killed writers left behind: give back the spare, remove unowned staging."""
+    """Finish what killed processes of this machine left: give back the spare, remove the rest."""
     if os.path.lexists(spare(root)):
         require_own(spare(root))
         if os.path.lexists(root):
-            old = _hidden(root)
-            os.rename(spare(root), old)
-            shutil.rmtree(old, ignore_errors=True)
+            shutil.rmtree(spare(root), ignore_errors=True)
         else:
             os.rename(spare(root), root)
-    for left in root.parent.glob(f".{glob.escape(root.name)}.saving-*") if fcntl else ():
-        if _LEFT.fullmatch(left.name):
-            with contextlib.suppress(OSError), locked(left, wait=False):
-                shutil.rmtree(left, ignore_errors=True)
+    left = re.compile(rf"\.{re.escape(root.name)}\.saving-{_host()}-(\d+)-[0-9a-f]{{8}}")
+    for other in root.parent.iterdir():
+        named = left.fullmatch(other.name)
+        if named and not _alive(int(named[1])):
+            shutil.rmtree(other, ignore_errors=True)
 
 
-def _hidden(root: Path) -> Path:
-    return root.with_name(f".{root.name}.saving-{uuid.uuid4().hex[:12]}")
+def _host() -> str:
+    return re.sub(r"\W", "", socket.gethostname())
 
 
-@contextlib.contextmanager
-def locked(folder: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold a folder: a parent while names in it change, a new artifact while it is written.
-
-    Raises:
-        ArtifactAccessError: Another program holds it, and still does after a minute of waiting.
-    """
-    if fcntl is None:
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def _alive(process: int) -> bool:
+    if os.name != "posix":
+        return True
     try:
-        _hold(handle, folder, _PATIENCE if wait else 0.0)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _hold(handle: int, folder: Path, seconds: float) -> None:
-    """Lock an open folder; asks again and again, as flock itself would wait for ever."""
-    end = time.monotonic() + seconds
-    while True:
-        try:
-            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            if time.monotonic() >= end:
-                raise ArtifactAccessError(
-                    error.errno,
-                    _(
-                        "Another program holds the folder {path!r}; try again when it is done."
-                    ).format(path=str(folder)),
-                ) from error
-        time.sleep(0.005)
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # of another user
+        return True
+    return True

@@ -2,33 +2,14 @@
 
 import os
 import stat
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
-from d2lhybrid.artifacts.files import (
-    UNLISTED,
-    blocks,
-    hash_pieces,
-    list_files,
-    open_regular,
-    read_small,
-    reading,
-)
-from d2lhybrid.artifacts.manifest import MANIFEST, SIGNATURE, Manifest, parse
-from d2lhybrid.errors import (
-    ArtifactAccessError,
-    ArtifactError,
-    ArtifactNotFoundError,
-    DamagedArtifactError,
-)
+from d2lhybrid.artifacts.files import hashes, list_files, read_small, reading
+from d2lhybrid.artifacts.manifest import MANIFEST, Manifest, parse
+from d2lhybrid.errors import ArtifactNotFoundError, DamagedArtifactError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import listed, ngettext
-
-T = TypeVar("T")
-_CHUNK = 16 << 20  # bytes read at once
 
 
 @dataclass(frozen=True)
@@ -44,8 +25,7 @@ def locate(path: str | os.PathLike[str]) -> Path:
     """The absolute folder of an artifact.
 
     Raises:
-        ArtifactNotFoundError: Nothing is there.
-        ArtifactNotFoundError: There is a file or a link, or the folder has no manifest.
+        ArtifactNotFoundError: Nothing is there, or a file or a link, or the folder has no manifest.
     """
     root = absolute(path)
     if not os.path.lexists(root) and os.path.lexists(spare(root)):
@@ -106,41 +86,6 @@ def read(path: str | os.PathLike[str]) -> Stored:
     return Stored(root, raw, parse(raw))
 
 
-def steady(path: str | os.PathLike[str], action: Callable[[Stored], T]) -> T:
-    """Do `action` on an artifact that nobody replaced meanwhile; begin again if somebody did."""
-    path = absolute(path)  # whatever the current folder is meanwhile
-    for attempt in range(20):
-        before = _identity(path)
-        try:
-            result = action(read(path))
-        except ArtifactError as error:
-            # Between two renames there is nothing to read at the path for a moment.
-            absent = isinstance(
-                error, ArtifactAccessError | ArtifactNotFoundError | ArtifactNotFoundError
-            )
-            if _identity(path) == before and (not absent or attempt > 9):
-                raise
-            time.sleep(0.002)
-        else:
-            if _identity(path) == before:
-                return result
-    raise replaced(path)
-
-
-def replaced(path: Path) -> ArtifactAccessError:
-    """The error that says that somebody replaces an artifact all the time."""
-    text = _("{path!r} was replaced again and again while it was read.")
-    return ArtifactAccessError(text.format(path=str(path)))
-
-
-def _identity(path: str | os.PathLike[str]) -> tuple[int, ...] | None:
-    try:
-        found = os.lstat(locate(path) / MANIFEST)
-    except (ArtifactError, OSError):
-        return None
-    return found.st_dev, found.st_ino, found.st_mtime_ns
-
-
 def check_files(stored: Stored, *, content: bool = True) -> list[str]:
     """What differs between the files on disk and the manifest; hashes them if `content`.
 
@@ -161,72 +106,27 @@ def check_files(stored: Stored, *, content: bool = True) -> list[str]:
         ]
         if content and not problems:
             bytes_ = _("{name!r} has other bytes than were saved")
-            problems += [bytes_.format(name=name) for name in _changed(stored)]
+            listed_files = stored.manifest.files
+            digests = hashes([stored.root / entry.path for entry in listed_files])
+            problems = [
+                bytes_.format(name=entry.path)
+                for entry, digest in zip(listed_files, digests, strict=True)
+                if entry.sha256 != digest
+            ]
     return problems
-
-
-def _changed(stored: Stored) -> list[str]:
-    """Files that have their size and not their bytes."""
-    pieces, digests = [], []
-    for entry in stored.manifest.files:
-        path, parts = stored.root / entry.path, stored.manifest.blocks.get(entry.path)
-        pieces += blocks(path, entry.size) if parts else [(path, 0, entry.size)]
-        digests += parts or [entry.sha256]
-    found = zip(pieces, digests, hash_pieces(pieces), strict=True)
-    changed = {piece[0] for piece, wanted, received in found if wanted != received}
-    return sorted(path.relative_to(stored.root).as_posix() for path in changed)
 
 
 def require_intact(stored: Stored) -> None:
     """Raise DamagedArtifactError unless every byte is as it was saved."""
     problems = check_files(stored)
     if problems:
+        shown, left = listed(problems[:3]), len(problems) - 3
+        if left > 0:
+            text = ngettext("{problems} and {n} more", "{problems} and {n} more", left)
+            shown = text.format(problems=shown, n=left)
         raise DamagedArtifactError(
             _(
                 "Expected the files as they were saved in {path!r}; {problems}. "
                 "Nothing was loaded; get the artifact again."
-            ).format(path=str(stored.root), problems=_few(problems))
+            ).format(path=str(stored.root), problems=shown)
         )
-
-
-def require_hashed(stored: Stored) -> None:
-    """Raise DamagedArtifactError if an ONNX file could take its weights from an unhashed file.
-
-    ONNX Runtime takes them from any file below the folder, so from those that we leave out, too.
-    """
-    with reading(stored.root):
-        # The signature's name also begins those that a killed trust leaves behind.
-        left_out = [
-            n for n in sorted(UNLISTED) if n == SIGNATURE or os.path.lexists(stored.root / n)
-        ]
-        for entry in stored.manifest.files:
-            onnx = entry.path.endswith(".onnx")
-            found = _mentioned(stored.root / entry.path, left_out) if onnx else ""
-            if found:
-                raise DamagedArtifactError(
-                    _(
-                        "Expected {file!r} to name files of the manifest alone, received "
-                        "{received!r}; do not use this artifact."
-                    ).format(file=entry.path, received=found)
-                )
-
-
-def _mentioned(path: Path, names: list[str]) -> str:
-    """One of these names that a file contains, in whatever case; empty if it has none."""
-    held, longest = b"", max(map(len, names))
-    with open_regular(path) as file:
-        while chunk := file.read(_CHUNK):
-            held = held[-longest:] + chunk.lower()  # a name may lie across two chunks
-            for name in names:
-                if name.lower().encode() in held:
-                    return name
-    return ""
-
-
-def _few(problems: list[str]) -> str:
-    """The first three, and how many more there are."""
-    shown, left = listed(problems[:3]), len(problems) - 3
-    if left <= 0:
-        return shown
-    text = ngettext("{problems} and {n} more", "{problems} and {n} more", left)
-    return text.format(problems=shown, n=left)

@@ -13,7 +13,6 @@ import os
 import secrets
 import shlex
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -60,16 +59,14 @@ def sign(stored: Stored) -> None:
     """Put this user's signature beside the manifest.
 
     Raises:
-        ArtifactAccessError: The folder does not let us write.
-        ArtifactAccessError: There is no key, and none can be made.
+        ArtifactAccessError: The folder does not let us write, or there is no key.
     """
-    content = signature(stored.raw)
-    fresh = stored.root / f".{SIGNATURE}.{uuid.uuid4().hex[:8]}"
+    content, fresh = signature(stored.raw), stored.root / f".{SIGNATURE}"
     try:
+        fresh.unlink(missing_ok=True)
         fresh.write_bytes(content)
         os.replace(fresh, stored.root / SIGNATURE)
     except OSError as error:
-        fresh.unlink(missing_ok=True)
         raise ArtifactAccessError(
             error.errno,
             _(
@@ -121,86 +118,51 @@ def _name(key: bytes) -> str:
 
 def _key() -> bytes:
     """This user's key, made on first use."""
-    for _turn in range(2):
-        key = _existing_key()
-        if key is not None:
-            return key
-        with _naming_the_key():
-            _make_key(_key_path())
-    text = _("The signing key {path!r} was removed meanwhile.")
-    raise ArtifactAccessError(text.format(path=str(_key_path())))
+    key = _existing_key()
+    if key is not None:
+        return key
+    path = _key_path()
+    fresh = path.with_name(f".{uuid.uuid4().hex}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(KEY_BYTES))
+        with contextlib.suppress(FileExistsError):  # another process was faster
+            os.link(fresh, path)
+    except OSError as error:
+        raise _unusable(str(error.strerror)) from error
+    finally:
+        fresh.unlink(missing_ok=True)
+    return _existing_key() or _key()
 
 
 def _existing_key() -> bytes | None:
-    path = _key_path()
-    with _naming_the_key():
-        try:
-            with open_regular(path) as file:
-                key, found = file.read(KEY_BYTES), os.fstat(file.fileno())
-        except FileNotFoundError:
-            return None
-        except DamagedArtifactError:
-            key, found = b"", None
-    if found is None:
-        raise ArtifactAccessError(
-            _(
-                "Expected a plain file at {path!r}, received a link, a folder or the like; "
-                "remove it to start with a new signing key."
-            ).format(path=str(path))
-        )
-    _require_private(path, found.st_mode)
-    if found.st_size != KEY_BYTES:
-        raise ArtifactAccessError(
-            _(
-                "Expected {expected} bytes in {path!r}, received {size}; remove the file to start "
-                "with a new key (artifacts signed with the old one ask for trust again)."
-            ).format(expected=KEY_BYTES, path=str(path), size=found.st_size)
-        )
+    try:
+        with open_regular(_key_path()) as file:
+            key, found = file.read(KEY_BYTES + 1), os.fstat(file.fileno())
+    except FileNotFoundError:
+        return None
+    except (OSError, DamagedArtifactError) as error:
+        raise _unusable(str(getattr(error, "strerror", None) or error)) from error
+    if os.name == "posix" and found.st_mode & 0o077:  # others could sign in our name
+        command = shlex.join(["chmod", "600", str(_key_path())])
+        text = _("others may open it (mode {mode}); run {command}")
+        raise _unusable(text.format(mode=f"{found.st_mode & 0o777:o}", command=command))
+    if len(key) != KEY_BYTES:
+        text = _("expected {expected} bytes, received {size}; remove it to start with a new key")
+        raise _unusable(text.format(expected=KEY_BYTES, size=found.st_size))
     return key
 
 
-def _require_private(path: Path, mode: int) -> None:
-    """Raise ArtifactAccessError if others may read the key, and sign in our name, or change it."""
-    if os.name == "posix" and mode & 0o077:
-        raise ArtifactAccessError(
-            _(
-                "Expected the signing key {path!r} to be open to you alone, received the mode "
-                "{mode}; run {command}."
-            ).format(
-                path=str(path),
-                mode=f"{mode & 0o777:o}",
-                command=shlex.join(["chmod", "600", str(path)]),
-            )
-        )
+def _unusable(reason: str) -> ArtifactAccessError:
+    return ArtifactAccessError(
+        _(
+            "Cannot use the signing key {path!r}: {reason}. Its folder can be named in the "
+            "environment variable D2LHYBRID_DATA."
+        ).format(path=str(_key_path()), reason=reason)
+    )
 
 
 def _key_path() -> Path:
     named = os.environ.get("D2LHYBRID_DATA")
     return (Path(named) if named else user_data_path("d2lhybrid")) / "artifact.key"
-
-
-@contextlib.contextmanager
-def _naming_the_key() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise ArtifactAccessError(
-            error.errno,
-            _(
-                "Cannot use the signing key {path!r}: {reason}; make its folder writable, "
-                "or name another one in the environment variable D2LHYBRID_DATA."
-            ).format(path=str(_key_path()), reason=error.strerror),
-        ) from error
-
-
-def _make_key(path: Path) -> None:
-    """Write a new key unless another process is faster; no reader ever sees half a key."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fresh = path.with_name(f".{uuid.uuid4().hex}")
-    try:
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(secrets.token_bytes(KEY_BYTES))
-        with contextlib.suppress(FileExistsError):
-            os.link(fresh, path)
-    finally:
-        fresh.unlink(missing_ok=True)

@@ -1,15 +1,17 @@
-"""What a format has to offer, and where the formats are found.
+"""What a format for saved models is, and where the formats are found.
 
-Each framework's formats stand in ``d2lhybrid.frameworks.<framework>.formats`` as a dictionary
-``FORMATS``. Those modules import their framework inside the functions that need it, so a table of
-formats, and with it ``inspect``, costs no framework.
+A format is one class. Each framework's stand in ``d2lhybrid.frameworks.<framework>.formats`` as a
+dictionary ``FORMATS``, by name. Those modules import their framework inside the methods that need
+it, so that the list of formats, and with it ``inspect``, costs no framework.
 """
 
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from d2lhybrid.errors import (
     MissingPackageError,
@@ -17,40 +19,125 @@ from d2lhybrid.errors import (
     UnsupportedArtifactError,
 )
 from d2lhybrid.frameworks import get, names
+from d2lhybrid.frameworks.samples import Group, Sample
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.installing import install_command
-from d2lhybrid.structure import leaves
+from d2lhybrid.tensor import Raw
+
+Options = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Written:
-    """What a writer knows once it has written: names in call order, and what its reader needs."""
+    """What a writer knows once it has written.
 
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...] = ()
+    Attributes:
+        options: What the reader needs. The names that the framework's library gives to inputs and
+            outputs, in the order of the call, stand there as ``tensors``.
+        groups: Which of the sample's groups of axes may vary in the file.
+    """
+
     options: dict[str, Any] = field(default_factory=dict)
+    groups: list[Group] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class Format:
-    """One way to keep a model.
+class NativeProgram:
+    """A program in ``d2lhybrid/native`` that runs a format without Python.
 
-    `write` gets the model, example inputs and an empty folder; `read` gets the folder, the options
-    that `write` returned and what the caller gave as ``into``, and returns a callable. `require`
-    gets the options too, and raises if this machine cannot run the model. `risk` says what a
-    hostile file of this format could do when loaded, and is empty if it holds no code. `native`
-    names the program in ``d2lhybrid/native`` that runs it. `note` is for readers of ``inspect``.
+    Attributes:
+        source: Its file, in C or C++.
+        package: The Python package whose library it links with.
+        flags: For the compiler; ``{0}`` is the package's folder, ``{1}`` the `library`.
+        model: What it takes for the model, in the artifact's folder.
+        headers: Files of ours that it includes.
+        library: Where in the package its library is, as a pattern, if the flags need it.
+        dtypes: Those that it can hand out, where that is not all.
     """
 
-    write: Callable[[Any, tuple[Any, ...], Path], Written]
-    read: Callable[[Path, dict[str, Any], Any], Any]
-    packages: tuple[str, ...]
-    require: Callable[[dict[str, Any]], None] = lambda options: None
-    risk: str = ""
-    native: str = ""
-    note: str = ""
-    weights_only: bool = False
-    differing: Callable[[Any, Path], str] = lambda model, folder: ""
+    source: str
+    package: str
+    flags: str
+    model: str
+    headers: tuple[str, ...] = ("tensors.h",)
+    library: str = ""
+    dtypes: tuple[str, ...] = ()
+
+    @property
+    def language(self) -> str:
+        """The language of the source."""
+        return "C" if self.source.endswith(".c") else "C++"
+
+
+@dataclass(frozen=True)
+class Sign:
+    """Something inside a file that ``inspect`` tells: bytes that match, in files with this ending.
+
+    `message` may show the first group of the pattern as ``{name}``.
+    """
+
+    ending: str
+    pattern: bytes
+    message: str
+
+
+class Format(ABC):
+    """One way to keep a model.
+
+    A file holds a program from flat tensors to tensors in the order of the model's output, unless
+    it is `structured`.
+    """
+
+    name: ClassVar[str]
+    packages: ClassVar[tuple[str, ...]]  # whose versions are recorded
+    risk: ClassVar[str] = ""  # what a hostile file can do when it loads; empty: it holds no code
+    note: ClassVar[str] = ""  # for readers of ``inspect``
+    weights_only: ClassVar[bool] = False
+    structured: ClassVar[bool] = False  # what ``read`` returns is called as the model itself is
+    converts: ClassVar[bool] = False  # does it take tensors of others, such as NumPy's arrays?
+    file: ClassVar[str]  # the file or folder with the model
+    archive: ClassVar[bool] = False  # is that file a zip archive?
+    signs: ClassVar[tuple[Sign, ...]] = ()
+    native: ClassVar[NativeProgram | None] = None
+
+    @abstractmethod
+    def write(self, sample: Sample, folder: Path) -> Written:
+        """Write the model into an empty folder."""
+
+    @abstractmethod
+    def read(self, folder: Path, options: Options, into: Any = None) -> Any:
+        """A callable, or for weights alone what became of them and of ``load``'s `into`."""
+
+    def read_alone(self, folder: Path, package: str) -> Any:
+        """A callable of NumPy arrays that needs `package` in place of the framework, or None."""
+        return None
+
+    def require(self, options: Options) -> None:  # noqa: B027
+        """Raise UnsupportedArtifactError if this machine cannot run the model."""
+
+    def differing(self, model: Any, folder: Path) -> str:
+        """Of weights alone: how the file differs from the model, in words; empty if it does not."""
+        return ""
+
+    def native_model(
+        self, folder: Path, options: Options, inputs: Sequence[Raw], cache: Path
+    ) -> Path:
+        """What the native program takes for the model; made in `cache` where it must be made."""
+        assert self.native is not None
+        return folder / self.native.model
+
+    def parameters(self, model: Any) -> list[str]:
+        """The names of the model's positional parameters, as far as they are known."""
+        return []
+
+    def inner(self, model: Any) -> Any:
+        """The model itself, behind a compiler's wrapper."""
+        return model
+
+    @contextmanager
+    def preserving(self, model: Any) -> Iterator[None]:
+        """Put back, at the end, what running the model changes in it."""
+        yield
 
 
 def find(framework: str, name: str) -> Format:
@@ -77,6 +164,17 @@ def find(framework: str, name: str) -> Format:
     return formats[name]
 
 
+def others(framework: str, name: str, fits: Callable[[Format], bool] = lambda one: True) -> str:
+    """The other formats of a framework that hold a whole model and fit, for a sentence."""
+    found = get(framework).formats.items()
+    return ", ".join(n for n, one in found if n != name and not one.weights_only and fits(one))
+
+
+def by_name(*formats: Format) -> dict[str, Format]:
+    """The table of a framework's formats."""
+    return {one.name: one for one in formats}
+
+
 def require(package: str, extra: str) -> Any:
     """Import a package that the user asked for by what they load or save.
 
@@ -86,25 +184,13 @@ def require(package: str, extra: str) -> Any:
     try:
         return import_module(package)
     except ImportError as error:
-        raise MissingPackageError(
-            _(
-                "This needs {package}, which does not import ({error}); install it with: {command}"
-            ).format(package=package, error=error, command=install_command(extra))
-        ) from error
+        raise missing(package, extra, error) from error
 
 
-class Deferred:
-    """A package that is imported when it is used for the first time."""
-
-    def __init__(self, load: Callable[[], Any]):
-        self._load = load
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._load(), name)
-
-
-def flatten(outputs: Any) -> Iterator[Any]:
-    """The tensors in a structure, in its own order; None is left out."""
-    for _path, leaf in leaves(outputs):
-        if leaf is not None:
-            yield leaf
+def missing(package: str, extra: str, error: ImportError) -> MissingPackageError:
+    """The error that says how to install a package."""
+    return MissingPackageError(
+        _(
+            "This needs {package}, which does not import ({error}); install it with: {command}"
+        ).format(package=package, error=error, command=install_command(extra))
+    )

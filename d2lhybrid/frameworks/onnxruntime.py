@@ -5,10 +5,12 @@ from typing import Any
 
 from d2lhybrid.frameworks.formats import require
 
+PACKAGE = "onnxruntime"
+
 
 def open_session(path: Path) -> Any:
     """An inference session on the CPU; loads no custom operators."""
-    runtime = require("onnxruntime", "onnx")
+    runtime = require(PACKAGE, "onnx")
     options = runtime.SessionOptions()
     options.log_severity_level = 3
     return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])

@@ -6,6 +6,7 @@ any native code runs.
 
 import platform
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def processor() -> dict[str, Any]:
     return {"machine": platform.machine().lower(), "instructions": names}
 
 
-def require_processor(options: dict[str, Any]) -> None:
+def require_processor(options: Mapping[str, Any]) -> None:
     """Raise UnsupportedArtifactError if code for ``options["processor"]`` cannot run here."""
     made, here = options.get("processor"), processor()
     if not isinstance(made, dict):  # saved before this was recorded
@@ -54,7 +55,7 @@ def require_processor(options: dict[str, Any]) -> None:
             "instructions."
         ).format(instructions=", ".join(sorted(lacking)))
     advice = _(
-        "Nothing was run; save the model again on this machine, or save it as torch.export or "
-        "onnx, which run on any."
+        "Nothing was run; save the model again on this machine, or in a format that is not "
+        "compiled for a processor."
     )
     raise UnsupportedArtifactError(sentences(found, advice))

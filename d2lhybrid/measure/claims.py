@@ -17,7 +17,7 @@ from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.i18n import number, sentences
 from d2lhybrid.report.records import DEFAULT_CLOCK, Comparison, Sweep
-from d2lhybrid.report.text import percent, stamp
+from d2lhybrid.report.units import percent, stamp
 
 if TYPE_CHECKING:
     from d2lhybrid.measure.comparing import Session

@@ -1,127 +1,181 @@
 """Plots of results with matplotlib, which is loaded when one is drawn."""
 
-from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import Any
 
-from d2lhybrid.errors import MissingPackageError
+from d2lhybrid.i18n import count, number, width
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import language, number
-from d2lhybrid.report.records import Comparison, Sweep
-from d2lhybrid.report.text import seconds, stamp
+from d2lhybrid.report import remarks
+from d2lhybrid.report.axes import (
+    GREY,
+    beside,
+    drawing,
+    inches,
+    make_room,
+    notes,
+    rows,
+    thin,
+    time_axis,
+)
+from d2lhybrid.report.records import Comparison, Measurement, Sweep
+from d2lhybrid.report.text import cold_start_is_felt, in_order
+from d2lhybrid.report.units import seconds, stamp
+from d2lhybrid.report.verdicts import VERDICTS
+from d2lhybrid.report.waterfall import waterfall as waterfall
 
-# Noto Sans CJK with the characters of everyday Chinese and Japanese only; see fonts/OFL.txt. The
-# two languages share many code points and draw them differently.
-_FONTS = Path(__file__).parents[1] / "fonts"
-CHINESE, JAPANESE = _FONTS / "NotoSansCJKsc-subset.otf", _FONTS / "NotoSansCJKjp-subset.otf"
-_COLOURS = {"faster": "C2", "slower": "C3", "same": "C7", "undecided": "C1"}
+_LINEAR = 20  # times so many times apart at most share an axis from 0, on which bars are lengths
+_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
+_MARKERS = ("o", "s", "^", "D", "v", "X", "P")
+_LEGEND = 14  # columns of a legend's text in an inch
+_BAR = 0.62  # of the height of a row
 
 
 def comparison(c: Comparison, ax: Any = None) -> Any:
-    """Medians with their intervals, and cold starts, on one logarithmic axis; returns the axes."""
-    plt = _pyplot()
-    labels = list(c)
-    with plt.rc_context({"font.family": _families()}):
-        if ax is None:
-            _figure, ax = plt.subplots(figsize=(7, 1.2 + 0.45 * len(labels)), layout="constrained")
+    """A bar a variant and clock with its interval, the baseline as a line; returns the axes.
+
+    Where the times are more than 20 times apart the axis is logarithmic, and a bar reaches from the
+    baseline's time to the variant's, so that its length is the ratio.
+    """
+    labels = in_order(c)
+    clocks = [clock for clock in c.clocks if clock != "device"]
+    medians = [c[label].median_of(clock) for label in labels for clock in clocks]
+    logarithmic = max(medians) > _LINEAR * min(medians)
+    with drawing(ax, 1.3 + (0.25 + 0.23 * len(clocks)) * len(labels)) as ax:
+        ax.set_xscale("log" if logarithmic else "linear")
+        texts = []
         for row, label in enumerate(labels):
-            m, verdict = c[label], c.verdict(label)
-            colour = "black" if label == c.baseline else _COLOURS[verdict]
-            low, high = m.ci95
-            ends = [[m.median - max(low, m.min)], [min(high, max(m.samples)) - m.median]]
-            ax.errorbar(m.median, row, xerr=ends, fmt="o", color=colour, capsize=3)
-            ax.plot(m.cold_seconds, row, "o", mfc="none", color=colour)
-            text = seconds(m.median)
-            if label != c.baseline:
-                text += f"  ({number(c.ratio(label)[0])}×)"
-            ax.annotate(text, (m.median, row), (0, 7), textcoords="offset points", ha="left")
-        ax.set_xscale("log")
-        ax.xaxis.set_major_formatter(lambda value, _position: seconds(value))
-        ax.set_yticks(range(len(labels)), labels, parse_math=False)
-        ax.set_ylim(len(labels) - 0.4, -0.7)
-        ax.set_xlabel(_("time per call (dot) and cold start (circle)"))
-        _stamp(ax, stamp(c.env, c.seed))
-        _settle(ax)
+            for at, clock in enumerate(clocks):
+                height = _BAR / len(clocks)
+                y = row - _BAR / 2 + height * (at + 0.5)
+                texts.append(_bar(ax, c, label, clock, y, height * 0.9, logarithmic))
+        for clock in clocks:
+            style = "-" if clock == "latency" else ":"
+            ax.axvline(c[c.baseline].median_of(clock), color=GREY, linewidth=1, linestyle=style)
+        rows(ax, labels)
+        ax.set_xlabel(_axis_title(clocks), fontsize="small")
+        _cold_starts(ax, c, labels)
+        notes(ax, remarks.busy([c]), stamp(c.env, c.seed))
+        low = min(medians) / 1.3 if logarithmic else 0.0
+        make_room(ax, texts, low)
+        time_axis(ax.xaxis, low, ax.get_xlim()[1], logarithmic)
+        thin(ax.xaxis)
     return ax
+
+
+def _bar(
+    ax: Any, c: Comparison, label: str, clock: str, y: float, height: float, logarithmic: bool
+) -> Any:
+    """One bar, its interval and its label, which is returned."""
+    m, base = c[label], c[c.baseline].median_of(clock)
+    time = m.median_of(clock)
+    found = VERDICTS[c.verdict(label, clock)]
+    plain = label == c.baseline or label in c.references
+    colour = GREY if plain else found.colour
+    start = base if logarithmic else 0.0
+    hatch = "////" if label in c.references else None
+    face = "none" if hatch else colour
+    alpha = 0.75 if clock == "latency" else 0.4
+    ax.barh(y, time - start, height, start, color=face, edgecolor=colour, hatch=hatch, alpha=alpha)
+    ax.errorbar(time, y, xerr=_whiskers(m, clock), color=GREY, capsize=2, linewidth=1)
+    marker = "o" if plain else found.marker
+    ax.plot(time, y, marker, markersize=5, markerfacecolor="white", markeredgecolor="black")
+    end = time + _whiskers(m, clock)[1][0]
+    if logarithmic:  # beyond the lines of the baseline, which a bar to the left begins at
+        end = max(end, *(c[c.baseline].median_of(one) for one in ("latency", "throughput")))
+    return beside(ax, _said(c, label, clock), end, y)
+
+
+def _said(c: Comparison, label: str, clock: str) -> str:
+    """What stands at a bar: the time, the ratio and the verdict in words."""
+    time = seconds(c[label].median_of(clock))
+    if label == c.baseline:
+        return time
+    ratio = number(c.ratio(label, clock)[0])
+    if label in c.references:
+        return f"{time} ({ratio}×)"
+    return f"{time} ({ratio}×, {_(VERDICTS[c.verdict(label, clock)].word)})"
+
+
+def _whiskers(m: Measurement, clock: str) -> list[list[float]]:
+    """The interval of a median as distances from it; the range where samples are too few."""
+    low, high = m.interval(clock)
+    samples, median = m.samples_of(clock), m.median_of(clock)
+    return [[median - max(low, min(samples))], [min(high, max(samples)) - median]]
+
+
+def _axis_title(clocks: Sequence[str]) -> str:
+    if len(clocks) > 1:
+        return _("time per call: latency (dark), throughput (pale)")
+    return _("time per call")
+
+
+def _cold_starts(ax: Any, c: Comparison, labels: Sequence[str]) -> None:
+    """Cold starts as small print at the right, where somebody would feel them."""
+    if not any(map(cold_start_is_felt, c.values())):
+        return
+    right = ax.secondary_yaxis("right")
+    times = [seconds(c[one].cold_seconds) if cold_start_is_felt(c[one]) else "" for one in labels]
+    right.set_yticks(range(len(labels)), times)
+    right.tick_params(length=0, labelsize="x-small")
+    right.spines["right"].set_visible(False)
+    right.set_ylabel(_("cold start"), fontsize="x-small")
 
 
 def sweep(s: Sweep, ax: Any, xlabel: str, lines: Mapping[str, float]) -> Any:
-    """Time per call against work, one line a variant, with its 95% band; returns the axes."""
-    plt = _pyplot()
-    labels = list(dict.fromkeys(label for c in s.comparisons for label in c))
-    with plt.rc_context({"font.family": _families()}):
-        if ax is None:
-            _figure, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
-        for label in labels:
-            found = [
-                (w, c[label]) for w, c in zip(s.work, s.comparisons, strict=True) if label in c
-            ]
-            work = [w for w, _m in found]
-            ax.plot(work, [m.median for _w, m in found], "o-", label=label)
-            lows = [max(m.ci95[0], m.min) for _w, m in found]
-            highs = [min(m.ci95[1], max(m.samples)) for _w, m in found]
-            ax.fill_between(work, lows, highs, alpha=0.25)
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-        ax.yaxis.set_major_formatter(lambda value, _position: seconds(value))
+    """Time per call against work, one line a variant and clock, with its band; returns the axes."""
+    labels = remarks.sweep_labels(s)
+    clocks = [clock for clock in remarks.sweep_clocks(s) if clock != "device"]
+    named = [*labels, *lines, *(clocks if len(clocks) > 1 else [])]
+    columns = max(1, int(_LEGEND * inches(ax)) // (max(map(width, named)) + 6))
+    with drawing(ax, 3.6 + 0.2 * ceil(len(named) / columns)) as ax:
+        for at, label in enumerate(labels):
+            for clock in clocks:
+                _curve(ax, s, label, clock, at)
         for label, value in lines.items():
-            ax.axhline(value, color="gray", linestyle="--", label=label)
+            ax.axhline(value, color=GREY, linestyle="--", label=label)
+        if min(s.work) > 0:
+            ax.set_xscale("log")
+        ax.set_xticks(s.work, [count(work) for work in s.work])
+        ax.set_xticks([], minor=True)
+        ax.set_yscale("log")
         ax.set_xlabel(xlabel or _("work"))
         ax.set_ylabel(_("time per call"))
-        ax.legend()
-        _stamp(ax, stamp(s.comparisons[0].env, s.comparisons[0].seed))
-        _settle(ax)
+        _legend(ax, clocks, columns)
+        env = s.comparisons[0].env
+        notes(ax, remarks.busy(s.comparisons), stamp(env, s.comparisons[0].seed))
+        low, high = ax.get_ylim()
+        time_axis(ax.yaxis, low, high, logarithmic=True)
+        thin(ax.xaxis)
     return ax
 
 
-def _stamp(ax: Any, text: str) -> None:
-    """Put the stamp below the axes, wrapped so that it stays inside the figure."""
-    import textwrap
-
-    ax.annotate(
-        "\n".join(textwrap.wrap(text, 100)),
-        (0, 0),
-        (0, -38),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        va="top",
-        fontsize="x-small",
-        color="gray",
-    )
-
-
-def _settle(ax: Any) -> None:
-    """Give every text of the axes our fonts, those of ticks that are made only when drawn too."""
-    families = _families()
-    ax.tick_params(labelfontfamily=families)
+def _curve(ax: Any, s: Sweep, label: str, clock: str, at: int) -> None:
+    found = [(w, c[label]) for w, c in zip(s.work, s.comparisons, strict=True) if label in c]
+    work = [w for w, _m in found]
+    medians = [m.median_of(clock) for _w, m in found]
+    ends = [_whiskers(m, clock) for _w, m in found]
+    colour, marker = _COLOURS[at % len(_COLOURS)], _MARKERS[at % len(_MARKERS)]
+    latency = clock == "latency"
+    ax.plot(
+        work, medians, marker=marker, color=colour, label=label if latency else "_",
+        linestyle="-" if latency else ":", markerfacecolor=colour if latency else "none",
+    )  # fmt: skip
+    lows = [median - below[0] for median, (below, _above) in zip(medians, ends, strict=True)]
+    highs = [median + above[0] for median, (_below, above) in zip(medians, ends, strict=True)]
+    ax.fill_between(work, lows, highs, color=colour, alpha=0.2, linewidth=0)
 
 
-def _pyplot() -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise MissingPackageError(
-            _("Expected matplotlib for a plot. Received: none. Install it: {command}").format(
-                command="pip install matplotlib"
-            )
-        ) from error
-    return plt
-
-
-def _families() -> list[str]:
-    """The user's fonts first; for the characters that they lack, those that come with us."""
-    from matplotlib import rcParams
-
-    ours = [JAPANESE, CHINESE] if language() == "ja" else [CHINESE, JAPANESE]
-    names = [_added(path) for path in ours]
-    return [*(name for name in rcParams["font.family"] if name not in names), *names]
-
-
-@cache
-def _added(path: Path) -> str:
-    """Make a font file known to matplotlib, and say what matplotlib calls it."""
-    from matplotlib import font_manager
-
-    font_manager.fontManager.addfont(path)
-    return font_manager.FontProperties(fname=path).get_name()
+def _legend(ax: Any, clocks: Sequence[str], columns: int) -> None:
+    """The legend above the axes, in as many columns as fit, so that it hides no line."""
+    if len(clocks) > 1:
+        for clock, style in zip(clocks, ("-", ":"), strict=True):
+            title = remarks.clock_title(clock, clocks)
+            ax.plot([], [], color=GREY, linestyle=style, label=title)
+    handles, labels = ax.get_legend_handles_labels()
+    legend = ax.legend(
+        handles, labels, ncols=columns, fontsize="small", frameon=False,
+        loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2,
+    )  # fmt: skip
+    for text in legend.get_texts():
+        text.set_parse_math(False)

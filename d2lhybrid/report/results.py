@@ -1,6 +1,6 @@
 """What ``measure``, ``compare`` and ``sweep`` return: the records, shown and judged."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +8,7 @@ from d2lhybrid.errors import MissingPackageError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measure import claims
 from d2lhybrid.report import plot, records, text
+from d2lhybrid.report.advice import advice
 
 
 @dataclass(frozen=True, repr=False)
@@ -52,6 +53,20 @@ class Comparison(records.Comparison):
     def plot(self, ax: Any = None) -> Any:
         """Draw the times per call with their intervals with matplotlib; returns the axes."""
         return plot.comparison(self, ax)
+
+    def waterfall(self, labels: Sequence[str], ax: Any = None) -> Any:
+        """Draw what each layer of software adds to the latency; returns the axes.
+
+        Args:
+            labels: the variants in the order of the steps, such as from "C" up to "eager".
+            ax: the matplotlib axes to draw on; new ones if None.
+        """
+        return plot.waterfall(self, labels, ax)
+
+    @property
+    def advice(self) -> str:
+        """What to use, in one sentence; by the rules in ``d2lhybrid.report.advice``."""
+        return advice(self)
 
     def claim(
         self,

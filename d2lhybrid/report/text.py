@@ -1,54 +1,23 @@
 """Results as text and HTML, in the reader's language."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 
-from d2lhybrid.i18n import count, ngettext, number, pad, sentences, width
+from d2lhybrid.i18n import count, number, sentences
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report.records import NEVER, Comparison, Environment, Measurement, Sweep
+from d2lhybrid.report import remarks
+from d2lhybrid.report.advice import advice, best
+from d2lhybrid.report.records import NEVER, Comparison, Measurement, Sweep
+from d2lhybrid.report.table import Column, Row, Table
+from d2lhybrid.report.units import NEVER_MARK, UNKNOWN, seconds, span, stamp
+from d2lhybrid.report.verdicts import VERDICTS
 
-Table = tuple[list[str], list[list[str]]]
-
-
-def seconds(value: float) -> str:
-    """A time with its unit.
-
-    >>> seconds(2.34567e-05), seconds(0.5), seconds(83.2)
-    ('23.5 µs', '500 ms', '83.2 s')
-    """
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if value >= size:
-            return f"{number(value / size)} {unit}"
-    return f"{number(value / 1e-9)} ns"
-
-
-def percent(value: float) -> str:
-    """A fraction as percent, with two digits."""
-    return f"{number(100 * value, 2)}%" if value < 10 else "> 1000%"
-
-
-def stamp(env: Environment, seed: int | None = None) -> str:
-    """Where and when, in one line."""
-    known = [name for name in env.versions if name not in ("numpy", "d2lhybrid")]
-    names = {"python": "Python", "torch": "PyTorch", "tensorflow": "TensorFlow", "mxnet": "MXNet"}
-    parts = [env.date[:10], *(f"{names.get(name, name)} {env.versions[name]}" for name in known)]
-    parts += [env.cpu, *env.accelerators]
-    parts.append(ngettext("{n} core", "{n} cores", env.cores).format(n=env.cores))
-    for name, threads in env.threads.items():
-        text = ngettext("{framework}: {n} thread", "{framework}: {n} threads", threads)
-        parts.append(text.format(framework=names.get(name, name), n=threads))
-    if env.governor:
-        parts.append(_("governor {name}").format(name=env.governor))
-    if env.load is not None:
-        parts.append(_("load {load}").format(load=number(env.load, 2)))
-    if seed is not None:
-        parts.append(_("seed {seed}").format(seed=seed))
-    return " · ".join(parts)
+_FELT = 10  # a cold start of fewer calls than this goes unnoticed, and has no column
 
 
 def measurement(m: Measurement) -> str:
     """One line for one callable, and the stamp."""
-    low, high = map(seconds, m.ci95) if len(m.samples) > 5 else ("?", "?")
+    low, high = span(*m.interval(), seconds)
     text = _(
         "{label}: {median} per call (95% interval {low} to {high}); first call {cold}; "
         "{calls} calls of warm-up."
@@ -58,180 +27,175 @@ def measurement(m: Measurement) -> str:
         median=seconds(m.median),
         low=low,
         high=high,
-        cold=seconds(m.cold_seconds),
+        cold=seconds(m.first_seconds),
         calls=m.warmup_calls,
     )
-    if m.device_median is not None:
-        device = _("On the device: {time}.").format(time=seconds(m.device_median))
-        said = sentences(said, device)
-    return f"{said}\n{stamp(m.env)}"
-
-
-def sentence(c: Comparison, label: str) -> str:
-    """The verdict on one variant, with its numbers."""
-    estimate, low, high = c.ratio(label)
-    verdict = c.verdict(label)
-    if verdict == "faster":
-        text = _("{label} is {ratio} times as fast as {baseline} (95% interval {low} to {high}).")
-    elif verdict == "slower":
-        estimate, low, high = 1 / estimate, 1 / high, 1 / low
-        text = _(
-            "{label} takes {ratio} times as long as {baseline} (95% interval {low} to {high})."
-        )
-    elif verdict == "same":
-        text = _(
-            "{label} and {baseline} take the same time to within {margin} "
-            "(95% interval of the ratio {low} to {high})."
-        )
-    else:
-        text = _(
-            "It is undecided whether {label} is faster than {baseline} (95% interval of the ratio "
-            "{low} to {high}, noise floor {floor})."
-        )
-    said = text.format(
-        label=label,
-        baseline=c.baseline,
-        ratio=number(estimate),
-        low=number(low),
-        high=number(high),
-        margin=percent(c.margin),
-        floor=percent(c.noise_floor),
-    )
-    found = c.break_even(label)
-    if found is None or found == NEVER:
-        return said
-    calls = int(found)
-    if calls == 1:
-        return sentences(said, _("It pays from the first call on."))
-    text = ngettext(
-        "Its cold start has paid for itself after {n} call.",
-        "Its cold start has paid for itself after {n} calls.",
-        calls,
-    )
-    return sentences(said, text.format(n=count(calls)))
+    return f"{sentences(said, *remarks.more_times(m))}\n{stamp(m.env)}"
 
 
 def table(c: Comparison) -> Table:
-    """Heads and rows; a column for device time where there is any."""
-    verdicts = {
-        "faster": _("faster"),
-        "slower": _("slower"),
-        "same": _("same"),
-        "undecided": _("undecided"),
-    }
-    device = any(c[label].device_median is not None for label in c)
-    heads = [_("variant"), _("time per call"), _("95% interval"), _("cold start"), _("ratio")]
-    heads += [_("95% interval"), _("verdict"), _("pays after")]
-    if device:
-        heads.insert(3, _("device time"))
+    """A row a variant: verdict, ratio and time by each clock, then what is paid once."""
+    winner = None if c.busy else best(c)
+    once = _paid_once(c)
+    columns = [Column(_("variant"), left=True)]
+    columns += [column for clock in c.clocks for column in _clock_columns(c, clock)]
+    columns += [Column(head) for head in once]
     rows = []
-    for label in c:
-        m = c[label]
-        low, high = m.ci95
-        row = [label, seconds(m.median), f"{seconds(max(low, 0))} – {seconds(high)}"]
-        if device:
-            row.append(seconds(m.device_median) if m.device_median is not None else "")
-        row.append(seconds(m.cold_seconds))
-        if label == c.baseline:
-            row += ["1", "", _("baseline"), ""]
-        else:
-            estimate, low, high = c.ratio(label)
-            calls = c.break_even(label)
-            row += [number(estimate), f"{number(low)} – {number(high)}", verdicts[c.verdict(label)]]
-            row.append(count(calls) if calls and calls != NEVER else "–")
-        rows.append(row)
-    return heads, rows
-
-
-def remarks(c: Comparison) -> list[str]:
-    """What is said below the table: verdicts, what could not run, how it ended."""
-    lines = [sentence(c, label) for label in c if label != c.baseline]
+    for label in in_order(c):
+        cells = [cell for clock in c.clocks for cell in _clock_cells(c, label, clock)]
+        cells += [found[label] for found in once.values()]
+        rows.append(Row([label, *cells], best=label == winner))
     for label, reason in c.unavailable.items():
         why = _(reason).rstrip(".。")  # a reason may be the sentence of an error
-        lines.append(_("{label} was not run: {reason}.").format(label=label, reason=why))
-    if c.stopped == "limit":
-        lines.append(_("The time limit came first."))
-    elif c.stopped == "interrupted":
-        lines.append(_("It was interrupted; this is what had been measured."))
-    rounds = c.rounds
-    text = ngettext("{n} round; noise floor {floor}.", "{n} rounds; noise floor {floor}.", rounds)
-    return [*lines, text.format(n=rounds, floor=percent(c.noise_floor))]
+        rows.append(Row([label], note=_("Not run: {reason}.").format(reason=why)))
+    return Table(columns, rows)
+
+
+def in_order(c: Comparison) -> list[str]:
+    """The labels, references after the variants."""
+    return sorted(c, key=lambda label: label in c.references)
+
+
+def cold_start_is_felt(m: Measurement) -> bool:
+    """Does a cold start take the time of more than ten calls, so that it is worth showing?"""
+    return m.cold_seconds > _FELT * m.median
 
 
 def text(c: Comparison) -> str:
     """The table, the sentences and the stamp as text."""
-    return "\n".join([_columns(table(c)), "", *remarks(c), stamp(c.env, c.seed)])
+    above = remarks.busy([c])
+    advised = "" if above else advice(c)
+    below = [*filter(None, [advised]), *remarks.reading(c), *remarks.comparison(c)]
+    return "\n".join([*filter(None, [above]), str(table(c)), "", *below, stamp(c.env, c.seed)])
 
 
 def html(c: Comparison) -> str:
-    """The same as HTML."""
-    said = "".join(f"<div>{escape(line)}</div>" for line in remarks(c))
-    return f"{_html_table(table(c))}{said}<small>{escape(stamp(c.env, c.seed))}</small>"
+    """The same as HTML, with the sentences on each variant folded."""
+    above = remarks.busy([c])
+    advised = "" if above else _line(advice(c), strong=True)
+    details = _details(remarks.comparison(c), stamp(c.env, c.seed))
+    said = "".join(map(_line, remarks.reading(c)))
+    return f"{_line(above, strong=True)}{table(c).html()}{advised}{said}{details}"
 
 
 def sweep_table(s: Sweep) -> Table:
-    """One row a size: the time of each variant, and its ratio to the baseline."""
-    labels = list(dict.fromkeys(label for c in s.comparisons for label in c))
+    """One row a size: the time of each variant by each clock, its ratio and a sign for it."""
+    labels, clocks = remarks.sweep_labels(s), remarks.sweep_clocks(s)
+    group = {
+        clock: remarks.clock_title(clock, clocks) if len(clocks) > 1 else "" for clock in clocks
+    }
+    columns = [Column(_("work"), left=True)]
+    columns += [Column(label, group[clock]) for clock in clocks for label in labels]
     rows = []
     for work, c in zip(s.work, s.comparisons, strict=True):
-        row = [count(work)]
-        for label in labels:
-            cell = seconds(c[label].median) if label in c else "–"
-            if label in c and label != c.baseline:
-                cell += f" ({number(c.ratio(label)[0])}×)"
-            row.append(cell)
-        rows.append(row)
-    return [_("work"), *labels], rows
-
-
-def sweep_remarks(s: Sweep) -> list[str]:
-    """Where each variant meets the baseline."""
-    first = s.comparisons[0]
-    lines = []
-    for label in first:
-        if label == first.baseline:
-            continue
-        met = s.meeting(label)
-        said = _("{label} is faster than {baseline} up to the largest size.")
-        if met is not None:
-            said = _("From {work} on, {label} is not known to be faster than {baseline}.")
-        lines.append(said.format(label=label, baseline=first.baseline, work=count(met or 0)))
-    return [*lines, stamp(first.env, first.seed)]
+        rows.append(
+            Row([count(work), *(_sweep_cell(c, one, clock) for clock in clocks for one in labels)])
+        )
+    return Table(columns, rows)
 
 
 def sweep_text(s: Sweep) -> str:
     """The sweep as text."""
-    return "\n".join([_columns(sweep_table(s)), "", *sweep_remarks(s)])
+    above = filter(None, [remarks.busy(s.comparisons)])
+    lines = [_signs(), *remarks.sweep(s), _sweep_stamp(s)]
+    return "\n".join([*above, str(sweep_table(s)), "", *lines])
 
 
 def sweep_html(s: Sweep) -> str:
     """The sweep as HTML."""
-    lines = "".join(f"<div>{escape(line)}</div>" for line in sweep_remarks(s))
-    return f"{_html_table(sweep_table(s))}{lines}"
+    above = _line(remarks.busy(s.comparisons), strong=True)
+    said = "".join(map(_line, [_signs(), *remarks.sweep(s)]))
+    return f"{above}{sweep_table(s).html()}{said}<small>{escape(_sweep_stamp(s))}</small>"
 
 
-def _columns(content: Table) -> str:
-    lines = [content[0], *content[1]]
-    widths = [max(width(line[i]) for line in lines) for i in range(len(content[0]))]
-    return "\n".join(_line(line, widths) for line in lines)
+def _clock_columns(c: Comparison, clock: str) -> list[Column]:
+    title = remarks.clock_title(clock, c.clocks)
+    if len(c.clocks) > 1:
+        heads = [Column(_("verdict"), title, left=True), Column(_("ratio"), title)]
+        return [*heads, Column(_("time"), title)]
+    interval = _("95% interval")
+    heads = [Column(_("verdict"), left=True), Column(_("ratio")), Column(title)]
+    return [*heads, Column(_("of the ratio"), interval), Column(_("of the time"), interval)]
 
 
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """The first column to the left, the others to the right."""
-    pairs = zip(cells[1:], widths[1:], strict=True)
-    rest = [" " * (columns - width(cell)) + cell for cell, columns in pairs]
-    return "  ".join([pad(cells[0], widths[0]), *rest]).rstrip()
+def _clock_cells(c: Comparison, label: str, clock: str) -> list[str]:
+    """Verdict, ratio and time; the intervals too where there is one clock alone."""
+    m = c[label]
+    if not m.times.of(clock):  # a program of its own has no events on the accelerator
+        return ["", UNKNOWN, UNKNOWN]
+    base = label == c.baseline
+    estimate, low, high = c.ratio(label, clock)
+    cells = [_("baseline"), "1"] if base else [_verdict(c, label, clock), number(estimate)]
+    cells.append(seconds(m.median_of(clock)))
+    if len(c.clocks) == 1:
+        cells.append("" if base else _between(span(low, high)))
+        cells.append(_between(span(*m.interval(clock), seconds)))
+    return cells
 
 
-def _html_table(content: Table) -> str:
-    heads = "".join(f"<th>{escape(head)}</th>" for head in content[0])
-    rows = "".join(
-        f"<tr><td>{escape(label)}</td>" + "".join(map(_unbroken, cells)) + "</tr>"
-        for label, *cells in content[1]
-    )
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+def _verdict(c: Comparison, label: str, clock: str) -> str:
+    if label in c.references:
+        return _("reference")
+    found = VERDICTS[c.verdict(label, clock)]
+    return f"{found.sign} {_(found.word)}"
 
 
-def _unbroken(cell: str) -> str:
-    """A cell that stays on one line, so that a narrow page parts no number from its unit."""
-    return f"<td>{escape(cell).replace(' ', '&nbsp;')}</td>"
+def _paid_once(c: Comparison) -> dict[str, dict[str, str]]:
+    """Columns, by their heads, on what is paid once or held; those that say something."""
+    shown: dict[str, dict[str, str]] = {}
+    if any(m.build_seconds is not None for m in c.values()):
+        shown[_("build")] = {label: _known(m.build_seconds, seconds) for label, m in c.items()}
+    if any(map(cold_start_is_felt, c.values())):
+        shown[_("cold start")] = {label: seconds(m.cold_seconds) for label, m in c.items()}
+    if calls := remarks.pay_off(c):
+        shown[_("pays after")] = {one: _calls(calls[one]) if one in calls else "" for one in c}
+    if any(m.peak_bytes is not None for m in c.values()):
+        shown[_("peak memory")] = {label: _known(m.peak_bytes, _bytes) for label, m in c.items()}
+    return shown
+
+
+def _calls(found: float | None) -> str:
+    """The calls after which a cold start is paid, or the marks for never and not known."""
+    return UNKNOWN if found is None else NEVER_MARK if found == NEVER else count(found)
+
+
+def _known(value: float | None, show: Callable[[float], str]) -> str:
+    return "" if value is None else show(value)
+
+
+def _bytes(value: float) -> str:
+    return f"{number(value / 2**20)} MiB"
+
+
+def _between(ends: tuple[str, str]) -> str:
+    return ends[0] if ends[0] == ends[1] == UNKNOWN else " – ".join(ends)
+
+
+def _sweep_cell(c: Comparison, label: str, clock: str) -> str:
+    if label not in c or not c[label].times.of(clock):
+        return "–"
+    time = seconds(c[label].median_of(clock))
+    if label == c.baseline:
+        return time
+    sign = VERDICTS[c.verdict(label, clock)].sign
+    return f"{time} ({number(c.ratio(label, clock)[0])}× {sign})"
+
+
+def _signs() -> str:
+    """What the signs in the cells of a sweep mean."""
+    return ", ".join(f"{one.sign} {_(one.word)}" for one in VERDICTS.values())
+
+
+def _sweep_stamp(s: Sweep) -> str:
+    return stamp(s.comparisons[0].env, s.comparisons[0].seed)
+
+
+def _line(text: str, strong: bool = False) -> str:
+    said = f"<strong>{escape(text)}</strong>" if strong else escape(text)
+    return f"<div>{said}</div>" if text else ""
+
+
+def _details(lines: Sequence[str], place: str) -> str:
+    said = "".join(map(_line, lines))
+    summary = f"<summary>{escape(_('Details'))}</summary>"
+    return f"<details>{summary}{said}<small>{escape(place)}</small></details>"

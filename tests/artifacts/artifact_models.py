@@ -3,7 +3,6 @@
 import numpy as np
 
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
-from d2lhybrid.frameworks.mxnet.formats import semantics
 
 KINDS = ("mlp", "cnn", "rnn")
 SHAPES = {"mlp": (512,), "cnn": (3, 8, 8), "rnn": (5, 4)}
@@ -85,6 +84,8 @@ def mxnet_model(kind, numpy_semantics):
         def hybrid_forward(self, F, x, h, c):
             states, _ = self.lstm(x, [h, c])
             return states
+
+    from d2lhybrid.frameworks.mxnet.tensors import semantics
 
     mx.random.seed(0)
     with semantics(numpy_semantics):

@@ -23,15 +23,13 @@ from pathlib import Path
 from artifact_models import example, mxnet_inputs, mxnet_model, tensorflow_model, torch_model
 
 import d2lhybrid
-from d2lhybrid import load, save
+from d2lhybrid import frameworks, load, save
+from d2lhybrid.artifacts.program import run_flat
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.errors import D2LHybridError
-from d2lhybrid.frameworks.formats import adapter, find
+from d2lhybrid.frameworks.formats import find
 
-FORMATS = {
-    "torchscript": "torch", "torch.export": "torch", "aotinductor": "torch", "onnx": "torch",
-    "safetensors": "torch", "savedmodel": "tensorflow", "keras": "tensorflow", "mxnet": "mxnet",
-}  # fmt: skip
+FORMATS = {name: one.name for one in frameworks.known() for name in one.formats}
 OUTCOMES = ("refused", "unchanged", "silent", "foreign", "crash", "hang")
 PATIENCE = 60.0  # seconds for one mutation
 
@@ -76,14 +74,17 @@ def worker(artifact, scratch, through, target, start, count, seed):
     theirs = [e.path for e in stored.manifest.files if not e.path.startswith("example/")]
     ours = ["d2lhybrid.json", "d2lhybrid.sig"]
     ours += [e.path for e in stored.manifest.files if e.path.startswith("example/")]
-    tensors = adapter(stored.manifest.framework)
+    tensors = frameworks.get(stored.manifest.framework).tensors
     chosen = find(stored.manifest.framework, stored.manifest.format)
-    inputs = _inputs(stored.manifest)
+    inputs, takes = _inputs(stored.manifest), stored.manifest.takes
 
     def outputs(model):
         if chosen.weights_only:
             return [(k, tensors.to_raw(t).array.tobytes()) for k, t in sorted(model.items())]
-        return [r.array.tobytes() for r in tensors.call(model, inputs)]
+        return [
+            tensors.to_raw(t).array.tobytes()
+            for t in run_flat(chosen, tensors, getattr(model, "model", model), takes, inputs)
+        ]
 
     def get(path):
         if through == "load":

@@ -58,10 +58,10 @@ def _file(**fields):
 
 
 BAD_MANIFESTS = {
-    "newer": (_set(d2lhybrid_artifact=2), errors.UnsupportedArtifactError, "version 2"),
+    "newer": (_set(d2lhybrid_artifact=3), errors.UnsupportedArtifactError, "version 3"),
     "version true": (_set(d2lhybrid_artifact=True), errors.DamagedArtifactError, "version"),
     "version text": (_set(d2lhybrid_artifact="1"), errors.DamagedArtifactError, "version"),
-    "no files": (lambda b: b.pop("files") and None, errors.DamagedArtifactError, "KeyError"),
+    "no files": (lambda b: b.pop("files") and None, errors.DamagedArtifactError, "its fields"),
     "files text": (_set(files="model"), errors.DamagedArtifactError, "list"),
     "outside": (_file(path="../secret"), errors.DamagedArtifactError, "relative"),
     "absolute": (_file(path="/etc/passwd"), errors.DamagedArtifactError, "relative"),
@@ -77,12 +77,19 @@ BAD_MANIFESTS = {
     "negative": (_file(size=-1), errors.DamagedArtifactError, "count"),
     "hash": (_file(sha256="0" * 63), errors.DamagedArtifactError, "SHA-256"),
     "shape": (
-        lambda b: b["inputs"][0].update(shape=[1.5]), errors.DamagedArtifactError, "count"),
+        lambda b: b["inputs"][0].update(shape=[1.5]), errors.DamagedArtifactError, "int"),
     "dtype": (
-        lambda b: b["inputs"][0].update(dtype=["x"]), errors.DamagedArtifactError, "TypeError"),
+        lambda b: b["inputs"][0].update(dtype=["x"]), errors.DamagedArtifactError, "where str"),
     "example": (
         _set(example_inputs=[{"path": "model.safetensors", "dtype": "int8", "shape": [10**10]}]),
         errors.DamagedArtifactError, "size of its shape"),
+    "more": (_set(more=1), errors.DamagedArtifactError, "or with others"),
+    "structure": (
+        _set(takes={"form": {"list": [0, 0]}, "constants": {}}),
+        errors.DamagedArtifactError, "structure of 1"),
+    "strange structure": (
+        _set(takes={"form": {"set": [0]}, "constants": {}}),
+        errors.DamagedArtifactError, "unknown structure"),
     "options": (_set(options=[1]), errors.DamagedArtifactError, "fields"),
 }  # fmt: skip
 
@@ -342,7 +349,7 @@ def test_a_key_that_others_may_open(tmp_path):
         _key_file().chmod(mode)
         for verb in (inspect, trust):
             with pytest.raises(
-                errors.ArtifactAccessError, match=rf"mode {mode:o}; run chmod 600 /"
+                errors.ArtifactAccessError, match=rf"mode {mode:o}\); run chmod 600 /"
             ):
                 verb(path)
     _key_file().chmod(0o400)

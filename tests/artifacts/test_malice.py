@@ -17,7 +17,6 @@ from artifact_files import forge
 from artifact_models import torch_model
 
 from d2lhybrid import errors, inspect, load, run_native, save, trust, verify
-from d2lhybrid.artifacts import store
 
 
 class Payload:
@@ -81,7 +80,7 @@ def test_pickled_sample_inputs_of_torch_export(tmp_path, marker, pack):
     name = "model/data/sample_inputs/model.pt"
     rewrite(path / "model.pt2", lambda entries: {name: pack(Payload(marker))})
     forge(path)
-    assert_harmless(path, marker, found="io open")
+    assert_harmless(path, marker)
     with contextlib.suppress(errors.ArtifactLoadError):
         load(path, trust=True)
     assert not marker.exists()
@@ -144,7 +143,7 @@ def test_pickle_in_torchscript(tmp_path, marker):
     save(torch_model("mlp"), path, torch.ones(1, 512), format="torchscript")
     rewrite(path / "model.pt", lambda entries: {"model/data.pkl": pickle.dumps(Payload(marker))})
     forge(path)
-    assert_harmless(path, marker, found="io open")
+    assert_harmless(path, marker)
     with pytest.raises(errors.ArtifactLoadError):
         load(path, trust=True)
     assert not marker.exists()
@@ -300,35 +299,3 @@ def test_trust_ends_with_the_first_change(tmp_path, user):
     forge(path)
     with pytest.raises(errors.UntrustedArtifactError):
         load(path)
-
-
-@pytest.mark.parametrize("location", [".DS_Store", ".ds_store", ".ipynb_checkpoints/w"])
-def test_onnx_data_that_no_hash_covers(tmp_path, location):
-    import onnx
-
-    path = tmp_path / "a"
-    save(torch.nn.Linear(3, 2), path, torch.ones(1, 3), format="onnx")
-    model = onnx.load(path / "model.onnx")
-    weight = next(w for w in model.graph.initializer if len(w.dims) == 2)
-    weight.ClearField("raw_data")
-    weight.data_location = onnx.TensorProto.EXTERNAL
-    for key, value in {"location": location, "offset": "0", "length": "24"}.items():
-        weight.external_data.add(key=key, value=value)
-    (path / "model.onnx").write_bytes(model.SerializeToString())
-    forge(path)
-    unhashed = path / location.replace("ds_store", "DS_Store")  # one name, on a Mac
-    unhashed.parent.mkdir(exist_ok=True)
-    unhashed.write_bytes(bytes(24))
-    trust(path)
-    for open_it in (load, run_native):
-        with pytest.raises(errors.DamagedArtifactError, match="files of the manifest alone"):
-            open_it(path)
-    assert any("manifest alone" in text for text in verify(path).problems)
-
-
-def test_names_across_two_reads(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "_CHUNK", 7)
-    (tmp_path / "one").write_bytes(b"...... d2lhybrid.SIG ......")
-    (tmp_path / "none").write_bytes(b"...... d2lhybrid.onnx ......")
-    assert store._mentioned(tmp_path / "one", ["d2lhybrid.sig"]) == "d2lhybrid.sig"
-    assert not store._mentioned(tmp_path / "none", ["d2lhybrid.sig"])

@@ -2,21 +2,17 @@
 
 import errno
 import os
-import subprocess
-import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 from artifact_files import make
-from fuzz_crash import campaign
 
-from d2lhybrid import errors, trust
-from d2lhybrid.artifacts import loading, publishing, store
+from d2lhybrid import errors
+from d2lhybrid.artifacts import publishing
 from d2lhybrid.artifacts.files import reading
 from d2lhybrid.artifacts.publishing import replacing
-from d2lhybrid.artifacts.store import read, require_intact, steady
+from d2lhybrid.artifacts.store import read, require_intact
 
 
 def content(path):
@@ -73,7 +69,7 @@ def test_never_overwrites_what_is_not_its_own(tmp_path):
         with pytest.raises(errors.ArtifactNotFoundError, match="Will not overwrite"):
             make(tmp_path / name)
     for name in ("missing/a", "file/a"):
-        with pytest.raises(errors.ArtifactAccessError, match="Could not write"):
+        with pytest.raises(errors.ArtifactAccessError, match=r"Expected the folder .* Make"):
             make(tmp_path / name)
     assert sorted(str(p) for p in tmp_path.rglob("*")) == before
 
@@ -89,47 +85,6 @@ def test_user_files_added_while_it_saves_are_kept(tmp_path):
     with pytest.raises(errors.ArtifactNotFoundError, match=r"notes\.txt"):
         save_meanwhile()
     assert (tmp_path / "a" / "notes.txt").read_text() == "mine"
-
-
-@pytest.mark.usefixtures("both_ways")
-def test_two_writers_and_readers_at_once(tmp_path):
-    payload = {name: name.encode() * 2000 for name in ("one", "two")}
-    make(tmp_path / "a", {"model.safetensors": payload["one"]})
-    stop, failures = time.monotonic() + 2, []
-
-    def write(name):
-        while time.monotonic() < stop:
-            make(tmp_path / "a", {"model.safetensors": payload[name]})
-
-    def look():
-        while time.monotonic() < stop:
-            found = steady(tmp_path / "a", lambda stored: content(stored.root))
-            if found not in payload.values():
-                failures.append(found)
-
-    def guarded(action, *arguments):
-        try:
-            action(*arguments)
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=guarded, args=(write, n)) for n in payload]
-    threads += [threading.Thread(target=guarded, args=(look,)) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
-    assert content(tmp_path / "a") in payload.values()
-    assert [p.name for p in tmp_path.iterdir()] == ["a"]
-
-
-@pytest.mark.parametrize("swap", [True, False])
-def test_killed_while_saving(tmp_path, swap):
-    found = campaign(tmp_path, count=25, seed=1, swap=swap)
-    assert found["neither"] == 0
-    assert found["killed in time"] == 25
-    assert found["leftovers"] == 0
 
 
 @pytest.mark.parametrize("where", ["write", "flush", "mkdir", "rename"])
@@ -152,55 +107,6 @@ def test_file_layer_says_no(tmp_path, monkeypatch, where):
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
 
 
-FULL_DISK = """
-import sys, os, torch
-from d2lhybrid import save, load, errors
-model = torch.nn.Linear(100, 100)
-x = torch.ones(1, 100)
-save(model, "a", x, format=sys.argv[1])
-old = load("a")(x)
-filler = os.open("filler", os.O_WRONLY | os.O_CREAT)
-try:
-    while os.write(filler, bytes(4096)):
-        pass
-except OSError:
-    os.ftruncate(filler, os.fstat(filler).st_size - 5 * 4096)
-try:
-    save(torch.nn.Linear(100, 100), "a", x, format=sys.argv[1])
-except errors.ArtifactAccessError as error:
-    print("refused:", error)
-assert torch.equal(load("a")(x), old)
-os.close(filler)
-os.remove("filler")
-assert sorted(os.listdir()) == ["a"], os.listdir()
-save(model, "a", x, format=sys.argv[1])
-print("done")
-"""
-
-
-@pytest.mark.parametrize("format", ["torchscript", "torch.export", "safetensors"])
-def test_full_disk(tmp_path, format):
-    (tmp_path / "disk").mkdir()
-    weights_only = format == "safetensors"
-    text = FULL_DISK.replace('load("a")(x)', 'load("a")["weight"]') if weights_only else FULL_DISK
-    (tmp_path / "full.py").write_text(text)
-    mount = 'mount -t tmpfs -o size=300k none "$1" && cd "$1" && exec "$2" "$3" "$4"'
-    command = ["unshare", "-Urm", "sh", "-c", mount, "sh", str(tmp_path / "disk"), sys.executable]
-    try:
-        subprocess.run([*command[:2], "true"], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        pytest.skip(f"mounting a small disk needs user namespaces: {error}")
-    done = subprocess.run(
-        [*command, str(tmp_path / "full.py"), format],
-        env={**os.environ, "PYTHONPATH": str(Path(store.__file__).parents[2])},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert "refused: " in done.stdout, done.stdout + done.stderr
-    assert "done" in done.stdout, done.stdout + done.stderr
-
-
 def test_never_replaces_the_current_folder(tmp_path, monkeypatch):
     make(tmp_path / "a")
     monkeypatch.chdir(tmp_path / "a")
@@ -221,53 +127,50 @@ def test_paths_that_no_file_system_takes(tmp_path, monkeypatch):
             verb("a")
 
 
-def test_folders_with_a_name_like_leftovers_are_kept(tmp_path):
-    mine = tmp_path / ".a.saving-notes"
-    mine.mkdir()
-    (mine / "thesis.txt").write_text("mine")
-    left = tmp_path / ".a.saving-0123456789ab"
-    left.mkdir()
-    os.mkfifo(tmp_path / ".a.saving-0123456789ac")  # opening it would wait for a writer
+@pytest.mark.usefixtures("both_ways")
+def test_two_writers_at_once_leave_one_of_both(tmp_path):
+    payload = {name: name.encode() * 2000 for name in ("one", "two")}
+    make(tmp_path / "a", {"model.safetensors": payload["one"]})
+
+    def write(name):
+        for _ in range(20):
+            try:
+                make(tmp_path / "a", {"model.safetensors": payload[name]})
+            except errors.ArtifactError:  # the other one moved the folder at this moment
+                continue
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in payload]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert content(tmp_path / "a") in payload.values()
+
+
+def test_what_killed_processes_left_is_removed(tmp_path):
+    host = publishing._host()
+    process = os.fork()
+    if not process:
+        os._exit(0)
+    os.waitpid(process, 0)
+    dead = tmp_path / f".a.saving-{host}-{process}-01234567"
+    mine = [
+        tmp_path / f".a.saving-{host}-{os.getpid()}-01234567",  # another thread may be at it
+        tmp_path / f".a.saving-elsewhere-{process}-01234567",
+        tmp_path / ".a.saving-notes",
+    ]
+    for folder in (dead, *mine):
+        folder.mkdir()
     make(tmp_path / "a")
-    assert (mine / "thesis.txt").read_text() == "mine"
-    assert not left.exists()
+    assert not dead.exists()
+    assert all(folder.exists() for folder in mine)
 
 
-def test_a_folder_that_another_program_holds(tmp_path, monkeypatch):
-    monkeypatch.setattr(publishing, "_PATIENCE", 0.05)
-    make(tmp_path / "a", format="torchscript")
-    with publishing.locked(tmp_path):
-        for verb in (make, trust):
-            with pytest.raises(errors.ArtifactAccessError, match="Another program holds"):
-                verb(tmp_path / "a")
-    make(tmp_path / "a")
-
-
-def test_trust_signs_nothing_that_came_while_it_looked(tmp_path, monkeypatch, user):
-    make(tmp_path / "a", {"model.pt": b"looked at"}, format="torchscript", signed=False)
-    look, replacements = loading.signer, [b"exchanged"]
-
-    def meanwhile(stored):
-        found = look(stored)
-        if replacements:
-            new = {"model.pt": replacements.pop()}
-            make(tmp_path / "a", new, format="torchscript", signed=False)
-        return found
-
-    monkeypatch.setattr(loading, "signer", meanwhile)
-    signed = []
-    sign = loading.sign
-    monkeypatch.setattr(loading, "sign", lambda stored: (signed.append(stored.raw), sign(stored)))
-    assert trust(tmp_path / "a").signer.startswith("you")
-    assert signed == [(tmp_path / "a" / "d2lhybrid.json").read_bytes()]  # looked at anew
-
-
-def test_trust_says_that_the_parent_cannot_be_read(tmp_path, monkeypatch):
-    make(tmp_path / "a")
-
-    def closed(folder):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-
-    monkeypatch.setattr(loading, "locked", closed)
-    with pytest.raises(errors.ArtifactAccessError, match="permissions"):
-        trust(tmp_path / "a")
+def test_the_spare_of_two_renames_is_found_and_given_back(tmp_path):
+    make(tmp_path / "a", {"model.safetensors": b"old"})
+    (tmp_path / "a").rename(tmp_path / ".a.replaced")  # killed between the two
+    assert content(tmp_path / "a") == b"old"
+    with pytest.raises(KeyboardInterrupt), publishing.replacing(tmp_path / "a"):
+        raise KeyboardInterrupt
+    assert [p.name for p in tmp_path.iterdir()] == ["a"]
+    assert content(tmp_path / "a") == b"old"

@@ -12,7 +12,8 @@ from book_samples import FRONT
 
 from book.assemble import assemble
 from book.build import Built, build
-from book.files import notebook_bytes
+from book.files import Key, notebook_bytes
+from book.languages import ENGLISH
 from book.parse import load
 from book.references import anchor, links, rewrite
 from book.translate import identity
@@ -37,7 +38,9 @@ def test_notebooks_are_valid_and_the_same_every_time(full: Path) -> None:
         nbformat.validate(notebook)
         assert notebook_bytes(notebook) == notebook_bytes(second.notebooks[key])
         assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
-        assert dict(notebook.metadata.d2lhybrid) == key._asdict()
+        ours = dict(notebook.metadata.d2lhybrid)
+        assert ours.pop("title").endswith("· English")
+        assert ours == key._asdict()
     assert first.files == second.files
 
 
@@ -99,7 +102,7 @@ def test_cells_are_shared_and_ids_survive_edits_elsewhere(project: Callable[...,
 def test_repeated_cells_have_ids_of_their_own(project: Callable[..., Path]) -> None:
     cell = "```{code-cell} python\nx = 1\n```\n\n"
     ids = [c.id for c in cells(build(project(a=FRONT + "# Title\n\n" + 3 * cell)), "mxnet", "a")]
-    assert len(set(ids)) == 5
+    assert len(set(ids)) == 6
     assert ids[3] == f"{ids[2]}-2"
     assert ids[4] == f"{ids[2]}-3"
 
@@ -133,9 +136,16 @@ def headings(notebook: nbformat.NotebookNode) -> set[str]:
 def test_navigation(full: Path) -> None:
     built = build(full)
     assert cells(built, "mxnet", "full")[0].source == (
-        "**MXNet** · [PyTorch](../pytorch/full.ipynb) · [TensorFlow](../tensorflow/full.ipynb)"
+        "[PyTorch](../pytorch/full.ipynb) · **MXNet** · [TensorFlow](../tensorflow/full.ipynb)"
         "\n\n[Limits](limits.ipynb) →"
     )
+    end = cells(built, "mxnet", "limits")[-1].source
+    # A heading, or a folded solution before it would fold it away.
+    assert end == (
+        f"## {ENGLISH.onward}\n\n← [Title](full.ipynb) · [{ENGLISH.collection}](../../README.md)"
+    )
+    title = built.notebooks[Key("en", "mxnet", "full")].metadata["d2lhybrid"]["title"]
+    assert title == "Title · MXNet · English"
     assert cells(built, "mxnet", "limits")[0].source.endswith("\n\n← [Title](full.ipynb)")
 
 

@@ -107,7 +107,7 @@ def test_a_language_without_catalogs_is_not_built(root: Path) -> None:
 def test_the_navigation_leads_to_what_is_built(root: Path) -> None:
     first = build(root).notebooks[Key("zh", "pytorch", "a")].cells[0].source
     assert first.splitlines() == [
-        "[MXNet](../mxnet/a.ipynb) · **PyTorch** · [TensorFlow](../tensorflow/a.ipynb)",
+        "**PyTorch** · [MXNet](../mxnet/a.ipynb) · [TensorFlow](../tensorflow/a.ipynb)",
         "",
         "[English](../../en/pytorch/a.ipynb) · [Português (Brasil)](../../pt/pytorch/a.ipynb) · "
         "**简体中文** · [日本語](../../ja/pytorch/a.ipynb)",
@@ -122,10 +122,10 @@ def test_the_front_pages(root: Path) -> None:
     built = build(root, "en")
     page = built.files[Path("notebooks/README.md")].decode()
     assert "**English** · [Português (Brasil)](README.pt.md)" in page
-    assert "| **Title**<br>all of it | [open](en/mxnet/a.ipynb) |" in page
+    assert "| **Title**<br>all of it | [open](en/pytorch/a.ipynb) |" in page
     page = built.files[Path("notebooks/README.pt.md")].decode()
     assert page.startswith("# Compiladores e interpretadores")
-    assert "| **Título**<br>(ainda não traduzido) all of it | [abrir](pt/mxnet/a.ipynb) |" in page
+    assert "| **Título**<br>(ainda não traduzido) all of it | [abrir](pt/pytorch/a.ipynb) |" in page
     for name, content in built.files.items():
         if name.suffix == ".md":
             for key in built.notebooks:

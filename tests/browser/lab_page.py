@@ -7,8 +7,8 @@ from playwright.sync_api import Locator, Page
 
 PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
 VIEWER = ".jp-MarkdownViewer:not(.lm-mod-hidden)"
-_TAB = ".lm-DockPanel-tabBar .lm-TabBar-tab.jp-mod-current"
-DIRTY = f"{_TAB}.jp-mod-dirty"
+TAB = ".lm-DockPanel-tabBar .lm-TabBar-tab.jp-mod-current"
+DIRTY = f"{TAB}.jp-mod-dirty"
 # One object for each output of the cells, with the table in it as the browser laid it out.
 _OUTPUTS = """panel => [...panel.querySelectorAll('.jp-OutputArea-output')].map(output => ({
   mime: output.dataset.mimeType,
@@ -84,7 +84,7 @@ def save(page: Page) -> None:
     """Save the notebook in front, and wait until JupyterLab has."""
     page.locator(f"{PANEL} .jp-Notebook").click(position={"x": 3, "y": 3})
     page.keyboard.press("Control+s")
-    page.locator(f"{_TAB}:not(.jp-mod-dirty)").wait_for(timeout=30_000)
+    page.locator(f"{TAB}:not(.jp-mod-dirty)").wait_for(timeout=30_000)
 
 
 def show(place: Locator) -> None:

@@ -11,9 +11,11 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from PIL import Image
 from playwright.sync_api import Browser, Page
 
 from book.files import Key, read_notebook
+from website.words import words
 
 if sys.version_info < (3, 11):
     pytest.skip("the site needs Python 3.11", allow_module_level=True)
@@ -195,10 +197,7 @@ def search(visit: Visit, language: str, words: str) -> Page:
     page.locator(".sidebar-search").fill(words)
     page.locator(".sidebar-search").press("Enter")
     page.wait_for_url("**/search.html?*")
-    page.wait_for_function(
-        "!document.querySelector('#search-progress')?.textContent"
-        " && document.querySelector('.search-summary')"
-    )
+    page.wait_for_function("document.querySelector('.search-summary')?.textContent")
     return page
 
 
@@ -266,11 +265,51 @@ def test_what_search_finds_can_be_opened(visit: Visit, language: str, word: str)
     page = search(visit, language, word)
     excerpt = page.locator("#search-results p.context").first
     assert "Português" not in excerpt.inner_text()
-    assert excerpt.locator(".highlighted").first.inner_text() == word
-    page.locator("#search-results ul.search a").first.click()
-    page.wait_for_load_state()
-    assert word in page.locator("article").inner_text()
-    assert page.locator("article .highlighted").first.inner_text() == word
+    assert excerpt.locator("mark").first.inner_text() == word
+    page.locator("#search-results a.hit").first.click()
+    found = page.locator("article mark")
+    found.first.wait_for()
+    assert set(found.all_text_contents()) == {word}
+    assert in_sight(page, "article mark")
+
+
+IN_SIGHT = """marks => marks.some(mark => {
+  const box = mark.getBoundingClientRect();
+  return box.top >= 0 && box.bottom <= innerHeight;
+})"""
+
+
+def in_sight(page: Page, selector: str) -> bool:
+    """Whether one of these stands in the window once the page has come to rest."""
+    page.wait_for_timeout(500)
+    return bool(page.locator(selector).evaluate_all(IN_SIGHT))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_search_says_how_many_pages_it_found(visit: Visit, language: str) -> None:
+    page = search(visit, language, "torch.compile")
+    sentence = page.locator(".search-summary").inner_text()
+    shown = results(page)
+    assert len(shown) > 1
+    assert sentence == words(language)["found_many"].format(count=len(shown), query="torch.compile")
+    nothing = search(visit, language, "qwertyuiop").locator(".search-summary").inner_text()
+    assert nothing == words(language)["found_none"].format(query="qwertyuiop")
+
+
+def test_a_word_in_code_is_marked_across_its_colours(visit: Visit) -> None:
+    page = visit("en/pytorch/hybridize.html?mark=torch.compile#sec-serialization")
+    pieces = page.locator("article .cell_input mark").all_inner_texts()
+    assert "".join(pieces).replace("torch.compile", "") == ""
+    assert len(pieces) > 2 * pieces.count("torch.compile")
+
+
+def test_a_hit_in_a_fold_opens_it(visit: Visit) -> None:
+    page = visit("en/pytorch/hybridize.html")
+    text = page.locator("#solution-host-call > p").first.text_content()
+    word = max(text.split(), key=len).strip(".,;:()`")
+    page = visit(f"en/pytorch/hybridize.html?mark={quote(word)}#solution-host-call")
+    assert page.locator("#solution-host-call").evaluate("e => e.open")
+    assert in_sight(page, "#solution-host-call mark")
 
 
 def test_search_shows_the_readers_framework_first(visit: Visit) -> None:
@@ -351,6 +390,9 @@ def test_all_can_be_read_without_javascript(visit: Visit) -> None:
 def test_pages_can_be_read_as_files(chromium: Browser, address: str) -> None:
     context = chromium.new_context(locale="ja")
     page = context.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
     page.goto((ROOT / "build/html/index.html").as_uri())
     page.wait_for_url("file://**/ja/index.html")
     page.locator("article a", has_text="MXNet").first.click()
@@ -360,6 +402,11 @@ def test_pages_can_be_read_as_files(chromium: Browser, address: str) -> None:
     page.locator(".sidebar-search").press("Enter")
     page.wait_for_selector("#search-results ul.search li")
     assert results(page)[0] == "mxnet/limits"
+    assert "延迟计算" in page.locator("#search-results p.context").first.inner_text()
+    page.locator("#search-results a.hit").first.click()
+    page.wait_for_selector("article mark")
+    assert in_sight(page, "article mark")
+    assert complaints == []
     context.close()
 
 
@@ -424,15 +471,78 @@ def test_pages_fit_a_phone(visit: Visit, path: str) -> None:
     assert page.evaluate(OUTSIDE) == []
 
 
-def test_wide_things_scroll_by_themselves_on_a_phone(visit: Visit) -> None:
+def test_wide_code_scrolls_by_itself_on_a_phone(visit: Visit) -> None:
     page = visit("en/pytorch/hybridize.html", width=PHONE)
-    for selector in (".cell_output .text_html", ".cell_input pre"):
-        boxes = page.locator(selector).evaluate_all(
-            "all => all.filter(e => e.scrollWidth > e.clientWidth).map(e => {"
-            " e.scrollLeft = 50; return [e.scrollLeft, e.tabIndex]; })"
-        )
-        assert boxes
-        assert all(moved > 0 and reached == 0 for moved, reached in boxes)
+    boxes = page.locator(".cell_input pre").evaluate_all(
+        "all => all.filter(e => e.scrollWidth > e.clientWidth).map(e => {"
+        " e.scrollLeft = 50; return [e.scrollLeft, e.tabIndex]; })"
+    )
+    assert boxes
+    assert all(moved > 0 and reached == 0 for moved, reached in boxes)
+
+
+@pytest.mark.parametrize("width", [PHONE, WIDE])
+def test_nothing_that_was_printed_is_out_of_sight(visit: Visit, width: int) -> None:
+    for path in ("en/pytorch/hybridize.html", "ja/tensorflow/limits.html"):
+        page = visit(path, width=width)
+        boxes = ".cell_output pre, .cell_output .text_html"
+        assert page.locator(boxes).count() > 10
+        cut = "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"
+        assert page.locator(boxes).evaluate_all(cut) == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_cell_of_a_comparison_is_on_a_phones_screen(visit: Visit, language: str) -> None:
+    page = visit(f"{language}/pytorch/hybridize.html", width=PHONE, is_mobile=True, has_touch=True)
+    cells = page.locator(".cell_output .text_html table").first.locator("tbody td:visible")
+    assert cells.count() > 12
+    for box in cells.evaluate_all("all => all.map(e => e.getBoundingClientRect().toJSON())"):
+        assert box["left"] >= 0
+        assert box["right"] <= PHONE
+
+
+@pytest.mark.parametrize("phone", [True, False])
+def test_the_copy_button_covers_no_code(visit: Visit, phone: bool) -> None:
+    options = {"is_mobile": True, "has_touch": True, "width": PHONE} if phone else {}
+    page = visit("en/pytorch/hybridize.html", **options)
+    block = page.locator("article .cell_input div.highlight").nth(2)
+    block.scroll_into_view_if_needed()
+    block.hover()
+    button, code = block.locator("button.copy"), block.locator("pre")
+    assert button.evaluate("e => getComputedStyle(e).opacity") == "1"
+    above = button.bounding_box()
+    assert above["y"] + above["height"] <= code.bounding_box()["y"] + 1
+
+
+def test_the_bars_hide_on_the_way_down_and_come_back(visit: Visit) -> None:
+    page = visit("en/pytorch/hybridize.html", width=PHONE, is_mobile=True, has_touch=True)
+    bottom = "() => document.querySelector('nav.switch').getBoundingClientRect().bottom"
+    page.evaluate("scrollTo(0, 1500)")
+    page.wait_for_function(f"({bottom})() <= 0")
+    page.evaluate("scrollTo(0, 1300)")
+    page.wait_for_function(f"({bottom})() > 40")
+
+
+def test_pills_stand_in_the_middle(visit: Visit) -> None:
+    page = visit("zh/pytorch/hybridize.html")
+    off = """all => all.map(link => {
+      const range = document.createRange();
+      range.selectNodeContents(link);
+      const [text, box] = [range.getBoundingClientRect(), link.getBoundingClientRect()];
+      return Math.abs(text.top + text.bottom - box.top - box.bottom) / 2;
+    })"""
+    assert max(page.locator("nav.switch a").evaluate_all(off)) < 1.5
+
+
+def test_plots_are_dark_in_the_dark(visit: Visit, tmp_path: Path) -> None:
+    page = visit("en/pytorch/hybridize.html", color_scheme="dark")
+    picture = page.locator(".cell_output img").first
+    picture.scroll_into_view_if_needed()
+    picture.screenshot(path=tmp_path / "plot.png")
+    with Image.open(tmp_path / "plot.png") as image:
+        grey = image.convert("L").histogram()
+    assert sum(grey[:90]) > 0.8 * sum(grey)
+    assert sum(grey[150:]) > 0.005 * sum(grey)  # and there is something to see
 
 
 def test_the_menu_opens_on_a_phone(visit: Visit) -> None:

@@ -1,8 +1,11 @@
 """sweep on a simulated machine."""
 
+import numpy as np
+import pytest
 from fake import Machine
 
 from d2lhybrid.calls import call
+from d2lhybrid.errors import ArgumentError, UnknownLabelError
 from d2lhybrid.measure.sweeping import sweep
 
 

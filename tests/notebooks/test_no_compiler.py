@@ -57,7 +57,8 @@ def test_serialization(framework: str) -> None:
     shown = printed(
         framework,
         "Acceleration by Hybridization",
-        "How Far from the Limit",
+        "Where Do the Microseconds Go?",
+        "Where a Compiler Wins",
         "On a GPU",
         "When the Model Looks like Code",
         "Solutions",

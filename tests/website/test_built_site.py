@@ -1,6 +1,8 @@
 """What the built pages hold; tests/browser/test_site.py sees what they do."""
 
 import base64
+import html
+import json
 import re
 import sys
 from collections import Counter
@@ -217,6 +219,41 @@ def test_the_theme_speaks_the_language(site: Path, language: str) -> None:
         assert ours in page.source, key
         if len(english) > 8:
             assert english not in page.source, key
+
+
+@pytest.mark.parametrize("language", [code for code in LANGUAGES_HERE if code != "en"])
+def test_every_label_is_in_the_pages_language(site: Path, language: str) -> None:
+    english = set(words("en").values()) | {
+        label for path in (site / "en/pytorch").glob("*.html") for label in labels(read_page(path))
+    }
+    pages = [read_page(path) for path in (site / language / "pytorch").glob("*.html")]
+    assert len(pages) > 1
+    for page in pages:
+        assert not {label for label in labels(page) if label in english and " " in label}
+
+
+def labels(page: Page) -> set[str]:
+    """What a screen reader or a pointer is told beside the text."""
+    return set(re.findall(r'(?:aria-label|title)="([^"]*)"', page.source))
+
+
+@pytest.mark.parametrize("language", LANGUAGES_HERE)
+def test_the_search_has_the_text_of_every_section(site: Path, language: str) -> None:
+    script = (site / language / "searchtexts.js").read_text(encoding="utf-8")
+    texts = json.loads(script.removeprefix("window.SEARCH_TEXTS = ").removesuffix(";\n"))
+    page = read_page(site / language / "pytorch/hybridize.html")
+    found = texts["pytorch/hybridize"]
+    assert set(found) - {""} == set(page.sections)
+    assert sorted(squeezed("".join(found.values()))) == sorted(squeezed(article(page)))
+    for text in found.values():
+        assert squeezed(text) in squeezed(article(page))
+
+
+def article(page: Page) -> str:
+    """The text of the article without formulas' sources and the marks of its headings."""
+    (inside,) = re.findall(r"<article.*?</article>", page.source, re.DOTALL)
+    inside = re.sub(r'<a class="headerlink".*?</a>', "", inside)
+    return html.unescape(re.sub(r"<[^>]*>", "", inside))
 
 
 def test_the_landing_page_is_a_list_without_javascript(site: Path) -> None:

@@ -19,7 +19,8 @@
   };
 
   // A chapter's address: language, framework and name.
-  const CHAPTER = /\/(\w+)\/(mxnet|pytorch|tensorflow)\/([\w-]+)\.html$/;
+  const frameworks = nav.dataset.allFrameworks.replaceAll(" ", "|");
+  const CHAPTER = new RegExp(`/([\\w-]+)/(${frameworks})/([\\w-]+)\\.html$`);
 
   const noteChoices = () => {
     document.addEventListener("click", (event) => {
@@ -153,13 +154,165 @@
     }
   };
 
+  // What the search found is marked, and the page opens at the first mark of the section.
+  const showFound = () => {
+    const words = new URLSearchParams(location.search).get("mark")?.split(/\s+/);
+    const article = document.querySelector("article");
+    if (!words || !article || typeof Find === "undefined") return;
+    const marks = Find.mark(article, words);
+    const section = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const first = marks.find((one) => !section || section.contains(one)) || marks[0];
+    if (!first) return;
+    for (let fold = first.closest("details"); fold; fold = fold.parentElement.closest("details"))
+      fold.open = true;
+    const show = () => first.scrollIntoView({ block: "center" });
+    show();
+    addEventListener("load", show); // pictures above it have their heights by then
+  };
+
+  // A table that is too wide for a phone becomes a list: a block for each row, each cell labelled.
+  const NARROW = matchMedia("(max-width: 40em)");
+  const fitTables = () => {
+    for (const table of document.querySelectorAll(".cell_output .text_html table")) {
+      const box = table.closest(".text_html");
+      table.classList.remove("listed");
+      if (!NARROW.matches || box.scrollWidth <= box.clientWidth) continue;
+      const heads = [...table.querySelectorAll("thead th")].map((head) => head.textContent);
+      if (!heads.length) continue;
+      for (const row of table.querySelectorAll("tbody tr"))
+        [...row.children].forEach((cell, at) => (cell.dataset.head = heads[at] || ""));
+      table.classList.add("listed");
+    }
+  };
+
+  // On a phone the bars above the text give way while the reader goes down.
+  const hideBars = () => {
+    let before = scrollY;
+    const follow = () => {
+      const moved = scrollY - before;
+      if (Math.abs(moved) < 8) return;
+      document.documentElement.classList.toggle("going-down", moved > 0 && scrollY > 200);
+      before = scrollY;
+    };
+    addEventListener("scroll", follow, { passive: true });
+    nav.addEventListener("focusin", () => document.documentElement.classList.remove("going-down"));
+  };
+
+  // Which sections of a chapter were read, and where the reader was; the same in all languages.
+  const READ = "read";
+  const notes = () => {
+    try {
+      return JSON.parse(remembered(READ)) || {};
+    } catch {
+      return {};
+    }
+  };
+  const notePlace = () => {
+    if (nav.dataset.kind !== "chapter") return;
+    const key = `${nav.dataset.framework}/${nav.dataset.chapter}`;
+    const parts = sections.filter((one) => one.matches("article section section") && !one.parentElement.closest("section section"));
+    const ends = new IntersectionObserver((entries) => {
+      for (const { isIntersecting, target } of entries) target.dataset.seen = isIntersecting ? "1" : "";
+    });
+    for (const part of parts) {
+      const end = part.appendChild(document.createElement("span"));
+      end.className = "end";
+      ends.observe(end);
+    }
+    setInterval(() => {
+      if (document.hidden) return;
+      const all = notes();
+      const note = all[key] || { read: [] };
+      const seen = parts.filter((part) => part.querySelector(":scope > .end").dataset.seen);
+      note.read = [...new Set([...note.read, ...seen.map((part) => part.id)])];
+      note.of = parts.length;
+      note.at = sections[current()]?.id || "";
+      const now = JSON.stringify({ ...all, [key]: note });
+      if (now !== remembered(READ)) remember(READ, now);
+    }, 1000);
+  };
+  const showProgress = () => {
+    const all = notes();
+    const links = document.querySelectorAll(".page-front li a.internal, .sidebar-tree a");
+    for (const link of links) {
+      const chapter = link.pathname.match(CHAPTER);
+      const note = chapter && !link.hash && all[`${chapter[2]}/${chapter[3]}`];
+      if (!note || !note.read.length || link.closest(".toc-tree")) continue;
+      const made = link.appendChild(document.createElement("span"));
+      made.className = "progress";
+      const read = Math.min(note.read.length, note.of);
+      made.textContent = read === note.of ? "✓" : `${read}/${note.of}`;
+      made.title = nav.dataset.progress.replace("{read}", read).replace("{all}", note.of);
+      made.setAttribute("role", "img");
+      made.setAttribute("aria-label", made.title);
+      if (link.closest(".page-front") && note.at) link.hash = note.at; // where the reader was
+    }
+  };
+  // The way in leads to the framework that the reader chose last, and to the place in it.
+  const showStart = () => {
+    const start = document.querySelector(".start-here a");
+    const here = start?.pathname.match(CHAPTER);
+    const choice = [...document.querySelectorAll(".page-front li a.internal")].find((link) => {
+      const there = link.pathname.match(CHAPTER);
+      return here && there?.[2] === remembered("framework") && there[3] === here[3];
+    });
+    if (!choice) return;
+    const text = start.querySelector("span") || start;
+    const parts = text.textContent.split(" · ");
+    text.textContent = [...parts.slice(0, -1), choice.textContent].join(" · ");
+    start.href = choice.href;
+  };
+
+  // JupyterLab, wherever `make lab` runs it on this computer: it answers with its own address.
+  const PORTS = Array.from({ length: 10 }, (_, at) => 8888 + at);
+  const findLab = async () => {
+    const ask = async (port) => {
+      const answer = await fetch(`http://localhost:${port}/d2lhybrid/here`, {
+        signal: AbortSignal.timeout(2000),
+      });
+      return (await answer.json()).lab;
+    };
+    return Promise.any(PORTS.map(ask)).catch(() => null);
+  };
+  const openLab = () => {
+    const link = document.querySelector("a[data-lab]");
+    if (!link) return;
+    link.addEventListener("click", async (event) => {
+      event.preventDefault();
+      const tab = open("about:blank", "_blank");
+      const lab = await findLab();
+      const say = document.querySelector(".lab-missing");
+      say.replaceChildren();
+      if (lab) {
+        tab.location = lab + link.dataset.lab;
+        return;
+      }
+      tab?.close();
+      say.dataset.say.split("`").forEach((text, at) => {
+        if (at % 2) say.appendChild(document.createElement("code")).textContent = text;
+        else say.append(text);
+      });
+    });
+  };
+
   noteChoices();
   useChoices();
+  showStart();
+  showProgress();
+  fitTables();
   keepSection();
+  hideBars();
+  notePlace();
+  openLab();
   addCopyButtons();
   makeScrollersReachable();
   openFold();
+  showFound();
   addEventListener("hashchange", openFold);
-  addEventListener("resize", makeScrollersReachable);
+  addEventListener("resize", () => {
+    fitTables();
+    makeScrollersReachable();
+  });
+  document.addEventListener("toggle", fitTables, true);
   document.addEventListener("toggle", makeScrollersReachable, true);
 })();

@@ -1,86 +1,137 @@
-"""The format that MXNet writes and reads, imported by the functions that need it."""
+"""The format that MXNet writes and reads."""
 
-from importlib import import_module
+import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from d2lhybrid.errors import SaveError
-from d2lhybrid.frameworks.formats import Deferred, Format, Written
+from d2lhybrid.frameworks.formats import Format, NativeProgram, Options, Written, by_name
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
+from d2lhybrid.frameworks.samples import Sample
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 
-mx = Deferred(import_mxnet)
-parts = Deferred(lambda: import_module("d2lhybrid.frameworks.mxnet.tensors"))
-PREFIX = "model"
-SYMBOL, PARAMS = f"{PREFIX}-symbol.json", f"{PREFIX}-0000.params"
+SYMBOL, PARAMS = "model-symbol.json", "model-0000.params"
 
 
 def default_format(model: Any) -> str:
     return "mxnet"
 
 
-def write(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
-    """Symbol and parameters of a hybridized block; one that is not is hybridized meanwhile."""
-    if not isinstance(model, mx.gluon.HybridBlock):
-        raise SaveError(
-            _(
-                "Expected a HybridBlock, which can be compiled, received a {kind}; "
-                "build the network from HybridBlocks."
-            ).format(kind=type(model).__name__)
-        )
-    numpy_semantics = parts.is_numpy(inputs)
-    was_active = model._active or isinstance(model, mx.gluon.SymbolBlock)
-    with parts.semantics(numpy_semantics), parts.quiet_python():
+class SymbolAndParameters(Format):
+    """Symbol and parameters of a hybridized block."""
+
+    name = "mxnet"
+    packages = ("mxnet",)
+    risk = N_("MXNet's native parser reads memory where a hostile file tells it to.")
+    note = N_("MXNet was retired in 2023; 1.9.1 is the last release.")
+    file = SYMBOL
+    native = NativeProgram(
+        "mxnet.c", "mxnet", "-I{0}/include -L{0} -Wl,-rpath,{0} -lmxnet", "model",
+        dtypes=("float32",),  # its C API hands out the bytes of any output as if they were these
+    )  # fmt: skip
+
+    def write(self, sample: Sample, folder: Path) -> Written:
+        """A block that is not hybridized is hybridized meanwhile."""
+        mx, model = import_mxnet(), sample.model
+        from d2lhybrid.frameworks.mxnet.tensors import is_numpy, quiet_python, semantics
+
+        if not isinstance(model, mx.gluon.HybridBlock):
+            raise SaveError(
+                _(
+                    "Expected a HybridBlock, which can be compiled, received a {kind}; "
+                    "build the network from HybridBlocks."
+                ).format(kind=type(model).__name__)
+            )
+        numpy_semantics = is_numpy(tuple(sample.inputs))
+        was_active = model._active or isinstance(model, mx.gluon.SymbolBlock)
+        with semantics(numpy_semantics), quiet_python():
+            try:
+                if not was_active:
+                    model.hybridize()
+                if not model._cached_graph:  # what to export is known after a compiled call
+                    model(*self._positional(sample))
+                model.export(str(folder / "model"))
+                called = [symbol.name for symbol in model._cached_graph[0]]  # in call order
+            finally:
+                if not was_active:
+                    model.hybridize(False)
+            graph = mx.sym.load(str(folder / SYMBOL))
+        held = {name for name, _parameter in model.collect_params().items()}
+        # The graph lists them as its operations come to them, and those that nobody passes last.
+        taken = [name for name in graph.list_inputs() if name not in held]
+        names = sorted(taken, key=lambda n: called.index(n) if n in called else len(called))
+        if len(names) != len(sample.inputs):
+            raise SaveError(
+                _(
+                    "The exported graph takes other inputs ({names}) than the example, which has "
+                    "{given}; a recurrent layer makes its first state outside the graph, so "
+                    "pass the state too, or put the layer inside a HybridSequential."
+                ).format(names=", ".join(names), given=len(sample.inputs))
+            )
+        options = {
+            "numpy_semantics": numpy_semantics,
+            "inputs": names,
+            "tensors": [*names, *graph.list_outputs()],
+        }
+        return Written(options, sample.groups)
+
+    def _positional(self, sample: Sample) -> tuple[Any, ...]:
+        """The arguments in order, for a block is called with positions alone when it is traced."""
+        if not sample.kwargs:
+            return sample.args
+        names = self.parameters(sample.model)
+        bound = dict(zip(names, sample.args, strict=False)) | sample.kwargs
+        if list(bound) != names[: len(bound)]:
+            raise SaveError(
+                _(
+                    "Expected the arguments without a gap, for MXNet traces a block with "
+                    "positional arguments alone. Received: {received}; pass those before them, too."
+                ).format(received=", ".join(bound))
+            )
+        return tuple(bound.values())
+
+    def parameters(self, model: Any) -> list[str]:
+        """Those of ``hybrid_forward`` behind F, as far as they are no parameters of the block."""
+        forward = getattr(model, "hybrid_forward", None) or getattr(model, "forward", model)
         try:
-            if not was_active:
-                model.hybridize()
-            if not model._cached_graph:  # what to export is known after the first compiled call
-                model(*inputs)
-            model.export(str(folder / PREFIX))
-            called = [symbol.name for symbol in model._cached_graph[0]]  # in call order
+            found = inspect.signature(forward).parameters.values()
+        except (TypeError, ValueError):
+            return []
+        named = [p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD]
+        held = getattr(model, "_reg_params", {})
+        return [name for name in named if name not in ("F", *held)]
+
+    def read(self, folder: Path, options: Options, into: Any = None) -> Any:
+        mx = import_mxnet()
+        from d2lhybrid.frameworks.mxnet.tensors import quiet_python, semantics
+
+        numpy_semantics = bool(options.get("numpy_semantics"))
+        with semantics(numpy_semantics), quiet_python():
+            block = mx.gluon.SymbolBlock.imports(
+                str(folder / SYMBOL), list(options["inputs"]), str(folder / PARAMS)
+            )
+        block.hybridize()
+
+        def run(*inputs: Any) -> Any:
+            with semantics(numpy_semantics):
+                return block(*inputs)
+
+        return run
+
+    @contextmanager
+    def preserving(self, model: Any) -> Iterator[None]:
+        """Put back what is no weight, such as running means."""
+        params = model.collect_params().values() if hasattr(model, "collect_params") else ()
+        states = [p for p in params if p.grad_req == "null" and p._data is not None]
+        kept = [(p, p.data().copy()) for p in states]
+        try:
+            yield
         finally:
-            if not was_active:
-                model.hybridize(False)
-        graph = mx.sym.load(str(folder / SYMBOL))
-    held = {name for name, _parameter in model.collect_params().items()}
-    # The graph lists them as its operations come to them, and those that nobody passes last.
-    taken = [name for name in graph.list_inputs() if name not in held]
-    names = tuple(sorted(taken, key=lambda n: called.index(n) if n in called else len(called)))
-    if len(names) != len(inputs):
-        raise SaveError(
-            _(
-                "The exported graph takes other inputs ({names}) than the example, which has "
-                "{given}; a recurrent layer makes its first state outside the graph, so "
-                "pass the state too, or put the layer inside a HybridSequential."
-            ).format(names=", ".join(names), given=len(inputs))
-        )
-    options = {"numpy_semantics": numpy_semantics, "inputs": list(names)}
-    return Written(names, tuple(graph.list_outputs()), options)
+            for parameter, value in kept:
+                parameter.set_data(value)
 
 
-def read(folder: Path, options: dict[str, Any], into: Any) -> Any:
-    numpy_semantics = bool(options.get("numpy_semantics"))
-    with parts.semantics(numpy_semantics), parts.quiet_python():
-        block = mx.gluon.SymbolBlock.imports(
-            str(folder / SYMBOL), list(options["inputs"]), str(folder / PARAMS)
-        )
-    block.hybridize()
-
-    def run(*inputs: Any) -> Any:
-        with parts.semantics(numpy_semantics):
-            return block(*inputs)
-
-    return run
-
-
-FORMATS = {
-    "mxnet": Format(
-        write,
-        read,
-        ("mxnet",),
-        risk=N_("MXNet's native parser reads memory where a hostile file tells it to."),
-        native="mxnet.c",
-        note=N_("MXNet was retired in 2023; 1.9.1 is the last release."),
-    )
-}
+FORMATS = by_name(SymbolAndParameters())

@@ -1,73 +1,186 @@
-"""The formats that TensorFlow writes and reads, imported by the functions that need it."""
+"""The formats that TensorFlow writes and reads."""
 
 import contextlib
+import inspect
+import re
 import warnings
 from collections.abc import Iterator
-from importlib import import_module
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from d2lhybrid.errors import SaveError
-from d2lhybrid.frameworks.formats import Deferred, Format, Written, flatten, require
+from d2lhybrid.frameworks.formats import Format, NativeProgram, Options, Sign, Written, by_name
+from d2lhybrid.frameworks.samples import Sample, free_axes, held_by
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 
-tf = Deferred(lambda: require("tensorflow", "tensorflow"))
-parts = Deferred(lambda: import_module("d2lhybrid.frameworks.tensorflow.tensors"))
-SAVED_MODEL, KERAS = "saved_model", "model.keras"
 SIGNATURE = "serving_default"
+# Operations that reach outside the graph, but for saving and restoring.
+_OPS = (
+    rb"[\n\x12].(WriteFile|ReadFile|PyFunc|EagerPyFunc|PyFuncStateless|MatchingFiles)"
+    rb"(?![A-Za-z0-9_])"
+)
 
 
 def default_format(model: Any) -> str:
     return "savedmodel"
 
 
-def _concrete(model: Any, inputs: tuple[Any, ...]) -> Any:
-    """The function to save, traced with free first axes where it lets them."""
-    if hasattr(model, "structured_input_signature"):
-        return model  # already traced, and kept as it is
-    compiled = model if hasattr(model, "get_concrete_function") else None
-    function = compiled or tf.function(
-        parts.inference(model), jit_compile=getattr(model, "jit_compile", None) is True
-    )
-    named = [f"input_{i}" if len(inputs) > 1 else "x" for i in range(len(inputs))]
-    fixed = [tf.TensorSpec(t.shape, t.dtype, n) for t, n in zip(inputs, named, strict=True)]
-    free = [
-        tf.TensorSpec([None, *s.shape[1:]], s.dtype, s.name) if s.shape.rank else s for s in fixed
-    ]
-    try:
-        return function.get_concrete_function(*free)
-    except Exception:  # the model may hold for this batch alone; if not, this raises why
-        return function.get_concrete_function(*fixed)
+class TensorFlowFormat(Format):
+    """What both formats share."""
+
+    converts = True
+
+    def parameters(self, model: Any) -> list[str]:
+        """Those of the function that was compiled, or of the layer's ``call``."""
+        called = getattr(model, "python_function", None) or getattr(model, "call", model)
+        try:
+            found = inspect.signature(called).parameters.values()
+        except (TypeError, ValueError):
+            return []
+        return [p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD and p.name != "self"]
+
+    @contextlib.contextmanager
+    def preserving(self, model: Any) -> Iterator[None]:
+        """Put back what is no weight, such as running means and counters."""
+        held = list(getattr(model, "variables", ()) or ())
+        trained = {id(v) for v in getattr(model, "trainable_variables", ()) or ()}
+        kept = [(v, v.numpy()) for v in held if id(v) not in trained and hasattr(v, "assign")]
+        try:
+            yield
+        finally:
+            for variable, value in kept:
+                variable.assign(value)
 
 
-def write_saved_model(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
-    traced = _concrete(model, inputs)
-    owner = tf.Module()  # what the function uses must hang on an owner, or it is not saved
-    owner.variables_used = list(traced.variables)
-    owner.module = model if isinstance(model, tf.Module) else None
-    # A signature returns a flat dictionary; numbered names keep the order of the outputs.
-    wrapped = tf.function(
-        lambda *args: {f"output_{i}": t for i, t in enumerate(flatten(traced(*args)))},
-        input_signature=traced.structured_input_signature[0],
-    ).get_concrete_function()
-    target = folder / SAVED_MODEL
-    tf.saved_model.save(owner, str(target), signatures={SIGNATURE: wrapped})
-    return _signature(target)
+class SavedModel(TensorFlowFormat):
+    """A graph with one signature, whose names are those of the inputs and the outputs."""
+
+    name = "savedmodel"
+    packages = ("tensorflow",)
+    risk = N_("It holds a graph whose operations can read and write files when it loads or runs.")
+    file = "saved_model"
+    signs = (Sign(".pb", _OPS, N_("graph operation {name}")),)
+    native = NativeProgram(
+        "savedmodel.c", "tensorflow",
+        "-I{0}/include -L{0} -Wl,-rpath,{0} -l:libtensorflow_cc.so.2 "
+        "-l:libtensorflow_framework.so.2",
+        "saved_model",
+    )  # fmt: skip
+
+    def write(self, sample: Sample, folder: Path) -> Written:
+        import tensorflow as tf
+
+        traced, groups = _concrete(sample)
+        owner = tf.Module()  # what the function uses must hang on an owner, or it is not saved
+        owner.variables_used = list(traced.variables)
+        owner.held = [one for one in held_by(sample.model) if _is_trackable(one)]
+        inputs, outputs = (_named(names) for names in (sample.names, sample.outputs))
+        free = free_axes(groups, len(sample.inputs))
+        specs = [_spec(t, f, n) for t, f, n in zip(sample.inputs, free, inputs, strict=True)]
+        # A signature returns a flat dictionary.
+        wrapped = tf.function(
+            lambda *args: dict(zip(outputs, traced(*args), strict=True)), input_signature=specs
+        ).get_concrete_function()
+        target = folder / self.file
+        tf.saved_model.save(owner, str(target), signatures={SIGNATURE: wrapped})
+        options = {"inputs": inputs, "outputs": outputs}
+        return Written({**options, "tensors": _tensors(target, inputs, outputs)}, groups)
+
+    def read(self, folder: Path, options: Options, into: Any = None) -> Any:
+        import tensorflow as tf
+
+        loaded = tf.saved_model.load(str(folder / self.file))
+        signature = loaded.signatures[SIGNATURE]
+        taken = signature.structured_input_signature[1]
+        inputs = options.get("inputs") or sorted(taken, key=_number)
+        outputs = options.get("outputs") or sorted(signature.structured_outputs, key=_number)
+
+        def run(*given: Any) -> Any:
+            found = signature(**dict(zip(inputs, given, strict=True)))
+            tensors = tuple(found[name] for name in outputs)
+            return tensors[0] if len(tensors) == 1 else tensors
+
+        run.loaded = loaded  # type: ignore[attr-defined]  # the signature does not own its variables
+        return run
 
 
-def _signature(target: Path) -> Written:
+def _concrete(sample: Sample) -> tuple[Any, Any]:
+    """A traced function of flat tensors that returns flat ones, and which groups of axes vary."""
+    import tensorflow as tf
+
+    from d2lhybrid.frameworks.tensorflow.tensors import inference
+
+    model = sample.model
+    if hasattr(model, "structured_input_signature"):  # already traced, and kept as it is
+        return _traced(sample)
+    compiled = hasattr(model, "get_concrete_function")
+    plain = replace(sample, model=model if compiled else inference(model))
+    function = tf.function(plain.flat, jit_compile=getattr(model, "jit_compile", None) is True)
+    for groups in sample.choices():
+        free = free_axes(groups, len(sample.inputs))
+        specs = [_spec(t, f, None) for t, f in zip(sample.inputs, free, strict=True)]
+        try:
+            return function.get_concrete_function(*specs), groups
+        except Exception:
+            if groups == sample.choices()[-1]:  # so the reason lies elsewhere
+                raise
+    raise AssertionError("the last choice returns or raises")
+
+
+def _traced(sample: Sample) -> tuple[Any, Any]:
+    import tensorflow as tf
+
+    from d2lhybrid.structure import leaves
+
+    function = sample.model
+    specs = [s for _p, s in leaves(function.structured_input_signature) if s is not None]
+
+    def run(*given: Any) -> tuple[Any, ...]:
+        args, kwargs = sample.takes.filled(given)
+        return tuple(t for _p, t in leaves(function(*args, **kwargs)) if t is not None)
+
+    def fits(group: Any) -> bool:
+        return all(
+            spec.shape[axis] is None
+            for spec, axes in zip(specs, group, strict=True)
+            for axis in axes
+            if isinstance(spec, tf.TensorSpec)
+        )
+
+    run.variables = function.variables  # type: ignore[attr-defined]
+    return run, [group for group in sample.groups if len(specs) == len(group) and fits(group)]
+
+
+def _is_trackable(value: Any) -> bool:
+    """Can it hang on a module, as variables, tables and layers do?"""
+    return hasattr(value, "_trackable_children") and not hasattr(value, "get_concrete_function")
+
+
+def _spec(tensor: Any, free: set[int], name: str | None) -> Any:
+    import tensorflow as tf
+
+    shape = [None if axis in free else size for axis, size in enumerate(tensor.shape)]
+    return tf.TensorSpec(shape, tensor.dtype, name)
+
+
+def _named(names: list[str]) -> list[str]:
+    """Names as TensorFlow takes them."""
+    return [name if re.match("[A-Za-z]", name) else f"t{name}" for name in names]
+
+
+def _tensors(target: Path, inputs: list[str], outputs: list[str]) -> list[str]:
     """Names of the signature's tensors, in call order: the C API knows tensors by these names."""
-    proto = require("tensorflow.core.protobuf.saved_model_pb2", "tensorflow").SavedModel()
+    from tensorflow.core.protobuf.saved_model_pb2 import SavedModel as Message
+
+    proto = Message()
     proto.ParseFromString((target / "saved_model.pb").read_bytes())
     signature = proto.meta_graphs[0].signature_def[SIGNATURE]
-    names = tuple(sorted(signature.inputs, key=_number))
-    outputs = tuple(sorted(signature.outputs, key=_number))
-    options = {
-        "tensors": [signature.inputs[n].name for n in names]
-        + [signature.outputs[n].name for n in outputs]
-    }
-    return Written(names, outputs, options)
+    return [
+        *(signature.inputs[n].name for n in inputs),
+        *(signature.outputs[n].name for n in outputs),
+    ]
 
 
 def _number(name: str) -> int:
@@ -75,37 +188,37 @@ def _number(name: str) -> int:
     return int(digits) if digits.isdecimal() else 0
 
 
-def read_saved_model(folder: Path, options: dict[str, Any], into: Any) -> Any:
-    loaded = tf.saved_model.load(str(folder / SAVED_MODEL))
-    signature = loaded.signatures[SIGNATURE]
-    names = sorted(signature.structured_input_signature[1], key=_number)
+class KerasFile(TensorFlowFormat):
+    """What Keras itself writes, with the layers' configuration."""
 
-    def run(*inputs: Any) -> Any:
-        found = signature(**dict(zip(names, inputs, strict=True)))
-        tensors = tuple(found[n] for n in sorted(found, key=_number))
-        return tensors[0] if len(tensors) == 1 else tensors
+    name = "keras"
+    packages = ("tensorflow", "keras")
+    risk = N_("Its configuration names Python classes that loading calls.")
+    file = "model.keras"
+    archive = True
+    structured = True
+    signs = (Sign("config.json", b"Lambda", N_("a lambda")),)
 
-    run.loaded = loaded  # type: ignore[attr-defined]  # the signature does not own its variables
-    return run
+    def write(self, sample: Sample, folder: Path) -> Written:
+        import tensorflow as tf
 
+        if not isinstance(sample.model, tf.keras.Model):
+            raise SaveError(
+                _(
+                    "Expected a Keras model for the format 'keras', received a {kind}; "
+                    "save it with format='savedmodel'."
+                ).format(kind=type(sample.model).__name__)
+            )
+        with _quiet():
+            sample.model.save(folder / self.file)
+        return Written({}, sample.groups)
 
-def write_keras(model: Any, inputs: tuple[Any, ...], folder: Path) -> Written:
-    if not isinstance(model, tf.keras.Model):
-        raise SaveError(
-            _(
-                "Expected a Keras model for the format 'keras', received a {kind}; "
-                "save it with format='savedmodel'."
-            ).format(kind=type(model).__name__)
-        )
-    with _quiet():
-        model.save(folder / KERAS)
-    return Written(tuple(f"input_{i}" if len(inputs) > 1 else "x" for i in range(len(inputs))))
+    def read(self, folder: Path, options: Options, into: Any = None) -> Any:
+        """The Keras model, read in safe mode: no lambdas, and custom classes only if registered."""
+        import tensorflow as tf
 
-
-def read_keras(folder: Path, options: dict[str, Any], into: Any) -> Any:
-    """The Keras model, read in safe mode: no lambdas, and custom classes only if registered."""
-    with _quiet():
-        return tf.keras.models.load_model(folder / KERAS, safe_mode=True, compile=False)
+        with _quiet():
+            return tf.keras.models.load_model(folder / self.file, safe_mode=True, compile=False)
 
 
 @contextlib.contextmanager
@@ -116,20 +229,4 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-FORMATS = {
-    "savedmodel": Format(
-        write_saved_model,
-        read_saved_model,
-        ("tensorflow",),
-        risk=N_(
-            "It holds a graph whose operations can read and write files when it loads or runs."
-        ),
-        native="savedmodel.c",
-    ),
-    "keras": Format(
-        write_keras,
-        read_keras,
-        ("tensorflow", "keras"),
-        risk=N_("Its configuration names Python classes that loading calls."),
-    ),
-}
+FORMATS = by_name(SavedModel(), KerasFile())

@@ -1,0 +1,42 @@
+"""A program from a file, run on flat tensors, and how its outputs are compared."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from d2lhybrid.frameworks.formats import Format
+from d2lhybrid.frameworks.layout import Structure
+from d2lhybrid.frameworks.protocol import Tensors
+from d2lhybrid.frameworks.samples import opened
+from d2lhybrid.same import difference
+from d2lhybrid.structure import leaves
+from d2lhybrid.tensor import Raw
+
+
+def run_flat(
+    chosen: Format, tensors: Tensors, program: Any, takes: Structure | None, inputs: Sequence[Any]
+) -> list[Any]:
+    """The tensors that a program from a file of this format returns, in order."""
+    args, kwargs = tuple(inputs), {}
+    if chosen.structured and takes is not None:
+        args, kwargs = takes.filled(inputs)
+    return flat(tensors, tensors.infer(program, args, kwargs))
+
+
+def flat(tensors: Tensors, output: Any) -> list[Any]:
+    """The tensors in an output."""
+    found = (leaf for _path, leaf in leaves(opened(output, tensors)))
+    return [leaf for leaf in found if tensors.is_tensor(leaf) or hasattr(leaf, "__array__")]
+
+
+def unlike(expected: Sequence[Raw], received: Sequence[Raw], names: Sequence[str] = ()) -> str:
+    """In words, how two lists of tensors differ; empty if they are the same."""
+    called = [*names, *(f"output_{i}" for i in range(len(names), len(expected) + len(received)))]
+    return difference(
+        dict(zip(called, received, strict=False)), dict(zip(called, expected, strict=False))
+    )
+
+
+def brief(error: BaseException) -> str:
+    """An error in one line: its kind and the first line of what it says."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__

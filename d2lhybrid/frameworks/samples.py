@@ -1,0 +1,169 @@
+"""A model with the call that it is saved with."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+from d2lhybrid.frameworks.layout import Leaf, Structure
+from d2lhybrid.frameworks.protocol import Tensors
+from d2lhybrid.structure import described, leaves, rebuilt
+from d2lhybrid.tensor import Raw
+
+Group = list[list[int]]  # for each input the axes that vary together with those of the others
+
+
+@dataclass
+class Sample:
+    """A model, an example call, and what is known of both.
+
+    Attributes:
+        model: What the user handed over.
+        tensors: How to handle tensors of its framework.
+        takes, returns: The structures of the arguments and of the output.
+        inputs: The tensors in the arguments, in order.
+        names, outputs: What inputs and outputs are called.
+        expected: A copy of the outputs.
+        groups: The axes that vary together in the model itself, one entry for each group, with
+            the axes of each input; the first is that of the batch.
+        strict: Whether the user named these axes, so that a format must not give them up.
+    """
+
+    model: Any
+    tensors: Tensors
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    takes: Structure
+    inputs: list[Any]
+    names: list[str]
+    returns: Structure = field(default_factory=lambda: Structure(None))
+    outputs: list[str] = field(default_factory=list)
+    expected: list[Raw] = field(default_factory=list)
+    groups: list[Group] = field(default_factory=list)
+    strict: bool = False
+
+    @classmethod
+    def of(
+        cls, tensors: Tensors, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any],
+        called: Sequence[str],
+    ) -> "Sample":  # fmt: skip
+        """The sample of a call whose positional arguments are `called` so."""
+        named = [called[i] if i < len(called) else f"input_{i}" for i in range(len(args))]
+        found: list[Leaf] = []
+        for name, value in (*zip(named, args, strict=True), *kwargs.items()):
+            found += Structure.of(value, tensors, name)[1]
+        takes, _same = Structure.of((args, kwargs), tensors, "")
+        return cls(
+            model, tensors, args, kwargs, takes,
+            [leaf.value for leaf in found], _distinct([leaf.name() for leaf in found]),
+        )  # fmt: skip
+
+    @property
+    def plain(self) -> bool:
+        """Does the model take these tensors one by one, and return nothing of a library's class?"""
+        return self.takes.flat and not self.returns.constants and not self.returns.classes
+
+    def flat(self, *inputs: Any) -> tuple[Any, ...]:
+        """Run the model on other tensors in the same places; the tensors of its output."""
+        args, kwargs = self.takes.filled(inputs)
+        found = opened(self.model(*args, **kwargs), self.tensors)
+        return tuple(leaf.value for leaf in Structure.of(found, self.tensors, "output")[1])
+
+    def run(self, inputs: Sequence[Any]) -> Any:
+        """What the model returns for other tensors in the same places, for inference."""
+        args, kwargs = self.takes.filled(inputs)
+        return opened(self.tensors.infer(self.model, args, kwargs), self.tensors)
+
+    def doubled(self, groups: Sequence[Group]) -> list[Any]:
+        """The inputs, twice along the axes of each of the groups."""
+        inputs = list(self.inputs)
+        for group in groups:
+            for i, axes in enumerate(group):
+                for axis in axes:
+                    inputs[i] = self.tensors.doubled(inputs[i], axis)
+        return inputs
+
+    def choices(self) -> list[list[Group]]:
+        """The sets of groups to try in turn: all, each alone, and none."""
+        if self.strict:
+            return [self.groups]
+        alone = [[group] for group in self.groups] if len(self.groups) > 1 else []
+        return [self.groups, *alone, *([[]] if self.groups else [])]
+
+
+def free_axes(groups: Sequence[Group], count: int) -> list[set[int]]:
+    """The axes of each of `count` inputs that vary in any of the groups."""
+    return [{axis for group in groups for axis in group[i]} for i in range(count)]
+
+
+def held_by(model: Any) -> list[Any]:
+    """The model, or what a method or a function of the user's holds and may compute with.
+
+    That is the object that a method is bound to, what stands in a function's closure or in the
+    globals that its code names, and what ``functools.partial`` keeps.
+    """
+    found: list[Any] = []
+    waiting = [model]
+    while waiting and len(found) < 1000:
+        one = waiting.pop()
+        if any(one is known for known in found):
+            continue
+        found.append(one)
+        function = getattr(one, "__func__", getattr(one, "python_function", one))
+        code = getattr(function, "__code__", None)
+        waiting += [getattr(one, "__self__", None)]
+        if isinstance(one, partial):
+            waiting += [one.func, *one.args, *one.keywords.values()]
+        if code is not None:
+            spaces = getattr(function, "__globals__", {})
+            waiting += [spaces[name] for name in code.co_names if name in spaces]
+            for cell in getattr(function, "__closure__", None) or ():
+                with suppress(ValueError):  # a cell that nothing was put into yet
+                    waiting.append(cell.cell_contents)
+    return [one for one in found if one is not None and not isinstance(one, ModuleType)]
+
+
+def opened(value: Any, tensors: Tensors, depth: int = 0) -> Any:
+    """An output whose objects without a structure, such as caches, are dictionaries of tensors."""
+    if not any(_closed(leaf, tensors) for _path, leaf in leaves(value)):
+        return value
+    inner = [
+        _attributes(leaf, tensors, depth) if _closed(leaf, tensors) else leaf
+        for _path, leaf in leaves(value)
+        if leaf is not None
+    ]
+    return rebuilt(described(value), inner)
+
+
+def _closed(leaf: Any, tensors: Tensors) -> bool:
+    plain = leaf is None or isinstance(leaf, (bool, int, float, str))
+    return not plain and not tensors.is_tensor(leaf) and hasattr(leaf, "__dict__")
+
+
+def _attributes(obj: Any, tensors: Tensors, depth: int) -> Any:
+    """What of an object's attributes holds tensors, by name."""
+    if depth > 4 or isinstance(obj, type):
+        return None
+    parts = {k: opened(v, tensors, depth + 1) for k, v in vars(obj).items()}
+    held = {
+        k: v for k, v in parts.items() if any(tensors.is_tensor(leaf) for _p, leaf in leaves(v))
+    }
+    return held or None
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Names as they are, with a number behind those that occur again."""
+    made: list[str] = []
+    for name in names:
+        number, found = 1, name
+        while found in made:
+            number, found = number + 1, f"{name}_{number}"
+        made.append(found)
+    return made
+
+
+def output_names(found: Sequence[Leaf]) -> list[str]:
+    """What the outputs are called."""
+    return _distinct([leaf.name() for leaf in found])

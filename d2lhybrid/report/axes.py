@@ -1,0 +1,173 @@
+"""What all plots share: a figure that reads on light and dark pages, its ticks, fonts and notes.
+
+matplotlib is loaded when a plot is drawn.
+"""
+
+import base64
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
+from math import log10
+from pathlib import Path
+from typing import Any
+
+from d2lhybrid.errors import MissingPackageError
+from d2lhybrid.i18n import count, general, language
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.report.table import folded
+from d2lhybrid.report.units import unit
+
+# Noto Sans CJK with the characters of everyday Chinese and Japanese only; see fonts/OFL.txt. The
+# two languages share many code points and draw them differently.
+_FONTS = Path(__file__).parents[1] / "fonts"
+CHINESE, JAPANESE = _FONTS / "NotoSansCJKsc-subset.otf", _FONTS / "NotoSansCJKjp-subset.otf"
+
+GREY = "#7a7a7a"  # as far from white as from the dark of the pages that we know
+_LONG_LABEL = 18  # columns, beyond which a label of a row has a second line
+_TICKS = {"x": 5, "y": 12}  # powers of ten that have room
+BUSY = "#D55E00"
+WIDTH = 5.6  # inches: text stays legible where a phone makes the figure smaller
+_INKED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
+_DECADES = 0.7  # fewer than this, and a logarithmic axis has ticks as a linear one
+
+
+@contextmanager
+def drawing(ax: Any, height: float) -> Iterator[Any]:
+    """Axes to draw on in our style: `ax`, or those of a new figure so many inches high."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise MissingPackageError(
+            _("Expected matplotlib for a plot. Received: none. Install it: {command}").format(
+                command="pip install matplotlib"
+            )
+        ) from error
+    families = _families()
+    style = {"font.family": families, "axes.spines.top": False, "axes.spines.right": False}
+    with plt.rc_context({**style, **dict.fromkeys(_INKED, GREY)}):
+        if ax is None:
+            figure = plt.figure(figsize=(WIDTH, height), layout="constrained")
+            figure.patch.set_visible(False)  # so that the page's own colour shows
+            figure._repr_mimebundle_ = partial(_sharp, figure)
+            ax = figure.subplots()
+            ax.patch.set_visible(False)
+        for label in (ax.xaxis.label, ax.yaxis.label):  # of the user's axes, too
+            label.set_fontfamily(families)
+        ax.tick_params(labelfontfamily=families)  # of ticks that are made only when drawn, too
+        yield ax
+
+
+def _sharp(figure: Any, **_options: Any) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
+    """The figure as a notebook shows it: PNG with twice the pixels, and the size to show it at."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=2 * figure.dpi, bbox_inches="tight")
+    png = file.getvalue()
+    width, height = (int.from_bytes(png[at : at + 4], "big") // 2 for at in (16, 20))
+    content = {"image/png": base64.b64encode(png).decode()}
+    return content, {"image/png": {"width": width, "height": height}}
+
+
+def time_axis(axis: Any, low: float, high: float, logarithmic: bool) -> None:
+    """Ticks between two times, all in one notation; minor ticks have no text."""
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
+    decades = log10(high / low) if logarithmic else 0
+    if decades < _DECADES:
+        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+        axis.set_major_formatter(partial(_tick, one_unit=unit(high)))
+    else:
+        subs = (1.0,) if decades > 2 else (1.0, 2.0, 5.0)
+        axis.set_major_locator(LogLocator(subs=subs, numticks=_TICKS[axis.axis_name]))
+        axis.set_major_formatter(partial(_tick, one_unit=None))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _tick(value: float, _at: int, one_unit: tuple[str, float] | None) -> str:
+    name, size = one_unit or unit(value)
+    rounded = float(f"{value / size:.6g}")
+    return f"{count(rounded) if rounded >= 1000 else general(rounded)} {name}" if value else "0"
+
+
+def make_room(ax: Any, texts: Sequence[Any], low: float) -> None:
+    """Widen a time axis that begins at `low` until every text, at its own time, is inside it."""
+    ax.figure.draw_without_rendering()
+    scale = ax.xaxis.get_transform().transform
+    width = ax.get_window_extent().width
+    left, right = scale(low), scale(ax.get_xlim()[1])
+    for text in texts:
+        free = 1 - (text.get_window_extent().width + text.xyann[0] * ax.figure.dpi / 72 + 8) / width
+        right = max(right, left + (scale(text.xy[0]) - left) / max(free, 0.2))
+    ax.set_xlim(low, ax.xaxis.get_transform().inverted().transform(right))
+
+
+def thin(axis: Any) -> None:
+    """Take the text from each tick whose text would touch the next one's; the last one stays."""
+    axis.figure.draw_without_rendering()
+    start = float("inf")
+    for tick in reversed(axis.get_major_ticks()):
+        box = tick.label1.get_window_extent()
+        if box.x1 > start - 4:
+            tick.label1.set_visible(False)
+        elif box.width:
+            start = box.x0
+
+
+def notes(ax: Any, above: str, below: str) -> None:
+    """A line that must be seen at the top, and the stamp at the foot, folded to the figure."""
+    figure = ax.figure
+    alone = figure.get_layout_engine() is not None and figure.axes == [ax]
+    wide = inches(None if alone else ax)
+    above = "\n".join(folded(above, int(13 * wide)))
+    below = "\n".join(folded(below, int((18 if alone else 15) * wide)))
+    small = {"fontsize": "x-small", "color": GREY}
+    if alone:
+        figure.supxlabel(below, x=0.01, ha="left", **small)
+        if above:
+            figure.suptitle(above, x=0.01, ha="left", fontsize="small", color=BUSY)
+    else:
+        place = {"xycoords": "axes fraction", "textcoords": "offset points"}
+        ax.annotate(below, (0, 0), (0, -38), va="top", **place, **small)
+        if above:
+            family = ax.xaxis.label.get_fontfamily()
+            ax.set_title(above, loc="left", fontsize="small", fontfamily=family, color=BUSY)
+
+
+def inches(ax: Any) -> float:
+    """How wide the axes are, or those that we make for None."""
+    return WIDTH if ax is None else ax.get_window_extent().width / ax.figure.dpi
+
+
+def beside(ax: Any, said: str, x: float, y: float) -> Any:
+    """A text to the right of a point, which `make_room` keeps inside the axes."""
+    text = ax.annotate(
+        said, (x, y), (7, 0), textcoords="offset points", va="center", fontsize="small",
+        parse_math=False,
+    )  # fmt: skip
+    text.set_in_layout(False)
+    return text
+
+
+def rows(ax: Any, labels: Sequence[str]) -> None:
+    """A row for each label, from the top."""
+    names = ["\n".join(folded(label, _LONG_LABEL)) for label in labels]
+    ax.set_yticks(range(len(labels)), names, parse_math=False, fontsize="small")
+    ax.set_ylim(len(labels) - 0.5, -0.5)
+
+
+def _families() -> list[str]:
+    """The user's fonts first; for the characters that they lack, those that come with us."""
+    from matplotlib import rcParams
+
+    ours = [JAPANESE, CHINESE] if language() == "ja" else [CHINESE, JAPANESE]
+    names = [_added(path) for path in ours]
+    return [*(name for name in rcParams["font.family"] if name not in names), *names]
+
+
+@cache
+def _added(path: Path) -> str:
+    """Make a font file known to matplotlib, and say what matplotlib calls it."""
+    from matplotlib import font_manager
+
+    font_manager.fontManager.addfont(path)
+    return font_manager.FontProperties(fname=path).get_name()

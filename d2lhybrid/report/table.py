@@ -1,0 +1,163 @@
+"""One formatter for every table that is shown: as text in columns, and as HTML."""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import groupby
+
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import pad, width
+
+BEST = "★"
+_GAP = "  "
+_NARROWEST = 60  # columns that a note takes at least
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its head, the group that it belongs to, and whether it stands to the left."""
+
+    head: str = ""
+    group: str = ""
+    left: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """Cells from the left; a note takes the place of those that are missing.
+
+    A cell may have several lines. The best row of a table is marked.
+    """
+
+    cells: Sequence[str]
+    note: str = ""
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns and rows. Heads and groups are shown where a column has one.
+
+    >>> print(Table([Column("variant", left=True), Column("time")], [Row(["eager", "1 ms"])]))
+    variant  time
+    eager    1 ms
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+
+    def __str__(self) -> str:
+        widths = self._widths()
+        lines = [self._group_line(widths)] if any(c.group for c in self.columns) else []
+        if any(c.head for c in self.columns):
+            lines += self._lines(Row([c.head for c in self.columns]), widths)
+        for row in self.rows:
+            lines += self._lines(row, widths)
+        return "\n".join(lines)
+
+    def html(self) -> str:
+        """The table in a box that scrolls sideways where the page is narrower than it."""
+        body = "".join(map(self._html_row, self.rows))
+        table = f"<table>{self._html_heads()}<tbody>{body}</tbody></table>"
+        return f'<div style="overflow-x:auto">{table}</div>'
+
+    def _widths(self) -> list[int]:
+        cells = [[c.head for c in self.columns], *(_marked(row) for row in self.rows)]
+        columns = [[row[i] for row in cells if i < len(row)] for i in range(len(self.columns))]
+        widths = [max(map(width, "\n".join(column).split("\n"))) for column in columns]
+        for at, group in self._groups():  # a group's name may be longer than what is below it
+            inside = sum(widths[at]) + len(_GAP) * (at.stop - at.start - 1)
+            widths[at.stop - 1] += max(0, width(group) - inside)
+        return widths
+
+    def _groups(self) -> list[tuple[slice, str]]:
+        found, start = [], 0
+        for group, columns in groupby(self.columns, key=lambda column: column.group):
+            stop = start + len(list(columns))
+            found.append((slice(start, stop), group))
+            start = stop
+        return found
+
+    def _group_line(self, widths: list[int]) -> str:
+        parts = []
+        for at, group in self._groups():
+            columns = sum(widths[at]) + len(_GAP) * (at.stop - at.start - 1)
+            name = f" {group} " if group and width(group) + 2 <= columns else group
+            left = (columns - width(name)) // 2
+            fill = "─" if group else " "
+            parts.append(fill * left + name + fill * (columns - width(name) - left))
+        return _GAP.join(parts).rstrip()
+
+    def _lines(self, row: Row, widths: list[int]) -> list[str]:
+        """A row as the lines that its tallest cell needs."""
+        cells = [cell.split("\n") for cell in _marked(row)]
+        columns = list(zip(widths, self.columns, strict=True))[: len(cells)]
+        if row.note:
+            rest = sum(widths[len(cells) :]) + len(_GAP) * (len(widths) - len(cells) - 1)
+            lines = row.note.split("\n")
+            cells.append([part for line in lines for part in folded(line, max(rest, _NARROWEST))])
+            columns.append((0, Column(left=True)))
+        shown = []
+        for at in range(max(map(len, cells))):
+            parts = [
+                _placed(cell[at] if at < len(cell) else "", columns, column.left)
+                for cell, (columns, column) in zip(cells, columns, strict=True)
+            ]
+            shown.append(_GAP.join(parts).rstrip())
+        return shown
+
+    def _html_heads(self) -> str:
+        rows = []
+        if any(c.group for c in self.columns):
+            spans = [(at.stop - at.start, group) for at, group in self._groups()]
+            rows.append(
+                "".join(
+                    f'<th colspan="{span}" style="text-align:center">{escape(group)}</th>'
+                    for span, group in spans
+                )
+            )
+        if any(c.head for c in self.columns):
+            rows.append("".join(f"<th{_side(c)}>{_html(c.head)}</th>" for c in self.columns))
+        lines = "".join(f"<tr>{row}</tr>" for row in rows)
+        return lines and f"<thead>{lines}</thead>"
+
+    def _html_row(self, row: Row) -> str:
+        shown = [_html(row.cells[0]), *map(_whole, row.cells[1:])]
+        if row.best:
+            mark = f'<span role="img" aria-label="{escape(_("fastest"))}">{BEST}</span>'
+            shown[0] = f"<strong>{shown[0]}</strong>&nbsp;{mark}"
+        pairs = zip(shown, self.columns, strict=False)
+        cells = [f"<td{_side(column)}>{cell}</td>" for cell, column in pairs]
+        if row.note:
+            span = len(self.columns) - len(row.cells)
+            cells.append(f'<td colspan="{span}" style="text-align:left">{_html(row.note)}</td>')
+        return f"<tr>{''.join(cells)}</tr>"
+
+
+def folded(text: str, columns: int) -> list[str]:
+    """The text in lines of at most so many terminal columns; a wide character takes two."""
+    signs = max(1, columns * len(text) // max(1, width(text)))
+    return textwrap.wrap(text, signs, break_on_hyphens=False) or [""]
+
+
+def _marked(row: Row) -> list[str]:
+    return [f"{row.cells[0]} {BEST}", *row.cells[1:]] if row.best else list(row.cells)
+
+
+def _placed(cell: str, columns: int, left: bool) -> str:
+    return pad(cell, columns) if left else " " * (columns - width(cell)) + cell
+
+
+def _side(column: Column) -> str:
+    return f' style="text-align:{"left" if column.left else "right"}"'
+
+
+def _html(cell: str) -> str:
+    return escape(cell).replace("\n", "<br>")
+
+
+def _whole(cell: str) -> str:
+    """A cell whose lines stay whole, so that a narrow page parts no number from its unit."""
+    joined = cell.replace(" ", "\N{NO-BREAK SPACE}").replace("–", "\N{WORD JOINER}–\N{WORD JOINER}")
+    return _html(joined)

@@ -1,0 +1,43 @@
+"""What a reader does in another process: load artifacts, call them, and say what came.
+
+    python reader.py FOLDER...
+
+Prints one line of JSON for each folder: the differences from the recorded outputs, and the
+structure of the output; or the error.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from d2lhybrid import load, verify
+from d2lhybrid.artifacts.examples import recall
+from d2lhybrid.artifacts.program import flat, unlike
+from d2lhybrid.artifacts.store import read
+from d2lhybrid.frameworks import get
+from d2lhybrid.structure import described
+
+
+def told(folder):
+    """What a call of the model gives."""
+    stored = read(folder)
+    manifest = stored.manifest
+    model = load(folder)  # imports the framework
+    tensors = get(manifest.framework).tensors
+    recorded = recall(stored.root, manifest.example_inputs)
+    args, kwargs = manifest.takes.filled([tensors.from_raw(r, manifest.options) for r in recorded])
+    output = tensors.infer(model, args, kwargs)
+    received = [tensors.to_raw(t) for t in flat(tensors, output)]
+    names = [spec.name for spec in manifest.outputs]
+    wanted = recall(stored.root, manifest.example_outputs)
+    received = [type(r)(w.dtype, r.array) for r, w in zip(received, wanted, strict=True)]
+    return {"difference": unlike(wanted, received, names), "form": described(output)}
+
+
+if __name__ == "__main__":
+    for folder in sys.argv[1:]:
+        try:
+            said = told(Path(folder)) | {"ok": verify(folder).ok}
+        except Exception as error:
+            said = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(said), flush=True)

@@ -1,0 +1,84 @@
+"""Results made by hand, for what is to be seen of them: no clock, no framework."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from d2lhybrid.report.records import Comparison, Environment, Measurement, Samples, Sweep
+
+ENV = Environment(
+    date="2026-11-21T10:00:00+00:00",
+    versions={"python": "3.11.9", "numpy": "2.4.6", "torch": "2.13.0"},
+    system="Linux",
+    cpu="Intel(R) Xeon(R) Processor @ 2.60GHz",
+    cores=2,
+    threads={"torch": 1},
+    accelerators=(),
+    governor=None,
+    load=0.4,
+)
+BUSY = Environment(**{**vars(ENV), "load": 15.0})
+
+
+def times(
+    median: float, rounds: int = 30, noise: float = 0.005, seed: int = 0
+) -> tuple[float, ...]:
+    """Samples around a median, whose signs of noise balance."""
+    spread = np.random.default_rng(seed).standard_normal(rounds)
+    return tuple(float(median * np.exp(noise * (one - np.median(spread)))) for one in spread)
+
+
+def comparison(
+    latency: Mapping[str, float],
+    throughput: Mapping[str, float] | None = None,
+    first: Mapping[str, float] | None = None,
+    env: Environment = ENV,
+    noise: float = 0.005,
+    rounds: int = 30,
+    changes: Mapping[str, Mapping[str, Any]] | None = None,
+    **fields: Any,
+) -> Comparison:
+    """A comparison with these medians, in seconds; the first label is the baseline."""
+
+    def samples(label: str, seed: int) -> Samples:
+        stream = throughput and times(throughput[label], rounds, noise, seed + 100)
+        return Samples(times(latency[label], rounds, noise, seed), stream or None)
+
+    measurements = []
+    for seed, label in enumerate(latency):
+        made = {
+            "label": label,
+            "build_seconds": None,
+            "load_seconds": None,
+            "first_seconds": (first or {}).get(label, latency[label]),
+            "times": samples(label, seed),
+            "calls": 10,
+            "stream_calls": None,
+            "warmup_calls": 3,
+            "peak_bytes": None,
+            "host_peak_bytes": None,
+            "note": None,
+            "env": env,
+        }
+        measurements.append(Measurement(**{**made, **(changes or {}).get(label, {})}))
+    base = next(iter(latency))
+    given = {
+        "baseline": base,
+        "again": samples(base, 50),
+        "unavailable": {},
+        "references": (),
+        "checked": True,
+        "seed": 1,
+        "stopped": "clear",
+    }
+    c = Comparison(tuple(measurements), **{**given, **fields})
+    c.check()
+    return c
+
+
+def sweep(work: Sequence[float], by_label: Mapping[str, Sequence[float]], **fields: Any) -> Sweep:
+    """A sweep with these medians for each size."""
+    columns = zip(*by_label.values(), strict=True)
+    made = [comparison(dict(zip(by_label, column, strict=True)), **fields) for column in columns]
+    return Sweep(tuple(work), tuple(work), tuple(made))

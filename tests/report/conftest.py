@@ -1,0 +1,18 @@
+"""What these tests share: English, and matplotlib without a window."""
+
+from collections.abc import Iterator
+
+import matplotlib.pyplot
+import pytest
+
+from d2lhybrid import i18n
+
+matplotlib.use("Agg")
+
+
+@pytest.fixture(autouse=True)
+def english() -> Iterator[None]:
+    i18n.set_language("en")
+    yield
+    i18n.set_language(None)
+    matplotlib.pyplot.close("all")

@@ -1,0 +1,74 @@
+"""The one formatter of tables."""
+
+from d2lhybrid import i18n
+from d2lhybrid.report.table import Column, Row, Table, folded
+
+COLUMNS = [Column("variant", left=True), Column("time", "latency"), Column("ratio", "latency")]
+
+
+def test_the_first_column_stands_left_and_the_others_right():
+    table = Table(COLUMNS[:2], [Row(["eager", "1 µs"]), Row(["b", "100 µs"])])
+    columns = [Column("variant", left=True), Column("time")]
+    assert str(Table(columns, table.rows)) == "variant    time\neager      1 µs\nb        100 µs"
+
+
+def test_columns_line_up_in_chinese_too():
+    columns = [Column("变体", left=True), Column("每次调用时间")]
+    lines = str(Table(columns, [Row(["eager", "1 µs"]), Row(["编译", "100 µs"])])).splitlines()
+    assert {i18n.width(line) for line in lines} == {5 + 2 + 12}
+
+
+def test_a_group_stands_over_its_columns_and_widens_them():
+    lines = str(Table(COLUMNS, [Row(["eager", "1 µs", "1"])])).splitlines()
+    assert lines[0] == "         ─ latency ─"
+    assert lines[1] == "variant  time  ratio"
+    long = [COLUMNS[0], Column("t", "a name longer than it")]
+    lines = str(Table(long, [Row(["eager", "1 µs"])])).splitlines()
+    assert len({len(line) for line in lines[:2]}) == 1
+    assert "a name longer than it" in lines[0]
+
+
+def test_the_best_row_is_marked_in_text_and_for_those_who_hear():
+    table = Table(COLUMNS, [Row(["a", "1", "1"]), Row(["b", "1", "1"], best=True)])
+    assert [line.split()[1] == "★" for line in str(table).splitlines()[2:]] == [False, True]
+    html = table.html()
+    assert html.count("<strong>") == 1
+    assert '<strong>b</strong>&nbsp;<span role="img" aria-label="fastest">★</span>' in html
+
+
+def test_a_note_takes_the_place_of_the_cells_that_are_missing():
+    reason = " ".join(["word"] * 30)
+    table = Table(COLUMNS, [Row(["a", "1", "1"]), Row(["b"], note=reason)])
+    lines = str(table).splitlines()[3:]
+    assert len(lines) == 3
+    assert lines[0].startswith("b        word")
+    assert all(line.startswith(" " * 9 + "word") for line in lines[1:])
+    assert all(len(line) <= 9 + 60 for line in lines)
+    assert f'<td colspan="2" style="text-align:left">{reason}</td>' in table.html()
+
+
+def test_a_note_is_as_wide_as_the_columns_that_it_covers():
+    columns = [COLUMNS[0], Column("x" * 50), Column("y" * 40)]
+    note = "word " * 18
+    assert len(str(Table(columns, [Row(["b"], note=note)])).splitlines()) == 2
+
+
+def test_cells_with_several_lines():
+    table = Table([Column(left=True), Column(left=True)], [Row(["a", "one\ntwo"]), Row(["b", "c"])])
+    assert str(table) == "a  one\n   two\nb  c"
+    assert "one<br>two" in table.html()
+    assert "<thead>" not in table.html()
+
+
+def test_html_is_escaped_and_parts_no_number_from_its_unit():
+    html = Table(COLUMNS, [Row(["<a b>", "1 µs – 2 µs", "<"])]).html()
+    assert ">&lt;a b&gt;<" in html
+    assert ">1\u00a0µs\u00a0\u2060–\u2060\u00a02\u00a0µs<" in html
+    assert '<th colspan="2" style="text-align:center">latency</th>' in html
+    assert html.startswith('<div style="overflow-x:auto"><table>')
+
+
+def test_wide_characters_take_two_columns_where_a_text_is_folded():
+    assert folded("一二三四五六", 6) == ["一二三", "四五六"]
+    assert folded("one two-three", 9) == ["one", "two-three"]
+    assert folded("", 9) == [""]

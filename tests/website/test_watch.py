@@ -1,0 +1,84 @@
+"""The preview: what was saved shows, what is behind is marked, what is wrong is said."""
+
+import json
+import urllib.request
+from pathlib import Path
+
+import polib
+import pytest
+from test_parts import CHAPTER
+
+from book.__main__ import main as book
+from book.files import Key
+from book.languages import LANGUAGES
+from website.errors import SiteError
+from website.watch import Preview, main, read_key, serving
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A collection of one chapter with a Portuguese catalog."""
+    (tmp_path / "chapters").mkdir()
+    (tmp_path / "chapters/one.md").write_text(CHAPTER, encoding="utf-8")
+    (tmp_path / "README.md").write_text("# Readme\n")
+    (tmp_path / "translations").mkdir()
+    (tmp_path / "translations/glossary.csv").write_text("en,pt,zh,ja,never\n", encoding="utf-8")
+    assert book(["messages", "--start", "pt"], tmp_path) == 0
+    return tmp_path
+
+
+def page(preview: Preview) -> str:
+    return (preview.pages / preview.page).read_text(encoding="utf-8")
+
+
+def test_what_is_saved_shows_and_what_is_wrong_is_said(root: Path) -> None:
+    preview = Preview(root, Key("en", "pytorch", "one"), root / "preview")
+    preview.build()
+    assert (preview.builds, preview.problem) == (1, "")
+    assert "Only for" in page(preview)
+    chapter = root / "chapters/one.md"
+    chapter.write_text(CHAPTER.replace("More.", "Much more."), encoding="utf-8")
+    preview.build()
+    assert preview.builds == 2
+    assert "Much more." in page(preview)
+    chapter.write_text(CHAPTER.replace("(#sec-first)", "(#sec-none)"), encoding="utf-8")
+    with serving(preview, port=0) as address:
+        preview.build()
+        assert "sec-none" in preview.problem
+        site = address.removesuffix(preview.page)
+        with urllib.request.urlopen(site + "state") as answer:
+            state = json.load(answer)
+        with urllib.request.urlopen(address) as answer:
+            shown = answer.read().decode()
+    assert state == {"builds": 2, "problem": preview.problem}
+    assert "Much more." in shown
+    assert "/state" in shown
+
+
+def test_what_is_behind_has_the_english_beside_it(root: Path) -> None:
+    path = root / "translations/pt/LC_MESSAGES/one.po"
+    catalog = polib.pofile(str(path))
+    done = next(entry for entry in catalog if entry.msgid == "Do it.")
+    old = next(entry for entry in catalog if entry.msgid == "More.")
+    done.msgstr, old.msgstr, old.flags = "Faça isso.", "Mais ainda.", ["fuzzy"]
+    catalog.save()
+    preview = Preview(root, Key("pt", "mxnet", "one"), root / "preview")
+    preview.build()
+    text = page(preview)
+    assert "Faça isso." in text
+    assert "Do it." not in text
+    assert f"{LANGUAGES['pt'].stale}</strong> Mais ainda. ⟦en: More.⟧" in text
+    assert f"{LANGUAGES['pt'].untranslated}</strong> Done." in text
+
+
+def test_which_notebook(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert read_key("", root) == Key("en", "pytorch", "one")
+    assert read_key("ja", root) == Key("ja", "pytorch", "one")
+    assert read_key("pt/mxnet/one", root) == Key("pt", "mxnet", "one")
+    with pytest.raises(SiteError, match="Expected language/framework/chapter"):
+        read_key("mxnet", root)
+    assert main(["pt/caffe"], root) == 1
+    assert "caffe" in capsys.readouterr().err
+    preview = Preview(root, Key("en", "tensorflow", "one"), root / "preview")
+    preview.build()
+    assert "tensorflow" in preview.problem

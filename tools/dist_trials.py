@@ -1,0 +1,85 @@
+"""Run by ``make dist`` in an environment that has the built wheel and no framework.
+
+Every example of the installed package is run that names no framework, and a reader's first steps.
+"""
+
+import doctest
+import importlib.util
+import pkgutil
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import d2lhybrid
+
+FRAMEWORKS = ("torch", "tensorflow", "mxnet", "jax")
+# An example with one of these needs what this environment lacks on purpose.
+NEEDS = re.compile(
+    r"\b(torch|tensorflow|tf|keras|mxnet|mx|jax|onnx\w*|pandas|matplotlib|safetensors|net)\b"
+)
+FEWEST = 10  # examples; fewer would mean that this file looks in the wrong place
+
+
+def examples() -> list[doctest.DocTest]:
+    """The examples in the docstrings of all modules that load here."""
+    finder, found = doctest.DocTestFinder(exclude_empty=True), []
+    for module in pkgutil.walk_packages(d2lhybrid.__path__, "d2lhybrid."):
+        if module.name.endswith("__main__"):
+            continue
+        try:
+            loaded = import_module(module.name)
+        except ImportError as error:
+            if (error.name or "d2lhybrid").startswith("d2lhybrid"):
+                raise
+            print(f"left out, {error}: {module.name}")
+            continue
+        found += [one for one in finder.find(loaded) if one.examples]
+    return found
+
+
+def run_examples() -> int:
+    """Run those that need no framework; how many."""
+    runner, done = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS), 0
+    for one in examples():
+        if NEEDS.search("".join(example.source for example in one.examples)):
+            continue
+        runner.run(one)
+        done += 1
+    if runner.failures:
+        sys.exit(f"{runner.failures} examples failed in the installed package.")
+    return done
+
+
+def first_steps() -> None:
+    """Compare two functions, and load the magic."""
+    result = d2lhybrid.compare(
+        {"sum": sum, "loop": lambda numbers: list(numbers)[-1]},
+        list(range(1000)),
+        check=False,
+        time_limit=2,
+        progress=False,
+    )
+    print(result)
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "d2lhybrid")
+    if "benchmark" not in shell.magics_manager.magics["cell"]:
+        sys.exit("Expected the magic %%benchmark after %load_ext d2lhybrid, found none.")
+
+
+def main() -> None:
+    """All of it."""
+    present = [name for name in FRAMEWORKS if importlib.util.find_spec(name)]
+    if present or Path(d2lhybrid.__file__).is_relative_to(Path(__file__).parents[1] / "d2lhybrid"):
+        sys.exit(f"Expected the wheel in an empty environment. Received: {present} {d2lhybrid}.")
+    count = run_examples()
+    if count < FEWEST:
+        sys.exit(f"Expected at least {FEWEST} examples, found {count}.")
+    first_steps()
+    print(f"{count} examples, doctor, compare and load_ext: all well.")
+
+
+if __name__ == "__main__":
+    main()

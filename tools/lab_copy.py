@@ -1,0 +1,79 @@
+"""The reader's copy of the notebooks: ``my/notebooks``, beside the originals.
+
+It is brought up to date each time JupyterLab starts, and never over a reader's changes:
+``my/.copied.json`` remembers what was copied, so a file that is still that may be replaced.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "my"
+NOTEBOOKS = "notebooks"
+_RECORD = ".copied.json"
+_LEFT_OUT = (".ipynb_checkpoints", "__pycache__")
+
+
+def bring_up_to_date(root: Path = ROOT, folder: Path = FOLDER) -> list[str]:
+    """Copy what is new; the files that are behind their originals because a reader changed them."""
+    record = _read(folder)
+    kept = []
+    for name in _files(root):
+        original = (root / name).read_bytes()
+        mine = folder / name
+        if mine.exists() and _digest(mine.read_bytes()) != record.get(name):
+            if record.get(name) != _digest(original) and mine.read_bytes() != original:
+                kept.append(name)
+                continue
+            if mine.read_bytes() != original:
+                continue  # changed by the reader only
+        _copy(original, mine)
+        record[name] = _digest(original)
+    _write(folder, record)
+    return kept
+
+
+def reset(folder: Path, path: str, root: Path = ROOT) -> bool:
+    """Make a file of the copy what its original is; False where there is no original."""
+    name = PurePosixPath(path).as_posix()
+    if name not in set(_files(root)):
+        return False
+    original = (root / name).read_bytes()
+    _copy(original, folder / name)
+    _write(folder, _read(folder) | {name: _digest(original)})
+    return True
+
+
+def _files(root: Path) -> Iterator[str]:
+    """The originals, as paths below the root."""
+    for path in sorted((root / NOTEBOOKS).rglob("*")):
+        if path.is_file() and not set(_LEFT_OUT) & set(path.parts):
+            yield path.relative_to(root).as_posix()
+
+
+def _copy(content: bytes, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_bytes() != content:
+        beside = path.with_name(f".{path.name}.{os.getpid()}")
+        beside.write_bytes(content)
+        os.replace(beside, path)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _read(folder: Path) -> dict[str, str]:
+    try:
+        found: dict[str, str] = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found
+
+
+def _write(folder: Path, record: dict[str, str]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / _RECORD).write_text(json.dumps(record, indent=1, sort_keys=True), encoding="utf-8")

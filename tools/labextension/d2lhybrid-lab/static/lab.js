@@ -1,0 +1,173 @@
+"use strict";
+// What JupyterLab learns from `make lab`. It is written as JupyterLab loads it, so that nothing has
+// to be built: a container with one module, which holds one plugin. Notebooks that are not of the
+// collection stay as they are.
+(() => {
+  let shared; // JupyterLab's own modules
+
+  const load = async (name) => {
+    const [version] = Object.values(shared[name]);
+    return (await version.get())();
+  };
+
+  const STYLE = `
+    .jp-InputPlaceholder .jp-PlaceholderText { display: none; }
+    :root { --jp-private-horizontal-tab-width: 340px; }
+    .d2lhybrid-ways { display: flex; gap: 4px; align-items: center; }
+    .d2lhybrid-ways :is(select, button) {
+      font: inherit; height: 22px; color: var(--jp-ui-font-color1);
+      background: var(--jp-layout-color1); border: 1px solid var(--jp-border-color1);
+      border-radius: 3px;
+    }`;
+
+  // The rows of links in the first cell: frameworks, languages. The bold one is the one at hand.
+  const ways = (panel) => {
+    const source = panel.context.model.cells.get(0)?.sharedModel.getSource() ?? "";
+    return source
+      .split("\n\n")
+      .filter((row) => row.includes("**"))
+      .map((row) =>
+        [...row.matchAll(/\*\*([^*]+)\*\*|\[([^\]]+)\]\(([^)]+)\)/g)].map(([, here, name, path]) => ({
+          name: here ?? name,
+          path: path ?? "",
+        })),
+      );
+  };
+
+  // The cells from the one at the top of the window back to the first: the nearest comes first.
+  const above = (panel) => {
+    const cells = panel.content.widgets;
+    const line = panel.content.node.getBoundingClientRect().top + 40;
+    const at = cells.findIndex(
+      ({ node }) => node.isConnected && node.getBoundingClientRect().bottom > line,
+    );
+    return cells
+      .slice(0, Math.max(at, 0) + 1)
+      .reverse()
+      .filter(({ model }) => model.type === "markdown" && /^#/m.test(model.sharedModel.getSource()))
+      .map(({ model }) => model.id);
+  };
+
+  const open = async (app, panel, path) => {
+    const places = above(panel);
+    const folder = panel.context.path.split("/").slice(0, -1);
+    for (const part of path.split("/"))
+      part === ".." ? folder.pop() : folder.push(decodeURIComponent(part));
+    const other = await app.commands.execute("docmanager:open", { path: folder.join("/") });
+    await other.context.ready;
+    await other.revealed;
+    const there = new Set(Array.from(other.context.model.cells, (cell) => cell.id));
+    const place = places.find((id) => there.has(id));
+    if (place && places.length > 1) await show(other, place);
+  };
+
+  // JupyterLab guesses the height of cells that were never in the window, so the first jump misses.
+  const show = async (panel, id) => {
+    const at = Array.from(panel.context.model.cells).findIndex((cell) => cell.id === id);
+    const cell = panel.content.widgets[at];
+    for (let calm = 0, tries = 0; calm < 3 && tries < 30; tries++) {
+      const { top, bottom } = panel.content.node.getBoundingClientRect();
+      const place = cell.node.isConnected ? cell.node.getBoundingClientRect().top : -1;
+      const there = place >= top - 1 && place < (top + bottom) / 2;
+      calm = there ? calm + 1 : 0;
+      if (!there) {
+        panel.content.activeCellIndex = at;
+        await panel.content.scrollToItem(at, "start");
+      }
+      await new Promise((done) => setTimeout(done, 150));
+    }
+  };
+
+  const select = (app, panel, row, label) => {
+    const made = document.createElement("select");
+    made.setAttribute("aria-label", label);
+    for (const { name, path } of row) made.add(new Option(name, path, !path, !path));
+    made.addEventListener("change", () => {
+      const path = made.value;
+      made.value = "";
+      void open(app, panel, path);
+    });
+    return made;
+  };
+
+  const reset = async (panel, say) => {
+    const { Dialog, showDialog } = await load("@jupyterlab/apputils");
+    const { ServerConnection } = await load("@jupyterlab/services");
+    const answer = await showDialog({
+      title: say.reset,
+      body: say.reset_warning,
+      buttons: [
+        Dialog.cancelButton({ label: say.cancel }),
+        Dialog.warnButton({ label: say.reset }),
+      ],
+    });
+    if (!answer.button.accept) return;
+    const settings = ServerConnection.makeSettings();
+    const response = await ServerConnection.makeRequest(
+      `${settings.baseUrl}d2lhybrid/reset`,
+      { method: "POST", body: JSON.stringify({ path: panel.context.path }) },
+      settings,
+    );
+    if (response.ok) await panel.context.revert();
+    else await showDialog({ title: say.reset, body: await response.text() });
+  };
+
+  const equip = async (app, panel, say) => {
+    await panel.context.ready;
+    const ours = panel.context.model.getMetadata("d2lhybrid");
+    if (!ours) return;
+    // JupyterLab takes a new title for a new name of the file, so it must not hear of this one.
+    if (ours.title && panel.title.changed.disconnect(panel._onTitleChanged, panel)) {
+      const name = () => {
+        panel.title.label = ours.title;
+      };
+      name();
+      panel.context.pathChanged.connect(name);
+    }
+    const { Widget } = await load("@lumino/widgets");
+    const node = document.createElement("div");
+    node.className = "d2lhybrid-ways";
+    const labels = [say.frameworks, say.languages];
+    ways(panel).forEach((row, at) => node.append(select(app, panel, row, labels[at] ?? "")));
+    const button = document.createElement("button");
+    button.textContent = say.reset;
+    button.className = "d2lhybrid-reset";
+    button.addEventListener("click", () => void reset(panel, say));
+    node.append(button);
+    panel.toolbar.insertBefore("spacer", "d2lhybrid", new Widget({ node }));
+  };
+
+  const plugin = {
+    id: "d2lhybrid-lab:plugin",
+    autoStart: true,
+    activate: async (app) => {
+      document.head.appendChild(document.createElement("style")).textContent = STYLE;
+      const { ServerConnection } = await load("@jupyterlab/services");
+      const settings = ServerConnection.makeSettings();
+      const response = await ServerConnection.makeRequest(
+        `${settings.baseUrl}d2lhybrid/words`,
+        {},
+        settings,
+      );
+      const say = await response.json();
+      const known = new WeakSet();
+      const look = () => {
+        for (const widget of app.shell.widgets("main")) {
+          if (known.has(widget) || !widget.context || !widget.content?.widgets) continue;
+          known.add(widget);
+          void equip(app, widget, say);
+        }
+      };
+      app.shell.layoutModified.connect(look);
+      look();
+    },
+  };
+
+  window._JUPYTERLAB ??= {};
+  window._JUPYTERLAB["d2lhybrid-lab"] = {
+    init: (scope) => {
+      shared = scope;
+    },
+    get: async () => () => ({ __esModule: true, default: plugin }),
+  };
+})();
