@@ -100,6 +100,8 @@ KEPT = {
     "gpu": ["build/executed", "build/benchmarks"],
     "tests": ["build/screenshots"],
     "audit": ["docs/audit.md"],
+    "pages": ["build/html"],
+    "release": ["dist", "dist"],  # from the job that builds to the one that publishes
 }
 
 
