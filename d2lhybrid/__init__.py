@@ -26,6 +26,7 @@ _HOME = {
     "measure": "measure.measuring",
     "set_language": "i18n",
     "sweep": "measure.sweeping",
+    "training": "measure.training",
     "variants": "measure.variants",
     "Trials": "teaching",
     "outcome": "teaching",

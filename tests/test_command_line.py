@@ -214,6 +214,8 @@ def test_explain(tmp_path):
         (["doctor", "jax"], 2, "argument framework: expected one of torch, tensorflow, mxnet"),
         (["compare", "a.py:f", "--time-limit", "0"], 2, "argument --time-limit: expected a number"),
         (["compare", "a.py:f", "--time-limit", "nan"], 2, "received 'nan'"),
+        (["compare", "a.py:f", "--time-limit", "inf"], 2, "received 'inf'"),
+        (["compare", "a.py:f", "--tolerance", "x"], 2, "argument --tolerance: expected a number"),
         (["compare", "a.py:f", "--seed", "-1"], 2, "of 0 or more, received '-1'"),
         (["compare", "a.py:f", "--no-check", "--tolerance", "1"], 2, "not allowed with"),
     ],

@@ -1,7 +1,7 @@
 """The doctor's table and exit status, and that nothing a framework does can stop it."""
 
 import sys
-from importlib.metadata import PackageNotFoundError
+from importlib.metadata import PackageNotFoundError, version
 
 import pytest
 
@@ -25,7 +25,11 @@ def test_a_broken_framework_counts_when_it_is_installed(monkeypatch, capsys):
     monkeypatch.setattr(doctor, "examine", lambda name, timeout: Row(name, "bad", name != "mxnet"))
     monkeypatch.setattr(doctor, "_installed", lambda name: True)
     assert cli.main(["doctor"]) == 1
-    assert "! mxnet" in capsys.readouterr().out
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("  Python      3.")
+    assert said[1].split() == ["NumPy", version("numpy")]
+    assert said[4] == "! mxnet       bad"
+    assert said[-1] == "Not working: mxnet."
     assert cli.main(["doctor", "torch"]) == 1
     monkeypatch.setattr(doctor, "_installed", lambda name: name == "torch")
     assert cli.main(["doctor", "torch"]) == 0
@@ -53,7 +57,7 @@ def test_without_any_framework_nothing_works(healthy, monkeypatch, capsys):
 def test_a_framework_that_misbehaves(tmp_path, monkeypatch, body, said):
     (tmp_path / "torch.py").write_text(body)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    row = doctor.examine("torch", 3)
+    row = doctor.examine("torch", 3 if "sleep" in body else 120)
     assert not row.works
     assert said in row.found
 
@@ -70,6 +74,13 @@ def test_the_real_thing():
     row = doctor.examine("torch", 120)
     assert row.works, row.found
     assert "computes on cpu" in row.found
+
+
+def test_what_counts_as_installed(tmp_path, monkeypatch):
+    (tmp_path / "only_a_folder").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    names = ("pytest", "only_a_folder", "nowhere_at_all")
+    assert [doctor._installed(name) for name in names] == [True, False, False]
 
 
 def test_a_process_that_cannot_be_started(monkeypatch):

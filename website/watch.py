@@ -139,7 +139,7 @@ class Preview:
                 warning=sys.stderr,
             )
             self._app.add_js_file(None, body=_RELOAD, loading_method="defer")
-        self._app.build(False, [str(source / self.key.framework / f"{self.key.chapter}.ipynb")])
+        self._app.build(False, [source / self.key.framework / f"{self.key.chapter}.ipynb"])
 
 
 def beside(language: Language, catalogs: Any) -> Translate:

@@ -181,6 +181,7 @@ class Layer:
     activation: str = ""
 
 
+FIRST_STEPS = 3  # of a training: those whose losses are compared
 ACTIVATIONS = ("relu", "sigmoid", "tanh")
 
 

@@ -119,7 +119,8 @@ class Runner(Target):
         nothing does, and more than 5%, work was still going on when a call returned.
         """
         heavy = self.call_seconds > HEAVY_SECONDS
-        if self.flush or (heavy and not self._goes_on()):
+        elsewhere = hasattr(self.function, "timed")
+        if self.flush or not (self.devices or elsewhere) or (heavy and not self._goes_on()):
             return
         calls = 2 if heavy else max(4, math.ceil(PROBE_SECONDS / self.call_seconds))
         waited, streamed, idle = [], [], []

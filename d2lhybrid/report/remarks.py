@@ -95,8 +95,9 @@ def reading(c: Comparison) -> list[str]:
             )
         )
     for label in c:
-        if c[label].note:
-            lines.append(_("{label}: {note}.").format(label=label, note=_(c[label].note or "")))
+        note = c[label].note
+        if note:
+            lines.append(_("{label}: {note}.").format(label=label, note=_(note)))
     return lines
 
 

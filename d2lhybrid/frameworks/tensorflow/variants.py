@@ -43,10 +43,10 @@ def variants(
         return function(xla).get_concrete_function(*given, **named)
 
     def by_xla(build: Callable[[bool], Call]) -> Call | str:
-        reason = _refused_by_xla(args, kwargs)
+        reason = refused_by_xla(args, kwargs)
 
         def checked() -> Call:
-            reason = _refused_by_xla(args, kwargs, concrete(False).graph)  # type: ignore[attr-defined]
+            reason = refused_by_xla(args, kwargs, concrete(False).graph)  # type: ignore[attr-defined]
             if reason:
                 raise CannotBuildError(reason)
             return build(True)
@@ -78,7 +78,7 @@ def _eager(net: Any) -> Call | str:
         return net
 
     def eager(*args: Any, **kwargs: Any) -> Any:
-        with _eagerly():
+        with eagerly():
             return net(*args, **kwargs)
 
     return eager
@@ -100,7 +100,7 @@ def _holds_function(part: Any) -> bool:
 
 
 @contextmanager
-def _eagerly() -> Iterator[None]:
+def eagerly() -> Iterator[None]:
     """Run every tf.function as Python code."""
     before = tf.config.functions_run_eagerly()
     tf.config.run_functions_eagerly(True)
@@ -110,7 +110,7 @@ def _eagerly() -> Iterator[None]:
         tf.config.run_functions_eagerly(before)
 
 
-def _refused_by_xla(args: Args, kwargs: Kwargs, graph: Any = None) -> str:
+def refused_by_xla(args: Args, kwargs: Kwargs, graph: Any = None) -> str:
     """Why XLA cannot have this model: what is no number in its arguments or in its graph."""
     dtypes = [leaf.dtype for _path, leaf in leaves((args, kwargs)) if tf.is_tensor(leaf)]
     if graph is not None:

@@ -144,7 +144,7 @@ def _compiled(net: Call, **options: Any) -> Variant:
     lazy = Lazy(lambda: compiled(net, **options))
     inductor = options.get("backend", "inductor") == "inductor"
     return Variant(
-        _if_compiler(lazy) if inductor else lazy, f"fast = torch.compile(net{given})\n{_RUN}"
+        if_compiler(lazy) if inductor else lazy, f"fast = torch.compile(net{given})\n{_RUN}"
     )
 
 
@@ -171,7 +171,7 @@ def _tuned(net: Call, options: Kwargs) -> dict[str, Variant]:
     }
 
 
-def _if_compiler(variant: Lazy) -> Call | str:
+def if_compiler(variant: Lazy) -> Call | str:
     """The variant, unless there is no compiler for the C++ that Inductor writes."""
     try:
         find_compiler("C++", INDUCTOR)
@@ -189,7 +189,7 @@ def _ahead(
         return Variant(N_("the model is in training mode; compiling ahead wants net.eval()"), code)
     way = kind(net, args, kwargs)
     lazy = Lazy(way.build, way.load)
-    return Variant(_if_compiler(lazy) if way.needs_compiler else lazy, code)
+    return Variant(if_compiler(lazy) if way.needs_compiler else lazy, code)
 
 
 def _expert(net: Any, args: Args, kwargs: Kwargs, options: Kwargs) -> dict[str, Variant]:
@@ -214,7 +214,7 @@ def _expert(net: Any, args: Args, kwargs: Kwargs, options: Kwargs) -> dict[str, 
         code = f"def plain(x):\n    return {body}\n"
         found["torch functions"] = Variant(plain, f"y = {body}")
         found["torch.compile function"] = Variant(
-            _if_compiler(Lazy(lambda: compiled(plain, **options))),
+            if_compiler(Lazy(lambda: compiled(plain, **options))),
             f"{code}fast = torch.compile(plain)\n{_RUN}",
         )
     return found

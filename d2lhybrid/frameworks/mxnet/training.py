@@ -1,0 +1,93 @@
+"""A step of training in MXNet, eager and hybridized."""
+
+from functools import partial
+from typing import Any
+
+import mxnet
+import numpy as np
+from mxnet import autograd, gluon
+
+from d2lhybrid.frameworks.mxnet.tensors import is_numpy, semantics
+from d2lhybrid.frameworks.protocol import FIRST_STEPS, Args, Call, Lazy, Variant, copied
+from d2lhybrid.i18n import noop as N_
+
+_STEP = """def step():
+    with autograd.record():
+        l = loss(net(x), y)
+    l.backward()
+    trainer.step(len(y))
+    return l.mean()
+"""
+
+
+def training(net: Any, loss: Call, optimizer: Any, inputs: Args, target: Any) -> dict[str, Variant]:
+    """Each way by its name; each trains a copy of the block with a trainer like the one given."""
+    with semantics(is_numpy(inputs)):
+        net(*inputs)  # parameters whose shapes were left open get them now
+
+    def make(**flags: bool) -> Call:
+        with semantics(is_numpy(inputs)):
+            own, criterion = copied((net, loss), {})
+            for parameter in own.collect_params().values():
+                wanted = parameter.grad_req  # a copy has lost its gradient: switch it on anew
+                parameter.grad_req, parameter.grad_req = "null", wanted
+            own.hybridize(bool(flags), **flags)
+            if isinstance(criterion, gluon.HybridBlock):
+                criterion.hybridize(bool(flags), **flags)
+            trainer = _copied_trainer(optimizer, own)
+
+        def step() -> Any:
+            with autograd.record():
+                value = criterion(own(*inputs), target)
+            value.backward()
+            trainer.step(len(target))
+            return value.mean()
+
+        return _stepping(step)
+
+    found = {"eager": Variant(Lazy(make), _STEP + "y = step()")}
+    for name, flags in (
+        ("hybridized", {"static_alloc": False}),
+        ("static_alloc", {"static_alloc": True}),
+        ("static_shape", {"static_alloc": True, "static_shape": True}),
+    ):
+        written = ", ".join(f"{flag}={value}" for flag, value in flags.items() if value)
+        code = f"net.hybridize({written})\nloss.hybridize({written})\n{_STEP}y = step()"
+        run: Call | str = Lazy(partial(make, **flags))
+        if not isinstance(net, gluon.HybridBlock):
+            run = N_("a plain Block cannot be hybridized; use HybridBlock")
+        found[name] = Variant(run, code)
+    return found
+
+
+def _copied_trainer(trainer: Any, net: Any) -> Any:
+    """A trainer of the copied parameters with the same settings and state."""
+    made = gluon.Trainer(net.collect_params(), _copied_optimizer(trainer._optimizer), kvstore=None)
+    if trainer._kv_initialized and trainer._updaters[0].states:
+        for updater in made._updaters:
+            updater.set_states(trainer._updaters[0].get_states(dump_optimizer=False))
+    return made
+
+
+def _copied_optimizer(optimizer: Any) -> Any:
+    """The optimizer without the parameters of the model that it was made for."""
+    parameters, optimizer.param_dict = optimizer.param_dict, {}
+    try:
+        return copied(optimizer, {})
+    finally:
+        optimizer.param_dict = parameters
+
+
+def _stepping(step: Call) -> Call:
+    """The step, which returns the losses of the first ones, whenever it is called."""
+    first: Any = None
+
+    def run() -> Any:
+        nonlocal first
+        if first is None:
+            first = mxnet.nd.array(np.ravel([step().asnumpy() for _turn in range(FIRST_STEPS)]))
+        else:
+            step()
+        return first
+
+    return run

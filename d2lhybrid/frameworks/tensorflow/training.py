@@ -1,0 +1,93 @@
+"""A step of training in TensorFlow, eager and compiled."""
+
+from typing import Any
+
+import tensorflow as tf
+
+from d2lhybrid.errors import CannotBuildError
+from d2lhybrid.frameworks.protocol import FIRST_STEPS, Args, Call, Lazy, Variant, copied
+from d2lhybrid.frameworks.tensorflow.variants import refused_by_xla
+from d2lhybrid.i18n import gettext as _
+
+_STEP = """def step():
+    with tf.GradientTape() as tape:
+        l = tf.reduce_mean(loss(y, net(x, training=True)))
+    weights = net.trainable_variables
+    optimizer.apply(tape.gradient(l, weights), weights)
+    return l
+"""
+
+
+def training(net: Any, loss: Call, optimizer: Any, inputs: Args, target: Any) -> dict[str, Variant]:
+    """Each way by its name; each trains a copy of the model with a copy of the optimizer."""
+    keras = isinstance(net, tf.keras.layers.Layer)
+    mode = {"training": True} if keras else {}
+    # Keras wants the target first, and the rest of the world last.
+    target_first = isinstance(loss, tf.keras.losses.Loss)
+
+    def make(**options: Any) -> Call:
+        own = _copied_keras(net, inputs) if keras else copied(net, {})
+        weights = own.trainable_variables
+        updating = _copied_optimizer(optimizer, weights)
+
+        def step() -> Any:
+            with tf.GradientTape() as tape:
+                output = own(*inputs, **mode)
+                value = loss(target, output) if target_first else loss(output, target)
+                value = tf.reduce_mean(value)
+            updating.apply(tape.gradient(value, weights), weights)
+            return value
+
+        return _stepping(tf.function(step, **options) if options else step)
+
+    xla = refused_by_xla(inputs, {}) or Lazy(lambda: make(jit_compile=True))
+    return {
+        "eager": Variant(Lazy(make), _STEP + "y = step()"),
+        "tf.function": Variant(
+            Lazy(lambda: make(jit_compile=None)), _STEP + "y = tf.function(step)()"
+        ),
+        "tf.function XLA": Variant(xla, _STEP + "y = tf.function(step, jit_compile=True)()"),
+    }
+
+
+def _copied_keras(net: Any, inputs: Args) -> Any:
+    """A Keras model of the same configuration, with the same weights but its own."""
+    net(*inputs)  # weights whose shapes were left open get them now
+    try:
+        whole = isinstance(net, tf.keras.Model)
+        own = tf.keras.models.clone_model(net) if whole else type(net).from_config(net.get_config())
+        own(*inputs)
+        own.set_weights(net.get_weights())
+    except Exception as error:
+        raise CannotBuildError(
+            _(
+                "Expected a Keras model that can be made again from its configuration. Received: "
+                "{error}: {said}. Give it a get_config() that holds what its __init__ takes."
+            ).format(error=type(error).__name__, said=str(error).partition("\n")[0])
+        ) from error
+    return own
+
+
+def _copied_optimizer(optimizer: Any, weights: Any) -> Any:
+    """One with the same settings and, if it has trained already, the same state."""
+    own = type(optimizer).from_config(optimizer.get_config())
+    own.build(weights)
+    if optimizer.built:
+        for variable, theirs in zip(own.variables, optimizer.variables, strict=True):
+            variable.assign(theirs)
+    return own
+
+
+def _stepping(step: Call) -> Call:
+    """The step, which returns the losses of the first ones, whenever it is called."""
+    first: Any = None
+
+    def run() -> Any:
+        nonlocal first
+        if first is None:
+            first = tf.stack([step() for _turn in range(FIRST_STEPS)])
+        else:
+            step()
+        return first
+
+    return run

@@ -1,0 +1,54 @@
+"""Every way in which a framework runs a step of training: forward, backward and update."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from d2lhybrid.errors import ArgumentError
+from d2lhybrid.frameworks import of
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.measure.variants import Variants
+
+
+def training(
+    net: Callable[..., Any],
+    loss: Callable[[Any, Any], Any],
+    optimizer: Any,
+    batch: Sequence[Any],
+) -> Variants:
+    """Every way to train `net` by one step on `batch`, eager first.
+
+    Each variant is a function without arguments: ``compare(training(net, loss, optimizer, batch))``
+    times the steps. Each trains a model of its own, which starts with the weights of `net` and the
+    state of `optimizer`; these two are left as they are. Built at its first call, it makes three
+    steps, and returns their losses then and ever after, so that ``compare`` sees whether all of
+    them learn the same. Dropout is another matter: a compiler draws other random numbers.
+
+    Args:
+        net: the model.
+        loss: from the output of the model and the target to a tensor; its mean is what counts.
+        optimizer: of the framework, made for the parameters of `net`: one of ``torch.optim``, of
+            ``keras.optimizers``, or a ``gluon.Trainer``.
+        batch: the arguments of the model, and the target last.
+
+    Raises:
+        UnknownFrameworkError: `net` belongs to no known framework.
+        ArgumentError: `batch` is no tuple or list with an input and a target.
+
+    >>> import torch
+    >>> net = torch.nn.Linear(3, 1)
+    >>> optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    >>> x, y = torch.ones(8, 3), torch.zeros(8, 1)
+    >>> steps = training(net, torch.nn.functional.mse_loss, optimizer, (x, y))
+    >>> steps["eager"]().shape
+    torch.Size([3])
+    """
+    if not isinstance(batch, (tuple, list)) or len(batch) < 2:
+        raise ArgumentError(
+            _(
+                "Expected a batch with the model's input and the target, such as (x, y). "
+                "Received: {kind}. Put them into a tuple, the target last."
+            ).format(kind=type(batch).__name__)
+        )
+    *inputs, target = batch
+    framework = of(net, optimizer, inputs)
+    return Variants.of(framework.training(net, loss, optimizer, tuple(inputs), target))

@@ -1,0 +1,32 @@
+"""A simulated accelerator that the package takes for a framework."""
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from fake import Gpu, Machine
+
+from d2lhybrid import frameworks
+
+
+@pytest.fixture
+def on_a_gpu(monkeypatch: Any) -> Iterator[Callable[..., tuple[Machine, Gpu]]]:
+    """A function that makes a machine with an accelerator, the only framework there is."""
+
+    def make(seed: int = 0, **costs: Any) -> tuple[Machine, Gpu]:
+        machine = Machine(seed)
+        gpu = frameworks.register(Gpu(machine, **costs))
+        monkeypatch.setitem(sys.modules, "gpu", sys)
+        monkeypatch.setattr(frameworks, "known", lambda: (gpu,))
+        return machine, gpu
+
+    yield make
+    frameworks.unregister("gpu")
+
+
+@pytest.fixture(autouse=True)
+def no_frameworks(monkeypatch: Any, request: Any) -> None:
+    """On a simulated machine, no real framework is waited for, whatever other tests imported."""
+    if "real" not in request.keywords and "test_timing" not in request.node.nodeid:
+        monkeypatch.setattr(frameworks, "known", lambda: ())

@@ -1,0 +1,224 @@
+"""What a sample is: latency and throughput where work is queued, one time where it is not."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from fake import Array, Machine
+
+from d2lhybrid.errors import ArgumentError, CallFailedError
+from d2lhybrid.measure.comparing import compare
+from d2lhybrid.measure.measuring import measure
+
+COSTS = {"launch": 5e-6, "wait": 2e-6, "wake": 60e-6}  # about those of a GPU, or of MXNet
+KERNEL = 30e-6
+
+
+def compared(machine, functions, seed=1, **options):
+    options = {"time_limit": 10, "check": False, **options}
+    return compare(functions, 0, clock=machine.clock, seed=seed, progress=False, **options)
+
+
+def test_latency_and_throughput_of_what_is_queued(on_a_gpu):
+    machine, gpu = on_a_gpu(**COSTS)
+    m = measure(gpu.kernel(KERNEL), 0, clock=machine.clock)
+    assert m.median == pytest.approx(KERNEL + sum(COSTS.values()), rel=0.01)
+    assert m.median_of("throughput") == pytest.approx(KERNEL, rel=0.01)
+    assert m.device_median == pytest.approx(KERNEL, rel=0.01)
+    assert m.stream_calls * KERNEL >= 1e-3
+
+
+def test_a_stream_is_bound_by_the_launches_of_a_call_where_these_take_longer(on_a_gpu):
+    machine, gpu = on_a_gpu(**COSTS, depth=10)
+    m = measure(gpu.kernel(KERNEL, parts=30), 0, clock=machine.clock)
+    assert m.median_of("throughput") == pytest.approx(30 * COSTS["launch"], rel=0.01)
+
+
+@pytest.mark.parametrize("depth", [2, 40, 1000])
+def test_the_depth_of_the_queue_changes_nothing(on_a_gpu, depth):
+    machine, gpu = on_a_gpu(**COSTS, depth=depth)
+    m = measure(gpu.kernel(KERNEL, 0.02), 0, clock=machine.clock)
+    assert m.median_of("throughput") == pytest.approx(KERNEL, rel=0.02)
+
+
+def test_without_events_there_is_no_device_time(on_a_gpu):
+    machine, gpu = on_a_gpu(**COSTS, events=False)
+    c = compared(machine, {"a": gpu.kernel(KERNEL), "b": gpu.kernel(2 * KERNEL)})
+    assert c.clocks == ("latency", "throughput")
+    with pytest.raises(ArgumentError, match="clock that ran for 'b'"):
+        c.verdict("b", "device")
+    with pytest.raises(ArgumentError, match=r"clock among 'latency'.*'wall'"):
+        c.verdict("b", "wall")
+
+
+def test_the_two_times_have_verdicts_of_their_own(on_a_gpu):
+    machine, gpu = on_a_gpu(**COSTS)
+    c = compared(machine, {"a": gpu.kernel(KERNEL, 0.01), "b": gpu.kernel(KERNEL / 10, 0.01)})
+    assert c.clocks == ("latency", "throughput", "device")
+    assert c.ratio("b")[0] == pytest.approx(97 / 70, rel=0.01)
+    assert c.ratio("b", "throughput")[0] == pytest.approx(30 / 5, rel=0.01)
+    assert c.ratio("b", "device")[0] == pytest.approx(30 / 5, rel=0.01)
+    assert c.floor_of("throughput") < 0.05
+    assert c.break_even("b") == 1
+
+
+def test_numbers_of_calls_are_the_same_for_those_that_take_about_as_long(on_a_gpu):
+    machine, gpu = on_a_gpu(**COSTS)
+    kernels = {
+        label: gpu.kernel(KERNEL * by, 0.2)
+        for label, by in zip("abcd", (1, 1, 1.5, 40), strict=True)
+    }
+    c = compared(machine, kernels)
+    for numbers in ([m.calls for m in c.values()], [m.stream_calls for m in c.values()]):
+        assert numbers[0] == numbers[1] == numbers[2] > numbers[3]
+
+
+def test_a_callable_against_itself_and_true_slowdowns_on_a_queue(on_a_gpu):
+    found = {1.0: Counter(), 1.05: Counter()}
+    for by, counts in found.items():
+        for seed in range(25):
+            machine, gpu = on_a_gpu(seed, **COSTS, depth=50)
+            c = compared(machine, {"a": gpu.kernel(2e-4, 0.05), "b": gpu.kernel(2e-4 * by, 0.05)},
+                         seed=seed)  # fmt: skip
+            for clock in c.clocks:
+                counts[clock, c.verdict("b", clock)] += 1
+    clocks = ("latency", "throughput", "device")
+    assert all(found[1.0][clock, "same"] == 25 for clock in clocks)
+    assert all(found[1.05][clock, "slower"] >= 24 for clock in clocks)
+
+
+def test_medians_come_out_the_same_twenty_times(on_a_gpu):
+    medians = {"latency": [], "throughput": []}
+    for seed in range(20):
+        machine, gpu = on_a_gpu(seed, **COSTS)
+        m = measure(gpu.kernel(KERNEL, 0.1), 0, clock=machine.clock, time_limit=1)
+        for clock, values in medians.items():
+            values.append(m.median_of(clock))
+    for values in medians.values():
+        assert max(values) < 1.05 * min(values)
+
+
+def test_nothing_is_queued_where_a_call_is_over_when_it_returns(on_a_gpu):
+    machine, gpu = on_a_gpu(**COSTS, events=False)
+    f = machine.function(20e-6, 0.02, result=Array())
+    m = measure(f, 0, clock=machine.clock)
+    assert m.stream_calls is None
+    assert m.times.throughput is None
+    assert m.median == m.median_of("throughput") == pytest.approx(20e-6, rel=0.02)  # no wait in it
+    c = compared(machine, {"a": f, "b": gpu.kernel(KERNEL)})
+    assert c["a"].stream_calls is not None  # beside one that queues, on the same device
+
+
+def test_heavy_work_is_probed_with_few_calls(on_a_gpu):
+    machine, gpu = on_a_gpu(**COSTS)
+    calls = 0
+
+    def heavy(x):
+        nonlocal calls
+        calls += 1
+        gpu.queue(1.0)
+        return Array()
+
+    c = compared(machine, {"a": heavy, "b": gpu.kernel(1.0)}, time_limit=20)
+    assert c.rounds >= 6
+    assert calls < 30
+    assert c.agree
+    assert c["a"].device_median == pytest.approx(1.0, rel=1e-4)
+
+
+def test_host_work_that_overlaps_with_heavy_device_work_is_seen(on_a_gpu):
+    machine, gpu = on_a_gpu(**COSTS)
+
+    def heavy(x):
+        machine.now += 0.5
+        gpu.queue(0.5)
+        return Array()
+
+    m = measure(heavy, 0, clock=machine.clock, time_limit=60)
+    assert m.median == pytest.approx(1.0, rel=0.01)
+    assert m.median_of("throughput") == pytest.approx(0.5, rel=0.01)
+
+
+def test_device_time_leaves_out_the_launches_of_a_call_behind_a_flush(on_a_gpu):
+    machine, gpu = on_a_gpu(launch=5e-6, flush=60e-6)
+    m = measure(gpu.kernel(3e-6), 0, time_limit=0.01, clock=machine.clock, flush_l2=True)
+    assert m.device_median == pytest.approx(3e-6)
+    assert m.median == pytest.approx(8e-6)  # for the host, launching and working is one
+    assert gpu.flushes == 2 * len(m.samples)
+
+
+def test_an_error_of_queued_work_is_that_of_the_variant_that_queued_it(on_a_gpu):
+    machine, gpu = on_a_gpu(**COSTS)
+    late = []
+
+    def synchronize(before=gpu.synchronize):
+        before()
+        if late:
+            raise RuntimeError(late.pop())
+
+    gpu.synchronize = synchronize
+    calls = 0
+
+    def breaks(x):
+        nonlocal calls
+        calls += 1
+        if calls > 30:
+            late[:] = 3 * ["half precision is not supported"]  # it may come up more than once
+        return gpu.kernel(KERNEL)(x)
+
+    c = compared(machine, {"a": gpu.kernel(KERNEL), "b": breaks, "c": gpu.kernel(KERNEL)})
+    assert list(c) == ["a", "c"]
+    assert "'b'" in c.unavailable["b"]
+    assert "half precision" in c.unavailable["b"]
+    with pytest.raises(CallFailedError, match="half precision"):
+        measure(breaks, 0, clock=machine.clock)
+
+
+class Elsewhere:
+    """A callable that another process runs and times."""
+
+    def __init__(self, machine):
+        self.machine, self.asked = machine, Counter()
+
+    def __call__(self, x):
+        self.machine.now += 1.0  # sending arguments there and answers back
+        return 1.0
+
+    def timed(self, calls, wait_each):
+        self.asked[wait_each] += calls
+        self.machine.now += 1e-4 * calls
+        return 7e-6 * calls
+
+
+def test_what_runs_elsewhere_is_timed_there():
+    m = Machine()
+    there = Elsewhere(m)
+    c = compared(m, {"a": m.function(14e-6), "there": there})
+    assert c["there"].median == pytest.approx(7e-6)
+    assert c.ratio("there")[0] == pytest.approx(2)
+    assert c["there"].first_seconds == pytest.approx(1.0)
+    assert there.asked[True] > 0
+
+
+class Strange:
+    """A tensor of a library that nobody knows."""
+
+    dtype, shape = "float32", (2,)
+
+    def __array__(self, *args, **kwargs):
+        return np.ones(2)
+
+
+Strange.__module__ = "strange.core"
+
+
+def test_nobody_waits_for_an_unknown_library_and_a_note_says_so():
+    m = Machine()
+    f = m.function(1e-3, result=Strange())
+    found = measure(f, clock=m.clock)
+    assert "nobody waited" in found.note
+    assert "strange.Strange" in found.note
+    assert measure(m.function(1e-3, result=np.ones(2)), clock=m.clock).note is None
+    c = compare({"a": f, "b": m.function(1e-3, result=np.ones(2))}, clock=m.clock, progress=False)
+    assert "nobody waited" in c["a"].note
+    assert c["b"].note is None
