@@ -1,108 +1,75 @@
 """How often are verdicts wrong (A/A), and how often is a true 5% slowdown found, in what time?
 
-A/A compares a function with itself. For the second question the other function does the same work
-on the same arrays, and 5% more of it. Beside it the default procedures of pyperf and, where it is
-installed, hyperfine on the same two functions: what each takes, and what it finds.
+    python benchmarks/verdicts.py [--runs 200] [--load 4] [--only "mxnet static"]
+
+A/A compares a callable with itself. For the second question the callable does its work 20 times and
+the other one 21 times. Each row runs in a process of its own, which has its framework alone; the
+simulated accelerator has a queue, costs of launching and of waiting, and a clock of its own.
 """
 
+import argparse
 import json
-import shutil
-import subprocess
-import sys
-import tempfile
-import time
 from collections import Counter
-from pathlib import Path
 
-import numpy as np
+from callables import ROWS, busy, callable_of, in_a_process, repeated, seconds_of, simulated
 
 from d2lhybrid import compare
 
-SHORT = "--short" in sys.argv
+WORDS = ("faster", "slower", "same", "undecided")
+PAIRS = {"itself": (1, 1), "5% slower": (20, 21)}
 
 
-MATRIX, VECTOR = np.ones((32, 32)), np.ones(32)  # one place in memory: alignment alone is worth 2%
+def one(row, pair, seed):
+    """A comparison of two callables."""
+    first, second = PAIRS[pair]
+    options = {"seed": seed, "time_limit": 5, "progress": False, "check": False}
+    if row == "simulated":
+        clock, kernel = simulated(seed)
+        functions = {"a": kernel(1), "b": kernel(second / first)}
+        return compare(functions, clock=clock, **options)
+    function = callable_of(row)
+    first = function if pair == "itself" else repeated(function, first)
+    return compare({"a": first, "b": first if pair == "itself" else repeated(function, second)},
+                   **options)  # fmt: skip
 
 
-def work(steps):
-    """A function of `steps` products of a small matrix with a vector, about 1 µs each."""
-
-    def function():
-        for _ in range(steps):
-            MATRIX.dot(VECTOR)
-
-    return function
-
-
-def series(runs, steps, other):
-    """Verdicts on the second function, and the seconds of all the comparisons."""
-    verdicts = Counter()
-    start = time.perf_counter()
+def series(row, pair, runs):
+    """Verdicts by clock, as JSON."""
+    found = {"latency": Counter(), "throughput": Counter()}
+    spent = 0.0
     for seed in range(runs):
-        function = work(steps)
-        functions = {"a": function, "b": function if other == steps else work(other)}
-        c = compare(functions, seed=seed, time_limit=10, progress=False)
-        verdicts[c.verdict("b")] += 1
-    return verdicts, (time.perf_counter() - start) / runs
-
-
-PROGRAM = """
-import numpy as np
-MATRIX, VECTOR = np.ones((32, 32)), np.ones(32)
-def work(steps):
-    for _ in range(steps):
-        MATRIX.dot(VECTOR)
-"""
-
-
-def pyperf():
-    """pyperf's defaults: 20 processes a function, and its own test of significance."""
-    with tempfile.TemporaryDirectory() as name:
-        for steps in (400, 420):
-            script = Path(name, f"{steps}.py")
-            script.write_text(
-                f"import pyperf\n{PROGRAM}\npyperf.Runner().bench_func('work', work, {steps})\n"
-            )
-            _quietly(sys.executable, script, "--quiet", "-o", script.with_suffix(".json"))
-        files = (Path(name, f"{steps}.json") for steps in (400, 420))
-        said = _quietly(sys.executable, "-m", "pyperf", "compare_to", *files)
-    return " ".join(said.split())
-
-
-def hyperfine():
-    """hyperfine's defaults on two programs that call the functions for a second each."""
-    if not shutil.which("hyperfine"):
-        return "not installed"
-    with tempfile.TemporaryDirectory() as name:
-        commands = []
-        for steps in (400, 420):
-            script = Path(name, f"{steps}.py")
-            script.write_text(f"{PROGRAM}\nfor _ in range(2000): work({steps})\n")
-            commands.append(f"{sys.executable} {script}")
-        _quietly("hyperfine", "--style=none", "--export-json", Path(name, "r.json"), *commands)
-        a, b = json.loads(Path(name, "r.json").read_text())["results"]
-    spread = (a["stddev"] / a["mean"] + b["stddev"] / b["mean"]) * b["mean"] / a["mean"]
-    return f"{b['mean'] / a['mean']:.3f} times the time, ± {spread:.3f}; no verdict"
-
-
-def _quietly(*command):
-    return subprocess.run(
-        list(map(str, command)), check=True, capture_output=True, text=True
-    ).stdout
+        seconds, c = seconds_of(lambda seed=seed: one(row, pair, seed))
+        spent += seconds
+        for clock, counts in found.items():
+            counts[c.verdict("b", clock)] += 1
+    print(json.dumps({"found": found, "seconds": spent / runs}))
 
 
 def main():
-    words = ("faster", "slower", "same", "undecided")
-    print(f"{'':<14}{'runs':>6}{''.join(f'{word:>11}' for word in words)}   seconds each")
-    for name, runs, other in (("itself", 200, 400), ("5% slower", 100, 420)):
-        runs = runs // 10 if SHORT else runs
-        verdicts, seconds = series(runs, 400, other)
-        cells = "".join(f"{verdicts[word] / runs:11.1%}" for word in words)
-        print(f"{name:<14}{runs:>6}{cells}   {seconds:.2f}")
-    for name, procedure in (("pyperf", pyperf), ("hyperfine", hyperfine)):
-        start = time.perf_counter()
-        found = procedure()
-        print(f"{name}: {time.perf_counter() - start:.1f} s; {found}")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--short", action="store_true", help="20 runs")
+    parser.add_argument("--load", type=int, default=0, help="busy processes beside")
+    parser.add_argument("--only", choices=ROWS)
+    parser.add_argument("--pair", choices=PAIRS, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    runs = 20 if options.short else options.runs
+    if options.pair:
+        series(options.only, options.pair, runs)
+        return
+    heads = "".join(f"{word:>11}" for word in WORDS)
+    print(f"{options.load} busy processes\n{'':<18}{'against':<11}{'clock':<12}{'runs':>5}{heads}"
+          "   seconds each")  # fmt: skip
+    with busy(options.load):
+        for row in [options.only] if options.only else ROWS:
+            for pair in PAIRS:
+                count = runs if pair == "itself" else max(1, runs // 2)
+                said = in_a_process(__file__, "--runs", count, "--only", row, "--pair", pair)
+                result = json.loads(said.splitlines()[-1])
+                for clock, counts in result["found"].items():
+                    cells = "".join(f"{counts.get(word, 0) / count:11.1%}" for word in WORDS)
+                    print(f"{row:<18}{pair:<11}{clock:<12}{count:>5}{cells}"
+                          f"   {result['seconds']:.2f}", flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ def raw_of(value: Any) -> Raw | None:
     for framework in loaded():
         if framework.tensors.is_tensor(value):
             return framework.tensors.to_raw(value)
-    if hasattr(value, "__array__") and hasattr(value, "dtype"):
+    if hasattr(value, "__array__") and (hasattr(value, "dtype") or hasattr(value, "dtypes")):
         return Raw.of(np.array(value))
     return None
 

@@ -13,8 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BENCHMARKS = ROOT / "benchmarks"
 RESULTS = ROOT / "build" / "benchmarks"
-# This one has a target of its own: it takes hours.
-APART = ("under_load",)
+# The first has a target of its own, for it takes hours; the second is no benchmark.
+APART = ("under_load", "callables")
 DOCTOR = (sys.executable, "-m", "d2lhybrid", "doctor")
 
 

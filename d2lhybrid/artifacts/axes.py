@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from d2lhybrid.errors import ArgumentError
-from d2lhybrid.frameworks.samples import Sample
+from d2lhybrid.frameworks.samples import Group, Sample
 from d2lhybrid.i18n import gettext as _
 
 Dynamic = Mapping[str, Mapping[int, str]]
-Group = list[list[int]]  # for each input the axes that vary together with those of the others
 MAX_TRIALS = 8
 
 

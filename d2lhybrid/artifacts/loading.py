@@ -9,8 +9,7 @@ from typing import Any
 from d2lhybrid.artifacts.examples import check_inputs, raw_of, recall
 from d2lhybrid.artifacts.inspection import Inspection, inspect, require_closed, table
 from d2lhybrid.artifacts.manifest import Manifest
-from d2lhybrid.artifacts.program import flat, run_flat, unlike
-from d2lhybrid.artifacts.proof import brief
+from d2lhybrid.artifacts.program import brief, flat, run_flat, unlike
 from d2lhybrid.artifacts.store import Stored, check_files, read, require_intact
 from d2lhybrid.artifacts.trust import Signer, sign, signer
 from d2lhybrid.errors import (

@@ -16,7 +16,7 @@ from d2lhybrid.errors import (
     DamagedArtifactError,
     UnsupportedArtifactError,
 )
-from d2lhybrid.frameworks.samples import Structure
+from d2lhybrid.frameworks.layout import Structure
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.jsonrecord import read
 
@@ -205,7 +205,8 @@ def _check(manifest: Manifest) -> None:
         _require(bool(_SHA256.fullmatch(entry.sha256)), _("a SHA-256"))
         _require(entry.path.isprintable(), _("printable text"))
         sizes[entry.path] = entry.size
-    for tensor in (*tensors, *examples):
+    every: tuple[TensorSpec | Example, ...] = (*tensors, *examples)
+    for tensor in every:
         _require(tensor.dtype in DTYPES and len(tensor.shape) <= MAX_RANK, _("a dtype and a shape"))
         _require(all(n is None or 0 <= n < 2**62 for n in tensor.shape), _("a count"))
     for example in examples:

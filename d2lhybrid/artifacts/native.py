@@ -93,7 +93,7 @@ def run_native(
     raws = _raws(stored, args, kwargs)
     check_inputs(manifest.inputs, [(raw.dtype, raw.array.shape) for raw in raws])
     _require_dtypes(manifest, native)
-    model = chosen.native_model(stored.root, manifest.options, _cache())
+    model = chosen.native_model(stored.root, manifest.options, raws, _cache())
     program, line = _build(native)
     with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as temporary:
         command = [str(program), str(model), *_arguments(stored, raws, Path(temporary))]

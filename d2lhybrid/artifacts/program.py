@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from d2lhybrid.frameworks.formats import Format
+from d2lhybrid.frameworks.layout import Structure
 from d2lhybrid.frameworks.protocol import Tensors
-from d2lhybrid.frameworks.samples import Structure, opened
+from d2lhybrid.frameworks.samples import opened
 from d2lhybrid.same import difference
 from d2lhybrid.structure import leaves
 from d2lhybrid.tensor import Raw
@@ -33,3 +34,9 @@ def unlike(expected: Sequence[Raw], received: Sequence[Raw], names: Sequence[str
     return difference(
         dict(zip(called, received, strict=False)), dict(zip(called, expected, strict=False))
     )
+
+
+def brief(error: BaseException) -> str:
+    """An error in one line: its kind and the first line of what it says."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from d2lhybrid.artifacts.examples import raw_of, read_raw, write_raw
-from d2lhybrid.artifacts.program import run_flat
+from d2lhybrid.artifacts.program import brief, run_flat
 from d2lhybrid.errors import SaveError
 from d2lhybrid.frameworks import get
 from d2lhybrid.frameworks.formats import find
-from d2lhybrid.frameworks.samples import Structure
+from d2lhybrid.frameworks.layout import Structure
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw
 
@@ -118,12 +118,6 @@ def serve() -> None:
             answer = {"error": brief(error)}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
-
-
-def brief(error: BaseException) -> str:
-    """An error in one line: its kind and the first line of what it says."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
 
 
 def _answer(job: dict[str, Any]) -> dict[str, Any]:

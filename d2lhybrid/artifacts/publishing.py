@@ -33,9 +33,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         ArtifactAccessError: Full disk, no permission, missing parent folder.
     """
     root = absolute(path)
-    with contextlib.suppress(FileNotFoundError):  # the current folder is gone already
-        if not root.name or Path.cwd().is_relative_to(os.path.realpath(root)):
-            raise _refusal(root, _("it is the current folder, or holds it."))
+    current = ""
+    with contextlib.suppress(FileNotFoundError):  # it may be gone already
+        current = os.getcwd()
+    if not root.name or (current and Path(current).is_relative_to(os.path.realpath(root))):
+        raise _refusal(root, _("it is the current folder, or holds it."))
     if not root.parent.is_dir():
         raise ArtifactAccessError(
             errno.ENOENT,

@@ -6,15 +6,12 @@ import errno
 import os
 import platform
 import shutil
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.artifacts import proof
 from d2lhybrid.artifacts.axes import Dynamic, free_groups, named_groups
 from d2lhybrid.artifacts.examples import raw_of, record, size_of
 from d2lhybrid.artifacts.files import entries, flush
@@ -24,22 +21,22 @@ from d2lhybrid.artifacts.manifest import (
     MANIFEST,
     SIGNATURE,
     Manifest,
-    TensorSpec,
     parse,
 )
-from d2lhybrid.artifacts.program import unlike
+from d2lhybrid.artifacts.program import brief
+from d2lhybrid.artifacts.proving import advice, prove, prover_for, specs
 from d2lhybrid.artifacts.publishing import replacing
 from d2lhybrid.artifacts.store import absolute
 from d2lhybrid.artifacts.trust import signature
 from d2lhybrid.calls import of_arguments
 from d2lhybrid.errors import ArtifactAccessError, D2LHybridError, SaveError
 from d2lhybrid.frameworks import of
-from d2lhybrid.frameworks.formats import Format, Written, find, others
+from d2lhybrid.frameworks.formats import Format, find
+from d2lhybrid.frameworks.layout import Structure
 from d2lhybrid.frameworks.protocol import Framework
-from d2lhybrid.frameworks.samples import Sample, Structure, free_axes, held_by, output_names
+from d2lhybrid.frameworks.samples import Sample, output_names
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import sentences
-from d2lhybrid.tensor import Raw
 
 MAX_EXAMPLE_BYTES = 16 << 20
 # What the file system says when it is at fault; any other OSError comes from the model's own code.
@@ -96,7 +93,11 @@ def save(
     if not args and not kwargs and not chosen.weights_only:
         raise SaveError(_("Expected example inputs, received none; write save(model, path, x)."))
     signature(b"")  # find out before the work that there is no key to sign with
-    with replacing(path) as folder, chosen.preserving(model), _prover(framework, chosen) as prover:
+    with (
+        replacing(path) as folder,
+        chosen.preserving(model),
+        prover_for(framework, chosen) as prover,
+    ):
         sample = _sample(framework, chosen, model, args, kwargs, dynamic, folder)
         with _explaining(
             _("{framework} did not write this model as {format!r}"), folder, framework, chosen
@@ -110,9 +111,9 @@ def save(
         ]
         with ThreadPoolExecutor(2) as beside:  # the proof leaves the disk and a core to others
             flushed, hashed = beside.submit(flush, folder), beside.submit(entries, folder)
-            proved, imports = _prove(framework, chosen, sample, written, prover, folder)
+            proved = prove(framework, chosen, sample, written, prover, folder)
         flushed.result()
-        inputs, outputs = proved.specs(sample, given)
+        inputs, outputs = specs(sample, given, proved)
         manifest = Manifest(
             format=chosen.name,
             framework=framework.name,
@@ -124,7 +125,7 @@ def save(
             returns=sample.returns,
             example_inputs=recorded[0],
             example_outputs=recorded[1],
-            options={**written.options, **({"imports": imports} if imports else {})},
+            options={**written.options, **({"imports": proved.imports} if proved.imports else {})},
             created=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         )
         raw = manifest.to_bytes()
@@ -132,16 +133,6 @@ def save(
         (folder / MANIFEST).write_bytes(raw)
         (folder / SIGNATURE).write_bytes(signature(raw))
     return inspect(path)
-
-
-@contextlib.contextmanager
-def _prover(framework: Framework, chosen: Format) -> Iterator[proof.Prover | None]:
-    """The process for the proof; weights alone are compared without one."""
-    if chosen.weights_only:
-        yield None
-    else:
-        with proof.fresh(framework.name) as prover:
-            yield prover
 
 
 def _sample(
@@ -178,149 +169,6 @@ def _sample(
     return sample
 
 
-class _Proved:
-    """What came back for the groups of axes that held, with the inputs that were given."""
-
-    def __init__(self) -> None:
-        self.groups: list[list[list[int]]] = []
-        self.received: list[list[Raw]] = []
-
-    def specs(
-        self, sample: Sample, given: Sequence[Raw]
-    ) -> tuple[tuple[TensorSpec, ...], tuple[TensorSpec, ...]]:
-        """Inputs and outputs; axes are free where a proof varied them."""
-        free = free_axes(self.groups, len(given))
-        inputs = [
-            TensorSpec(
-                name, raw.dtype, tuple(None if a in f else n for a, n in enumerate(raw.array.shape))
-            )
-            for name, raw, f in zip(sample.names, given, free, strict=True)
-        ]
-        outputs = []
-        for i, (name, raw) in enumerate(zip(sample.outputs, sample.expected, strict=True)):
-            others_ = [found[i].array.shape for found in self.received]
-            shape = tuple(
-                None if any(o[a] != n for o in others_) else n
-                for a, n in enumerate(raw.array.shape)
-            )
-            outputs.append(TensorSpec(name, raw.dtype, shape))
-        return tuple(inputs), tuple(outputs)
-
-
-def _prove(
-    framework: Framework, chosen: Format, sample: Sample, written: Written,
-    prover: proof.Prover | None, folder: Path,
-) -> tuple[_Proved, list[str]]:  # fmt: skip
-    """Compare what another process computes from the file with the model in memory.
-
-    Returns what was proved, and the modules that the other process had to import first.
-    """
-    proved = _Proved()
-    if prover is None:
-        found = chosen.differing(sample.model, folder)
-        if found:
-            raise _unequal(found)
-        return proved, []
-    trials, wanted = [[raw_of(sample.tensors, t) for t in sample.inputs]], [sample.expected]
-    for group in written.groups:
-        inputs = sample.doubled([group])
-        expected = _outputs(sample, inputs)
-        if expected is not None:
-            trials.append([raw_of(sample.tensors, t) for t in inputs])
-            wanted.append(expected)
-            proved.groups.append(group)
-    job = {
-        "folder": str(folder),
-        "framework": framework.name,
-        "format": chosen.name,
-        "options": written.options,
-        "takes": asdict(sample.takes),
-    }
-    results, imports = _ask(framework, chosen, sample, prover, job, trials)
-    first = results[0]
-    if isinstance(first, str):
-        text = _("What was saved loads in another process, but does not run there: {error}.")
-        raise SaveError(sentences(text.format(error=first), _advice(framework, chosen)))
-    found = unlike(sample.expected, first, sample.outputs)
-    if found:
-        raise _unequal(found)
-    held, proved.groups = proved.groups, []
-    for group, expected, received in zip(held, wanted[1:], results[1:], strict=True):
-        if not isinstance(received, str) and not unlike(expected, received):
-            proved.groups.append(group)
-            proved.received.append(received)
-        elif sample.strict:
-            axes = {name: axes for name, axes in zip(sample.names, group, strict=True) if axes}
-            text = _("The saved model does not let these axes vary: {axes}.")
-            raise SaveError(sentences(text.format(axes=axes), _advice(framework, chosen)))
-    return proved, imports
-
-
-def _outputs(sample: Sample, inputs: Sequence[Any]) -> list[Raw] | None:
-    """What the model returns for other sizes; None if it refuses, or returns other constants."""
-    try:
-        output = sample.run(inputs)
-        returns, found = Structure.of(output, sample.tensors, "output")
-        return (
-            [raw_of(sample.tensors, leaf.value) for leaf in found]
-            if returns == sample.returns
-            else None
-        )
-    except Exception:  # any refusal means the same
-        return None
-
-
-def _unequal(found: str) -> SaveError:
-    return SaveError(
-        _(
-            "What was saved does not compute what the model computes ({difference}); is the "
-            "model random or does it keep state? Nothing was changed at the path."
-        ).format(difference=found)
-    )
-
-
-def _ask(
-    framework: Framework, chosen: Format, sample: Sample, prover: proof.Prover,
-    job: dict[str, Any], trials: list[list[Raw]],
-) -> tuple[list[list[Raw] | str], list[str]]:  # fmt: skip
-    """The outputs from the other process; if it must be, with the model's own modules imported."""
-    try:
-        return prover.prove({**job, "imports": []}, trials), []
-    except SaveError as error:
-        first = error
-    imports = _modules(framework, sample.model)
-    if imports:
-        with contextlib.suppress(SaveError):
-            return prover.prove({**job, "imports": imports}, trials), imports
-    text = _("A process that has the artifact alone cannot load it as {format!r}: {error}.")
-    raise SaveError(
-        sentences(
-            text.format(format=chosen.name, error=first),
-            _("What the model is made of must be importable there, so not from a notebook's cell."),
-            _advice(framework, chosen),
-        )
-    ) from first
-
-
-def _modules(framework: Framework, model: Any) -> list[str]:
-    """The top-level modules, other than the framework's, that the model's classes come from."""
-    kinds = [type(one) for one in held_by(model)]
-    kinds += [type(part) for part in getattr(model, "modules", list)() or ()]
-    kinds += [type(part) for part in getattr(model, "_flatten_layers", list)() or ()]
-    found = {kind.__module__ for kind in kinds}
-    top = {name.partition(".")[0] for name in found}
-    known = {*sys.stdlib_module_names, "__main__", framework.module, "keras", "d2lhybrid", "numpy"}
-    return sorted(top - known)
-
-
-def _advice(framework: Framework, chosen: Format) -> str:
-    found = others(framework.name, chosen.name)
-    nothing = _("Nothing was changed at the path.")
-    if not found:
-        return nothing
-    return sentences(nothing, _("Other formats for this model: {formats}.").format(formats=found))
-
-
 def _versions(framework: Framework, chosen: Format) -> dict[str, str]:
     found = {"python": platform.python_version(), framework.name: framework.tensors.version()}
     for package in ("d2lhybrid", "numpy", *chosen.packages):
@@ -346,5 +194,5 @@ def _explaining(failure: str, folder: Path, framework: Framework, chosen: Format
                 )
             ) from error
         failed = failure.format(framework=framework.display, format=chosen.name)
-        text = _("{failed}: {reason}.").format(failed=failed, reason=proof.brief(error))
-        raise SaveError(sentences(text, _advice(framework, chosen))) from error
+        text = _("{failed}: {reason}.").format(failed=failed, reason=brief(error))
+        raise SaveError(sentences(text, advice(framework, chosen))) from error

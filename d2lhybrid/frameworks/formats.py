@@ -6,7 +6,7 @@ it, so that the list of formats, and with it ``inspect``, costs no framework.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -19,9 +19,10 @@ from d2lhybrid.errors import (
     UnsupportedArtifactError,
 )
 from d2lhybrid.frameworks import get, names
-from d2lhybrid.frameworks.samples import Sample
+from d2lhybrid.frameworks.samples import Group, Sample
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.installing import install_command
+from d2lhybrid.tensor import Raw
 
 Options = Mapping[str, Any]
 
@@ -37,7 +38,7 @@ class Written:
     """
 
     options: dict[str, Any] = field(default_factory=dict)
-    groups: list[list[list[int]]] = field(default_factory=list)
+    groups: list[Group] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,9 @@ class Format(ABC):
         """Of weights alone: how the file differs from the model, in words; empty if it does not."""
         return ""
 
-    def native_model(self, folder: Path, options: Options, cache: Path) -> Path:
+    def native_model(
+        self, folder: Path, options: Options, inputs: Sequence[Raw], cache: Path
+    ) -> Path:
         """What the native program takes for the model; made in `cache` where it must be made."""
         assert self.native is not None
         return folder / self.native.model

@@ -6,7 +6,7 @@ from d2lhybrid.errors import (
     DifferentAnswerError,
 )
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measure.calling import call_failed
+from d2lhybrid.measure.calling import call_failed, drain
 from d2lhybrid.measure.memory import Peak
 from d2lhybrid.measure.patience import Progress, TooLong, limited
 from d2lhybrid.measure.running import Runner
@@ -82,6 +82,7 @@ class Building:
     def _drop(self, label: str, reason: str) -> None:
         self.unavailable[label] = reason
         del self.runners[label]
+        drain()
 
     def _no_baseline(self, reason: object) -> CannotBuildError:
         return CannotBuildError(

@@ -17,6 +17,7 @@ from tqdm import tqdm
 from d2lhybrid.errors import CallFailedError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measure import stats
+from d2lhybrid.measure.calling import drain
 from d2lhybrid.measure.running import SAMPLE_SECONDS, Runner
 
 WARM_UP_SHARE = 0.25  # of the time limit, at most, and as much again to settle the streams
@@ -86,6 +87,7 @@ class Rounds:
             raise error
         self.unavailable[label] = str(error)
         del self.runners[label]
+        drain()
 
     def _set_numbers(self) -> None:
         runners = [runner for runner in self.runners.values() if not runner.flush]

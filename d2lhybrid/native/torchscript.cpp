@@ -5,13 +5,17 @@
 
 static int written = 0;
 
-// A model returns a tensor, or tuples and lists of them.
+// A model returns a tensor, or tuples, lists and dictionaries of them, nested as they come.
 static void write_all(const Job &job, const c10::IValue &value) {
   if (value.isTensor()) return to_raw(job, written++, value.toTensor());
   if (value.isTensorList()) {
     for (const at::Tensor tensor : value.toTensorList()) to_raw(job, written++, tensor);
   } else if (value.isTuple()) {
     for (const auto &item : value.toTupleRef().elements()) write_all(job, item);
+  } else if (value.isList()) {
+    for (const c10::IValue item : value.toList()) write_all(job, item);
+  } else if (value.isGenericDict()) {
+    for (const auto &item : value.toGenericDict()) write_all(job, item.value());
   } else if (!value.isNone()) {
     fail("the model returned a", value.tagKind().c_str());
   }

@@ -79,9 +79,9 @@ class Comparison(records.Comparison):
     ) -> None:
         """Hold a claim, such as "tf.function is faster", against what was measured.
 
-        Silent if it holds. If it is undecided, rounds go on, up to three times the comparison's
-        limit (where this came from JSON, there is nothing to go on with); if it still is then, one
-        line says that the machine was too busy to tell.
+        Silent if it holds. If it is undecided, rounds go on, for up to three times the
+        comparison's limit or 20 s (where this came from JSON, there is nothing to go on with); if
+        it still is then, one line says that the machine was too busy to tell.
 
         Args:
             label: the variant.

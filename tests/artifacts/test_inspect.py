@@ -35,9 +35,9 @@ def zipped(entries, method=zipfile.ZIP_DEFLATED):
 
 HOSTILE = {
     "bomb": lambda: zipped([(f"{i}.py", bytes(10**8)) for i in range(5)]),
-    "many": lambda: zipped([(f"{i}.py", b"") for i in range(50_000)]),
+    "many": lambda: zipped([(f"{i}.py", b"") for i in range(70_000)]),
     "encrypted": lambda: zipped([("data.py", b"x")]).replace(b"\0\0\x08\0", b"\1\0\x08\0"),
-    "terminal": lambda: zipped([("\x1b[31m../x.py", b"")]),
+    "terminal": lambda: zipped([("\x1b[31m/../x.py", b"")]),
     "junk": lambda: b"PK" * 1000,
 }
 

@@ -62,7 +62,7 @@ def test_what_is_built_ahead_is_four_times():
     assert b.first_seconds == pytest.approx(0.251)
     assert b.cold_seconds == pytest.approx(0.751)
     assert b.median == pytest.approx(1e-3)
-    assert c.break_even("b") == 1 + np.ceil((0.751 - 0.002) / 1e-3)  # the build is paid once
+    assert c.break_even("b") == pytest.approx(1 + (0.751 - 0.002) / 1e-3, abs=1.1)  # no build
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,8 @@ def test_what_is_built_ahead_is_four_times():
 )
 def test_a_variant_that_fails_or_answers_something_else_is_left_out_with_its_reason(other, said):
     m = Machine()
-    c = run(m, {"a": m.function(1e-3, result=np.ones(2)), "b": other, "c": lambda: np.ones(2)})
+    right = m.function(1e-3, result=np.ones(2))
+    c = run(m, {"a": right, "b": other, "c": right})
     assert list(c) == ["a", "c"]
     assert list(c.unavailable) == ["b"]
     with pytest.raises(UnknownLabelError, match=said):
@@ -99,7 +100,8 @@ def test_a_variant_that_fails_or_answers_something_else_is_left_out_with_its_rea
 )
 def test_answers_that_differ_are_told_apart(one, other):
     m = Machine()
-    assert "b" in run(m, {"a": m.function(1e-3, result=one), "b": lambda: other}).unavailable
+    c = run(m, {"a": m.function(1e-3, result=one), "b": m.function(1e-3, result=other)})
+    assert list(c.unavailable) == ["b"]
 
 
 def test_check_can_be_loosened_and_switched_off():
@@ -118,7 +120,8 @@ class Cache:
 
 
 def test_an_object_without_equality_is_looked_into():
-    m, f = Machine(), Machine().function(1e-3)
+    m = Machine()
+    f = m.function(1e-3)
     c = run(m, {"a": lambda: (f(), Cache(1.0)), "b": lambda: (f(), Cache(1.0)),
                 "c": lambda: (f(), Cache(2.0))}, time_limit=0.1)  # fmt: skip
     assert "c" in c.unavailable
@@ -142,7 +145,7 @@ def test_data_frames_are_compared():
     frames = [pandas.DataFrame({"x": [1.0, value]}) for value in (2.0, 2.5)]
     m = Machine()
     f = m.function(1e-3)
-    c = run(m, {"a": lambda: (f(), frames[0])[1], "b": lambda: frames[1]})
+    c = run(m, {"a": lambda: (f(), frames[0])[1], "b": lambda: (f(), frames[1])[1]})
     assert "0.5" in c.unavailable["b"]
 
 

@@ -11,7 +11,7 @@ from d2lhybrid.errors import DamagedResultError
 from d2lhybrid.measure.comparing import compare
 from d2lhybrid.measure.measuring import measure
 from d2lhybrid.measure.sweeping import sweep
-from d2lhybrid.report.records import Comparison, Measurement, Sweep
+from d2lhybrid.report.results import Comparison, Measurement, Sweep
 
 
 @pytest.fixture(scope="module")
@@ -52,9 +52,13 @@ def change(**fields):
     [
         change(version=99),
         change(schema="pyperf"),
-        change(again=[1.0]),
-        change(again=[]),
-        change(again=["fast"]),
+        change(again={"latency": [1.0], "throughput": None, "device": None}),
+        change(again={"latency": [], "throughput": None, "device": None}),
+        change(again={"latency": ["fast"], "throughput": None, "device": None}),
+        change(again=[1.0] * 20),
+        change(version=True),
+        change(version=0),
+        change(version="2"),
         change(again=None),
         change(baseline="nobody"),
         change(measurements=[]),
@@ -63,9 +67,12 @@ def change(**fields):
         lambda content: content.pop("seed"),
         lambda content: content["measurements"][0].pop("env"),
         lambda content: content["measurements"][0]["env"].pop("date"),
-        lambda content: content["measurements"][0].update(samples=[-1.0] * 20),
-        lambda content: content["measurements"][0].update(cold_seconds="1 s"),
-        lambda content: content["measurements"][0].update(device_samples=[]),
+        lambda content: content["measurements"][0]["times"].update(latency=[-1.0] * 20),
+        lambda content: content["measurements"][0]["times"].update(throughput=[1.0] * 20),
+        lambda content: content["measurements"][0]["times"].update(device=[]),
+        lambda content: content["measurements"][0]["times"].update(device=[1.0]),
+        lambda content: content["measurements"][0].update(first_seconds="1 s"),
+        lambda content: content["measurements"][0].update(build_seconds=-1.0),
     ],
 )
 def test_damaged_json_is_refused(comparison, damage):
@@ -87,8 +94,74 @@ def test_a_result_of_another_kind_is_refused(comparison):
         Sweep.from_json(comparison.to_json())
 
 
+ENVIRONMENT = {
+    "date": "2026-11-01T10:00:00+00:00", "versions": {"python": "3.11.7"}, "system": "Linux",
+    "cpu": "AMD EPYC", "cores": 2, "threads": {"torch": 2}, "accelerators": [],
+    "governor": None, "load": 0.5,
+}  # fmt: skip
+
+
+def old_measurement(label, seconds, calls=1, device=None):
+    return {
+        "label": label, "cold_seconds": 0.5, "samples": [seconds] * 6, "calls": calls,
+        "warmup_calls": 30, "device_samples": device, "env": ENVIRONMENT,
+    }  # fmt: skip
+
+
+def test_version_1_is_read():
+    device = [1e-4] * 6
+    measurements = [old_measurement("a", 1e-3), old_measurement("b", 5e-4, 4, device)]
+    one = {"schema": "d2lhybrid-measurement", "version": 1, **measurements[1]}
+    m = Measurement.from_json(json.dumps(one))
+    assert (m.median, m.first_seconds, m.cold_seconds) == (5e-4, 0.5, 0.5)
+    assert (m.build_seconds, m.times.throughput, m.device_median) == (None, None, 1e-4)
+    assert "waited for together" in m.note
+    old = {
+        "measurements": measurements, "baseline": "a", "again": [1e-3] * 6, "unavailable": {},
+        "checked": True, "seed": 1, "stopped": "clear", "margin": 0.02,
+    }  # fmt: skip
+    one = {"schema": "d2lhybrid-comparison", "version": 1, **old}
+    c = Comparison.from_json(json.dumps(one))
+    assert c.verdict("b") == "faster"
+    assert c["a"].note is None
+    assert c["b"] == m
+    assert type(c).from_json(c.to_json()) == c
+    swept = {"schema": "d2lhybrid-sweep", "version": 1, "sizes": [1], "work": [2]}
+    s = Sweep.from_json(json.dumps({**swept, "comparisons": [old]}))
+    assert s.comparisons == (c,)
+    del old["again"]
+    for damaged in ({**swept, "comparisons": [old]}, {**one, "version": 2}):
+        with pytest.raises(DamagedResultError):
+            type(s if damaged["schema"] == "d2lhybrid-sweep" else c).from_json(json.dumps(damaged))
+
+
+def test_the_ratio_that_is_not_that_of_the_medians_is_known():
+    times = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+    turned = [7.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    base, other = old_measurement("a", 1.0), old_measurement("b", 1.0)
+    base["samples"], other["samples"] = times, turned
+    c = {
+        "measurements": [base, other], "baseline": "a", "again": times, "unavailable": {},
+        "checked": True, "seed": 1, "stopped": "clear", "margin": 0.02,
+    }  # fmt: skip
+    found = Comparison.from_json(json.dumps({"schema": "d2lhybrid-comparison", "version": 1, **c}))
+    assert found.ratio("b")[0] == pytest.approx(1.25)  # 5/4: in each round
+    assert found["a"].median == found["b"].median
+    assert found.skewed("b")
+    assert not found.skewed("a")
+    assert found.env.load == 0.5
+
+
+@pytest.mark.parametrize(("load", "busy"), [(0.5, False), (2.0, False), (2.1, True), (None, False)])
+def test_a_load_above_the_cores_is_busy(comparison, load, busy):
+    content = json.loads(comparison.to_json())
+    for measurement in content["measurements"]:
+        measurement["env"].update(load=load, cores=2)
+    assert Comparison.from_json(json.dumps(content)).busy is busy
+
+
 def test_the_schema_names_every_field(comparison):
-    page = (Path(__file__).parents[1] / "docs" / "results-schema.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "results-schema.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(\w+)`", page))
 
     def fields(value):

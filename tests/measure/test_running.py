@@ -64,7 +64,10 @@ def test_the_two_times_have_verdicts_of_their_own(on_a_gpu):
 
 def test_numbers_of_calls_are_the_same_for_those_that_take_about_as_long(on_a_gpu):
     machine, gpu = on_a_gpu(**COSTS)
-    kernels = {label: gpu.kernel(KERNEL * by, 0.2) for label, by in zip("abcd", (1, 1, 1.5, 40))}
+    kernels = {
+        label: gpu.kernel(KERNEL * by, 0.2)
+        for label, by in zip("abcd", (1, 1, 1.5, 40), strict=True)
+    }
     c = compared(machine, kernels)
     for numbers in ([m.calls for m in c.values()], [m.stream_calls for m in c.values()]):
         assert numbers[0] == numbers[1] == numbers[2] > numbers[3]
@@ -120,7 +123,7 @@ def test_heavy_work_is_probed_with_few_calls(on_a_gpu):
     assert c.rounds >= 6
     assert calls < 30
     assert c.agree
-    assert c["a"].device_median == pytest.approx(1.0)
+    assert c["a"].device_median == pytest.approx(1.0, rel=1e-4)
 
 
 def test_host_work_that_overlaps_with_heavy_device_work_is_seen(on_a_gpu):
@@ -160,7 +163,7 @@ def test_an_error_of_queued_work_is_that_of_the_variant_that_queued_it(on_a_gpu)
         nonlocal calls
         calls += 1
         if calls > 30:
-            late.append("half precision is not supported")
+            late[:] = 3 * ["half precision is not supported"]  # it may come up more than once
         return gpu.kernel(KERNEL)(x)
 
     c = compared(machine, {"a": gpu.kernel(KERNEL), "b": breaks, "c": gpu.kernel(KERNEL)})

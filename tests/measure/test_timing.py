@@ -8,36 +8,20 @@ import timeit
 from pathlib import Path
 
 import pytest
+from fake import Gpu, Machine
 
-from d2lhybrid import backends
+from d2lhybrid import frameworks
 from d2lhybrid.errors import ArgumentError
-from d2lhybrid.frameworks.protocol import Adapter
 from d2lhybrid.measure import timing
 from d2lhybrid.measure.timing import Benchmark, Timer, synchronize
 
 
-class Recorder(Adapter):
+class Recorder(Gpu):
     """A framework that notes what is asked of it, with a clock of its own."""
 
-    name = "recorder"
-
     def __init__(self, clock):
+        super().__init__(Machine(), launch=0.0)
         self.calls, self.clock, self.peaks, self.fails = [], clock, [100, 300, 200], None
-
-    def version(self):
-        return "1"
-
-    def devices(self):
-        return ["cpu"]
-
-    def compute_on(self, device):
-        return 8.0
-
-    def places(self, obj):
-        return set()
-
-    def to_numpy(self, tensor):
-        return tensor, "float64"
 
     def synchronize(self):
         self.calls.append("wait")
@@ -221,7 +205,7 @@ def test_synchronize_imports_nothing_and_an_empty_block_is_cheap():
         "    empty(); spent = min(timeit.repeat(empty, number=2000, repeat=9)) / 2000\n"
         "print(spent, [m for m in ('torch', 'tensorflow', 'mxnet') if m in sys.modules])"
     )
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root)
     spent, _, found = done.stdout.partition(" ")
     assert found.strip() == "[]"
@@ -229,7 +213,10 @@ def test_synchronize_imports_nothing_and_an_empty_block_is_cheap():
 
 
 def test_a_missing_framework_costs_only_a_look(monkeypatch):
-    monkeypatch.setattr(backends, "FRAMEWORKS", ("nothing",))
-    assert backends.loaded() == ()
+    class Missing(Gpu):
+        module = "no_such_module"
+
+    monkeypatch.setattr(frameworks, "known", lambda: (Missing(Machine(), launch=0.0),))
+    assert frameworks.loaded() == ()
     synchronize()
-    assert timeit.timeit(backends.loaded, number=100) < 0.1
+    assert timeit.timeit(frameworks.loaded, number=100) < 0.1

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy
 
+from d2lhybrid.frameworks import get
+
 # They spell attributes of operators with str(), and MXNet's parser knows no "np.int64(2)".
 SPELLING = (
     "mxnet._ctypes.ndarray",
@@ -182,7 +184,5 @@ class _InWorker:
 
 def in_worker(name: str) -> Any:
     """That function of MXNet's DataLoader, in a process that may not have imported MXNet yet."""
-    from d2lhybrid.frameworks.mxnet.compat import import_mxnet
-
-    import_mxnet()
+    get("mxnet").load()
     return getattr(sys.modules["mxnet.gluon.data.dataloader"], name)

@@ -4,7 +4,7 @@ import contextlib
 import inspect
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -106,7 +106,7 @@ class SavedModel(TensorFlowFormat):
         return run
 
 
-def _concrete(sample: Sample) -> tuple[Callable[..., Any], Any]:
+def _concrete(sample: Sample) -> tuple[Any, Any]:
     """A traced function of flat tensors that returns flat ones, and which groups of axes vary."""
     import tensorflow as tf
 

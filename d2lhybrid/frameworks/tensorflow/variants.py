@@ -78,7 +78,7 @@ def _eager(net: Any) -> Call | str:
         return net
 
     def eager(*args: Any, **kwargs: Any) -> Any:
-        with _eagerly():
+        with eagerly():
             return net(*args, **kwargs)
 
     return eager
@@ -100,7 +100,7 @@ def _holds_function(part: Any) -> bool:
 
 
 @contextmanager
-def _eagerly() -> Iterator[None]:
+def eagerly() -> Iterator[None]:
     """Run every tf.function as Python code."""
     before = tf.config.functions_run_eagerly()
     tf.config.run_functions_eagerly(True)

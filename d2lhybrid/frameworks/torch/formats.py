@@ -4,10 +4,10 @@ import hashlib
 import shutil
 import sys
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from d2lhybrid.compiler import INDUCTOR, find_compiler
 from d2lhybrid.errors import ArtifactLoadError, SaveError
@@ -25,7 +25,7 @@ from d2lhybrid.frameworks.processor import processor, require_processor
 from d2lhybrid.frameworks.samples import Sample
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
-from d2lhybrid.tensor import spec
+from d2lhybrid.tensor import Raw, spec
 
 ONNX_LIMIT = 1_900_000_000  # a protobuf file ends at 2 GB; weights go beside it from here on
 _FLAGS = (
@@ -49,7 +49,7 @@ def default_format(model: Any) -> str:
 class TorchFormat(Format):
     """What PyTorch's formats share."""
 
-    packages = ("torch",)
+    packages: ClassVar[tuple[str, ...]] = ("torch",)
     archive = True
 
     def inner(self, model: Any) -> Any:
@@ -103,9 +103,13 @@ class Exported(TorchFormat):
         with weights_only(), quiet():
             return torch.export.load(folder / self.file)
 
-    def native_model(self, folder: Path, options: Options, cache: Path) -> Path:
+    def native_model(
+        self, folder: Path, options: Options, inputs: Sequence[Raw], cache: Path
+    ) -> Path:
         """The program compiled by AOTInductor, which is kept in the cache."""
         import torch
+
+        from d2lhybrid.frameworks.torch.tensors import TENSORS
 
         find_compiler("C++", INDUCTOR)
         digest = hashlib.sha256((folder / self.file).read_bytes())
@@ -115,7 +119,10 @@ class Exported(TorchFormat):
             working = cache / "compiled" / uuid.uuid4().hex
             working.mkdir(parents=True)
             try:
-                _compile(self._program(folder), working / AOTInductor.file)
+                program = self._program(folder)
+                example = tuple(TENSORS.from_raw(raw, options) for raw in inputs)
+                program.example_inputs = (example, {})
+                _compile(program, working / AOTInductor.file)
                 made.parent.mkdir(exist_ok=True)
                 (working / AOTInductor.file).replace(made)
             finally:

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from d2lhybrid.errors import SaveError
-from d2lhybrid.frameworks.samples import Sample, free_axes, held_by
+from d2lhybrid.frameworks.samples import Group, Sample, free_axes, held_by
 from d2lhybrid.frameworks.torch.tensors import evaluating
 from d2lhybrid.i18n import gettext as _
 
@@ -92,7 +92,7 @@ def module_of(sample: Sample) -> torch.nn.Module:
     return model if sample.plain and isinstance(model, torch.nn.Module) else Flat(sample)
 
 
-def exported(sample: Sample) -> tuple[Any, list[list[list[int]]]]:
+def exported(sample: Sample) -> tuple[Any, list[Group]]:
     """An exported program that runs, and the groups of axes that vary in it.
 
     Raises:
@@ -110,7 +110,7 @@ def exported(sample: Sample) -> tuple[Any, list[list[list[int]]]]:
     raise AssertionError("the last choice returns or raises")
 
 
-def _export(module: torch.nn.Module, sample: Sample, groups: list[list[list[int]]]) -> Any:
+def _export(module: torch.nn.Module, sample: Sample, groups: list[Group]) -> Any:
     if not groups:
         return torch.export.export(module, tuple(sample.inputs))
     # A size of 1 would be taken for a constant, so the exporter sees each axis twice.

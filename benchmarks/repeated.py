@@ -1,0 +1,72 @@
+"""Does `measure` say the same each time, and the same as a loop written by hand?
+
+    python benchmarks/repeated.py [--runs 20]
+
+The medians of so many runs, by both clocks: how far the largest is above the smallest, and how far
+their median is from that of a hand-written loop, one turn of which goes before each run: waiting
+for each call (latency), and 200 calls a wait (throughput).
+"""
+
+import argparse
+import json
+import statistics
+
+from callables import ROWS, callable_of, in_a_process, seconds_of
+
+from d2lhybrid import measure, synchronize
+
+STREAM = 200
+
+
+def by_hand(function, calls):
+    """Seconds per call, 200 of them, waited for after each, or after so many."""
+
+    def turn():
+        for _ in range(STREAM // calls):
+            for _ in range(calls):
+                function()
+            synchronize()
+
+    return seconds_of(turn)[0] / STREAM
+
+
+def series(row, runs):
+    function = callable_of(row)
+    for _ in range(50):
+        function()
+    queued, found = False, {"latency": ([], []), "throughput": ([], [])}
+    for _ in range(runs):
+        m = measure(function, time_limit=2)
+        queued = queued or m.times.throughput is not None
+        for clock, calls in (("latency", 1), ("throughput", STREAM)):
+            ours, theirs = found[clock]
+            ours.append(m.median_of(clock))
+            theirs.append(statistics.median(by_hand(function, calls) for _ in range(5)))
+    if not queued:  # there is nothing to wait for: the loop has no wait, either
+        found["latency"] = (found["latency"][0], found["throughput"][1])
+    print(json.dumps({clock: [*times, queued] for clock, times in found.items()}))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--short", action="store_true", help="5 runs")
+    parser.add_argument("--only", choices=ROWS[:-1])
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    runs = 5 if options.short else options.runs
+    if options.here:
+        series(options.only, runs)
+        return
+    print(f"{'':<18}{'clock':<12}{'measure':>12}{'spread':>8}{'by hand':>12}{'apart':>8}  queued")
+    for row in [options.only] if options.only else ROWS[:-1]:
+        said = in_a_process(__file__, "--runs", runs, "--only", row, "--here")
+        for clock, (ours, theirs, queued) in json.loads(said.splitlines()[-1]).items():
+            median, hand = statistics.median(ours), statistics.median(theirs)
+            spread = max(ours) / min(ours) - 1
+            print(f"{row:<18}{clock:<12}{median * 1e6:9.1f} µs{spread:8.1%}{hand * 1e6:9.1f} µs"
+                  f"{median / hand - 1:8.1%}  {'yes' if queued else 'no'}", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

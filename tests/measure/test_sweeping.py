@@ -1,0 +1,76 @@
+"""sweep on a simulated machine."""
+
+import numpy as np
+import pytest
+from fake import Machine
+
+from d2lhybrid.calls import call
+from d2lhybrid.errors import ArgumentError, UnknownLabelError
+from d2lhybrid.measure.sweeping import sweep
+
+
+def test_sweep():
+    m = Machine()
+
+    def make(n):
+        return {"eager": m.function(1e-4 + n * 1e-8), "compiled": m.function(1e-5 + n * 1e-8)}, n
+
+    s = sweep(make, [10, 10**4, 10**7], work=lambda n: 2 * n, clock=m.clock, progress=False)
+    assert s.meeting("compiled") == 2 * 10**7
+    assert s.comparisons[0].verdict("compiled") == "faster"
+    with pytest.raises(ArgumentError):
+        sweep(make, [])
+
+
+def test_an_interrupt_ends_a_sweep_with_the_sizes_that_are_complete():
+    m = Machine()
+
+    def make(n):
+        calls = 0
+
+        def work():
+            nonlocal calls
+            calls += 1
+            m.now += 5e-3
+            if calls == 40 and n > 1:
+                raise KeyboardInterrupt
+            return 1.0
+
+        return ({"a": work, "b": m.function(1e-3)},)
+
+    s = sweep(make, np.array([1, 2, 3]), clock=m.clock, progress=False)
+    assert s.sizes == (1,)
+    s = sweep(make, [2, 3], clock=m.clock, progress=False)
+    assert (s.sizes, s.comparisons[0].stopped) == ((2,), "interrupted")
+
+
+def test_a_sweep_shows_a_variant_that_is_missing_at_a_size():
+    m = Machine()
+
+    class Ways(dict):
+        def __init__(self, **functions):
+            super().__init__(functions)
+            self.unavailable = {} if "b" in self else {"b": "no room"}
+
+    def make(n):
+        a, b = m.function(1e-3), m.function(1e-4)
+        return (Ways(a=a, b=b) if n == 1 else Ways(a=a),)
+
+    s = sweep(make, [1, 2], clock=m.clock, progress=False)
+    assert s.meeting("b") == 2
+    assert "b" in repr(s)
+    with pytest.raises(UnknownLabelError):
+        s.meeting("c")
+
+
+def test_arguments_by_name():
+    m, seen = Machine(), []
+    f = m.function(1e-3)
+
+    def takes(x, *, seed):
+        seen.append((x, seed))
+        return f()
+
+    s = sweep(lambda n: call({"a": takes}, n, seed=2), [1, 2], clock=m.clock, progress=False)
+    assert s.sizes == (1, 2)
+    assert set(seen) == {(1, 2), (2, 2)}
