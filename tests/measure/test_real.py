@@ -2,8 +2,8 @@
 
 import pytest
 
-from d2lhybrid.measure.comparing import compare
-from d2lhybrid.measure.measuring import measure
+from d2lhybrid.measurement.comparing import compare
+from d2lhybrid.measurement.measuring import measure
 
 
 @pytest.fixture(scope="module")
