@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-from d2lhybrid.errors import UnknownFrameworkError
+from d2lhybrid.errors import ArgumentError, CallFailedError, UnknownFrameworkError
 from d2lhybrid.frameworks.explaining import explain
 from d2lhybrid.frameworks.explanation import Explanation, Finding
 
@@ -52,7 +52,7 @@ class TestRecord:
         assert not re.search(r"<(?!/?(table|caption|tr|th|td|br|\w+ style)\b)", markup)
 
     def test_unknown_framework(self):
-        with pytest.raises(UnknownFrameworkError, match=r"Received: type with \(int\)"):
+        with pytest.raises(UnknownFrameworkError, match=r"Received: type, int\."):
             explain(int, 1)
 
 
@@ -116,12 +116,56 @@ class TestTorch:
             (fallback,) = explain(compiled, torch.ones(3), "d").fallbacks
         assert fallback.reason == "recompile_limit (2)"
 
-    def test_error_has_the_users_line(self, torch):
-        def model(x):
-            return x @ x
+    def test_a_refusal_has_the_users_line(self, torch):
+        @torch._dynamo.forbid_in_graph
+        def refuse(x):
+            return torch.float64
 
-        (finding,) = explain(model, torch.ones(2, 3)).unsupported
-        assert places((finding,)) == [(HERE, source_line("return x @ x"))]
+        def model(x):
+            return x.to(refuse(x))
+
+        report = explain(model, torch.ones(2, 3))
+        assert report.graphs == 0
+        assert places(report.unsupported) == [(HERE, source_line("return x.to(refuse(x))"))]
+
+    @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's, of its own TorchScript
+    def test_a_mistake_in_the_call_is_the_users(self, torch):
+        for model in (lambda x: x @ x, torch.compile(torch.nn.Linear(4, 2))):
+            with pytest.raises(CallFailedError, match="before any compiler"):
+                explain(model, torch.ones(2, 3))
+        with pytest.raises(ArgumentError, match="Received: Tensor"):
+            explain(torch.ones(2), torch.ones(2))
+
+    def test_a_break_in_a_loop_leaves_nothing_compiled(self, torch, capsys):
+        def model(x):
+            for turn in range(2):
+                x = x + turn
+                print("not recorded")
+            return x
+
+        report = explain(model, torch.ones(3))
+        assert report.graphs == 0
+        assert "Nothing was compiled, because a graph ends inside a loop" in str(report)
+        assert "Nothing was compiled" in report._repr_html_()
+        assert [file for file, _line in places(report.fallbacks)] == [HERE]
+
+    def test_sequential_compile_compiles_nothing(self, torch):
+        net = torch.nn.Sequential(torch.nn.Linear(3, 2))
+        net.compile(backend="eager")
+        report = explain(net, torch.ones(1, 3))
+        assert report.graphs == 0
+        assert "Sequential.compile() compiles the forward of Sequential" in str(report)
+        assert explain(torch.nn.Sequential(torch.nn.Linear(3, 2)), torch.ones(1, 3)).graphs == 1
+
+        class Own(torch.nn.Module):
+            def forward(self, x):
+                return x * 2
+
+        own = Own()
+        own.compile(backend="eager")
+        own(torch.ones(2))
+        report = explain(own, torch.ones(2))
+        assert (report.compilations, report.graphs, report.notes) == (1, 1, ())
 
 
 class TestTensorFlow:
@@ -159,6 +203,20 @@ class TestTensorFlow:
         line = source_line("y = tf.py_function(numpy.sign, [x], tf.float32)")
         assert places(report.fallbacks)[0] == (HERE, line)
         assert report.fallbacks[1].reason.startswith("EagerPyFunc (cond_false")
+
+    def test_xla_compiles_for_every_shape(self):
+        import tensorflow as tf
+
+        function = tf.function(lambda x: x * 2, jit_compile=True)
+        assert "XLA compiles once more for every new shape" in str(explain(function, tf.ones(2)))
+        assert explain(tf.function(lambda x: x), tf.ones(2)).notes == ()
+
+    def test_a_mistake_in_the_call_is_the_users(self):
+        import tensorflow as tf
+
+        for model in (lambda x: x @ x, tf.function(lambda x: x @ x)):
+            with pytest.raises(CallFailedError, match="before any compiler"):
+                explain(model, tf.ones((2, 3)))
 
     def test_error_has_the_users_line(self):
         import tensorflow as tf
@@ -240,5 +298,14 @@ class TestMXNet:
             def forward(self, x):
                 raise ValueError("the model's own")
 
-        with pytest.raises(ValueError, match="own"):
+        with pytest.raises(CallFailedError, match="own"):
             explain(Plain(), mx.nd.ones(3))
+
+    def test_functions(self, mx):
+        def model(x):
+            return x * 2
+
+        report = explain(model, mx.nd.ones(3))
+        assert report.graphs == 0
+        assert "Nothing was compiled, because MXNet compiles HybridBlocks" in str(report)
+        assert places(report.fallbacks)[0][0] == HERE

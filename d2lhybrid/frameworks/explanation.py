@@ -7,11 +7,12 @@ import sys
 import sysconfig
 import traceback
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 
+from d2lhybrid.errors import CallFailedError
 from d2lhybrid.i18n import gettext as _
 
 _LIBRARIES = tuple({sysconfig.get_path(key) + os.sep for key in ("purelib", "platlib", "stdlib")})
@@ -39,7 +40,8 @@ class Explanation:
     ``compilations``: those of the object handed over before the question was asked.
     ``graphs``: the graphs that one call takes. ``breaks``: where a graph ends because the next
     step runs in Python. ``fallbacks``: code that always runs in Python. ``unsupported``: what
-    the compiler refuses with an error.
+    the compiler refuses with an error. ``notes``: sentences about what the numbers do not say, such
+    as why nothing was compiled.
     """
 
     framework: str
@@ -49,6 +51,7 @@ class Explanation:
     breaks: tuple[Finding, ...] = ()
     fallbacks: tuple[Finding, ...] = ()
     unsupported: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def _rows(self) -> Iterator[tuple[str, int, tuple[Finding, ...]]]:
         yield _("compilations so far"), self.compilations, ()
@@ -58,7 +61,7 @@ class Explanation:
         yield _("not supported"), len(self.unsupported), self.unsupported
 
     def __repr__(self) -> str:
-        lines = [f"{self.model} ({self.framework})"]
+        lines = [f"{self.model} ({self.framework})", *(f"  {note}" for note in self.notes)]
         for name, number, findings in self._rows():
             lines.append(f"  {name}: {number}")
             for finding in findings:
@@ -73,8 +76,36 @@ class Explanation:
             + "</td></tr>"
             for name, number, findings in self._rows()
         )
-        caption = escape(f"{self.model} ({self.framework})")
+        caption = "<br>".join(map(escape, (f"{self.model} ({self.framework})", *self.notes)))
         return f"<table><caption>{caption}</caption>{rows}</table>"
+
+
+def require_runs(model: str, call: Callable[[], object]) -> None:
+    """Make the call without a compiler: what raises then is no refusal of the compiler.
+
+    Raises:
+        CallFailedError: it raised, with the error as its cause.
+    """
+    try:
+        call()
+    except Exception as error:
+        raise call_error(model, error) from error
+
+
+def call_error(model: str, error: Exception) -> CallFailedError:
+    """The error to raise where `model` fails without a compiler, too."""
+    said = str(error).strip().splitlines() or [""]
+    text = _(
+        "Expected {model} to run on the given arguments, before any compiler. Received: {error}: "
+        "{said}. Call it by itself to see where it fails."
+    )
+    line = said[-1] if said[0].startswith("Traceback") else said[0]
+    return CallFailedError(text.format(model=model, error=type(error).__name__, said=line))
+
+
+def nothing_compiled(reason: str) -> str:
+    """The note for a call in which the compiler made nothing."""
+    return _("Nothing was compiled, because {reason}.").format(reason=reason)
 
 
 def name_of(model: object) -> str:

@@ -124,7 +124,7 @@ def variants(
         y = net(x)
     """
     net, args, kwargs = of_arguments(net, args, kwargs)
-    framework = of(net, args, kwargs)
+    framework = of(net, *args, *kwargs.values())
     require_one_device(net, args)
     given = {"dynamic": dynamic, "backend": backend, "mode": mode}
     options = {name: value for name, value in given.items() if value is not None}

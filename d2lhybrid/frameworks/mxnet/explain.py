@@ -6,15 +6,27 @@ from typing import Any
 import mxnet as mx
 from mxnet import gluon
 
-from d2lhybrid.frameworks.explanation import Explanation, Finding, from_error, name_of, quiet
+from d2lhybrid.frameworks.explanation import (
+    Explanation,
+    Finding,
+    call_error,
+    from_error,
+    name_of,
+    nothing_compiled,
+    quiet,
+    require_runs,
+)
+from d2lhybrid.i18n import gettext as _
 
 
 def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explanation:
     """Run a block once, then pass symbols through each part of it that can be a graph.
 
     Each outermost hybrid block is one graph. A plain ``Block`` runs in Python, and so does a
-    hybrid one that defines ``forward``. Gluon knows no graph breaks.
+    hybrid one that defines ``forward``. Gluon knows no graph breaks. Of functions it makes nothing.
     """
+    if not isinstance(model, gluon.Block):
+        return _of_function(model, args, kwargs)
     parts = list(_parts(model))
     hybrid = [block for block in parts if _is_hybrid(block)]
     compilations = sum(block._cached_op is not None for block in hybrid)
@@ -39,7 +51,7 @@ def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explan
             except Exception as error:
                 unsupported.append(from_error(error))
     if failure and not unsupported:  # the mistake is not the compiler's
-        raise failure
+        raise call_error(name_of(model), failure) from failure
     return Explanation(
         framework=f"MXNet {mx.__version__}",
         model=name_of(model),
@@ -47,6 +59,20 @@ def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explan
         graphs=len(hybrid) - len(unsupported),
         fallbacks=tuple(_place(block) for block in parts if not _is_hybrid(block)),
         unsupported=tuple(unsupported),
+    )
+
+
+def _of_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explanation:
+    with quiet():
+        require_runs(name_of(function), lambda: function(*args, **kwargs))
+    code = getattr(function, "__code__", None) or type(function).__call__.__code__
+    return Explanation(
+        framework=f"MXNet {mx.__version__}",
+        model=name_of(function),
+        compilations=0,
+        graphs=0,
+        fallbacks=(Finding(name_of(function), code.co_filename, code.co_firstlineno),),
+        notes=(nothing_compiled(_("MXNet compiles HybridBlocks, and this is a function")),),
     )
 
 

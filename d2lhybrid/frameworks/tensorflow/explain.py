@@ -11,7 +11,10 @@ from d2lhybrid.frameworks.explanation import (
     last_user_frame,
     name_of,
     quiet,
+    require_runs,
 )
+from d2lhybrid.frameworks.tensorflow.variants import eagerly
+from d2lhybrid.i18n import gettext as _
 
 _PYTHON_OPERATIONS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 
@@ -35,6 +38,8 @@ def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explan
             fallbacks = _calls_into_python(function.get_concrete_function(*args, **kwargs).graph)
             graphs = 1
         except Exception as error:
+            with eagerly():
+                require_runs(name_of(model), lambda: model(*args, **kwargs))
             unsupported = (from_error(error, _rewritten_frames(error)),)
     return Explanation(
         framework=f"TensorFlow {tf.__version__}",
@@ -43,6 +48,20 @@ def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explan
         graphs=graphs,
         fallbacks=fallbacks,
         unsupported=unsupported,
+        notes=_notes(entry, model),
+    )
+
+
+def _notes(entry: Any, model: Any) -> tuple[str, ...]:
+    """What counting traces does not tell: XLA compiles anew for each shape, also within a trace."""
+    by_xla = any(getattr(one, "_jit_compile", None) for one in (entry, model))
+    if not by_xla and getattr(model, "jit_compile", None) is not True:
+        return ()
+    return (
+        _(
+            "XLA compiles once more for every new shape of the arguments, also where the function "
+            "was traced only once, for any shape."
+        ),
     )
 
 

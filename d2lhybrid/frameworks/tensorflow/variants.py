@@ -78,7 +78,7 @@ def _eager(net: Any) -> Call | str:
         return net
 
     def eager(*args: Any, **kwargs: Any) -> Any:
-        with _eagerly():
+        with eagerly():
             return net(*args, **kwargs)
 
     return eager
@@ -100,7 +100,7 @@ def _holds_function(part: Any) -> bool:
 
 
 @contextmanager
-def _eagerly() -> Iterator[None]:
+def eagerly() -> Iterator[None]:
     """Run every tf.function as Python code."""
     before = tf.config.functions_run_eagerly()
     tf.config.run_functions_eagerly(True)
@@ -138,6 +138,8 @@ def _specs(values: Any, free: bool) -> Any:
 def _expert(
     net: Any, args: Args, kwargs: Kwargs, concrete: Callable[[bool], Call]
 ) -> dict[str, Variant]:
+    if getattr(net, "built", True) is False:
+        net(*args, **kwargs)  # weights whose shapes were left open get them now
     chain = layers(net)
     found = {"eager functions": Variant(N_("it is written for a chain of dense layers"))}
     if chain:

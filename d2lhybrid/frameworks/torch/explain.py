@@ -1,14 +1,25 @@
 """What TorchDynamo makes of a model: graphs, graph breaks and recompilations."""
 
 import inspect
+import re
 import types
 from typing import Any
 
 import torch
 import torch._dynamo
 from torch._dynamo import eval_frame, output_graph
+from torch._dynamo.utils import counters
 
-from d2lhybrid.frameworks.explanation import Explanation, Finding, from_error, name_of, quiet
+from d2lhybrid.frameworks.explanation import (
+    Explanation,
+    Finding,
+    from_error,
+    name_of,
+    nothing_compiled,
+    quiet,
+    require_runs,
+)
+from d2lhybrid.i18n import gettext as _
 
 
 class _Recorder:
@@ -28,16 +39,21 @@ def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explan
     The graph breaks are the list that ``torch._dynamo.explain`` reports from.
     """
     original = getattr(model, "_orig_mod", getattr(model, "_torchdynamo_orig_callable", model))
+    in_place = getattr(original, "_compiled_call_impl", None) is not None  # by module.compile()
+    eager = original._call_impl if in_place else original
+    known_before = in_place or original is not model
+    compilations, fallbacks = _history(model, original) if known_before else (0, ())
     recorder, options = _Recorder(), {}
-    compilations, fallbacks = (0, ()) if original is model else _history(model, original)
     unsupported: tuple[Finding, ...] = ()
     if "isolate_recompiles" in inspect.signature(torch.compile).parameters:
         options["isolate_recompiles"] = True  # else this run would count towards the limit
     known = len(output_graph.graph_break_reasons)
+    said_before = dict(counters["unimplemented"])
     with quiet():
         try:
-            torch.compile(original, backend=recorder, **options)(*args, **kwargs)
+            torch.compile(eager, backend=recorder, **options)(*args, **kwargs)
         except Exception as error:
+            require_runs(name_of(original), lambda: eager(*args, **kwargs))
             stack = getattr(error, "real_stack", None)  # Dynamo's own record of the user's code
             frames = stack and [(frame.filename, frame.lineno or 0) for frame in stack]
             unsupported = (from_error(error, frames),)
@@ -45,10 +61,47 @@ def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explan
         Finding(b.reason.splitlines()[0], b.user_stack[-1].filename, b.user_stack[-1].lineno or 0)
         for b in output_graph.graph_break_reasons[known:]
     )
-    framework = f"PyTorch {torch.__version__.partition('+')[0]}"
+    said = [text for text in counters["unimplemented"] if text not in said_before]
+    skipped = tuple(filter(None, map(_skipped, said)))
+    notes: tuple[str, ...] = ()
+    if not recorder.graphs and not unsupported:
+        notes = (nothing_compiled(_why_nothing(original, in_place, said, skipped)),)
     return Explanation(
-        framework, name_of(original), compilations, recorder.graphs, breaks, fallbacks, unsupported
+        f"PyTorch {torch.__version__.partition('+')[0]}",
+        name_of(original),
+        compilations,
+        recorder.graphs,
+        breaks,
+        fallbacks + skipped,
+        unsupported,
+        notes,
     )
+
+
+def _skipped(said: str) -> Finding | None:
+    """The function that Dynamo left to Python, where it says so."""
+    found = re.search(r"frame skipped: .* \((.*) line (\d+)\)", said)
+    return Finding(said.splitlines()[0], found[1], int(found[2])) if found else None
+
+
+def _why_nothing(
+    original: Any, in_place: bool, said: list[str], skipped: tuple[Finding, ...]
+) -> str:
+    if skipped:
+        text = _(
+            "a graph ends inside a loop ({reason}), and TorchDynamo then leaves the whole function "
+            "to Python"
+        )
+        return text.format(reason=skipped[-1].reason)
+    if said:
+        return said[-1].splitlines()[0]
+    if in_place and type(original).__module__.startswith("torch.nn."):
+        text = _(
+            "{kind}.compile() compiles the forward of {kind}, which is code of PyTorch, and "
+            "TorchDynamo leaves that to Python; write torch.compile(net)"
+        )
+        return text.format(kind=type(original).__name__)
+    return _("TorchDynamo found no operation on tensors in this call")
 
 
 def _history(model: Any, original: Any) -> tuple[int, tuple[Finding, ...]]:
