@@ -4,7 +4,9 @@ The public names load on first use, so ``import d2lhybrid`` costs milliseconds a
 framework.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 __version__ = "0.1.0"
@@ -52,3 +54,17 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+class _Root(ModuleType):
+    """This module, where ``measure`` is the function, also once the folder of that name is loaded.
+
+    Python sets a package's submodules as its attributes when it imports them.
+    """
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _HOME or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Root

@@ -134,3 +134,15 @@ def test_importing_the_package_loads_nothing_heavy_and_is_quick():
 def test_every_public_name_loads():
     code = "import d2lhybrid; [getattr(d2lhybrid, name) for name in d2lhybrid.__all__]"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+def test_public_names_are_what_they_say_in_any_order():
+    code = (
+        "import d2lhybrid.measure.timing\n"
+        "from d2lhybrid import compare, measure\n"
+        "import d2lhybrid; d2lhybrid.synchronize()\n"
+        "assert d2lhybrid.measure is measure; print(measure(sum, [1], time_limit=0.1).label)\n"
+        "from d2lhybrid.measure import stats\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout == "sum\n", done.stderr
