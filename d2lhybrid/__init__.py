@@ -4,17 +4,15 @@ The public names load on first use, so ``import d2lhybrid`` costs milliseconds a
 framework.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "Benchmark": "measure.timing",
-    "Timer": "measure.timing",
-    "synchronize": "measure.timing",
+    "Benchmark": "measurement.timing",
+    "Timer": "measurement.timing",
+    "synchronize": "measurement.timing",
     "quiet": "quieting",
     "explain": "frameworks.explaining",
     "has_compiler": "compiler",
@@ -22,14 +20,14 @@ _HOME = {
     "Measurement": "report.results",
     "Sweep": "report.results",
     "call": "calls",
-    "compare": "measure.comparing",
+    "compare": "measurement.comparing",
     "import_mxnet": "frameworks.mxnet.compat",
     "load_ipython_extension": "magic",
-    "measure": "measure.measuring",
+    "measure": "measurement.measuring",
     "set_language": "i18n",
-    "sweep": "measure.sweeping",
-    "training": "measure.training",
-    "variants": "measure.variants",
+    "sweep": "measurement.sweeping",
+    "training": "measurement.training",
+    "variants": "measurement.variants",
     "Trials": "teaching",
     "outcome": "teaching",
     "D2LHybridError": "errors",
@@ -54,17 +52,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-class _Root(ModuleType):
-    """This module, where ``measure`` is the function, also once the folder of that name is loaded.
-
-    Python sets a package's submodules as its attributes when it imports them.
-    """
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name not in _HOME or not isinstance(value, ModuleType):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Root

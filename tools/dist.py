@@ -7,6 +7,7 @@ installed in an empty environment, without any framework: there its examples hav
 """
 
 import argparse
+import os
 import re
 import shutil
 import subprocess
@@ -20,6 +21,8 @@ DIST = ROOT / "dist"
 TOOLS = ROOT / "build" / "dist-tools"
 EMPTY = ROOT / "build" / "dist-empty"
 TRIALS = ROOT / "tools" / "dist_trials.py"
+# Without PYTHONPATH, which could put the checkout in the place of what was installed.
+_ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
 
 def version(root: Path = ROOT) -> str:
@@ -34,7 +37,7 @@ def version(root: Path = ROOT) -> str:
 def run(*command: str | Path, cwd: Path = ROOT) -> None:
     """Run a command; what fails ends all."""
     print("$", *(str(part).replace(f"{ROOT}/", "") for part in command), flush=True)
-    status = subprocess.run([str(part) for part in command], cwd=cwd).returncode
+    status = subprocess.run([str(part) for part in command], cwd=cwd, env=_ENVIRONMENT).returncode
     if status:
         sys.exit(f"This command failed: {' '.join(map(str, command))}")
 

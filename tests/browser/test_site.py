@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, Route
 
 from book.files import Key, read_notebook
 from website.words import words
@@ -186,6 +187,94 @@ def test_the_choice_is_remembered(visit: Visit) -> None:
     visit("pt/mxnet/limits.html", reader=page)
     again = visit(reader=page)
     again.wait_for_url("**/zh/index.html")
+
+
+# The first page, and how far a reader came.
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("width", [PHONE, WIDE])
+def test_the_first_page_shows_what_was_found(visit: Visit, language: str, width: int) -> None:
+    page = visit(f"{language}/index.html", width=width)
+    start = page.locator(".start-here a")
+    assert start.inner_text().startswith(words(language)["start"])
+    assert start.inner_text().endswith("PyTorch")
+    box = page.locator("figure.gains").bounding_box()
+    assert box["height"] > 150
+    assert box["x"] + box["width"] <= width
+    bars = page.locator(".gains .bar.faster").evaluate_all("all => all.map(e => e.clientWidth)")
+    assert len(bars) > 3
+    assert max(bars) > 3 * min(bars)
+    assert page.locator("#findings ol li").count() == 3
+    assert page.locator(".page-front li a.internal").first.inner_text() == "PyTorch"
+
+
+def test_the_start_is_where_the_reader_was(visit: Visit) -> None:
+    page = visit("en/index.html")
+    page.locator(".page-front li a", has_text="TensorFlow").first.click()
+    page.wait_for_url("**/tensorflow/hybridize.html*")
+    page.locator("#sec-trade").scroll_into_view_if_needed()
+    page.wait_for_function(
+        "Object.values(JSON.parse(localStorage['d2l-read'] || '{}'))[0]?.read.length > 0"
+    )
+    front = visit("pt/index.html", reader=page)
+    start = front.locator(".start-here a")
+    assert start.inner_text().endswith("TensorFlow")
+    read = front.locator(".page-front li a .progress")
+    assert read.count() == 1
+    assert re.fullmatch(r"\d+/\d+", read.inner_text())
+    assert "lidas" in read.get_attribute("aria-label")
+    start.click()
+    front.wait_for_url("**/pt/tensorflow/hybridize.html#sec-*")
+
+
+def test_every_chapter_leads_to_the_next(visit: Visit) -> None:
+    page = visit("ja/index.html")
+    page.locator("a.next-page").click()
+    page.wait_for_url("**/ja/pytorch/hybridize.html")
+    page.locator("a.next-page").click()
+    page.wait_for_url("**/ja/pytorch/*.html")
+    page.locator("a.prev-page").click()
+    page.wait_for_url("**/ja/pytorch/hybridize.html")
+
+
+# JupyterLab, wherever it runs.
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_without_a_jupyterlab_the_page_says_how_to_start_one(
+    chromium: Browser, address: str, language: str
+) -> None:
+    page = chromium.new_page()
+    page.route("http://localhost:*/**", lambda route: route.abort())
+    page.goto(f"{address}{language}/mxnet/limits.html")
+    page.locator("a[data-lab]").click()
+    note = page.locator(".lab-missing")
+    note.locator("code").wait_for()
+    assert note.inner_text() == words(language)["lab_missing"].replace("`", "")
+    assert len(page.context.pages) == 1
+    page.close()
+
+
+def test_the_link_finds_the_jupyterlab_that_runs(chromium: Browser, address: str) -> None:
+    context = chromium.new_context()
+    page = context.new_page()
+
+    def answer(route: Route) -> None:
+        if route.request.url == "http://localhost:8893/d2lhybrid/here":
+            here = {"lab": "http://localhost:8893/lab/tree/"}
+            route.fulfill(json=here, headers={"Access-Control-Allow-Origin": "*"})
+        elif route.request.url.startswith("http://localhost:8893/lab/tree/"):
+            route.fulfill(body="JupyterLab")
+        else:
+            route.abort()
+
+    context.route("http://localhost:*/**", answer)
+    page.goto(f"{address}pt/mxnet/limits.html")
+    with context.expect_page() as opened:
+        page.locator("a[data-lab]").click()
+    opened.value.wait_for_url("http://localhost:8893/lab/tree/notebooks/pt/mxnet/limits.ipynb")
+    context.close()
 
 
 # Search.

@@ -16,7 +16,7 @@ from d2lhybrid.errors import (
 )
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
 from d2lhybrid.frameworks.protocol import Lazy, Timed
-from d2lhybrid.measure.variants import variants
+from d2lhybrid.measurement.variants import variants
 from d2lhybrid.same import record, require_same
 
 ORDINARY = {
