@@ -1,4 +1,4 @@
-"""What the measuring benchmarks measure: the chapter's MLP in each framework, and busy neighbours."""
+"""What the measuring benchmarks measure: the chapter's MLP in each framework; busy neighbours."""
 
 import multiprocessing
 import os
@@ -76,7 +76,7 @@ def repeated(function, times):
 
 
 def simulated(seed):
-    """A clock and an accelerator that has a queue; kernels of 200 µs with noise, by their length."""
+    """A clock and an accelerator with a queue: kernels of 200 µs, with noise, by their length."""
     sys.path.insert(0, str(ROOT / "tests"))
     from fake import Gpu, Machine
 

@@ -16,7 +16,7 @@ from d2lhybrid.importing import functions
 
 def compare(options: Namespace) -> int:
     """Print a table, or JSON; 0 when it went through, whatever the verdict."""
-    from d2lhybrid.measure.comparing import compare
+    from d2lhybrid.measurement.comparing import compare
 
     check = options.tolerance or not options.no_check
     # What the files print is no part of the result.

@@ -3,7 +3,7 @@
 from typing import Any
 
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measure.timing import Benchmark, Timer
+from d2lhybrid.measurement.timing import Benchmark, Timer
 
 DEFAULT = Benchmark().description
 

@@ -19,6 +19,7 @@ from d2lhybrid.frameworks import VARIABLE, get, of, register, unregister
 from d2lhybrid.frameworks.explanation import Explanation
 from d2lhybrid.frameworks.formats import Format, Written
 from d2lhybrid.frameworks.protocol import Framework, Layer, Lazy, Tensors, Variant
+from d2lhybrid.frameworks.samples import Sample
 from d2lhybrid.tensor import Raw
 
 ROOT = Path(__file__).parents[1]
@@ -113,17 +114,17 @@ class Toy(Framework, Tensors):
         return {"toy.json": ToyJson()}
 
 
-def _write(model: Affine, inputs: Any, folder: Path) -> Written:
-    (folder / "model.json").write_text(json.dumps([model.factor, model.shift]))
-    return Written(("x",))
+class ToyJson(Format):
+    """The format of the framework."""
 
+    name, packages, file = "toy.json", (), "model.json"
 
-def _read(folder: Path, options: Any, into: Any) -> Affine:
-    return Affine(*json.loads((folder / "model.json").read_text()))
+    def write(self, sample: Sample, folder: Path) -> Written:
+        (folder / self.file).write_text(json.dumps([sample.model.factor, sample.model.shift]))
+        return Written()
 
-
-def ToyJson() -> Format:
-    return Format(_write, _read, ())
+    def read(self, folder: Path, options: Any, into: Any = None) -> Affine:
+        return Affine(*json.loads((folder / self.file).read_text()))
 
 
 TOY = Toy()

@@ -12,9 +12,9 @@ import pytest
 
 from d2lhybrid import cli, i18n
 from d2lhybrid.errors import ArgumentError, UnknownLabelError
-from d2lhybrid.measure.comparing import compare
-from d2lhybrid.measure.measuring import measure
-from d2lhybrid.measure.timing import Timer
+from d2lhybrid.measurement.comparing import compare
+from d2lhybrid.measurement.measuring import measure
+from d2lhybrid.measurement.timing import Timer
 
 ROOT = Path(__file__).parents[1]
 LOCALE = Path(i18n.__file__).parent / "locale"
@@ -101,7 +101,7 @@ def test_numbers():
 
 def test_no_catalog_is_read_before_a_text_is_asked_for():
     code = (
-        "import d2lhybrid.measure.comparing, d2lhybrid.i18n as i\n"
+        "import d2lhybrid.measurement.comparing, d2lhybrid.i18n as i\n"
         "print(i._catalog.cache_info().currsize)\n"
         "print(i.gettext('baseline'), i._catalog.cache_info().currsize)"
     )
@@ -162,7 +162,7 @@ def test_the_doctors_child_speaks_the_language(tmp_path, monkeypatch):
 
 
 def test_progress_is_labelled_in_the_language(monkeypatch):
-    from d2lhybrid.measure import comparing
+    from d2lhybrid.measurement import comparing
 
     labels = []
 

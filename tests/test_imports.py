@@ -27,7 +27,7 @@ FLOORS = (
         "tensor",
     ),
     ("frameworks", "same"),
-    ("measure", "report"),
+    ("measurement", "report"),
     ("artifacts",),
     ("__main__", "cli", "commands", "doctor", "magic"),
 )
@@ -121,7 +121,7 @@ def test_only_its_room_names_a_framework(path):
 def test_importing_the_package_loads_nothing_heavy_and_is_quick():
     code = (
         "import sys, numpy, time; start = time.perf_counter()\n"
-        "import d2lhybrid, d2lhybrid.measure.timing\n"
+        "import d2lhybrid, d2lhybrid.measurement.timing\n"
         "print(time.perf_counter() - start)\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
@@ -134,3 +134,12 @@ def test_importing_the_package_loads_nothing_heavy_and_is_quick():
 def test_every_public_name_loads():
     code = "import d2lhybrid; [getattr(d2lhybrid, name) for name in d2lhybrid.__all__]"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+def test_no_room_takes_the_name_of_a_function():
+    """Importing a room binds its name in the package, over whatever stood there."""
+    rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir()}
+    modules = {path.stem for path in PACKAGE.glob("*.py")}
+    import d2lhybrid
+
+    assert not (rooms | modules) & set(d2lhybrid.__all__)

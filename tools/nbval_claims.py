@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from nbval.plugin import IPyNbCell
 
-MIME = "application/vnd.d2lhybrid.undecided+json"  # as in d2lhybrid.measure.claims
+MIME = "application/vnd.d2lhybrid.undecided+json"  # as in d2lhybrid.measurement.claims
 _PROPERTY = "undecided claims"
 
 _compare = IPyNbCell.compare_outputs

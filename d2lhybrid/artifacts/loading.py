@@ -1,6 +1,8 @@
 """``load``, ``verify`` and ``trust``: bytes first, then the signature, then the framework."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -302,7 +304,7 @@ def _spec(value: Any) -> tuple[str, tuple[int, ...]]:
 
 def _read_alone(stored: Stored, chosen: Format, package: str) -> Any:
     """What `package` makes of the file in place of the framework."""
-    with _Explaining(stored):
+    with _explaining(stored):
         found = chosen.read_alone(stored.root, package)
     if found is not None:
         return found
@@ -331,31 +333,27 @@ def _read(stored: Stored, trusted: bool, into: Any = None) -> Any:
                     module=module, error=error
                 )
             ) from error
-    with _Explaining(stored):
+    with _explaining(stored):
         return find(manifest.framework, manifest.format).read(stored.root, manifest.options, into)
 
 
-class _Explaining:
+@contextmanager
+def _explaining(stored: Stored) -> Iterator[None]:
     """Say that a framework does not load bytes that are as they were saved."""
-
-    def __init__(self, stored: Stored) -> None:
-        self._stored = stored
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if not isinstance(error, Exception) or isinstance(error, D2LHybridError):
-            return
-        manifest = self._stored.manifest
-        versions = ", ".join(f"{name} {number}" for name, number in manifest.versions.items())
+    try:
+        yield
+    except D2LHybridError:
+        raise
+    except Exception as error:
+        versions = ", ".join(f"{k} {number}" for k, number in stored.manifest.versions.items())
+        text = _(
+            "{framework} does not load {path!r}, whose bytes are as saved: {error}. "
+            "It was saved with {versions}; try those versions, or save the model again."
+        )
         raise ArtifactLoadError(
-            _(
-                "{framework} does not load {path!r}, whose bytes are as saved: {error}. "
-                "It was saved with {versions}; try those versions, or save the model again."
-            ).format(
-                framework=manifest.framework,
-                path=str(self._stored.root),
+            text.format(
+                framework=stored.manifest.framework,
+                path=str(stored.root),
                 error=brief(error),
                 versions=versions,
             )

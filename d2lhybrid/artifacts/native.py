@@ -91,8 +91,8 @@ def run_native(
         raise _no_program(manifest)
     require_loadable(stored, trust)
     raws = _raws(stored, args, kwargs)
-    check_inputs(manifest.inputs, [(raw.dtype, raw.array.shape) for raw in raws])
     _require_dtypes(manifest, native)
+    check_inputs(manifest.inputs, [(raw.dtype, raw.array.shape) for raw in raws])
     model = chosen.native_model(stored.root, manifest.options, raws, _cache())
     program, line = _build(native)
     with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as temporary:

@@ -39,4 +39,7 @@ def unlike(expected: Sequence[Raw], received: Sequence[Raw], names: Sequence[str
 def brief(error: BaseException) -> str:
     """An error in one line: its kind and the first line of what it says."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
+    if not lines:
+        return type(error).__name__
+    said = lines[-1] if lines[0].endswith("in user code:") else lines[0]
+    return f"{type(error).__name__}: {said[:300]}"

@@ -28,6 +28,7 @@ class Sample:
         expected: A copy of the outputs.
         groups: The axes that vary together in the model itself, one entry for each group, with
             the axes of each input; the first is that of the batch.
+        holds_objects: Whether the output holds objects, such as caches, that had to be opened.
         strict: Whether the user named these axes, so that a format must not give them up.
     """
 
@@ -42,6 +43,7 @@ class Sample:
     outputs: list[str] = field(default_factory=list)
     expected: list[Raw] = field(default_factory=list)
     groups: list[Group] = field(default_factory=list)
+    holds_objects: bool = False
     strict: bool = False
 
     @classmethod
@@ -74,7 +76,10 @@ class Sample:
     def run(self, inputs: Sequence[Any]) -> Any:
         """What the model returns for other tensors in the same places, for inference."""
         args, kwargs = self.takes.filled(inputs)
-        return opened(self.tensors.infer(self.model, args, kwargs), self.tensors)
+        output = self.tensors.infer(self.model, args, kwargs)
+        found = opened(output, self.tensors)
+        self.holds_objects = found is not output
+        return found
 
     def doubled(self, groups: Sequence[Group]) -> list[Any]:
         """The inputs, twice along the axes of each of the groups."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from d2lhybrid.errors import UnknownLabelError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.jsonrecord import Record
-from d2lhybrid.measure import stats
+from d2lhybrid.measurement import stats
 from d2lhybrid.report import version1
 from d2lhybrid.report.times import CLOCKS as CLOCKS
 from d2lhybrid.report.times import DEFAULT_CLOCK as DEFAULT_CLOCK

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from d2lhybrid.i18n import count, listed, ngettext, number, sentences
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measure.stats import FEWEST
+from d2lhybrid.measurement.stats import FEWEST
 from d2lhybrid.report.records import NEVER, Comparison, Measurement, Sweep
 from d2lhybrid.report.units import percent, seconds, span
 from d2lhybrid.report.verdicts import VERDICTS

@@ -6,7 +6,7 @@ from typing import Any
 
 from d2lhybrid.errors import MissingPackageError
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measure import claims
+from d2lhybrid.measurement import claims
 from d2lhybrid.report import plot, records, text
 from d2lhybrid.report.advice import advice
 

@@ -11,7 +11,7 @@ import pytest
 from d2lhybrid import frameworks
 from d2lhybrid.errors import TracingError, UnknownFrameworkError
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
-from d2lhybrid.measure.timing import Benchmark, synchronize
+from d2lhybrid.measurement.timing import Benchmark, synchronize
 from d2lhybrid.tensor import Raw
 
 ROOT = Path(__file__).parents[2]

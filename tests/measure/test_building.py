@@ -9,8 +9,8 @@ from fake import Machine
 
 from d2lhybrid.errors import CannotBuildError, UnknownLabelError
 from d2lhybrid.frameworks.protocol import Lazy
-from d2lhybrid.measure.comparing import compare
-from d2lhybrid.measure.patience import Progress
+from d2lhybrid.measurement.comparing import compare
+from d2lhybrid.measurement.patience import Progress
 
 
 def run(machine, functions, **options):
@@ -176,7 +176,7 @@ def test_an_interrupt_by_the_user_is_not_taken_for_the_limit():
 
 
 def test_progress_names_what_is_being_built(capsys, monkeypatch):
-    from d2lhybrid.measure import patience
+    from d2lhybrid.measurement import patience
 
     monkeypatch.setattr(patience, "SHOWN_AFTER", 0.0)
     bar = Progress(3, shown=True)

@@ -17,9 +17,9 @@ from d2lhybrid.errors import (
     UnknownLabelError,
 )
 from d2lhybrid.frameworks.protocol import Lazy
-from d2lhybrid.measure.comparing import HURRY, compare
-from d2lhybrid.measure.rounds import FEWEST_ROUNDS
-from d2lhybrid.measure.running import SAMPLE_SECONDS
+from d2lhybrid.measurement.comparing import HURRY, compare
+from d2lhybrid.measurement.rounds import FEWEST_ROUNDS
+from d2lhybrid.measurement.running import SAMPLE_SECONDS
 from d2lhybrid.report.records import NEVER
 
 

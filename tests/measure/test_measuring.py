@@ -6,7 +6,7 @@ from fake import Machine
 
 from d2lhybrid.calls import call
 from d2lhybrid.errors import ArgumentError, CallFailedError
-from d2lhybrid.measure.measuring import measure
+from d2lhybrid.measurement.measuring import measure
 
 
 def test_measure():

@@ -8,9 +8,9 @@ import pytest
 from fake import Machine
 
 from d2lhybrid.errors import DamagedResultError
-from d2lhybrid.measure.comparing import compare
-from d2lhybrid.measure.measuring import measure
-from d2lhybrid.measure.sweeping import sweep
+from d2lhybrid.measurement.comparing import compare
+from d2lhybrid.measurement.measuring import measure
+from d2lhybrid.measurement.sweeping import sweep
 from d2lhybrid.report.results import Comparison, Measurement, Sweep
 
 

@@ -7,8 +7,8 @@ import pytest
 from fake import Array, Machine
 
 from d2lhybrid.errors import ArgumentError, CallFailedError
-from d2lhybrid.measure.comparing import compare
-from d2lhybrid.measure.measuring import measure
+from d2lhybrid.measurement.comparing import compare
+from d2lhybrid.measurement.measuring import measure
 
 COSTS = {"launch": 5e-6, "wait": 2e-6, "wake": 60e-6}  # about those of a GPU, or of MXNet
 KERNEL = 30e-6

@@ -6,7 +6,7 @@ from fake import Machine
 
 from d2lhybrid.calls import call
 from d2lhybrid.errors import ArgumentError, UnknownLabelError
-from d2lhybrid.measure.sweeping import sweep
+from d2lhybrid.measurement.sweeping import sweep
 
 
 def test_sweep():

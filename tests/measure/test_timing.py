@@ -12,8 +12,8 @@ from fake import Gpu, Machine
 
 from d2lhybrid import frameworks
 from d2lhybrid.errors import ArgumentError
-from d2lhybrid.measure import timing
-from d2lhybrid.measure.timing import Benchmark, Timer, synchronize
+from d2lhybrid.measurement import timing
+from d2lhybrid.measurement.timing import Benchmark, Timer, synchronize
 
 
 class Recorder(Gpu):

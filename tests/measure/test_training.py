@@ -5,7 +5,7 @@ import pytest
 
 from d2lhybrid.errors import ArgumentError, DifferentAnswerError
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
-from d2lhybrid.measure.training import training
+from d2lhybrid.measurement.training import training
 from d2lhybrid.same import record, require_same
 
 DATA = np.random.default_rng(0).standard_normal((16, 10)).astype(np.float32)

@@ -24,12 +24,13 @@ FORMATS = {
 # What a format cannot hold, with the words of the refusal.
 REFUSED = {
     **{("torchscript", name): "did not write" for name in (
-        "None and number", "keyword", "dataclass out", "output class", "named tuple out",
+        "None and number", "keyword", "dataclass out", "output class",
         "cache out", "lambda", "method")},
     **{("keras", name): "Expected a Keras model" for name in (
         "plain", "keyword", "None and number", "strings", "strings in a function", "strings out",
         "tiny")},
     ("keras", "lstm with state"): "cannot load",
+    ("mxnet", "keyword"): "unexpected keyword",  # which no block of MXNet's takes
 }  # fmt: skip
 
 

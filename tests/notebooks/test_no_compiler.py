@@ -71,7 +71,7 @@ def test_serialization(framework: str) -> None:
 def test_pytorch_without_its_code_generator() -> None:
     shown = printed("pytorch")
     assert "No C++ compiler was found: torch.compile records graphs and compiles nothing." in shown
-    assert "torch.compile was not run: Expected a C++ compiler (g++), found none." in shown
+    assert re.search(r"torch\.compile +Not run: Expected a C\+\+ compiler", shown)
     assert "Left out: this cell needs a C++ compiler." in shown
     assert "Expected a C++ compiler (c++, g++, clang++), found none. Install one: " in shown
     assert "same as before: False" not in shown

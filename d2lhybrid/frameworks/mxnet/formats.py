@@ -52,7 +52,7 @@ class SymbolAndParameters(Format):
                 if not was_active:
                     model.hybridize()
                 if not model._cached_graph:  # what to export is known after a compiled call
-                    model(*self._positional(sample))
+                    model(*sample.args)
                 model.export(str(folder / "model"))
                 called = [symbol.name for symbol in model._cached_graph[0]]  # in call order
             finally:
@@ -77,21 +77,6 @@ class SymbolAndParameters(Format):
             "tensors": [*names, *graph.list_outputs()],
         }
         return Written(options, sample.groups)
-
-    def _positional(self, sample: Sample) -> tuple[Any, ...]:
-        """The arguments in order, for a block is called with positions alone when it is traced."""
-        if not sample.kwargs:
-            return sample.args
-        names = self.parameters(sample.model)
-        bound = dict(zip(names, sample.args, strict=False)) | sample.kwargs
-        if list(bound) != names[: len(bound)]:
-            raise SaveError(
-                _(
-                    "Expected the arguments without a gap, for MXNet traces a block with "
-                    "positional arguments alone. Received: {received}; pass those before them, too."
-                ).format(received=", ".join(bound))
-            )
-        return tuple(bound.values())
 
     def parameters(self, model: Any) -> list[str]:
         """Those of ``hybrid_forward`` behind F, as far as they are no parameters of the block."""

@@ -81,7 +81,9 @@ class SavedModel(TensorFlowFormat):
         specs = [_spec(t, f, n) for t, f, n in zip(sample.inputs, free, inputs, strict=True)]
         # A signature returns a flat dictionary.
         wrapped = tf.function(
-            lambda *args: dict(zip(outputs, traced(*args), strict=True)), input_signature=specs
+            lambda *args: dict(zip(outputs, traced(*args), strict=True)),
+            input_signature=specs,
+            autograph=False,
         ).get_concrete_function()
         target = folder / self.file
         tf.saved_model.save(owner, str(target), signatures={SIGNATURE: wrapped})
@@ -116,8 +118,11 @@ def _concrete(sample: Sample) -> tuple[Any, Any]:
     if hasattr(model, "structured_input_signature"):  # already traced, and kept as it is
         return _traced(sample)
     compiled = hasattr(model, "get_concrete_function")
-    plain = replace(sample, model=model if compiled else inference(model))
-    function = tf.function(plain.flat, jit_compile=getattr(model, "jit_compile", None) is True)
+    if not compiled:  # AutoGraph is for the user's code alone, not for ours around it
+        autograph = tf.__internal__.autograph
+        model = autograph.tf_convert(inference(model), autograph.control_status_ctx())
+    xla = getattr(sample.model, "jit_compile", None) is True
+    function = tf.function(replace(sample, model=model).flat, autograph=False, jit_compile=xla)
     for groups in sample.choices():
         free = free_axes(groups, len(sample.inputs))
         specs = [_spec(t, f, None) for t, f in zip(sample.inputs, free, strict=True)]

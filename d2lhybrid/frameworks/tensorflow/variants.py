@@ -138,6 +138,8 @@ def _specs(values: Any, free: bool) -> Any:
 def _expert(
     net: Any, args: Args, kwargs: Kwargs, concrete: Callable[[bool], Call]
 ) -> dict[str, Variant]:
+    if getattr(net, "built", True) is False:
+        net(*args, **kwargs)  # weights whose shapes were left open get them now
     chain = layers(net)
     found = {"eager functions": Variant(N_("it is written for a chain of dense layers"))}
     if chain:

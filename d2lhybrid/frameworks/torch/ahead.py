@@ -7,7 +7,6 @@ does.
 import contextlib
 import io
 import logging
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +137,7 @@ class OnnxBound(Onnx):
     def read(self, folder: Path, spec: Any) -> Call:
         session = self.session(folder)
         binding = session.io_binding()
-        latest: Sequence[Any] = _tensors(self.args, self.kwargs, spec)
+        latest = _tensors(self.args, self.kwargs, spec)
         inputs = [tensor.detach().clone().contiguous() for tensor in latest]
         with torch.no_grad():
             outputs = pytree.tree_leaves(self.net(*self.args, **self.kwargs))
@@ -150,20 +149,28 @@ class OnnxBound(Onnx):
             for value, tensor in zip(values, tensors, strict=True):
                 dtype = tensor.numpy().dtype.type
                 bind(value.name, "cpu", 0, dtype, tuple(tensor.shape), tensor.data_ptr())
-        run, plain = session.run_with_iobinding, _is_plain(spec)
+        run = session.run_with_iobinding
         found = pytree.tree_unflatten(outputs, spec.out_spec)
+        if _is_plain(spec):
+            (kept,), (given,) = inputs, latest
 
-        def run_bound(*args: Any, **kwargs: Any) -> Any:
-            nonlocal latest
-            given = args if plain else _tensors(args, kwargs, spec)
-            for kept, tensor, before in zip(inputs, given, latest, strict=True):
-                if tensor is not before:
-                    kept.copy_(tensor)
-            latest = given
+            def run_one(x: Any) -> Any:
+                nonlocal given
+                if x is not given:
+                    kept.copy_(x)
+                    given = x
+                run(binding)
+                return found
+
+            return run_one
+
+        def run_any(*args: Any, **kwargs: Any) -> Any:
+            for kept, tensor in zip(inputs, _tensors(args, kwargs, spec), strict=True):
+                kept.copy_(tensor)
             run(binding)
             return found
 
-        return run_bound
+        return run_any
 
 
 def _is_plain(spec: Any) -> bool:

@@ -14,6 +14,7 @@
     .jp-InputPlaceholder .jp-PlaceholderText { display: none; }
     :root { --jp-private-horizontal-tab-width: 340px; }
     .d2lhybrid-ways { display: flex; gap: 4px; align-items: center; }
+    .d2lhybrid-ways select { max-width: 7.5em; }
     .d2lhybrid-ways :is(select, button) {
       font: inherit; height: 22px; color: var(--jp-ui-font-color1);
       background: var(--jp-layout-color1); border: 1px solid var(--jp-border-color1);
@@ -130,7 +131,9 @@
     const labels = [say.frameworks, say.languages];
     ways(panel).forEach((row, at) => node.append(select(app, panel, row, labels[at] ?? "")));
     const button = document.createElement("button");
-    button.textContent = say.reset;
+    button.textContent = "↺"; // short, or the toolbar of a narrow window hides what follows
+    button.title = say.reset;
+    button.setAttribute("aria-label", say.reset);
     button.className = "d2lhybrid-reset";
     button.addEventListener("click", () => void reset(panel, say));
     node.append(button);

@@ -15,9 +15,9 @@ from typing import Any
 
 from d2lhybrid.errors import CannotBuildError
 from d2lhybrid.frameworks.protocol import Lazy
-from d2lhybrid.measure import stats
-from d2lhybrid.measure.calling import Clock, Target, call_failed, first_line, require_one_device
-from d2lhybrid.measure.timing import synchronize
+from d2lhybrid.measurement import stats
+from d2lhybrid.measurement.calling import Clock, Target, call_failed, first_line, require_one_device
+from d2lhybrid.measurement.timing import synchronize
 from d2lhybrid.report.records import AGREE, Environment, Samples
 from d2lhybrid.report.results import Measurement
 

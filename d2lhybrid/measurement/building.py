@@ -6,10 +6,10 @@ from d2lhybrid.errors import (
     DifferentAnswerError,
 )
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measure.calling import call_failed, drain
-from d2lhybrid.measure.memory import Peak
-from d2lhybrid.measure.patience import Progress, TooLong, limited
-from d2lhybrid.measure.running import Runner
+from d2lhybrid.measurement.calling import call_failed, drain
+from d2lhybrid.measurement.memory import Peak
+from d2lhybrid.measurement.patience import Progress, TooLong, limited
+from d2lhybrid.measurement.running import Runner
 from d2lhybrid.same import Answer, difference, incomparable, record, require_same, with_nan
 
 

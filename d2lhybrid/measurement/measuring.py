@@ -5,13 +5,13 @@ from time import perf_counter
 from typing import Any
 
 from d2lhybrid.calls import Call, of_arguments
-from d2lhybrid.measure import arguments, stats
-from d2lhybrid.measure.calling import Clock
-from d2lhybrid.measure.calling import call_failed as call_failed
-from d2lhybrid.measure.calling import name_of as name_of
-from d2lhybrid.measure.calling import require_one_device as require_one_device
-from d2lhybrid.measure.rounds import Rounds, no_collection
-from d2lhybrid.measure.running import Runner
+from d2lhybrid.measurement import arguments, stats
+from d2lhybrid.measurement.calling import Clock
+from d2lhybrid.measurement.calling import call_failed as call_failed
+from d2lhybrid.measurement.calling import name_of as name_of
+from d2lhybrid.measurement.calling import require_one_device as require_one_device
+from d2lhybrid.measurement.rounds import Rounds, no_collection
+from d2lhybrid.measurement.running import Runner
 from d2lhybrid.report.provenance import environment
 from d2lhybrid.report.results import Measurement
 

@@ -7,11 +7,11 @@ from time import perf_counter
 from typing import Any
 
 from d2lhybrid.calls import Call, of_arguments
-from d2lhybrid.measure import arguments, stats
-from d2lhybrid.measure.building import Building
-from d2lhybrid.measure.calling import Clock
-from d2lhybrid.measure.rounds import Rounds, no_collection
-from d2lhybrid.measure.running import Runner
+from d2lhybrid.measurement import arguments, stats
+from d2lhybrid.measurement.building import Building
+from d2lhybrid.measurement.calling import Clock
+from d2lhybrid.measurement.rounds import Rounds, no_collection
+from d2lhybrid.measurement.running import Runner
 from d2lhybrid.report.provenance import environment
 from d2lhybrid.report.records import Environment
 from d2lhybrid.report.results import Comparison

@@ -10,7 +10,7 @@ from d2lhybrid.errors import ArgumentError, CallFailedError
 from d2lhybrid.frameworks import loaded, owner
 from d2lhybrid.frameworks.protocol import Lazy, Tensors
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measure.timing import synchronize
+from d2lhybrid.measurement.timing import synchronize
 
 Clock = Callable[[], float]
 

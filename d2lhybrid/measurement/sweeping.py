@@ -8,8 +8,8 @@ from tqdm import tqdm
 from d2lhybrid.calls import Call, call, of_arguments
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measure.comparing import compare
-from d2lhybrid.measure.variants import variants
+from d2lhybrid.measurement.comparing import compare
+from d2lhybrid.measurement.variants import variants
 from d2lhybrid.report.results import Comparison, Sweep
 
 

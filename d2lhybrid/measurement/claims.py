@@ -20,7 +20,7 @@ from d2lhybrid.report.records import DEFAULT_CLOCK, Comparison, Sweep
 from d2lhybrid.report.units import percent, stamp
 
 if TYPE_CHECKING:
-    from d2lhybrid.measure.comparing import Session
+    from d2lhybrid.measurement.comparing import Session
 
 MIME = "application/vnd.d2lhybrid.undecided+json"  # of the output that tests leave out
 PATIENCE = 3.0  # times the limit of the comparison that an undecided claim is measured on

@@ -9,7 +9,7 @@ from d2lhybrid.frameworks import of
 from d2lhybrid.frameworks.protocol import Lazy, Variant
 from d2lhybrid.frameworks.references import references as reference_programs
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measure.measuring import call_failed, name_of, require_one_device
+from d2lhybrid.measurement.measuring import call_failed, name_of, require_one_device
 
 
 class Variants(Mapping[str, Callable[..., Any]]):

@@ -6,7 +6,7 @@ from typing import Any
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks import of
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measure.variants import Variants
+from d2lhybrid.measurement.variants import Variants
 
 
 def training(

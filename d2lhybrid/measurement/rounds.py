@@ -16,9 +16,9 @@ from tqdm import tqdm
 
 from d2lhybrid.errors import CallFailedError
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measure import stats
-from d2lhybrid.measure.calling import drain
-from d2lhybrid.measure.running import SAMPLE_SECONDS, Runner
+from d2lhybrid.measurement import stats
+from d2lhybrid.measurement.calling import drain
+from d2lhybrid.measurement.running import SAMPLE_SECONDS, Runner
 
 WARM_UP_SHARE = 0.25  # of the time limit, at most, and as much again to settle the streams
 FEWEST_ROUNDS = 20

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from d2lhybrid.frameworks import loaded
-from d2lhybrid.measure.timing import synchronize
+from d2lhybrid.measurement.timing import synchronize
 
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 _RESET_PEAK = "5"
