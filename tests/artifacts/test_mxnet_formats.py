@@ -84,7 +84,7 @@ def test_inputs_keep_the_order_of_the_call(tmp_path):
 
     x = (mx.nd.ones((2, 3)), mx.nd.zeros((2, 1)))
     made = save(Second(), tmp_path / "a", *x)
-    assert [spec.shape for spec in made.inputs] == [(None, 3), (None, 1)]
+    assert [spec.shape for spec in made.inputs] == [(None, None)] * 2
     reloaded = load(tmp_path / "a")
     assert reloaded(*x).asnumpy().tolist() == [[0, 2, 2, 2]] * 2
 

@@ -70,7 +70,7 @@ def test_module_with_several_inputs_and_outputs(tmp_path):
 
     a, b = tf.ones((3, 2)), tf.fill((3, 2), 2.0)
     made = save(Two(), tmp_path / "two", a, b)
-    assert [o.shape for o in made.outputs] == [(None, 2), (None, 2)]
+    assert [o.shape for o in made.outputs] == [(None, None), (None, None)]
     loaded = load(tmp_path / "two")(a, b)
     alone = run_native(tmp_path / "two", a.numpy(), b.numpy())
     for first, named in (loaded, alone):
@@ -90,6 +90,6 @@ def test_refusals(tmp_path):
     with pytest.raises(SaveError, match="cannot load"):
         save(model, tmp_path / "a", x, format="keras")
     assert not list(tmp_path.iterdir())
-    save(tf.function(lambda x: x * 2), tmp_path / "a", x)
+    save(tf.function(lambda x: x @ tf.ones((3, 2))), tmp_path / "a", x)
     with pytest.raises(InputMismatchError, match=r"float32 \(any, 3\)"):
         load(tmp_path / "a")(tf.ones((1, 4)))
