@@ -4,9 +4,7 @@ The public names load on first use, so ``import d2lhybrid`` costs milliseconds a
 framework.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 __version__ = "0.1.0"
@@ -50,16 +48,6 @@ def __getattr__(name: str) -> Any:
     value = getattr(import_module(f"d2lhybrid.{_HOME[name]}"), name)
     globals()[name] = value
     return value
-
-
-class _Package(ModuleType):
-    def __setattr__(self, name: str, value: Any) -> None:
-        """As ever, but a module is not set over a public name: ``measure`` is a function here."""
-        if name not in _HOME or not isinstance(value, ModuleType):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
 
 
 def __dir__() -> list[str]:
