@@ -5,8 +5,9 @@
 Each figure comes from a process of its own, which builds the model (or finds its artifact), then
 does one thing. Wall and processor time are that thing's alone, memory is the peak of the whole
 process, and each is the best of the repetitions. ``save`` does more than the framework's call: it
-hashes, reloads, runs the model four times to compare, and waits until the disk has it all. So a
-second row sets it against the framework's save and load together, the least that a proof can cost.
+hashes, lets another process load the file and run it, finds out which axes may vary, and waits
+until the disk has it all; the start of that process is a part of its time. So a second row sets it
+against the framework's save and load together, the least that a proof can cost.
 ``load`` hashes every byte first, so it too has a second row: what a user of the framework writes to
 hash the files and then to load them.
 """

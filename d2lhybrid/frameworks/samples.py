@@ -65,7 +65,8 @@ class Sample:
     @property
     def plain(self) -> bool:
         """Does the model take these tensors one by one, and return nothing of a library's class?"""
-        return self.takes.flat and not self.returns.constants and not self.returns.classes
+        known = not self.returns.constants and not self.returns.classes
+        return self.takes.flat and known and not self.holds_objects
 
     def flat(self, *inputs: Any) -> tuple[Any, ...]:
         """Run the model on other tensors in the same places; the tensors of its output."""

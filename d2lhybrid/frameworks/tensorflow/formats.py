@@ -75,7 +75,7 @@ class SavedModel(TensorFlowFormat):
         traced, groups = _concrete(sample)
         owner = tf.Module()  # what the function uses must hang on an owner, or it is not saved
         owner.variables_used = list(traced.variables)
-        owner.held = [one for one in held_by(sample.model) if _is_trackable(one)]
+        owner.held = [part for one in held_by(sample.model) for part in _trackable(one)]
         inputs, outputs = (_named(names) for names in (sample.names, sample.outputs))
         free = free_axes(groups, len(sample.inputs))
         specs = [_spec(t, f, n) for t, f, n in zip(sample.inputs, free, inputs, strict=True)]
@@ -158,9 +158,15 @@ def _traced(sample: Sample) -> tuple[Any, Any]:
     return run, [group for group in sample.groups if len(specs) == len(group) and fits(group)]
 
 
-def _is_trackable(value: Any) -> bool:
-    """Can it hang on a module, as variables, tables and layers do?"""
-    return hasattr(value, "_trackable_children") and not hasattr(value, "get_concrete_function")
+def _trackable(value: Any) -> list[Any]:
+    """What can hang on a module, as variables, tables and layers do; of a model its layers."""
+    import tensorflow as tf
+
+    if isinstance(value, tf.keras.Model):  # it would trace itself, with its first argument alone
+        layers = value._flatten_layers(include_self=False)
+        return [layer for layer in layers if not isinstance(layer, tf.keras.Model)]
+    compiled = hasattr(value, "get_concrete_function")
+    return [value] if hasattr(value, "_trackable_children") and not compiled else []
 
 
 def _spec(tensor: Any, free: set[int], name: str | None) -> Any:
