@@ -13,6 +13,7 @@ from book.frameworks import READING_ORDER
 from website.notebooks import Chapter
 
 BASELINE = "eager"
+_HEADS = ("variant", "ratio", "verdict")
 REFERENCES = ("C", "NumPy")  # rows that compile nothing; they say how far there is to go
 
 
@@ -96,21 +97,29 @@ def _comparisons(chapter: Chapter) -> Iterator[Comparison]:
         for output in cell.get("outputs", ()):
             parsed = _Tables()
             parsed.feed(output.get("data", {}).get("text/html", ""))
-            for head, *rows in filter(None, parsed.tables):
-                if {"variant", "ratio", "verdict"} <= set(head):
+            for table in parsed.tables:
+                # Above the heads, a table with two clocks has a line of its own for them.
+                heads = [i for i, row in enumerate(table[:2]) if set(_HEADS) <= set(row)]
+                if heads:
+                    head, *rows = table[heads[0] :]
                     results = tuple(_results(head, rows))
                     if len(results) > 1:
                         yield Comparison(chapter.key.framework, results, parsed.small.strip())
 
 
 def _results(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[Result]:
-    at = [head.index(name) for name in ("variant", "ratio", "verdict")]
+    at = [head.index(name) for name in _HEADS]
     for row in rows:
         variant, ratio, verdict = (row[place].strip() for place in at)
         number = re.match(r"\d+(\.\d+)?", ratio)
         if number:
             name = re.search(r"\w[\w.+ -]*", variant)  # without a mark for the winner
-            yield Result(name[0].strip() if name else variant, float(number[0]), verdict)
+            word = re.search(r"\w[\w ]*", verdict)  # without its sign
+            yield Result(
+                name[0].strip() if name else variant,
+                float(number[0]),
+                word[0].strip() if word else verdict,
+            )
 
 
 def waited(chapters: Sequence[Chapter]) -> tuple[float, float] | None:
@@ -125,7 +134,7 @@ def waited(chapters: Sequence[Chapter]) -> tuple[float, float] | None:
         text = "\n".join(one.get("text", "") for one in outputs)
         found = [
             re.search(rf"^{name}: (\d+\.\d+) sec$", text, re.MULTILINE)
-            for name in ("without waiting", "waiting")
+            for name in ("until the loop is through", "until the work is done")
         ]
         if found[0] and found[1]:
             short, long = float(found[0][1]), float(found[1][1])
