@@ -81,7 +81,8 @@ def parser() -> argparse.ArgumentParser:
         PROGRAM, description=_("Measure, compare, save and run compiled models.")
     )
     version = sys.modules[__package__].__version__
-    root.add_argument("--version", action="version", version=f"d2lhybrid {version}")
+    shown = _("show program's version number and exit")
+    root.add_argument("--version", action="version", version=f"d2lhybrid {version}", help=shown)
     every = root.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, add_options in (
         ("compare", _compare),

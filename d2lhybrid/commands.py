@@ -9,13 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from d2lhybrid.errors import ArgumentError, ArtifactAccessError, InputMismatchError
+from d2lhybrid.errors import (
+    ArgumentError,
+    ArtifactAccessError,
+    DifferentAnswerError,
+    InputMismatchError,
+)
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.importing import functions
 
 
 def compare(options: Namespace) -> int:
-    """Print a table, or JSON; 0 when it went through, whatever the verdict."""
+    """Print a table, or JSON; 0 when every function went through, whatever the verdict.
+
+    Raises:
+        DifferentAnswerError: some of the functions did not run, or do not compute the same.
+    """
     from d2lhybrid.measurement.comparing import compare
 
     check = options.tolerance or not options.no_check
@@ -23,6 +32,8 @@ def compare(options: Namespace) -> int:
     with redirect_stdout(sys.stderr), functions(options.function) as found:
         result = compare(found, check=check, time_limit=options.time_limit, seed=options.seed)
     print(result.to_json() if options.json else result)
+    if result.unavailable:
+        raise DifferentAnswerError("\n".join(result.unavailable.values()))
     return 0
 
 

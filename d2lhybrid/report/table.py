@@ -125,7 +125,8 @@ class Table:
     def _html_row(self, row: Row) -> str:
         shown = [_html(row.cells[0]), *map(_whole, row.cells[1:])]
         if row.best:
-            mark = f'<span role="img" aria-label="{escape(_("fastest"))}">{BEST}</span>'
+            name = _("fastest")
+            mark = f'<span role="img" aria-label="{escape(name)}">{BEST}</span>'
             shown[0] = f"<strong>{shown[0]}</strong>&nbsp;{mark}"
         pairs = zip(shown, self.columns, strict=False)
         cells = [f"<td{_side(column)}>{cell}</td>" for cell, column in pairs]

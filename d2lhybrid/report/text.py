@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from html import escape
 
-from d2lhybrid.i18n import count, number, sentences
+from d2lhybrid.i18n import count, listed, number, sentences
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report import remarks
 from d2lhybrid.report.advice import advice, best
@@ -183,7 +183,7 @@ def _sweep_cell(c: Comparison, label: str, clock: str) -> str:
 
 def _signs() -> str:
     """What the signs in the cells of a sweep mean."""
-    return ", ".join(f"{one.sign} {_(one.word)}" for one in VERDICTS.values())
+    return listed([f"{one.sign} {_(one.word)}" for one in VERDICTS.values()])
 
 
 def _sweep_stamp(s: Sweep) -> str:
@@ -197,5 +197,7 @@ def _line(text: str, strong: bool = False) -> str:
 
 def _details(lines: Sequence[str], place: str) -> str:
     said = "".join(map(_line, lines))
-    summary = f"<summary>{escape(_('Details'))}</summary>"
-    return f"<details>{summary}{said}<small>{escape(place)}</small></details>"
+    title = _("Details")
+    return (
+        f"<details><summary>{escape(title)}</summary>{said}<small>{escape(place)}</small></details>"
+    )

@@ -16,12 +16,12 @@ INSPECTED = {
         "PROBLEM: 'extra' does not belong here",
     ],
     "pt": [
-        "  formato:   torchscript (torch)",
+        "  formato:    torchscript (torch)",
         "(qualquer, 4)",
-        "assinado:  por outra pessoa (chave",
-        "  risco:     O carregamento executa",
+        "assinatura: de outra pessoa (chave",
+        "  risco:      O carregamento executa",
         "model.pt: código nativo em 'x.so'",
-        "PROBLEMA:  'extra' não faz parte disto",
+        "PROBLEMA:   'extra' não faz parte disto",
     ],
     "zh": [
         "  格式：   torchscript (torch)",

@@ -260,7 +260,7 @@ def test_html_has_the_same_sentences_folded_and_is_escaped(mixed):
 @pytest.mark.parametrize(
     ("language", "words"),
     [
-        ("pt", ["vezes tão rápida quanto", "mais rápida", "nível de ruído", "1,00 ms"]),
+        ("pt", ["× a velocidade de", "mais rápida", "nível de ruído", "1,00 ms"]),
         ("zh", ["的速度是", "更快", "噪声基底", "没有 CUDA 设备"]),
         ("ja", ["倍の速さです", "速い", "ノイズフロア", "CUDAデバイスがありません"]),
     ],
@@ -307,7 +307,7 @@ def test_a_sweep_has_a_row_a_size_and_signs():
     assert re.fullmatch(r"500 µs \((2\.0\d|1\.99)× ▲\)", rows[0][2])
     assert re.fullmatch(r"2.00 ms \(0\.\d+× ▼\)", rows[1][2])
     said = text.sweep_text(s)
-    assert "▲ faster, ▼ slower, = same, ? undecided" in said
+    assert "▲ faster; ▼ slower; = same; ? undecided" in said
     assert "x was not run: too old." in said
     assert "<table>" in text.sweep_html(s)
     assert "▲ faster" in text.sweep_html(s)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 
 from d2lhybrid.frameworks import get
+from d2lhybrid.i18n import gettext as _
 
 # They spell attributes of operators with str(), and MXNet's parser knows no "np.int64(2)".
 SPELLING = (
@@ -74,7 +75,7 @@ def _arrays_of_old_arrays(mxnet: ModuleType) -> None:
 
     def to_numpy(self: Any, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
         if copy is False:
-            raise ValueError("An NDArray lies in MXNet's memory and cannot be seen without a copy.")
+            raise ValueError(_("An NDArray of MXNet cannot be handed to NumPy without a copy."))
         found = self.asnumpy()
         return found if dtype is None else found.astype(dtype)
 
