@@ -147,8 +147,8 @@ class Sweep(records.Sweep):
     >>> def make(size):
     ...     return {"Python": sum, "NumPy": np.sum}, np.ones(size)
     >>> points = sweep(make, [1_000, 100_000], time_limit=1, progress=False)
-    >>> points.sizes, points.meeting("NumPy")
-    ((1000, 100000), None)
+    >>> points.sizes
+    (1000, 100000)
     """
 
     comparisons: tuple[Comparison, ...]
