@@ -148,20 +148,23 @@ def _watched(arguments):
     command = [sys.executable, "-W", "ignore", __file__, "--worker", *arguments]
     root = str(Path(d2lhybrid.__file__).parents[1])
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": root}
-    lines, began = queue.Queue(), None
+    lines, began, patience = queue.Queue(), None, 10 * PATIENCE  # importing a framework takes time
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
     ) as process:
         threading.Thread(target=_read, args=(process.stdout, lines), daemon=True).start()
         while True:
             try:
-                line = lines.get(timeout=PATIENCE)
+                line = lines.get(timeout=patience)
             except queue.Empty:
                 process.kill()
+                if began is None:
+                    raise RuntimeError(f"the worker did no work: {arguments}") from None
                 yield began, "hang"
                 return
             if line is None:
                 break
+            patience = PATIENCE
             number, _, outcome = line.strip().partition(" ")
             if outcome == "began":
                 began = int(number)

@@ -330,11 +330,11 @@ def test_save_refuses_what_no_manifest_holds(tmp_path, model, dtype, text):
 class Moving(torch.nn.Module):
     def __init__(self, where):
         super().__init__()
-        self.where = where
+        self.where, self.scale = where, torch.nn.Parameter(torch.ones(1))
 
     def forward(self, x):
         os.chdir(self.where)
-        return x * 2
+        return x * self.scale
 
 
 def test_a_model_that_changes_the_current_folder(tmp_path, monkeypatch):
