@@ -45,11 +45,17 @@ def drawing(ax: Any, height: float) -> Iterator[Any]:
         ) from error
     families = _families()
     style = {"font.family": families, "axes.spines.top": False, "axes.spines.right": False}
+    figure = None
+    if ax is None:
+        # Outside of the style, for the first figure chooses the backend, and a notebook's sets what
+        # leaving the style would undo: whether figures show by themselves. Twice the pixels: a
+        # notebook draws the figure itself, and takes only the size from us.
+        dpi = 2 * plt.rcParams["figure.dpi"]
+        figure = plt.figure(figsize=(WIDTH, height), dpi=dpi, layout="constrained")
+        figure.patch.set_visible(False)  # so that the page's own colour shows
+        figure._repr_mimebundle_ = partial(_sharp, figure)
     with plt.rc_context({**style, **dict.fromkeys(_INKED, GREY)}):
-        if ax is None:
-            figure = plt.figure(figsize=(WIDTH, height), layout="constrained")
-            figure.patch.set_visible(False)  # so that the page's own colour shows
-            figure._repr_mimebundle_ = partial(_sharp, figure)
+        if figure is not None:
             ax = figure.subplots()
             ax.patch.set_visible(False)
         for label in (ax.xaxis.label, ax.yaxis.label):  # of the user's axes, too
@@ -61,7 +67,7 @@ def drawing(ax: Any, height: float) -> Iterator[Any]:
 def _sharp(figure: Any, **_options: Any) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
     """The figure as a notebook shows it: PNG with twice the pixels, and the size to show it at."""
     file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=2 * figure.dpi, bbox_inches="tight")
+    figure.savefig(file, format="png", dpi=figure.dpi, bbox_inches="tight")
     png = file.getvalue()
     width, height = (int.from_bytes(png[at : at + 4], "big") // 2 for at in (16, 20))
     content = {"image/png": base64.b64encode(png).decode()}

@@ -284,7 +284,8 @@ def test_a_notebook_shows_twice_the_pixels_on_the_colour_of_its_page():
     pixels, size = picture(ax)
     height, width, _channels = pixels.shape
     assert (size["width"], size["height"]) == (width // 2, height // 2)
-    assert width > 2 * 5 * ax.figure.dpi
+    assert width > 5 * ax.figure.dpi
+    assert ax.figure.dpi == 2 * plt.rcParams["figure.dpi"]
     assert pixels[0, 0, 3] == 0, "a corner is transparent"
     assert pixels[..., 3].max() == 1
     before = plt.rcParams.copy()
