@@ -67,7 +67,7 @@ def test_an_interrupt_keeps_what_was_measured():
 
 
 @pytest.mark.parametrize(
-    "first", ["from d2lhybrid import compare", "import d2lhybrid.measure.stats"]
+    "first", ["from d2lhybrid import compare", "import d2lhybrid.measurement.stats"]
 )
 def test_measure_is_the_function_whatever_was_imported_before(first):
     code = f"{first}; from d2lhybrid import measure; print(type(measure).__name__)"
