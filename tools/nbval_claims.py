@@ -1,7 +1,7 @@
 """A pytest plugin for `make test-notebooks`: claims that a busy machine could not decide.
 
-Such a claim shows an output of a type of its own, which no committed notebook has. It is left out
-of the comparison; how many there were is said at the end.
+Such a claim shows an output of a type of its own. It is left out of the comparison, on both sides;
+how many there were is said at the end.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,9 +16,12 @@ _PROPERTY = "undecided claims"
 _compare = IPyNbCell.compare_outputs
 
 
-def compare_outputs(self: Any, test: Sequence[Any], *args: Any, **options: Any) -> Any:
-    """As nbval's own, without what undecided claims show."""
-    return _compare(self, [one for one in test if not undecided(one)], *args, **options)
+def compare_outputs(
+    self: Any, test: Sequence[Any], reference: Sequence[Any], **options: Any
+) -> Any:
+    """As nbval's own, without what undecided claims show, here or when it was committed."""
+    decided = ([one for one in side if not undecided(one)] for side in (test, reference))
+    return _compare(self, *decided, **options)
 
 
 def undecided(output: Any) -> bool:
