@@ -34,6 +34,8 @@ def settings(language: str, languages: Sequence[str], repository: str, conf: str
         "exclude_patterns": ["locale"],
         "default_role": "code",  # `name` in a docstring
         "nb_execution_mode": "off",
+        # What an undecided claim shows to programs; it has a text and HTML beside it.
+        "suppress_warnings": ["mystnb.unknown_mime_type"],
         "nb_code_prompt_show": say["show_code"],
         "nb_code_prompt_hide": say["hide_code"],
         "myst_enable_extensions": ["dollarmath"],

@@ -15,7 +15,7 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
     Args:
         model: a model of a framework, a function of its tensors, compiled or not, or
             ``call(model, ...)`` in place of it and its arguments.
-        *args, **kwargs: arguments of that call. The code of the model runs, with all its side
+        args, kwargs: arguments of that call. The code of the model runs, with all its side
             effects; what was compiled before is left as it is.
 
     Raises:

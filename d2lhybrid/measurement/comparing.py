@@ -54,7 +54,7 @@ def compare(
 
     Args:
         functions: the callables by label, or what ``variants`` returns.
-        *args, **kwargs: the arguments of every call; ``call(functions, ...)`` where a keyword has
+        args, kwargs: the arguments of every call; ``call(functions, ...)`` where a keyword has
             the name of an option below.
         baseline: the label that ratios refer to; the first one if None.
         check: True compares outputs with the tolerance of their dtype, a number is the tolerance,

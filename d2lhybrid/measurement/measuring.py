@@ -36,7 +36,7 @@ def measure(
 
     Args:
         function: what to time.
-        *args, **kwargs: the arguments of every call; ``call(function, ...)`` where a keyword has
+        args, kwargs: the arguments of every call; ``call(function, ...)`` where a keyword has
             the name of an option below.
         label: its name in the result; the function's own if None.
         time_limit: seconds of samples; the first call and warm-up come on top.

@@ -98,7 +98,7 @@ def variants(
 
     Args:
         net: a model, a function of tensors, or ``call(net, ...)`` in place of it and its arguments.
-        *args, **kwargs: the arguments of the model.
+        args, kwargs: the arguments of the model.
         all: the ways of experts, too, some of which give up a check that the framework makes.
         references: the programs "C" and "NumPy", where the model is a chain of dense layers.
         dynamic: compile for any sizes (True), or for these (False).
