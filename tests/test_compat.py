@@ -119,7 +119,7 @@ BLOCK = (
 @pytest.mark.parametrize(
     ("missing", "system", "machine", "said"),
     [
-        ("mxnet", "Linux", "x86_64", 'pip install "d2lhybrid[mxnet]"'),
+        ("mxnet", "Linux", "x86_64", '[mxnet]"'),
         ("mxnet", "Windows", "AMD64", "no wheels"),
         ("mxnet", "Darwin", "arm64", "no wheels"),
         ("distutils", "Linux", "x86_64", "setuptools"),

@@ -45,7 +45,10 @@ def test_a_commit_is_checked_as_by_make_check() -> None:
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
     entries = [hook["entry"] for repo in hooks["repos"] for hook in repo["hooks"]]
     (recipe,) = re.findall(r"^check: .*\n((?:\t.*\n)+)", MAKEFILE, re.MULTILINE)
-    commands = [line.strip().replace("$(PY)", ".venv/bin/python") for line in recipe.splitlines()]
+    lines = [line.strip().replace("$(PY)", ".venv/bin/python") for line in recipe.splitlines()]
+    commands = [
+        line for line in lines if line.startswith(".venv/bin/python")
+    ]  # zizmor is a shell's
     assert commands
 
     def same(text: str) -> str:
