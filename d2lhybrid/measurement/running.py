@@ -124,7 +124,9 @@ class Runner(Target):
         if self.flush or not self.devices or self.queues is False:
             return
         turns = min(MOST_PROBES, math.ceil(PROBE_SECONDS / self.call_seconds))
-        hosts, rests, idles = [], [], []
+        hosts: list[float] = []
+        rests: list[float] = []
+        idles: list[float] = []
         for _turn in range(turns):
             times = [self.clock()]
             for step in (lambda: self.call(1), self.wait, self.wait):
