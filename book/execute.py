@@ -20,6 +20,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 
 from book.assemble import LANGUAGE_INFO
 from book.errors import ExecutionError
+from book.installation import is_installation
 
 CELL_SECONDS = 300
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -46,13 +47,18 @@ def with_outputs(
     notebook = nbformat.from_dict(notebook)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     done = [cell for cell in executed.cells if cell.cell_type == "code"]
-    parts = ("id", "source", "metadata")
-    if [[cell[p] for p in parts] for cell in code] != [[cell[p] for p in parts] for cell in done]:
+    if [*map(_decisive, code)] != [*map(_decisive, done)]:
         return None
     for cell, other in zip(code, done, strict=True):
         cell.execution_count, cell.outputs = other.execution_count, other.outputs
     notebook.metadata.d2lhybrid["outputs_sha256"] = outputs_digest(notebook)
     return notebook
+
+
+def _decisive(cell: nbformat.NotebookNode) -> list[Any]:
+    """What decides a cell's outputs. Of the one that installs that is nothing: it has none."""
+    parts = ["id", "metadata"] if is_installation(cell.metadata) else ["id", "source", "metadata"]
+    return [cell[part] for part in parts]
 
 
 async def execute(

@@ -29,11 +29,11 @@ def test_from_chapter_to_executed_notebook(
     assert capsys.readouterr().out == f"{FOLDER / 'a.ipynb'}\n"
     notebook = read_notebook(root / FOLDER / "a.ipynb")
     assert notebook is not None
-    first, second, third = (c for c in notebook.cells if c.cell_type == "code")
+    _, first, second, third = (c for c in notebook.cells if c.cell_type == "code")
     assert first.outputs[0].text == f"pytorch\n{sys.executable}\n"
     assert second.outputs[0].ename == "ZeroDivisionError"
     assert third.outputs[0].data == {"text/plain": "42"}
-    assert [first.execution_count, third.execution_count] == [1, 3]
+    assert [first.execution_count, third.execution_count] == [2, 4]
     assert set(notebook.metadata.language_info) == {
         "file_extension", "mimetype", "name", "pygments_lexer",
     }  # fmt: skip
@@ -46,7 +46,7 @@ def test_from_chapter_to_executed_notebook(
     assert (root / FOLDER / "a.ipynb").read_bytes() == before
 
     spoiled = json.loads(before)
-    spoiled["cells"][2]["outputs"] = []
+    spoiled["cells"][3]["outputs"] = []
     (root / FOLDER / "a.ipynb").write_text(json.dumps(spoiled))
     assert main(["build", "--execute"], root) == 0
     assert (root / FOLDER / "a.ipynb").read_bytes() == before
