@@ -20,6 +20,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 
 from book.assemble import LANGUAGE_INFO
 from book.errors import ExecutionError
+from d2lhybrid.measurement.claims import MIME
 from book.installation import is_installation
 
 CELL_SECONDS = 300
@@ -73,12 +74,29 @@ async def execute(
     async def one(path: Path) -> tuple[Path, nbformat.NotebookNode | ExecutionError]:
         async with turns:
             try:
-                return path, await _execute(notebooks[path], path, seconds)
+                return path, await _decided(notebooks[path], path, seconds)
             except ExecutionError as error:
                 return path, error
 
     for done in asyncio.as_completed([one(path) for path in notebooks]):
         yield await done
+
+
+async def _decided(
+    notebook: nbformat.NotebookNode, path: Path, seconds: int
+) -> nbformat.NotebookNode:
+    """Execute it anew where the machine was too busy for its claims; the best of three runs."""
+    best = await _execute(notebook, path, seconds)
+    for _turn in range(2):
+        if undecided(best):
+            best = min(best, await _execute(notebook, path, seconds), key=undecided)
+    return best
+
+
+def undecided(notebook: nbformat.NotebookNode) -> int:
+    """How many claims of its cells the machine was too busy to decide."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    return sum(MIME in (output.get("data") or {}) for output in outputs)
 
 
 async def _execute(
