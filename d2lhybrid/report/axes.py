@@ -58,9 +58,10 @@ def drawing(ax: Any, height: float) -> Iterator[Any]:
         if ours:
             ax = figure.subplots()
             ax.patch.set_visible(False)
-        for label in (ax.xaxis.label, ax.yaxis.label):  # of the user's axes, too
-            label.set_fontfamily(families)
-        ax.tick_params(labelfontfamily=families)  # of ticks that are made only when drawn, too
+        # Of the user's axes, too, and of ticks that are made only when drawn.
+        for label in (ax.xaxis.label, ax.yaxis.label):
+            label.set(fontfamily=families, fontsize="small")
+        ax.tick_params(labelfontfamily=families, labelsize="small")
         yield ax
 
 
@@ -142,9 +143,9 @@ def finish_rows(
 ) -> None:
     """A row for each label from the top, and a time axis from `low` that has room for the texts."""
     names = ["\n".join(folded(label, _LONG_LABEL)) for label in labels]
-    ax.set_yticks(range(len(labels)), names, parse_math=False, fontsize="small")
+    ax.set_yticks(range(len(labels)), names, parse_math=False)
     ax.set_ylim(len(labels) - 0.5, -0.5)
-    ax.set_xlabel(title, fontsize="small")
+    ax.set_xlabel(title)
     ax.figure.draw_without_rendering()
     time = ax.xaxis.get_transform()
     left, right = time.transform(low), time.transform(ax.get_xlim()[1])

@@ -76,14 +76,12 @@ def _bar(
     ax.errorbar(time, y, xerr=[[below], [above]], color=GREY, capsize=2, linewidth=1)
     marker = "o" if plain else found.marker
     ax.plot(time, y, marker, markersize=5, markerfacecolor="white", markeredgecolor="black")
-    end = time + above
-    if logarithmic:  # beyond the lines of the baseline, which a bar to the left begins at
-        end = max(end, *(c[c.baseline].median_of(one) for one in ("latency", "throughput")))
+    lines = [c[c.baseline].median_of(one) for one in ("latency", "throughput")]
     said = seconds(time)
     if label != c.baseline:
         ratio = f"{number(c.ratio(label, clock)[0])}×"
         said += f" ({ratio})" if reference else f" ({ratio}, {_(found.word)})"
-    return beside(ax, said, end, y)
+    return beside(ax, said, max(time + above, *lines), y)  # the lines cross no text
 
 
 def _whiskers(m: Measurement, clock: str) -> tuple[float, float]:
@@ -94,14 +92,15 @@ def _whiskers(m: Measurement, clock: str) -> tuple[float, float]:
 
 
 def _cold_starts(ax: Any, measurements: Sequence[Measurement]) -> None:
-    """Cold starts as small print at the right, where somebody would feel them."""
+    """Cold starts as a column of small print at the right, where somebody would feel them."""
     felt = [seconds(m.cold_seconds) if cold_start_is_felt(m) else "" for m in measurements]
     if any(felt):
         right = ax.secondary_yaxis("right")
         right.set_yticks(range(len(felt)), felt)
         right.tick_params(length=0, labelsize="x-small")
         right.spines["right"].set_visible(False)
-        right.set_ylabel(_("cold start"), fontsize="x-small")
+        right.set_ylabel(_("cold start"), fontsize="x-small", rotation=0, ha="left", va="bottom")
+        right.yaxis.set_label_coords(1.01, 1.0)
 
 
 def waterfall(c: Comparison, labels: Sequence[str], ax: Any = None, clock: str = "latency") -> Any:

@@ -53,7 +53,7 @@ def not_run(reason: str) -> str:
     return _(reason).rstrip(".。")
 
 
-def sentence(c: Comparison, label: str, clock: str = "latency") -> str:
+def sentence(c: Comparison, label: str, clock: str) -> str:
     """The verdict on one variant by a clock, with its numbers."""
     estimate, low, high = c.ratio(label, clock)
     verdict = c.verdict(label, clock)

@@ -1,6 +1,6 @@
 """One formatter for every table that is shown: as text in columns, and as HTML."""
 
-import textwrap
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -12,6 +12,9 @@ from d2lhybrid.i18n import pad, width
 BEST = "★"
 _GAP = "  "
 _NARROWEST = 60  # columns that a note takes at least
+# What a line of text is not broken in: a Chinese or Japanese character or a word of others, with
+# the punctuation around it.
+_PART = "[（「]*(?:[぀-鿿]|[^぀-鿿（「 ]{{1,{columns}}})[、。，：；）」ー]*(?: ·)? *|[（「]"
 
 
 @dataclass(frozen=True)
@@ -108,9 +111,17 @@ class Table:
 
 
 def folded(text: str, columns: int) -> list[str]:
-    """The text in lines of at most so many terminal columns; a wide character takes two."""
-    signs = max(1, columns * len(text) // max(1, width(text)))
-    return textwrap.wrap(text, signs, break_on_hyphens=False) or [""]
+    """The text in lines of at most so many terminal columns; a wide character takes two.
+
+    A line ends at a space or beside a Chinese or Japanese character, and begins with no closing
+    punctuation.
+    """
+    lines = [""]
+    for part in re.findall(_PART.format(columns=columns), text):
+        if lines[-1] and width(lines[-1] + part.rstrip()) > columns:
+            lines.append("")
+        lines[-1] += part
+    return list(map(str.rstrip, lines))
 
 
 def _total(widths: Sequence[int]) -> int:

@@ -125,7 +125,8 @@ def test_an_object_without_equality_is_looked_into_or_named_in_a_note():
     c = run(m, {k: lambda v=v: (f(), Cache(v)) for k, v in values.items()}, time_limit=0.1)
     assert (list(c), list(c.unavailable)) == (["a", "b"], ["c"])
     assert c["b"].note is None
-    opaque = {k: lambda: (f(), type("Handle", (), {})()) for k in "ab"}
+    handle = type("Handle", (), {})
+    opaque = {k: lambda: (f(), handle()) for k in "ab"}
     assert run(m, opaque)["b"].note == "not compared: output[1]"
 
 

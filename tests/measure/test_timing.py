@@ -1,16 +1,12 @@
 """Benchmark, Timer, synchronize: d2l's behaviour, and waiting for whatever is imported."""
 
-import contextlib
-import io
-import os
 import subprocess
 import sys
-import warnings
 
 import pytest
 from fake import Gpu, Machine
 
-from d2lhybrid import i18n, import_mxnet
+from d2lhybrid import i18n
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.measurement import timing
 from d2lhybrid.measurement.timing import Benchmark, Timer
@@ -133,56 +129,6 @@ def test_timer_waits_and_keeps_its_times(recorder, clock):
 def test_an_average_of_nothing_is_an_error():
     with pytest.raises(ArgumentError, match="stop"):
         Timer().avg()
-
-
-@pytest.fixture(scope="module")
-def d2l():
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    import_mxnet()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # d2l is older than its dependencies
-        import d2l.mxnet
-        import d2l.tensorflow
-    return [d2l.mxnet, d2l.tensorflow]
-
-
-def test_same_methods_and_values_as_d2ls_timer(d2l):
-    for theirs in d2l:
-        names = {name for name in vars(theirs.Timer) if not name.startswith("_")}
-        assert names == {name for name in vars(Timer) if not name.startswith("_")}
-        ours, original = Timer(), theirs.Timer()
-        assert len(ours.times) == len(original.times) == 0
-        ours.times = original.times = [0.5, 0.25, 1.0]
-        for name in ("avg", "sum", "cumsum"):
-            assert getattr(ours, name)() == getattr(original, name)()
-
-
-def test_same_print_as_d2ls_benchmark(d2l, capsys, monkeypatch):
-    for theirs in d2l:
-        times = iter([10.0, 11.23456] * 2)
-        monkeypatch.setattr(theirs.time, "time", lambda times=times: next(times))
-        monkeypatch.setattr(timing, "perf_counter", lambda times=times: next(times))
-        for kind in (theirs.Benchmark, Benchmark):
-            with kind("With torchscript"):
-                pass
-        monkeypatch.undo()
-    lines = capsys.readouterr().out.splitlines()
-    assert lines == ["With torchscript: 1.2346 sec"] * 4
-
-
-def test_mxnets_queue_is_waited_for(d2l):
-    from mxnet import np, npx
-
-    npx.set_np()
-    a = np.random.uniform(size=(600, 600))
-    npx.waitall()
-    with contextlib.redirect_stdout(io.StringIO()):
-        with Benchmark() as waited:
-            for _ in range(20):
-                c = np.dot(a, a)
-        with Benchmark() as left:
-            c.wait_to_read()
-    assert left.seconds < waited.seconds / 10
 
 
 def test_synchronize_imports_no_framework():

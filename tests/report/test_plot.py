@@ -112,6 +112,7 @@ def test_a_bar_is_as_long_as_its_time_and_labelled():
     assert re.fullmatch(r"200 µs \(\d\.\d+×\)", said[4])
     lines = [line.get_xdata()[0] for line in ax.lines if line.get_linestyle() == "-"]
     assert c["eager"].median in lines
+    assert min(text.xy[0] for text in ax.texts) >= c["eager"].median, "the line crosses a text"
     assert [bar.get_hatch() for bar in ax.patches] == [None, None, None, None, "////"]
     assert [text.get_text() for text in ax.get_yticklabels()] == list(c)
     assert ax.get_ylim()[0] > ax.get_ylim()[1], "the first variant stands at the top"
@@ -146,12 +147,14 @@ def test_verdicts_differ_by_marker_sign_and_colour():
 
 
 def test_cold_starts_stand_at_the_right_where_one_would_feel_them():
-    def cold(c):
-        (right,) = plot.comparison(c).child_axes or [None]
-        return right and [text.get_text() for text in right.get_yticklabels()]
-
-    assert cold(comparison({"a": 1e-3, "b": 1e-3}, first={"b": 9.0})) == ["", "9.00 s"]
-    assert cold(comparison({"a": 1e-3, "b": 1e-3})) is None
+    ax = plot.comparison(comparison({"a": 1e-3, "b": 1e-3}, first={"b": 9.0}))
+    (right,) = ax.child_axes
+    require_good_looks(ax)
+    texts = [*right.get_yticklabels(), right.yaxis.label]
+    assert [text.get_text() for text in texts] == ["", "9.00 s", "cold start"]
+    require_apart(texts)
+    require_inside(texts, ax.figure.bbox)
+    assert not plot.comparison(comparison({"a": 1e-3, "b": 1e-3})).child_axes
 
 
 def test_a_linear_axis_has_one_unit_and_begins_at_zero():

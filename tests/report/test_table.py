@@ -1,5 +1,7 @@
 """The one formatter of tables."""
 
+import pytest
+
 from d2lhybrid import i18n
 from d2lhybrid.report.table import Column, Row, Table, folded
 
@@ -60,7 +62,18 @@ def test_html_is_escaped_and_parts_no_number_from_its_unit():
     assert html.startswith('<div style="overflow-x:auto"><table>')
 
 
-def test_wide_characters_take_two_columns_where_a_text_is_folded():
-    assert folded("一二三四五六", 6) == ["一二三", "四五六"]
-    assert folded("one two-three", 9) == ["one", "two-three"]
-    assert folded("", 9) == [""]
+@pytest.mark.parametrize(
+    ("text", "columns", "lines"),
+    [
+        ("", 9, [""]),
+        ("one two-three", 9, ["one", "two-three"]),
+        ("unbreakable", 6, ["unbrea", "kable"]),
+        ("一二三四五六", 6, ["一二三", "四五六"]),
+        ("eager 一二三（四五）。", 12, ["eager 一二三", "（四五）。"]),
+        ("一二三。四", 6, ["一二", "三。四"]),
+        ("date · two 核心 · 三", 12, ["date · two", "核心 · 三"]),
+    ],
+)
+def test_a_line_ends_where_the_language_lets_it(text, columns, lines):
+    assert folded(text, columns) == lines
+    assert all(i18n.width(line) <= columns for line in lines)
