@@ -11,6 +11,8 @@ from d2lhybrid.i18n import pad, width
 
 BEST = "★"
 _GAP = "  "
+# A narrow page parts no number from its unit and no word, also in languages without spaces.
+_HEAD, _CELL = "word-break:keep-all", "white-space:nowrap"
 _NARROWEST = 60  # columns that a note takes at least
 # What a line of text is not broken in: a Chinese or Japanese character or a word of others, with
 # the punctuation around it.
@@ -25,10 +27,10 @@ class Column:
     group: str = ""
     left: bool = False
 
-    @property
-    def style(self) -> str:
-        """As HTML has it."""
-        return f' style="text-align:{"left" if self.left else "right"}"'
+    def html(self, tag: str, content: str, style: str) -> str:
+        """A cell of it."""
+        side = "left" if self.left else "right"
+        return f'<{tag} style="text-align:{side};{style}">{content}</{tag}>'
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Table:
             f'<th colspan="{at.stop - at.start}" style="text-align:center">{escape(group)}</th>'
             for at, group in self._groups()
         )
-        heads = "".join(f"<th{column.style}>{escape(column.head)}</th>" for column in self.columns)
+        heads = "".join(one.html("th", escape(one.head), _HEAD) for one in self.columns)
         lines = [groups, heads] if any(column.group for column in self.columns) else [heads]
         top, body = "".join(f"<tr>{line}</tr>" for line in lines), map(self._html_row, self.rows)
         table = f"<table><thead>{top}</thead><tbody>{''.join(body)}</tbody></table>"
@@ -98,12 +100,13 @@ class Table:
         return found
 
     def _html_row(self, row: Row) -> str:
-        shown = [escape(row.cells[0]), *map(_whole, row.cells[1:])]
+        name, *shown = map(escape, row.cells)
         if row.best:
             mark = f'<span role="img" aria-label="{escape(_("fastest"))}">{BEST}</span>'
-            shown[0] = f"<strong>{shown[0]}</strong>&nbsp;{mark}"
-        pairs = zip(shown, self.columns, strict=False)
-        cells = [f"<td{column.style}>{cell}</td>" for cell, column in pairs]
+            name = f"<strong>{name}</strong>&nbsp;{mark}"
+        pairs = zip(shown, self.columns[1:], strict=False)
+        cells = [self.columns[0].html("td", name, "")]
+        cells += [column.html("td", cell, _CELL) for cell, column in pairs]
         if row.note:
             span = len(self.columns) - len(row.cells)
             cells.append(f'<td colspan="{span}" style="text-align:left">{escape(row.note)}</td>')
@@ -138,9 +141,3 @@ def _centred(group: str, columns: int) -> str:
 
 def _marked(row: Row) -> str:
     return f"{row.cells[0]} {BEST}" if row.best else row.cells[0]
-
-
-def _whole(cell: str) -> str:
-    """A cell whose lines stay whole, so that a narrow page parts no number from its unit."""
-    joined = cell.replace(" ", "\N{NO-BREAK SPACE}").replace("–", "\N{WORD JOINER}–\N{WORD JOINER}")
-    return escape(joined)
