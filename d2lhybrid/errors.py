@@ -81,7 +81,10 @@ class DamagedResultError(D2LHybridError, ValueError):
 
 
 class ArtifactError(D2LHybridError):
-    """Base of the errors about saved models. Field where it is known: `path`."""
+    """Base of the errors about saved models; what the message names are its fields."""
+
+    def __init__(self, message: str, /, **fields: Any) -> None:
+        super().__init__(message.format(**fields) if fields else message, **fields)
 
 
 class ArtifactNotFoundError(ArtifactError, FileNotFoundError):

@@ -5,19 +5,19 @@ from typing import Any
 
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.layout import Structure
-from d2lhybrid.frameworks.protocol import Tensors
 from d2lhybrid.frameworks.samples import opened
+from d2lhybrid.frameworks.tensors import Tensors
 from d2lhybrid.same import difference
 from d2lhybrid.structure import leaves
 from d2lhybrid.tensor import Raw
 
 
 def run_flat(
-    chosen: Format, tensors: Tensors, program: Any, takes: Structure | None, inputs: Sequence[Any]
+    chosen: Format, tensors: Tensors, program: Any, takes: Structure, inputs: Sequence[Any]
 ) -> list[Any]:
-    """The tensors that a program from a file of this format returns, in order."""
+    """The tensors that what `chosen` read returns, in order."""
     args, kwargs = tuple(inputs), {}
-    if chosen.structured and takes is not None:
+    if chosen.structured or chosen.weights_only:
         args, kwargs = takes.filled(inputs)
     return flat(tensors, tensors.infer(program, args, kwargs))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from d2lhybrid.errors import InputMismatchError, SaveError
-from d2lhybrid.frameworks.protocol import Tensors
+from d2lhybrid.frameworks.tensors import Tensors
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.structure import described, leaves, rebuilt
 
@@ -57,18 +57,17 @@ class Structure:
             elif tensors.is_tensor(leaf) or hasattr(leaf, "__array__"):
                 found.append(Leaf(path, leaf))
             else:
-                raise SaveError(
-                    _(
-                        "Expected tensors, numbers, strings, None, and lists, tuples, dictionaries "
-                        "and dataclasses of them. Received: a {kind} as {path}."
-                    ).format(kind=type(leaf).__name__, path=path)
+                text = _(
+                    "Expected tensors, numbers, strings, None, and lists, tuples, dictionaries "
+                    "and dataclasses of them. Received: a {kind} as {path}."
                 )
+                raise SaveError(text, kind=type(leaf).__name__, path=path)
         return cls(described(value), constants), found
 
     @property
-    def classes(self) -> list[str]:
-        """The output classes in it, as ``module:name``."""
-        return [part["class"] for part in _containers(self.form) if "class" in part]
+    def classless(self) -> bool:
+        """Does it need no class of a library?"""
+        return bool(self.form == _without_classes(self.form))
 
     @property
     def flat(self) -> bool:
@@ -80,20 +79,23 @@ class Structure:
 
     def require_sound(self, tensors: int) -> None:
         """Raise ValueError unless this is a structure of that many tensors."""
-        inner = [part for container in _containers(self.form) for part in _inside(container)]
-        places = inner.count(0) if inner or isinstance(self.form, dict) else [self.form].count(0)
-        expected = {str(place) for place in range(places)}
-        if places != tensors + len(self.constants) or not self.constants.keys() <= expected:
+        places = _count(self.form)
+        known = {str(place) for place in range(places)}
+        if places != tensors + len(self.constants) or not self.constants.keys() <= known:
             raise ValueError(_("a structure of {n} tensors").format(n=tensors))
 
-    def filled(self, tensors: Sequence[Any], *, importing: bool = False, plain: bool = True) -> Any:
-        """The structure with these tensors in it; output classes as dictionaries if `plain`."""
+    def filled(self, tensors: Sequence[Any], *, classes: bool = False) -> Any:
+        """The structure with these tensors in it, and with dictionaries or `classes`.
+
+        Making a class imports its module.
+        """
         rest = iter(tensors)
         every = [
             self.constants[str(place)] if str(place) in self.constants else next(rest)
             for place in range(len(self.constants) + len(tensors))
         ]
-        return rebuilt(_without_classes(self.form) if plain else self.form, every, importing)
+        form = self.form if classes else _without_classes(self.form)
+        return rebuilt(form, every, importing=classes)
 
     def tensors_in(self, value: Any, name: str) -> list[Any]:
         """The tensors in `value`.
@@ -106,11 +108,12 @@ class Structure:
             if str(place) not in self.constants:
                 found.append(leaf)
             elif leaf != self.constants[str(place)]:
+                text = _(
+                    "Expected {expected!r} as {path}, which is a part of the saved program. "
+                    "Received: {received!r}. Save the model again with it, or pass a tensor."
+                )
                 raise InputMismatchError(
-                    _(
-                        "Expected {expected!r} as {path}, which is a part of the saved program. "
-                        "Received: {received!r}. Save the model again with it, or pass a tensor."
-                    ).format(expected=self.constants[str(place)], path=path, received=leaf)
+                    text, expected=self.constants[str(place)], path=path, received=leaf
                 )
         return found
 
@@ -166,16 +169,14 @@ def shown(form: Any) -> str:
     return "{" + ", ".join(f"{name!r}: {part}" for name, part in pairs) + "}"
 
 
-def _containers(form: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
-    """Every container in a structure; raises ValueError where it is none of ours."""
+def _count(form: Any, depth: int = 0) -> int:
+    """The leaves but None of a structure; raises ValueError where it is none of ours."""
     if form is None or (form == 0 and type(form) is int):
-        return
+        return int(form is not None)
     kinds = [k for k in (*_SEQUENCES, *_NAMED) if isinstance(form, dict) and k in form]
     if len(kinds) != 1 or depth > MAX_DEPTH or not _is_sound(form, kinds[0]):
         raise ValueError(_("an unknown structure"))
-    yield form
-    for part in _inside(form):
-        yield from _containers(part, depth + 1)
+    return sum(_count(part, depth + 1) for part in _inside(form))
 
 
 def _is_sound(form: dict[str, Any], kind: str) -> bool:

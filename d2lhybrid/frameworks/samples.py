@@ -1,6 +1,7 @@
 """A model with the call that it is saved with."""
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -8,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from d2lhybrid.frameworks.layout import Leaf, Structure
-from d2lhybrid.frameworks.protocol import Tensors
+from d2lhybrid.frameworks.tensors import Args, Kwargs, Tensors
 from d2lhybrid.structure import described, leaves, rebuilt
 from d2lhybrid.tensor import Raw
 
@@ -34,8 +35,8 @@ class Sample:
 
     model: Any
     tensors: Tensors
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    args: Args
+    kwargs: Kwargs
     takes: Structure
     inputs: list[Any]
     names: list[str]
@@ -48,24 +49,22 @@ class Sample:
 
     @classmethod
     def of(
-        cls, tensors: Tensors, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any],
-        called: Sequence[str],
-    ) -> "Sample":  # fmt: skip
-        """The sample of a call whose positional arguments are `called` so."""
-        named = [called[i] if i < len(called) else f"input_{i}" for i in range(len(args))]
+        cls, tensors: Tensors, model: Any, args: Args, kwargs: Kwargs, function: Any
+    ) -> "Sample":
+        """The sample of a call; `function` has the names of the positional arguments."""
+        called = _positional(function)
+        called += [f"input_{i}" for i in range(len(called), len(args))]
         found: list[Leaf] = []
-        for name, value in (*zip(named, args, strict=True), *kwargs.items()):
+        for name, value in (*zip(called, args, strict=False), *kwargs.items()):
             found += Structure.of(value, tensors, name)[1]
         takes, _same = Structure.of((args, kwargs), tensors, "")
-        return cls(
-            model, tensors, args, kwargs, takes,
-            [leaf.value for leaf in found], _distinct([leaf.name() for leaf in found]),
-        )  # fmt: skip
+        inputs = [leaf.value for leaf in found]
+        return cls(model, tensors, args, kwargs, takes, inputs, names_of(found))
 
     @property
     def plain(self) -> bool:
         """Does the model take these tensors one by one, and return nothing of a library's class?"""
-        known = not self.returns.constants and not self.returns.classes
+        known = not self.returns.constants and self.returns.classless
         return self.takes.flat and known and not self.holds_objects
 
     def flat(self, *inputs: Any) -> tuple[Any, ...]:
@@ -91,12 +90,19 @@ class Sample:
                     inputs[i] = self.tensors.doubled(inputs[i], axis)
         return inputs
 
-    def choices(self) -> list[list[Group]]:
-        """The sets of groups to try in turn: all, each alone, and none."""
-        if self.strict:
-            return [self.groups]
-        alone = [[group] for group in self.groups] if len(self.groups) > 1 else []
-        return [self.groups, *alone, *([[]] if self.groups else [])]
+    def built(self, build: Callable[[list[Group]], Any]) -> tuple[Any, list[Group]]:
+        """What `build` makes with the most groups of axes that it does not refuse, and these.
+
+        All groups are tried, then each alone, then none; what it says of the last goes on.
+        """
+        choices = [self.groups]
+        if not self.strict:
+            choices += [[group] for group in self.groups] if len(self.groups) > 1 else []
+            choices += [[]] if self.groups else []
+        for groups in choices[:-1]:
+            with suppress(Exception):
+                return build(groups), groups
+        return build(choices[-1]), choices[-1]
 
 
 def free_axes(groups: Sequence[Group], count: int) -> list[set[int]]:
@@ -159,17 +165,22 @@ def _attributes(obj: Any, tensors: Tensors, depth: int) -> Any:
     return held or None
 
 
-def _distinct(names: Sequence[str]) -> list[str]:
-    """Names as they are, with a number behind those that occur again."""
+def names_of(found: Sequence[Leaf]) -> list[str]:
+    """What inputs or outputs are called, with a number behind a name that occurs again."""
     made: list[str] = []
-    for name in names:
-        number, found = 1, name
-        while found in made:
-            number, found = number + 1, f"{name}_{number}"
-        made.append(found)
+    for leaf in found:
+        number, name = 1, leaf.name()
+        while name in made:
+            number, name = number + 1, f"{leaf.name()}_{number + 1}"
+        made.append(name)
     return made
 
 
-def output_names(found: Sequence[Leaf]) -> list[str]:
-    """What the outputs are called."""
-    return _distinct([leaf.name() for leaf in found])
+def _positional(function: Any) -> list[str]:
+    """The names of what a function is called with, by position; none where it does not tell."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
+    return [p.name for p in found if p.kind in kinds and p.name != "self"]

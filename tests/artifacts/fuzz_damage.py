@@ -27,7 +27,6 @@ from d2lhybrid import frameworks, load, save
 from d2lhybrid.artifacts.program import run_flat
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.errors import D2LHybridError
-from d2lhybrid.frameworks.formats import find
 
 FORMATS = {name: one.name for one in frameworks.known() for name in one.formats}
 OUTCOMES = ("refused", "unchanged", "silent", "foreign", "crash", "hang")
@@ -75,7 +74,7 @@ def worker(artifact, scratch, through, target, start, count, seed):
     ours = ["d2lhybrid.json", "d2lhybrid.sig"]
     ours += [e.path for e in stored.manifest.files if e.path.startswith("example/")]
     tensors = frameworks.get(stored.manifest.framework).tensors
-    chosen = find(stored.manifest.framework, stored.manifest.format)
+    chosen = frameworks.format_of(stored.manifest.framework, stored.manifest.format)
     inputs, takes = _inputs(stored.manifest), stored.manifest.takes
 
     def outputs(model):

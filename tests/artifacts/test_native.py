@@ -113,7 +113,7 @@ def test_wrong_inputs(saved):
 
 
 def test_hanging_program(saved, monkeypatch):
-    with pytest.raises(NativeRunError, match="within"):
+    with pytest.raises(NativeRunError, match=r"after 0\.001 s"):
         run_native(saved, timeout=0.001)
 
 
