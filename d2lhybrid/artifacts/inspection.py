@@ -17,8 +17,7 @@ from d2lhybrid.artifacts.manifest import FileEntry, TensorSpec
 from d2lhybrid.artifacts.store import Stored, check_files, read
 from d2lhybrid.artifacts.trust import Signer, signer
 from d2lhybrid.errors import DamagedArtifactError, UnsupportedArtifactError
-from d2lhybrid.frameworks import format_of
-from d2lhybrid.frameworks.formats import Format, Sign
+from d2lhybrid.frameworks.formats import Sign
 from d2lhybrid.i18n import count, pad, sentences, width
 from d2lhybrid.i18n import gettext as _
 
@@ -109,9 +108,9 @@ def inspect(path: str | os.PathLike[str]) -> Inspection:
         problems.append(str(error))
     try:
         problems += check_files(stored, content=False)
-        chosen = format_of(manifest.framework, manifest.format)
+        chosen = stored.format
         may, note = _(chosen.risk) or may, _(chosen.note)
-        findings = [f"{_plain(name)}: {found.text}" for name, found in _findings(stored, chosen)]
+        findings = [f"{_plain(name)}: {found.text}" for name, found in _findings(stored)]
     except UnsupportedArtifactError as error:
         may = sentences(_("Unknown."), str(error))
     except DamagedArtifactError as error:
@@ -134,9 +133,9 @@ def inspect(path: str | os.PathLike[str]) -> Inspection:
     )
 
 
-def require_closed(stored: Stored, chosen: Format) -> None:
+def require_closed(stored: Stored) -> None:
     """Raise DamagedArtifactError if an archive has entries for places outside its folder."""
-    for name, found in _findings(stored, chosen):
+    for name, found in _findings(stored):
         if found.outside:
             text = _("{file} has this: {finding}; do not use this artifact.")
             raise DamagedArtifactError(text, file=_plain(name), finding=found.text)
@@ -154,8 +153,9 @@ def _plain(name: str) -> str:
     return name if name.isprintable() else repr(name)
 
 
-def _findings(stored: Stored, chosen: Format) -> Iterator[tuple[str, Finding]]:
+def _findings(stored: Stored) -> Iterator[tuple[str, Finding]]:
     """What stands out in which file to someone who must decide whether to trust them."""
+    chosen = stored.format
     look = _Look(chosen.signs)
     for entry in stored.manifest.files:
         path = stored.root / entry.path

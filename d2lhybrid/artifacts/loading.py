@@ -11,7 +11,7 @@ from typing import Any
 from d2lhybrid.artifacts.examples import check_inputs, is_array, raw_of, recall, tensors_of
 from d2lhybrid.artifacts.inspection import Inspection, inspect, require_closed, table
 from d2lhybrid.artifacts.manifest import Manifest
-from d2lhybrid.artifacts.program import brief, flat, run_flat, unlike
+from d2lhybrid.artifacts.program import flat, run_flat, unlike
 from d2lhybrid.artifacts.store import Stored, check_files, read, require_intact
 from d2lhybrid.artifacts.trust import sign, signer
 from d2lhybrid.errors import (
@@ -22,6 +22,7 @@ from d2lhybrid.errors import (
     MissingPackageError,
     UnsupportedArtifactError,
     UntrustedArtifactError,
+    brief,
 )
 from d2lhybrid.frameworks import format_of, get
 from d2lhybrid.i18n import gettext as _
@@ -157,7 +158,7 @@ def load(
     """
     stored = read(path)
     manifest = stored.manifest
-    chosen = format_of(manifest.framework, manifest.format)
+    chosen = stored.format
     if into is not None and not chosen.weights_only:
         raise UnsupportedArtifactError(
             _("The format {format!r} holds a whole model; leave out into= to load it."),
@@ -168,7 +169,7 @@ def load(
         return LoadedModel(_read_alone(stored, str(framework)), manifest, "numpy", trusted)
     model = _read(stored, trusted, into)
     if not chosen.weights_only:
-        takes = "" if chosen.converts else get(manifest.framework).module
+        takes = "" if chosen.converts else stored.framework.module
         return LoadedModel(model, manifest, takes, trusted)
     differing = _recorded_difference(stored, into) if into is not None else ""
     if differing:
@@ -213,7 +214,7 @@ def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification
         problems = check_files(stored)
         if problems:
             why = _("the bytes differ")
-        elif format_of(manifest.framework, manifest.format).weights_only:
+        elif stored.format.weights_only:
             why = _("weights alone compute nothing")
         elif not manifest.example_outputs:
             why = _("the example was too big to keep")
@@ -263,7 +264,7 @@ def require_loadable(stored: Stored, trust: bool) -> bool:
 
 def _require_allowed(stored: Stored, trust: bool) -> bool:
     """Raise if code could run that the user does not trust or that this machine does not know."""
-    chosen = format_of(stored.manifest.framework, stored.manifest.format)
+    chosen = stored.format
     made = signer(stored)  # also notices a manifest that was changed after signing
     mine = made.who == "you"
     if chosen.risk and not trust and not mine:
@@ -275,7 +276,7 @@ def _require_allowed(stored: Stored, trust: bool) -> bool:
         found = text.format(path=str(stored.root), by=made.by(), format=chosen.name)
         raise UntrustedArtifactError(sentences(found, _(chosen.risk), advice))
     if not mine:
-        require_closed(stored, chosen)
+        require_closed(stored)
     chosen.require(stored.manifest.options)
     return trust or mine
 
@@ -289,9 +290,8 @@ def _spec(value: Any) -> tuple[str, tuple[int, ...]]:
 
 def _read_alone(stored: Stored, package: str) -> Any:
     """What `package` makes of the file in place of the framework."""
-    chosen = format_of(stored.manifest.framework, stored.manifest.format)
     with _explaining(stored):
-        found = chosen.read_alone(stored.root, package)
+        found = stored.format.read_alone(stored.root, package)
     if found is None:
         text = _(
             "Expected an artifact for {expected!r}, received one of {received!r} in the "
@@ -308,8 +308,7 @@ def _read_alone(stored: Stored, package: str) -> Any:
 
 def _read(stored: Stored, trusted: bool, into: Any = None) -> Any:
     """What the framework makes of bytes that were checked."""
-    manifest = stored.manifest
-    framework = get(manifest.framework)
+    manifest, framework = stored.manifest, stored.framework
     try:
         framework.load()
     except ImportError as error:
@@ -324,8 +323,7 @@ def _read(stored: Stored, trusted: bool, into: Any = None) -> Any:
                 )
             ) from error
     with _explaining(stored):
-        chosen = format_of(manifest.framework, manifest.format)
-        return chosen.read(stored.root, manifest.options, into)
+        return stored.format.read(stored.root, manifest.options, into)
 
 
 @contextmanager
@@ -350,15 +348,13 @@ def _explaining(stored: Stored) -> Iterator[None]:
 
 def _recorded_difference(stored: Stored, program: Any) -> str:
     """How the outputs for the recorded example differ from the recorded ones; empty if equal."""
-    manifest = stored.manifest
-    chosen = format_of(manifest.framework, manifest.format)
-    tensors = get(manifest.framework).tensors
+    manifest, tensors = stored.manifest, stored.framework.tensors
     recorded = recall(stored.root, manifest.example_inputs)
     if not recorded:
         return ""
     try:
         inputs = [tensors.from_raw(raw, manifest.options) for raw in recorded]
-        outputs = run_flat(chosen, tensors, program, manifest.takes, inputs)
+        outputs = run_flat(stored.format, tensors, program, manifest.takes, inputs)
         received = [raw_of(tensors, t) for t in outputs]
     except D2LHybridError:
         raise

@@ -32,7 +32,6 @@ from d2lhybrid.errors import (
     NativeRunError,
     UnsupportedArtifactError,
 )
-from d2lhybrid.frameworks import format_of, get
 from d2lhybrid.frameworks.formats import NativeProgram
 from d2lhybrid.i18n import general, sentences
 from d2lhybrid.i18n import gettext as _
@@ -87,12 +86,11 @@ def run_native(
     """
     stored = read(path)
     manifest = stored.manifest
-    chosen = format_of(manifest.framework, manifest.format)
-    native = _native_program(manifest)
+    native = _native_program(stored)
     require_loadable(stored, trust)
     raws = _raws(stored, args, kwargs)
     check_inputs(manifest.inputs, [(raw.dtype, raw.array.shape) for raw in raws])
-    model = chosen.native_model(stored.root, manifest.options, raws, _cache())
+    model = stored.format.native_model(stored.root, manifest.options, raws, _cache())
     program, line = _build(native)
     with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as name:
         folder = Path(name)
@@ -110,18 +108,18 @@ def run_native(
     return manifest.returns.filled(outputs)
 
 
-def _native_program(manifest: Manifest) -> NativeProgram:
+def _native_program(stored: Stored) -> NativeProgram:
     """What runs a model of this format and these dtypes.
 
     Raises:
         UnsupportedArtifactError: Nothing does.
     """
-    formats = get(manifest.framework).formats
-    native = formats[manifest.format].native
+    manifest, native = stored.manifest, stored.format.native
     if native is None:
         text = _("Expected a format that runs without Python, received {format!r}.")
         advice = _("Save the model again in one of these: {formats}.")
-        fitting = ", ".join(name for name, one in formats.items() if one.native is not None)
+        formats = stored.framework.formats.items()
+        fitting = ", ".join(name for name, one in formats if one.native is not None)
         raise UnsupportedArtifactError(
             sentences(text.format(format=manifest.format), advice.format(formats=fitting))
         )

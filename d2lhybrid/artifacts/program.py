@@ -34,12 +34,3 @@ def unlike(expected: Sequence[Raw], received: Sequence[Raw], names: Sequence[str
     return difference(
         dict(zip(called, received, strict=False)), dict(zip(called, expected, strict=False))
     )
-
-
-def brief(error: BaseException) -> str:
-    """An error in one line: its kind and the first line of what it says."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    if not lines:
-        return type(error).__name__
-    said = lines[-1] if lines[0].endswith("in user code:") else lines[0]
-    return f"{type(error).__name__}: {said[:300]}"

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from d2lhybrid.artifacts.examples import raw_of
-from d2lhybrid.artifacts.program import brief, run_flat
-from d2lhybrid.errors import SaveError
+from d2lhybrid.artifacts.program import run_flat
+from d2lhybrid.errors import SaveError, brief
 from d2lhybrid.frameworks import format_of, get
 from d2lhybrid.frameworks.layout import Structure
 from d2lhybrid.i18n import gettext as _

@@ -18,13 +18,12 @@ from d2lhybrid.artifacts.examples import raw_of, record, size_of
 from d2lhybrid.artifacts.files import entries, flush
 from d2lhybrid.artifacts.inspection import Inspection, inspect
 from d2lhybrid.artifacts.manifest import DTYPES, MANIFEST, SIGNATURE, Example, Manifest, parse
-from d2lhybrid.artifacts.program import brief
 from d2lhybrid.artifacts.proving import prove, specs
 from d2lhybrid.artifacts.publishing import replacing
 from d2lhybrid.artifacts.store import absolute
 from d2lhybrid.artifacts.trust import signature
 from d2lhybrid.calls import of_arguments
-from d2lhybrid.errors import D2LHybridError, SaveError
+from d2lhybrid.errors import D2LHybridError, SaveError, brief
 from d2lhybrid.frameworks import format_of, of
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.layout import Structure
@@ -192,7 +191,9 @@ def _advising(framework: Framework, chosen: Format, model: Any) -> Iterator[None
         others = [
             name
             for name, one in framework.formats.items()
-            if name != chosen.name and not one.weights_only and one.may_hold(model)
+            if not one.weights_only
+            and name not in (chosen.name, *error.refusing)
+            and one.may_hold(model)
         ]
         text = _("Formats that may hold this model: {formats}.").format(formats=", ".join(others))
         said = sentences(str(error), _("Nothing was changed at the path."), text if others else "")

@@ -8,6 +8,9 @@ from pathlib import Path
 from d2lhybrid.artifacts.files import hashes, list_files, read_small, reading
 from d2lhybrid.artifacts.manifest import MANIFEST, Manifest, parse
 from d2lhybrid.errors import ArtifactNotFoundError, DamagedArtifactError
+from d2lhybrid.frameworks import format_of, get
+from d2lhybrid.frameworks.formats import Format
+from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import listed, ngettext
 
@@ -19,6 +22,16 @@ class Stored:
     root: Path
     raw: bytes
     manifest: Manifest
+
+    @property
+    def framework(self) -> Framework:
+        """The framework that wrote it; raises UnknownFrameworkError if there is no such one."""
+        return get(self.manifest.framework)
+
+    @property
+    def format(self) -> Format:
+        """Its format; raises UnsupportedArtifactError if there is no such one here."""
+        return format_of(self.manifest.framework, self.manifest.format)
 
 
 def absolute(path: str | os.PathLike[str]) -> Path:

@@ -5,10 +5,11 @@ import sys
 import uuid
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
-from d2lhybrid.compiler import INDUCTOR, find_compiler
+from d2lhybrid.compiler import INDUCTOR, find_compiler, has_compiler
 from d2lhybrid.errors import ArtifactLoadError, SaveError
 from d2lhybrid.frameworks.formats import Format, NativeProgram, Options, Sign, Written
 from d2lhybrid.frameworks.onnxruntime import PACKAGE, numpy_callable, open_session
@@ -124,6 +125,9 @@ class AOTInductor(TorchFormat):
     file = "model.pt2"
     native = _program("aotinductor.cpp", "model.pt2")
 
+    def may_hold(self, model: Any) -> bool:
+        return has_compiler()
+
     def write(self, sample: Sample, folder: Path) -> Written:
         from d2lhybrid.frameworks.torch.programs import compile_ahead, exported, options, reserve
 
@@ -187,6 +191,9 @@ class Onnx(TorchFormat):
         "onnx.c", PACKAGE, "'-DONNXRUNTIME=\"{1}\"' -ldl", "model.onnx",
         library="capi/libonnxruntime.*",
     )  # fmt: skip
+
+    def may_hold(self, model: Any) -> bool:
+        return all(map(find_spec, self.packages))
 
     def write(self, sample: Sample, folder: Path) -> Written:
         import torch

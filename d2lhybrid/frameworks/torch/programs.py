@@ -13,11 +13,12 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.errors import SaveError
+from d2lhybrid.errors import SaveError, brief
 from d2lhybrid.frameworks.samples import Group, Sample, free_axes, held_by
 from d2lhybrid.frameworks.torch.tensors import evaluating
 from d2lhybrid.i18n import gettext as _
 
+EXPORTED = ("torch.export", "aotinductor", "onnx")  # the formats that begin with torch.export
 _SWITCHING = threading.RLock()
 
 
@@ -85,11 +86,15 @@ def exported(sample: Sample) -> tuple[Any, list[Group]]:
     """An exported program that runs, and the groups of axes that vary in it.
 
     Raises:
-        Exception: What the exporter says of the model with fixed sizes.
+        SaveError: What the exporter says of the model with fixed sizes.
     """
     module = module_of(sample)
-    with evaluating(sample.model), evaluating(module), torch.no_grad(), quiet():
-        return sample.built(lambda groups: _export(module, sample, groups))
+    try:
+        with evaluating(sample.model), evaluating(module), torch.no_grad(), quiet():
+            return sample.built(lambda groups: _export(module, sample, groups))
+    except Exception as error:
+        text = _("The exporter of PyTorch, torch.export, does not take this model: {reason}.")
+        raise SaveError(text, reason=brief(error), refusing=EXPORTED) from error
 
 
 def _export(module: torch.nn.Module, sample: Sample, groups: list[Group]) -> Any:
