@@ -117,5 +117,5 @@ def _save_array(name: str, array: np.ndarray) -> None:
         np.save(name, array, allow_pickle=False)
     except OSError as error:
         text = _("Could not write into {path!r}: {reason}.")
-        said = text.format(path=str(Path(name).parent), reason=error.strerror)
-        raise ArtifactAccessError(error.errno, said) from error
+        path, reason = str(Path(name).parent), error.strerror
+        raise ArtifactAccessError(text, errno=error.errno, path=path, reason=reason) from error
