@@ -104,7 +104,7 @@ def _outputs(sample: Sample, inputs: Sequence[Any]) -> list[Raw] | None:
     except Exception:  # any refusal means the same
         return None
     same = returns == sample.returns
-    return [raw_of(sample.tensors, leaf.value) for leaf in found] if same else None
+    return [raw_of(sample.tensors, t) for _path, t in found] if same else None
 
 
 def _require_equal(found: str) -> None:

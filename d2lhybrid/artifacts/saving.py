@@ -137,7 +137,7 @@ def _run(framework: Framework, chosen: Format, sample: Sample) -> None:
         raise SaveError(sentences(said, _("Nothing was changed at the path."))) from error
     sample.returns, found = Structure.of(output, sample.tensors, "output")
     sample.outputs = names_of(found)
-    sample.expected = [raw_of(sample.tensors, leaf.value) for leaf in found]
+    sample.expected = [raw_of(sample.tensors, t) for _path, t in found]
     given = [raw_of(sample.tensors, t) for t in sample.inputs]
     for raw in (*given, *sample.expected):
         if raw.dtype not in DTYPES:

@@ -1,6 +1,7 @@
 """A model with the call that it is saved with."""
 
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -8,9 +9,9 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from d2lhybrid.frameworks.layout import Leaf, Structure
+from d2lhybrid.frameworks.layout import Structure
 from d2lhybrid.frameworks.tensors import Args, Kwargs, Tensors
-from d2lhybrid.structure import described, leaves, rebuilt
+from d2lhybrid.structure import Leaf, described, leaves, rebuilt
 from d2lhybrid.tensor import Raw
 
 Group = list[list[int]]  # for each input the axes that vary together with those of the others
@@ -58,7 +59,7 @@ class Sample:
         for name, value in (*zip(called, args, strict=False), *kwargs.items()):
             found += Structure.of(value, tensors, name)[1]
         takes, _same = Structure.of((args, kwargs), tensors, "")
-        inputs = [leaf.value for leaf in found]
+        inputs = [tensor for _path, tensor in found]
         return cls(model, tensors, args, kwargs, takes, inputs, names_of(found))
 
     @property
@@ -71,7 +72,7 @@ class Sample:
         """Run the model on other tensors in the same places; the tensors of its output."""
         args, kwargs = self.takes.filled(inputs)
         found = opened(self.model(*args, **kwargs), self.tensors)
-        return tuple(leaf.value for leaf in Structure.of(found, self.tensors, "output")[1])
+        return tuple(t for _path, t in Structure.of(found, self.tensors, "output")[1])
 
     def run(self, inputs: Sequence[Any]) -> Any:
         """What the model returns for other tensors in the same places, for inference."""
@@ -166,12 +167,14 @@ def _attributes(obj: Any, tensors: Tensors, depth: int) -> Any:
 
 
 def names_of(found: Sequence[Leaf]) -> list[str]:
-    """What inputs or outputs are called, with a number behind a name that occurs again."""
+    """Names of inputs or outputs that every format can hold, made from the paths to them."""
     made: list[str] = []
-    for leaf in found:
-        number, name = 1, leaf.name()
-        while name in made:
-            number, name = number + 1, f"{leaf.name()}_{number + 1}"
+    for path, _tensor in found:
+        inner = re.sub(r"^output(?=\.|\['?[A-Za-z_])", "", path)
+        first = "output_0" if inner == "output" else re.sub(r"\W+", "_", inner).strip("_")
+        number, name = 1, first
+        while name in made:  # a number behind a name that occurs again
+            number, name = number + 1, f"{first}_{number + 1}"
         made.append(name)
     return made
 
