@@ -8,10 +8,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.artifacts.examples import check_inputs, is_array, raw_of, recall, tensors_of
+from d2lhybrid.artifacts.examples import check_inputs, is_array, recall, tensors_of
 from d2lhybrid.artifacts.inspection import Inspection, inspect, require_closed, table
 from d2lhybrid.artifacts.manifest import Manifest
-from d2lhybrid.artifacts.program import flat, run_flat, unlike
+from d2lhybrid.artifacts.program import flat, run_raw, unlike
 from d2lhybrid.artifacts.store import Stored, check_files, read, require_intact
 from d2lhybrid.artifacts.trust import sign, signer
 from d2lhybrid.errors import (
@@ -353,9 +353,9 @@ def _recorded_difference(stored: Stored, program: Any) -> str:
     if not recorded:
         return ""
     try:
-        inputs = [tensors.from_raw(raw, manifest.options) for raw in recorded]
-        outputs = run_flat(stored.format, tensors, program, manifest.takes, inputs)
-        received = [raw_of(tensors, t) for t in outputs]
+        received = run_raw(
+            stored.format, tensors, program, manifest.takes, recorded, manifest.options
+        )
     except D2LHybridError:
         raise
     except Exception as error:

@@ -18,8 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.artifacts.examples import raw_of
-from d2lhybrid.artifacts.program import run_flat
+from d2lhybrid.artifacts.program import run_raw
 from d2lhybrid.errors import SaveError, brief
 from d2lhybrid.frameworks import format_of, get
 from d2lhybrid.frameworks.layout import Structure
@@ -128,9 +127,7 @@ def _answers(job: Job, trials: Sequence[Sequence[Raw]]) -> list[list[Raw] | str]
     found: list[list[Raw] | str] = []
     for trial in trials:
         try:
-            inputs = [tensors.from_raw(raw, job.options) for raw in trial]
-            outputs = run_flat(chosen, tensors, program, job.takes, inputs)
-            found.append([raw_of(tensors, t) for t in outputs])
+            found.append(run_raw(chosen, tensors, program, job.takes, trial, job.options))
         except Exception as error:
             found.append(brief(error))
     return found
