@@ -277,7 +277,7 @@ def _keep(
             raise ArtifactAccessError(
                 _("Will not write into {path!r}, which holds other files."), path=str(folder)
             )
-        for original in (*_sources(native), command[0], *data.iterdir()):
+        for original in (*_sources(native), Path(command[0]), *data.iterdir()):
             shutil.copy(original, folder)
         for name, words in scripts.items():
             (folder / name).write_text(f"#!/bin/sh\n{shlex.join(words)}\n")
