@@ -268,12 +268,17 @@ def _require_allowed(stored: Stored, trust: bool) -> bool:
     made = signer(stored)  # also notices a manifest that was changed after signing
     mine = made.who == "you"
     if chosen.risk and not trust and not mine:
-        text = _("{path!r} was signed {by}, and its format {format!r} can carry code.")
+        text = _("{path!r} was signed by nobody, and its format {format!r} can carry code.")
+        if made.who != "nobody":
+            text = _(
+                "{path!r} was signed by someone else (key {key}), and its format {format!r} can "
+                "carry code."
+            )
         advice = _(
             "Look at it with inspect(path); if you know where it comes from, use trust(path), or "
             "load(path, trust=True) once."
         )
-        found = text.format(path=str(stored.root), by=made.by(), format=chosen.name)
+        found = text.format(path=str(stored.root), key=made.key or "?", format=chosen.name)
         raise UntrustedArtifactError(sentences(found, _(chosen.risk), advice))
     if not mine:
         require_closed(stored)

@@ -36,6 +36,7 @@ from d2lhybrid.frameworks.formats import NativeProgram
 from d2lhybrid.i18n import general, sentences
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw
+from d2lhybrid.waiting import waiting
 
 SOURCES = Path(__file__).parent.parent / "native"
 PROGRAM = "run_model"
@@ -225,11 +226,16 @@ def _compile(native: NativeProgram, line: list[str], made: Path) -> None:
             working.mkdir(parents=True)
             for source in _sources(native):
                 shutil.copy(source, working)
-            _execute(line, _("Could not compile the program"), 600, working)
+            with waiting(lambda seconds: _telling(native.source, seconds)):
+                _execute(line, _("Could not compile the program"), 600, working)
             made.mkdir(exist_ok=True)
             (working / PROGRAM).replace(made / PROGRAM)
         finally:
             shutil.rmtree(working, ignore_errors=True)
+
+
+def _telling(source: str, seconds: int) -> str:
+    return _("compiling {file}, {seconds} s").format(file=source, seconds=seconds)
 
 
 def _library_stamp(folder: Path) -> str:
