@@ -14,6 +14,7 @@ from html import escape
 
 from d2lhybrid.errors import CallFailedError
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.report.table import Column, Row, Table
 
 _LIBRARIES = tuple({sysconfig.get_path(key) + os.sep for key in ("purelib", "platlib", "stdlib")})
 
@@ -53,31 +54,28 @@ class Explanation:
     unsupported: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def _rows(self) -> Iterator[tuple[str, int, tuple[Finding, ...]]]:
-        yield _("compilations so far"), self.compilations, ()
-        yield _("graphs in one call"), self.graphs, ()
-        yield _("graph breaks"), len(self.breaks), self.breaks
-        yield _("fallbacks to Python"), len(self.fallbacks), self.fallbacks
-        yield _("not supported"), len(self.unsupported), self.unsupported
+    def _table(self) -> Table:
+        rows = [
+            (_("compilations so far"), self.compilations, ()),
+            (_("graphs in one call"), self.graphs, ()),
+            (_("graph breaks"), len(self.breaks), self.breaks),
+            (_("fallbacks to Python"), len(self.fallbacks), self.fallbacks),
+            (_("not supported"), len(self.unsupported), self.unsupported),
+        ]
+        return Table(
+            [Column(left=True, wraps=True)] * 2,
+            [Row([f"  {n}:", "\n".join(map(str, (count, *found)))]) for n, count, found in rows],
+            gap=" ",
+        )
+
+    def _heads(self) -> tuple[str, ...]:
+        return (f"{self.model} ({self.framework})", *self.notes)
 
     def __repr__(self) -> str:
-        lines = [f"{self.model} ({self.framework})", *(f"  {note}" for note in self.notes)]
-        for name, number, findings in self._rows():
-            lines.append(f"  {name}: {number}")
-            for finding in findings:
-                lines.append("    " + str(finding).replace("\n", "\n      "))
-        return "\n".join(lines)
+        return "\n".join([*self._heads(), str(self._table())])
 
     def _repr_html_(self) -> str:
-        left = 'style="text-align:left"'
-        rows = "".join(
-            f"<tr><th {left}>{escape(name)}</th><td {left}>"
-            + "<br>".join([str(number), *(escape(str(f)).replace("\n", "<br>") for f in findings)])
-            + "</td></tr>"
-            for name, number, findings in self._rows()
-        )
-        caption = "<br>".join(map(escape, (f"{self.model} ({self.framework})", *self.notes)))
-        return f"<table><caption>{caption}</caption>{rows}</table>"
+        return "<br>".join(map(escape, self._heads())) + self._table().html()
 
 
 def require_runs(model: str, call: Callable[[], object]) -> None:

@@ -1,6 +1,6 @@
 """Every way in which a model's framework can run it, by name."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from d2lhybrid.calls import of_arguments
@@ -20,26 +20,12 @@ class Variants(Mapping[str, Callable[..., Any]]):
     look up to.
     """
 
-    def __init__(
-        self,
-        callables: Mapping[str, Callable[..., Any]],
-        unavailable: Mapping[str, str],
-        code: Mapping[str, str] | None = None,
-        references: Sequence[str] = (),
-    ) -> None:
-        self._callables, self.unavailable = dict(callables), dict(unavailable)
-        self.code = Code(code or {})
-        self.references = tuple(name for name in references if name in self._callables)
-
-    @classmethod
-    def of(cls, found: Mapping[str, Variant], references: Sequence[str] = ()) -> "Variants":
-        """From what the room of a framework returns."""
-        return cls(
-            {name: one.run for name, one in found.items() if not isinstance(one.run, str)},
-            {name: one.run for name, one in found.items() if isinstance(one.run, str)},
-            {name: one.code for name, one in found.items() if one.code},
-            references,
-        )
+    def __init__(self, found: Mapping[str, Variant], references: Collection[str] = ()) -> None:
+        self._found = dict(found)
+        self._callables = {k: one.run for k, one in found.items() if not isinstance(one.run, str)}
+        self.unavailable = {k: one.run for k, one in found.items() if isinstance(one.run, str)}
+        self.code = Code({name: one.code for name, one in found.items() if one.code})
+        self.references = tuple(name for name in self._callables if name in references)
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         return self._callables[name]
@@ -53,16 +39,11 @@ class Variants(Mapping[str, Callable[..., Any]]):
     def only(self, *names: str) -> "Variants":
         """These alone, in this order; raises ArgumentError for an unknown name."""
         for name in names:
-            if name not in self._callables and name not in self.unavailable:
-                known = ", ".join(map(repr, [*self, *self.unavailable]))
+            if name not in self._found:
+                known = ", ".join(map(repr, self._found))
                 text = _("Expected names among {names}. Received: {received!r}.")
                 raise ArgumentError(text.format(names=known, received=name))
-        return Variants(
-            {name: self[name] for name in names if name in self._callables},
-            {name: self.unavailable[name] for name in names if name in self.unavailable},
-            {name: self.code[name] for name in names if name in self.code},
-            self.references,
-        )
+        return Variants({name: self._found[name] for name in names}, self.references)
 
     def __repr__(self) -> str:
         there = [f"  {name}" for name in self]
@@ -137,4 +118,4 @@ def variants(
     except Exception as error:
         raise call_failed(name_of(net), error) from error
     programs = reference_programs(framework.layers(net), args) if references else {}
-    return Variants.of(found | programs, tuple(programs))
+    return Variants(found | programs, programs)

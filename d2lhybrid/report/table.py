@@ -1,7 +1,7 @@
 """One formatter for every table that is shown: as text in columns, and as HTML."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -10,29 +10,31 @@ from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import pad, width
 
 BEST = "★"
-_GAP = "  "
 _NARROWEST = 60  # columns that a note takes at least
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its head, the group that it belongs to, and whether it stands to the left."""
+    """A column: its head, its group, whether it stands to the left, and whether its lines wrap."""
 
     head: str = ""
     group: str = ""
     left: bool = False
+    wraps: bool = False
 
 
 @dataclass(frozen=True)
 class Row:
     """Cells from the left; a note takes the place of those that are missing.
 
-    A cell may have several lines. The best row of a table is marked.
+    A cell may have several lines. The best row of a table is marked. The `strong` cells stand out
+    in HTML.
     """
 
     cells: Sequence[str]
     note: str = ""
     best: bool = False
+    strong: Collection[int] = ()
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,7 @@ class Table:
 
     columns: Sequence[Column]
     rows: Sequence[Row]
+    gap: str = "  "
 
     def __str__(self) -> str:
         widths = self._widths()
@@ -67,7 +70,7 @@ class Table:
         columns = [[row[i] for row in cells if i < len(row)] for i in range(len(self.columns))]
         widths = [max(map(width, "\n".join(column).split("\n"))) for column in columns]
         for at, group in self._groups():  # a group's name may be longer than what is below it
-            inside = sum(widths[at]) + len(_GAP) * (at.stop - at.start - 1)
+            inside = sum(widths[at]) + len(self.gap) * (at.stop - at.start - 1)
             widths[at.stop - 1] += max(0, width(group) - inside)
         return widths
 
@@ -82,19 +85,19 @@ class Table:
     def _group_line(self, widths: list[int]) -> str:
         parts = []
         for at, group in self._groups():
-            columns = sum(widths[at]) + len(_GAP) * (at.stop - at.start - 1)
+            columns = sum(widths[at]) + len(self.gap) * (at.stop - at.start - 1)
             name = f" {group} " if group and width(group) + 2 <= columns else group
             left = (columns - width(name)) // 2
             fill = "─" if group else " "
             parts.append(fill * left + name + fill * (columns - width(name) - left))
-        return _GAP.join(parts).rstrip()
+        return self.gap.join(parts).rstrip()
 
     def _lines(self, row: Row, widths: list[int]) -> list[str]:
         """A row as the lines that its tallest cell needs."""
         cells = [cell.split("\n") for cell in _marked(row)]
         columns = list(zip(widths, self.columns, strict=True))[: len(cells)]
         if row.note:
-            rest = sum(widths[len(cells) :]) + len(_GAP) * (len(widths) - len(cells) - 1)
+            rest = sum(widths[len(cells) :]) + len(self.gap) * (len(widths) - len(cells) - 1)
             lines = row.note.split("\n")
             cells.append([part for line in lines for part in folded(line, max(rest, _NARROWEST))])
             columns.append((0, Column(left=True)))
@@ -104,7 +107,7 @@ class Table:
                 _placed(cell[at] if at < len(cell) else "", columns, column.left)
                 for cell, (columns, column) in zip(cells, columns, strict=True)
             ]
-            shown.append(_GAP.join(parts).rstrip())
+            shown.append(self.gap.join(parts).rstrip())
         return shown
 
     def _html_heads(self) -> str:
@@ -123,11 +126,14 @@ class Table:
         return lines and f"<thead>{lines}</thead>"
 
     def _html_row(self, row: Row) -> str:
-        shown = [_html(row.cells[0]), *map(_whole, row.cells[1:])]
+        pairs = zip(row.cells, self.columns, strict=False)
+        shown = [_html(cell) if column.wraps else _whole(cell) for cell, column in pairs]
+        for index in {0, *row.strong} if row.best else row.strong:
+            shown[index] = f"<strong>{shown[index]}</strong>"
         if row.best:
             name = _("fastest")
             mark = f'<span role="img" aria-label="{escape(name)}">{BEST}</span>'
-            shown[0] = f"<strong>{shown[0]}</strong>&nbsp;{mark}"
+            shown[0] += f"&nbsp;{mark}"
         pairs = zip(shown, self.columns, strict=False)
         cells = [f"<td{_side(column)}>{cell}</td>" for cell, column in pairs]
         if row.note:
