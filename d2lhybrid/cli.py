@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from d2lhybrid import commands
-from d2lhybrid.errors import D2LHybridError
-from d2lhybrid.frameworks import known
+from d2lhybrid.errors import D2LHybridError, UnknownFrameworkError
+from d2lhybrid.frameworks import get, known
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 
@@ -126,9 +126,9 @@ def _run(command: argparse.ArgumentParser) -> None:
 
 
 def _doctor(command: argparse.ArgumentParser) -> None:
-    names = [framework.name for framework in known()]
-    which = _("one or more of {frameworks}").format(frameworks=", ".join(names))
-    command.add_argument("framework", nargs="*", choices=names, metavar="framework", help=which)
+    names = ", ".join(framework.name for framework in known())
+    which = _("one or more of {frameworks}").format(frameworks=names)
+    command.add_argument("framework", nargs="*", type=_framework, help=which)
     seconds = _("seconds for each framework")
     command.add_argument("--timeout", type=_above_zero, default=180.0, metavar="S", help=seconds)
 
@@ -162,6 +162,13 @@ def _whole(text: str) -> int:
         return int(text)
     said = _("expected a whole number of 0 or more, received {received!r}").format(received=text)
     raise argparse.ArgumentTypeError(said)
+
+
+def _framework(text: str) -> str:
+    try:
+        return get(text).name
+    except UnknownFrameworkError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 @contextmanager

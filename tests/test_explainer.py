@@ -154,6 +154,17 @@ class TestTorch:
         assert "Nothing was compiled" in report._repr_html_()
         assert [file for file, _line in places(report.fallbacks)] == [HERE]
 
+    def test_what_the_user_keeps_from_the_compiler_is_not_compiled(self, torch):
+        class Own(torch.nn.Module):
+            @torch.compiler.disable
+            def forward(self, x):
+                return x * 2
+
+        for model in (torch.compiler.disable(lambda x: x * 2), Own()):
+            report = explain(model, torch.ones(3))
+            assert report.graphs == 0
+            assert "torch.compiler.disable keeps TorchDynamo away" in str(report)
+
     def test_sequential_compile_compiles_nothing(self, torch):
         net = torch.nn.Sequential(torch.nn.Linear(3, 2))
         net.compile(backend="eager")

@@ -15,7 +15,10 @@ _NARROWEST = 60  # columns that a note takes at least
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its head, its group, whether it stands to the left, and whether its lines wrap."""
+    """A column: its head, its group, whether it stands to the left, and whether its lines wrap.
+
+    Those of the first column do.
+    """
 
     head: str = ""
     group: str = ""
@@ -126,8 +129,8 @@ class Table:
         return lines and f"<thead>{lines}</thead>"
 
     def _html_row(self, row: Row) -> str:
-        pairs = zip(row.cells, self.columns, strict=False)
-        shown = [_html(cell) if column.wraps else _whole(cell) for cell, column in pairs]
+        wraps = [True, *(column.wraps for column in self.columns[1:])]
+        shown = [_html(c) if wrap else _whole(c) for c, wrap in zip(row.cells, wraps, strict=False)]
         for index in {0, *row.strong} if row.best else row.strong:
             shown[index] = f"<strong>{shown[index]}</strong>"
         if row.best:

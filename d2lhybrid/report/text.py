@@ -37,7 +37,7 @@ def table(c: Comparison) -> Table:
     """A row a variant: verdict, ratio and time by each clock, then what is paid once."""
     winner = None if c.busy else best(c)
     once = _paid_once(c)
-    columns = [Column(_("variant"), left=True, wraps=True)]
+    columns = [Column(_("variant"), left=True)]
     columns += [column for clock in c.clocks for column in _clock_columns(c, clock)]
     columns += [Column(head) for head in once]
     rows = []
@@ -84,7 +84,7 @@ def sweep_table(s: Sweep) -> Table:
     group = {
         clock: remarks.clock_title(clock, clocks) if len(clocks) > 1 else "" for clock in clocks
     }
-    columns = [Column(_("work"), left=True, wraps=True)]
+    columns = [Column(_("work"), left=True)]
     columns += [Column(label, group[clock]) for clock in clocks for label in labels]
     rows = []
     for work, c in zip(s.work, s.comparisons, strict=True):

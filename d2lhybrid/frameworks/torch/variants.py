@@ -40,7 +40,7 @@ def variants(
     require_options("torch.compile", options, ("dynamic", "backend", "mode"))
     if isinstance(net, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
         return _scripted(net)
-    net = _uncompiled(net)
+    net = uncompiled(net)
     if isinstance(net, torch.nn.Module):
         net = twin(net)
     found = {
@@ -80,13 +80,13 @@ def twin(net: torch.nn.Module) -> torch.nn.Module:
     return _without_compiled_parts(copied(net, memo))
 
 
-def _uncompiled(net: Any) -> Any:
+def uncompiled(net: Any) -> Any:
     """The model or function that was handed to ``torch.compile``."""
     return getattr(net, "_orig_mod", getattr(net, "_torchdynamo_orig_callable", net))
 
 
 def _without_compiled_parts(module: Any) -> Any:
-    module = _uncompiled(module)
+    module = uncompiled(module)
     module._compiled_call_impl = None  # what module.compile() sets
     for name, child in module.named_children():
         setattr(module, name, _without_compiled_parts(child))
