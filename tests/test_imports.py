@@ -26,6 +26,7 @@ FLOORS = (
         "quieting",
         "structure",
         "tensor",
+        "waiting",
         "report.table",  # which knows nothing of results
     ),
     ("frameworks", "same", "teaching"),
