@@ -9,6 +9,7 @@ import tensorflow as tf
 from d2lhybrid.errors import ArgumentError, CallFailedError, UnknownFrameworkError
 from d2lhybrid.frameworks.explaining import explain
 from d2lhybrid.frameworks.explanation import Explanation, Finding
+from d2lhybrid.measurement.variants import variants
 
 HERE = Path(__file__).name
 
@@ -148,11 +149,14 @@ class TestTorch:
                 print("not recorded")
             return x
 
-        report = explain(model, torch.ones(3))
-        assert report.graphs == 0
-        assert "Nothing was compiled, because a graph ends inside a loop" in str(report)
-        assert "Nothing was compiled" in report._repr_html_()
-        assert [file for file, _line in places(report.fallbacks)] == [HERE]
+        compiled = torch.compile(model)
+        compiled(torch.ones(3))
+        for one in (compiled, model):  # also where Dynamo gave up before
+            report = explain(one, torch.ones(3))
+            assert report.graphs == 0
+            assert "Nothing was compiled, because a graph ends inside a loop" in str(report)
+            assert "Nothing was compiled" in report._repr_html_()
+            assert [file for file, _line in places(report.fallbacks)] == [HERE]
 
     def test_what_the_user_keeps_from_the_compiler_is_not_compiled(self, torch):
         class Own(torch.nn.Module):
@@ -160,10 +164,9 @@ class TestTorch:
             def forward(self, x):
                 return x * 2
 
-        for model in (torch.compiler.disable(lambda x: x * 2), Own()):
-            report = explain(model, torch.ones(3))
-            assert report.graphs == 0
-            assert "torch.compiler.disable keeps TorchDynamo away" in str(report)
+        report = explain(Own(), torch.ones(3))
+        assert report.graphs == 0
+        assert "torch.compiler.disable keeps TorchDynamo away" in str(report)
 
     def test_sequential_compile_compiles_nothing(self, torch):
         net = torch.nn.Sequential(torch.nn.Linear(3, 2))
@@ -248,6 +251,17 @@ class TestTensorFlow:
             with pytest.raises(CallFailedError, match="before any compiler"):
                 explain(model, tf.ones((2, 3)))
 
+    def test_a_mistake_in_the_call_of_a_keras_model_is_said_in_its_own_words(self):
+        net = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+        net(tf.ones((1, 3)))
+        with pytest.raises(CallFailedError, match="expected axis -1 of input shape"):
+            explain(net, tf.ones((1, 5)))
+
+    def test_the_options_of_the_users_function_count(self):
+        function = tf.function(lambda x: x if x[0] > 0 else -x, autograph=False)
+        assert explain(function, tf.ones(2)).graphs == 0
+        assert explain(function.python_function, tf.ones(2)).graphs == 1
+
     def test_error_has_the_users_line(self):
         def model(x):
             return x.numpy()
@@ -328,6 +342,16 @@ class TestMXNet:
 
         with pytest.raises(CallFailedError, match="own"):
             explain(Plain(), mx.nd.ones(3))
+
+    def test_an_error_that_comes_late_is_the_calls(self, mx):
+        net = mx.gluon.nn.Dense(2)
+        net.initialize()
+        net.cast("float16")
+        x = mx.nd.ones((1, 3), dtype="float16")
+        for ask in (explain, variants):
+            with pytest.raises(CallFailedError, match="float16 fully connected"):
+                ask(net, x)
+            mx.nd.waitall()  # nothing is left in the queue
 
     def test_functions(self, mx):
         def model(x):

@@ -3,6 +3,7 @@
 import linecache
 import logging
 import os
+import re
 import sys
 import sysconfig
 import traceback
@@ -92,13 +93,27 @@ def require_runs(model: str, call: Callable[[], object]) -> None:
 
 def call_error(model: str, error: Exception) -> CallFailedError:
     """The error to raise where `model` fails without a compiler, too."""
-    said = str(error).strip().splitlines() or [""]
     text = _(
         "Expected {model} to run on the given arguments, before any compiler. Received: {error}: "
         "{said}. Call it by itself to see where it fails."
     )
-    line = said[-1] if said[0].startswith("Traceback") else said[0]
-    return CallFailedError(text.format(model=model, error=type(error).__name__, said=line))
+    said = first_line(error).rstrip(".")
+    return CallFailedError(text.format(model=model, error=type(error).__name__, said=said))
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, in a line.
+
+    That is the first one, unless a stack stands in the message, which is then said last, or only
+    the place where Keras raised it. Colours and TensorFlow's names of nodes are left out.
+    """
+    text = re.sub(r"\x1b\[\d*m|\{\{[^}]*\}\} *", "", str(error))
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or [""]
+    if any(line.startswith("Traceback") for line in lines):
+        lines = lines[-1:]
+    elif lines[0].startswith("Exception encountered when calling"):
+        lines = lines[1:] or lines
+    return lines[0].rpartition(f"{type(error).__name__}: ")[2]
 
 
 def nothing_compiled(reason: str) -> str:
@@ -118,9 +133,7 @@ def from_error(error: Exception, frames: Iterable[tuple[str, int]] | None = None
     """
     if frames is None:
         frames = [(f.filename, f.lineno or 0) for f in traceback.extract_tb(error.__traceback__)]
-    kind = type(error).__name__
-    message = str(error).split(f"{kind}: ")[-1].strip().partition("\n")[0]
-    return Finding(f"{kind}: {message}", *last_user_frame(frames))
+    return Finding(f"{type(error).__name__}: {first_line(error)}", *last_user_frame(frames))
 
 
 def last_user_frame(frames: Iterable[tuple[str, int]]) -> tuple[str, int]:

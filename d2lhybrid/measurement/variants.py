@@ -9,7 +9,7 @@ from d2lhybrid.frameworks import of
 from d2lhybrid.frameworks.protocol import Lazy, Variant
 from d2lhybrid.frameworks.references import references as reference_programs
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measurement.measuring import call_failed, name_of, require_one_device
+from d2lhybrid.measurement.calling import call_failed, drain, name_of, require_one_device
 
 
 class Variants(Mapping[str, Callable[..., Any]]):
@@ -113,9 +113,11 @@ def variants(
         found = framework.variants(net, args, kwargs, all, options)
         ready = (one.run for one in found.values() if not isinstance(one.run, str | Lazy))
         next(ready, net)(*args, **kwargs)
+        framework.tensors.synchronize()  # errors of the work come late
     except D2LHybridError:
         raise
     except Exception as error:
+        drain()
         raise call_failed(name_of(net), error) from error
     programs = reference_programs(framework.layers(net), args) if references else {}
     return Variants(found | programs, programs)

@@ -46,6 +46,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     with quiet():
         try:
             model(*args)
+            mx.nd.waitall()  # errors of the work come late
         except Exception as error:
             failure = error
         for hook in hooks:
@@ -71,7 +72,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
 
 def _of_function(function: Any, args: Args, kwargs: Kwargs) -> Explanation:
     with quiet():
-        require_runs(name_of(function), lambda: function(*args, **kwargs))
+        require_runs(name_of(function), lambda: (function(*args, **kwargs), mx.nd.waitall()))
     code = getattr(function, "__code__", None) or type(function).__call__.__code__
     return Explanation(
         framework=f"MXNet {mx.__version__}",

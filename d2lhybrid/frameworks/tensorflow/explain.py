@@ -32,11 +32,8 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     entry = model if hasattr(model, "get_concrete_function") else model.__call__
     traced = hasattr(entry, "experimental_get_tracing_count")
     by_xla = getattr(entry, "_jit_compile", None) is True
-    function = tf.function(
-        entry.python_function if traced else model,
-        input_signature=entry.input_signature if traced else None,
-        jit_compile=by_xla or None,
-    )
+    # A twin has the options of the user's function, and none of its traces.
+    function = entry._clone(None) if traced else tf.function(model)
     graphs = 0
     fallbacks: tuple[Finding, ...] = ()
     unsupported: tuple[Finding, ...] = ()

@@ -39,7 +39,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
 
     The graph breaks are the list that ``torch._dynamo.explain`` reports from.
     """
-    original = model if _is_disabled(model) else uncompiled(model)
+    original = uncompiled(model)
     in_place = getattr(original, "_compiled_call_impl", None) is not None  # by module.compile()
     eager = original._call_impl if in_place else original
     known_before = in_place or original is not model
@@ -47,7 +47,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     recorder = _Recorder()
     unsupported: tuple[Finding, ...] = ()
     known = len(output_graph.graph_break_reasons)
-    said_before = dict(counters["unimplemented"])
+    said_before = counters["unimplemented"].copy()
     with quiet():
         try:
             compiled(eager, backend=recorder)(*args, **kwargs)
@@ -60,8 +60,12 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         Finding(b.reason.splitlines()[0], b.user_stack[-1].filename, b.user_stack[-1].lineno or 0)
         for b in output_graph.graph_break_reasons[known:]
     )
-    said = [text for text in counters["unimplemented"] if text not in said_before]
-    skipped = tuple(filter(None, map(_skipped, said)))
+    said = [*(counters["unimplemented"] - said_before)]
+    # Of a function that it has given up on before, Dynamo says nothing any more.
+    places = [(code.co_filename, code.co_firstlineno) for code in _codes(model, original)]
+    ever = filter(None, map(_skipped, counters["unimplemented"]))
+    new = [*filter(None, map(_skipped, said))]
+    skipped = tuple(one for one in ever if one in new or (one.file, one.line) in places)
     notes: tuple[str, ...] = ()
     if not recorder.graphs and not unsupported:
         notes = (nothing_compiled(_why_nothing(original, in_place, said, skipped)),)
@@ -74,14 +78,6 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         fallbacks + skipped,
         unsupported,
         notes,
-    )
-
-
-def _is_disabled(model: Any) -> bool:
-    """Has the user asked TorchDynamo to leave it alone?"""
-    return any(
-        getattr(one, "_torchdynamo_disable", False) is True
-        for one in (model, getattr(model, "forward", None))
     )
 
 
@@ -100,7 +96,7 @@ def _why_nothing(
             "to Python"
         )
         return text.format(reason=skipped[-1].reason)
-    if _is_disabled(original):
+    if getattr(getattr(original, "forward", None), "_torchdynamo_disable", False):
         return _("torch.compiler.disable keeps TorchDynamo away from it")
     if said:
         return said[-1].splitlines()[0]
