@@ -36,11 +36,9 @@ EXCEPTIONS = {
         "  def example():\n      return net, torch.ones(1, 512)",
     },
     "artifacts/trust.py": {"someone else"},  # one of three identifiers
-    "artifacts/program.py": {"in user code:"},  # how TensorFlow begins a traceback
+    "errors.py": {"in user code:"},  # how TensorFlow begins a traceback
     "artifacts/proof.py": {"from d2lhybrid.artifacts.proof import serve; serve()"},
     "frameworks/torch/explain.py": {"frame skipped: .* \\((.*) line (\\d+)\\)"},  # Dynamo's
-    "frameworks/tensorflow/formats.py": {"the last choice returns or raises"},
-    "frameworks/torch/programs.py": {"the last choice returns or raises"},
     "measurement/claims.py": {"not slower", "not faster"},  # what a claim is called
     "doctor.py": {"from d2lhybrid.doctor import probe; probe("},
     "magic.py": {" sec"},
