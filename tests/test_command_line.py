@@ -12,7 +12,7 @@ import d2lhybrid
 from d2lhybrid import cli
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.importing import functions
-from d2lhybrid.report.records import Comparison
+from d2lhybrid.report.results import Comparison
 
 ROOT = Path(__file__).parents[1]
 

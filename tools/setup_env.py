@@ -8,10 +8,13 @@ made; when nothing changed, the script ends at once.
 import hashlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pip_progress
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -80,6 +83,14 @@ def run(*command: str) -> None:
         sys.exit(f"Set-up stopped: this command failed: {' '.join(command)}")
 
 
+def install_lock(python: str) -> None:
+    """Install what the lock file pins, and say how far it is: it is gigabytes."""
+    lock = (ROOT / "requirements/lock.txt").read_text(encoding="utf-8")
+    total = len(set(re.findall(r"^[\w.-]+(?===)", lock, re.MULTILINE)))
+    pip = (python, "-m", "pip", "install", "--disable-pip-version-check")
+    pip_progress.install([*pip, "--requirement", "requirements/lock.txt"], total, ROOT)
+
+
 def check_consistency(python: str) -> None:
     """Stop unless ``pip check`` is content with everything but d2l's obsolete pins."""
     command = [python, "-m", "pip", "check"]
@@ -100,12 +111,12 @@ def main() -> None:
         print(left_out)
     if STAMP.exists() and STAMP.read_text() == stamp():
         return
-    print(f"Setting up {VENV.name} with Python {platform.python_version()} (a minute or two)")
+    print(f"Setting up {VENV.name} with Python {platform.python_version()}", flush=True)
     shutil.rmtree(VENV, ignore_errors=True)
     run(sys.executable, "-m", "venv", str(VENV))
     python = str(VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
     pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    run(*pip, "--requirement", "requirements/lock.txt")
+    install_lock(python)
     run(*pip, "--no-deps", D2L)
     run(*pip, "--no-deps", "--editable", ".")
     check_consistency(python)

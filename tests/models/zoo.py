@@ -50,7 +50,7 @@ def _without_weights(name: str) -> dict[str, Any]:
 def import_torchvision() -> Any:
     """torchvision, also where its wheel was built for another build of PyTorch.
 
-    Its own operators are missing then, and it asks for one while it is imported. No model of ours
+    Its own operators are missing then, and it asks for two while it is imported. No model of ours
     uses them.
     """
     import torch
@@ -60,8 +60,9 @@ def import_torchvision() -> Any:
     except RuntimeError:
         for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
             del sys.modules[name]
-        nms = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
-        torch.library.define("torchvision::nms", nms)
+        for name in ("nms", "qnms"):
+            arguments = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+            torch.library.define(f"torchvision::{name}", arguments)
         return import_module("torchvision")
 
 
@@ -77,6 +78,8 @@ def _timm(name: str) -> Call:
 
 def _transformers(name: str) -> Call:
     import torch
+
+    import_torchvision()
     import transformers as library
 
     torch.manual_seed(0)
