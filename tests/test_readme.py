@@ -37,6 +37,13 @@ for _layer in range(3):
 net.initialize()
 x_numpy = x.asnumpy()
 """,
+    "jax": """
+import jax.numpy as jnp
+import numpy
+from flax import nnx
+net, x = nnx.Sequential(nnx.Linear(3, 4, rngs=nnx.Rngs(0)), nnx.relu), jnp.ones((1, 3))
+x_numpy = numpy.asarray(x)
+""",
 }
 # What the examples in the prose speak of beside these; README's table is MXNet's.
 BEFORE_PROSE = """
