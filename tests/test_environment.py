@@ -61,6 +61,13 @@ def test_the_lock_satisfies_the_extras(extra: str, python: str) -> None:
         assert requirement.specifier.contains(version), requirement
 
 
+def test_the_libraries_of_models_are_pinned() -> None:
+    lines = (ROOT / "requirements/models.txt").read_text(encoding="utf-8").splitlines()
+    pinned = {line for line in lines if not line.startswith("#")}
+    assert {str(requirement) for requirement in EXTRAS["models"]} <= pinned
+    assert all("==" in line for line in pinned)
+
+
 @pytest.mark.parametrize("name", ["jupyterlab", "torch", "numpy", "matplotlib", "nbval"])
 def test_conda_and_pip_install_the_same(name: str) -> None:
     (version,) = pins(name)
