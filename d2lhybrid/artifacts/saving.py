@@ -126,7 +126,7 @@ def save(
             example_inputs=recorded[0],
             example_outputs=recorded[1],
             options={**written.options, **({"imports": proved.imports} if proved.imports else {})},
-            created=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+            created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         )
         raw = manifest.to_bytes()
         parse(raw)  # what cannot be read again is not written

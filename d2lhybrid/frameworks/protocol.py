@@ -4,6 +4,7 @@
 """
 
 import copy
+import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -213,6 +214,9 @@ class Framework(ABC):
     packages: ClassVar[tuple[str, ...]]  # as pip may call what is installed
     extra: ClassVar[str]  # of d2lhybrid, that installs it
     order: ClassVar[int] = 100  # among the frameworks, where they are listed
+    # Environment variables for its import, where the user has not set them. Two frameworks that each
+    # take all of a GPU's memory beforehand do not fit into one process.
+    environment: ClassVar[Mapping[str, str]] = {}
 
     @property
     def module(self) -> str:
@@ -227,6 +231,8 @@ class Framework(ABC):
 
     def load(self) -> Any:
         """Import the framework and return it."""
+        for name, value in self.environment.items():
+            os.environ.setdefault(name, value)
         return import_module(self.module)
 
     @cached_property

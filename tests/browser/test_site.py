@@ -3,7 +3,6 @@
 import functools
 import json
 import re
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -17,9 +16,6 @@ from playwright.sync_api import Browser, Page, Route
 
 from book.files import Key, read_notebook
 from website.words import words
-
-if sys.version_info < (3, 11):
-    pytest.skip("the site needs Python 3.11", allow_module_level=True)
 
 ROOT = Path(__file__).resolve().parents[2]
 LANGUAGES = ("en", "pt", "zh", "ja")

@@ -11,6 +11,7 @@ class TensorFlow(Framework):
     packages = ("tensorflow", "tensorflow-cpu", "tensorflow_cpu")
     extra = "tensorflow"
     order = 2
+    environment = {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}  # read when it first uses a GPU
 
 
 FRAMEWORK = TensorFlow()

@@ -1,6 +1,6 @@
 """MXNet on the NumPy of this environment, for real; needs nothing but MXNet and its own needs.
 
-``make test-numpy2`` runs this on NumPy 2; tests/test_compat.py runs it on the pinned NumPy.
+``make test-numpy`` runs this on NumPy 1; tests/test_compat.py runs it on the NumPy of the lock.
 """
 
 import multiprocessing
