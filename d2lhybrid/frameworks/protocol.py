@@ -214,8 +214,8 @@ class Framework(ABC):
     packages: ClassVar[tuple[str, ...]]  # as pip may call what is installed
     extra: ClassVar[str]  # of d2lhybrid, that installs it
     order: ClassVar[int] = 100  # among the frameworks, where they are listed
-    # Environment variables for its import, where the user has not set them. Two frameworks that each
-    # take all of a GPU's memory beforehand do not fit into one process.
+    # Environment variables that the import sets where the user has not: two frameworks that both
+    # take a GPU's memory beforehand do not fit into one process.
     environment: ClassVar[Mapping[str, str]] = {}
 
     @property
