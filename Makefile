@@ -12,7 +12,7 @@ NEWEST_TESTS := tests/measure tests/frameworks tests/artifacts/test_torch_format
 TENSORFLOW := $(if $(filter Darwin,$(shell uname)),tensorflow,tensorflow-cpu)
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy test-notebooks test-browser picture check html watch dist notebooks executed messages bench under-load fuzz mutants newest conda lock format clean
+.PHONY: help setup lab test test-unit test-numpy test-notebooks test-browser test-bare picture check html watch dist notebooks executed messages bench under-load fuzz mutants newest conda lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -38,6 +38,9 @@ test-notebooks: setup  ## execute every notebook and compare what it prints
 
 test-browser: setup  ## JupyterLab and the site in chromium; ALL=1 runs every notebook there
 	$(PY) -m pytest tests/browser $(if $(ALL),--all)
+
+test-bare: setup  ## a notebook's first cell on a machine that has PyTorch alone; downloads some megabytes
+	$(PY) -m tools.bare_notebook $(if $(CHAPTER),--chapter $(CHAPTER))
 
 picture: setup  ## take README's picture anew, in chromium
 	$(PY) -m pytest tests/browser/test_lab_picture.py::test_take_the_picture

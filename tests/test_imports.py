@@ -25,6 +25,7 @@ FLOORS = (
         "structure",
         "teaching",
         "tensor",
+        "waiting",
     ),
     ("frameworks", "same"),
     ("measurement", "report"),

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from nbval.plugin import IPyNbCell
 
-MIME = "application/vnd.d2lhybrid.undecided+json"  # as in d2lhybrid.measurement.claims
+from d2lhybrid.measurement.claims import MIME
+
 _PROPERTY = "undecided claims"
 
 _compare = IPyNbCell.compare_outputs

@@ -14,6 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pip_progress
+
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 STAMP = VENV / "setup-stamp.txt"
@@ -71,6 +73,14 @@ def run(*command: str) -> None:
         sys.exit(f"Set-up stopped: this command failed: {' '.join(command)}")
 
 
+def install_lock(python: str) -> None:
+    """Install what the lock file pins, and say how far it is: it is gigabytes."""
+    lock = (ROOT / LOCK).read_text(encoding="utf-8")
+    total = len(set(re.findall(r"^[\w.-]+(?===)", lock, re.MULTILINE)))
+    pip = (python, "-m", "pip", "install", "--disable-pip-version-check")
+    pip_progress.install([*pip, "--requirement", LOCK], total, ROOT)
+
+
 def check_consistency(python: str) -> None:
     """Stop where ``pip check`` complains of what was not installed without its needs.
 
@@ -96,12 +106,12 @@ def main() -> None:
         print(left_out)
     if STAMP.exists() and STAMP.read_text() == stamp():
         return
-    print(f"Setting up {VENV.name} with Python {platform.python_version()} (a minute or two)")
+    print(f"Setting up {VENV.name} with Python {platform.python_version()}", flush=True)
     shutil.rmtree(VENV, ignore_errors=True)
     run(sys.executable, "-m", "venv", str(VENV))
     python = str(VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
     pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    run(*pip, "--requirement", LOCK)
+    install_lock(python)
     run(*pip, "--no-deps", "--requirement", NO_DEPS)
     run(*pip, "--no-deps", "--editable", ".")
     check_consistency(python)

@@ -116,14 +116,7 @@ def _ways_to_run(language: str, repository: Repository | None) -> list[str]:
         folder = repository.name.rpartition("/")[2]
         here = f"git clone {repository.url}\ncd {folder}\nmake lab"
     parts = [say["run_here"], f"```bash\n{here}\n```"]
-    if repository and repository.colab(""):
-        package = f"{{}} @ git+{repository.url}@{repository.branch}"
-        install = (
-            f'%pip install "{package.format("d2lhybrid[mxnet]")}"  # MXNet\n'
-            f'%pip install "{package.format("d2lhybrid")}"  # PyTorch, TensorFlow'
-        )
-        parts += [say["run_colab"], f"```ipython\n{install}\n```"]
-    return [*parts, *([say["run_binder"]] if repository else [])]
+    return [*parts, *([say["run_elsewhere"]] if repository else [])]
 
 
 def _titles(chapters: Sequence[Chapter], framework: str) -> list[str]:

@@ -282,12 +282,18 @@ def _require_allowed(stored: Stored, trusted: bool) -> bool:
 
 
 def _untrusted(stored: Stored, chosen: Format, made: Signer) -> UntrustedArtifactError:
-    text = _("{path!r} was signed {by}, and its format {format!r} can carry code.")
+    if made.who == "nobody":
+        text = _("{path!r} was signed by nobody, and its format {format!r} can carry code.")
+    else:
+        text = _(
+            "{path!r} was signed by someone else (key {key}), and its format {format!r} can carry "
+            "code."
+        )
     advice = _(
         "Look at it with inspect(path); if you know where it comes from, use trust(path), or "
         "load(path, trust=True) once."
     )
-    found = text.format(path=str(stored.root), by=made.by(), format=chosen.name)
+    found = text.format(path=str(stored.root), key=made.key or "?", format=chosen.name)
     return UntrustedArtifactError(sentences(found, _(chosen.risk), advice))
 
 

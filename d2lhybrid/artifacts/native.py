@@ -35,6 +35,7 @@ from d2lhybrid.frameworks.formats import NativeProgram, find, others
 from d2lhybrid.i18n import general, sentences
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw
+from d2lhybrid.waiting import waiting
 
 SOURCES = Path(__file__).parent.parent / "native"
 PROGRAM = "run_model"
@@ -236,7 +237,8 @@ def _compile(native: NativeProgram, line: list[str], cache: Path) -> None:
         working.mkdir(parents=True)
         for name in (native.source, *native.headers):
             shutil.copy(SOURCES / name, working)
-        _execute(line, _("Could not compile the program"), 600, working)
+        with waiting(lambda seconds: _telling(native.source, seconds)):
+            _execute(line, _("Could not compile the program"), 600, working)
         try:
             working.rename(cache)
         except OSError:  # another process was faster
@@ -252,6 +254,10 @@ def _compile(native: NativeProgram, line: list[str], cache: Path) -> None:
         ) from error
     finally:
         shutil.rmtree(working, ignore_errors=True)
+
+
+def _telling(source: str, seconds: int) -> str:
+    return _("compiling {file}, {seconds} s").format(file=source, seconds=seconds)
 
 
 def _library_stamp(folder: Path) -> str:

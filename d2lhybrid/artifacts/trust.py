@@ -40,12 +40,10 @@ class Signer:
 
     def by(self) -> str:
         """For people: what follows "signed"."""
-        by = {
-            "you": _("by you"),
-            "someone else": _("by someone else"),
-            "nobody": _("by nobody"),
-        }[self.who]
-        return _("{by} (key {key})").format(by=by, key=self.key) if self.key else by
+        if self.who == "nobody":
+            return _("by nobody")
+        text = _("by you (key {key})") if self.who == "you" else _("by someone else (key {key})")
+        return text.format(key=self.key or "?")
 
 
 def signature(raw: bytes) -> bytes:

@@ -54,6 +54,10 @@ class Tensors(ABC):
             TracingError: a graph is being traced, so there is no work to wait for.
         """
 
+    def queues(self, tensor: Any) -> bool:
+        """May a call return this tensor before it is computed?"""
+        return True
+
     def start_events(self) -> Any:
         """Mark the beginning of a stretch of device work; None where there is no accelerator."""
         return None

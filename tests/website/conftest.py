@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from website.build import build_site
-from website.repository import VARIABLE
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -14,7 +13,5 @@ ROOT = Path(__file__).resolve().parents[2]
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the site, as it is without a public repository."""
     folder = tmp_path_factory.mktemp("site")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv(VARIABLE, raising=False)
-        build_site(ROOT, folder / "html", folder / "work", jobs=2)
+    build_site(ROOT, folder / "html", folder / "work", jobs=2)
     return folder / "html"
