@@ -75,7 +75,7 @@ def main() -> None:
     options = parser.parse_args()
     wanted = (getattr(options, name) or "*" for name in ("language", "framework", "chapter"))
     chosen, others = selected(*wanted)
-    if problem := mxnet_problem(sys.version_info[:2], platform.system(), platform.machine()):
+    if problem := mxnet_problem(platform.system(), platform.machine()):
         print(problem)
         chosen = [path for path in chosen if path.parent.name != "mxnet"]
     if not chosen:

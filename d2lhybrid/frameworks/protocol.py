@@ -4,6 +4,7 @@
 """
 
 import copy
+import os
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -166,6 +167,9 @@ class Framework(ABC):
     packages: ClassVar[tuple[str, ...]]  # as pip may call what is installed
     extra: ClassVar[str]  # of d2lhybrid, that installs it
     order: ClassVar[int] = 100  # among the frameworks, where they are listed
+    # Environment variables that the import sets where the user has not: two frameworks that both
+    # take a GPU's memory beforehand do not fit into one process.
+    environment: ClassVar[Mapping[str, str]] = {}
 
     @property
     def module(self) -> str:
@@ -180,6 +184,8 @@ class Framework(ABC):
 
     def load(self) -> Any:
         """Import the framework and return it."""
+        for name, value in self.environment.items():
+            os.environ.setdefault(name, value)
         return import_module(self.module)
 
     @cached_property
