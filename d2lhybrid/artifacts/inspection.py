@@ -18,8 +18,9 @@ from d2lhybrid.artifacts.store import Stored, check_files, read
 from d2lhybrid.artifacts.trust import Signer, signer
 from d2lhybrid.errors import DamagedArtifactError, UnsupportedArtifactError
 from d2lhybrid.frameworks.formats import Sign
-from d2lhybrid.i18n import count, pad, sentences, width
+from d2lhybrid.i18n import count, sentences
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.report.table import Column, Row, Table
 
 MAX_LOOK = 64 << 20  # unpacked bytes that are looked at
 PER_FILE = 1 << 10  # what a file counts beside its bytes
@@ -143,9 +144,8 @@ def require_closed(stored: Stored) -> None:
 
 def table(path: Path, rows: Sequence[tuple[str, str]]) -> str:
     """The path, and below it the rows in two columns."""
-    columns = max(width(label) for label, _text in rows) + 1
-    lines = [f"  {pad(label, columns)}{text}" for label, text in rows]
-    return "\n".join([_plain(str(path)), *lines])
+    shown = [Row([f"  {label}", text]) for label, text in rows]
+    return f"{_plain(str(path))}\n{Table([Column(left=True)] * 2, shown, gap=' ')}"
 
 
 def _plain(name: str) -> str:

@@ -118,7 +118,7 @@ def save(
             example_inputs=examples[0],
             example_outputs=examples[1],
             options={**written.options, **({"imports": proved.imports} if proved.imports else {})},
-            created=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+            created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         )
         raw = manifest.to_bytes()
         parse(raw)  # what cannot be read again is not written

@@ -67,10 +67,10 @@ def test_html_keeps_numbers_and_words_whole_and_is_escaped():
         '<th colspan="2" style="text-align:center">latency</th>'
     )
     body = (
-        '<tr><td style="text-align:left;">&lt;a b&gt;</td>'
+        '<tr><td style="text-align:left">&lt;a b&gt;</td>'
         f'<td style="text-align:{cell}">1 µs – 2 µs</td>'
         f'<td style="text-align:{cell}">&lt;</td></tr>'
-        '<tr><td style="text-align:left;">c</td>'
+        '<tr><td style="text-align:left">c</td>'
         '<td colspan="2" style="text-align:left">why</td></tr>'
     )
     assert table.html() == (

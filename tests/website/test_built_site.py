@@ -4,7 +4,6 @@ import base64
 import html
 import json
 import re
-import sys
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -19,9 +18,6 @@ from book.frameworks import FRAMEWORKS
 from book.installation import is_installation
 from book.languages import LANGUAGES
 from website.words import theme_words, words
-
-if sys.version_info < (3, 11):
-    pytest.skip("the site needs Python 3.11", allow_module_level=True)
 
 ROOT = Path(__file__).resolve().parents[2]
 KEYS = [
