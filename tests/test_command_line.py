@@ -211,7 +211,7 @@ def test_explain(tmp_path):
         (["compare", "--help"], 0, "old/impl.py:f new/impl.py:f"),
         (["--version"], 0, f"d2lhybrid {d2lhybrid.__version__}\n"),
         (["docotr"], 2, "invalid choice: 'docotr'"),
-        (["doctor", "jax"], 2, "argument framework: expected one of torch, tensorflow, mxnet"),
+        (["doctor", "caffe"], 2, "framework: expected one of torch, tensorflow, jax, mxnet"),
         (["compare", "a.py:f", "--time-limit", "0"], 2, "argument --time-limit: expected a number"),
         (["compare", "a.py:f", "--time-limit", "nan"], 2, "received 'nan'"),
         (["compare", "a.py:f", "--time-limit", "inf"], 2, "received 'inf'"),

@@ -28,7 +28,7 @@ def test_a_broken_framework_counts_when_it_is_installed(monkeypatch, capsys):
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("  Python      3.")
     assert said[1].split() == ["NumPy", version("numpy")]
-    assert said[4] == "! mxnet       bad"
+    assert said[5] == "! mxnet       bad"
     assert said[-1] == "Not working: mxnet."
     assert cli.main(["doctor", "torch"]) == 1
     monkeypatch.setattr(doctor, "_installed", lambda name: name == "torch")

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "d2lhybrid"
-HEAVY = ("torch", "tensorflow", "mxnet", "matplotlib", "pandas", "scipy", "IPython", "tqdm")
+HEAVY = ("torch", "tensorflow", "jax", "mxnet", "matplotlib", "pandas", "scipy", "IPython", "tqdm")
 # From the bottom to the top: a room imports from its own floor and from those below.
 FLOORS = (
     ("errors",),
@@ -37,6 +37,8 @@ ROOMS = {
     "torch": "frameworks/torch/",
     "tensorflow": "frameworks/tensorflow/",
     "keras": "frameworks/tensorflow/",
+    "jax": "frameworks/jax/",
+    "flax": "frameworks/jax/",
     "mxnet": "frameworks/mxnet/",
     "onnxruntime": ("frameworks/onnxruntime.py", "frameworks/torch/"),
 }
@@ -111,7 +113,7 @@ def test_only_its_room_names_a_framework(path):
     strings = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)]
     modules = [module.module for module in ast.walk(tree) if isinstance(module, ast.ImportFrom)]
     named = {*strings, *filter(None, modules)}
-    for framework in ("torch", "tensorflow", "mxnet"):
+    for framework in ("torch", "tensorflow", "jax", "mxnet"):
         if place.startswith(ROOMS[framework]) or place == "__init__.py":
             continue
         found = [n for n in named if n == framework or f".{framework}." in f".{n}."]

@@ -20,7 +20,14 @@ import threading
 from collections import Counter
 from pathlib import Path
 
-from artifact_models import example, mxnet_inputs, mxnet_model, tensorflow_model, torch_model
+from artifact_models import (
+    example,
+    jax_model,
+    mxnet_inputs,
+    mxnet_model,
+    tensorflow_model,
+    torch_model,
+)
 
 import d2lhybrid
 from d2lhybrid import frameworks, load, save
@@ -29,7 +36,8 @@ from d2lhybrid.artifacts.store import read
 from d2lhybrid.errors import D2LHybridError
 from d2lhybrid.frameworks.formats import find
 
-FORMATS = {name: one.name for one in frameworks.known() for name in one.formats}
+# By the name of the format; that of weights alone, which several have, is the first one's.
+FORMATS = {name: one.name for one in reversed(frameworks.known()) for name in one.formats}
 OUTCOMES = ("refused", "unchanged", "silent", "foreign", "crash", "hang")
 PATIENCE = 60.0  # seconds for one mutation
 
@@ -43,6 +51,8 @@ def make(name, path):
         import tensorflow as tf
 
         save(tensorflow_model("mlp"), path, tf.constant(example("mlp", 1)), format=name)
+    elif framework == "jax":
+        save(jax_model("mlp"), path, example("mlp", 1), format=name)
     else:
         import torch
 

@@ -37,6 +37,7 @@ ORDINARY = {
         "concrete function",
         "concrete function XLA",
     ],
+    "jax": ["eager", "nnx.jit", "jit", "compiled ahead"],
     "mxnet": ["eager", "hybridized", "static_alloc", "static_shape"],
 }
 OF_EXPERTS = {
@@ -50,6 +51,7 @@ OF_EXPERTS = {
         "torch functions",
     ],
     "tensorflow": ["eager functions", "tf.lite"],
+    "jax": ["jit constants", "serialized executable", "eager functions"],
     "mxnet": ["hybridized MKLDNN", "one thread"],
 }
 
@@ -70,6 +72,12 @@ def state(framework, net):
         return values, net.training, sorted(vars(net))
     if framework == "tensorflow":
         return dict(enumerate(w.copy() for w in net.get_weights())), None, None
+    if framework == "jax":
+        import jax
+        from flax import nnx
+
+        graph, weights = nnx.split(net)
+        return dict(enumerate(map(np.array, jax.tree.leaves(weights)))), graph, None
     values = {name: p.data().asnumpy() for name, p in net.collect_params().items()}
     return values, net._active, net._cached_op
 
@@ -116,16 +124,18 @@ def test_they_compute_the_same_and_leave_the_model_as_it_was(framework, model):
 
 
 def test_each_is_written_by_hand_as_its_code_says(framework, model, tmp_path, monkeypatch):
+    import jax
     import onnxruntime
     import tensorflow
     import torch
+    from flax import nnx
 
     monkeypatch.chdir(tmp_path)
     net, x = model
     v = variants(net, x, all=True, references=True)
     expected = {path: leaf.values() for path, leaf in record(net(x)).items()}
     known = {"torch": torch, "tf": tensorflow, "np": np, "numpy": np, "onnxruntime": onnxruntime}
-    known["F"] = torch.nn.functional
+    known |= {"F": torch.nn.functional, "jax": jax, "jnp": jax.numpy, "nnx": nnx}
     for name, code in v.code.items():
         if name == "C":
             assert code.startswith("dense(w0, b0, x, h0, 8, 4);\nrelu(h0, 4);\n")
@@ -178,6 +188,7 @@ def test_what_is_compiled_ahead_builds_and_loads_apart(framework, model):
     expected = {
         "torch": {"aotinductor", "aotinductor boxed", "onnxruntime", "onnxruntime io binding", "C"},
         "tensorflow": {"tf.lite", "C"},
+        "jax": {"serialized executable", "C"},
         "mxnet": {"one thread", "C"},
     }
     assert ahead == expected[framework]
