@@ -12,7 +12,7 @@ NEWEST_TESTS := tests/measure tests/frameworks tests/artifacts/test_torch_format
 TENSORFLOW := $(if $(filter Darwin,$(shell uname)),tensorflow,tensorflow-cpu)
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy test-notebooks test-browser test-bare picture check html watch dist notebooks executed messages bench under-load fuzz mutants newest conda lock format clean
+.PHONY: help setup lab test test-unit test-numpy test-notebooks test-browser test-bare picture check html watch dist notebooks executed messages models bench under-load fuzz mutants newest conda lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -77,6 +77,9 @@ executed: setup  ## execute the notebooks into build/executed; LANG_, FRAMEWORK 
 messages: setup  ## bring the translators' catalogs up to date; START=ja begins a language
 	$(PY) -m book messages $(if $(START),--start $(START))
 
+models: setup  ## real models through every function, into docs/models.md; ONLY="BERT" chooses; half an hour
+	$(PY) tools/models.py $(ARGS) $(ONLY)
+
 bench: setup  ## the benchmarks, one table each; ONLY="gpu ladder" chooses; takes a quiet machine
 	$(PY) tools/run_benchmarks.py $(ONLY)
 
@@ -119,4 +122,4 @@ format: setup  ## let the formatter rewrite the Python files
 	$(PY) -m ruff format .
 
 clean:  ## remove what the other targets made, except the notebooks
-	rm -rf .venv .venv-numpy .venv-newest .venv-mutants mutants build dist artifacts
+	rm -rf .venv .venv-numpy .venv-newest .venv-mutants .venv-models mutants build dist artifacts

@@ -12,7 +12,7 @@ import nbformat
 
 from book.build import Built
 from book.execute import outputs_digest, undecided
-from book.files import FIGURES, NOTEBOOKS, read_notebook
+from book.files import FIGURES, NOTEBOOKS, SECONDS, read_notebook
 
 _ADVICE = "run `make notebooks`"
 # Python's warnings, and the lines of C++ loggers, such as "W1121 07:44:13".
@@ -116,7 +116,8 @@ def left_out(source: str, outputs: Sequence[Any]) -> bool:
 
 def _metadata(notebook: nbformat.NotebookNode) -> Mapping[str, Any]:
     metadata = json.loads(json.dumps(notebook.metadata))
-    metadata.get("d2lhybrid", {}).pop("outputs_sha256", None)
+    for of_the_run in ("outputs_sha256", SECONDS):
+        metadata.get("d2lhybrid", {}).pop(of_the_run, None)
     return {**metadata, "nbformat": [notebook.nbformat, notebook.nbformat_minor]}
 
 

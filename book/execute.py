@@ -8,6 +8,7 @@ import asyncio
 import hashlib
 import json
 import re
+import time
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,9 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 
 from book.assemble import LANGUAGE_INFO
 from book.errors import ExecutionError
-from d2lhybrid.measurement.claims import MIME
+from book.files import SECONDS
 from book.installation import is_installation
+from d2lhybrid.measurement.claims import MIME
 
 CELL_SECONDS = 300
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -53,6 +55,8 @@ def with_outputs(
     for cell, other in zip(code, done, strict=True):
         cell.execution_count, cell.outputs = other.execution_count, other.outputs
     notebook.metadata.d2lhybrid["outputs_sha256"] = outputs_digest(notebook)
+    if seconds := executed.metadata.get("d2lhybrid", {}).get(SECONDS):
+        notebook.metadata.d2lhybrid[SECONDS] = seconds
     return notebook
 
 
@@ -117,6 +121,7 @@ async def _execute(
         coalesce_streams=True,
     )
     path.parent.mkdir(parents=True, exist_ok=True)
+    start = time.monotonic()
     async with client.async_setup_kernel(cleanup_kc=True):
         for index, cell in enumerate(notebook.cells):
             try:
@@ -129,6 +134,7 @@ async def _execute(
                 raise _failed(path, cell, f"It took longer than {seconds} seconds.") from None
             except DeadKernelError:
                 raise _failed(path, cell, "The kernel died; is memory short?") from None
+    notebook.metadata.d2lhybrid[SECONDS] = round(time.monotonic() - start)
     return _clean(notebook)
 
 

@@ -62,6 +62,13 @@ def test_the_lock_satisfies_the_extras(extra: str, python: str) -> None:
         assert requirement.specifier.contains(version), requirement
 
 
+def test_the_libraries_of_models_are_pinned() -> None:
+    lines = (ROOT / "requirements/models.txt").read_text(encoding="utf-8").splitlines()
+    pinned = {line for line in lines if not line.startswith("#")}
+    assert {str(requirement) for requirement in EXTRAS["models"]} <= pinned
+    assert all("==" in line for line in pinned)
+
+
 def test_what_is_installed_without_its_needs_finds_them() -> None:
     (mxnet,) = [one for one in NO_DEPS if one.name == "mxnet"]
     (named,) = [one for one in EXTRAS["mxnet"] if one.name == "mxnet"]

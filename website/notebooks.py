@@ -1,6 +1,7 @@
 """Stage 2: a committed notebook -> the source of its page, and where its links lead."""
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import nbformat
 
-from book.files import Key, read_notebook
+from book.files import SECONDS, Key, read_notebook
 from book.installation import is_installation
 from book.prose import MARKDOWN, plain
 from book.references import anchor
@@ -170,6 +171,12 @@ def reading_minutes(notebook: nbformat.NotebookNode) -> int:
     lines = sum(cell.source.count("\n") + 1 for cell in code)
     minutes = signs / _SIGNS + others / _WORDS + lines / _LINES
     return max(5, 5 * round(minutes / 5))
+
+
+def running_minutes(notebook: nbformat.NotebookNode) -> int | None:
+    """How long it ran, in minutes, where its outputs were made; None where it does not say."""
+    seconds = notebook.metadata.get("d2lhybrid", {}).get(SECONDS)
+    return math.ceil(seconds / 60) if seconds else None
 
 
 def _headings(

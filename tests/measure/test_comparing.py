@@ -20,7 +20,7 @@ from d2lhybrid.frameworks.protocol import Lazy
 from d2lhybrid.measurement.comparing import HURRY, compare
 from d2lhybrid.measurement.rounds import FEWEST_ROUNDS
 from d2lhybrid.measurement.running import SAMPLE_SECONDS
-from d2lhybrid.report.records import NEVER
+from d2lhybrid.report.units import NEVER
 
 
 def run(machine, functions, **options):

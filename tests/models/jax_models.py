@@ -50,6 +50,8 @@ def models():
     """Name of each, with the call that is saved."""
     x = jax.random.normal(jax.random.key(0), (2, 4))
     cell = nnx.LSTMCell(4, 3, rngs=nnx.Rngs(0))
+    averaging = Averaging()
+    averaging.eval()
     weights = {"w": jnp.ones((4, 2)), "b": jnp.zeros(2)}
     return {
         "plain": call(Plain(), x),
@@ -63,7 +65,7 @@ def models():
         "None and number": call(Scaled(), x, None, power=2),
         "integers": call(lambda ids: jnp.eye(5)[ids], jnp.array([[1, 2], [3, 4]])),
         "half": call(lambda x: x.astype(jnp.bfloat16) * 2, x),
-        "averages and dropout": call(Averaging(), x),
+        "averages and dropout": call(averaging, x),
         "lstm with state": call(cell, (jnp.zeros((2, 3)), jnp.ones((2, 3))), x),
         "loop": call(lambda x: jax.lax.scan(lambda c, row: (c + row, c), x[0], x), x),
     }

@@ -191,17 +191,14 @@ def test_words_are_the_same_in_every_language() -> None:
     assert in_english("en", "API") == "API"
 
 
-def test_chinese_and_japanese_are_cut_into_pairs() -> None:
+def test_how_words_are_cut_for_the_search() -> None:
     cut = SearchChinese({}).split("编译器 torch.compile 图")
     assert cut == ["编", "译", "器", "编译", "译器", "torch", "compile", "图"]
     assert {"コン", "パイ", "イラ"} <= set(SearchJapanese({}).split("コンパイラ"))
     assert SearchJapanese({}).split("ＡＢＣ") == ["ABC"]
     assert SearchChinese({}).stem("Compiling") == "compil"
-
-
-def test_portuguese_is_found_without_accents_too() -> None:
-    search = SearchPortugueseWithoutAccents({})
-    assert search.split("a compilação") == ["a", "compilação", "compilacao"]
+    portuguese = SearchPortugueseWithoutAccents({})
+    assert portuguese.split("a compilação") == ["a", "compilação", "compilacao"]
 
 
 def test_the_landing_page_offers_these_languages() -> None:

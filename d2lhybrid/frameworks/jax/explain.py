@@ -19,6 +19,7 @@ from d2lhybrid.frameworks.explanation import (
     require_runs,
 )
 from d2lhybrid.frameworks.jax.modules import eager, is_jitted, pure
+from d2lhybrid.frameworks.tensors import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
 
 _CALLBACKS = {"pure_callback", "io_callback", "debug_callback", "debug_print"}
@@ -26,7 +27,7 @@ _INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?[\w.-]+ = ", re.MULTILINE)
 _ORIGIN = re.compile(r"(\S+):(\d+)(?::\d+)? \(")
 
 
-def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explanation:
+def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """Trace a model once for these arguments, and compile it, apart from its own compilations.
 
     A program of JAX is always whole, so there are no graph breaks.
@@ -62,7 +63,7 @@ def _compilations(model: Any) -> int:
     return count()
 
 
-def _trace(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _trace(model: Any, args: Args, kwargs: Kwargs) -> Any:
     """The model traced as it is where it is compiled, with its own static arguments."""
     if is_jitted(model) and hasattr(model, "trace"):
         return model.trace(*args, **kwargs)
@@ -114,7 +115,7 @@ def _calls_into_python(jaxpr: Any) -> Iterator[Finding]:
             yield Finding(equation.primitive.name, *last_user_frame(frames))
 
 
-def _why_anew(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:
+def _why_anew(model: Any, args: Args, kwargs: Kwargs) -> tuple[str, ...]:
     """Why this call of a compiled function is compiled once more, in JAX's words; mostly it is not.
 
     Asking JAX leaves the trace of this call behind in the function, and no compiled program.
@@ -158,7 +159,7 @@ def _said() -> Iterator[list[logging.LogRecord]]:
         logging.disable(disabled)
 
 
-def _leaks(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Finding, ...]:
+def _leaks(model: Any, args: Args, kwargs: Kwargs) -> tuple[Finding, ...]:
     """A value of the trace that is kept beyond it: whoever uses it later gets an error."""
     own = pure(eager(model))
     try:

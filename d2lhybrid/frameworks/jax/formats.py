@@ -1,6 +1,5 @@
 """The formats that JAX writes and reads."""
 
-import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,17 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from d2lhybrid.errors import ArtifactLoadError, SaveError
-from d2lhybrid.frameworks.formats import (
-    Format,
-    Options,
-    Sign,
-    Written,
-    by_name,
-    require,
-)
+from d2lhybrid.frameworks.formats import Format, Options, Sign, Written
 from d2lhybrid.frameworks.samples import Group, Sample
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
+from d2lhybrid.installing import require
 
 PLATFORMS = ("cpu", "cuda")  # a program that is saved on one of them runs on the other
 
@@ -33,13 +26,10 @@ class JAXFormat(Format):
 
     converts = True
 
-    def parameters(self, model: Any) -> list[str]:
-        """Those of the function, or of the module's ``__call__``."""
-        try:
-            found = inspect.signature(model).parameters.values()
-        except (TypeError, ValueError):
-            return []
-        return [p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD]
+    def function(self, model: Any) -> Any:
+        from d2lhybrid.frameworks.jax.modules import unjitted
+
+        return unjitted(model)
 
     @contextmanager
     def preserving(self, model: Any) -> Iterator[None]:
@@ -84,7 +74,7 @@ class Exported(JAXFormat):
         return one_or_many
 
 
-def _exported(sample: Sample) -> tuple[Any, Any]:
+def _exported(sample: Sample) -> tuple[Any, list[Group]]:
     """A program of flat tensors that returns flat ones, and which groups of axes vary."""
     import jax
 
@@ -93,13 +83,8 @@ def _exported(sample: Sample) -> tuple[Any, Any]:
     with evaluating(sample.model):
         model = pure(sample.model)
     function = jax.jit(replace(sample, model=partial(model.run, model.weights)).flat)
-    for groups in sample.choices():
-        try:
-            return jax.export.export(function, platforms=PLATFORMS)(*_specs(sample, groups)), groups
-        except Exception:
-            if groups == sample.choices()[-1]:  # so the reason lies elsewhere
-                raise
-    raise AssertionError("the last choice returns or raises")
+    export = jax.export.export(function, platforms=PLATFORMS)
+    return sample.built(lambda groups: export(*_specs(sample, groups)))
 
 
 def _specs(sample: Sample, groups: Sequence[Group]) -> list[Any]:
@@ -145,12 +130,12 @@ class Weights(JAXFormat):
         )
         differing = sorted(n for n in {*expected, *received} if expected.get(n) != received.get(n))
         if differing:
-            raise ArtifactLoadError(
-                _(
-                    "Expected a module with the parameters that were saved, received a {kind} that "
-                    "differs: {error}"
-                ).format(kind=type(into).__name__, error=", ".join(differing))
+            text = _(
+                "Expected a module with the parameters that were saved, received a {kind} that "
+                "differs: {error}"
             )
+            error = ", ".join(differing)
+            raise ArtifactLoadError(text, kind=type(into).__name__, error=error)
         for name, variable in _variables(into).items():
             variable[...] = found[name]
         return into
@@ -177,12 +162,8 @@ def _variables(model: Any) -> dict[str, Any]:
     from flax import nnx
 
     if not isinstance(model, nnx.Module):
-        raise SaveError(
-            _(
-                "Expected a module of Flax NNX, whose weights have names, received a {kind}; "
-                "save it with format='jax.export'."
-            ).format(kind=type(model).__name__)
-        )
+        text = _("Expected a module of Flax NNX, whose weights have names, received a {kind}.")
+        raise SaveError(text, kind=type(model).__name__)
     return {
         ".".join(map(str, path)): part
         for path, part in nnx.iter_graph(model)
@@ -190,4 +171,4 @@ def _variables(model: Any) -> dict[str, Any]:
     }
 
 
-FORMATS = by_name(Exported(), Weights())
+FORMATS: dict[str, Format] = {one.name: one for one in (Exported(), Weights())}

@@ -13,7 +13,7 @@ from jax._src.xla_bridge import backends_are_initialized  # nor this one
 
 from d2lhybrid.errors import TracingError
 from d2lhybrid.frameworks.jax.modules import evaluating, is_training
-from d2lhybrid.frameworks.protocol import Args, Call, Kwargs, Tensors
+from d2lhybrid.frameworks.tensors import Args, Call, Kwargs, Tensors
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from flax import nnx
 
 from d2lhybrid.errors import ArgumentError
-from d2lhybrid.frameworks.protocol import FIRST_STEPS, Args, Call, Lazy, Variant
+from d2lhybrid.frameworks.protocol import Args, Call, Lazy, Variant, stepping
 from d2lhybrid.i18n import gettext as _
 
 _STEP = """def step(net, optimizer):
@@ -49,7 +49,7 @@ def training(net: Any, loss: Call, optimizer: Any, inputs: Args, target: Any) ->
 
     def in_place(run: Call) -> Call:
         own = _copied(net, optimizer)
-        return _stepping(lambda: run(*own))
+        return stepping(lambda: run(*own), jnp.stack)
 
     def of_state(**options: Any) -> Call:
         graph, state = nnx.split(_copied(net, optimizer))
@@ -66,7 +66,7 @@ def training(net: Any, loss: Call, optimizer: Any, inputs: Args, target: Any) ->
             state, found = run(state)
             return found
 
-        return _stepping(update)
+        return stepping(update, jnp.stack)
 
     by_hand = _STEP + _SPLIT + "state, y = jax.jit(pure{})(state)"
     return {
@@ -86,18 +86,3 @@ def training(net: Any, loss: Call, optimizer: Any, inputs: Args, target: Any) ->
 def _copied(net: Any, optimizer: Any) -> Any:
     """Copies with arrays of their own: those that are donated are gone after the step."""
     return nnx.clone((net, optimizer), arrays=True)
-
-
-def _stepping(step: Call) -> Call:
-    """The step, which returns the losses of the first ones, whenever it is called."""
-    first: Any = None
-
-    def run() -> Any:
-        nonlocal first
-        if first is None:
-            first = jnp.stack([step() for _turn in range(FIRST_STEPS)])
-        else:
-            step()
-        return first
-
-    return run

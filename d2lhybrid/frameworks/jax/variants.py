@@ -8,11 +8,9 @@ import jax.numpy as jnp
 from flax import nnx
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
-from d2lhybrid.errors import ArgumentError
-from d2lhybrid.frameworks.jax.layers import layers
+from d2lhybrid.frameworks.jax.layers import parts
 from d2lhybrid.frameworks.jax.modules import eager, is_static, pure
-from d2lhybrid.frameworks.protocol import Args, Call, Kwargs, Lazy, Variant
-from d2lhybrid.i18n import gettext as _
+from d2lhybrid.frameworks.protocol import Args, Call, Kwargs, Lazy, Variant, chain, require_options
 from d2lhybrid.i18n import noop as N_
 
 _SPLIT = """graph, weights = nnx.split(net)
@@ -29,9 +27,7 @@ def variants(
     Those of a module get its weights of now. Donated arguments are no way to run a model, because
     they are gone after the call; ``training`` donates what a step replaces.
     """
-    for name in options:
-        text = _("Expected no options of the compiler. Received: {received!r}. JAX has none here.")
-        raise ArgumentError(text.format(received=name))
+    require_options("jax.jit", options, ())
     model, module = pure(net), isinstance(net, nnx.Module)
 
     def jit() -> Call:
@@ -92,11 +88,11 @@ def _expert(net: Any, args: Args, kwargs: Kwargs) -> dict[str, Variant]:
         ),
         "eager functions": Variant(N_("it is written for a chain of dense layers")),
     }
-    chain = layers(net)
-    if chain:
+    dense = chain(parts(net))
+    if dense:
         names: dict[str, Any] = {"jax": jax, "jnp": jnp}
         lines, given = [], "x"
-        for number, layer in enumerate(chain):
+        for number, layer in enumerate(dense):
             names[f"w{number}"] = jnp.asarray(layer.weight)
             names[f"b{number}"] = jnp.asarray(layer.bias)
             body = f"{given} @ w{number} + b{number}"

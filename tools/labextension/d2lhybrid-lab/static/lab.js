@@ -140,6 +140,8 @@
     const look = () => {
       if (!panel.isVisible || document.hidden) return;
       const note = noteRead(panel, chapter);
+      const last = { path: panel.context.path, title: panel.title.label };
+      localStorage.setItem(LAST, JSON.stringify(last));
       button.textContent = short(note);
       button.title = long(note, say.progress_next);
       button.setAttribute("aria-label", button.title);
@@ -154,8 +156,23 @@
     return button;
   };
 
-  // On the front page, how far each chapter was read stands beside the link to it.
-  const showOnFrontPage = (widget, say) => {
+  // On the front page, how far each chapter was read stands beside the link to it, and below the
+  // link for those who begin is one for those who come back.
+  const LAST = "d2lhybrid-last";
+  const showOnFrontPage = (app, widget, say) => {
+    const start = widget.node.querySelector("p strong a");
+    const last = JSON.parse(localStorage.getItem(LAST) ?? "null");
+    if (start && last && !widget.node.querySelector(".d2lhybrid-continue")) {
+      const link = document.createElement("a");
+      link.className = "d2lhybrid-continue";
+      link.href = "#";
+      link.textContent = say.go_on.replace("{title}", last.title);
+      link.addEventListener("click", (event) => {
+        event.preventDefault();
+        void app.commands.execute("docmanager:open", { path: last.path });
+      });
+      start.closest("p").append(document.createElement("br"), link);
+    }
     const all = notes();
     for (const link of widget.node.querySelectorAll("td a")) {
       const chapter = link.href.match(/([\w-]+\/[\w-]+)\.ipynb/)?.[1];
@@ -230,7 +247,7 @@
       const known = new WeakSet();
       const look = () => {
         for (const widget of app.shell.widgets("main")) {
-          if (/README[.\w]*\.md$/.test(widget.context?.path ?? "")) showOnFrontPage(widget, say);
+          if (/README[.\w]*\.md$/.test(widget.context?.path ?? "")) showOnFrontPage(app, widget, say);
           if (known.has(widget) || !widget.context || !widget.content?.widgets) continue;
           known.add(widget);
           void equip(app, widget, say);
