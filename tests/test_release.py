@@ -26,13 +26,6 @@ def test_the_version_has_one_place() -> None:
     assert str(citation["version"]) == d2lhybrid.__version__
 
 
-def test_a_package_without_version_is_named(tmp_path: Path) -> None:
-    (tmp_path / "d2lhybrid").mkdir()
-    (tmp_path / "d2lhybrid/__init__.py").write_text('version = "1"\n')
-    with pytest.raises(SystemExit, match="Expected a line __version__"):
-        dist.version(tmp_path)
-
-
 @pytest.mark.parametrize("tag", ["v9.9.9", d2lhybrid.__version__, ""])
 def test_another_tag_builds_nothing(tag: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["dist.py", "--tag", tag])

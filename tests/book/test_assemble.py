@@ -103,8 +103,8 @@ def test_repeated_cells_have_ids_of_their_own(project: Callable[..., Path]) -> N
     cell = "```{code-cell} python\nx = 1\n```\n\n"
     ids = [c.id for c in cells(build(project(a=FRONT + "# Title\n\n" + 3 * cell)), "mxnet", "a")]
     assert len(set(ids)) == 7
-    assert ids[3] == f"{ids[2]}-2"
-    assert ids[4] == f"{ids[2]}-3"
+    assert ids[4] == f"{ids[3]}-2"
+    assert ids[5] == f"{ids[3]}-3"
 
 
 def test_every_link_leads_somewhere(full: Path) -> None:

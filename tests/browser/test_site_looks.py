@@ -47,16 +47,6 @@ def test_pages_fit_a_phone(visit: Visit, path: str) -> None:
     assert page.evaluate(OUTSIDE) == []
 
 
-def test_wide_code_scrolls_by_itself_on_a_phone(visit: Visit) -> None:
-    page = visit("en/pytorch/hybridize.html", width=PHONE)
-    boxes = page.locator(".cell_input pre").evaluate_all(
-        "all => all.filter(e => e.scrollWidth > e.clientWidth).map(e => {"
-        " e.scrollLeft = 50; return [e.scrollLeft, e.tabIndex]; })"
-    )
-    assert boxes
-    assert all(moved > 0 and reached == 0 for moved, reached in boxes)
-
-
 @pytest.mark.parametrize("width", [PHONE, WIDE])
 def test_nothing_that_was_printed_is_out_of_sight(visit: Visit, width: int) -> None:
     for path in ("en/pytorch/hybridize.html", "ja/tensorflow/limits.html"):

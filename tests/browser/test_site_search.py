@@ -92,13 +92,6 @@ def test_search_says_how_many_pages_it_found(visit: Visit, language: str) -> Non
     assert nothing == words(language)["found_none"].format(query="qwertyuiop")
 
 
-def test_a_word_in_code_is_marked_across_its_colours(visit: Visit) -> None:
-    page = visit("en/pytorch/hybridize.html?mark=torch.compile#sec-serialization")
-    pieces = page.locator("article .cell_input mark").all_inner_texts()
-    assert "".join(pieces).replace("torch.compile", "") == ""
-    assert len(pieces) > 2 * pieces.count("torch.compile")
-
-
 def test_a_hit_in_a_fold_opens_it(visit: Visit) -> None:
     page = visit("en/pytorch/hybridize.html")
     text = page.locator("#solution-host-call > p").first.text_content()

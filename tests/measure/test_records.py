@@ -151,7 +151,17 @@ def test_the_schema_names_every_field(comparison):
 
 def test_as_a_data_frame(comparison):
     frame = comparison.to_frame()
+    m, row = comparison["compiled"], frame.loc["compiled"].to_dict()
     assert list(frame.index) == ["eager", "compiled"]
-    assert frame.loc["compiled", "verdict"] == "faster"
-    assert frame.loc["compiled", "median"] == comparison["compiled"].median
-    assert frame["device_median"].isna().all()
+    ratio = dict(
+        zip(("ratio", "ratio_low", "ratio_high"), comparison.ratio("compiled"), strict=True)
+    )
+    interval = dict(zip(("ci95_low", "ci95_high"), m.ci95, strict=True))
+    same = {"verdict": "faster", "throughput_median": m.median, **ratio, **interval}
+    same["break_even"] = comparison.break_even("compiled")
+    same |= {name: getattr(m, name) for name in ("median", "iqr", "min", "first_seconds")}
+    same["warmup_calls"] = m.warmup_calls
+    missing = {"device_median", "build_seconds", "load_seconds", "peak_bytes", "host_peak_bytes"}
+    assert {name: value for name, value in row.items() if name not in missing} == same
+    assert frame[sorted(missing)].isna().all(axis=None)
+    assert frame.loc["eager", list(ratio)].tolist() == [1, 1, 1]

@@ -4,6 +4,7 @@ import pytest
 from by_hand import BUSY, comparison
 
 from d2lhybrid.report.advice import best
+from d2lhybrid.report.records import Samples
 
 
 def test_a_busy_machine_is_no_ground_for_advice():
@@ -46,7 +47,7 @@ def test_the_latency_decides():
     ("times", "said"),
     [
         ({"b": 3e-3}, "b, takes 3.00 times as long."),
-        ({"b": 3e-3, "d": 2e-3}, "d, takes 2.00 times as long."),
+        ({"d": 3e-3, "b": 2e-3}, "b, takes 2.00 times as long."),
         ({"b": 3e-3, "d": 1e-3}, "d, takes the same time to within 2.0%."),
     ],
 )
@@ -54,6 +55,16 @@ def test_nothing_beats_the_baseline_and_why(times, said):
     c = comparison({"eager": 1e-3, **times})
     start = "Nothing beats eager here, because even the fastest of the others, "
     assert c.advice == start + said
+
+
+def test_what_is_faster_in_most_rounds_and_not_in_the_median_never_pays():
+    base = tuple(float(time) for time in range(1, 32))
+    stalled = (*[100.0] * 9, *(time / 1.1 for time in base[9:]))
+    changes = {"a": {"times": Samples(base)}, "b": {"times": Samples(stalled), "load_seconds": 2.0}}
+    c = comparison({"a": 1.0, "b": 1.0}, changes=changes, again=Samples(base))
+    assert (c.verdict("b"), c.break_even("b")) == ("faster", None)
+    said = "because b is faster, but never makes up for its cold start of 3.00 s."
+    assert c.advice == f"Nothing beats a here, {said}"
 
 
 def test_what_is_undecided_may_be_told_by_measuring_longer():

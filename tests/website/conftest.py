@@ -1,14 +1,10 @@
 """The site, built once from the committed notebooks."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from website.build import build_site
-
-# Sphinx and its Markdown parser end at Python 3.10; test_built_site.py shows that as a skip.
-collect_ignore = ["test_parts.py", "test_watch.py"] if sys.version_info < (3, 11) else []
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -4,7 +4,6 @@ import base64
 import html
 import json
 import re
-import sys
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -19,9 +18,6 @@ from book.frameworks import FRAMEWORKS
 from book.installation import is_installation
 from book.languages import LANGUAGES
 from website.words import theme_words, words
-
-if sys.version_info < (3, 11):
-    pytest.skip("the site needs Python 3.11", allow_module_level=True)
 
 ROOT = Path(__file__).resolve().parents[2]
 KEYS = [
@@ -178,6 +174,11 @@ def test_without_a_repository_there_are_no_links_to_it(site: Path) -> None:
         assert "mybinder" not in page.source
     lab = "http://localhost:8888/lab/tree/notebooks/pt/mxnet/limits.ipynb"
     assert lab in [link["href"] for link in read_page(site / "pt/mxnet/limits.html").links]
+
+
+@pytest.mark.parametrize("language", LANGUAGES_HERE)
+def test_no_markdown_is_left_on_the_first_page(site: Path, language: str) -> None:
+    assert "**" not in read_page(site / language / "index.html").text
 
 
 @pytest.mark.parametrize("language", [code for code in LANGUAGES_HERE if code != "en"])

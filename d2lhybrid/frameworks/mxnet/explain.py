@@ -16,10 +16,12 @@ from d2lhybrid.frameworks.explanation import (
     quiet,
     require_runs,
 )
+from d2lhybrid.frameworks.mxnet.tensors import by_position
+from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
 
 
-def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explanation:
+def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """Run a block once, then pass symbols through each part of it that can be a graph.
 
     Each outermost hybrid block is one graph. A plain ``Block`` runs in Python, and so does a
@@ -27,6 +29,11 @@ def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explan
     """
     if not isinstance(model, gluon.Block):
         return _of_function(model, args, kwargs)
+    if kwargs:
+        try:
+            args = (*args, *by_position(model, args, kwargs).values())
+        except TypeError as error:
+            raise call_error(name_of(model), error) from error
     parts = list(_parts(model))
     hybrid = [block for block in parts if _is_hybrid(block)]
     compilations = sum(block._cached_op is not None for block in hybrid)
@@ -38,7 +45,8 @@ def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explan
     unsupported, failure = [], None
     with quiet():
         try:
-            model(*args, **kwargs)
+            model(*args)
+            mx.nd.waitall()  # errors of the work come late
         except Exception as error:
             failure = error
         for hook in hooks:
@@ -62,9 +70,9 @@ def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explan
     )
 
 
-def _of_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explanation:
+def _of_function(function: Any, args: Args, kwargs: Kwargs) -> Explanation:
     with quiet():
-        require_runs(name_of(function), lambda: function(*args, **kwargs))
+        require_runs(name_of(function), lambda: (function(*args, **kwargs), mx.nd.waitall()))
     code = getattr(function, "__code__", None) or type(function).__call__.__code__
     return Explanation(
         framework=f"MXNet {mx.__version__}",

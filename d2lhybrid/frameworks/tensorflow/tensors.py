@@ -39,7 +39,7 @@ class TensorFlowTensors(Tensors):
 
     def queues(self, tensor: Any) -> bool:
         synchronous = tf.config.experimental.get_synchronous_execution()
-        return not synchronous or any("GPU" in device for device in self.places(tensor))
+        return not synchronous or "GPU" in str(getattr(tensor, "device", ""))
 
     def reset_peak(self) -> None:
         for device in _gpus():
