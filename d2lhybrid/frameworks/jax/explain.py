@@ -173,7 +173,7 @@ def _leaks(model: Any, args: Args, kwargs: Kwargs) -> tuple[Finding, ...]:
 
 
 def _tracers() -> list[Any]:
-    """Those that are alive. ``jax.checking_leaks`` finds them, too, and not where they were made."""
+    """Those alive. ``jax.checking_leaks`` finds leaked ones, too, but not where they were made."""
     gc.collect()
     return [one for one in gc.get_objects() if type(one).__name__ == "DynamicJaxprTracer"]
 
