@@ -45,13 +45,15 @@ net, x = nnx.Sequential(nnx.Linear(3, 4, rngs=nnx.Rngs(0)), nnx.relu), jnp.ones(
 x_numpy = numpy.asarray(x)
 """,
 }
-# What the examples in the prose speak of beside these; README's table is MXNet's.
+# What the examples in the prose speak of beside these. README's table is MXNet's, whose blocks take
+# no keywords.
 BEFORE_PROSE = """
+import torch
 from d2lhybrid import explain, training
-class Masked(mx.gluon.HybridBlock):
-    def hybrid_forward(self, F, ids, attention_mask):
+class Masked(torch.nn.Module):
+    def forward(self, ids, attention_mask):
         return ids * attention_mask
-bert, ids, mask = Masked(), x, mx.nd.ones((1, 3))
+bert, ids, mask = Masked().eval(), torch.ones(1, 3), torch.ones(1, 3)
 loss, batch = mx.gluon.loss.L2Loss(), (x, mx.nd.ones((1, 4)))
 optimizer = mx.gluon.Trainer(net.collect_params(), "sgd")
 """

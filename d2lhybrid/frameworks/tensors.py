@@ -96,7 +96,3 @@ class Tensors(ABC):
     @abstractmethod
     def infer(self, model: Call, args: Args, kwargs: Kwargs) -> Any:
         """Run the model for inference, without dropout or gradients; what it returns."""
-
-    def is_training(self, model: Any) -> bool:
-        """Is the model in training mode, where dropout is on?"""
-        return getattr(model, "training", None) is True

@@ -317,7 +317,7 @@ def test_mxnet_blocks_take_keyword_arguments():
     class Weighted(import_mxnet().gluon.HybridBlock):
         def __init__(self):
             super().__init__()
-            self.weight = self.params.get("weight", shape=(8,), init="ones")
+            self.weight = self.params.get("weight", shape=(1, 8), init="ones")
 
         def hybrid_forward(self, F, x, mask, weight):
             return x * mask * weight
