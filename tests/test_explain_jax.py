@@ -83,7 +83,7 @@ def test_why_a_call_compiles_anew(args, kwargs, said):
 
 
 def test_another_static_argument_compiles_anew():
-    function = jax.jit(scaled, static_argnames="power")
+    function = jax.jit(lambda x, factor, power: scaled(x, factor, power), static_argnames="power")
     function(X, 2.0, power=1)
     report = explain(function, X, 2.0, power=3)
     (reason,) = [note for note in report.notes if "compiles anew: " in note]

@@ -63,6 +63,7 @@ VARIANTS = {
     *("torch.compile cpp_wrapper", "torch.compile step", "onnxruntime io binding"),
     *("torch functions", "concrete function", "concrete function XLA", "eager functions"),
     *("tf.function XLA", "hybridized MKLDNN", "one thread"),
+    *("compiled ahead", "jit constants", "jit donated", "serialized executable"),
 }
 
 

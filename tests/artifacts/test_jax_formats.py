@@ -30,7 +30,7 @@ def test_axes_that_vary_together(tmp_path):
     save(lambda a, b: a @ b.T, tmp_path / "a", a, b, dynamic={"a": {0: "n"}, "b": {0: "n"}})
     model = load(tmp_path / "a")
     assert model(jnp.ones((5, 3)), jnp.ones((5, 3))).shape == (5, 5)
-    with pytest.raises(TypeError):
+    with pytest.raises(ValueError, match="inconsistency between dimension size"):
         model(jnp.ones((5, 3)), jnp.ones((4, 3)))
 
 

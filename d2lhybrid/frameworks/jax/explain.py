@@ -75,7 +75,9 @@ def _signature(model: Any, jaxpr: Any) -> str:
     """What the program is for, in the types that decide whether the next call fits it."""
     weights = 0 if is_jitted(model) else len(jax.tree.leaves(pure(model).weights))
     types = [
-        f"{aval.str_short()} (weak type)" if getattr(aval, "weak_type", False) else aval.str_short()
+        _("{type} (weak type)").format(type=aval.str_short())
+        if getattr(aval, "weak_type", False)
+        else aval.str_short()
         for aval in jaxpr.in_avals[weights:]
     ]
     return _(
