@@ -38,6 +38,7 @@ EXCEPTIONS = {
     "artifacts/trust.py": {"someone else"},  # one of three identifiers
     "errors.py": {"in user code:"},  # how TensorFlow begins a traceback
     "artifacts/proof.py": {"from d2lhybrid.artifacts.proof import serve; serve()"},
+    "frameworks/explanation.py": {"Exception encountered when calling"},  # Keras' words
     "frameworks/torch/explain.py": {"frame skipped: .* \\((.*) line (\\d+)\\)"},  # Dynamo's
     "measurement/claims.py": {"not slower", "not faster"},  # what a claim is called
     "doctor.py": {"from d2lhybrid.doctor import probe; probe("},
@@ -63,6 +64,7 @@ VARIANTS = {
     *("torch.compile cpp_wrapper", "torch.compile step", "onnxruntime io binding"),
     *("torch functions", "concrete function", "concrete function XLA", "eager functions"),
     *("tf.function XLA", "hybridized MKLDNN", "one thread"),
+    *("compiled ahead", "jit constants", "jit donated", "serialized executable"),
 }
 
 
