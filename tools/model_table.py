@@ -63,7 +63,7 @@ def main() -> None:
     chosen = [(library, name) for library, name in every if is_chosen(name, options.only)]
     missing = [one for one in chosen if not (options.kept and place(*one).exists())]
     with ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(lambda one: examine(python, *one, options.limit), missing))
+        list(pool.map(lambda one: examine(python, one[0], one[1], options.limit), missing))
     found = {one: json.loads(place(*one).read_text("utf-8")) for one in chosen}
     text = page(found, versions(python))
     if chosen == every:

@@ -34,7 +34,9 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """
     compilations = _compilations(model)
     notes: tuple[str, ...] = ()
-    graphs, fallbacks, unsupported = 0, (), ()
+    graphs = 0
+    fallbacks: tuple[Finding, ...] = ()
+    unsupported: tuple[Finding, ...] = ()
     with quiet():
         reasons = _why_anew(model, args, kwargs) if compilations else ()
         try:
