@@ -82,7 +82,7 @@ def variants_of(text: str) -> list[str]:
     """The names in the first column of the first table."""
     table = re.search(r"^variant .*\n((?:.+\n)+)", text, re.MULTILINE)
     assert table, text
-    return [re.split(r" {2,}", row.removeprefix("★ "))[0] for row in table[1].splitlines()]
+    return [re.split(r" {2,}", row)[0].removesuffix(" ★") for row in table[1].splitlines()]
 
 
 @pytest.mark.parametrize("framework", frameworks.known(), ids=lambda one: one.name)

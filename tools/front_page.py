@@ -37,7 +37,9 @@ def printed(framework: str) -> list[str]:
 def comparisons(framework: str) -> list[str]:
     """The tables of the chapter's comparisons, with their sentences and stamps, in order."""
     return [
-        text.strip() for text in printed(framework) if re.search(r"^variant +verdict", text, re.M)
+        text.strip("\n")
+        for text in printed(framework)
+        if re.search(r"^variant +verdict", text, re.M)
     ]
 
 
