@@ -100,7 +100,7 @@ newest:  ## do the tests pass, and the notebooks run, with the newest releases? 
 	$(NEWEST) -m pip list | grep -iE '^(torch|tensorflow|keras|jax|flax|numpy|onnx)'
 	status=0; \
 	$(NEWEST) -m pytest -p no:cacheprovider -k "not mxnet" $(NEWEST_TESTS) || status=1; \
-	for framework in pytorch tensorflow; do \
+	for framework in pytorch tensorflow jax; do \
 		$(NEWEST) -m book build --execute --all --jobs 1 --output build/newest --language en \
 			--framework $$framework || status=1; \
 	done; exit $$status

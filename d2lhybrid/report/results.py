@@ -231,14 +231,15 @@ class Comparison(Result, Mapping[str, Measurement]):
         """Draw the times per call with their intervals with matplotlib; returns the axes."""
         return plot.comparison(self, ax)
 
-    def waterfall(self, labels: Sequence[str], ax: Any = None) -> Any:
-        """Draw what each layer of software adds to the latency; returns the axes.
+    def waterfall(self, labels: Sequence[str], ax: Any = None, clock: str = "latency") -> Any:
+        """Draw what each layer of software adds to the time of a call; returns the axes.
 
         Args:
             labels: the variants in the order of the steps, such as from "C" up to "eager".
             ax: the matplotlib axes to draw on; new ones if None.
+            clock: 'latency', 'throughput' or 'device'.
         """
-        return plot.waterfall(self, labels, ax)
+        return plot.waterfall(self, labels, ax, clock)
 
     def to_frame(self) -> Any:
         """A pandas data frame, one row a variant; raises MissingPackageError without pandas."""

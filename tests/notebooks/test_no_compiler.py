@@ -52,7 +52,7 @@ def printed(framework: str, *without: str) -> str:
     return "\n".join(o.get("text") or o.get("data", {}).get("text/plain", "") for o in outputs)
 
 
-@pytest.mark.parametrize("framework", ["mxnet", "tensorflow"])
+@pytest.mark.parametrize("framework", ["mxnet", "tensorflow", "jax"])
 def test_serialization(framework: str) -> None:
     shown = printed(
         framework,

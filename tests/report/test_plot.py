@@ -254,7 +254,7 @@ def test_waterfalls_by_a_clock(language):
     i18n.set_language(language)
     times, stream = {"eager": 1e-2, LONG: 1e-3, "C": 1e-6}, {"eager": 5e-3, LONG: 1e-4, "C": 1e-6}
     c = comparison(times, stream, env=BUSY)
-    ax = plot.waterfall(c, ["C", LONG, "eager"], clock="throughput")
+    ax = c.waterfall(["C", LONG, "eager"], clock="throughput")
     require_good_looks(ax)
     assert ax.patches[-1].get_x() + ax.patches[-1].get_width() == pytest.approx(5e-3, rel=0.02)
 
