@@ -36,9 +36,9 @@ EXCEPTIONS = {
         "  def example():\n      return net, torch.ones(1, 512)",
     },
     "artifacts/trust.py": {"someone else"},  # one of three identifiers
-    "errors.py": {"in user code:"},  # how TensorFlow begins a traceback
+    # how TensorFlow begins a traceback, and Keras's words
+    "errors.py": {"in user code:", "Exception encountered when calling"},
     "artifacts/proof.py": {"from d2lhybrid.artifacts.proof import serve; serve()"},
-    "frameworks/explanation.py": {"Exception encountered when calling"},  # Keras' words
     "frameworks/torch/explain.py": {"frame skipped: .* \\((.*) line (\\d+)\\)"},  # Dynamo's
     "measurement/claims.py": {"not slower", "not faster"},  # what a claim is called
     "doctor.py": {"from d2lhybrid.doctor import probe; probe("},
