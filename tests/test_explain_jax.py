@@ -35,6 +35,19 @@ def test_a_module_is_one_whole_program():
     assert "operations in the jaxpr" in report.notes[1]
 
 
+@pytest.mark.parametrize("bound", [True, False], ids=["module", "function"])
+def test_what_nnx_jit_compiled_is_explained_as_it_is(bound):
+    net = nnx.Linear(3, 4, rngs=nnx.Rngs(0))
+    args = (X,) if bound else (net, X)
+    compiled = nnx.jit(net if bound else nnx.Linear.__call__)
+    compiled(*args)
+    for _turn in range(2):
+        report = explain(compiled, *args)
+        assert (report.graphs, report.compilations) == (1, 1)
+        assert report.breaks == report.fallbacks == report.unsupported == ()
+        assert "float32[2,3]" in report.notes[0]
+
+
 def test_operations_before_and_after_xla():
     def chain(x):
         for _turn in range(5):

@@ -61,14 +61,16 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
 
 def _compilations(model: Any) -> int:
     """How often a function behind ``jax.jit`` was compiled so far."""
-    count: Callable[[], int] = getattr(model, "_cache_size", lambda: 0)
+    jitted = getattr(model, "jitted_fn", model)  # which nnx.jit wraps
+    count: Callable[[], int] = getattr(jitted, "_cache_size", lambda: 0)
     return count()
 
 
 def _trace(model: Any, args: Args, kwargs: Kwargs) -> Any:
     """The model traced as it is where it is compiled, with its own static arguments."""
     if is_jitted(model) and hasattr(model, "trace"):
-        return model.trace(*args, **kwargs)
+        traced = model.trace(*args, **kwargs)
+        return getattr(traced, "traced", traced)  # which nnx.jit wraps
     own = pure(model)
     return own.jitted(args, kwargs).trace(own.weights, *args, **kwargs)
 
