@@ -1,13 +1,9 @@
 """What a reader does on the site, and what the page then shows."""
 
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Page
 
-ROOT = Path(__file__).resolve().parents[2]
-LANGUAGES = ("en", "pt", "zh", "ja")
-FRAMEWORKS = ("mxnet", "pytorch", "tensorflow")
 WIDE, PHONE = 1500, 375
 
 

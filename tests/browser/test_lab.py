@@ -1,7 +1,7 @@
 """JupyterLab in chromium, as a reader in each language has it: front page, notebooks, links.
 
-All 24 notebooks are opened and looked at. Some of them are run as well, so that each framework and
-each language is; `make test-browser ALL=1` runs all of them.
+All notebooks are opened and looked at. Some of them are run as well, so that each framework, each
+chapter and each language is; `make test-browser ALL=1` runs all of them.
 """
 
 import hashlib
@@ -16,6 +16,7 @@ import lab_page
 import lab_server
 import looks
 import pytest
+from collection import CHAPTERS, EDITIONS
 from playwright.sync_api import Browser, Locator, Page
 
 from book.frameworks import FRAMEWORKS
@@ -23,7 +24,6 @@ from book.languages import LANGUAGES
 from website.words import words
 
 NOTEBOOKS = lab_server.ROOT / "notebooks"
-CHAPTERS = ("hybridize", "limits")  # as the rows of the front page
 # One way for a system to say the language each; that of C is English.
 LOCALES = {
     "en": {"LANG": "C.UTF-8"},
@@ -36,6 +36,7 @@ RUN = {
     *(("en", "pytorch", "hybridize"), ("pt", "tensorflow", "hybridize")),
     *(("zh", "mxnet", "hybridize"), ("ja", "pytorch", "hybridize")),
     *(("en", "tensorflow", "limits"), ("pt", "mxnet", "limits"), ("zh", "pytorch", "limits")),
+    *(("en", "jax", "hybridize"), ("ja", "jax", "limits"), ("pt", "pytorch", "inside")),
 }
 PLOT = ".jp-OutputArea-output img[src^='data:image/png']"
 LONGEST = 900  # seconds for all cells of a notebook, on a machine with other work
@@ -91,7 +92,7 @@ def test_front_page(reader: Reader, page: Page, screenshots: Path) -> None:
     assert page.locator("html").get_attribute("lang") == INTERFACE[reader.code]
     assert viewer.locator("tbody tr").count() == len(CHAPTERS)
     links = viewer.locator("tbody a").all_text_contents()
-    assert links == [language.open] * len(CHAPTERS) * len(FRAMEWORKS)
+    assert links == [language.open] * len(EDITIONS)
     question = " ".join(words(reader.code)["question"].split())
     assert question in " ".join(viewer.inner_text().split())
     picture = viewer.locator("img[alt]").first
@@ -105,8 +106,7 @@ def test_front_page(reader: Reader, page: Page, screenshots: Path) -> None:
             lab_page.open_front_page(page, reader.server.address)
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
-@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize(("framework", "chapter"), EDITIONS)
 def test_a_notebook_looks_right(
     reader: Reader, page: Page, screenshots: Path, framework: str, chapter: str
 ) -> None:
@@ -119,8 +119,7 @@ def test_a_notebook_looks_right(
     page.screenshot(path=screenshots / f"lab-{reader.code}-{framework}-{chapter}.png")
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
-@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize(("framework", "chapter"), EDITIONS)
 def test_a_notebook_runs(
     reader: Reader,
     page: Page,
@@ -154,17 +153,19 @@ def test_a_notebook_runs(
 def test_links_lead_to_the_other_languages_frameworks_and_chapters(
     reader: Reader, page: Page
 ) -> None:
-    framework = list(FRAMEWORKS)[list(LANGUAGES).index(reader.code) % len(FRAMEWORKS)]
+    here = [framework for framework, chapter in EDITIONS if chapter == "hybridize"]
+    framework = here[list(LANGUAGES).index(reader.code) % len(here)]
     open_from_front_page(reader, page, framework, "hybridize")
     others = {one.name: (code, framework) for code, one in LANGUAGES.items() if code != reader.code}
     others[LANGUAGES[reader.code].name] = (reader.code, framework)  # and home again
-    others |= {one.name: (reader.code, f) for f, one in FRAMEWORKS.items() if f != framework}
+    others |= {FRAMEWORKS[name].name: (reader.code, name) for name in here if name != framework}
     for text, (code, name) in others.items():
         top_link(page, text).click()
         opened(reader, page, f"notebooks/{code}/{name}/hybridize.ipynb")
-    limits = reader.path(name, "limits")
-    top_link(page, expected.title(expected.read(reader.server.folder / "my" / limits))).click()
-    opened(reader, page, limits)
+    following = reader.path(name, CHAPTERS[CHAPTERS.index("hybridize") + 1])
+    title = expected.title(expected.read(reader.server.folder / "my" / following))
+    top_link(page, title).click()
+    opened(reader, page, following)
 
 
 def test_links_within_a_notebook_lead_to_their_section(reader: Reader, page: Page) -> None:

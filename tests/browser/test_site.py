@@ -4,8 +4,9 @@ import re
 from collections.abc import Callable
 
 import pytest
+from collection import LANGUAGES, ROOT
 from playwright.sync_api import Browser, Page, Route
-from site_page import LANGUAGES, PHONE, ROOT, WIDE, choose, in_sight, place, results, top_of
+from site_page import PHONE, WIDE, choose, in_sight, place, results, top_of
 
 from book.files import Key, read_notebook
 from book.installation import is_installation

@@ -7,9 +7,10 @@ from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from collection import LANGUAGES, one_of_each
 from PIL import Image
 from playwright.sync_api import Page
-from site_page import FRAMEWORKS, LANGUAGES, PHONE, WIDE, place
+from site_page import PHONE, WIDE, place
 
 Visit = Callable[..., Page]
 
@@ -29,8 +30,7 @@ OUTSIDE = """() => {
 
 PAGES = [
     *(f"{language}/index.html" for language in LANGUAGES),
-    *(f"{a}/{b}/hybridize.html" for a, b in zip(LANGUAGES, (*FRAMEWORKS, "mxnet"), strict=True)),
-    *(f"{a}/{b}/limits.html" for a, b in zip(LANGUAGES, ("pytorch", *FRAMEWORKS), strict=True)),
+    *(f"{'/'.join(edition)}.html" for edition in one_of_each()),
     *("en/api/comparing.html", "en/api/surroundings.html", "en/docs/authoring.html"),
     *("en/docs/results-schema.html", "ja/search.html?q=" + quote("コンパイラ")),
 ]
