@@ -23,7 +23,8 @@ def code_cells(content: Notebook) -> list[dict[str, Any]]:
 
 def title(content: Notebook) -> str:
     """The text of the only level-1 heading."""
-    text = "\n".join("".join(cell["source"]) for cell in content["cells"])
+    cells = [cell for cell in content["cells"] if cell["cell_type"] == "markdown"]
+    text = "\n".join("".join(cell["source"]) for cell in cells)
     found = re.search(r"^# (.+)$", text, re.MULTILINE)
     assert found, "no title"
     return found[1]

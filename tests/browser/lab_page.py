@@ -17,7 +17,8 @@ _OUTPUTS = """panel => [...panel.querySelectorAll('.jp-OutputArea-output')].map(
   tables: [...output.querySelectorAll('table')].map(table => ({
     display: getComputedStyle(table).display,
     width: table.offsetWidth,
-    heads: [...table.querySelectorAll('thead th')].map(cell => cell.textContent),
+    scrolls: getComputedStyle(table.parentElement).overflowX === 'auto',
+    heads: [...table.querySelectorAll('thead tr:last-child th')].map(cell => cell.textContent),
     rows: [...table.querySelectorAll('tbody tr')].map(row => ({
       cells: [...row.children].map(cell => cell.textContent),
       tops: [...new Set([...row.children].map(cell => cell.offsetTop))],

@@ -1,13 +1,16 @@
 """The site's search: every language finds its words, and what is found is opened and marked."""
 
+import json
 from collections.abc import Callable
 from urllib.parse import quote
 
+import expected
 import pytest
 from collection import FRAMEWORKS, LANGUAGES, ROOT
 from playwright.sync_api import Page
 from site_page import in_sight, results
 
+from book.installation import is_installation
 from website.words import words
 
 Visit = Callable[..., Page]
@@ -24,13 +27,14 @@ def search(visit: Visit, language: str, words: str) -> Page:
 
 
 def pages_with(language: str, words: str) -> set[str]:
-    """The chapters of a language whose notebooks hold a text."""
-    found = (ROOT / "notebooks" / language).glob("*/*.ipynb")
-    return {
-        f"{path.parent.name}/{path.stem}"
-        for path in found
-        if words.lower() in path.read_text(encoding="utf-8").lower()
-    }
+    """The chapters of a language whose notebooks hold a text between their links to others."""
+    found = set()
+    for path in (ROOT / "notebooks" / language).glob("*/*.ipynb"):
+        cells = expected.read(path)["cells"][1:-1]
+        shown = [cell for cell in cells if not is_installation(cell["metadata"])]
+        if words.lower() in json.dumps(shown, ensure_ascii=False).lower():
+            found.add(f"{path.parent.name}/{path.stem}")
+    return found
 
 
 @pytest.mark.parametrize(

@@ -62,8 +62,11 @@
 
   // The sections of the page, and the one that stands at the top of the window.
   const sections = [...document.querySelectorAll("article section[id], article details[id]")];
+  const header = document.querySelector(".mobile-header");
   const current = () => {
-    const line = nav.getBoundingClientRect().bottom + 24;
+    // Where the bars end, also while they are hidden.
+    const bars = (header?.offsetHeight ?? 0) + nav.offsetHeight;
+    const line = Math.max(nav.getBoundingClientRect().bottom, bars) + 24;
     let at = 0;
     sections.forEach((section, index) => {
       if (section.getBoundingClientRect().top <= line) at = index;
@@ -147,7 +150,9 @@
 
   // What scrolls within itself can be scrolled with the keyboard too.
   const makeScrollersReachable = () => {
-    const boxes = document.querySelectorAll("article pre, .text_html, .table-wrapper, math");
+    const boxes = document.querySelectorAll(
+      "article pre, .text_html, .text_html div, .table-wrapper, math",
+    );
     for (const box of boxes) {
       if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
       else box.removeAttribute("tabindex");
@@ -189,6 +194,7 @@
       for (const row of table.querySelectorAll("tbody tr"))
         [...row.cells].forEach((cell, at) => {
           cell.dataset.head = cell.colSpan > 1 ? "" : heads[at] || "";
+          cell.classList.toggle("nothing", !cell.textContent.trim());
         });
       table.classList.add("listed");
     }
@@ -216,6 +222,7 @@
       return {};
     }
   };
+  const noted = (chapter) => notes()[`${chapter[2]}/${chapter[3]}`];
   const notePlace = () => {
     if (nav.dataset.kind !== "chapter") return;
     const key = `${nav.dataset.framework}/${nav.dataset.chapter}`;
@@ -241,11 +248,10 @@
     }, 1000);
   };
   const showProgress = () => {
-    const all = notes();
     const links = document.querySelectorAll(".page-front li a.internal, .sidebar-tree a");
     for (const link of links) {
       const chapter = link.pathname.match(CHAPTER);
-      const note = chapter && !link.hash && all[`${chapter[2]}/${chapter[3]}`];
+      const note = chapter && !link.hash && noted(chapter);
       if (!note || !note.read.length || link.closest(".toc-tree")) continue;
       const made = link.appendChild(document.createElement("span"));
       made.className = "progress";
@@ -270,6 +276,7 @@
     const parts = text.textContent.split(" · ");
     text.textContent = [...parts.slice(0, -1), choice.textContent].join(" · ");
     start.href = choice.href;
+    start.hash = noted(choice.pathname.match(CHAPTER))?.at || "";
   };
 
   // JupyterLab, wherever `make lab` runs it on this computer: it answers with its own address.
