@@ -6,22 +6,24 @@
 import copy
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from d2lhybrid.errors import CannotBuildError
+from d2lhybrid.errors import ArgumentError, CannotBuildError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw
 
 if TYPE_CHECKING:
     from d2lhybrid.frameworks.explanation import Explanation
     from d2lhybrid.frameworks.formats import Format
+    from d2lhybrid.frameworks.graph import Graph
 
 Call = Callable[..., Any]
 Args = tuple[Any, ...]
@@ -205,7 +207,8 @@ class Framework(ABC):
 
     What a framework can do stands in modules beside the one that defines its class: ``TENSORS``
     in ``tensors``, ``variants`` in ``variants``, ``FORMATS`` and ``default_format`` in ``formats``,
-    ``explain`` in ``explain``. A subclass may override the properties and methods instead.
+    ``explain`` in ``explain``, ``graphs`` in ``graphs``. A subclass may override the properties
+    and methods instead.
     """
 
     name: ClassVar[str]  # in records and manifests; for most, what Python imports
@@ -275,6 +278,21 @@ class Framework(ABC):
     def explain(self, model: Call, args: Args, kwargs: Kwargs) -> "Explanation":
         """What its compiler makes of ``model(*args, **kwargs)``."""
         found: Explanation = self._part("explain").explain(model, args, kwargs)
+        return found
+
+    def graphs(self, model: Call, args: Args, kwargs: Kwargs) -> "Sequence[Graph]":
+        """The graphs that ``model(*args, **kwargs)`` takes, at each stage of its compiler.
+
+        Raises:
+            ArgumentError: the room has no ``graphs``.
+        """
+        if find_spec(f"{type(self).__module__}.graphs") is None:
+            text = _(
+                "Expected a model of a framework whose graphs d2lhybrid can show. Received: one of "
+                "{framework}."
+            )
+            raise ArgumentError(text.format(framework=self.display))
+        found: Sequence[Graph] = self._part("graphs").graphs(model, args, kwargs)
         return found
 
     def _part(self, name: str) -> Any:

@@ -24,12 +24,9 @@ def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explan
 
     A graph of TensorFlow is always whole, so there are no graph breaks.
     """
-    entry = model if hasattr(model, "get_concrete_function") else model.__call__
+    entry = _entry(model)
     traced = hasattr(entry, "experimental_get_tracing_count")
-    function = tf.function(
-        entry.python_function if traced else model,
-        input_signature=entry.input_signature if traced else None,
-    )
+    function, name = traced_anew(model)
     graphs = 0
     fallbacks: tuple[Finding, ...] = ()
     unsupported: tuple[Finding, ...] = ()
@@ -43,13 +40,29 @@ def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explan
             unsupported = (from_error(error, _rewritten_frames(error)),)
     return Explanation(
         framework=f"TensorFlow {tf.__version__}",
-        model=name_of(entry.python_function if entry is model else model),
+        model=name,
         compilations=entry.experimental_get_tracing_count() if traced else 0,
         graphs=graphs,
         fallbacks=fallbacks,
         unsupported=unsupported,
         notes=_notes(entry, model),
     )
+
+
+def traced_anew(model: Any, **options: Any) -> tuple[Any, str]:
+    """The same function without the traces that it has, and the name of what it was made from."""
+    entry = _entry(model)
+    traced = hasattr(entry, "experimental_get_tracing_count")
+    function = tf.function(
+        entry.python_function if traced else model,
+        input_signature=entry.input_signature if traced else None,
+        **options,
+    )
+    return function, name_of(entry.python_function if entry is model else model)
+
+
+def _entry(model: Any) -> Any:
+    return model if hasattr(model, "get_concrete_function") else model.__call__
 
 
 def _notes(entry: Any, model: Any) -> tuple[str, ...]:

@@ -38,9 +38,8 @@ def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explan
 
     The graph breaks are the list that ``torch._dynamo.explain`` reports from.
     """
-    original = getattr(model, "_orig_mod", getattr(model, "_torchdynamo_orig_callable", model))
-    in_place = getattr(original, "_compiled_call_impl", None) is not None  # by module.compile()
-    eager = original._call_impl if in_place else original
+    original, eager = eager_of(model)
+    in_place = eager is not original
     known_before = in_place or original is not model
     compilations, fallbacks = _history(model, original) if known_before else (0, ())
     recorder, options = _Recorder(), {}
@@ -76,6 +75,13 @@ def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explan
         unsupported,
         notes,
     )
+
+
+def eager_of(model: Any) -> tuple[Any, Any]:
+    """What was compiled, and what runs it eagerly: another where module.compile() was called."""
+    original = getattr(model, "_orig_mod", getattr(model, "_torchdynamo_orig_callable", model))
+    in_place = getattr(original, "_compiled_call_impl", None) is not None
+    return original, original._call_impl if in_place else original
 
 
 def _skipped(said: str) -> Finding | None:
