@@ -9,7 +9,6 @@ import pytest
 from d2lhybrid import explain, graph
 from d2lhybrid.errors import ArgumentError, CallFailedError, MissingPackageError
 from d2lhybrid.frameworks.graph import Graph, Graphs, Node, Stage, judged
-from d2lhybrid.i18n import set_language
 
 torch = pytest.importorskip("torch")
 
@@ -162,16 +161,14 @@ class TestTorch:
         return lambda x: planted(x, weight, bias, self.lib)
 
     def test_what_is_planted(self, function):
-        before = torch._dynamo.utils.counters["stats"].copy()
         picture = graph(function, torch.ones(8, 64))
         fates = picture.fates
-        assert fates["sin"] == "dropped"
+        assert fates["dead"] == "dropped"
         assert {fates["ones"], fates["mul"], fates["scale"]} == {"folded"}
         assert sorted(fates[name] for name in fates if "tanh" in name) == ["fused", "merged"]
         assert fates["matmul"] == fates["relu"] == "fused"
         assert len(picture.stages) == 3
         assert len(picture.stages[-1].operations) == 2  # the product, and all the rest
-        assert before is not None
 
     def test_the_code_that_runs_says_the_same(self, function):
         from torch._inductor.utils import run_and_get_code
@@ -332,11 +329,3 @@ class TestMXNet:
     def test_a_function_has_none(self, mx):
         with pytest.raises(ArgumentError, match="MXNet"):
             graph(lambda x: x * 2, mx.nd.ones((1,), ctx=mx.cpu()))
-
-
-def test_in_another_language():
-    try:
-        set_language("pt")
-        assert isinstance(repr(small()), str)
-    finally:
-        set_language("en")

@@ -211,8 +211,10 @@ def _against(
                 return MERGED
             if any(source in taken_over for source in node.inputs):
                 return FUSED
-            fates = [image.fate for image in mine]
-            return FUSED if FUSED in fates else fates[0] or FOLDED
+            fates = [image.fate or FOLDED for image in mine]
+            if name in constant and name in needed and fates[0] == DROPPED:
+                return FOLDED  # later, after what needed it
+            return FUSED if FUSED in fates else fates[0]
         if name not in needed:
             return DROPPED
         if name in constant:

@@ -1,8 +1,8 @@
 """A graph of PyTorch: TorchDynamo records it, AOTAutograd lowers it, Inductor fuses it."""
 
+import copy
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import torch
@@ -11,6 +11,7 @@ from torch._functorch import config as functorch_config
 from torch._functorch.aot_autograd import make_boxed_func
 from torch._inductor import config
 from torch._inductor.compile_fx import compile_fx, compile_fx_inner
+from torch._inductor.ir import ExternKernel
 
 from d2lhybrid.frameworks.explanation import name_of, quiet, require_runs
 from d2lhybrid.frameworks.graph import Graph, Node, Stage, judged
@@ -18,6 +19,9 @@ from d2lhybrid.frameworks.torch.explain import eager_of
 from d2lhybrid.i18n import gettext as _
 
 _LITERALS = ("aten.full", "aten.scalar_tensor")
+# What only says how elements are arranged; these nodes are left out after the recorded stage.
+_VIEWS = {"permute", "t", "transpose", "view", "_unsafe_view", "reshape", "expand", "squeeze"}
+_VIEWS |= {"unsqueeze", "slice", "select", "as_strided", "alias", "detach", "getitem"}
 _FUSING = ("aten.addmm", "aten.baddbmm", "aten.addmv", "mkldnn.")
 
 
@@ -42,9 +46,10 @@ def graphs(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[G
         found.append(tuple(stages))
 
         def inner(lowered: Any, example_inputs: Any, **settings: Any) -> Any:
+            runs = torch.fx.GraphModule(lowered, copy.deepcopy(lowered.graph))
             if not settings.get("is_backward"):
                 found[number] = tuple(stages + _planned(lowered, example_inputs, settings))
-            return make_boxed_func(lowered.forward)
+            return make_boxed_func(runs.forward)
 
         return compile_fx(recorded, inputs, inner_compile=inner)
 
@@ -61,7 +66,7 @@ def _judged(stages: Sequence[Stage]) -> tuple[Stage, ...]:
     return judged(
         stages,
         fuses=lambda operation: operation.startswith(_FUSING),
-        literal=lambda operation: operation.startswith(_LITERALS),
+        literal=_is_literal,
     )
 
 
@@ -73,54 +78,50 @@ def _planned(lowered: Any, inputs: Any, settings: dict[str, Any]) -> list[Stage]
         kernels.extend(map(_kernel, scheduled))
         raise _Planned
 
-    forward = lowered.forward
     with config.patch(_post_fusion_custom_pass=read, fx_graph_cache=False):
         try:
             compile_fx_inner(lowered, inputs, **settings)
         except Exception:
             if not kernels:
                 return []
-    lowered.forward = forward
-    aten = _stage(_("as ATen operations"), lowered.graph)
-    return [aten, _kernels(aten, lowered.graph, kernels)]
+    aten = _stage(_("as ATen operations"), lowered.graph, _VIEWS)
+    return [aten, _kernels(aten, kernels)]
 
 
-def _kernel(scheduled: Any) -> tuple[str, set[str], list[str], list[str]]:
-    """Its name, the ATen nodes that it computes, the buffers that it reads, and those it writes."""
-    origins = {o.name for one in scheduled.get_nodes() for o in getattr(one.node, "origins", ())}
+def _kernel(scheduled: Any) -> tuple[set[str], list[str], list[str]]:
+    """The ATen nodes that it computes, the buffers that it reads, and those that it writes."""
+    origins = {o.name for one in scheduled.get_nodes() for o in _origins(one.node)}
     reads = sorted(dependency.name for dependency in scheduled.read_writes.reads)
-    return scheduled.get_name(), origins, reads, sorted(scheduled.get_buffer_names())
+    return origins, reads, sorted(scheduled.get_buffer_names())
 
 
-def _kernels(aten: Stage, graph: Any, kernels: Sequence[tuple[Any, ...]]) -> Stage:
-    names = {buffer: name for name, _origins, _reads, writes in kernels for buffer in writes}
-    nodes = [replace(node, origins=frozenset({node.name})) for node in aten.nodes]
-    inputs = [node for node in nodes if not node.operation]
-    known = {node.name for node in inputs}
+def _origins(planned: Any) -> Sequence[Any]:
+    """Of a library's function the node that calls it, though Inductor lists its inputs, too."""
+    one = getattr(planned, "origin_node", None)
+    found: Sequence[Any] = tuple(getattr(planned, "origins", ()))
+    return (one,) if one is not None and isinstance(planned, ExternKernel) else found
+
+
+def _kernels(aten: Stage, kernels: Sequence[tuple[Any, ...]]) -> Stage:
+    names = [f"kernel{number}" for number, _kernel in enumerate(kernels, 1)]
+    pairs = list(zip(names, kernels, strict=True))
+    writers = {buffer: name for name, (_origins, _reads, writes) in pairs for buffer in writes}
+    inputs = tuple(node for node in aten.nodes if not node.operation)
+    writers |= {node.name: node.name for node in inputs}
     done = []
-    for name, origins, reads, _writes in kernels:
-        inside = [node for node in aten.operations if node.name in origins]
-        kinds = {(n.operation, n.key, n.inputs): n for n in inside if not _is_literal(n)}
-        parts = tuple(_short(node.operation) for node in kinds.values())
-        sources = [names.get(read, read) for read in reads]
-        done.append(
-            Node(
-                name,
-                parts[0] if len(parts) == 1 else " ".join(parts) or name,
-                tuple(
-                    dict.fromkeys(s for s in sources if s != name and (s in known or s in names))
-                ),
-                origins=frozenset(origins),
-                parts=parts,
-            )
-        )
-    last = tuple(node.name for node in done)
-    title = _("as kernels of Inductor")
-    return Stage(title, (*inputs, *done), last)
+    for name, (origins, reads, _writes) in pairs:
+        inside = [n for n in aten.operations if n.name in origins and not _is_literal(n.operation)]
+        distinct = {(n.operation, n.key, n.inputs): n for n in inside}
+        parts = tuple(_short(node.operation) for node in distinct.values())
+        sources = dict.fromkeys(writers[read] for read in reads if read in writers)
+        sources.pop(name, None)
+        label = " ".join(parts) or name
+        done.append(Node(name, label, tuple(sources), "", frozenset(origins), parts))
+    return Stage(_("as kernels of Inductor"), (*inputs, *done), tuple(names))
 
 
-def _is_literal(node: Node) -> bool:
-    return node.operation.startswith(_LITERALS)
+def _is_literal(operation: str) -> bool:
+    return operation.startswith(_LITERALS)
 
 
 def _short(operation: str) -> str:
@@ -128,11 +129,16 @@ def _short(operation: str) -> str:
     return operation.split(".")[1] if operation.startswith("aten.") else operation
 
 
-def _stage(title: str, graph: Any) -> Stage:
+def _stage(title: str, graph: Any, without: Collection[str] = ()) -> Stage:
     nodes = []
     outputs: tuple[str, ...] = ()
+    shown: dict[str, str] = {}  # for a node, the one that is drawn in its place
     for node in graph.nodes:
-        inputs = tuple(source.name for source in node.all_input_nodes)
+        inputs = tuple(shown[source.name] for source in node.all_input_nodes)
+        shown[node.name] = node.name
+        if inputs and _short(_operation(node)) in without:
+            shown[node.name] = inputs[0]
+            continue
         if node.op == "output":
             outputs = inputs
             continue
@@ -142,7 +148,7 @@ def _stage(title: str, graph: Any) -> Stage:
                 node.name,
                 "" if node.op in ("placeholder", "get_attr") else _operation(node),
                 inputs,
-                f"{node.args} {node.kwargs}" if not inputs else _numbers(node),
+                "" if node.op in ("placeholder", "get_attr") else _numbers(node),
                 frozenset(_roots(sources)),
             )
         )
