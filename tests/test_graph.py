@@ -75,6 +75,20 @@ class TestFates:
         ).fates
         assert fates == {"p": "fused", "y": "fused"}
 
+    def test_equal_past_a_step_that_changes_nothing(self):
+        nodes = [Node("x"), Node("one", key="1"), Node("same", "mul", ("x", "one"))]
+        sides = [Node("a", "tanh", ("x",)), Node("b", "tanh", ("same",))]
+        recorded = stage("a", ("y",), *nodes, *sides, Node("y", "add", ("a", "b")))
+        run = stage(
+            "b",
+            ("y",),
+            Node("x"),
+            Node("a", "tanh", ("x",), origins=frozenset({"a"})),
+            Node("y", "add", ("a", "a"), origins=frozenset({"y"})),
+        )
+        fates = Graph("T", "f", judged((recorded, run))).fates
+        assert fates == {"same": "dropped", "a": "kept", "b": "merged", "y": "kept"}
+
     def test_attributes_tell_twins_apart(self):
         nodes = [Node("x"), Node("a", "clip", ("x",), "1"), Node("b", "clip", ("x",), "2")]
         recorded = stage("a", ("y",), *nodes, Node("y", "add", ("a", "b")))

@@ -192,26 +192,27 @@ def _against(
     for node in after.nodes:
         for origin in node.origins:
             images.setdefault(origin, []).append(node)
-    needed, constant, twins = _needed(stage), _constant(stage), _twins(stage)
-    consumers: dict[str, list[str]] = {}
+    users: dict[str, list[Node]] = {}  # the images of those that read a node
     for node in stage.nodes:
         for source in node.inputs:
-            consumers.setdefault(source, []).append(node.name)
-    rank = {node.name: place for place, node in enumerate(stage.nodes)}
+            users.setdefault(source, []).extend(images.get(node.name, ()))
+    needed, constant, same = _needed(stage), _constant(stage), _Same()
+    for node in stage.nodes:
+        same.add(node)
+    before = _Same()  # what stands further up, past the steps that change nothing
     taken_over: set[str] = set()  # by an operation that does the work of several
 
     def fate(node: Node) -> str:
         name, mine = node.name, images.get(node.name, [])
-        earlier = [twin for twin in twins[name] if rank[twin] < rank[name]]
+        together = [image for image in mine if len(image.parts) > 1]
+        if together and literal(node.operation):
+            return FOLDED
+        if together and any(set(before.like(node)) & image.origins for image in together):
+            return MERGED
+        if mine and any(source in taken_over for source in node.inputs):
+            return FUSED
         if mine:
-            together = [n for n in mine if len(n.parts) > 1]
-            if together and literal(node.operation):
-                return FOLDED
-            if together and any(set(earlier) & n.origins for n in together):
-                return MERGED
-            if any(source in taken_over for source in node.inputs):
-                return FUSED
-            fates = [image.fate or FOLDED for image in mine]
+            fates = [image.fate for image in mine if image.operation] or [FOLDED]
             if name in constant and name in needed and fates[0] == DROPPED:
                 return FOLDED  # later, after what needed it
             return FUSED if FUSED in fates else fates[0]
@@ -219,16 +220,50 @@ def _against(
             return DROPPED
         if name in constant:
             return FOLDED
-        if any(twin in images for twin in twins[name]):
+        if any(twin in images for twin in (*same.like(node), *before.like(node))):
             return MERGED
-        users = (n for user in consumers.get(name, ()) for n in images.get(user, ()))
-        if not any(fuses(n.operation) for n in users):
-            return DROPPED
-        taken_over.add(name)
-        return FUSED
+        if any(fuses(image.operation) for image in users.get(name, ())):
+            taken_over.add(name)
+            return FUSED
+        before.passes(node, constant)
+        return DROPPED
 
-    nodes = tuple(replace(n, fate=fate(n)) if n.operation else n for n in stage.nodes)
-    return replace(stage, nodes=nodes)
+    nodes = []
+    for node in stage.nodes:
+        nodes.append(replace(node, fate=fate(node)) if node.operation else node)
+        before.add(node)
+    return replace(stage, nodes=tuple(nodes))
+
+
+class _Same:
+    """Which nodes compute the same of the same."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Any, int] = {}
+        self._of: dict[str, int | str] = {}
+        self._names: dict[int | str, list[str]] = {}
+
+    def add(self, node: Node) -> None:
+        if node.name not in self._of:
+            number = self._numbers.setdefault(self._signature(node), len(self._numbers))
+            self._of[node.name] = number
+        self._names.setdefault(self._of[node.name], []).append(node.name)
+
+    def passes(self, node: Node, constant: set[str]) -> None:
+        """The node hands its one input on: it is the same as that."""
+        sources = [source for source in node.inputs if source not in constant]
+        if len(sources) == 1:
+            self._of[node.name] = self._of.get(sources[0], sources[0])
+
+    def like(self, node: Node) -> list[str]:
+        """The nodes that compute the same, as far as they are known."""
+        number = self._numbers.get(self._signature(node), -1)
+        return [name for name in self._names.get(number, ()) if name != node.name]
+
+    def _signature(self, node: Node) -> Any:
+        own = "" if node.operation or node.key else node.name
+        inputs = tuple(self._of.get(source, source) for source in node.inputs)
+        return own, node.operation, node.key, inputs
 
 
 def _needed(stage: Stage) -> set[str]:
@@ -249,17 +284,3 @@ def _constant(stage: Stage) -> set[str]:
         if not given and not random and all(source in found for source in node.inputs):
             found.add(node.name)
     return found
-
-
-def _twins(stage: Stage) -> dict[str, list[str]]:
-    """For each node, those that compute the same of the same."""
-    numbers: dict[Any, int] = {}
-    of: dict[str, int] = {}
-    for node in stage.nodes:
-        own = "" if node.operation or node.key else node.name
-        signature = (own, node.operation, node.key, tuple(of.get(i, i) for i in node.inputs))
-        of[node.name] = numbers.setdefault(signature, len(numbers))
-    equal: dict[int, list[str]] = {}
-    for name, number in of.items():
-        equal.setdefault(number, []).append(name)
-    return {name: [twin for twin in equal[number] if twin != name] for name, number in of.items()}
