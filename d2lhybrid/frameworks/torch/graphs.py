@@ -2,7 +2,7 @@
 
 import copy
 import inspect
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import torch
@@ -163,10 +163,9 @@ def _numbers(node: Any) -> str:
 def _operation(node: Any) -> str:
     if node.op != "call_function":
         return str(node.target)
-    name: Callable[..., str] = torch.fx.graph._get_qualified_name
     if isinstance(node.target, torch._ops.OpOverload):
         return str(node.target)
-    return name(node.target).removeprefix("torch.").removeprefix("_operator.")
+    return str(torch.fx.graph._get_qualified_name(node.target)).rpartition(".")[2]
 
 
 def _roots(sources: Sequence[Any]) -> list[str]:
