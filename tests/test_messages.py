@@ -38,6 +38,8 @@ EXCEPTIONS = {
     "artifacts/trust.py": {"someone else"},  # one of three identifiers
     "artifacts/program.py": {"in user code:"},  # how TensorFlow begins a traceback
     "artifacts/proof.py": {"from d2lhybrid.artifacts.proof import serve; serve()"},
+    "frameworks/graph.py": {'<div style="overflow-x:auto">'},
+    "frameworks/picture.py": {'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="'},
     "frameworks/torch/explain.py": {"frame skipped: .* \\((.*) line (\\d+)\\)"},  # Dynamo's
     "frameworks/tensorflow/formats.py": {"the last choice returns or raises"},
     "frameworks/torch/programs.py": {"the last choice returns or raises"},

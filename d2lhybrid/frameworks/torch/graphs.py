@@ -103,7 +103,7 @@ def _origins(planned: Any) -> Sequence[Any]:
 
 
 def _kernels(aten: Stage, kernels: Sequence[tuple[Any, ...]]) -> Stage:
-    names = [f"kernel{number}" for number, _kernel in enumerate(kernels, 1)]
+    names = [f"k{number}" for number, _kernel in enumerate(kernels, 1)]
     pairs = list(zip(names, kernels, strict=True))
     writers = {buffer: name for name, (_origins, _reads, writes) in pairs for buffer in writes}
     inputs = tuple(node for node in aten.nodes if not node.operation)
