@@ -1,18 +1,18 @@
 # The two commands of the README are `make lab` and `make test`; `make help` lists the rest.
 
 # The first of these that runs; or say which: make setup PYTHON=/path/to/python3.11
-PYTHON ?= $(shell for p in python3.11 python3.12 python3.10 python3; do $$p -c '' 2>/dev/null && echo $$p && break; done)
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p -c '' 2>/dev/null && echo $$p && break; done)
 # The interpreter that everything runs in. PY=python uses the active environment as it is.
 PY ?= .venv/bin/python
 JOBS ?= auto
-# An environment without MXNet, and so without what MXNet holds back.
+# An environment with the newest release of everything that still has any: without MXNet.
 NEWEST := .venv-newest/bin/python
 NEWEST_TESTS := tests/measure tests/frameworks tests/artifacts/test_torch_formats.py \
 	tests/artifacts/test_tensorflow_formats.py
 TENSORFLOW := $(if $(filter Darwin,$(shell uname)),tensorflow,tensorflow-cpu)
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy2 test-notebooks test-browser picture check html watch dist notebooks executed messages bench under-load fuzz mutants newest conda lock format clean
+.PHONY: help setup lab test test-unit test-numpy test-notebooks test-browser test-bare picture check html watch dist notebooks executed messages models bench under-load fuzz mutants newest conda lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -25,19 +25,22 @@ endif
 lab: setup  ## open JupyterLab on your copy of the notebooks, my/notebooks; its options as ARGS="--no-browser --port 8899"
 	$(PY) tools/lab.py $(ALLOW_ROOT) $(ARGS)
 
-test: test-unit test-numpy2 test-notebooks  ## everything: unit tests, MXNet on NumPy 2, every notebook
+test: test-unit test-numpy test-notebooks  ## everything: unit tests, MXNet on NumPy 1, every notebook
 
 test-unit: setup  ## unit tests and the examples in the docs
 	$(PY) -m pytest -n $(JOBS) --dist loadfile
 
-test-numpy2: setup  ## MXNet on NumPy 2, in an environment of its own
-	$(PY) tools/numpy2_env.py
+test-numpy: setup  ## MXNet on NumPy 1.26, in an environment of its own; NUMPY=2.2.6 on another
+	$(PY) tools/numpy_env.py $(NUMPY)
 
 test-notebooks: setup  ## execute every notebook and compare what it prints
 	$(PY) tools/run_notebooks.py --jobs $(JOBS) --language "$(LANG_)" --framework "$(FRAMEWORK)" --chapter "$(CHAPTER)" --shard "$(SHARD)"
 
 test-browser: setup  ## JupyterLab and the site in chromium; ALL=1 runs every notebook there
 	$(PY) -m pytest tests/browser $(if $(ALL),--all)
+
+test-bare: setup  ## a notebook's first cell on a machine that has PyTorch alone; downloads some megabytes
+	$(PY) -m tools.bare_notebook $(if $(CHAPTER),--chapter $(CHAPTER))
 
 picture: setup  ## take README's picture anew, in chromium
 	$(PY) -m pytest tests/browser/test_lab_picture.py::test_take_the_picture
@@ -74,6 +77,9 @@ executed: setup  ## execute the notebooks into build/executed; LANG_, FRAMEWORK 
 messages: setup  ## bring the translators' catalogs up to date; START=ja begins a language
 	$(PY) -m book messages $(if $(START),--start $(START))
 
+models: setup  ## real models through every function, into docs/models.md; ONLY="BERT" chooses; half an hour
+	$(PY) tools/models.py $(ARGS) $(ONLY)
+
 bench: setup  ## the benchmarks, one table each; ONLY="gpu ladder" chooses; takes a quiet machine
 	$(PY) tools/run_benchmarks.py $(ONLY)
 
@@ -89,9 +95,9 @@ fuzz: setup  ## the long campaigns: damaged artifacts, killed saves, a full disk
 newest:  ## do the tests pass, and the notebooks run, with the newest releases? downloads gigabytes
 	$(PYTHON) -m venv .venv-newest
 	$(NEWEST) -m pip install --quiet --upgrade --upgrade-strategy eager pip $(TENSORFLOW) \
-		--editable ".[torch,onnx,safetensors,notebooks,test]"
+		--editable ".[torch,jax,onnx,safetensors,notebooks,test]"
 	$(NEWEST) -m pip install --quiet --no-deps d2l
-	$(NEWEST) -m pip list | grep -iE '^(torch|tensorflow|keras|numpy|onnx)'
+	$(NEWEST) -m pip list | grep -iE '^(torch|tensorflow|keras|jax|flax|numpy|onnx)'
 	status=0; \
 	$(NEWEST) -m pytest -p no:cacheprovider -k "not mxnet" $(NEWEST_TESTS) || status=1; \
 	for framework in pytorch tensorflow; do \
@@ -104,6 +110,8 @@ mutants: setup  ## do the tests notice small changes of the measuring code? ONLY
 
 conda:  ## create or refresh the conda environment of environment.yml, for a machine with a GPU
 	conda env update --file environment.yml --prune
+	conda run --no-capture-output --name d2lhybrid python -m pip install --no-deps \
+		d2l==1.0.3 mxnet-cu112==1.9.1
 
 lock: setup  ## pin the newest versions that fit together
 	$(PY) -m pip install --quiet uv==0.13.8
@@ -114,4 +122,4 @@ format: setup  ## let the formatter rewrite the Python files
 	$(PY) -m ruff format .
 
 clean:  ## remove what the other targets made, except the notebooks
-	rm -rf .venv .venv-numpy2 .venv-newest .venv-mutants mutants build dist artifacts
+	rm -rf .venv .venv-numpy .venv-newest .venv-mutants .venv-models mutants build dist artifacts

@@ -50,25 +50,24 @@ def main():
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--short", action="store_true", help="20 runs")
     parser.add_argument("--load", type=int, default=0, help="busy processes beside")
-    parser.add_argument("--only", choices=ROWS)
+    parser.add_argument("--only", choices=ROWS, nargs="+", default=ROWS)
     parser.add_argument("--pair", choices=PAIRS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     runs = 20 if options.short else options.runs
     if options.pair:
-        series(options.only, options.pair, runs)
+        series(options.only[0], options.pair, runs)
         return
     heads = "".join(f"{word:>11}" for word in WORDS)
     print(f"{options.load} busy processes\n{'':<18}{'against':<11}{'clock':<12}{'runs':>5}{heads}"
           "   seconds each")  # fmt: skip
     with busy(options.load):
-        for row in [options.only] if options.only else ROWS:
+        for row in options.only:
             for pair in PAIRS:
-                count = runs if pair == "itself" else max(1, runs // 2)
-                said = in_a_process(__file__, "--runs", count, "--only", row, "--pair", pair)
+                said = in_a_process(__file__, "--runs", runs, "--only", row, "--pair", pair)
                 result = json.loads(said.splitlines()[-1])
                 for clock, counts in result["found"].items():
-                    cells = "".join(f"{counts.get(word, 0) / count:11.1%}" for word in WORDS)
-                    print(f"{row:<18}{pair:<11}{clock:<12}{count:>5}{cells}"
+                    cells = "".join(f"{counts.get(word, 0) / runs:11.1%}" for word in WORDS)
+                    print(f"{row:<18}{pair:<11}{clock:<12}{runs:>5}{cells}"
                           f"   {result['seconds']:.2f}", flush=True)  # fmt: skip
 
 

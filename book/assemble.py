@@ -11,6 +11,7 @@ from book.errors import BookError, TranslationError
 from book.files import CHAPTERS, Key
 from book.frameworks import FRAMEWORKS, READING_ORDER
 from book.frontpage import front_page_path
+from book.installation import installation
 from book.languages import LANGUAGES, Language
 from book.prose import MARKDOWN
 from book.references import anchor, rewrite, split
@@ -34,10 +35,12 @@ def assemble(
     framework: str,
     translate: Translate,
     languages: Sequence[Language] | None = None,
+    url: str = "",
 ) -> dict[Key, nbformat.NotebookNode]:
     """The notebooks of one language and one framework, without outputs.
 
-    They link to each other and to those in ``languages``, by default all there are.
+    They link to each other and to those in ``languages``, by default all there are. ``url`` is the
+    repository's public address, where a notebook alone gets the package from, or empty.
     Raises TranslationError where a translation does not fit its place.
     """
     drafts = {
@@ -46,18 +49,19 @@ def assemble(
         if framework in chapter.frameworks
     }
     others = tuple(LANGUAGES.values()) if languages is None else languages
-    return {draft.key: _notebook(draft, drafts, others) for draft in drafts.values()}
+    return {draft.key: _notebook(draft, drafts, others, url) for draft in drafts.values()}
 
 
 def _notebook(
-    draft: Draft, drafts: Mapping[str, Draft], languages: Sequence[Language]
+    draft: Draft, drafts: Mapping[str, Draft], languages: Sequence[Language], url: str
 ) -> nbformat.NotebookNode:
     navigation = _navigation(draft, list(drafts.values()), languages)
     first = Cell("markdown", 1, [navigation], ["navigation"])
+    second = installation(FRAMEWORKS[draft.key.framework], draft.words, url)
     last = Cell("markdown", 1, [_ending(draft, list(drafts.values()))], ["navigation"])
-    name_cells([first, last], draft.chapter.name)
+    name_cells([first, second, last], draft.chapter.name)
     cells = []
-    for cell in (first, *draft.cells, last):
+    for cell in (first, second, *draft.cells, last):
         text = cell.text
         if cell.kind == "code":
             made = nbformat.v4.new_code_cell(text[0], id=cell.id, metadata=cell.metadata)

@@ -14,6 +14,7 @@ from book.files import CHAPTERS, NOTEBOOKS, Key
 from book.frameworks import FRAMEWORKS
 from book.frontpage import front_page, front_page_path
 from book.glossary import read_glossary
+from book.installation import project_url
 from book.languages import ENGLISH, Language
 from book.parse import load
 from book.translate import Message, Translate, Translation, translator
@@ -54,9 +55,10 @@ def build(root: Path, only: str | None = None, partial: bool = False) -> Built:
             raise CatalogError(problems)
     translators = {one.code: translate_by(one, catalogs[one.code]) for one in languages}
     notebooks: dict[Key, nbformat.NotebookNode] = {}
+    url = project_url(root)
     for code in (language.code for language in wanted):
         for framework in FRAMEWORKS:
-            notebooks |= assemble(chapters, code, framework, translators[code], languages)
+            notebooks |= assemble(chapters, code, framework, translators[code], languages, url)
     files = {
         Path(NOTEBOOKS, image): (root / CHAPTERS / image).read_bytes()
         for chapter in chapters

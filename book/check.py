@@ -11,8 +11,8 @@ from typing import Any
 import nbformat
 
 from book.build import Built
-from book.execute import outputs_digest
-from book.files import FIGURES, NOTEBOOKS, read_notebook
+from book.execute import outputs_digest, undecided
+from book.files import FIGURES, NOTEBOOKS, SECONDS, read_notebook
 
 _ADVICE = "run `make notebooks`"
 # Python's warnings, and the lines of C++ loggers, such as "W1121 07:44:13".
@@ -79,6 +79,8 @@ def content_problems(
 
 def output_problems(notebook: nbformat.NotebookNode) -> Iterator[str]:
     """Where the outputs are not those of one clean run from top to bottom."""
+    if undecided(notebook):
+        yield f"shows claims that a busy machine left undecided; {_ADVICE} on a quiet one."
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     if code and not any(cell.execution_count for cell in code):
         yield f"was never executed; {_ADVICE}."
@@ -114,7 +116,8 @@ def left_out(source: str, outputs: Sequence[Any]) -> bool:
 
 def _metadata(notebook: nbformat.NotebookNode) -> Mapping[str, Any]:
     metadata = json.loads(json.dumps(notebook.metadata))
-    metadata.get("d2lhybrid", {}).pop("outputs_sha256", None)
+    for of_the_run in ("outputs_sha256", SECONDS):
+        metadata.get("d2lhybrid", {}).pop(of_the_run, None)
     return {**metadata, "nbformat": [notebook.nbformat, notebook.nbformat_minor]}
 
 

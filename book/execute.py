@@ -8,6 +8,7 @@ import asyncio
 import hashlib
 import json
 import re
+import time
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 
 from book.assemble import LANGUAGE_INFO
 from book.errors import ExecutionError
+from book.files import SECONDS
+from book.installation import is_installation
+from d2lhybrid.measurement.claims import MIME
 
 CELL_SECONDS = 300
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -46,13 +50,20 @@ def with_outputs(
     notebook = nbformat.from_dict(notebook)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     done = [cell for cell in executed.cells if cell.cell_type == "code"]
-    parts = ("id", "source", "metadata")
-    if [[cell[p] for p in parts] for cell in code] != [[cell[p] for p in parts] for cell in done]:
+    if [*map(_decisive, code)] != [*map(_decisive, done)]:
         return None
     for cell, other in zip(code, done, strict=True):
         cell.execution_count, cell.outputs = other.execution_count, other.outputs
     notebook.metadata.d2lhybrid["outputs_sha256"] = outputs_digest(notebook)
+    if seconds := executed.metadata.get("d2lhybrid", {}).get(SECONDS):
+        notebook.metadata.d2lhybrid[SECONDS] = seconds
     return notebook
+
+
+def _decisive(cell: nbformat.NotebookNode) -> list[Any]:
+    """What decides a cell's outputs. Of the one that installs that is nothing: it has none."""
+    parts = ["id", "metadata"] if is_installation(cell.metadata) else ["id", "source", "metadata"]
+    return [cell[part] for part in parts]
 
 
 async def execute(
@@ -67,12 +78,29 @@ async def execute(
     async def one(path: Path) -> tuple[Path, nbformat.NotebookNode | ExecutionError]:
         async with turns:
             try:
-                return path, await _execute(notebooks[path], path, seconds)
+                return path, await _decided(notebooks[path], path, seconds)
             except ExecutionError as error:
                 return path, error
 
     for done in asyncio.as_completed([one(path) for path in notebooks]):
         yield await done
+
+
+async def _decided(
+    notebook: nbformat.NotebookNode, path: Path, seconds: int
+) -> nbformat.NotebookNode:
+    """Execute it anew where the machine was too busy for its claims; the best of three runs."""
+    best = await _execute(notebook, path, seconds)
+    for _turn in range(2):
+        if undecided(best):
+            best = min(best, await _execute(notebook, path, seconds), key=undecided)
+    return best
+
+
+def undecided(notebook: nbformat.NotebookNode) -> int:
+    """How many claims of its cells the machine was too busy to decide."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    return sum(MIME in (output.get("data") or {}) for output in outputs)
 
 
 async def _execute(
@@ -93,6 +121,7 @@ async def _execute(
         coalesce_streams=True,
     )
     path.parent.mkdir(parents=True, exist_ok=True)
+    start = time.monotonic()
     async with client.async_setup_kernel(cleanup_kc=True):
         for index, cell in enumerate(notebook.cells):
             try:
@@ -105,6 +134,7 @@ async def _execute(
                 raise _failed(path, cell, f"It took longer than {seconds} seconds.") from None
             except DeadKernelError:
                 raise _failed(path, cell, "The kernel died; is memory short?") from None
+    notebook.metadata.d2lhybrid[SECONDS] = round(time.monotonic() - start)
     return _clean(notebook)
 
 

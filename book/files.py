@@ -10,6 +10,8 @@ CHAPTERS = "chapters"
 NOTEBOOKS = "notebooks"
 TRANSLATIONS = "translations"
 FIGURES = "figures"
+SECONDS = "run_seconds"
+"""What a notebook's own metadata calls the time that it took from top to bottom."""
 
 
 class Key(NamedTuple):

@@ -12,7 +12,8 @@ class Language:
     gaps shows. ``tag`` is the BCP 47 name and ``plural`` the rule that gettext's tools know;
     ``decimal_comma`` says how prose writes numbers.
     The front page has ``collection`` as its title, then ``pick``, ``open`` and ``run``; ``onward``
-    is the heading above the links at a notebook's end.
+    is the heading above the links at a notebook's end. ``installs`` says what its first code does,
+    and ``nowhere`` what to do where that finds no package.
     """
 
     code: str
@@ -31,6 +32,8 @@ class Language:
     open: str = ""
     run: str = ""
     onward: str = ""
+    installs: str = ""
+    nowhere: str = ""
 
     @property
     def plural_forms(self) -> int:
@@ -54,8 +57,10 @@ ENGLISH = Language(
     "chapter for the other frameworks and in the other languages, and to the next chapter.",
     open="open",
     run="The outputs that you see were made on a CPU. Run the cells (menu *Run*, *Run All Cells*) "
-    "for your own: every notebook runs from top to bottom in about a minute.",
+    "for your own: every notebook runs from top to bottom in a few minutes.",
     onward="Where to Go Next",
+    installs="Installs what this notebook needs and does not find; else it does nothing.",
+    nowhere="Open this notebook in a copy of its repository: the package d2lhybrid is there.",
 )
 
 PORTUGUESE = Language(
@@ -75,8 +80,10 @@ PORTUGUESE = Language(
     open="abrir",
     run="Os resultados que aparecem nos notebooks foram obtidos em uma CPU. Para obter os seus, "
     "execute as células (menu *Run*, *Executar todas as células*; em inglês, *Run All Cells*): "
-    "cada notebook roda do início ao fim em cerca de um minuto.",
+    "cada notebook roda do início ao fim em poucos minutos.",
     onward="Para onde ir agora",
+    installs="Instala o que faltar para este notebook; se não faltar nada, não faz nada.",
+    nowhere="Abra este notebook em uma cópia do seu repositório: o pacote d2lhybrid está lá.",
 )
 
 CHINESE = Language(
@@ -96,8 +103,10 @@ CHINESE = Language(
     open="打开",
     run="笔记本中的输出是在 CPU 上得到的。要得到自己机器上的结果，请运行所有单元格"
     "（菜单*运行*、*运行所有单元格*；英文界面为 *Run*、*Run All Cells*）："
-    "从头到尾运行一个笔记本大约需要一分钟。",
+    "从头到尾运行一个笔记本需要几分钟。",
     onward="接下来读什么",
+    installs="安装本笔记本所需而本机缺少的软件包；如果都已安装，则什么也不做。",
+    nowhere="请在代码仓库的副本中打开这个笔记本：软件包 d2lhybrid 取自那里。",
 )
 
 JAPANESE = Language(
@@ -117,8 +126,10 @@ JAPANESE = Language(
     open="開く",
     run="表示されている出力はCPUで得たものです。手元の環境での結果を見るには、セルを実行してください"
     "（メニューの*実行*から*すべてのセルを実行*。英語表示では*Run*、*Run All Cells*）。"
-    "どのノートブックも、最初から最後まで1分ほどで終わります。",
+    "どのノートブックも、最初から最後まで数分で終わります。",
     onward="次に読むもの",
+    installs="このノートブックに必要で、まだ入っていないパッケージをインストールします。そろっていれば何もしません。",
+    nowhere="このノートブックは、リポジトリのコピーの中で開いてください。パッケージd2lhybridはそこから取り込まれます。",
 )
 
 LANGUAGES = {language.code: language for language in (ENGLISH, PORTUGUESE, CHINESE, JAPANESE)}

@@ -7,11 +7,13 @@ from pathlib import Path
 import yaml
 
 from book.blocks import Block, Chapter, Exercise, Heading, Solution, visible
-from book.errors import ChapterError, yaml_reason
+from book.errors import ChapterError, Problem, yaml_reason
 from book.frameworks import FRAMEWORKS
 from book.reader import Inside, Reader
 from book.references import check_references
 from book.translate import Context, Message
+
+Known = dict[tuple[Path, str], Chapter]
 
 
 @dataclass(frozen=True)
@@ -24,22 +26,32 @@ class _Front:
     description: str = ""
 
 
-def load(folder: Path) -> tuple[Chapter, ...]:
+def load(folder: Path, known: Known | None = None) -> tuple[Chapter, ...]:
     """Parse all chapters of a folder, in the order of their file names.
 
+    ``known`` keeps what was parsed without a problem: a preview parses what was saved since.
     Raises ChapterError with every problem of every chapter.
     """
-    readers = [Reader(path) for path in sorted(folder.glob("*.md"))]
-    chapters = tuple(_chapter(reader) for reader in readers)
-    problems = [problem for reader in readers for problem in reader.problems]
+    problems: list[Problem] = []
+    chapters = []
+    for path in sorted(folder.glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        chapter = known.get((path, text)) if known is not None else None
+        if chapter is None:
+            reader = Reader(path)
+            chapter = _chapter(reader, text)
+            problems += reader.problems
+            if known is not None and not reader.problems:
+                known[path, text] = chapter
+        chapters.append(chapter)
     problems += check_references(chapters)
     if problems:
         raise ChapterError(problems)
-    return chapters
+    return tuple(chapters)
 
 
-def _chapter(reader: Reader) -> Chapter:
-    lines = reader.path.read_text(encoding="utf-8").split("\n")
+def _chapter(reader: Reader, text: str) -> Chapter:
+    lines = text.split("\n")
     front = _front_matter(lines, reader)
     blocks = reader.blocks("\n".join(lines[front.end :]), front.end + 1, Inside(front.frameworks))
     _check_title(front.title, blocks, reader)

@@ -33,7 +33,10 @@ _MESSAGE_CODE = re.compile(
 _MARKS = "*`$[]"
 _SYNTAX = "\"'\\{}"
 _NUMBER = re.compile(r"(?<![A-Za-z0-9_.,])\d+(?:[.,]\d+)*")
-_UNIT = re.compile(r"[ \u00a0\u202f]?(%|ns|[µμ]s|ms|s|[KMGT]i?B(?:/s)?|GFLOPS)(?![A-Za-z])")
+# No accented letter may follow (Portuguese: 3 sílabas), but Japanese ones may (3 sかかる).
+_UNIT = re.compile(
+    r"[ \u00a0\u202f]?(%|ns|[µμ]s|ms|s|[KMGT]i?B(?:/s)?|GFLOPS)(?![A-Za-z\u00c0-\u024f])"
+)
 _GROUPED = {
     False: re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?"),
     True: re.compile(r"\d{1,3}(\.\d{3})+(,\d+)?"),

@@ -7,21 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from d2lhybrid import commands
-from d2lhybrid.errors import D2LHybridError
-from d2lhybrid.frameworks import known
+from d2lhybrid.errors import D2LHybridError, UnknownFrameworkError
+from d2lhybrid.frameworks import get, known
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
-
-PROGRAM = "python -m d2lhybrid"
-COMMANDS = {
-    "compare": N_("time functions in files, side by side"),
-    "explain": N_("what does the compiler make of a model?"),
-    "inspect": N_("what is a saved model, and may do?"),
-    "verify": N_("is it what was saved?"),
-    "trust": N_("let it run from now on"),
-    "run": N_("run it outside Python"),
-    "doctor": N_("does everything that the notebooks need work here?"),
-}
 
 # What argparse itself says, for translators: Python comes with no catalogs.
 ARGPARSE = (
@@ -77,24 +66,15 @@ def in_flags(message: str) -> str:
 
 def parser() -> argparse.ArgumentParser:
     """The parser of all commands, in the language in use."""
-    root = argparse.ArgumentParser(
-        PROGRAM, description=_("Measure, compare, save and run compiled models.")
-    )
+    description = _("Measure, compare, save and run compiled models.")
+    root = argparse.ArgumentParser("python -m d2lhybrid", description=description)
     version = sys.modules[__package__].__version__
     shown = _("show program's version number and exit")
     root.add_argument("--version", action="version", version=f"d2lhybrid {version}", help=shown)
     every = root.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, add_options in (
-        ("compare", _compare),
-        ("explain", _explain),
-        ("inspect", _artifact),
-        ("verify", _trusting),
-        ("trust", _artifact),
-        ("run", _run),
-        ("doctor", _doctor),
-    ):
-        text = _(COMMANDS[name])
-        kind = argparse.RawDescriptionHelpFormatter  # keeps the lines of the examples
+    kind = argparse.RawDescriptionHelpFormatter  # keeps the lines of the examples
+    for name, (message, add_options) in COMMANDS.items():
+        text = _(message)
         described = text[:1].upper() + text[1:]
         add_options(every.add_parser(name, help=text, description=described, formatter_class=kind))
     return root
@@ -146,11 +126,22 @@ def _run(command: argparse.ArgumentParser) -> None:
 
 
 def _doctor(command: argparse.ArgumentParser) -> None:
-    which = _("one or more of {frameworks}").format(frameworks=", ".join(_names()))
+    names = ", ".join(framework.name for framework in known())
+    which = _("one or more of {frameworks}").format(frameworks=names)
     command.add_argument("framework", nargs="*", type=_framework, help=which)
     seconds = _("seconds for each framework")
     command.add_argument("--timeout", type=_above_zero, default=180.0, metavar="S", help=seconds)
 
+
+COMMANDS = {
+    "compare": (N_("time functions in files, side by side"), _compare),
+    "explain": (N_("what does the compiler make of a model?"), _explain),
+    "inspect": (N_("what is a saved model, and may do?"), _artifact),
+    "verify": (N_("is it what was saved?"), _trusting),
+    "trust": (N_("let it run from now on"), _artifact),
+    "run": (N_("run it outside Python"), _run),
+    "doctor": (N_("does everything that the notebooks need work here?"), _doctor),
+}
 
 # What may stand behind an option; argparse puts its name before what is said.
 
@@ -173,15 +164,11 @@ def _whole(text: str) -> int:
     raise argparse.ArgumentTypeError(said)
 
 
-def _names() -> list[str]:
-    return [framework.name for framework in known()]
-
-
 def _framework(text: str) -> str:
-    if text in _names():
-        return text
-    said = _("expected one of {frameworks}, received {received!r}")
-    raise argparse.ArgumentTypeError(said.format(frameworks=", ".join(_names()), received=text))
+    try:
+        return get(text).name
+    except UnknownFrameworkError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 @contextmanager

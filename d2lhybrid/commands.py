@@ -109,7 +109,7 @@ def _load_array(name: str) -> np.ndarray:
             return np.asarray(np.load(file, allow_pickle=False))
     except (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile) as error:
         text = _("Expected a .npy file of plain numbers, received {received!r}: {error}")
-        raise InputMismatchError(text.format(received=name, error=error)) from error
+        raise InputMismatchError(text, received=name, error=error) from error
 
 
 def _save_array(name: str, array: np.ndarray) -> None:
@@ -117,5 +117,5 @@ def _save_array(name: str, array: np.ndarray) -> None:
         np.save(name, array, allow_pickle=False)
     except OSError as error:
         text = _("Could not write into {path!r}: {reason}.")
-        said = text.format(path=str(Path(name).parent), reason=error.strerror)
-        raise ArtifactAccessError(error.errno, said) from error
+        path, reason = str(Path(name).parent), error.strerror
+        raise ArtifactAccessError(text, errno=error.errno, path=path, reason=reason) from error

@@ -29,22 +29,22 @@ def find_compiler(language: str, names: Sequence[str] = ()) -> list[str]:
     for candidate in [said] if said else [[name] for name in names or known]:
         if shutil.which(candidate[0]):
             return candidate
+    text = _(
+        "Expected a {language} compiler ({names}), found none. Install one: {commands}; "
+        "on a Mac: {mac_command}."
+    )
     raise CompilerMissingError(
-        _(
-            "Expected a {language} compiler ({names}), found none. Install one: {commands}; "
-            "on a Mac: {mac_command}."
-        ).format(
-            language=language,
-            names=" ".join(said) or ", ".join(names or known),
-            commands=", ".join(
-                (
-                    f"apt install {apt}",
-                    f"dnf install {dnf}",
-                    "conda install -c conda-forge cxx-compiler",
-                )
-            ),
-            mac_command="xcode-select --install",
-        )
+        text,
+        language=language,
+        names=" ".join(said) or ", ".join(names or known),
+        commands=", ".join(
+            (
+                f"apt install {apt}",
+                f"dnf install {dnf}",
+                "conda install -c conda-forge cxx-compiler",
+            )
+        ),
+        mac_command="xcode-select --install",
     )
 
 

@@ -3,22 +3,23 @@
 import json
 import os
 import platform
-import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
+from d2lhybrid.compiler import find_compiler
+from d2lhybrid.errors import CompilerMissingError
 from d2lhybrid.frameworks import get, known
-from d2lhybrid.i18n import general, language, pad, width
+from d2lhybrid.i18n import general, language
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.installing import install_command
+from d2lhybrid.report import table
 
-_COMPILERS = ("cc", "gcc", "clang", "c++", "g++", "clang++")
 ANSWER_SECONDS = 30.0  # for a compiler to say its version
 _MARK = "d2lhybrid-probe:"
 _QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONWARNINGS": "ignore"}
@@ -35,7 +36,8 @@ class Row:
 
 def report(asked: Sequence[str], timeout: float) -> int:
     """Print the report; 0 when every framework asked for works (none named: those installed)."""
-    rows = [Row("Python", f"{platform.python_version()}, {platform.platform()}"), _numpy()]
+    rows = [Row("Python", f"{platform.python_version()}, {platform.platform()}")]
+    rows += [Row("NumPy", version("numpy"))]
     examined = 0
     for framework in known():
         if framework.name in asked or _installed(framework.module):
@@ -43,8 +45,9 @@ def report(asked: Sequence[str], timeout: float) -> int:
             examined += 1
         else:
             rows.append(Row(framework.name, _not_installed(framework.name)))
-    rows += compilers()
-    print(f"{table(rows)}\n")
+    rows += [compiler("C"), compiler("C++")]
+    shown = [table.Row([f"{' ' if row.works else '!'} {row.name}", row.found]) for row in rows]
+    print(f"{table.Table([table.Column(left=True)] * 2, shown)}\n")
     broken = ", ".join(row.name for row in rows if not row.works)
     if broken:
         print(_("Not working: {names}.").format(names=broken))
@@ -64,28 +67,35 @@ def examine(name: str, timeout: float) -> Row:
     code = f"from d2lhybrid.doctor import probe; probe({name!r})"
     root = str(Path(__file__).parents[1])
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout,
-            env={**os.environ, **_QUIET, "PYTHONPATH": path, "D2LHYBRID_LANGUAGE": language()},
-        )
-    except subprocess.TimeoutExpired:
-        text = _("no answer within {seconds} s. Try: {command}")
-        command = f"python -c 'import {name}'"
-        found = text.format(seconds=general(timeout), command=command)
-        return Row(name, found, works=False)
-    except OSError as error:
-        text = _("could not be started: {error}")
-        return Row(name, text.format(error=error), works=False)
+    env = {**_QUIET, "PYTHONPATH": path, "D2LHYBRID_LANGUAGE": language()}
+    done = _run([sys.executable, "-c", code], timeout, env, f"python -c 'import {name}'")
+    if isinstance(done, str):
+        return Row(name, done, works=False)
     for line in done.stdout.splitlines():
         if line.startswith(_MARK):
             answer = json.loads(line.removeprefix(_MARK))
             return Row(name, answer["found"], answer["works"])
     return Row(name, _last_words(done), works=False)
+
+
+def _run(
+    command: list[str], timeout: float, env: dict[str, str], by_hand: str
+) -> subprocess.CompletedProcess[str] | str:
+    """The process when it has ended, or in words why it did not start or end."""
+    try:
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            env=os.environ | env,
+        )
+    except subprocess.TimeoutExpired:
+        text = _("no answer within {seconds} s. Try: {command}")
+        return text.format(seconds=general(timeout), command=by_hand)
+    except OSError as error:
+        return _("could not be started: {error}").format(error=error)
 
 
 def probe(name: str) -> None:
@@ -111,37 +121,16 @@ def probe(name: str) -> None:
     print(f"{_MARK}{json.dumps(answer)}", flush=True)
 
 
-def compilers() -> list[Row]:
-    """One row for each C and C++ compiler on the path, or one that says there is none."""
-    rows = []
-    for name in _COMPILERS:
-        if place := shutil.which(name):
-            rows.append(_compiler(name, place))
-    missing = _("none found: running a saved model without Python needs one, such as gcc and g++")
-    return rows or [Row(_("compiler"), missing)]
-
-
-def _compiler(name: str, place: str) -> Row:
-    command = [place, "--version"]
+def compiler(language: str) -> Row:
+    """The compiler that is called for ``"C"`` or ``"C++"``; to have none is no fault."""
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=ANSWER_SECONDS
-        )
-    except subprocess.TimeoutExpired:
-        text = _("no answer within {seconds} s. Try: {command}")
-        found = text.format(seconds=general(ANSWER_SECONDS), command=" ".join(command))
-        return Row(name, found, works=False)
-    except OSError as error:
-        text = _("could not be started: {error}")
-        return Row(name, text.format(error=error), works=False)
-    return Row(name, (done.stdout or done.stderr).partition("\n")[0])
-
-
-def table(rows: list[Row]) -> str:
-    """The rows as text in columns."""
-    columns = max(width(row.name) for row in rows)
-    mark = {True: " ", False: "!"}
-    return "\n".join(f"{mark[row.works]} {pad(row.name, columns)}  {row.found}" for row in rows)
+        command = [*find_compiler(language), "--version"]
+    except CompilerMissingError as error:
+        return Row(language, str(error))
+    done = _run(command, ANSWER_SECONDS, {}, " ".join(command))
+    if isinstance(done, str):
+        return Row(language, done, works=False)
+    return Row(language, (done.stdout or done.stderr).partition("\n")[0])
 
 
 def _not_installed(name: str) -> str:
@@ -151,14 +140,6 @@ def _not_installed(name: str) -> str:
 def _installed(name: str) -> bool:
     spec = find_spec(name)  # of any folder of that name, too; only a package has an origin
     return spec is not None and spec.origin is not None
-
-
-def _numpy() -> Row:
-    try:
-        return Row("NumPy", version("numpy"))
-    except PackageNotFoundError:
-        text = _("not installed: {command}")
-        return Row("NumPy", text.format(command="pip install numpy"), works=False)
 
 
 def _last_words(done: subprocess.CompletedProcess[str]) -> str:

@@ -7,6 +7,15 @@ of it stands in fields.
 from typing import Any
 
 
+def brief(error: BaseException) -> str:
+    """Another's error in one line: its kind and the first line of what it says."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    said = lines[-1] if lines[0].endswith("in user code:") else lines[0]
+    return f"{type(error).__name__}: {said[:300]}"
+
+
 class D2LHybridError(Exception):
     """Base of all errors raised by d2lhybrid, so that one ``except`` catches them.
 
@@ -81,7 +90,10 @@ class DamagedResultError(D2LHybridError, ValueError):
 
 
 class ArtifactError(D2LHybridError):
-    """Base of the errors about saved models. Field where it is known: `path`."""
+    """Base of the errors about saved models; what the message names are its fields."""
+
+    def __init__(self, message: str, /, **fields: Any) -> None:
+        super().__init__(message.format(**fields) if fields else message, **fields)
 
 
 class ArtifactNotFoundError(ArtifactError, FileNotFoundError):
@@ -105,7 +117,12 @@ class UntrustedArtifactError(ArtifactError, PermissionError):
 
 
 class SaveError(ArtifactError, RuntimeError):
-    """The framework cannot save this model so, or what it saved does not compute the same."""
+    """The framework cannot save this model so, or what it saved does not compute the same.
+
+    Field where it is known: `refusing`, the names of the formats that cannot hold it either.
+    """
+
+    refusing: tuple[str, ...] = ()
 
 
 class ArtifactLoadError(ArtifactError, RuntimeError):

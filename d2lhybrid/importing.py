@@ -45,23 +45,35 @@ def functions(places: Sequence[str]) -> Iterator[dict[str, Callable[..., Any]]]:
 
 
 class _Folder:
-    """A folder with files that import from it."""
+    """A folder with files that import from it, of which one at a time has its modules in place."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, ours: frozenset[str]) -> None:
         self.path = path
+        self.names = _names(path) - ours
         self.files: dict[Path, ModuleType] = {}
-        self.modules: dict[str, ModuleType] = {}  # what was imported from it
-        self.shadowed: dict[str, ModuleType] = {}  # from elsewhere, under a name that it has, too
+        self.away: dict[str, ModuleType] = {}  # those that are not in place: its own, or others
+
+    def exchange(self) -> None:
+        """Put its modules in the place of those from elsewhere that have their names, or back."""
+        there = {name: sys.modules.pop(name) for name in self._in_place()}
+        sys.modules.update(self.away)
+        self.away = there
+
+    def _in_place(self) -> list[str]:
+        first = [name for name in self.names if name in sys.modules]
+        packages = {name for name in first if hasattr(sys.modules[name], "__path__")}
+        if packages:
+            first += [name for name in sys.modules if "." in name and _top(name) in packages]
+        return first
 
 
 class _Folders:
-    """All folders with functions to call, of which at most one has its modules in place."""
+    """All folders with functions to call."""
 
     def __init__(self) -> None:
         self.by_path: dict[Path, _Folder] = {}
         self.inside: _Folder | None = None
-        self.ours = frozenset(sys.modules)  # those stay, whatever a file is called
-        self.count = 0  # modules when the folder was entered
+        self.ours = frozenset(map(_top, sys.modules))  # those stay, whatever a file is called
 
     def function(self, place: str) -> Callable[..., Any]:
         file, _colon, name = place.rpartition(":")
@@ -90,39 +102,23 @@ class _Folders:
     def enter(self, folder: _Folder | None) -> None:
         """Put the modules of this folder in the place of those of the one before."""
         if self.inside is not None:
-            self._leave(self.inside)
-        self.inside = folder
+            self.inside.exchange()
+            sys.path.remove(str(self.inside.path))
         if folder is not None:
+            folder.exchange()
             sys.path.insert(0, str(folder.path))
-            names = {module.name for module in pkgutil.iter_modules([str(folder.path)])}
-            names -= self.ours
-            folder.shadowed = {
-                name: module for name, module in sys.modules.items() if _top(name) in names
-            }
-            _take_out(folder.shadowed)
-            sys.modules.update(folder.modules)
-            self.count = len(sys.modules)
-
-    def _leave(self, folder: _Folder) -> None:
-        if len(sys.modules) != self.count:  # something was imported
-            folder.modules |= {
-                name: module
-                for name, module in sys.modules.items()
-                if _top(name) not in self.ours and _home(sys.modules.get(_top(name))) == folder.path
-            }
-        _take_out(folder.modules)
-        sys.modules.update(folder.shadowed)
-        sys.path.remove(str(folder.path))
+        self.inside = folder
 
     def _module(self, path: Path) -> ModuleType:
-        folder = self.by_path.setdefault(path.parent, _Folder(path.parent))
+        if path.parent not in self.by_path:
+            self.by_path[path.parent] = _Folder(path.parent, self.ours)
+        folder = self.by_path[path.parent]
         if self.inside is not folder:
             self.enter(folder)
-        known = sys.modules.get(path.stem)
-        if path not in folder.files and known and getattr(known, "__file__", None) == str(path):
-            folder.files[path] = known  # another file imported it
         if path not in folder.files:
-            folder.files[path] = self._run(path)
+            known = sys.modules.get(path.stem)  # if another file imported it
+            imported = getattr(known, "__file__", None) == str(path)
+            folder.files[path] = known if known and imported else self._run(path)
         return folder.files[path]
 
     def _run(self, path: Path) -> ModuleType:
@@ -133,6 +129,7 @@ class _Folders:
             raise ArgumentError(text.format(received=str(path)))
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module  # dataclasses and pickle look there
+        self.by_path[path.parent].names.add(name)
         try:
             spec.loader.exec_module(module)
         except (Exception, SystemExit) as error:
@@ -148,13 +145,8 @@ def _top(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _home(module: ModuleType | None) -> Path | None:
-    """The folder in which Python found a module or package."""
-    paths = getattr(module, "__path__", None)
-    place = next(iter(paths), None) if paths else getattr(module, "__file__", None)
-    return Path(place).resolve().parent if place else None
-
-
-def _take_out(modules: dict[str, ModuleType]) -> None:
-    for name in modules:
-        sys.modules.pop(name, None)
+def _names(folder: Path) -> set[str]:
+    """What can be imported from a folder; a folder in it without __init__.py only if need be."""
+    plain = {file.parent.name for file in folder.glob("*/*.py")}
+    found = {module.name for module in pkgutil.iter_modules([str(folder)])}
+    return found | {name for name in plain if importlib.util.find_spec(name) is None}

@@ -5,13 +5,13 @@ import textwrap
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 import numpy as np
 
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import listed, pad, width
+from d2lhybrid.i18n import listed, pad
+from d2lhybrid.report.table import Column, Row, Table
 
 Function = Callable[..., Any]
 Way = Callable[[Function, Any], Function]
@@ -31,11 +31,15 @@ class Raised(str):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one way: the result, the warnings on the way, and the graphs it took."""
+    """What came of one way: the result, the warnings on the way, and the graphs it took.
+
+    ``as_good`` says that a result unlike the eager one is right, too: rounded or drawn otherwise.
+    """
 
     result: Any
     warnings: tuple[str, ...] = ()
     graphs: int = 0
+    as_good: bool = False
 
     def same(self, expected: Any) -> bool:
         """Whether it is this result; by what they print, because NaN equals nothing."""
@@ -48,6 +52,8 @@ class Outcome:
         if self.same(expected):
             text = _("as eager (graphs: {count})") if self.graphs else _("as eager")
             return text.format(count=self.graphs)
+        if self.as_good:
+            return _("other numbers")
         return _("wrong result, with a warning") if self.warnings else _("wrong result")
 
     def shown(self, expected: Any) -> str:
@@ -161,16 +167,13 @@ class Trials:
 
     def show(self, expected: Any, tried: Mapping[str, Any], *, style: str = "") -> None:
         """Print what eager execution gave and what each way made of it."""
-        heads = [_("eager"), *tried]
-        columns = max(map(width, heads)) + 2
-        left = pad(style, max(9, width(style) + 2)) if style else ""
-        print(left + pad(heads[0], columns) + str(expected))
+        styled = [pad(style, len("classic"))] if style else []  # of one width, for all to line up
+        rows = [Row([*styled, _("eager"), str(expected)])]
         for name, found in tried.items():
             found = found if isinstance(found, Outcome) else Outcome(found)
-            blank = " " * width(left)
-            print(blank + pad(name, columns) + found.shown(expected))
-            for line in found.warnings:
-                print(blank + " " * columns + line)
+            said = "\n".join([found.shown(expected), *found.warnings])
+            rows.append(Row([*("" for _style in styled), name, said]))
+        print(Table([Column(left=True)] * len(rows[0].cells), rows))
 
     def record(
         self,
@@ -209,36 +212,25 @@ class Trials:
         lines = sorted({str(first_line(entry.message)) for entry in caught if entry.message})
         return Outcome(result, tuple(lines), self.graphs())
 
-    def _table(self) -> list[list[str]]:
+    def _table(self) -> Table:
+        """What nothing else tells the reader of stands out: a wrong result."""
         names = list(dict.fromkeys(name for row in self.situations.values() for name in row.ways))
-        lines = [[_("situation"), _("eager"), *names, _("instead")]]
+        silent = (_("wrong result"), _("wrong result, with a warning"))
+        rows = []
         for of, row in self.situations.items():
             errors = [r.kind for r in row.eager.values() if isinstance(r, Raised)]
             eager = listed(dict.fromkeys(errors)) or (_("works") if row.eager else "–")
             instead = listed(_advice(name, wrong) for name, wrong in row.instead.items())
-            lines.append([of, eager, *(row.ways.get(name, "–") for name in names), instead])
-        return lines
+            cells = [of, eager, *(row.ways.get(name, "–") for name in names), instead]
+            rows.append(Row(cells, strong=[i for i, cell in enumerate(cells) if cell in silent]))
+        heads = [_("situation"), _("eager"), *names, _("instead")]
+        return Table([Column(head, left=True, wraps=True) for head in heads], rows)
 
     def __repr__(self) -> str:
-        lines = self._table()
-        columns = [max(map(width, column)) + 2 for column in zip(*lines, strict=True)]
-        return "\n".join("".join(map(pad, line, columns)).rstrip() for line in lines)
+        return str(self._table())
 
     def _repr_html_(self) -> str:
-        left = 'style="text-align:left"'
-        heads, *rows = self._table()
-        head = "".join(f"<th {left}>{escape(name)}</th>" for name in heads)
-        body = "".join(
-            "<tr>" + "".join(f"<td {left}>{_emphasized(cell)}</td>" for cell in row) + "</tr>"
-            for row in rows
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _emphasized(cell: str) -> str:
-    """The cell as HTML; what nothing else tells the reader of stands out."""
-    silent = cell in (_("wrong result"), _("wrong result, with a warning"))
-    return f"<strong>{escape(cell)}</strong>" if silent else escape(cell)
+        return self._table().html()
 
 
 def _advice(name: str, wrong: list[str]) -> str:

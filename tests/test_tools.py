@@ -1,5 +1,6 @@
 """What our tools decide: which notebooks run where, what is kept, which mutants live."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
 import environments  # noqa: E402
+import models  # noqa: E402
 import mutation  # noqa: E402
 import run_benchmarks  # noqa: E402
 import run_notebooks  # noqa: E402
@@ -103,3 +105,31 @@ def test_an_environment_is_made_once_and_finds_what_it_stands_on(
     (tmp_path / ".venv-x" / "kept").touch()
     assert environments.environment(".venv-x", on_top=True) == python
     assert (tmp_path / ".venv-x" / "kept").exists()
+
+
+def test_the_page_of_the_models_shows_what_came() -> None:
+    works = {"outcome": "works", "said": ""}
+    row = dict.fromkeys(models.FUNCTIONS, works)
+    said = "PyTorch 2.13 did not | a_b. Nothing was changed."
+    found = {
+        ("timm", "first"): row | {"save": {"outcome": "refused", "said": said}},
+        ("timm", "second"): row | {"save": {"outcome": "refused", "said": said}},
+        ("timm", "third"): row | {"load": {"outcome": "ended", "said": "status -11"}},
+    }
+    text = models.page(found, {"timm": "1.0"})
+    assert "Of 3 models, `compare` works for 3;" in text
+    assert "`save` works for 1 and refuses 2;" in text
+    assert "| first | works | works | refused [^1] | works | works | works |" in text
+    assert "| second | works | works | refused [^1] | works | works | works |" in text
+    assert "| third | works | works | works | **ended** [^2] | works | works |" in text
+    assert "\n[^1]: PyTorch 2.13 did not \\| a\\_b.\n[^2]: status -11\n" in text
+
+
+def test_a_model_that_ends_its_process_is_a_row(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(models, "KEPT", tmp_path)
+    models.examine(sys.executable, "no library", "of this name", limit=100)
+    found = json.loads(models.place("no library", "of this name").read_text("utf-8"))
+    assert {one["outcome"] for one in found.values()} == {"ended"}
+    assert found["save"]["said"] == "the process ended with status 1: KeyError: 'no library'"

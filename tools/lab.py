@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import lab_copy
+import lab_front
 from lab_words import words
 
 from d2lhybrid.i18n import language
@@ -59,6 +60,7 @@ def main() -> None:
     code = language()
     say = words(code)
     kept = lab_copy.bring_up_to_date()
+    lab_front.write_first_pages(ROOT, lab_copy.FOLDER)
     print(say["copy"].format(folder=lab_copy.FOLDER / lab_copy.NOTEBOOKS))
     if kept:
         print(say["kept"].format(names=", ".join(kept), reset=say["reset"]))

@@ -50,7 +50,8 @@ def reset(folder: Path, path: str, root: Path = ROOT) -> bool:
 def _files(root: Path) -> Iterator[str]:
     """The originals, as paths below the root."""
     for path in sorted((root / NOTEBOOKS).rglob("*")):
-        if path.is_file() and not set(_LEFT_OUT) & set(path.parts):
+        first_page = path.match("README*.md")  # of which lab_front makes the reader's
+        if path.is_file() and not first_page and not set(_LEFT_OUT) & set(path.parts):
             yield path.relative_to(root).as_posix()
 
 

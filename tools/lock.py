@@ -2,7 +2,8 @@
 
 ``make lock`` runs this file inside ``.venv``; uv does the solving. The CUDA libraries of the
 standard PyTorch build are left to PyTorch's own exact pins: naming them here would bring
-gigabytes to a machine whose PyTorch is the small CPU build.
+gigabytes to a machine whose PyTorch is the small CPU build. MXNet and d2l, which pin what nothing
+else accepts, stand in ``requirements/no-deps.txt``.
 """
 
 import re
@@ -13,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements" / "lock.txt"
 EXTRAS = (
-    *("mxnet", "torch", "onnx", "safetensors", "notebooks"),
+    *("torch", "jax", "onnx", "safetensors", "notebooks"),
     *("test", "site", "browser", "bench"),
 )
 LEFT_TO_TORCH = re.compile(r"(nvidia|cuda)-|triton==")
@@ -32,7 +33,7 @@ def main() -> None:
         "--universal",
         "--no-python-downloads",
     ]
-    command += ["--python-version", "3.10"]
+    command += ["--python-version", "3.11"]
     command += ["--no-annotate", "--no-header", "--no-emit-index-url"]
     for extra in EXTRAS:
         command += ["--extra", extra]

@@ -7,7 +7,7 @@ was. What is worth keeping moves into benchmarks/README.md by hand.
 
 import subprocess
 import sys
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,7 +42,7 @@ def main() -> None:
     if strangers := set(wanted) - set(names()):
         sys.exit(f"Expected some of {', '.join(names())}, received {', '.join(sorted(strangers))}.")
     RESULTS.mkdir(parents=True, exist_ok=True)
-    date = datetime.now(timezone.utc).date().isoformat()
+    date = datetime.now(UTC).date().isoformat()
     shown([*DOCTOR], RESULTS / "machine.txt", f"The machine, {date}")  # says itself what is amiss
     failed = []
     for name in wanted:

@@ -59,7 +59,7 @@ def command(notebooks: list[Path], jobs: str, *more: str) -> list[str]:
     """Return the pytest command that executes and compares these notebooks."""
     return [
         *(sys.executable, "-m", "pytest", "-c", str(SETTINGS / "nbval.ini")),
-        *("-p", "tools.nbval_start", "-p", "tools.nbval_gpu", "-p", "tools.nbval_claims"),
+        *("-p", "tools.nbval_plugin"),
         *("--rootdir", str(ROOT), "--nbval-sanitize-with", str(SETTINGS / "sanitize.cfg")),
         *("-n", jobs, *more, *map(str, notebooks)),
     ]
@@ -75,7 +75,7 @@ def main() -> None:
     options = parser.parse_args()
     wanted = (getattr(options, name) or "*" for name in ("language", "framework", "chapter"))
     chosen, others = selected(*wanted)
-    if problem := mxnet_problem(sys.version_info[:2], platform.system(), platform.machine()):
+    if problem := mxnet_problem(platform.system(), platform.machine()):
         print(problem)
         chosen = [path for path in chosen if path.parent.name != "mxnet"]
     if not chosen:

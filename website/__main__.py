@@ -20,9 +20,6 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("--fresh", action="store_true", help="forget what earlier builds did")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="languages at a time")
     options = parser.parse_args(arguments)
-    if sys.version_info < (3, 11):
-        print("The site needs Python 3.11 or newer: make setup PYTHON=python3.11", file=sys.stderr)
-        return 1
     from website.build import build_site
 
     site = options.output.resolve()

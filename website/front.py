@@ -4,10 +4,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nbformat import NotebookNode
+
 from book.frameworks import FRAMEWORKS, READING_ORDER
 from book.languages import ENGLISH, LANGUAGES
 from website.addresses import place
-from website.notebooks import Chapter, reading_minutes
+from website.notebooks import Chapter, reading_minutes, running_minutes
 from website.picture import number, picture
 from website.repository import Repository
 from website.results import Comparison
@@ -43,16 +45,21 @@ def front_source(
     """
     say = words(language)
     names = list(dict.fromkeys(chapter.key.chapter for chapter in chapters))
-    findings = _findings(language, measured)
-    ids = ["start", *(["findings"] if findings else []), "chapters"]
+    found = findings(language, measured)
+    ids = ["start", *(["findings"] if found else []), "chapters"]
     ids += [*(f"chapter-{name}" for name in names), "run", "reference"]
     site = json.dumps({"kind": "front", "sections": ids})
-    parts = [f"---\nsite: '{site}'\n---", f"# {LANGUAGES[language].collection}", say["intro"]]
+    parts = [
+        f"---\nsite: '{site}'\n---",
+        f"# {LANGUAGES[language].collection}",
+        say["question"],
+        say["here"],
+    ]
     parts += _start(language, [one for one in chapters if one.key.chapter == names[0]])
     if shown := picture(language, measured.comparisons):
         parts.append(f"```{{raw}} html\n{shown}\n```")
-    if findings:
-        parts += [f"## {say['findings_title']}", "\n".join(f"1. {one}" for one in findings)]
+    if found:
+        parts += [f"## {say['findings_title']}", "\n".join(f"1. {one}" for one in found)]
     parts += [f"## {say['chapters_title']}", say["pick"]]
     for name in names:
         editions = [one for one in chapters if one.key.chapter == name]
@@ -73,7 +80,7 @@ def _start(language: str, editions: Sequence[Chapter]) -> list[str]:
     return [f"```{{container}} start-here\n[{text}]({place(first.page)})\n```"]
 
 
-def _findings(language: str, measured: Measured) -> list[str]:
+def findings(language: str, measured: Measured) -> list[str]:
     """The findings that the figures bear out, each a sentence or two."""
     say, found = words(language), []
     slower = [(one, one.slower[0]) for one in measured.comparisons if one.slower]
@@ -104,9 +111,16 @@ def _chapter(language: str, editions: Sequence[Chapter], descriptions: dict[str,
         f"- [{FRAMEWORKS[one.key.framework].name}]({place(one.page)})" for one in editions
     )
     about = descriptions[editions[0].key.chapter]
-    minutes = max(reading_minutes(one.notebook) for one in editions)
-    time = words(language)["takes"].format(minutes=minutes)
+    time = takes(language, [one.notebook for one in editions])
     return [f"### {editions[0].title}", *([about] if about else []), f"*{time}*", links]
+
+
+def takes(language: str, editions: Sequence[NotebookNode]) -> str:
+    """How long a chapter takes, whichever framework a reader chooses."""
+    ran = [running_minutes(one) for one in editions]
+    say = words(language)["takes" if all(ran) else "takes_to_read"]
+    minutes = max(map(reading_minutes, editions))
+    return say.format(minutes=minutes, run=max(filter(None, ran), default=0))
 
 
 def _ways_to_run(language: str, repository: Repository | None) -> list[str]:
@@ -116,14 +130,7 @@ def _ways_to_run(language: str, repository: Repository | None) -> list[str]:
         folder = repository.name.rpartition("/")[2]
         here = f"git clone {repository.url}\ncd {folder}\nmake lab"
     parts = [say["run_here"], f"```bash\n{here}\n```"]
-    if repository and repository.colab(""):
-        package = f"{{}} @ git+{repository.url}@{repository.branch}"
-        install = (
-            f'%pip install "{package.format("d2lhybrid[mxnet]")}"  # MXNet\n'
-            f'%pip install "{package.format("d2lhybrid")}"  # PyTorch, TensorFlow'
-        )
-        parts += [say["run_colab"], f"```ipython\n{install}\n```"]
-    return [*parts, *([say["run_binder"]] if repository else [])]
+    return [*parts, *([say["run_elsewhere"]] if repository else [])]
 
 
 def _titles(chapters: Sequence[Chapter], framework: str) -> list[str]:

@@ -1,6 +1,7 @@
 """Stage 2: a committed notebook -> the source of its page, and where its links lead."""
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import nbformat
 
-from book.files import Key, read_notebook
+from book.files import SECONDS, Key, read_notebook
+from book.installation import is_installation
 from book.prose import MARKDOWN, plain
 from book.references import anchor
 from website.addresses import Addresses
@@ -149,12 +151,15 @@ def page_source(
 
 
 def _body(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    """The cells but for the links to other notebooks, at the top and the end: a page has its own.
+    """The cells but for the one that installs, and the links to other notebooks.
 
-    Both have the same words to be named after, so the last one is the first one's repetition.
+    A page has links of its own. Both cells of links have the same words to be named after, so the
+    last one is the first one's repetition.
     """
     first, *rest = notebook.cells
-    return [cell for cell in rest if cell.id != f"{first.id}-2"]
+    return [
+        cell for cell in rest if cell.id != f"{first.id}-2" and not is_installation(cell.metadata)
+    ]
 
 
 def reading_minutes(notebook: nbformat.NotebookNode) -> int:
@@ -162,9 +167,16 @@ def reading_minutes(notebook: nbformat.NotebookNode) -> int:
     text = " ".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     signs = len(re.findall(WITHOUT_SPACES, text))
     others = len(re.findall(r"[^\W\d_]+", re.sub(WITHOUT_SPACES, " ", text)))
-    lines = sum(cell.source.count("\n") + 1 for cell in notebook.cells if cell.cell_type == "code")
+    code = (cell for cell in _body(notebook) if cell.cell_type == "code")
+    lines = sum(cell.source.count("\n") + 1 for cell in code)
     minutes = signs / _SIGNS + others / _WORDS + lines / _LINES
     return max(5, 5 * round(minutes / 5))
+
+
+def running_minutes(notebook: nbformat.NotebookNode) -> int | None:
+    """How long it ran, in minutes, where its outputs were made; None where it does not say."""
+    seconds = notebook.metadata.get("d2lhybrid", {}).get(SECONDS)
+    return math.ceil(seconds / 60) if seconds else None
 
 
 def _headings(

@@ -1,15 +1,12 @@
 """Where the collection can be had: the one address that all outside links are made from."""
 
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from book.installation import project_url
 from website.errors import RepositoryError
-
-VARIABLE = "D2L_REPOSITORY"
-"""The environment's word on the address; it goes before pyproject.toml's ``[project.urls]``."""
 
 BRANCH = "main"
 
@@ -25,7 +22,7 @@ class Repository:
         if not re.fullmatch(r"https://[\w.-]+(/[\w.~-]+){2,}", self.url):
             raise RepositoryError(
                 f"Expected a repository's address, https://host/owner/name. Received: {self.url!r}."
-                f" Correct {VARIABLE}, or Repository under [project.urls] in pyproject.toml."
+                f" Correct Repository under [project.urls] in pyproject.toml."
             )
 
     @property
@@ -61,16 +58,9 @@ class Repository:
 
 
 def find_repository(root: Path) -> Repository | None:
-    """The repository that the settings name; None where they name none.
+    """The repository that pyproject.toml names; None where it names none.
 
-    Raises RepositoryError where they name something else.
+    Raises RepositoryError where it names something else.
     """
-    url = os.environ.get(VARIABLE) or _project_url(root)
-    return Repository(url.strip().removesuffix("/").removesuffix(".git")) if url else None
-
-
-def _project_url(root: Path) -> str | None:
-    text = (root / "pyproject.toml").read_text(encoding="utf-8")
-    urls = re.search(r"^\[project\.urls\]\n((?:[^\[\n].*\n|\n)*)", text, re.MULTILINE)
-    found = urls and re.search(r'^"?repository"?\s*=\s*"([^"]*)"', urls[1], re.M | re.IGNORECASE)
-    return found[1] if found else None
+    url = project_url(root)
+    return Repository(url) if url else None

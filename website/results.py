@@ -35,6 +35,12 @@ class Comparison:
     stamp: str
 
     @property
+    def machine(self) -> tuple[str, str]:
+        """The processor and its number of cores, as the English stamp has them."""
+        found = re.search(r"([^·]+) · (\d+) cores?\b", self.stamp)
+        return (found[1].strip(), found[2]) if found else ("?", "?")
+
+    @property
     def best(self) -> Result:
         """The fastest way of the framework's own."""
         return max(self._own, key=lambda result: result.ratio)

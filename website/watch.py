@@ -28,7 +28,7 @@ from book.errors import BookError
 from book.files import CHAPTERS, FIGURES, Key, read_notebook, write
 from book.frameworks import FRAMEWORKS, START
 from book.languages import ENGLISH, LANGUAGES, Language
-from book.parse import load
+from book.parse import Known, load
 from book.translate import Message, Translate, Translation, translator
 from website.addresses import Addresses
 from website.errors import SiteError
@@ -69,6 +69,7 @@ class Preview:
         self.builds, self.problem = 0, ""
         self._app: Sphinx | None = None
         self._kept: dict[str, tuple[object, Any]] = {}
+        self._parsed: Known = {}
 
     @property
     def page(self) -> str:
@@ -100,13 +101,13 @@ class Preview:
 
     def _write_sources(self) -> None:
         language, framework, name = self.key
-        chapters = self._read(".md", lambda: load(self.root / CHAPTERS))
+        chapters = self._read(".md", lambda: load(self.root / CHAPTERS, self._parsed))
         source = next((one for one in chapters if one.name == name), None)
         if source is None or framework not in source.frameworks:
             known = ", ".join(one.name for one in chapters if framework in one.frameworks)
             raise SiteError(f"Expected a chapter for {framework}: {known}. Received: {name}.")
-        catalogs = self._read(".po", lambda: read_all(self.root, LANGUAGES[language], chapters))
-        translate = beside(LANGUAGES[language], catalogs)
+        known = LANGUAGES[language]
+        translate = self._read(".po", lambda: beside(known, read_all(self.root, known, chapters)))
         notebook = assemble(chapters, language, framework, translate, ())[self.key]
         committed = read_notebook(self.root / self.key.path)
         _keep_outputs(notebook, committed)
@@ -138,6 +139,7 @@ class Preview:
                 status=None,
                 warning=sys.stderr,
             )
+            self._app.builder.search = False
             self._app.add_js_file(None, body=_RELOAD, loading_method="defer")
         self._app.build(False, [source / self.key.framework / f"{self.key.chapter}.ipynb"])
 
@@ -148,9 +150,14 @@ def beside(language: Language, catalogs: Any) -> Translate:
         return translator(language, lambda message: None)
     known = finder(catalogs)
 
+    fits: dict[object, Translation | None] = {}  # the same messages are looked up at each build
+
     def find(message: Message) -> Translation | None:
-        found = known.get((message.context.chapter, message_key(message)))
-        return None if found is None or unfit(message, found.text, language) else found
+        key = (message.context.chapter, message_key(message))
+        if key not in fits:
+            found = known.get(key)
+            fits[key] = None if found is None or unfit(message, found.text, language) else found
+        return fits[key]
 
     ordinary = translator(language, find)
 

@@ -30,9 +30,9 @@ def named_groups(sample: Sample, dynamic: Dynamic) -> list[Group]:
         for axis, called in axes.items():
             if axis not in range(rank):
                 raise ArgumentError(
-                    _(
-                        "Expected an axis of {name}, which has {rank}. Received: {received!r}."
-                    ).format(name=name, rank=rank, received=axis)
+                    _("Expected one of the {rank} axes of {name}. Received: {received!r}.").format(
+                        name=name, rank=rank, received=axis
+                    )
                 )
             group = found.setdefault(str(called), [[] for _input in sample.inputs])
             group[which].append(axis)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from d2lhybrid.artifacts.manifest import ITEMSIZE, STRING, Example, TensorSpec
+from d2lhybrid.artifacts.manifest import ITEMSIZE, STRING, Example, Manifest, TensorSpec
 from d2lhybrid.errors import InputMismatchError
-from d2lhybrid.frameworks.protocol import Tensors
+from d2lhybrid.frameworks.tensors import Tensors
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import ngettext
 from d2lhybrid.tensor import Raw
@@ -40,8 +40,6 @@ def read_raw(path: Path, dtype: str, shape: Sequence[int]) -> Raw:
 
 
 def _texts(data: bytes, count: int) -> np.ndarray:
-    if count * 8 > len(data):
-        raise ValueError(_("too few texts"))
     found, at = np.empty(count, object), 0
     for i in range(count):
         end = at + 8 + int.from_bytes(data[at : at + 8], "little")
@@ -50,14 +48,13 @@ def _texts(data: bytes, count: int) -> np.ndarray:
     return found
 
 
-def record(folder: Path, kind: str, tensors: Sequence[Raw]) -> tuple[Example, ...]:
-    """Write tensors to ``example/<kind>-<n>.raw`` below `folder`."""
-    (folder / "example").mkdir(exist_ok=True)
+def record(folder: Path, name: str, tensors: Sequence[Raw]) -> tuple[Example, ...]:
+    """Write tensors to ``<name>-<n>.raw`` in `folder`."""
     made = []
     for i, tensor in enumerate(tensors):
-        name = f"example/{kind}-{i}.raw"
-        write_raw(folder / name, tensor)
-        made.append(Example(name, tensor.dtype, tensor.array.shape))
+        path = f"{name}-{i}.raw"
+        write_raw(folder / path, tensor)
+        made.append(Example(path, tensor.dtype, tensor.array.shape))
     return tuple(made)
 
 
@@ -71,6 +68,23 @@ def size_of(raws: Sequence[Raw]) -> int:
     return sum(raw.array.size * ITEMSIZE.get(raw.dtype, 64) for raw in raws)
 
 
+def tensors_of(manifest: Manifest, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The tensors in the arguments of a call, which may also come one by one.
+
+    Raises:
+        InputMismatchError: The arguments have another structure.
+    """
+    alone = len(args) == len(manifest.inputs) and all(map(is_array, args))
+    if not kwargs and (alone or manifest.takes.flat):
+        return list(args)
+    return manifest.takes.tensors_in((args, kwargs), "")
+
+
+def is_array(value: Any) -> bool:
+    """Is it a tensor of any framework, or what NumPy takes for an array?"""
+    return hasattr(value, "__array__") or (hasattr(value, "dtype") and hasattr(value, "shape"))
+
+
 def check_inputs(specs: Sequence[TensorSpec], given: Sequence[tuple[str, Sequence[int]]]) -> None:
     """Raise InputMismatchError unless dtypes and shapes are those of the specs."""
     text = "; ".join(map(str, specs))
@@ -80,16 +94,18 @@ def check_inputs(specs: Sequence[TensorSpec], given: Sequence[tuple[str, Sequenc
                 "Expected {n} input ({specs}), received {received}; pass one tensor each.",
                 "Expected {n} inputs ({specs}), received {received}; pass one tensor each.",
                 len(specs),
-            ).format(n=len(specs), specs=text, received=len(given))
+            ),
+            n=len(specs),
+            specs=text,
+            received=len(given),
         )
     for spec, (dtype, shape) in zip(specs, given, strict=True):
         fits = len(shape) == len(spec.shape) and all(
             want in (None, got) for want, got in zip(spec.shape, shape, strict=True)
         )
         if dtype != spec.dtype or not fits:
-            raise InputMismatchError(
-                _(
-                    "Expected {spec}, received {received}; convert the input, or save "
-                    "the model again with an example like it."
-                ).format(spec=spec, received=f"{dtype} {tuple(shape)}")
+            text = _(
+                "Expected {spec}, received {received}; convert the input, or save "
+                "the model again with an example like it."
             )
+            raise InputMismatchError(text, spec=spec, received=f"{dtype} {tuple(shape)}")

@@ -13,7 +13,6 @@ from pathlib import Path
 from d2lhybrid.artifacts.manifest import (
     MANIFEST,
     MAX_BYTES,
-    MAX_FILES,
     SIGNATURE,
     FileEntry,
     check_clashes,
@@ -24,24 +23,24 @@ from d2lhybrid.i18n import gettext as _
 # Not listed in the manifest: our own two files, and what desktops and Jupyter leave in any folder.
 OURS = {MANIFEST, SIGNATURE, f".{SIGNATURE}"}
 LEFT_BEHIND = {".DS_Store", "Thumbs.db", "desktop.ini", ".ipynb_checkpoints"}
-MAX_DEPTH = 16
 _CHUNK = 1 << 20
 
 
 @contextlib.contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Turn what the operating system says while we read into an error of ours."""
+def accessing(path: Path, text: str) -> Iterator[None]:
+    """Say in `text`, with {path} and {reason}, what the operating system does not let us do."""
     try:
         yield
     except ArtifactError:
         raise
     except OSError as error:
-        raise ArtifactAccessError(
-            error.errno,
-            _("Cannot read {path!r}: {reason}; check its permissions.").format(
-                path=str(path), reason=error.strerror
-            ),
-        ) from error
+        reason = error.strerror or error
+        raise ArtifactAccessError(text, errno=error.errno, path=str(path), reason=reason) from error
+
+
+def reading(path: Path) -> contextlib.AbstractContextManager[None]:
+    """Turn what the operating system says while we read into an error of ours."""
+    return accessing(path, _("Cannot read {path!r}: {reason}; check its permissions."))
 
 
 def open_regular(path: Path) -> io.FileIO:
@@ -56,25 +55,13 @@ def open_regular(path: Path) -> io.FileIO:
     except OSError as error:
         if error.errno != errno.ELOOP:
             raise
-    raise DamagedArtifactError(
-        _(
-            "Expected a plain file, received {name!r}, which is a link, a pipe or a device; "
-            "do not use this artifact."
-        ).format(name=path.name)
-    )
+    raise _strange(path.name)
 
 
 def read_small(path: Path) -> bytes:
-    """Bytes of a file of at most 1 MiB."""
+    """The bytes of a file; of one above 1 MiB, which no reader takes, a byte more than that."""
     with reading(path), open_regular(path) as file:
-        raw = file.read(MAX_BYTES + 1)
-    if len(raw) > MAX_BYTES:
-        raise DamagedArtifactError(
-            _(
-                "Expected at most {limit} bytes in {file}, received more; get the artifact again."
-            ).format(limit=MAX_BYTES, file=path.name)
-        )
-    return raw
+        return file.read(MAX_BYTES + 1)
 
 
 def list_files(root: Path) -> dict[str, int]:
@@ -93,25 +80,24 @@ def list_files(root: Path) -> dict[str, int]:
                 if name in OURS or entry.name in LEFT_BEHIND:
                     continue
                 info = entry.stat(follow_symlinks=False)
-                if stat.S_ISDIR(info.st_mode) and name.count("/") < MAX_DEPTH:
+                if stat.S_ISDIR(info.st_mode):
                     folders.append(name + "/")
                 elif stat.S_ISREG(info.st_mode):
                     found[name] = info.st_size
                 else:
-                    raise DamagedArtifactError(
-                        _(
-                            "Expected plain files and folders, received {name!r}, which is a link, "
-                            "a pipe, a device or too deep a folder; do not use this artifact."
-                        ).format(name=name)
-                    )
-                if len(found) + len(folders) > MAX_FILES:
-                    raise DamagedArtifactError(
-                        _("Expected at most {limit} files; do not use this artifact.").format(
-                            limit=MAX_FILES
-                        )
-                    )
+                    raise _strange(name)
     check_clashes(sorted(found))
     return found
+
+
+def _strange(name: str) -> DamagedArtifactError:
+    return DamagedArtifactError(
+        _(
+            "Expected a plain file, received {name!r}, which is a link, a pipe or a device; "
+            "do not use this artifact."
+        ),
+        name=name,
+    )
 
 
 def entries(root: Path) -> tuple[FileEntry, ...]:

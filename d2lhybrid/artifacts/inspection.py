@@ -4,53 +4,34 @@ Nothing here runs, unpickles or hands bytes to a framework, and every loop is bo
 of the files.
 """
 
-import io
 import os
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, NamedTuple
 
 from d2lhybrid.artifacts.files import open_regular, reading
 from d2lhybrid.artifacts.manifest import FileEntry, TensorSpec
 from d2lhybrid.artifacts.store import Stored, check_files, read
 from d2lhybrid.artifacts.trust import Signer, signer
 from d2lhybrid.errors import DamagedArtifactError, UnsupportedArtifactError
-from d2lhybrid.frameworks.formats import Format, find
-from d2lhybrid.i18n import count, pad, sentences, width
+from d2lhybrid.frameworks.formats import Sign
+from d2lhybrid.i18n import count, sentences
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import noop as N_
+from d2lhybrid.report.table import Column, Row, Table
 
 MAX_LOOK = 64 << 20  # unpacked bytes that are looked at
-OUTSIDE = N_("entry {name!r} that points outside")
-ENDLESS = N_("a list of entries too long to look at")  # so one of them could point outside
-MORE = N_("more content than was looked at")
+PER_FILE = 1 << 10  # what a file counts beside its bytes
 NATIVE = (".so", ".dll", ".dylib")
 
 
-@dataclass(frozen=True)
-class Finding:
-    """What stands out: a message, the name in it, and the archive members that it is inside of."""
+class Finding(NamedTuple):
+    """What stands out, in words, and whether it is an entry for a place outside the artifact."""
 
-    message: str
-    name: str = ""
-    inside: tuple[str, ...] = ()
-
-    def within(self, member: str) -> "Finding":
-        """The same, seen from outside of an archive's member."""
-        return replace(self, inside=(*self.inside, member))
-
-    def __str__(self) -> str:
-        text = _(self.message).format(name=self.name)
-        for member in self.inside:
-            text = _("{finding} in {member!r}").format(finding=text, member=member)
-        return text
-
-
-# What an inspection repeats from the manifest.
-_TOLD = ("format", "framework", "versions", "created", "inputs", "outputs", "files")
+    text: str
+    outside: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,7 +101,7 @@ def inspect(path: str | os.PathLike[str]) -> Inspection:
     stored = read(path)
     manifest = stored.manifest
     problems: list[str] = []
-    findings: list[tuple[str, Finding]] = []
+    findings: list[str] = []
     made, may, note = Signer("nobody"), _("Nothing: this format holds no code."), ""
     try:
         made = signer(stored)
@@ -128,25 +109,43 @@ def inspect(path: str | os.PathLike[str]) -> Inspection:
         problems.append(str(error))
     try:
         problems += check_files(stored, content=False)
-        chosen = find(manifest.framework, manifest.format)
+        chosen = stored.format
         may, note = _(chosen.risk) or may, _(chosen.note)
-        findings = _findings(stored, chosen)
+        findings = [f"{_plain(name)}: {found.text}" for name, found in _findings(stored)]
     except UnsupportedArtifactError as error:
         may = sentences(_("Unknown."), str(error))
     except DamagedArtifactError as error:
         problems.append(str(error))
-    told: dict[str, Any] = {key: getattr(manifest, key) for key in _TOLD}
-    told |= {"findings": tuple(f"{_plain(name)}: {found}" for name, found in findings)}
-    told |= {"signer": str(made), "signed": made.by(), "problems": tuple(problems)}
-    return Inspection(path=stored.root, may=may, note=note, **told)
+    return Inspection(
+        path=stored.root,
+        format=manifest.format,
+        framework=manifest.framework,
+        versions=manifest.versions,
+        created=manifest.created,
+        inputs=manifest.inputs,
+        outputs=manifest.outputs,
+        files=manifest.files,
+        signer=str(made),
+        signed=made.by(),
+        may=may,
+        note=note,
+        findings=tuple(findings),
+        problems=tuple(problems),
+    )
 
 
-def require_closed(stored: Stored, chosen: Format) -> None:
+def require_closed(stored: Stored) -> None:
     """Raise DamagedArtifactError if an archive has entries for places outside its folder."""
-    for name, found in _findings(stored, chosen):
-        if found.message in (OUTSIDE, ENDLESS):
+    for name, found in _findings(stored):
+        if found.outside:
             text = _("{file} has this: {finding}; do not use this artifact.")
-            raise DamagedArtifactError(text.format(file=_plain(name), finding=found))
+            raise DamagedArtifactError(text, file=_plain(name), finding=found.text)
+
+
+def table(path: Path, rows: Sequence[tuple[str, str]]) -> str:
+    """The path, and below it the rows in two columns."""
+    shown = [Row([f"  {label}", text]) for label, text in rows]
+    return f"{_plain(str(path))}\n{Table([Column(left=True)] * 2, shown, gap=' ')}"
 
 
 def _plain(name: str) -> str:
@@ -154,76 +153,59 @@ def _plain(name: str) -> str:
     return name if name.isprintable() else repr(name)
 
 
-def table(path: Path, rows: Sequence[tuple[str, str]]) -> str:
-    """The path, and below it the rows in two columns."""
-    columns = max(width(label) for label, _text in rows) + 1
-    lines = [f"  {pad(label, columns)}{text}" for label, text in rows]
-    return "\n".join([_plain(str(path)), *lines])
-
-
-def _findings(stored: Stored, chosen: Format) -> list[tuple[str, Finding]]:
+def _findings(stored: Stored) -> Iterator[tuple[str, Finding]]:
     """What stands out in which file to someone who must decide whether to trust them."""
-    found: list[tuple[str, Finding]] = []
-    budget = [MAX_LOOK]
+    chosen = stored.format
+    look = _Look(chosen.signs)
     for entry in stored.manifest.files:
-        path, archive = stored.root / entry.path, chosen.archive and entry.path == chosen.file
-        signed = entry.path.endswith(tuple(sign.ending for sign in chosen.signs))
-        if not path.exists() or not (archive or signed):
-            continue
-        with reading(path), open_regular(path) as file:
-            look = (
-                _in_archive(file, chosen, budget)
-                if archive
-                else _in_file(file, chosen, budget, entry.path)
-            )
-            found += [(entry.path, finding) for finding in look]
-    return found
+        path = stored.root / entry.path
+        if path.exists():
+            with reading(path), open_regular(path) as file:
+                packed = chosen.archive and entry.path == chosen.file
+                found = look.in_archive(file) if packed else look.in_file(entry.path, file)
+                yield from ((entry.path, finding) for finding in found)
 
 
-def _in_archive(file: IO[bytes], chosen: Format, budget: list[int]) -> Iterator[Finding]:
-    try:
-        end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
-        if end and end[5] > MAX_LOOK // 8:  # bytes of the list that ZipFile reads at once
-            yield Finding(ENDLESS)
+class _Look:
+    """A look for the signs of a format, which ends after so many bytes."""
+
+    def __init__(self, signs: Sequence[Sign]) -> None:
+        self.signs, self.left = signs, MAX_LOOK
+
+    def in_file(self, name: str, file: IO[bytes]) -> Iterator[Finding]:
+        signs = [sign for sign in self.signs if name.endswith(sign.ending)]
+        if not signs:
             return
-        archive = zipfile.ZipFile(file)
-        members = archive.infolist()
-    except Exception:  # zipfile raises many kinds on broken bytes
-        yield Finding(N_("not a readable archive"))
-        return
-    for member in members:
-        name = member.filename
-        if name.startswith("/") or "\\" in name or ".." in name.split("/"):
-            yield Finding(OUTSIDE, name)
-        if name.endswith(NATIVE):
-            yield Finding(N_("native code in {name!r}"), name)
-    for member in members:
-        if not member.filename.endswith(tuple(sign.ending for sign in chosen.signs) or ("/",)):
-            continue
-        budget[0] -= 1 << 10
-        if budget[0] < 0:
-            yield Finding(MORE)
-            return
-        try:
-            with archive.open(member) as content:
-                data = io.BytesIO(content.read(budget[0]))
-        except Exception as error:  # so do its decompressors
-            unread = Finding(N_("an entry that cannot be read ({name})"), type(error).__name__)
-            yield unread.within(member.filename)
-            continue
-        for finding in _in_file(data, chosen, budget, member.filename):
-            yield finding.within(member.filename)
-
-
-def _in_file(file: IO[bytes], chosen: Format, budget: list[int], name: str) -> Iterator[Finding]:
-    """The signs that the format knows of, in a file's bytes."""
-    data = file.read(max(0, budget[0]))
-    budget[0] -= len(data)
-    for sign in chosen.signs:
-        if name.endswith(sign.ending):
+        data = file.read(max(0, self.left))
+        self.left -= len(data) + PER_FILE
+        for sign in signs:
             matches = re.finditer(sign.pattern, data)
-            names = {m[1].decode(errors="replace") if m.re.groups else "" for m in matches}
-            for found in sorted(names):
-                yield Finding(sign.message, found)
-    if file.read(1):
-        yield Finding(MORE)
+            found = {m[1].decode(errors="replace") if m.re.groups else "" for m in matches}
+            yield from (Finding(_(sign.message).format(name=one)) for one in sorted(found))
+        if file.read(1):
+            yield Finding(_("more content than was looked at"))
+
+    def in_archive(self, file: IO[bytes]) -> Iterator[Finding]:
+        try:
+            archive = zipfile.ZipFile(file)
+        except Exception:  # zipfile raises many kinds on broken bytes
+            yield Finding(_("not a readable archive"))
+            return
+        for name in archive.namelist():
+            if name.startswith("/") or "\\" in name or ".." in name.split("/"):
+                yield Finding(_("entry {name!r} that points outside").format(name=name), True)
+            if name.endswith(NATIVE):
+                yield Finding(_("native code in {name!r}").format(name=name))
+        for member in archive.infolist():
+            if self.left <= 0:
+                yield Finding(_("more content than was looked at"))
+                return
+            try:
+                with archive.open(member) as content:
+                    found = list(self.in_file(member.filename, content))
+            except Exception as error:  # so do its decompressors
+                text = _("an entry that cannot be read ({name})")
+                found = [Finding(text.format(name=type(error).__name__))]
+            text = _("{finding} in {member!r}")
+            for finding in found:
+                yield Finding(text.format(finding=finding.text, member=member.filename))

@@ -8,12 +8,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.artifacts.examples import check_inputs, raw_of, recall
+from d2lhybrid.artifacts.examples import check_inputs, is_array, recall, tensors_of
 from d2lhybrid.artifacts.inspection import Inspection, inspect, require_closed, table
 from d2lhybrid.artifacts.manifest import Manifest
-from d2lhybrid.artifacts.program import brief, flat, run_flat, unlike
+from d2lhybrid.artifacts.program import flat, run_raw, unlike
 from d2lhybrid.artifacts.store import Stored, check_files, read, require_intact
-from d2lhybrid.artifacts.trust import Signer, sign, signer
+from d2lhybrid.artifacts.trust import sign, signer
 from d2lhybrid.errors import (
     ArtifactLoadError,
     D2LHybridError,
@@ -22,11 +22,12 @@ from d2lhybrid.errors import (
     MissingPackageError,
     UnsupportedArtifactError,
     UntrustedArtifactError,
+    brief,
 )
-from d2lhybrid.frameworks import get
-from d2lhybrid.frameworks.formats import Format, find, missing
+from d2lhybrid.frameworks import format_of, get
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import listed, pgettext, sentences
+from d2lhybrid.installing import missing
 from d2lhybrid.tensor import spec
 
 
@@ -38,12 +39,12 @@ class LoadedModel:
         manifest: What the artifact says about itself.
     """
 
-    def __init__(self, model: Any, manifest: Manifest, takes: str = "", importing: bool = False):
+    def __init__(self, model: Any, manifest: Manifest, takes: str, trusted: bool):
         self.model = model
         self.manifest = manifest
         self._takes = takes  # the package whose tensors alone the model takes; any if empty
-        self._importing = importing  # may output classes be made, whose modules are imported then?
-        self._chosen = find(manifest.framework, manifest.format)
+        self._trusted = trusted  # may output classes be made, whose modules are imported then?
+        self._structured = format_of(manifest.framework, manifest.format).structured
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the model on arguments like those that it was saved with.
@@ -52,32 +53,27 @@ class LoadedModel:
             InputMismatchError: Structure, number, dtype or shape are not what the model was saved
                 with, or a tensor is of another framework.
         """
-        takes, returns = self.manifest.takes, self.manifest.returns
-        inputs = list(args)
-        alone = not kwargs and len(args) == len(self.manifest.inputs) and all(map(_is_array, args))
-        if takes is not None and not (takes.flat and not kwargs) and not alone:
-            inputs = takes.tensors_in((args, kwargs), "")
-        check_inputs(self.manifest.inputs, [_spec(x) for x in inputs])
+        inputs = tensors_of(self.manifest, args, kwargs)
+        check_inputs(self.manifest.inputs, list(map(_spec, inputs)))
         for x in inputs:
             self._require_framework(x)
-        if takes is not None and self._chosen.structured:
-            args, kwargs = takes.filled(inputs)
+        if self._structured:
+            args, kwargs = self.manifest.takes.filled(inputs)
             return self.model(*args, **kwargs)
         output = self.model(*inputs)
-        if returns is None or returns.form == 0:
+        if self.manifest.returns.form == 0:
             return output
         found = output if isinstance(output, (list, tuple)) else [output]
-        if not all(map(_is_array, found)):
+        if not all(map(is_array, found)):
             found = flat(get(self.manifest.framework).tensors, output)
-        return returns.filled(found, importing=self._importing, plain=not self._importing)
+        return self.manifest.returns.filled(found, classes=self._trusted)
 
     def _require_framework(self, value: Any) -> None:
         packages = {kind.__module__.partition(".")[0] for kind in type(value).__mro__}
         if self._takes and self._takes not in packages:
+            text = _("Expected a tensor of {framework}, received a {kind}; convert it.")
             raise InputMismatchError(
-                _("Expected a tensor of {framework}, received a {kind}; convert it.").format(
-                    framework=self._takes, kind=f"{type(value).__module__}.{type(value).__name__}"
-                )
+                text, framework=self._takes, kind=f"{type(value).__module__}.{type(value).__name__}"
             )
 
     def __repr__(self) -> str:
@@ -162,30 +158,26 @@ def load(
     """
     stored = read(path)
     manifest = stored.manifest
-    chosen = find(manifest.framework, manifest.format)
+    chosen = stored.format
     if into is not None and not chosen.weights_only:
         raise UnsupportedArtifactError(
-            _("The format {format!r} holds a whole model; leave out into= to load it.").format(
-                format=manifest.format
-            )
+            _("The format {format!r} holds a whole model; leave out into= to load it."),
+            format=manifest.format,
         )
     trusted = require_loadable(stored, trust)
-    alone = None
     if framework not in (None, manifest.framework):
-        alone = _read_alone(stored, chosen, str(framework))
-        return LoadedModel(alone, manifest, "numpy", trusted)
+        return LoadedModel(_read_alone(stored, str(framework)), manifest, "numpy", trusted)
     model = _read(stored, trusted, into)
     if not chosen.weights_only:
-        takes = "" if chosen.converts else get(manifest.framework).module
+        takes = "" if chosen.converts else stored.framework.module
         return LoadedModel(model, manifest, takes, trusted)
-    unlike_ = _recorded_difference(stored, into) if into is not None else ""
-    if unlike_:
-        raise ArtifactLoadError(
-            _(
-                "The {kind} took the weights, but it does not compute what the model that was "
-                "saved did: {difference}. Build it as it was built then."
-            ).format(kind=type(into).__name__, difference=unlike_)
+    differing = _recorded_difference(stored, into) if into is not None else ""
+    if differing:
+        text = _(
+            "The {kind} took the weights, but it does not compute what the model that was "
+            "saved did: {difference}. Build it as it was built then."
         )
+        raise ArtifactLoadError(text, kind=type(into).__name__, difference=differing)
     return model
 
 
@@ -216,12 +208,13 @@ def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification
     """
     stored = read(path)
     manifest = stored.manifest
+    problems: list[str] = []
     try:
         signer(stored)
         problems = check_files(stored)
         if problems:
             why = _("the bytes differ")
-        elif find(manifest.framework, manifest.format).weights_only:
+        elif stored.format.weights_only:
             why = _("weights alone compute nothing")
         elif not manifest.example_outputs:
             why = _("the example was too big to keep")
@@ -230,7 +223,7 @@ def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification
             found = _recorded_difference(stored, _read(stored, trusted))
             return Verification(stored.root, (), found or "same", True)
     except UntrustedArtifactError as error:
-        problems, why = [], str(error)
+        why = str(error)
     except DamagedArtifactError as error:
         problems, why = [str(error)], _("the bytes differ")
     outputs = _("not compared: {reason}").format(reason=why)
@@ -260,39 +253,37 @@ def trust(path: str | os.PathLike[str]) -> Inspection:
     return inspect(path)
 
 
-def require_loadable(stored: Stored, trusted: bool) -> bool:
+def require_loadable(stored: Stored, trust: bool) -> bool:
     """Raise unless every byte is as it was saved, and the model may and can run here.
 
     Returns whether the user trusts it, so that its modules and classes may be imported.
     """
     require_intact(stored)
-    return _require_allowed(stored, trusted)
+    return _require_allowed(stored, trust)
 
 
-def _require_allowed(stored: Stored, trusted: bool) -> bool:
+def _require_allowed(stored: Stored, trust: bool) -> bool:
     """Raise if code could run that the user does not trust or that this machine does not know."""
-    chosen = find(stored.manifest.framework, stored.manifest.format)
+    chosen = stored.format
     made = signer(stored)  # also notices a manifest that was changed after signing
-    if chosen.risk and not trusted and made.who != "you":
-        raise _untrusted(stored, chosen, made)
-    if made.who != "you":
-        require_closed(stored, chosen)
+    mine = made.who == "you"
+    if chosen.risk and not trust and not mine:
+        text = _("{path!r} was signed by nobody, and its format {format!r} can carry code.")
+        if made.who != "nobody":
+            text = _(
+                "{path!r} was signed by someone else (key {key}), and its format {format!r} can "
+                "carry code."
+            )
+        advice = _(
+            "Look at it with inspect(path); if you know where it comes from, use trust(path), or "
+            "load(path, trust=True) once."
+        )
+        found = text.format(path=str(stored.root), key=made.key or "?", format=chosen.name)
+        raise UntrustedArtifactError(sentences(found, _(chosen.risk), advice))
+    if not mine:
+        require_closed(stored)
     chosen.require(stored.manifest.options)
-    return trusted or made.who == "you"
-
-
-def _untrusted(stored: Stored, chosen: Format, made: Signer) -> UntrustedArtifactError:
-    text = _("{path!r} was signed {by}, and its format {format!r} can carry code.")
-    advice = _(
-        "Look at it with inspect(path); if you know where it comes from, use trust(path), or "
-        "load(path, trust=True) once."
-    )
-    found = text.format(path=str(stored.root), by=made.by(), format=chosen.name)
-    return UntrustedArtifactError(sentences(found, _(chosen.risk), advice))
-
-
-def _is_array(value: Any) -> bool:
-    return hasattr(value, "dtype") and hasattr(value, "shape")
+    return trust or mine
 
 
 def _spec(value: Any) -> tuple[str, tuple[int, ...]]:
@@ -302,29 +293,32 @@ def _spec(value: Any) -> tuple[str, tuple[int, ...]]:
         return _("a {kind}, not a tensor").format(kind=type(value).__name__), ()
 
 
-def _read_alone(stored: Stored, chosen: Format, package: str) -> Any:
+def _read_alone(stored: Stored, package: str) -> Any:
     """What `package` makes of the file in place of the framework."""
     with _explaining(stored):
-        found = chosen.read_alone(stored.root, package)
-    if found is not None:
-        return found
-    raise UnsupportedArtifactError(
-        _(
+        found = stored.format.read_alone(stored.root, package)
+    if found is None:
+        text = _(
             "Expected an artifact for {expected!r}, received one of {received!r} in the "
             "format {format!r}; leave out framework= to load it."
-        ).format(expected=package, received=stored.manifest.framework, format=chosen.name)
-    )
+        )
+        raise UnsupportedArtifactError(
+            text,
+            expected=package,
+            received=stored.manifest.framework,
+            format=stored.manifest.format,
+        )
+    return found
 
 
 def _read(stored: Stored, trusted: bool, into: Any = None) -> Any:
     """What the framework makes of bytes that were checked."""
-    manifest = stored.manifest
-    framework = get(manifest.framework)
+    manifest, framework = stored.manifest, stored.framework
     try:
         framework.load()
     except ImportError as error:
         raise missing(framework.module, framework.extra, error) from error
-    for module in manifest.imports if trusted else ():
+    for module in manifest.options.get("imports", []) if trusted else ():
         try:
             import_module(module)
         except ImportError as error:
@@ -334,7 +328,7 @@ def _read(stored: Stored, trusted: bool, into: Any = None) -> Any:
                 )
             ) from error
     with _explaining(stored):
-        return find(manifest.framework, manifest.format).read(stored.root, manifest.options, into)
+        return stored.format.read(stored.root, manifest.options, into)
 
 
 @contextmanager
@@ -345,43 +339,32 @@ def _explaining(stored: Stored) -> Iterator[None]:
     except D2LHybridError:
         raise
     except Exception as error:
-        versions = ", ".join(f"{k} {number}" for k, number in stored.manifest.versions.items())
         text = _(
             "{framework} does not load {path!r}, whose bytes are as saved: {error}. "
             "It was saved with {versions}; try those versions, or save the model again."
         )
-        raise ArtifactLoadError(
-            text.format(
-                framework=stored.manifest.framework,
-                path=str(stored.root),
-                error=brief(error),
-                versions=versions,
-            )
-        ) from error
+        versions = ", ".join(f"{k} {number}" for k, number in stored.manifest.versions.items())
+        said = text.format(
+            framework=stored.manifest.framework, path=str(stored.root), error=brief(error),
+            versions=versions,
+        )  # fmt: skip
+        raise ArtifactLoadError(said) from error
 
 
 def _recorded_difference(stored: Stored, program: Any) -> str:
     """How the outputs for the recorded example differ from the recorded ones; empty if equal."""
-    manifest = stored.manifest
-    chosen, tensors = find(manifest.framework, manifest.format), get(manifest.framework).tensors
+    manifest, tensors = stored.manifest, stored.framework.tensors
     recorded = recall(stored.root, manifest.example_inputs)
     if not recorded:
         return ""
     try:
-        inputs = [tensors.from_raw(raw, manifest.options) for raw in recorded]
-        if chosen.weights_only and manifest.takes is not None:
-            args, kwargs = manifest.takes.filled(inputs)
-            outputs = flat(tensors, tensors.infer(program, args, kwargs))
-        else:
-            outputs = run_flat(chosen, tensors, program, manifest.takes, inputs)
-        received = [raw_of(tensors, t) for t in outputs]
+        received = run_raw(
+            stored.format, tensors, program, manifest.takes, recorded, manifest.options
+        )
     except D2LHybridError:
         raise
     except Exception as error:
-        raise ArtifactLoadError(
-            _("{path!r} loads but does not run on its example: {error}").format(
-                path=str(stored.root), error=brief(error)
-            )
-        ) from error
+        text = _("{path!r} loads but does not run on its example: {error}")
+        raise ArtifactLoadError(text, path=str(stored.root), error=brief(error)) from error
     names = [output.name for output in manifest.outputs]
     return unlike(recall(stored.root, manifest.example_outputs), received, names)

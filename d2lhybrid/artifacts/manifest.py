@@ -8,7 +8,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from d2lhybrid.errors import (
@@ -27,7 +27,9 @@ MAX_BYTES = 1 << 20
 MAX_FILES = 10_000
 MAX_TENSORS = 1000
 MAX_RANK = 32
+MAX_COUNT = 1 << 62
 STRING = "string"
+LENGTH = 8  # bytes that say how long a text is
 
 ITEMSIZE = {
     **dict.fromkeys(("bool", "int8", "uint8"), 1),
@@ -37,7 +39,9 @@ ITEMSIZE = {
 }
 DTYPES = (*ITEMSIZE, STRING)
 
-_COMPONENT = re.compile(r"[\w+@=-]([\w .+@=-]*[\w+@=-])?")
+_PART = r"[\w+@=-]([\w .+@=-]*[\w+@=-])?"
+_PATH = re.compile(rf"{_PART}(/{_PART})*")
+MAX_PATH = 512
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
@@ -74,7 +78,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Manifest:
-    """Everything an artifact says about itself; `takes` and `returns` are None in version 1."""
+    """Everything an artifact says about itself."""
 
     format: str
     framework: str
@@ -82,23 +86,17 @@ class Manifest:
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     files: tuple[FileEntry, ...]
-    takes: Structure | None = None
-    returns: Structure | None = None
-    example_inputs: tuple[Example, ...] = ()
-    example_outputs: tuple[Example, ...] = ()
-    options: dict[str, Any] = field(default_factory=dict)
-    created: str = ""
+    takes: Structure
+    returns: Structure
+    example_inputs: tuple[Example, ...]
+    example_outputs: tuple[Example, ...]
+    options: dict[str, Any]
+    created: str
 
     def to_bytes(self) -> bytes:
         """The manifest as it lies on disk."""
         body = {"d2lhybrid_artifact": VERSION, **asdict(self)}
         return (json.dumps(body, indent=1, ensure_ascii=False) + "\n").encode()
-
-    @property
-    def imports(self) -> list[str]:
-        """The modules that the framework must have imported before it can load the model."""
-        listed = self.options.get("imports", [])
-        return [str(name) for name in listed] if isinstance(listed, list) else []
 
 
 def parse(raw: bytes) -> Manifest:
@@ -106,60 +104,37 @@ def parse(raw: bytes) -> Manifest:
 
     Raises:
         ArtifactNotFoundError: This is JSON, but not a manifest of ours.
-        UnsupportedArtifactError: It has a newer version than this release reads.
+        UnsupportedArtifactError: It has another version than this release reads.
         DamagedArtifactError: A path points outside, two paths clash, or anything else is wrong.
     """
-    body = _body(raw)
-    version = body.pop("d2lhybrid_artifact")
-    if type(version) is int and version > VERSION:
-        raise UnsupportedArtifactError(
-            _(
-                "This artifact has manifest version {version}, and this release reads up to "
-                "{newest}; upgrade d2lhybrid, or save the model again with this release."
-            ).format(version=version, newest=VERSION)
-        )
     try:
-        if type(version) is not int or version < 1:
-            raise ValueError(_("version {n}").format(n=repr(version)[:40]))
-        if version == 1:  # hashed large files by blocks as well, and knew no structures
-            body |= {"takes": None, "returns": None}
-        manifest: Manifest = read(Manifest, body)
-        _check(manifest)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise DamagedArtifactError(
-            _("{file} has missing or wrong fields ({reason}); get the artifact again.").format(
-                file=MANIFEST, reason=_brief(error)
-            )
-        ) from error
-    for entry in manifest.files:
-        _check_inside(entry.path)
-    check_clashes(entry.path for entry in manifest.files)
-    return manifest
-
-
-def _body(raw: bytes) -> dict[str, Any]:
-    if len(raw) > MAX_BYTES:
-        raise DamagedArtifactError(
-            _(
-                "Expected a manifest of at most {limit} bytes, received {size}; "
-                "get the artifact again."
-            ).format(limit=MAX_BYTES, size=len(raw))
-        )
-    try:
+        if len(raw) > MAX_BYTES:
+            raise ValueError(_("more than {n} bytes").format(n=MAX_BYTES))
         body = json.loads(raw.decode(), object_pairs_hook=_unique)
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise DamagedArtifactError(
-            _("{file} is not the JSON that was saved ({reason}); get the artifact again.").format(
-                file=MANIFEST, reason=_brief(error)
-            )
-        ) from error
+    except (ValueError, RecursionError) as error:
+        text = _("{file} is not the JSON that was saved ({reason}); get the artifact again.")
+        raise DamagedArtifactError(text, file=MANIFEST, reason=_brief(error)) from error
     if not isinstance(body, dict) or "d2lhybrid_artifact" not in body:
         raise ArtifactNotFoundError(
-            _("{file} lacks the key 'd2lhybrid_artifact': d2lhybrid.save did not write it.").format(
-                file=MANIFEST
-            )
+            _("{file} lacks the key 'd2lhybrid_artifact': d2lhybrid.save did not write it."),
+            file=MANIFEST,
         )
-    return body
+    version = body.pop("d2lhybrid_artifact")
+    if type(version) is int and version != VERSION:
+        text = _(
+            "This artifact has manifest version {version}, and this release reads version "
+            "{newest}; use the release that wrote it, or save the model again with this one."
+        )
+        raise UnsupportedArtifactError(text, version=version, newest=VERSION)
+    try:
+        _require(type(version) is int, _("a version"))
+        manifest: Manifest = read(Manifest, body)
+        _check(manifest)
+    except (ValueError, TypeError, RecursionError) as error:
+        text = _("{file} has missing or wrong fields ({reason}); get the artifact again.")
+        raise DamagedArtifactError(text, file=MANIFEST, reason=_brief(error)) from error
+    check_clashes(entry.path for entry in manifest.files)
+    return manifest
 
 
 def check_clashes(paths: Iterable[str]) -> None:
@@ -168,22 +143,10 @@ def check_clashes(paths: Iterable[str]) -> None:
     for path in paths:
         other = seen.setdefault(unicodedata.normalize("NFKC", path).casefold(), path)
         if other is not path:
-            raise DamagedArtifactError(
-                _(
-                    "{path!r} and {other!r} can mean one and the same file; "
-                    "do not use this artifact."
-                ).format(path=path, other=other)
+            text = _(
+                "{path!r} and {other!r} can mean one and the same file; do not use this artifact."
             )
-
-
-def _check_inside(path: str) -> None:
-    if len(path) > 512 or not all(_COMPONENT.fullmatch(part) for part in path.split("/")):
-        raise DamagedArtifactError(
-            _(
-                "Expected plain relative file names inside the artifact, received {received!r}; "
-                "do not use this artifact."
-            ).format(received=path)
-        )
+            raise DamagedArtifactError(text, path=path, other=other)
 
 
 def _check(manifest: Manifest) -> None:
@@ -193,38 +156,34 @@ def _check(manifest: Manifest) -> None:
     texts = [manifest.format, manifest.framework, manifest.created]
     texts += [*manifest.versions, *manifest.versions.values(), *(t.name for t in tensors)]
     _require(all(map(str.isprintable, texts)), _("printable text"))
-    _require(len(manifest.files) <= MAX_FILES, _("a list of at most {n} items"), MAX_FILES)
-    _require(
-        max(len(tensors), len(examples)) <= MAX_TENSORS,
-        _("a list of at most {n} items"),
-        MAX_TENSORS,
-    )
-    sizes = {}
+    for length, most in ((len(manifest.files), MAX_FILES), (len(tensors), MAX_TENSORS)):
+        _require(length <= most, _("a list of at most {n} items").format(n=most))
     for entry in manifest.files:
-        _require(0 <= entry.size < 2**62, _("a count"))
+        plain = len(entry.path) <= MAX_PATH and _PATH.fullmatch(entry.path)
+        _require(bool(plain), _("plain relative file names"))
         _require(bool(_SHA256.fullmatch(entry.sha256)), _("a SHA-256"))
-        _require(entry.path.isprintable(), _("printable text"))
-        sizes[entry.path] = entry.size
     every: tuple[TensorSpec | Example, ...] = (*tensors, *examples)
     for tensor in every:
         _require(tensor.dtype in DTYPES and len(tensor.shape) <= MAX_RANK, _("a dtype and a shape"))
-        _require(all(n is None or 0 <= n < 2**62 for n in tensor.shape), _("a count"))
+    counts = [entry.size for entry in manifest.files]
+    counts += [n for tensor in every for n in tensor.shape if n is not None]
+    _require(all(0 <= n < MAX_COUNT for n in counts), _("a count"))
+    sizes = {entry.path: entry.size for entry in manifest.files}
     for example in examples:
-        needed = math.prod(example.shape) * ITEMSIZE.get(example.dtype, 0)
+        needed = math.prod(example.shape) * ITEMSIZE.get(example.dtype, LENGTH)
         held = sizes.get(example.path, -1)
         fits = held >= needed if example.dtype == STRING else held == needed
         _require(fits, _("a tensor with the size of its shape"))
-    for structure, count in (
-        (manifest.takes, manifest.inputs),
-        (manifest.returns, manifest.outputs),
-    ):
-        if structure is not None:
-            structure.require_sound(len(count))
+    for key in ("imports", "tensors"):
+        names = manifest.options.get(key, [])
+        _require(isinstance(names, list) and all(isinstance(n, str) for n in names), _("names"))
+    manifest.takes.require_sound(len(manifest.inputs))
+    manifest.returns.require_sound(len(manifest.outputs))
 
 
-def _require(holds: bool, expected: str, n: int = 0) -> None:
+def _require(holds: bool, expected: str) -> None:
     if not holds:
-        raise ValueError(_("expected {expected}").format(expected=expected.format(n=n)))
+        raise ValueError(_("expected {expected}").format(expected=expected))
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 from platformdirs import user_cache_path
 
-from d2lhybrid.artifacts.examples import check_inputs, read_raw, recall, write_raw
+from d2lhybrid.artifacts.examples import check_inputs, read_raw, recall, record, tensors_of
+from d2lhybrid.artifacts.files import accessing
 from d2lhybrid.artifacts.loading import require_loadable
-from d2lhybrid.artifacts.manifest import ITEMSIZE, Manifest
+from d2lhybrid.artifacts.manifest import ITEMSIZE, Example, Manifest
 from d2lhybrid.artifacts.store import Stored, read
 from d2lhybrid.compiler import find_compiler
 from d2lhybrid.errors import (
@@ -31,10 +32,11 @@ from d2lhybrid.errors import (
     NativeRunError,
     UnsupportedArtifactError,
 )
-from d2lhybrid.frameworks.formats import NativeProgram, find, others
+from d2lhybrid.frameworks.formats import NativeProgram
 from d2lhybrid.i18n import general, sentences
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw
+from d2lhybrid.waiting import waiting
 
 SOURCES = Path(__file__).parent.parent / "native"
 PROGRAM = "run_model"
@@ -85,58 +87,61 @@ def run_native(
     """
     stored = read(path)
     manifest = stored.manifest
-    chosen = find(manifest.framework, manifest.format)
-    native = chosen.native
-    if native is None:
-        raise _no_program(manifest)
+    native = _native_program(stored)
     require_loadable(stored, trust)
     raws = _raws(stored, args, kwargs)
-    _require_dtypes(manifest, native)
     check_inputs(manifest.inputs, [(raw.dtype, raw.array.shape) for raw in raws])
-    model = chosen.native_model(stored.root, manifest.options, raws, _cache())
+    model = stored.format.native_model(stored.root, manifest.options, raws, _cache())
     program, line = _build(native)
-    with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as temporary:
-        command = [str(program), str(model), *_arguments(stored, raws, Path(temporary))]
+    with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as name:
+        folder = Path(name)
+        given = _arguments(manifest, record(folder, "input", raws), folder)
+        command = [str(program), str(model), *given]
         if keep is not None:
-            _keep(Path(keep), native, line, program, command, Path(temporary))
+            _keep(Path(keep), native, line, command, folder)
         printed = _execute(command, _("Could not run the program"), timeout)
         outputs = [
-            _output(row, Path(temporary) / f"output-{i}.raw").values()
-            for i, row in enumerate(printed.splitlines())
+            _output(row, folder / f"output-{i}.raw") for i, row in enumerate(printed.splitlines())
         ]
-    if manifest.returns is None:
-        return outputs[0] if len(outputs) == 1 else tuple(outputs)
     if len(outputs) != len(manifest.outputs):
-        raise NativeRunError(
-            _("Expected {n} outputs of the program, received {received}.").format(
-                n=len(manifest.outputs), received=len(outputs)
-            )
-        )
+        text = _("Expected {n} outputs of the program, received {received}.")
+        raise NativeRunError(text, n=len(manifest.outputs), received=len(outputs))
     return manifest.returns.filled(outputs)
 
 
-def _no_program(manifest: Manifest) -> UnsupportedArtifactError:
-    found = _("Expected a format that runs without Python, received {format!r}.")
-    fitting = others(manifest.framework, manifest.format, lambda one: one.native is not None)
-    advice = _("Save the model again in one of these: {formats}.").format(formats=fitting)
-    return UnsupportedArtifactError(sentences(found.format(format=manifest.format), advice))
+def _native_program(stored: Stored) -> NativeProgram:
+    """What runs a model of this format and these dtypes.
+
+    Raises:
+        UnsupportedArtifactError: Nothing does.
+    """
+    manifest, native = stored.manifest, stored.format.native
+    if native is None:
+        text = _("Expected a format that runs without Python, received {format!r}.")
+        advice = _("Save the model again in one of these: {formats}.")
+        formats = stored.framework.formats.items()
+        fitting = ", ".join(name for name, one in formats if one.native is not None)
+        raise UnsupportedArtifactError(
+            sentences(text.format(format=manifest.format), advice.format(formats=fitting))
+        )
+    known = native.dtypes or tuple(ITEMSIZE)
+    for spec in (*manifest.inputs, *manifest.outputs):
+        if spec.dtype not in known:
+            text = _(
+                "Expected a model whose inputs and outputs are {dtypes}, received {spec}; use load."
+            )
+            raise UnsupportedArtifactError(text, dtypes=", ".join(known), spec=spec)
+    return native
 
 
 def _raws(stored: Stored, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Raw]:
-    """The tensors in the arguments, which may also come one by one; of none, the example's."""
+    """The tensors in the arguments; of none, those of the recorded example."""
     manifest = stored.manifest
     if not args and not kwargs:
         return recall(stored.root, manifest.example_inputs)
-    inputs, takes = list(args), manifest.takes
-    alone = not kwargs and len(args) == len(manifest.inputs) and all(map(_is_array, args))
-    if takes is not None and not (takes.flat and not kwargs) and not alone:
-        inputs = takes.tensors_in((args, kwargs), "")
-    bits = [spec.dtype == "bfloat16" for spec in manifest.inputs] + [False] * len(inputs)
-    return [_raw(x, as_bits) for x, as_bits in zip(inputs, bits, strict=False)]
-
-
-def _is_array(value: Any) -> bool:
-    return hasattr(value, "__array__")
+    bits = [spec.dtype == "bfloat16" for spec in manifest.inputs]
+    inputs = tensors_of(manifest, args, kwargs)
+    return [_raw(x, i < len(bits) and bits[i]) for i, x in enumerate(inputs)]
 
 
 def _raw(value: Any, as_bits: bool) -> Raw:
@@ -144,55 +149,31 @@ def _raw(value: Any, as_bits: bool) -> Raw:
     try:
         array = np.asarray(value)
     except Exception as error:  # an object's own __array__ may raise anything
-        raise InputMismatchError(
-            _("Expected a NumPy array, received a {kind} ({error}); convert it.").format(
-                kind=type(value).__name__, error=error
-            )
-        ) from error
+        text = _("Expected a NumPy array, received a {kind} ({error}); convert it.")
+        raise InputMismatchError(text, kind=type(value).__name__, error=error) from error
     return Raw.of(array, "bfloat16" if as_bits and array.dtype == np.uint16 else None)
 
 
-def _require_dtypes(manifest: Manifest, native: NativeProgram) -> None:
-    """Raise UnsupportedArtifactError for what the program cannot take or hand out."""
-    for spec in (*manifest.inputs, *manifest.outputs):
-        known = spec.dtype in ITEMSIZE
-        if not known or (native.dtypes and spec.dtype not in native.dtypes):
-            raise UnsupportedArtifactError(
-                _(
-                    "Expected a model whose inputs and outputs are {dtypes}, received {spec}; use "
-                    "load."
-                ).format(dtypes=", ".join(native.dtypes or ITEMSIZE), spec=spec)
-            )
-
-
-def _arguments(stored: Stored, raws: Sequence[Raw], folder: Path) -> list[str]:
-    """Write the inputs, and name them and the outputs the way the framework's library does."""
-    manifest = stored.manifest
-    names = [s.name for s in (*manifest.inputs, *manifest.outputs)]
-    theirs = manifest.options.get("tensors")
-    if isinstance(theirs, list) and len(theirs) == len(names):
-        names = list(map(str, theirs))
+def _arguments(manifest: Manifest, inputs: Sequence[Example], folder: Path) -> list[str]:
+    """Inputs and outputs, called as the framework's library calls them."""
+    names = [spec.name for spec in (*manifest.inputs, *manifest.outputs)]
+    names = list(map(str, manifest.options.get("tensors", names)))
     arguments = []
-    for i, raw in enumerate(raws):
-        file = folder / f"input-{i}.raw"
-        write_raw(file, raw)
-        shape = ",".join(map(str, raw.array.shape))
-        arguments += ["input", names[i], raw.dtype, shape, str(file)]
-    for i, name in enumerate(names[len(raws) :]):
+    for name, example in zip(names, inputs, strict=False):
+        shape = ",".join(map(str, example.shape))
+        arguments += ["input", name, example.dtype, shape, str(folder / example.path)]
+    for i, name in enumerate(names[len(inputs) :]):
         arguments += ["output", name, str(folder / f"output-{i}.raw")]
     return arguments
 
 
-def _output(row: str, file: Path) -> Raw:
+def _output(row: str, file: Path) -> np.ndarray:
     try:
         _name, dtype, *shape = row.split(" ")
-        return read_raw(file, dtype, [int(n) for n in shape])
+        return read_raw(file, dtype, [int(n) for n in shape]).values()
     except (ValueError, TypeError, OSError) as error:
-        raise NativeRunError(
-            _("The program printed {line!r}, which names no output: {error}").format(
-                line=row[:80], error=error
-            )
-        ) from error
+        text = _("The program printed {line!r}, which names no output: {error}")
+        raise NativeRunError(text, line=row[:80], error=error) from error
 
 
 def _cache() -> Path:
@@ -218,40 +199,43 @@ def _build(native: NativeProgram) -> tuple[Path, list[str]]:
                 pattern=native.library, folder=folder, package=native.package
             )
         )
-    compiler = find_compiler(native.language)
+    compiler = find_compiler("C" if native.source.endswith(".c") else "C++")
     flags = [part.format(folder, library) for part in shlex.split(native.flags)]
     line = [*compiler, native.source, "-I.", "-O1", "-o", PROGRAM, *flags]
-    parts = [" ".join(line), _library_stamp(folder), _version(compiler)]
-    parts += [(SOURCES / name).read_text() for name in (native.source, *native.headers)]
+    parts = [" ".join(line), _library_stamp(folder)]
+    parts += [source.read_text() for source in _sources(native)]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
-    cache = _cache() / "native" / key
-    if not (cache / PROGRAM).exists():
-        _compile(native, line, cache)
-    return cache / PROGRAM, line
+    made = _cache() / "native" / key
+    if not (made / PROGRAM).exists():
+        _compile(native, line, made)
+    return made / PROGRAM, line
 
 
-def _compile(native: NativeProgram, line: list[str], cache: Path) -> None:
-    working = cache.with_name(f"{cache.name}-{uuid.uuid4().hex[:8]}")
-    try:
-        working.mkdir(parents=True)
-        for name in (native.source, *native.headers):
-            shutil.copy(SOURCES / name, working)
-        _execute(line, _("Could not compile the program"), 600, working)
+def _sources(native: NativeProgram) -> list[Path]:
+    return [SOURCES / name for name in (native.source, *native.headers)]
+
+
+def _compile(native: NativeProgram, line: list[str], made: Path) -> None:
+    working = made.with_name(uuid.uuid4().hex)
+    text = _(
+        "Could not build the program in {path!r}: {reason}; name a folder that you may "
+        "write to in the environment variable D2LHYBRID_CACHE."
+    )
+    with accessing(made.parent, text):
         try:
-            working.rename(cache)
-        except OSError:  # another process was faster
-            if not (cache / PROGRAM).exists():
-                raise
-    except OSError as error:
-        raise ArtifactAccessError(
-            error.errno,
-            _(
-                "Could not build the program in {path!r}: {reason}; name a folder that you may "
-                "write to in the environment variable D2LHYBRID_CACHE."
-            ).format(path=str(cache.parent), reason=error.strerror),
-        ) from error
-    finally:
-        shutil.rmtree(working, ignore_errors=True)
+            working.mkdir(parents=True)
+            for source in _sources(native):
+                shutil.copy(source, working)
+            with waiting(lambda seconds: _telling(native.source, seconds)):
+                _execute(line, _("Could not compile the program"), 600, working)
+            made.mkdir(exist_ok=True)
+            (working / PROGRAM).replace(made / PROGRAM)
+        finally:
+            shutil.rmtree(working, ignore_errors=True)
+
+
+def _telling(source: str, seconds: int) -> str:
+    return _("compiling {file}, {seconds} s").format(file=source, seconds=seconds)
 
 
 def _library_stamp(folder: Path) -> str:
@@ -259,68 +243,48 @@ def _library_stamp(folder: Path) -> str:
     return str((folder / "__init__.py").stat().st_mtime_ns)
 
 
-def _version(compiler: list[str]) -> str:
-    failure = _("Could not ask the compiler for its version")
-    return _execute([*compiler, "--version"], failure, 60)
-
-
 def _execute(command: list[str], failure: str, timeout: float, folder: Path | None = None) -> str:
-    environment = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ}
+    """What a program prints.
+
+    Raises:
+        NativeRunError: It does not start, ends with an error, or takes longer than `timeout`.
+    """
     try:
         done = subprocess.run(
             command,
             cwd=folder,
-            env=environment,
+            env={"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ},
             capture_output=True,
             timeout=timeout,
             stdin=subprocess.DEVNULL,
         )
-    except OSError as error:
-        raise NativeRunError(
-            _("{failure} ({ended}): {said}").format(
-                failure=failure, ended=error.strerror, said=shlex.join(command)
-            )
-        ) from error
     except subprocess.TimeoutExpired:
-        raise NativeRunError(
-            _("{failure} within {seconds} s: {command}").format(
-                failure=failure, seconds=general(timeout), command=shlex.join(command)
-            )
-        ) from None
-    if done.returncode:
+        said, ended = "", _("after {seconds} s").format(seconds=general(timeout))
+    except OSError as error:
+        said, ended = "", str(error.strerror)
+    else:
+        if not done.returncode:
+            return done.stdout.decode(errors="replace")
         said = done.stderr.decode(errors="replace").strip()[-2000:]
-        code = done.returncode
-        ended = _("signal {n}").format(n=-code) if code < 0 else _("status {n}").format(n=code)
-        text = _("{failure} ({ended}): {said}").format(failure=failure, ended=ended, said=said)
-        raise NativeRunError(f"{text}\n  {shlex.join(command)}")
-    return done.stdout.decode(errors="replace")
+        ended = _("status {n}").format(n=done.returncode)
+    text = _("{failure} ({ended}): {said}").format(failure=failure, ended=ended, said=said)
+    raise NativeRunError(f"{text}\n  {shlex.join(command)}")
 
 
 def _keep(
-    folder: Path, native: NativeProgram, line: list[str], program: Path, command: list[str],
-    data: Path,
-) -> None:  # fmt: skip
+    folder: Path, native: NativeProgram, line: list[str], command: list[str], data: Path
+) -> None:
     """Everything that a reader needs to build and run the program again without us."""
     moved = [part.replace(str(data), ".") for part in command[1:]]
     scripts = {"build.sh": line, "run.sh": [f"./{PROGRAM}", *moved]}
-    copies = [SOURCES / name for name in (native.source, *native.headers)]
-    try:
+    with accessing(folder, _("Could not write into {path!r}: {reason}.")):
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()) and not (folder / PROGRAM).exists():  # not of an earlier run
             raise ArtifactAccessError(
-                _("Will not write into {path!r}, which holds other files.").format(path=str(folder))
+                _("Will not write into {path!r}, which holds other files."), path=str(folder)
             )
-        for original in (*copies, program, *data.glob("input-*.raw")):
+        for original in (*_sources(native), Path(command[0]), *data.iterdir()):
             shutil.copy(original, folder)
         for name, words in scripts.items():
             (folder / name).write_text(f"#!/bin/sh\n{shlex.join(words)}\n")
             (folder / name).chmod(0o755)
-    except ArtifactAccessError:
-        raise
-    except OSError as error:
-        raise ArtifactAccessError(
-            error.errno,
-            _("Could not write into {path!r}: {reason}.").format(
-                path=str(folder), reason=error.strerror
-            ),
-        ) from error

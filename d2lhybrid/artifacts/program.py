@@ -1,25 +1,28 @@
-"""A program from a file, run on flat tensors, and how its outputs are compared."""
+"""A program from a file, run on recorded tensors, and how its outputs are compared."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from d2lhybrid.artifacts.examples import raw_of
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.layout import Structure
-from d2lhybrid.frameworks.protocol import Tensors
 from d2lhybrid.frameworks.samples import opened
+from d2lhybrid.frameworks.tensors import Kwargs, Tensors
 from d2lhybrid.same import difference
 from d2lhybrid.structure import leaves
 from d2lhybrid.tensor import Raw
 
 
-def run_flat(
-    chosen: Format, tensors: Tensors, program: Any, takes: Structure | None, inputs: Sequence[Any]
-) -> list[Any]:
-    """The tensors that a program from a file of this format returns, in order."""
-    args, kwargs = tuple(inputs), {}
-    if chosen.structured and takes is not None:
-        args, kwargs = takes.filled(inputs)
-    return flat(tensors, tensors.infer(program, args, kwargs))
+def run_raw(
+    chosen: Format, tensors: Tensors, program: Any, takes: Structure, inputs: Sequence[Raw],
+    options: Mapping[str, Any],
+) -> list[Raw]:  # fmt: skip
+    """The tensors that what `chosen` read returns, in order."""
+    kwargs: Kwargs = {}
+    args = tuple(tensors.from_raw(raw, options) for raw in inputs)
+    if chosen.structured or chosen.weights_only:
+        args, kwargs = takes.filled(args)
+    return [raw_of(tensors, t) for t in flat(tensors, tensors.infer(program, args, kwargs))]
 
 
 def flat(tensors: Tensors, output: Any) -> list[Any]:
@@ -34,12 +37,3 @@ def unlike(expected: Sequence[Raw], received: Sequence[Raw], names: Sequence[str
     return difference(
         dict(zip(called, received, strict=False)), dict(zip(called, expected, strict=False))
     )
-
-
-def brief(error: BaseException) -> str:
-    """An error in one line: its kind and the first line of what it says."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    if not lines:
-        return type(error).__name__
-    said = lines[-1] if lines[0].endswith("in user code:") else lines[0]
-    return f"{type(error).__name__}: {said[:300]}"

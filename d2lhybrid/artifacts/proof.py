@@ -7,26 +7,37 @@ written, it imports the framework.
 """
 
 import contextlib
-import json
 import os
+import pickle
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from d2lhybrid.artifacts.examples import raw_of, read_raw, write_raw
-from d2lhybrid.artifacts.program import brief, run_flat
-from d2lhybrid.errors import SaveError
-from d2lhybrid.frameworks import get
-from d2lhybrid.frameworks.formats import find
+from d2lhybrid.artifacts.program import run_raw
+from d2lhybrid.errors import SaveError, brief
+from d2lhybrid.frameworks import format_of, get
 from d2lhybrid.frameworks.layout import Structure
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw
 
 _CODE = "from d2lhybrid.artifacts.proof import serve; serve()"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A file to read, and the modules to import first."""
+
+    folder: Path
+    framework: str
+    format: str
+    options: dict[str, Any]
+    takes: Structure
+    imports: tuple[str, ...] = ()
 
 
 class Prover:
@@ -38,13 +49,10 @@ class Prover:
 
     def __init__(self, framework: str) -> None:
         paths = [os.path.abspath(path) for path in sys.path]
-        environment = {
-            "TF_CPP_MIN_LOG_LEVEL": "2",
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(paths),
-        }
+        environment = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ}
+        environment["PYTHONPATH"] = os.pathsep.join(paths)
         self._said = tempfile.TemporaryFile()  # noqa: SIM115  # closed in ``close``
-        self._process = subprocess.Popen(
+        self.process = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-c", _CODE, framework],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -52,46 +60,35 @@ class Prover:
             env=environment,
         )
 
-    @property
-    def alive(self) -> bool:
-        """Has it not ended?"""
-        return self._process.poll() is None
-
-    def prove(self, job: dict[str, Any], trials: Sequence[Sequence[Raw]]) -> list[list[Raw] | str]:
+    def prove(self, job: Job, trials: Sequence[Sequence[Raw]]) -> list[list[Raw] | str]:
         """The outputs for each list of inputs, or what the framework said instead.
-
-        Args:
-            job: The artifact's ``folder``, ``framework``, ``format`` and ``options``, what it
-                ``takes`` and ``returns``, and the modules that it ``imports`` first.
-            trials: Lists of inputs.
 
         Raises:
             SaveError: The process could not load the artifact, or ended.
         """
-        with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as scratch:
-            given = [_put(Path(scratch), f"{i}-in", raws) for i, raws in enumerate(trials)]
-            answer = self._ask({**job, "scratch": scratch, "trials": given})
-            if "error" in answer:
-                raise SaveError(answer["error"])
-            return [r if isinstance(r, str) else _get(Path(scratch), r) for r in answer["trials"]]
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        try:
+            pickle.dump((job, trials), self.process.stdin)
+            self.process.stdin.flush()
+            answer = pickle.load(self.process.stdout)
+        except (BrokenPipeError, EOFError):
+            answer = self._last_words()
+        if isinstance(answer, str):
+            raise SaveError(answer)
+        return list(answer)
 
-    def _ask(self, job: dict[str, Any]) -> Any:
-        with contextlib.suppress(BrokenPipeError):
-            _stream(self._process.stdin).write(json.dumps(job).encode() + b"\n")
-            _stream(self._process.stdin).flush()
-        line = _stream(self._process.stdout).readline()
-        if line:
-            return json.loads(line)
-        status = self._process.wait()
+    def _last_words(self) -> str:
+        status = self.process.wait()
         self._said.seek(0)
         last = self._said.read().decode(errors="replace").strip().splitlines()[-1:]
         text = _("the process ended with status {status}: {said}")
-        return {"error": text.format(status=status, said=" ".join(last))}
+        return text.format(status=status, said=" ".join(last))
 
     def close(self) -> None:
         """End the process."""
-        self._process.kill()
-        self._process.communicate()
+        self.process.kill()
+        self.process.communicate()
         self._said.close()
 
 
@@ -106,49 +103,31 @@ def fresh(framework: str) -> Iterator[Prover]:
 
 
 def serve() -> None:
-    """In the other process: import the framework, then answer each line of standard input."""
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    """In the other process: import the framework, then answer what comes on standard input."""
+    answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what frameworks print is no answer
     with contextlib.suppress(Exception):  # the first answer says why
         get(sys.argv[1]).load()
-    for line in sys.stdin:
-        try:
-            answer = _answer(json.loads(line))
-        except Exception as error:
-            answer = {"error": brief(error)}
-        answers.write(json.dumps(answer) + "\n")
-        answers.flush()
+    with contextlib.suppress(EOFError):
+        while True:
+            job, trials = pickle.load(sys.stdin.buffer)
+            try:
+                answer: Any = _answers(job, trials)
+            except Exception as error:
+                answer = brief(error)
+            pickle.dump(answer, answers)
+            answers.flush()
 
 
-def _answer(job: dict[str, Any]) -> dict[str, Any]:
-    for module in job["imports"]:
+def _answers(job: Job, trials: Sequence[Sequence[Raw]]) -> list[list[Raw] | str]:
+    for module in job.imports:
         import_module(module)
-    chosen, tensors = find(job["framework"], job["format"]), get(job["framework"]).tensors
-    program = chosen.read(Path(job["folder"]), job["options"])
-    takes, scratch = Structure(**job["takes"]), Path(job["scratch"])
-    results: list[Any] = []
-    for i, trial in enumerate(job["trials"]):
+    chosen, tensors = format_of(job.framework, job.format), get(job.framework).tensors
+    program = chosen.read(job.folder, job.options)
+    found: list[list[Raw] | str] = []
+    for trial in trials:
         try:
-            inputs = [tensors.from_raw(raw, job["options"]) for raw in _get(scratch, trial)]
-            outputs = run_flat(chosen, tensors, program, takes, inputs)
-            results.append(_put(scratch, f"{i}-out", [raw_of(tensors, t) for t in outputs]))
+            found.append(run_raw(chosen, tensors, program, job.takes, trial, job.options))
         except Exception as error:
-            results.append(brief(error))
-    return {"trials": results}
-
-
-def _put(folder: Path, name: str, raws: Sequence[Raw]) -> list[dict[str, Any]]:
-    made = []
-    for i, raw in enumerate(raws):
-        write_raw(folder / f"{name}-{i}", raw)
-        made.append({"file": f"{name}-{i}", "dtype": raw.dtype, "shape": raw.array.shape})
-    return made
-
-
-def _get(folder: Path, listed: Sequence[dict[str, Any]]) -> list[Raw]:
-    return [read_raw(folder / one["file"], one["dtype"], one["shape"]) for one in listed]
-
-
-def _stream(stream: IO[bytes] | None) -> IO[bytes]:
-    assert stream is not None
-    return stream
+            found.append(brief(error))
+    return found

@@ -2,17 +2,17 @@
 
 import contextlib
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.artifacts import proof
 from d2lhybrid.artifacts.examples import raw_of
 from d2lhybrid.artifacts.manifest import TensorSpec
 from d2lhybrid.artifacts.program import unlike
+from d2lhybrid.artifacts.proof import Job, Prover
 from d2lhybrid.errors import SaveError
-from d2lhybrid.frameworks.formats import Format, Written, others
+from d2lhybrid.frameworks.formats import Format, Written
 from d2lhybrid.frameworks.layout import Structure
 from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.frameworks.samples import Group, Sample, free_axes, held_by
@@ -30,88 +30,65 @@ class Proved:
 
     groups: list[Group] = field(default_factory=list)
     received: list[list[Raw]] = field(default_factory=list)
-    imports: list[str] = field(default_factory=list)
-
-
-@contextlib.contextmanager
-def prover_for(framework: Framework, chosen: Format) -> Iterator[proof.Prover | None]:
-    """The process for the proof; weights alone are compared without one."""
-    if chosen.weights_only:
-        yield None
-    else:
-        with proof.fresh(framework.name) as prover:
-            yield prover
+    imports: tuple[str, ...] = ()
 
 
 def prove(
-    framework: Framework, chosen: Format, sample: Sample, written: Written,
-    prover: proof.Prover | None, folder: Path,
+    framework: Framework, chosen: Format, sample: Sample, written: Written, prover: Prover | None,
+    folder: Path,
 ) -> Proved:  # fmt: skip
     """Compare the file with the model in memory, on the example and for each group of axes.
 
     Raises:
         SaveError: It does not load, does not run, or computes something else.
     """
-    if prover is None:
+    if prover is None:  # of weights alone
         _require_equal(chosen.differing(sample.model, folder))
         return Proved()
-    trials: list[tuple[Group | None, list[Any], list[Raw]]] = [
-        (None, sample.inputs, sample.expected)
-    ]
+    inputs, expected, groups = [sample.inputs], [sample.expected], []
     for group in written.groups:
-        inputs = sample.doubled([group])
-        expected = _outputs(sample, inputs)
-        if expected is not None:
-            trials.append((group, inputs, expected))
-    job = {
-        "folder": str(folder),
-        "framework": framework.name,
-        "format": chosen.name,
-        "options": written.options,
-        "takes": asdict(sample.takes),
-    }
-    given = [[raw_of(sample.tensors, t) for t in inputs] for _group, inputs, _expected in trials]
-    (first, *results), imports = _ask(framework, chosen, sample, prover, job, given)
+        doubled = sample.doubled([group])
+        outputs = _outputs(sample, doubled)
+        if outputs is not None:
+            inputs.append(doubled)
+            expected.append(outputs)
+            groups.append(group)
+    job = Job(folder, framework.name, chosen.name, written.options, sample.takes)
+    trials = [[raw_of(sample.tensors, t) for t in tensors] for tensors in inputs]
+    (first, *results), imports = _ask(framework, sample.model, prover, job, trials)
     if isinstance(first, str):
         text = _("What was saved loads in another process, but does not run there: {error}.")
-        raise SaveError(sentences(text.format(error=first), advice(framework, chosen)))
+        raise SaveError(text, error=first)
     _require_equal(unlike(sample.expected, first, sample.outputs))
     proved = Proved(imports=imports)
-    for (held, _inputs, expected), received in zip(trials[1:], results, strict=True):
-        if not isinstance(received, str) and not unlike(expected, received):
-            proved.groups.append(held or [])
+    for group, outputs, received in zip(groups, expected[1:], results, strict=True):
+        if not isinstance(received, str) and not unlike(outputs, received):
+            proved.groups.append(group)
             proved.received.append(received)
-    if sample.strict and len(proved.groups) < len(sample.groups):
-        lost = [group for group in sample.groups if group not in proved.groups]
+    lost = [group for group in sample.groups if group not in proved.groups]
+    if sample.strict and lost:
         named = [dict(zip(sample.names, group, strict=True)) for group in lost]
         axes = ", ".join(f"{name}: {axis}" for one in named for name in one for axis in one[name])
-        text = _("The saved model does not let these axes vary: {axes}.").format(axes=axes)
-        raise SaveError(sentences(text, advice(framework, chosen)))
+        text = _("The saved model does not let these axes vary: {axes}.")
+        raise SaveError(text, axes=axes)
     return proved
 
 
 def specs(sample: Sample, given: Sequence[Raw], proved: Proved) -> tuple[Specs, Specs]:
     """Inputs and outputs; an axis is free where the proof varied it."""
+    varied = [
+        {
+            axis
+            for received in proved.received
+            for axis, size in enumerate(raw.array.shape)
+            if received[i].array.shape[axis] != size
+        }
+        for i, raw in enumerate(sample.expected)
+    ]
     free = free_axes(proved.groups, len(given))
-    inputs = tuple(
-        _spec(name, raw, axes) for name, raw, axes in zip(sample.names, given, free, strict=True)
-    )
-    outputs = []
-    for i, (name, raw) in enumerate(zip(sample.outputs, sample.expected, strict=True)):
-        shapes = [found[i].array.shape for found in proved.received]
-        varied = {a for a, n in enumerate(raw.array.shape) for shape in shapes if shape[a] != n}
-        outputs.append(_spec(name, raw, varied))
-    return inputs, tuple(outputs)
-
-
-def advice(framework: Framework, chosen: Format) -> str:
-    """That nothing was changed, and in which formats the model might be saved."""
-    nothing = _("Nothing was changed at the path.")
-    found = others(framework.name, chosen.name)
-    if not found:
-        return nothing
-    return sentences(
-        nothing, _("Other formats of this framework: {formats}.").format(formats=found)
+    return (
+        tuple(map(_spec, sample.names, given, free)),
+        tuple(map(_spec, sample.outputs, sample.expected, varied)),
     )
 
 
@@ -127,40 +104,38 @@ def _outputs(sample: Sample, inputs: Sequence[Any]) -> list[Raw] | None:
     except Exception:  # any refusal means the same
         return None
     same = returns == sample.returns
-    return [raw_of(sample.tensors, leaf.value) for leaf in found] if same else None
+    return [raw_of(sample.tensors, t) for _path, t in found] if same else None
 
 
 def _require_equal(found: str) -> None:
     if found:
-        raise SaveError(
-            _(
-                "What was saved does not compute what the model computes ({difference}); is the "
-                "model random or does it keep state? Nothing was changed at the path."
-            ).format(difference=found)
+        text = _(
+            "What was saved does not compute what the model computes ({difference}); is the "
+            "model random or does it keep state?"
         )
+        raise SaveError(text, difference=found)
 
 
 def _ask(
-    framework: Framework, chosen: Format, sample: Sample, prover: proof.Prover,
-    job: dict[str, Any], trials: list[list[Raw]],
-) -> tuple[list[list[Raw] | str], list[str]]:  # fmt: skip
+    framework: Framework, model: Any, prover: Prover, job: Job, trials: list[list[Raw]]
+) -> tuple[list[list[Raw] | str], tuple[str, ...]]:
     """The outputs from the other process; if it must be, with the model's own modules imported."""
     try:
-        return prover.prove({**job, "imports": []}, trials), []
+        return prover.prove(job, trials), ()
     except SaveError as error:
         first = error
-    modules = _modules(framework, sample.model)
-    imports = [name for name in modules if name != "__main__"]
+    modules = _modules(framework, model)
+    imports = tuple(name for name in modules if name != "__main__")
     if imports:
         with contextlib.suppress(SaveError):
-            return prover.prove({**job, "imports": imports}, trials), imports
+            return prover.prove(replace(job, imports=imports), trials), imports
     text = _("A process that has the artifact alone cannot load it as {format!r}: {error}.")
-    found = [text.format(format=chosen.name, error=first)]
+    found = [text.format(format=job.format, error=first)]
     if "__main__" in modules:
         found.append(
             _("It cannot import classes from a notebook or a script; put them in a module.")
         )
-    raise SaveError(sentences(*found, advice(framework, chosen))) from first
+    raise SaveError(sentences(*found)) from first
 
 
 def _modules(framework: Framework, model: Any) -> list[str]:

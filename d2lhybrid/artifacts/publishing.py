@@ -9,15 +9,13 @@ import contextlib
 import ctypes
 import errno
 import os
-import re
 import shutil
-import socket
 import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from d2lhybrid.artifacts.files import flush, flush_one, list_files, reading
+from d2lhybrid.artifacts.files import accessing, flush, flush_one, list_files
 from d2lhybrid.artifacts.store import absolute, read, spare
 from d2lhybrid.errors import ArtifactAccessError, ArtifactError, ArtifactNotFoundError
 from d2lhybrid.i18n import gettext as _
@@ -33,22 +31,18 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         ArtifactAccessError: Full disk, no permission, missing parent folder.
     """
     root = absolute(path)
-    current = ""
-    with contextlib.suppress(FileNotFoundError):  # it may be gone already
-        current = os.getcwd()
-    if not root.name or (current and Path(current).is_relative_to(os.path.realpath(root))):
+    if _holds_current(root):
         raise _refusal(root, _("it is the current folder, or holds it."))
     if not root.parent.is_dir():
-        raise ArtifactAccessError(
-            errno.ENOENT,
-            _("Expected the folder {folder!r} to write the artifact into. Make it first.").format(
-                folder=str(root.parent)
-            ),
-        )
-    staging = root.with_name(f".{root.name}.saving-{_host()}-{os.getpid()}-{uuid.uuid4().hex[:8]}")
-    try:
-        _recover(root)
-        require_own(root)
+        text = _("Expected the folder {folder!r} to write the artifact into. Make it first.")
+        raise ArtifactAccessError(text, errno=errno.ENOENT, folder=str(root.parent))
+    text = _(
+        "Could not write the artifact {path!r}: {reason}. What was there before is still "
+        "there; free space, or choose a folder that you may write to."
+    )
+    staging = root.with_name(f".{root.name}.saving-{uuid.uuid4().hex}")
+    with accessing(root, text):
+        _require_own(root)
         try:
             os.mkdir(staging)
             yield staging
@@ -56,16 +50,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
             _publish(staging, root)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
-    except ArtifactError:
-        raise
-    except OSError as error:
-        raise ArtifactAccessError(
-            error.errno,
-            _(
-                "Could not write the artifact {path!r}: {reason}. What was there before is still "
-                "there; free space, or choose a folder that you may write to."
-            ).format(path=str(root), reason=error.strerror or error),
-        ) from error
+
+
+def _holds_current(root: Path) -> bool:
+    try:
+        return Path.cwd().is_relative_to(os.path.realpath(root))
+    except FileNotFoundError:  # there is none any more
+        return False
 
 
 def _refusal(root: Path, reason: str) -> ArtifactNotFoundError:
@@ -77,40 +68,49 @@ def _refusal(root: Path, reason: str) -> ArtifactNotFoundError:
     )
 
 
-def require_own(root: Path) -> None:
+def _require_own(root: Path) -> None:
     """Raise ArtifactNotFoundError if overwriting `root` could lose what `save` did not write."""
-    if not os.path.lexists(root) or (
-        root.is_dir() and not root.is_symlink() and not any(root.iterdir())
-    ):
+    if not os.path.lexists(root):
+        if not os.path.lexists(spare(root)):
+            return
+        os.rename(spare(root), root)  # what a process left that was killed between two renames
+    if root.is_dir() and not root.is_symlink() and not any(root.iterdir()):
         return
     try:
         known = {entry.path for entry in read(root).manifest.files}
-        with reading(root):
-            foreign = sorted(list_files(root).keys() - known)
-        text = _("{name!r} does not belong to the artifact.")
-        reason = text.format(name=foreign[0]) if foreign else ""
+        foreign = sorted(list_files(root).keys() - known)
     except ArtifactAccessError:
         raise
     except ArtifactError as error:
-        reason = str(error)
-    if reason:
-        raise _refusal(root, reason)
+        raise _refusal(root, str(error)) from error
+    if foreign:
+        text = _("{name!r} does not belong to the artifact.")
+        raise _refusal(root, text.format(name=foreign[0]))
     if not os.access(root, os.W_OK):
         raise PermissionError(errno.EACCES, _("the artifact there is read-only"))
 
 
 def _publish(staging: Path, root: Path) -> None:
-    require_own(root)
+    _require_own(root)
     try:
         os.rename(staging, root)  # nothing there, or an empty folder
     except OSError as error:
         if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.EACCES, errno.EPERM):
             raise
         if not _exchange(staging, root):
-            os.rename(root, spare(root))
-            os.rename(staging, root)
-            os.rename(spare(root), staging)  # half removed, it must not lie there as the spare
+            _rename_twice(staging, root)
     flush_one(root.parent)
+
+
+def _rename_twice(staging: Path, root: Path) -> None:
+    """Exchange by way of the spare, which is a whole artifact whenever it is there."""
+    if os.path.lexists(spare(root)):  # of a process that was killed before its last step
+        _require_own(spare(root))
+        os.rename(spare(root), f"{staging}-old")
+        shutil.rmtree(f"{staging}-old", ignore_errors=True)
+    os.rename(root, spare(root))
+    os.rename(staging, root)
+    os.rename(spare(root), staging)
 
 
 def _exchange(one: Path, other: Path) -> bool:
@@ -124,34 +124,3 @@ def _exchange(one: Path, other: Path) -> bool:
     if call and ctypes.get_errno() not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return False
-
-
-def _recover(root: Path) -> None:
-    """Finish what killed processes of this machine left: give back the spare, remove the rest."""
-    if os.path.lexists(spare(root)):
-        require_own(spare(root))
-        if os.path.lexists(root):
-            shutil.rmtree(spare(root), ignore_errors=True)
-        else:
-            os.rename(spare(root), root)
-    left = re.compile(rf"\.{re.escape(root.name)}\.saving-{_host()}-(\d+)-[0-9a-f]{{8}}")
-    for other in root.parent.iterdir():
-        named = left.fullmatch(other.name)
-        if named and not _alive(int(named[1])):
-            shutil.rmtree(other, ignore_errors=True)
-
-
-def _host() -> str:
-    return re.sub(r"\W", "", socket.gethostname())
-
-
-def _alive(process: int) -> bool:
-    if os.name != "posix":
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # of another user
-        return True
-    return True

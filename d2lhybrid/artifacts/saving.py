@@ -12,35 +12,28 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from d2lhybrid.artifacts import proof
 from d2lhybrid.artifacts.axes import Dynamic, free_groups, named_groups
 from d2lhybrid.artifacts.examples import raw_of, record, size_of
 from d2lhybrid.artifacts.files import entries, flush
 from d2lhybrid.artifacts.inspection import Inspection, inspect
-from d2lhybrid.artifacts.manifest import (
-    DTYPES,
-    MANIFEST,
-    SIGNATURE,
-    Manifest,
-    parse,
-)
-from d2lhybrid.artifacts.program import brief
-from d2lhybrid.artifacts.proving import advice, prove, prover_for, specs
+from d2lhybrid.artifacts.manifest import DTYPES, MANIFEST, SIGNATURE, Example, Manifest, parse
+from d2lhybrid.artifacts.proving import prove, specs
 from d2lhybrid.artifacts.publishing import replacing
 from d2lhybrid.artifacts.store import absolute
 from d2lhybrid.artifacts.trust import signature
 from d2lhybrid.calls import of_arguments
-from d2lhybrid.errors import ArtifactAccessError, D2LHybridError, SaveError
-from d2lhybrid.frameworks import of
-from d2lhybrid.frameworks.formats import Format, find
+from d2lhybrid.errors import D2LHybridError, SaveError, brief
+from d2lhybrid.frameworks import format_of, of
+from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.layout import Structure
 from d2lhybrid.frameworks.protocol import Framework
-from d2lhybrid.frameworks.samples import Sample, output_names
+from d2lhybrid.frameworks.samples import Sample, names_of
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import sentences
+from d2lhybrid.tensor import Raw
 
 MAX_EXAMPLE_BYTES = 16 << 20
-# What the file system says when it is at fault; any other OSError comes from the model's own code.
-_OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 
 
 def save(
@@ -89,30 +82,29 @@ def save(
     path = absolute(path)  # whatever the current folder is meanwhile
     model, args, kwargs = of_arguments(model, args, kwargs)
     framework = of(model, args, kwargs)
-    chosen = find(framework.name, format or framework.default_format(model))
+    chosen = format_of(framework.name, format or framework.default_format(model))
     if not args and not kwargs and not chosen.weights_only:
         raise SaveError(_("Expected example inputs, received none; write save(model, path, x)."))
     signature(b"")  # find out before the work that there is no key to sign with
-    with (
-        replacing(path) as folder,
-        chosen.preserving(model),
-        prover_for(framework, chosen) as prover,
-    ):
-        sample = _sample(framework, chosen, model, args, kwargs, dynamic, folder)
-        with _explaining(
-            _("{framework} did not write this model as {format!r}"), folder, framework, chosen
-        ):
-            written = chosen.write(sample, folder)
-        given = [raw_of(sample.tensors, t) for t in sample.inputs]
-        small = size_of([*given, *sample.expected]) <= MAX_EXAMPLE_BYTES
-        recorded = [
-            record(folder, kind, found) if small else ()
-            for kind, found in (("input", given), ("output", sample.expected))
-        ]
-        with ThreadPoolExecutor(2) as beside:  # the proof leaves the disk and a core to others
-            flushed, hashed = beside.submit(flush, folder), beside.submit(entries, folder)
-            proved = prove(framework, chosen, sample, written, prover, folder)
-        flushed.result()
+    proving = contextlib.nullcontext() if chosen.weights_only else proof.fresh(framework.name)
+    with replacing(path) as folder, chosen.preserving(model), proving as prover:
+        sample = Sample.of(framework.tensors, model, args, kwargs, chosen.function(model))
+        if args or kwargs:
+            _run(framework, chosen, sample)
+            sample.strict = dynamic is not None
+            if dynamic is not None:
+                sample.groups = named_groups(sample, dynamic)
+            elif not chosen.weights_only:
+                sample.groups = free_groups(sample)
+        with _advising(framework, chosen, model):
+            with _writing(framework, chosen, folder):
+                written = chosen.write(sample, folder)
+            given = [raw_of(sample.tensors, t) for t in sample.inputs]
+            examples = _examples(folder, {"input": given, "output": sample.expected})
+            with ThreadPoolExecutor(2) as beside:  # the proof leaves the disk and a core to others
+                flushed, hashed = beside.submit(flush, folder), beside.submit(entries, folder)
+                proved = prove(framework, chosen, sample, written, prover, folder)
+            flushed.result()
         inputs, outputs = specs(sample, given, proved)
         manifest = Manifest(
             format=chosen.name,
@@ -123,10 +115,10 @@ def save(
             files=hashed.result(),
             takes=sample.takes,
             returns=sample.returns,
-            example_inputs=recorded[0],
-            example_outputs=recorded[1],
+            example_inputs=examples[0],
+            example_outputs=examples[1],
             options={**written.options, **({"imports": proved.imports} if proved.imports else {})},
-            created=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+            created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         )
         raw = manifest.to_bytes()
         parse(raw)  # what cannot be read again is not written
@@ -135,38 +127,35 @@ def save(
     return inspect(path)
 
 
-def _sample(
-    framework: Framework, chosen: Format, model: Any, args: tuple[Any, ...],
-    kwargs: dict[str, Any], dynamic: Dynamic | None, folder: Path,
-) -> Sample:  # fmt: skip
-    """The call taken apart, what it returns, and which axes the model itself lets vary."""
-    sample = Sample.of(framework.tensors, model, args, kwargs, chosen.parameters(model))
-    if not args and not kwargs:
-        return sample
-    with _explaining(
-        _("{framework} did not run this model on the example"), folder, framework, chosen
-    ):
+def _run(framework: Framework, chosen: Format, sample: Sample) -> None:
+    """What the model returns for the example, in the sample."""
+    try:
         output = sample.run(sample.inputs)
-        sample.returns, found = Structure.of(output, sample.tensors, "output")
-        sample.expected = [raw_of(sample.tensors, leaf.value) for leaf in found]
-        dtypes = [raw_of(sample.tensors, t).dtype for t in sample.inputs]
-    sample.outputs = output_names(found)
-    for dtype in (*dtypes, *(raw.dtype for raw in sample.expected)):
-        if dtype not in DTYPES:
-            raise SaveError(
-                _(
-                    "Expected inputs and outputs of {dtypes}, received {received}; "
-                    "convert it inside the model."
-                ).format(dtypes=", ".join(DTYPES), received=dtype)
+    except Exception as error:
+        text = _("{framework} did not run this model on the example: {reason}.")
+        said = text.format(framework=framework.display, reason=brief(error))
+        raise SaveError(sentences(said, _("Nothing was changed at the path."))) from error
+    sample.returns, found = Structure.of(output, sample.tensors, "output")
+    sample.outputs = names_of(found)
+    sample.expected = [raw_of(sample.tensors, t) for _path, t in found]
+    given = [raw_of(sample.tensors, t) for t in sample.inputs]
+    for raw in (*given, *sample.expected):
+        if raw.dtype not in DTYPES:
+            text = _(
+                "Expected inputs and outputs of {dtypes}, received {received}; "
+                "convert it inside the model."
             )
+            raise SaveError(text, dtypes=", ".join(DTYPES), received=raw.dtype)
     if not sample.expected and not chosen.weights_only:
         raise SaveError(_("Expected a model that returns tensors, received none of them."))
-    sample.strict = dynamic is not None
-    if dynamic is not None:
-        sample.groups = named_groups(sample, dynamic)
-    elif not chosen.weights_only:
-        sample.groups = free_groups(sample)
-    return sample
+
+
+def _examples(folder: Path, tensors: dict[str, list[Raw]]) -> list[tuple[Example, ...]]:
+    """Recorded inputs and outputs, unless they are big."""
+    if size_of([raw for raws in tensors.values() for raw in raws]) > MAX_EXAMPLE_BYTES:
+        return [() for _name in tensors]
+    (folder / "example").mkdir()
+    return [record(folder, f"example/{name}", raws) for name, raws in tensors.items()]
 
 
 def _versions(framework: Framework, chosen: Format) -> dict[str, str]:
@@ -178,21 +167,34 @@ def _versions(framework: Framework, chosen: Format) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _explaining(failure: str, folder: Path, framework: Framework, chosen: Format) -> Iterator[None]:
-    """Say which step failed, and whether a full disk is the reason."""
+def _writing(framework: Framework, chosen: Format, folder: Path) -> Iterator[None]:
+    """Say that a framework does not write a model, unless it is the disk that does not."""
     try:
         yield
-    except D2LHybridError:
+    except (D2LHybridError, OSError):
         raise
     except Exception as error:
-        if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
-            raise
         if shutil.disk_usage(folder).free < 1 << 16:
-            raise ArtifactAccessError(
-                _("The disk of {path!r} is full; free space. Nothing was changed.").format(
-                    path=str(folder.parent)
-                )
-            ) from error
-        failed = failure.format(framework=framework.display, format=chosen.name)
-        text = _("{failed}: {reason}.").format(failed=failed, reason=brief(error))
-        raise SaveError(sentences(text, advice(framework, chosen))) from error
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
+        text = _("{framework} did not write this model as {format!r}: {reason}.")
+        raise SaveError(
+            text, framework=framework.display, format=chosen.name, reason=brief(error)
+        ) from error
+
+
+@contextlib.contextmanager
+def _advising(framework: Framework, chosen: Format, model: Any) -> Iterator[None]:
+    """Say what to try instead of a format that cannot hold a model."""
+    try:
+        yield
+    except SaveError as error:
+        others = [
+            name
+            for name, one in framework.formats.items()
+            if not one.weights_only
+            and name not in (chosen.name, *error.refusing)
+            and one.may_hold(model)
+        ]
+        text = _("Formats that may hold this model: {formats}.").format(formats=", ".join(others))
+        said = sentences(str(error), _("Nothing was changed at the path."), text if others else "")
+        raise SaveError(said) from error

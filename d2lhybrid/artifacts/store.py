@@ -8,6 +8,9 @@ from pathlib import Path
 from d2lhybrid.artifacts.files import hashes, list_files, read_small, reading
 from d2lhybrid.artifacts.manifest import MANIFEST, Manifest, parse
 from d2lhybrid.errors import ArtifactNotFoundError, DamagedArtifactError
+from d2lhybrid.frameworks import format_of, get
+from d2lhybrid.frameworks.formats import Format
+from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import listed, ngettext
 
@@ -20,42 +23,15 @@ class Stored:
     raw: bytes
     manifest: Manifest
 
+    @property
+    def framework(self) -> Framework:
+        """The framework that wrote it; raises UnknownFrameworkError if there is no such one."""
+        return get(self.manifest.framework)
 
-def locate(path: str | os.PathLike[str]) -> Path:
-    """The absolute folder of an artifact.
-
-    Raises:
-        ArtifactNotFoundError: Nothing is there, or a file or a link, or the folder has no manifest.
-    """
-    root = absolute(path)
-    if not os.path.lexists(root) and os.path.lexists(spare(root)):
-        root = spare(root)
-    with reading(root):
-        try:
-            folder = stat.S_ISDIR(os.lstat(root).st_mode)
-        except (FileNotFoundError, NotADirectoryError):
-            raise ArtifactNotFoundError(
-                _("Expected an artifact at {path!r}, and nothing is there; check the path.").format(
-                    path=str(root)
-                )
-            ) from None
-        if not folder:
-            raise ArtifactNotFoundError(
-                _(
-                    "Expected an artifact folder at {path!r}, received a file or a link; "
-                    "pass the folder that d2lhybrid.save made."
-                ).format(path=str(root))
-            )
-        try:
-            os.lstat(root / MANIFEST)
-        except FileNotFoundError:
-            raise ArtifactNotFoundError(
-                _(
-                    "The folder {path!r} has no {file}, so d2lhybrid.save did not make it; "
-                    "open it with the framework that wrote it."
-                ).format(path=str(root), file=MANIFEST)
-            ) from None
-    return root
+    @property
+    def format(self) -> Format:
+        """Its format; raises UnsupportedArtifactError if there is no such one here."""
+        return format_of(self.manifest.framework, self.manifest.format)
 
 
 def absolute(path: str | os.PathLike[str]) -> Path:
@@ -67,11 +43,8 @@ def absolute(path: str | os.PathLike[str]) -> Path:
         os.fsencode(text)  # as the file system must be able to
         return Path(os.path.abspath(text))
     except (TypeError, ValueError, FileNotFoundError) as error:  # the last: no current folder
-        raise ArtifactNotFoundError(
-            _("Expected the path of a folder, received {received!r} ({reason}).").format(
-                received=path, reason=error
-            )
-        ) from error
+        text = _("Expected the path of a folder, received {received!r} ({reason}).")
+        raise ArtifactNotFoundError(text, received=path, reason=error) from error
 
 
 def spare(root: Path) -> Path:
@@ -80,10 +53,41 @@ def spare(root: Path) -> Path:
 
 
 def read(path: str | os.PathLike[str]) -> Stored:
-    """Read the manifest, and nothing else, of the artifact at `path`."""
-    root = locate(path)
-    raw = read_small(root / MANIFEST)
+    """Read the manifest, and nothing else, of the artifact at `path`.
+
+    Raises:
+        ArtifactNotFoundError: Nothing is there, or a file or a link, or the folder has no manifest.
+        DamagedArtifactError, UnsupportedArtifactError: The manifest cannot be read.
+    """
+    root = absolute(path)
+    if not os.path.lexists(root) and os.path.lexists(spare(root)):
+        root = spare(root)
+    with reading(root):
+        try:
+            folder = stat.S_ISDIR(os.lstat(root).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            raise _not_found(
+                root, _("Expected an artifact at {path!r}, and nothing is there; check the path.")
+            ) from None
+        if not folder:
+            text = _(
+                "Expected an artifact folder at {path!r}, received a file or a link; "
+                "pass the folder that d2lhybrid.save made."
+            )
+            raise _not_found(root, text)
+        if not os.path.lexists(root / MANIFEST):
+            os.listdir(root)  # says so where nobody may look inside
+            text = _(
+                "The folder {path!r} has no {file}, so d2lhybrid.save did not make it; "
+                "open it with the framework that wrote it."
+            )
+            raise _not_found(root, text)
+        raw = read_small(root / MANIFEST)
     return Stored(root, raw, parse(raw))
+
+
+def _not_found(root: Path, text: str) -> ArtifactNotFoundError:
+    return ArtifactNotFoundError(text, path=str(root), file=MANIFEST)
 
 
 def check_files(stored: Stored, *, content: bool = True) -> list[str]:
@@ -92,25 +96,24 @@ def check_files(stored: Stored, *, content: bool = True) -> list[str]:
     Raises:
         DamagedArtifactError: A link, pipe or device lies in the folder, or two names clash.
     """
+    expected = {entry.path: entry for entry in stored.manifest.files}
     with reading(stored.root):
         found = list_files(stored.root)
-        expected = {entry.path: entry.size for entry in stored.manifest.files}
         missing, foreign = _("{name!r} is missing"), _("{name!r} does not belong here")
         problems = [missing.format(name=name) for name in sorted(expected.keys() - found)]
         problems += [foreign.format(name=name) for name in sorted(found.keys() - expected)]
         size = _("{name!r} has {size} bytes, not {expected}")
         problems += [
-            size.format(name=name, size=found[name], expected=expected[name])
-            for name in sorted(expected.keys() & found)
-            if found[name] != expected[name]
+            size.format(name=name, size=found[name], expected=entry.size)
+            for name, entry in sorted(expected.items())
+            if found.get(name, entry.size) != entry.size
         ]
         if content and not problems:
             bytes_ = _("{name!r} has other bytes than were saved")
-            listed_files = stored.manifest.files
-            digests = hashes([stored.root / entry.path for entry in listed_files])
+            digests = hashes([stored.root / name for name in expected])
             problems = [
-                bytes_.format(name=entry.path)
-                for entry, digest in zip(listed_files, digests, strict=True)
+                bytes_.format(name=name)
+                for (name, entry), digest in zip(expected.items(), digests, strict=True)
                 if entry.sha256 != digest
             ]
     return problems
@@ -124,9 +127,8 @@ def require_intact(stored: Stored) -> None:
         if left > 0:
             text = ngettext("{problems} and {n} more", "{problems} and {n} more", left)
             shown = text.format(problems=shown, n=left)
-        raise DamagedArtifactError(
-            _(
-                "Expected the files as they were saved in {path!r}; {problems}. "
-                "Nothing was loaded; get the artifact again."
-            ).format(path=str(stored.root), problems=shown)
+        text = _(
+            "Expected the files as they were saved in {path!r}; {problems}. "
+            "Nothing was loaded; get the artifact again."
         )
+        raise DamagedArtifactError(text, path=str(stored.root), problems=shown)

@@ -19,7 +19,7 @@ from typing import Literal
 
 from platformdirs import user_data_path
 
-from d2lhybrid.artifacts.files import open_regular, read_small
+from d2lhybrid.artifacts.files import accessing, open_regular, read_small
 from d2lhybrid.artifacts.manifest import SIGNATURE
 from d2lhybrid.artifacts.store import Stored
 from d2lhybrid.errors import ArtifactAccessError, DamagedArtifactError
@@ -40,17 +40,15 @@ class Signer:
 
     def by(self) -> str:
         """For people: what follows "signed"."""
-        by = {
-            "you": _("by you"),
-            "someone else": _("by someone else"),
-            "nobody": _("by nobody"),
-        }[self.who]
-        return _("{by} (key {key})").format(by=by, key=self.key) if self.key else by
+        if self.who == "nobody":
+            return _("by nobody")
+        text = _("by you (key {key})") if self.who == "you" else _("by someone else (key {key})")
+        return text.format(key=self.key or "?")
 
 
 def signature(raw: bytes) -> bytes:
     """The content of the signature file for a manifest's bytes, signed by this user."""
-    key, digest = _key(), hashlib.sha256(raw).hexdigest()
+    key, digest = _key() or _new_key(), hashlib.sha256(raw).hexdigest()
     body = {"manifest_sha256": digest, "key": _name(key), "hmac": _hmac(key, raw)}
     return (json.dumps(body, indent=1) + "\n").encode()
 
@@ -62,18 +60,14 @@ def sign(stored: Stored) -> None:
         ArtifactAccessError: The folder does not let us write, or there is no key.
     """
     content, fresh = signature(stored.raw), stored.root / f".{SIGNATURE}"
-    try:
+    text = _(
+        "Could not sign {path!r}: {reason}; copy the artifact to a folder "
+        "that you may write to, or use load(path, trust=True) each time."
+    )
+    with accessing(stored.root, text):
         fresh.unlink(missing_ok=True)
         fresh.write_bytes(content)
         os.replace(fresh, stored.root / SIGNATURE)
-    except OSError as error:
-        raise ArtifactAccessError(
-            error.errno,
-            _(
-                "Could not sign {path!r}: {reason}; copy the artifact to a folder "
-                "that you may write to, or use load(path, trust=True) each time."
-            ).format(path=str(stored.root), reason=error.strerror),
-        ) from error
 
 
 def signer(stored: Stored) -> Signer:
@@ -91,21 +85,20 @@ def signer(stored: Stored) -> Signer:
         digest, name, code = (str(body[k]) for k in ("manifest_sha256", "key", "hmac"))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DamagedArtifactError(
-            _(
-                "{file} is not what trust or save wrote; remove it to have an unsigned artifact."
-            ).format(file=SIGNATURE)
+            _("{file} is not what trust or save wrote; remove it to have an unsigned artifact."),
+            file=SIGNATURE,
         ) from error
-    key = _existing_key()
-    who: Literal["you", "someone else"] = "someone else"
+    key = _key()
+    mine = key is not None and name == _name(key)
     whole = digest == hashlib.sha256(stored.raw).hexdigest()
-    if key is not None and name == _name(key):
-        who, right = "you", _hmac(key, stored.raw).encode()
+    if key is not None and mine:
+        right = _hmac(key, stored.raw).encode()
         whole = whole and hmac.compare_digest(code.encode(errors="replace"), right)
     if not whole:
         raise DamagedArtifactError(
             _("The manifest was changed after it was signed; get the artifact again.")
         )
-    return Signer(who, name[:16] if name.isalnum() else "")
+    return Signer("you" if mine else "someone else", name[:16] if name.isalnum() else "")
 
 
 def _hmac(key: bytes, raw: bytes) -> str:
@@ -116,11 +109,8 @@ def _name(key: bytes) -> str:
     return hashlib.sha256(b"d2lhybrid key name\n" + key).hexdigest()[:16]
 
 
-def _key() -> bytes:
-    """This user's key, made on first use."""
-    key = _existing_key()
-    if key is not None:
-        return key
+def _new_key() -> bytes:
+    """This user's key, which is made whole or not at all."""
     path = _key_path()
     fresh = path.with_name(f".{uuid.uuid4().hex}")
     try:
@@ -133,10 +123,11 @@ def _key() -> bytes:
         raise _unusable(str(error.strerror)) from error
     finally:
         fresh.unlink(missing_ok=True)
-    return _existing_key() or _key()
+    return _key() or _new_key()
 
 
-def _existing_key() -> bytes | None:
+def _key() -> bytes | None:
+    """This user's key; None where there is none yet."""
     try:
         with open_regular(_key_path()) as file:
             key, found = file.read(KEY_BYTES + 1), os.fstat(file.fileno())
@@ -159,7 +150,9 @@ def _unusable(reason: str) -> ArtifactAccessError:
         _(
             "Cannot use the signing key {path!r}: {reason}. Its folder can be named in the "
             "environment variable D2LHYBRID_DATA."
-        ).format(path=str(_key_path()), reason=reason)
+        ),
+        path=str(_key_path()),
+        reason=reason,
     )
 
 

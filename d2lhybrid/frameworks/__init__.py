@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from d2lhybrid.errors import UnknownFrameworkError
+from d2lhybrid.errors import UnknownFrameworkError, UnsupportedArtifactError
+from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.structure import leaves
@@ -65,6 +66,28 @@ def get(name: str) -> Framework:
             frameworks=", ".join(framework.name for framework in known()), received=name
         )
     )
+
+
+def format_of(framework: str, name: str) -> Format:
+    """The format called `name`, as manifests call it.
+
+    Raises:
+        UnsupportedArtifactError: there is no such framework, or it has no such format.
+    """
+    try:
+        formats = get(framework).formats
+    except UnknownFrameworkError as error:
+        text = _(
+            "Expected an artifact of {frameworks}, received {received!r}; "
+            "upgrade d2lhybrid if a newer release wrote it."
+        )
+        raise UnsupportedArtifactError(text, frameworks=names(), received=framework) from error
+    if name not in formats:
+        text = _("Expected one of the {framework} formats {formats}, received {received!r}.")
+        raise UnsupportedArtifactError(
+            text, framework=framework, formats=", ".join(formats), received=name
+        )
+    return formats[name]
 
 
 def loaded() -> tuple[Framework, ...]:

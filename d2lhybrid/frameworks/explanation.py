@@ -3,6 +3,7 @@
 import linecache
 import logging
 import os
+import re
 import sys
 import sysconfig
 import traceback
@@ -14,6 +15,7 @@ from html import escape
 
 from d2lhybrid.errors import CallFailedError
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.report.table import Column, Row, Table
 
 _LIBRARIES = tuple({sysconfig.get_path(key) + os.sep for key in ("purelib", "platlib", "stdlib")})
 
@@ -53,31 +55,28 @@ class Explanation:
     unsupported: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def _rows(self) -> Iterator[tuple[str, int, tuple[Finding, ...]]]:
-        yield _("compilations so far"), self.compilations, ()
-        yield _("graphs in one call"), self.graphs, ()
-        yield _("graph breaks"), len(self.breaks), self.breaks
-        yield _("fallbacks to Python"), len(self.fallbacks), self.fallbacks
-        yield _("not supported"), len(self.unsupported), self.unsupported
+    def _table(self) -> Table:
+        rows = [
+            (_("compilations so far"), self.compilations, ()),
+            (_("graphs in one call"), self.graphs, ()),
+            (_("graph breaks"), len(self.breaks), self.breaks),
+            (_("fallbacks to Python"), len(self.fallbacks), self.fallbacks),
+            (_("not supported"), len(self.unsupported), self.unsupported),
+        ]
+        return Table(
+            [Column(left=True, wraps=True)] * 2,
+            [Row([f"  {n}:", "\n".join(map(str, (count, *found)))]) for n, count, found in rows],
+            gap=" ",
+        )
+
+    def _heads(self) -> tuple[str, ...]:
+        return (f"{self.model} ({self.framework})", *self.notes)
 
     def __repr__(self) -> str:
-        lines = [f"{self.model} ({self.framework})", *(f"  {note}" for note in self.notes)]
-        for name, number, findings in self._rows():
-            lines.append(f"  {name}: {number}")
-            for finding in findings:
-                lines.append("    " + str(finding).replace("\n", "\n      "))
-        return "\n".join(lines)
+        return "\n".join([*self._heads(), str(self._table())])
 
     def _repr_html_(self) -> str:
-        left = 'style="text-align:left"'
-        rows = "".join(
-            f"<tr><th {left}>{escape(name)}</th><td {left}>"
-            + "<br>".join([str(number), *(escape(str(f)).replace("\n", "<br>") for f in findings)])
-            + "</td></tr>"
-            for name, number, findings in self._rows()
-        )
-        caption = "<br>".join(map(escape, (f"{self.model} ({self.framework})", *self.notes)))
-        return f"<table><caption>{caption}</caption>{rows}</table>"
+        return "<br>".join(map(escape, self._heads())) + self._table().html()
 
 
 def require_runs(model: str, call: Callable[[], object]) -> None:
@@ -94,13 +93,27 @@ def require_runs(model: str, call: Callable[[], object]) -> None:
 
 def call_error(model: str, error: Exception) -> CallFailedError:
     """The error to raise where `model` fails without a compiler, too."""
-    said = str(error).strip().splitlines() or [""]
     text = _(
         "Expected {model} to run on the given arguments, before any compiler. Received: {error}: "
         "{said}. Call it by itself to see where it fails."
     )
-    line = said[-1] if said[0].startswith("Traceback") else said[0]
-    return CallFailedError(text.format(model=model, error=type(error).__name__, said=line))
+    said = first_line(error).rstrip(".")
+    return CallFailedError(text.format(model=model, error=type(error).__name__, said=said))
+
+
+def first_line(error: Exception) -> str:
+    """What an error says, in a line.
+
+    That is the first one, unless a stack stands in the message, which is then said last, or only
+    the place where Keras raised it. Colours and TensorFlow's names of nodes are left out.
+    """
+    text = re.sub(r"\x1b\[\d*m|\{\{[^}]*\}\} *", "", str(error))
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or [""]
+    if any(line.startswith("Traceback") for line in lines):
+        lines = lines[-1:]
+    elif lines[0].startswith("Exception encountered when calling"):
+        lines = lines[1:] or lines
+    return lines[0].rpartition(f"{type(error).__name__}: ")[2]
 
 
 def nothing_compiled(reason: str) -> str:
@@ -120,9 +133,7 @@ def from_error(error: Exception, frames: Iterable[tuple[str, int]] | None = None
     """
     if frames is None:
         frames = [(f.filename, f.lineno or 0) for f in traceback.extract_tb(error.__traceback__)]
-    kind = type(error).__name__
-    message = str(error).split(f"{kind}: ")[-1].strip().partition("\n")[0]
-    return Finding(f"{kind}: {message}", *last_user_frame(frames))
+    return Finding(f"{type(error).__name__}: {first_line(error)}", *last_user_frame(frames))
 
 
 def last_user_frame(frames: Iterable[tuple[str, int]]) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""What a format for saved models is, and where the formats are found.
+"""What a format for saved models is.
 
 A format is one class. Each framework's stand in ``d2lhybrid.frameworks.<framework>.formats`` as a
 dictionary ``FORMATS``, by name. Those modules import their framework inside the methods that need
@@ -6,22 +6,13 @@ it, so that the list of formats, and with it ``inspect``, costs no framework.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
-from d2lhybrid.errors import (
-    MissingPackageError,
-    UnknownFrameworkError,
-    UnsupportedArtifactError,
-)
-from d2lhybrid.frameworks import get, names
 from d2lhybrid.frameworks.samples import Group, Sample
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.installing import install_command
 from d2lhybrid.tensor import Raw
 
 Options = Mapping[str, Any]
@@ -62,11 +53,6 @@ class NativeProgram:
     headers: tuple[str, ...] = ("tensors.h",)
     library: str = ""
     dtypes: tuple[str, ...] = ()
-
-    @property
-    def language(self) -> str:
-        """The language of the source."""
-        return "C" if self.source.endswith(".c") else "C++"
 
 
 @dataclass(frozen=True)
@@ -126,71 +112,14 @@ class Format(ABC):
         assert self.native is not None
         return folder / self.native.model
 
-    def parameters(self, model: Any) -> list[str]:
-        """The names of the model's positional parameters, as far as they are known."""
-        return []
+    def may_hold(self, model: Any) -> bool:
+        """Could this format hold the model, as far as is known without trying?"""
+        return True
 
-    def inner(self, model: Any) -> Any:
-        """The model itself, behind a compiler's wrapper."""
+    def function(self, model: Any) -> Any:
+        """What has the signature of the model's call."""
         return model
 
-    @contextmanager
-    def preserving(self, model: Any) -> Iterator[None]:
+    def preserving(self, model: Any) -> AbstractContextManager[None]:
         """Put back, at the end, what running the model changes in it."""
-        yield
-
-
-def find(framework: str, name: str) -> Format:
-    """The format called `name`.
-
-    Raises:
-        UnsupportedArtifactError: There is no such framework, or it has no such format.
-    """
-    try:
-        formats = get(framework).formats
-    except UnknownFrameworkError as error:
-        raise UnsupportedArtifactError(
-            _(
-                "Expected an artifact of {frameworks}, received {received!r}; "
-                "upgrade d2lhybrid if a newer release wrote it."
-            ).format(frameworks=names(), received=framework)
-        ) from error
-    if name not in formats:
-        raise UnsupportedArtifactError(
-            _("Expected one of the {framework} formats {formats}, received {received!r}.").format(
-                framework=framework, formats=", ".join(formats), received=name
-            )
-        )
-    return formats[name]
-
-
-def others(framework: str, name: str, fits: Callable[[Format], bool] = lambda one: True) -> str:
-    """The other formats of a framework that hold a whole model and fit, for a sentence."""
-    found = get(framework).formats.items()
-    return ", ".join(n for n, one in found if n != name and not one.weights_only and fits(one))
-
-
-def by_name(*formats: Format) -> dict[str, Format]:
-    """The table of a framework's formats."""
-    return {one.name: one for one in formats}
-
-
-def require(package: str, extra: str) -> Any:
-    """Import a package that the user asked for by what they load or save.
-
-    Raises:
-        MissingPackageError: It is not installed, with the command that installs it.
-    """
-    try:
-        return import_module(package)
-    except ImportError as error:
-        raise missing(package, extra, error) from error
-
-
-def missing(package: str, extra: str, error: ImportError) -> MissingPackageError:
-    """The error that says how to install a package."""
-    return MissingPackageError(
-        _(
-            "This needs {package}, which does not import ({error}); install it with: {command}"
-        ).format(package=package, error=error, command=install_command(extra))
-    )
+        return nullcontext()

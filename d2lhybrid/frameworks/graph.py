@@ -8,11 +8,11 @@ from html import escape
 from typing import Any
 
 from d2lhybrid.errors import MissingPackageError
-from d2lhybrid.frameworks.picture import LARGEST, svg
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.i18n import pad
 from d2lhybrid.installing import install_command
+from d2lhybrid.report.picture import LARGEST, svg
 
 KEPT, FUSED, FOLDED, MERGED, DROPPED = "kept", "fused", "folded", "merged", "dropped"
 MEANINGS = {

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.frameworks.formats import require
+from d2lhybrid.installing import require
 
 PACKAGE = "onnxruntime"
 

@@ -36,24 +36,19 @@ def processor() -> dict[str, Any]:
 
 def require_processor(options: Mapping[str, Any]) -> None:
     """Raise UnsupportedArtifactError if code for ``options["processor"]`` cannot run here."""
-    made, here = options.get("processor"), processor()
-    if not isinstance(made, dict):  # saved before this was recorded
-        return
-    if made.get("machine") != here["machine"]:
-        found = _("This model was compiled for a {machine} processor, and this is {here}.").format(
-            machine=made.get("machine"), here=here["machine"]
-        )
-    else:
-        listed = made.get("instructions")
-        lacking = set(map(str, listed if isinstance(listed, list) else ())) - {
-            *here["instructions"]
-        }
-        if not lacking or not here["instructions"]:
-            return
-        found = _(
+    made, here = options["processor"], processor()
+    lacking = sorted({*made["instructions"]} - {*here["instructions"]})
+    if made["machine"] != here["machine"]:
+        text = _("This model was compiled for a {machine} processor, and this is {here}.")
+        found = text.format(machine=made["machine"], here=here["machine"])
+    elif lacking and here["instructions"]:
+        text = _(
             "This model was compiled for a processor with {instructions}, and this one has no such "
             "instructions."
-        ).format(instructions=", ".join(sorted(lacking)))
+        )
+        found = text.format(instructions=", ".join(lacking))
+    else:
+        return
     advice = _(
         "Nothing was run; save the model again on this machine, or in a format that is not "
         "compiled for a processor."

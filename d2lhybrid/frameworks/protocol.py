@@ -4,110 +4,28 @@
 """
 
 import copy
+import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from d2lhybrid.errors import ArgumentError, CannotBuildError
+from d2lhybrid.frameworks.explanation import Explanation
+from d2lhybrid.frameworks.formats import Format
+from d2lhybrid.frameworks.graph import Graph
+from d2lhybrid.frameworks.tensors import Args as Args
+from d2lhybrid.frameworks.tensors import Call as Call
+from d2lhybrid.frameworks.tensors import Kwargs as Kwargs
+from d2lhybrid.frameworks.tensors import Tensors as Tensors
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.tensor import Raw
-
-if TYPE_CHECKING:
-    from d2lhybrid.frameworks.explanation import Explanation
-    from d2lhybrid.frameworks.formats import Format
-    from d2lhybrid.frameworks.graph import Graph
-
-Call = Callable[..., Any]
-Args = tuple[Any, ...]
-Kwargs = dict[str, Any]
-
-
-class Tensors(ABC):
-    """Devices and tensors of a framework that is imported."""
-
-    @abstractmethod
-    def version(self) -> str:
-        """The framework's version."""
-
-    @abstractmethod
-    def devices(self) -> list[str]:
-        """The devices that it can compute on, the CPU first, as the framework writes them."""
-
-    @abstractmethod
-    def compute_on(self, device: str) -> float:
-        """Multiply two 2x2 matrices of ones on `device` and add up the product: 8.0."""
-
-    @abstractmethod
-    def synchronize(self) -> None:
-        """Wait until every device has finished the work it was given.
-
-        A device that has done nothing yet is left alone: waking it takes seconds and memory.
-
-        Raises:
-            TracingError: a graph is being traced, so there is no work to wait for.
-        """
-
-    def start_events(self) -> Any:
-        """Mark the beginning of a stretch of device work; None where there is no accelerator."""
-        return None
-
-    def device_seconds(self, started: Any) -> float | None:
-        """Device time since `started`, which `start_events` returned; waits for the device."""
-        return None
-
-    def reset_peak(self) -> None:  # noqa: B027
-        """Begin a new record of peak device memory."""
-
-    def peak_bytes(self) -> int | None:
-        """Peak device memory since `reset_peak`, over all devices; None where it is not known."""
-        return None
-
-    def flush_cache(self) -> None:  # noqa: B027
-        """Fill the accelerator's last-level cache with something else; nothing without one."""
-
-    def threads(self) -> int | None:
-        """How many threads one operation may use; None where the framework does not tell."""
-        return None
-
-    def accelerators(self) -> list[str]:
-        """The models of the accelerators that it has used, such as 'NVIDIA H200'."""
-        return []
-
-    @abstractmethod
-    def places(self, obj: Any) -> set[str]:
-        """The devices of a tensor, or of a model's parameters; empty where it does not matter."""
-
-    @abstractmethod
-    def is_tensor(self, obj: Any) -> bool:
-        """Is it a tensor of this framework, one that ``to_raw`` can copy?"""
-
-    @abstractmethod
-    def to_raw(self, tensor: Any) -> Raw:
-        """A copy of a tensor outside the framework."""
-
-    @abstractmethod
-    def from_raw(self, raw: Raw, options: Mapping[str, Any]) -> Any:
-        """The tensor inside the framework, on the device that `options` name."""
-
-    @abstractmethod
-    def doubled(self, tensor: Any, axis: int = 0) -> Any:
-        """The tensor twice along an axis; a scalar stays as it is."""
-
-    @abstractmethod
-    def infer(self, model: Call, args: Args, kwargs: Kwargs) -> Any:
-        """Run the model for inference, without dropout or gradients; what it returns."""
-
-    def is_training(self, model: Any) -> bool:
-        """Is the model in training mode, where dropout is on?"""
-        return getattr(model, "training", None) is True
 
 
 class Lazy:
@@ -183,8 +101,44 @@ class Layer:
     activation: str = ""
 
 
-FIRST_STEPS = 3  # of a training: those whose losses are compared
 ACTIVATIONS = ("relu", "sigmoid", "tanh")
+
+
+def chain(parts: Iterable[Layer | str | None]) -> list[Layer] | None:
+    """The dense layers with the activations that follow them; None if there is anything else.
+
+    A part is a layer, the name of an activation, "" for what does nothing, or None for the rest.
+    """
+    found: list[Layer] = []
+    for part in parts:
+        if isinstance(part, Layer):
+            found.append(part)
+        elif part in ACTIVATIONS and found and not found[-1].activation:
+            found[-1] = replace(found[-1], activation=part)
+        elif part != "":
+            return None
+    return found or None
+
+
+FIRST_STEPS = 3  # of a training: those whose losses are compared
+
+
+def stepping(step: Call, stack: Call) -> Call:
+    """A step of training that returns the losses of the first ones, whenever it is called.
+
+    `stack` makes a tensor of these losses.
+    """
+    first: Any = None
+
+    def run() -> Any:
+        nonlocal first
+        if first is None:
+            first = stack([step() for _turn in range(FIRST_STEPS)])
+        else:
+            step()
+        return first
+
+    return run
 
 
 class Timed(ABC):
@@ -216,6 +170,9 @@ class Framework(ABC):
     packages: ClassVar[tuple[str, ...]]  # as pip may call what is installed
     extra: ClassVar[str]  # of d2lhybrid, that installs it
     order: ClassVar[int] = 100  # among the frameworks, where they are listed
+    # Environment variables that the import sets where the user has not: two frameworks that both
+    # take a GPU's memory beforehand do not fit into one process.
+    environment: ClassVar[Mapping[str, str]] = {}
 
     @property
     def module(self) -> str:
@@ -225,29 +182,29 @@ class Framework(ABC):
     def owns(self, packages: Collection[str]) -> bool:
         """Does something whose classes come from these top-level packages belong to it?"""
         if "keras" in packages:
-            return keras_backend() == self.name
+            return import_module("keras").config.backend() == self.name
         return self.module in packages
 
     def load(self) -> Any:
         """Import the framework and return it."""
+        for name, value in self.environment.items():
+            os.environ.setdefault(name, value)
         return import_module(self.module)
 
     @cached_property
     def tensors(self) -> Tensors:
         """Its devices and tensors; imports the framework."""
         self.load()
-        found: Tensors = self._part("tensors").TENSORS
-        return found
+        return self._part("tensors").TENSORS
 
     @property
-    def formats(self) -> "Mapping[str, Format]":
+    def formats(self) -> Mapping[str, Format]:
         """The formats that it writes and reads, by name; imports nothing."""
-        found: Mapping[str, Format] = self._part("formats").FORMATS
-        return found
+        return self._part("formats").FORMATS
 
     def default_format(self, model: Any) -> str:
         """The best format for this model today."""
-        return str(self._part("formats").default_format(model))
+        return self._part("formats").default_format(model)
 
     def variants(
         self, net: Call, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
@@ -256,31 +213,23 @@ class Framework(ABC):
 
         `options` are for the compiler; ArgumentError where this one has no such option.
         """
-        found: dict[str, Variant] = self._part("variants").variants(
-            net, args, kwargs, everything, options
-        )
-        return found
+        return self._part("variants").variants(net, args, kwargs, everything, options)
 
     def training(
         self, net: Call, loss: Call, optimizer: Any, inputs: Args, target: Any
     ) -> dict[str, Variant]:
         """Each way to train `net` by one step; calls take nothing and return the first losses."""
-        found: dict[str, Variant] = self._part("training").training(
-            net, loss, optimizer, inputs, target
-        )
-        return found
+        return self._part("training").training(net, loss, optimizer, inputs, target)
 
     def layers(self, net: Call) -> list[Layer] | None:
         """The dense layers of a model that is nothing else; None for any other."""
-        found: list[Layer] | None = self._part("layers").layers(net)
-        return found
+        return chain(self._part("layers").parts(net))
 
-    def explain(self, model: Call, args: Args, kwargs: Kwargs) -> "Explanation":
+    def explain(self, model: Call, args: Args, kwargs: Kwargs) -> Explanation:
         """What its compiler makes of ``model(*args, **kwargs)``."""
-        found: Explanation = self._part("explain").explain(model, args, kwargs)
-        return found
+        return self._part("explain").explain(model, args, kwargs)
 
-    def graphs(self, model: Call, args: Args, kwargs: Kwargs) -> "Sequence[Graph]":
+    def graphs(self, model: Call, args: Args, kwargs: Kwargs) -> Sequence[Graph]:
         """The graphs that ``model(*args, **kwargs)`` takes, at each stage of its compiler.
 
         Raises:
@@ -292,16 +241,20 @@ class Framework(ABC):
                 "{framework}."
             )
             raise ArgumentError(text.format(framework=self.display))
-        found: Sequence[Graph] = self._part("graphs").graphs(model, args, kwargs)
-        return found
+        return self._part("graphs").graphs(model, args, kwargs)
 
     def _part(self, name: str) -> Any:
         return import_module(f"{type(self).__module__}.{name}")
 
 
-def keras_backend() -> str:
-    """The name of the framework that Keras computes with in this process."""
-    return str(import_module("keras").config.backend())
+def require_options(compiler: str, options: Kwargs, known: tuple[str, ...]) -> None:
+    """Raise ArgumentError for an option that the compiler does not have."""
+    for name in options:
+        if name not in known:
+            text = _("Expected options of {compiler} among {known}. Received: {received!r}.")
+            raise ArgumentError(
+                text.format(compiler=compiler, known=", ".join(known), received=name)
+            )
 
 
 def copied(net: Any, shared: dict[int, Any]) -> Any:

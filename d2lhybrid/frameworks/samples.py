@@ -1,15 +1,17 @@
 """A model with the call that it is saved with."""
 
-from collections.abc import Sequence
+import inspect
+import re
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from types import ModuleType
 from typing import Any
 
-from d2lhybrid.frameworks.layout import Leaf, Structure
-from d2lhybrid.frameworks.protocol import Tensors
-from d2lhybrid.structure import described, leaves, rebuilt
+from d2lhybrid.frameworks.layout import Structure
+from d2lhybrid.frameworks.tensors import Args, Kwargs, Tensors
+from d2lhybrid.structure import Leaf, described, leaves, rebuilt
 from d2lhybrid.tensor import Raw
 
 Group = list[list[int]]  # for each input the axes that vary together with those of the others
@@ -34,8 +36,8 @@ class Sample:
 
     model: Any
     tensors: Tensors
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    args: Args
+    kwargs: Kwargs
     takes: Structure
     inputs: list[Any]
     names: list[str]
@@ -48,31 +50,29 @@ class Sample:
 
     @classmethod
     def of(
-        cls, tensors: Tensors, model: Any, args: tuple[Any, ...], kwargs: dict[str, Any],
-        called: Sequence[str],
-    ) -> "Sample":  # fmt: skip
-        """The sample of a call whose positional arguments are `called` so."""
-        named = [called[i] if i < len(called) else f"input_{i}" for i in range(len(args))]
+        cls, tensors: Tensors, model: Any, args: Args, kwargs: Kwargs, function: Any
+    ) -> "Sample":
+        """The sample of a call; `function` has the names of the positional arguments."""
+        called = _positional(function)
+        called += [f"input_{i}" for i in range(len(called), len(args))]
         found: list[Leaf] = []
-        for name, value in (*zip(named, args, strict=True), *kwargs.items()):
+        for name, value in (*zip(called, args, strict=False), *kwargs.items()):
             found += Structure.of(value, tensors, name)[1]
         takes, _same = Structure.of((args, kwargs), tensors, "")
-        return cls(
-            model, tensors, args, kwargs, takes,
-            [leaf.value for leaf in found], _distinct([leaf.name() for leaf in found]),
-        )  # fmt: skip
+        inputs = [tensor for _path, tensor in found]
+        return cls(model, tensors, args, kwargs, takes, inputs, names_of(found))
 
     @property
     def plain(self) -> bool:
         """Does the model take these tensors one by one, and return nothing of a library's class?"""
-        known = not self.returns.constants and not self.returns.classes
+        known = not self.returns.constants and self.returns.classless
         return self.takes.flat and known and not self.holds_objects
 
     def flat(self, *inputs: Any) -> tuple[Any, ...]:
         """Run the model on other tensors in the same places; the tensors of its output."""
         args, kwargs = self.takes.filled(inputs)
         found = opened(self.model(*args, **kwargs), self.tensors)
-        return tuple(leaf.value for leaf in Structure.of(found, self.tensors, "output")[1])
+        return tuple(t for _path, t in Structure.of(found, self.tensors, "output")[1])
 
     def run(self, inputs: Sequence[Any]) -> Any:
         """What the model returns for other tensors in the same places, for inference."""
@@ -91,12 +91,19 @@ class Sample:
                     inputs[i] = self.tensors.doubled(inputs[i], axis)
         return inputs
 
-    def choices(self) -> list[list[Group]]:
-        """The sets of groups to try in turn: all, each alone, and none."""
-        if self.strict:
-            return [self.groups]
-        alone = [[group] for group in self.groups] if len(self.groups) > 1 else []
-        return [self.groups, *alone, *([[]] if self.groups else [])]
+    def built(self, build: Callable[[list[Group]], Any]) -> tuple[Any, list[Group]]:
+        """What `build` makes with the most groups of axes that it does not refuse, and these.
+
+        All groups are tried, then each alone, then none; what it says of the last goes on.
+        """
+        choices = [self.groups]
+        if not self.strict:
+            choices += [[group] for group in self.groups] if len(self.groups) > 1 else []
+            choices += [[]] if self.groups else []
+        for groups in choices[:-1]:
+            with suppress(Exception):
+                return build(groups), groups
+        return build(choices[-1]), choices[-1]
 
 
 def free_axes(groups: Sequence[Group], count: int) -> list[set[int]]:
@@ -159,17 +166,24 @@ def _attributes(obj: Any, tensors: Tensors, depth: int) -> Any:
     return held or None
 
 
-def _distinct(names: Sequence[str]) -> list[str]:
-    """Names as they are, with a number behind those that occur again."""
+def names_of(found: Sequence[Leaf]) -> list[str]:
+    """Names of inputs or outputs that every format can hold, made from the paths to them."""
     made: list[str] = []
-    for name in names:
-        number, found = 1, name
-        while found in made:
-            number, found = number + 1, f"{name}_{number}"
-        made.append(found)
+    for path, _tensor in found:
+        inner = re.sub(r"^output(?=\.|\['?[A-Za-z_])", "", path)
+        first = "output_0" if inner == "output" else re.sub(r"\W+", "_", inner).strip("_")
+        number, name = 1, first
+        while name in made:  # a number behind a name that occurs again
+            number, name = number + 1, f"{first}_{number + 1}"
+        made.append(name)
     return made
 
 
-def output_names(found: Sequence[Leaf]) -> list[str]:
-    """What the outputs are called."""
-    return _distinct([leaf.name() for leaf in found])
+def _positional(function: Any) -> list[str]:
+    """The names of what a function is called with, by position; none where it does not tell."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
+    return [p.name for p in found if p.kind in kinds and p.name != "self"]

@@ -15,24 +15,16 @@ def limit(name: str, seconds: Any) -> float:
     """A number of seconds above 0."""
     if isinstance(seconds, _NUMBERS) and seconds > 0:
         return float(seconds)
-    raise ArgumentError(
-        _(
-            "Expected seconds, above 0, as {name}. Received: {received!r}. "
-            "Give for example {name}=10."
-        ).format(name=name, received=seconds)
-    )
+    text = _("Expected seconds, above 0, as {name}, such as {name}=10. Received: {received!r}.")
+    raise ArgumentError(text.format(name=name, received=seconds))
 
 
 def fraction(margin: Any) -> float:
     """A margin of 0 or more."""
     if isinstance(margin, _NUMBERS) and 0 <= margin < float("inf"):
         return float(margin)
-    raise ArgumentError(
-        _(
-            "Expected a fraction, 0 or more, as margin. Received: {received!r}. "
-            "Give for example margin=0.02."
-        ).format(received=margin)
-    )
+    text = _("Expected a fraction, 0 or more, such as margin=0.02. Received: {received!r}.")
+    raise ArgumentError(text.format(received=margin))
 
 
 def tolerance(check: Any) -> float | bool:
@@ -41,44 +33,33 @@ def tolerance(check: Any) -> float | bool:
         return bool(check)
     if isinstance(check, _NUMBERS) and check >= 0:
         return float(check)
-    raise ArgumentError(
-        _(
-            "Expected True, False or a tolerance as check. Received: {received!r}. "
-            "Give for example check=0.01."
-        ).format(received=check)
-    )
+    text = _("Expected True, False or a tolerance, such as check=0.01. Received: {received!r}.")
+    raise ArgumentError(text.format(received=check))
 
 
 def whole(seed: Any) -> int:
     """A seed."""
     if isinstance(seed, (int, np.integer)) and seed >= 0:
         return int(seed)
-    raise ArgumentError(
-        _(
-            "Expected a whole number, 0 or more, as seed. Received: {received!r}. "
-            "Give for example seed=1."
-        ).format(received=seed)
-    )
+    text = _("Expected a whole number, 0 or more, such as seed=1. Received: {received!r}.")
+    raise ArgumentError(text.format(received=seed))
 
 
 def baseline(functions: Any, label: str | None) -> str:
     """The label that ratios refer to; the first one for None."""
     if not isinstance(functions, Mapping) or not functions:
-        raise ArgumentError(
-            _(
-                "Expected a dict of callables by label, such as {example}. "
-                "Received: {received!r}. Name at least one."
-            ).format(example="{'eager': f, 'compiled': g}", received=functions)
-        )
-    if label is not None and label not in functions:
-        text = _("Expected a baseline among {labels}. Received: {received!r}.")
-        raise UnknownLabelError(
-            text.format(labels=", ".join(map(repr, functions)), received=label),
-            label=label,
-            known=tuple(functions),
-        )
+        text = _("Expected a dict of callables, such as {example}. Received: {received!r}.")
+        example = "{'eager': f, 'compiled': g}"
+        raise ArgumentError(text.format(example=example, received=functions))
     for other in functions:
         if not isinstance(other, str):
             text = _("Expected labels that are strings. Received: {received!r}. Write str(label).")
             raise ArgumentError(text.format(received=other))
-    return next(iter(functions)) if label is None else label
+    known = tuple(functions)
+    if label is None:
+        return known[0]
+    if label not in known:
+        text = _("Expected a baseline among {labels}. Received: {received!r}.")
+        said = text.format(labels=", ".join(map(repr, known)), received=label)
+        raise UnknownLabelError(said, label=label, known=known)
+    return label

@@ -1,10 +1,6 @@
 """The first call of each callable: build, load, call, and compare what it answers."""
 
-from d2lhybrid.errors import (
-    CannotBuildError,
-    D2LHybridError,
-    DifferentAnswerError,
-)
+from d2lhybrid.errors import CannotBuildError, D2LHybridError, DifferentAnswerError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.calling import call_failed, drain
 from d2lhybrid.measurement.memory import Peak
@@ -54,43 +50,37 @@ class Building:
             bar.close()
 
     def _first(self, label: str) -> None:
+        error: D2LHybridError
         try:
             with limited(self.build_limit):
-                self._call(self.runners[label])
+                return self._call(self.runners[label])
         except TooLong:
             text = _(
                 "building it took longer than build_limit={limit:g} seconds; give it more with "
                 "build_limit="
-            ).format(limit=self.build_limit)
-            if label == self.baseline:
-                raise self._no_baseline(text) from None
-            self._drop(label, text)
+            )
+            error = CannotBuildError(text.format(limit=self.build_limit))
         except KeyboardInterrupt:
             if label == self.baseline:
                 raise KeyboardInterrupt from None  # without the framework's stack
             self.interrupted = True
-            self._drop(label, _("interrupted while it was being built"))
-        except CannotBuildError as error:
-            if label == self.baseline:
-                raise self._no_baseline(error) from error
-            self._drop(label, str(error))
-        except D2LHybridError as error:
-            if label == self.baseline:
-                raise
-            self._drop(label, str(error))
+            error = CannotBuildError(_("interrupted while it was being built"))
+        except D2LHybridError as raised:
+            error = raised
+        if label != self.baseline:
+            return self._drop(label, str(error))
+        if not isinstance(error, CannotBuildError):
+            raise error
+        text = _(
+            "Expected a baseline that runs here. Received: {label!r}, which cannot be "
+            "built: {reason}. Choose another with baseline=."
+        )
+        raise CannotBuildError(text.format(label=label, reason=error)) from error
 
     def _drop(self, label: str, reason: str) -> None:
         self.unavailable[label] = reason
         del self.runners[label]
         drain()
-
-    def _no_baseline(self, reason: object) -> CannotBuildError:
-        return CannotBuildError(
-            _(
-                "Expected a baseline that runs here. Received: {label!r}, which cannot be "
-                "built: {reason}. Choose another with baseline=."
-            ).format(label=self.baseline, reason=reason)
-        )
 
     def _call(self, runner: Runner) -> None:
         peak = Peak() if self.memory else None

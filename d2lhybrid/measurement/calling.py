@@ -11,6 +11,7 @@ from d2lhybrid.frameworks import loaded, owner
 from d2lhybrid.frameworks.protocol import Lazy, Tensors
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.timing import synchronize
+from d2lhybrid.structure import leaves
 
 Clock = Callable[[], float]
 
@@ -44,6 +45,7 @@ class Target:
         self.label, self.function, self.clock = label, function, clock
         self.args, self.kwargs = args, dict(kwargs)
         self.devices: tuple[Tensors, ...] = ()
+        self.queues: bool | None = None  # may a call return before it is done? None: not known
 
     def find_devices(self, output: Any) -> str | None:
         """Wait from now on for the output's framework; for all if the output belongs to none.
@@ -54,6 +56,9 @@ class Target:
         if hasattr(self.function, "timed"):
             return None
         framework = owner(output)
+        if framework:
+            tensors = [one for _path, one in leaves(output) if framework.tensors.is_tensor(one)]
+            self.queues = any(map(framework.tensors.queues, tensors)) if tensors else None
         self.devices = tuple(one.tensors for one in ([framework] if framework else loaded()))
         package = type(output).__module__.partition(".")[0]
         if framework or package in ("builtins", "numpy") or not hasattr(output, "__array__"):

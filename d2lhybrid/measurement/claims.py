@@ -6,6 +6,8 @@ claim fails on a busy machine, too. Otherwise it is *undecided*: the machine is 
 where it stays busy, that is said where a reader sees it. "Not shown" is not "false".
 """
 
+from __future__ import annotations
+
 import os
 import sys
 from dataclasses import dataclass
@@ -16,11 +18,13 @@ from d2lhybrid.errors import ArgumentError, ClaimError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.i18n import number, sentences
-from d2lhybrid.report.records import DEFAULT_CLOCK, Comparison, Sweep
+from d2lhybrid.report.records import DEFAULT_CLOCK
 from d2lhybrid.report.units import percent, stamp
 
 if TYPE_CHECKING:
     from d2lhybrid.measurement.comparing import Session
+    from d2lhybrid.report.results import Comparison
+    from d2lhybrid.report.sweeps import Sweep
 
 MIME = "application/vnd.d2lhybrid.undecided+json"  # of the output that tests leave out
 PATIENCE = 3.0  # times the limit of the comparison that an undecided claim is measured on

@@ -44,7 +44,7 @@ def compare(
     order drawn from `seed`, and one more of the baseline, which gives the noise floor. Where work
     is queued, a turn times both calls that are waited for and a stream of calls. It ends when every
     verdict is clear and every interval narrower than 10%, at the earliest after 20 rounds; after
-    1000 rounds; after `time_limit` seconds of rounds; or at an interrupt, with what has been
+    2000 rounds; after `time_limit` seconds of rounds; or at an interrupt, with what has been
     measured. Six rounds are taken unless they need more than twice the limit; the result then says
     which limit would do, and gives no verdict.
 

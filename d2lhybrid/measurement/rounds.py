@@ -22,7 +22,7 @@ from d2lhybrid.measurement.running import SAMPLE_SECONDS, Runner
 
 WARM_UP_SHARE = 0.25  # of the time limit, at most, and as much again to settle the streams
 FEWEST_ROUNDS = 20
-MOST_ROUNDS = 1000
+MOST_ROUNDS = 2000
 PATIENCE = 2.0  # times the limit that six rounds may take
 
 

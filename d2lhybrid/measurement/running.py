@@ -10,7 +10,9 @@ by the same slope.
 """
 
 import math
+import statistics
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from d2lhybrid.errors import CannotBuildError
@@ -21,13 +23,13 @@ from d2lhybrid.measurement.timing import synchronize
 from d2lhybrid.report.records import AGREE, Environment, Samples
 from d2lhybrid.report.results import Measurement
 
-SAMPLE_SECONDS = 2e-3  # ten thousand times the resolution of perf_counter and then some
+SAMPLE_SECONDS = 5e-4  # some thousand times the resolution of perf_counter
 STREAM_SECONDS = 1e-3  # of the shorter stream, if that is enough for the slope to settle
 STRETCH = 4  # the longer stream holds so many times the calls of the shorter
 BATCH_SECONDS = 2e-4  # of a warm-up time
-PROBE_SECONDS = 1e-3  # of the calls that tell whether something is queued
-PROBES = 7
-HEAVY_SECONDS = 0.05  # a call this long is probed once
+PROBE_SECONDS = 0.02  # of the calls that tell whether something is queued
+MOST_PROBES = 40
+HEAVY_SECONDS = 0.05  # a call this long is a long one
 
 
 class Runner(Target):
@@ -113,57 +115,44 @@ class Runner(Target):
         self.waited_seconds = self.stream_seconds = self.call_seconds
 
     def probe(self) -> None:
-        """Find out whether work is queued, and what a call takes each way.
+        """Find out whether calls leave work in a queue, and what one takes that is waited for.
 
-        Waiting for each call is compared with waiting once. Where that costs more than waiting for
-        nothing does, and more than 5%, work was still going on when a call returned.
+        The framework of the output knows; where the output belongs to none, waiting after a call
+        is compared with waiting for nothing. A long call has a throughput of its own only where
+        host and device both have a part in it, so that streams overlap; else it is its latency.
         """
-        heavy = self.call_seconds > HEAVY_SECONDS
-        elsewhere = hasattr(self.function, "timed")
-        if self.flush or not (self.devices or elsewhere) or (heavy and not self._goes_on()):
+        if self.flush or not self.devices or self.queues is False:
             return
-        calls = 2 if heavy else max(4, math.ceil(PROBE_SECONDS / self.call_seconds))
-        waited, streamed, idle = [], [], []
-        for _turn in range(1 if heavy else PROBES):
-            waited.append(self.seconds(calls, each=True) / calls)
-            streamed.append(self.seconds(calls) / calls)
-            idle.append(self._idle_wait(calls))
-        self.waited_seconds, self.stream_seconds = max(min(waited), 1e-9), max(min(streamed), 1e-9)
-        extra = self.waited_seconds - self.stream_seconds
-        self.queued = extra > AGREE * self.stream_seconds + 2 * min(idle)
-
-    def _goes_on(self) -> bool:
-        """Is a single call, a long one, still going on when it has returned?"""
-        if hasattr(self.function, "timed"):
-            return False
-        start = self.clock()
-        self.call(1)
-        returned = self.clock()
-        self.wait()
-        return self.clock() - returned > AGREE * (returned - start)
-
-    def _idle_wait(self, calls: int) -> float:
-        """What waiting takes where there is nothing to wait for."""
-        start = self.clock()
-        for _turn in range(calls):
-            self.wait()
-        return (self.clock() - start) / calls
+        turns = min(MOST_PROBES, math.ceil(PROBE_SECONDS / self.call_seconds))
+        hosts: list[float] = []
+        rests: list[float] = []
+        idles: list[float] = []
+        for _turn in range(turns):
+            times = [self.clock()]
+            for step in (lambda: self.call(1), self.wait, self.wait):
+                step()
+                times.append(self.clock())
+            for part, seconds in zip((hosts, rests, idles), pairwise(times), strict=True):
+                part.append(seconds[1] - seconds[0])
+        host, rest, idle = map(statistics.median, (hosts, rests, idles))
+        self.waited_seconds = max(host + rest, 1e-9)
+        if self.call_seconds > HEAVY_SECONDS:
+            self.queued = min(host, rest) > AGREE * self.waited_seconds
+        else:
+            self.queued = self.queues or rest - idle > AGREE * self.waited_seconds
 
     def settle(self, limit: float) -> None:
-        """Lengthen the stream until doubling it lowers the slope by no more than the margin."""
+        """Lengthen the stream as long as that lowers the slope by more than the margin."""
         begin = self.clock()
         self.stream_calls = max(1, math.ceil(STREAM_SECONDS / self.stream_seconds))
-        before = self._slope()
-        while self.clock() - begin < limit:
+        while self.clock() - begin < limit and self._falls():
             self.stream_calls *= 2
-            slope = self._slope()
-            if slope >= (1 - stats.MARGIN) * before:
-                break
-            before = slope
-        self.stream_seconds = before
 
-    def _slope(self) -> float:
-        return sorted(self._streams()[0] for _turn in range(3))[1]
+    def _falls(self) -> bool:
+        """Is the slope of streams of twice the length lower, each of five times in turn?"""
+        return all(
+            self._streams(2)[0] < (1 - stats.MARGIN) * self._streams()[0] for _turn in range(5)
+        )
 
     def sample(self) -> None:
         """Take one sample of the steady state by each clock."""
@@ -185,9 +174,9 @@ class Runner(Target):
         if device is not None:
             self.device.append(device)
 
-    def _streams(self) -> tuple[float, float | None]:
+    def _streams(self, times: int = 1) -> tuple[float, float | None]:
         """Seconds per call by the slope between two streams, for the host and for the device."""
-        calls = self.stream_calls
+        calls = times * self.stream_calls
         short, short_device = self.with_events(calls)
         long, long_device = self.with_events(STRETCH * calls)
         slope = stats.slope(short, long, calls, STRETCH)

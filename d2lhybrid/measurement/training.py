@@ -51,4 +51,4 @@ def training(
         )
     *inputs, target = batch
     framework = of(net, optimizer, inputs)
-    return Variants.of(framework.training(net, loss, optimizer, tuple(inputs), target))
+    return Variants(framework.training(net, loss, optimizer, tuple(inputs), target))

@@ -1,6 +1,6 @@
 """Every way in which a model's framework can run it, by name."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from d2lhybrid.calls import of_arguments
@@ -9,7 +9,7 @@ from d2lhybrid.frameworks import of
 from d2lhybrid.frameworks.protocol import Lazy, Variant
 from d2lhybrid.frameworks.references import references as reference_programs
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measurement.measuring import call_failed, name_of, require_one_device
+from d2lhybrid.measurement.calling import call_failed, drain, name_of, require_one_device
 
 
 class Variants(Mapping[str, Callable[..., Any]]):
@@ -20,26 +20,12 @@ class Variants(Mapping[str, Callable[..., Any]]):
     look up to.
     """
 
-    def __init__(
-        self,
-        callables: Mapping[str, Callable[..., Any]],
-        unavailable: Mapping[str, str],
-        code: Mapping[str, str] | None = None,
-        references: Sequence[str] = (),
-    ) -> None:
-        self._callables, self.unavailable = dict(callables), dict(unavailable)
-        self.code = Code(code or {})
-        self.references = tuple(name for name in references if name in self._callables)
-
-    @classmethod
-    def of(cls, found: Mapping[str, Variant], references: Sequence[str] = ()) -> "Variants":
-        """From what the room of a framework returns."""
-        return cls(
-            {name: one.run for name, one in found.items() if not isinstance(one.run, str)},
-            {name: one.run for name, one in found.items() if isinstance(one.run, str)},
-            {name: one.code for name, one in found.items() if one.code},
-            references,
-        )
+    def __init__(self, found: Mapping[str, Variant], references: Collection[str] = ()) -> None:
+        self._found = dict(found)
+        self._callables = {k: one.run for k, one in found.items() if not isinstance(one.run, str)}
+        self.unavailable = {k: one.run for k, one in found.items() if isinstance(one.run, str)}
+        self.code = Code({name: one.code for name, one in found.items() if one.code})
+        self.references = tuple(name for name in self._callables if name in references)
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
         return self._callables[name]
@@ -53,16 +39,11 @@ class Variants(Mapping[str, Callable[..., Any]]):
     def only(self, *names: str) -> "Variants":
         """These alone, in this order; raises ArgumentError for an unknown name."""
         for name in names:
-            if name not in self._callables and name not in self.unavailable:
-                known = ", ".join(map(repr, [*self, *self.unavailable]))
+            if name not in self._found:
+                known = ", ".join(map(repr, self._found))
                 text = _("Expected names among {names}. Received: {received!r}.")
                 raise ArgumentError(text.format(names=known, received=name))
-        return Variants(
-            {name: self[name] for name in names if name in self._callables},
-            {name: self.unavailable[name] for name in names if name in self.unavailable},
-            {name: self.code[name] for name in names if name in self.code},
-            self.references,
-        )
+        return Variants({name: self._found[name] for name in names}, self.references)
 
     def __repr__(self) -> str:
         there = [f"  {name}" for name in self]
@@ -132,9 +113,11 @@ def variants(
         found = framework.variants(net, args, kwargs, all, options)
         ready = (one.run for one in found.values() if not isinstance(one.run, str | Lazy))
         next(ready, net)(*args, **kwargs)
+        framework.tensors.synchronize()  # errors of the work come late
     except D2LHybridError:
         raise
     except Exception as error:
+        drain()
         raise call_failed(name_of(net), error) from error
     programs = reference_programs(framework.layers(net), args) if references else {}
-    return Variants.of(found | programs, tuple(programs))
+    return Variants(found | programs, programs)

@@ -1,9 +1,15 @@
 """Which variant to use, in one sentence, by rules that are written down here."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from d2lhybrid.i18n import count, ngettext, number
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report.records import NEVER, Comparison
-from d2lhybrid.report.units import percent, seconds
+from d2lhybrid.report.units import NEVER, percent, seconds
+
+if TYPE_CHECKING:
+    from d2lhybrid.report.results import Comparison
 
 
 def advice(c: Comparison) -> str:
@@ -24,8 +30,7 @@ def advice(c: Comparison) -> str:
     label = best(c)
     if label is not None:
         return _use(c, label)
-    others = _others(c)
-    undecided = [label for label in others if c.verdict(label) == "undecided"]
+    undecided = [label for label in c.others if c.verdict(label) == "undecided"]
     if undecided:
         text = ngettext(
             "Keep {baseline} for now: it is undecided whether {others} is faster, and a higher "
@@ -35,14 +40,14 @@ def advice(c: Comparison) -> str:
             len(undecided),
         )
         return text.format(baseline=c.baseline, others=", ".join(undecided))
-    return _nothing(c, others)
+    return _nothing(c)
 
 
 def best(c: Comparison) -> str | None:
     """The variant to use in place of the baseline by rules 2 and 3 of `advice`, if there is one."""
     faster = {
         label: calls
-        for label in _others(c)
+        for label in c.others
         if c.verdict(label) == "faster" and (calls := c.break_even(label)) not in (None, NEVER)
     }
     if not faster:
@@ -50,10 +55,6 @@ def best(c: Comparison) -> str | None:
     top = max(faster, key=lambda label: c.ratio(label)[0])
     close = [label for label in faster if c.ratio(label)[2] >= c.ratio(top)[1]]
     return min(close, key=lambda label: (faster[label], label != top))
-
-
-def _others(c: Comparison) -> list[str]:
-    return [label for label in c if label != c.baseline and label not in c.references]
 
 
 def _use(c: Comparison, label: str) -> str:
@@ -69,11 +70,11 @@ def _use(c: Comparison, label: str) -> str:
     return text.format(label=label, ratio=ratio, baseline=c.baseline, calls=count(calls or 0))
 
 
-def _nothing(c: Comparison, others: list[str]) -> str:
-    if not others:
+def _nothing(c: Comparison) -> str:
+    if not c.others:
         text = _("Nothing beats {baseline} here, because nothing else was run.")
         return text.format(baseline=c.baseline)
-    label = max(others, key=lambda other: c.ratio(other)[0])
+    label = max(c.others, key=lambda other: c.ratio(other)[0])
     verdict = c.verdict(label)
     if verdict == "slower":
         text = _(

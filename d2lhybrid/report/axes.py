@@ -45,8 +45,8 @@ def drawing(ax: Any, height: float) -> Iterator[Any]:
         ) from error
     families = _families()
     style = {"font.family": families, "axes.spines.top": False, "axes.spines.right": False}
-    figure = None
-    if ax is None:
+    ours = ax is None
+    if ours:
         # Outside of the style, for the first figure chooses the backend, and a notebook's sets what
         # leaving the style would undo: whether figures show by themselves. Twice the pixels: a
         # notebook draws the figure itself, and takes only the size from us.
@@ -55,12 +55,13 @@ def drawing(ax: Any, height: float) -> Iterator[Any]:
         figure.patch.set_visible(False)  # so that the page's own colour shows
         figure._repr_mimebundle_ = partial(_sharp, figure)
     with plt.rc_context({**style, **dict.fromkeys(_INKED, GREY)}):
-        if figure is not None:
+        if ours:
             ax = figure.subplots()
             ax.patch.set_visible(False)
-        for label in (ax.xaxis.label, ax.yaxis.label):  # of the user's axes, too
-            label.set_fontfamily(families)
-        ax.tick_params(labelfontfamily=families)  # of ticks that are made only when drawn, too
+        # Of the user's axes, too, and of ticks that are made only when drawn.
+        for label in (ax.xaxis.label, ax.yaxis.label):
+            label.set(fontfamily=families, fontsize="small")
+        ax.tick_params(labelfontfamily=families, labelsize="small")
         yield ax
 
 
@@ -74,11 +75,11 @@ def _sharp(figure: Any, **_options: Any) -> tuple[dict[str, str], dict[str, dict
     return content, {"image/png": {"width": width, "height": height}}
 
 
-def time_axis(axis: Any, low: float, high: float, logarithmic: bool) -> None:
+def time_axis(axis: Any, low: float, high: float) -> None:
     """Ticks between two times, all in one notation; minor ticks have no text."""
     from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-    decades = log10(high / low) if logarithmic else 0
+    decades = log10(high / low) if axis.get_scale() == "log" else 0
     if decades < _DECADES:
         axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
         axis.set_major_formatter(partial(_tick, one_unit=unit(high)))
@@ -93,18 +94,6 @@ def _tick(value: float, _at: int, one_unit: tuple[str, float] | None) -> str:
     name, size = one_unit or unit(value)
     rounded = float(f"{value / size:.6g}")
     return f"{count(rounded) if rounded >= 1000 else general(rounded)} {name}" if value else "0"
-
-
-def make_room(ax: Any, texts: Sequence[Any], low: float) -> None:
-    """Widen a time axis that begins at `low` until every text, at its own time, is inside it."""
-    ax.figure.draw_without_rendering()
-    scale = ax.xaxis.get_transform().transform
-    width = ax.get_window_extent().width
-    left, right = scale(low), scale(ax.get_xlim()[1])
-    for text in texts:
-        free = 1 - (text.get_window_extent().width + text.xyann[0] * ax.figure.dpi / 72 + 8) / width
-        right = max(right, left + (scale(text.xy[0]) - left) / max(free, 0.2))
-    ax.set_xlim(low, ax.xaxis.get_transform().inverted().transform(right))
 
 
 def thin(axis: Any) -> None:
@@ -123,7 +112,7 @@ def notes(ax: Any, above: str, below: str) -> None:
     """A line that must be seen at the top, and the stamp at the foot, folded to the figure."""
     figure = ax.figure
     alone = figure.get_layout_engine() is not None and figure.axes == [ax]
-    wide = inches(None if alone else ax)
+    wide = WIDTH if alone else ax.get_window_extent().width / figure.dpi
     above = "\n".join(folded(above, int(13 * wide)))
     below = "\n".join(folded(below, int((18 if alone else 15) * wide)))
     small = {"fontsize": "x-small", "color": GREY}
@@ -139,13 +128,8 @@ def notes(ax: Any, above: str, below: str) -> None:
             ax.set_title(above, loc="left", fontsize="small", fontfamily=family, color=BUSY)
 
 
-def inches(ax: Any) -> float:
-    """How wide the axes are, or those that we make for None."""
-    return WIDTH if ax is None else ax.get_window_extent().width / ax.figure.dpi
-
-
 def beside(ax: Any, said: str, x: float, y: float) -> Any:
-    """A text to the right of a point, which `make_room` keeps inside the axes."""
+    """A text to the right of a point, which `finish_rows` keeps inside the axes."""
     text = ax.annotate(
         said, (x, y), (7, 0), textcoords="offset points", va="center", fontsize="small",
         parse_math=False,
@@ -154,11 +138,24 @@ def beside(ax: Any, said: str, x: float, y: float) -> Any:
     return text
 
 
-def rows(ax: Any, labels: Sequence[str]) -> None:
-    """A row for each label, from the top."""
+def finish_rows(
+    ax: Any, labels: Sequence[str], texts: Sequence[Any], title: str, low: float
+) -> None:
+    """A row for each label from the top, and a time axis from `low` that has room for the texts."""
     names = ["\n".join(folded(label, _LONG_LABEL)) for label in labels]
-    ax.set_yticks(range(len(labels)), names, parse_math=False, fontsize="small")
+    ax.set_yticks(range(len(labels)), names, parse_math=False)
     ax.set_ylim(len(labels) - 0.5, -0.5)
+    ax.set_xlabel(title)
+    ax.figure.draw_without_rendering()
+    time = ax.xaxis.get_transform()
+    left, right = time.transform(low), time.transform(ax.get_xlim()[1])
+    width = ax.get_window_extent().width
+    for text in texts:  # each begins at its own time and has to end inside
+        free = 1 - (text.get_window_extent().width + text.xyann[0] * ax.figure.dpi / 72 + 8) / width
+        right = max(right, left + (time.transform(text.xy[0]) - left) / max(free, 0.2))
+    ax.set_xlim(low, time.inverted().transform(right))
+    time_axis(ax.xaxis, *ax.get_xlim())
+    thin(ax.xaxis)
 
 
 def _families() -> list[str]:

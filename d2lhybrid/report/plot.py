@@ -1,34 +1,30 @@
 """Plots of results with matplotlib, which is loaded when one is drawn."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from d2lhybrid.i18n import count, number, width
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report import remarks
-from d2lhybrid.report.axes import (
-    GREY,
-    beside,
-    drawing,
-    inches,
-    make_room,
-    notes,
-    rows,
-    thin,
-    time_axis,
-)
-from d2lhybrid.report.records import Comparison, Measurement, Sweep
+from d2lhybrid.report.axes import GREY, WIDTH, beside, drawing, finish_rows, notes, thin, time_axis
 from d2lhybrid.report.text import cold_start_is_felt, in_order
 from d2lhybrid.report.units import seconds, stamp
 from d2lhybrid.report.verdicts import VERDICTS
-from d2lhybrid.report.waterfall import waterfall as waterfall
+
+if TYPE_CHECKING:
+    from d2lhybrid.report.records import Measurement
+    from d2lhybrid.report.results import Comparison
+    from d2lhybrid.report.sweeps import Sweep
 
 _LINEAR = 20  # times so many times apart at most share an axis from 0, on which bars are lengths
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
 _MARKERS = ("o", "s", "^", "D", "v", "X", "P")
 _LEGEND = 14  # columns of a legend's text in an inch
 _BAR = 0.62  # of the height of a row
+_HATCH = "////"
 
 
 def comparison(c: Comparison, ax: Any = None) -> Any:
@@ -41,6 +37,9 @@ def comparison(c: Comparison, ax: Any = None) -> Any:
     clocks = [clock for clock in c.clocks if clock != "device"]
     medians = [c[label].median_of(clock) for label in labels for clock in clocks]
     logarithmic = max(medians) > _LINEAR * min(medians)
+    title = _("time per call")
+    if len(clocks) > 1:
+        title = _("time per call: latency (dark), throughput (pale)")
     with drawing(ax, 1.3 + (0.25 + 0.23 * len(clocks)) * len(labels)) as ax:
         ax.set_xscale("log" if logarithmic else "linear")
         texts = []
@@ -52,14 +51,10 @@ def comparison(c: Comparison, ax: Any = None) -> Any:
         for clock in clocks:
             style = "-" if clock == "latency" else ":"
             ax.axvline(c[c.baseline].median_of(clock), color=GREY, linewidth=1, linestyle=style)
-        rows(ax, labels)
-        ax.set_xlabel(_axis_title(clocks), fontsize="small")
-        _cold_starts(ax, c, labels)
-        notes(ax, remarks.busy([c]), stamp(c.env, c.seed))
+        _cold_starts(ax, [c[label] for label in labels])
         low = min(medians) / 1.3 if logarithmic else 0.0
-        make_room(ax, texts, low)
-        time_axis(ax.xaxis, low, ax.get_xlim()[1], logarithmic)
-        thin(ax.xaxis)
+        notes(ax, remarks.busy([c]), stamp(c.env, c.seed))
+        finish_rows(ax, labels, texts, title, low)
     return ax
 
 
@@ -67,73 +62,88 @@ def _bar(
     ax: Any, c: Comparison, label: str, clock: str, y: float, height: float, logarithmic: bool
 ) -> Any:
     """One bar, its interval and its label, which is returned."""
-    m, base = c[label], c[c.baseline].median_of(clock)
-    time = m.median_of(clock)
+    time = c[label].median_of(clock)
     found = VERDICTS[c.verdict(label, clock)]
-    plain = label == c.baseline or label in c.references
+    reference = label in c.references
+    plain = reference or label == c.baseline
     colour = GREY if plain else found.colour
-    start = base if logarithmic else 0.0
-    hatch = "////" if label in c.references else None
-    face = "none" if hatch else colour
-    alpha = 0.75 if clock == "latency" else 0.4
-    ax.barh(y, time - start, height, start, color=face, edgecolor=colour, hatch=hatch, alpha=alpha)
-    ax.errorbar(time, y, xerr=_whiskers(m, clock), color=GREY, capsize=2, linewidth=1)
+    start = c[c.baseline].median_of(clock) if logarithmic else 0.0
+    ax.barh(
+        y, time - start, height, start, color="none" if reference else colour, edgecolor=colour,
+        hatch=_HATCH if reference else None, alpha=0.75 if clock == "latency" else 0.4,
+    )  # fmt: skip
+    below, above = _whiskers(c[label], clock)
+    ax.errorbar(time, y, xerr=[[below], [above]], color=GREY, capsize=2, linewidth=1)
     marker = "o" if plain else found.marker
     ax.plot(time, y, marker, markersize=5, markerfacecolor="white", markeredgecolor="black")
-    end = time + _whiskers(m, clock)[1][0]
-    if logarithmic:  # beyond the lines of the baseline, which a bar to the left begins at
-        end = max(end, *(c[c.baseline].median_of(one) for one in ("latency", "throughput")))
-    return beside(ax, _said(c, label, clock), end, y)
+    lines = [c[c.baseline].median_of(one) for one in ("latency", "throughput")]
+    said = seconds(time)
+    if label != c.baseline:
+        ratio = f"{number(c.ratio(label, clock)[0])}×"
+        said += f" ({ratio})" if reference else f" ({ratio}, {_(found.word)})"
+    return beside(ax, said, max(time + above, *lines), y)  # the lines cross no text
 
 
-def _said(c: Comparison, label: str, clock: str) -> str:
-    """What stands at a bar: the time, the ratio and the verdict in words."""
-    time = seconds(c[label].median_of(clock))
-    if label == c.baseline:
-        return time
-    ratio = number(c.ratio(label, clock)[0])
-    if label in c.references:
-        return f"{time} ({ratio}×)"
-    return f"{time} ({ratio}×, {_(VERDICTS[c.verdict(label, clock)].word)})"
-
-
-def _whiskers(m: Measurement, clock: str) -> list[list[float]]:
+def _whiskers(m: Measurement, clock: str) -> tuple[float, float]:
     """The interval of a median as distances from it; the range where samples are too few."""
     low, high = m.interval(clock)
     samples, median = m.samples_of(clock), m.median_of(clock)
-    return [[median - max(low, min(samples))], [min(high, max(samples)) - median]]
+    return median - max(low, min(samples)), min(high, max(samples)) - median
 
 
-def _axis_title(clocks: Sequence[str]) -> str:
-    if len(clocks) > 1:
-        return _("time per call: latency (dark), throughput (pale)")
-    return _("time per call")
+def _cold_starts(ax: Any, measurements: Sequence[Measurement]) -> None:
+    """Cold starts as a column of small print at the right, where somebody would feel them."""
+    felt = [seconds(m.cold_seconds) if cold_start_is_felt(m) else "" for m in measurements]
+    if any(felt):
+        right = ax.secondary_yaxis("right")
+        right.set_yticks(range(len(felt)), felt)
+        right.tick_params(length=0, labelsize="x-small")
+        right.spines["right"].set_visible(False)
+        right.set_ylabel(_("cold start"), fontsize="x-small", rotation=0, ha="left", va="bottom")
+        right.yaxis.set_label_coords(1.01, 1.0)
 
 
-def _cold_starts(ax: Any, c: Comparison, labels: Sequence[str]) -> None:
-    """Cold starts as small print at the right, where somebody would feel them."""
-    if not any(map(cold_start_is_felt, c.values())):
-        return
-    right = ax.secondary_yaxis("right")
-    times = [seconds(c[one].cold_seconds) if cold_start_is_felt(c[one]) else "" for one in labels]
-    right.set_yticks(range(len(labels)), times)
-    right.tick_params(length=0, labelsize="x-small")
-    right.spines["right"].set_visible(False)
-    right.set_ylabel(_("cold start"), fontsize="x-small")
+def waterfall(c: Comparison, labels: Sequence[str], ax: Any = None, clock: str = "latency") -> Any:
+    """A step for each label in order: a bar from the time before it to its own; returns the axes.
+
+    The first bar is a time from 0; each other one is what its layer adds (to the right) or saves
+    (to the left, hatched). Times are medians by the clock.
+    """
+    times = [c[label].median_of(clock) for label in labels]
+    with drawing(ax, 1.3 + 0.42 * len(labels)) as ax:
+        texts = []
+        for row, (before, time) in enumerate(zip([0.0, *times], times, strict=False)):
+            saves = time < before
+            colour = VERDICTS["faster" if saves else "slower"].colour if row else GREY
+            ax.barh(
+                row, time - before, _BAR, before, color="none" if saves else colour,
+                edgecolor=colour, hatch=_HATCH if saves else None, alpha=0.75,
+            )  # fmt: skip
+            said = seconds(time)
+            if row:  # a thread from the end of the step before
+                ax.plot([before, before], [row - 1, row], color=GREY, linewidth=1, linestyle=":")
+                said += f" ({'−' if saves else '+'}{seconds(abs(time - before))})"
+            texts.append(beside(ax, said, max(before, time), row))
+        notes(ax, remarks.busy([c]), stamp(c.env, c.seed))
+        finish_rows(ax, labels, texts, remarks.clock_title(clock, c.clocks), 0.0)
+    return ax
 
 
 def sweep(s: Sweep, ax: Any, xlabel: str, lines: Mapping[str, float]) -> Any:
     """Time per call against work, one line a variant and clock, with its band; returns the axes."""
-    labels = remarks.sweep_labels(s)
-    clocks = [clock for clock in remarks.sweep_clocks(s) if clock != "device"]
-    named = [*labels, *lines, *(clocks if len(clocks) > 1 else [])]
-    columns = max(1, int(_LEGEND * inches(ax)) // (max(map(width, named)) + 6))
+    clocks = [clock for clock in s.clocks if clock != "device"]
+    styles = {"latency": "-", "throughput": ":"} if len(clocks) > 1 else {}
+    wide = WIDTH if ax is None else ax.get_window_extent().width / ax.figure.dpi
+    named = [*s.labels, *lines, *styles]
+    columns = max(1, int(_LEGEND * wide) // (max(map(width, named)) + 6))
     with drawing(ax, 3.6 + 0.2 * ceil(len(named) / columns)) as ax:
-        for at, label in enumerate(labels):
+        for at, label in enumerate(s.labels):
             for clock in clocks:
                 _curve(ax, s, label, clock, at)
         for label, value in lines.items():
             ax.axhline(value, color=GREY, linestyle="--", label=label)
+        for clock, style in styles.items():
+            ax.plot([], [], color=GREY, linestyle=style, label=remarks.clock_title(clock, clocks))
         if min(s.work) > 0:
             ax.set_xscale("log")
         ax.set_xticks(s.work, [count(work) for work in s.work])
@@ -141,41 +151,31 @@ def sweep(s: Sweep, ax: Any, xlabel: str, lines: Mapping[str, float]) -> Any:
         ax.set_yscale("log")
         ax.set_xlabel(xlabel or _("work"))
         ax.set_ylabel(_("time per call"))
-        _legend(ax, clocks, columns)
-        env = s.comparisons[0].env
-        notes(ax, remarks.busy(s.comparisons), stamp(env, s.comparisons[0].seed))
-        low, high = ax.get_ylim()
-        time_axis(ax.yaxis, low, high, logarithmic=True)
+        legend = ax.legend(  # above the axes, so that it hides no line
+            *ax.get_legend_handles_labels(), ncols=columns, fontsize="small", frameon=False,
+            loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2,
+        )  # fmt: skip
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+        first = s.comparisons[0]
+        notes(ax, remarks.busy(s.comparisons), stamp(first.env, first.seed))
+        time_axis(ax.yaxis, *ax.get_ylim())
         thin(ax.xaxis)
     return ax
 
 
 def _curve(ax: Any, s: Sweep, label: str, clock: str, at: int) -> None:
-    found = [(w, c[label]) for w, c in zip(s.work, s.comparisons, strict=True) if label in c]
-    work = [w for w, _m in found]
-    medians = [m.median_of(clock) for _w, m in found]
-    ends = [_whiskers(m, clock) for _w, m in found]
-    colour, marker = _COLOURS[at % len(_COLOURS)], _MARKERS[at % len(_MARKERS)]
-    latency = clock == "latency"
+    """The medians of a variant by a clock, where it ran, and their intervals as a band."""
+    found = [(work, c[label]) for work, c in zip(s.work, s.comparisons, strict=True) if label in c]
+    work = [work for work, _m in found]
+    medians = [m.median_of(clock) for _work, m in found]
+    ends = [_whiskers(m, clock) for _work, m in found]
+    colour, latency = _COLOURS[at % len(_COLOURS)], clock == "latency"
     ax.plot(
-        work, medians, marker=marker, color=colour, label=label if latency else "_",
-        linestyle="-" if latency else ":", markerfacecolor=colour if latency else "none",
+        work, medians, marker=_MARKERS[at % len(_MARKERS)], color=colour,
+        label=label if latency else "_", linestyle="-" if latency else ":",
+        markerfacecolor=colour if latency else "none",
     )  # fmt: skip
-    lows = [median - below[0] for median, (below, _above) in zip(medians, ends, strict=True)]
-    highs = [median + above[0] for median, (_below, above) in zip(medians, ends, strict=True)]
+    lows = [median - below for median, (below, _above) in zip(medians, ends, strict=True)]
+    highs = [median + above for median, (_below, above) in zip(medians, ends, strict=True)]
     ax.fill_between(work, lows, highs, color=colour, alpha=0.2, linewidth=0)
-
-
-def _legend(ax: Any, clocks: Sequence[str], columns: int) -> None:
-    """The legend above the axes, in as many columns as fit, so that it hides no line."""
-    if len(clocks) > 1:
-        for clock, style in zip(clocks, ("-", ":"), strict=True):
-            title = remarks.clock_title(clock, clocks)
-            ax.plot([], [], color=GREY, linestyle=style, label=title)
-    handles, labels = ax.get_legend_handles_labels()
-    legend = ax.legend(
-        handles, labels, ncols=columns, fontsize="small", frameon=False,
-        loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2,
-    )  # fmt: skip
-    for text in legend.get_texts():
-        text.set_parse_math(False)

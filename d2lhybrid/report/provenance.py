@@ -3,7 +3,7 @@
 import os
 import platform
 from contextlib import suppress
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def environment() -> Environment:
     }
     accelerators = [name for one in frameworks for name in one.tensors.accelerators()]
     return Environment(
-        date=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
         versions=versions,
         system=platform.platform(),
         cpu=_cpu(),

@@ -1,223 +1,192 @@
 """What was measured, apart from how: frozen records that go to JSON and come back the same.
 
-The classes that readers see, with tables and plots, are in ``results`` and rest on these. The
-schema is described in docs/results-schema.md.
+The schema is described in docs/results-schema.md.
 """
 
-import math
-from collections.abc import Mapping
+import statistics
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from d2lhybrid.errors import UnknownLabelError
+from d2lhybrid.errors import ArgumentError
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import noop as N_
 from d2lhybrid.jsonrecord import Record
 from d2lhybrid.measurement import stats
-from d2lhybrid.report import version1
-from d2lhybrid.report.times import CLOCKS as CLOCKS
-from d2lhybrid.report.times import DEFAULT_CLOCK as DEFAULT_CLOCK
-from d2lhybrid.report.times import Environment as Environment
-from d2lhybrid.report.times import Measurement as Measurement
-from d2lhybrid.report.times import Samples as Samples
+from d2lhybrid.report import text
 
-NEVER = math.inf  # calls after which a cold start is paid that no call makes up for
+CLOCKS = ("latency", "throughput", "device")
+DEFAULT_CLOCK = "latency"  # what somebody who waits for an answer sees
 AGREE = 0.05  # latency and throughput that are closer than this are one time
-BUSY_FLOOR = 0.2  # a noise floor above this says that the machine did other things
-SKEWED = 0.05  # a ratio within rounds that is farther than this from that of the medians
+
+
+class Result(Record):
+    """A record of version 2, which reads version 1, too."""
+
+    version: ClassVar[int] = 2
+
+    @classmethod
+    def upgraded(cls, content: dict[str, Any], version: int) -> dict[str, Any]:
+        """The fields of version 1, which had one clock and waited once a sample."""
+        if "comparisons" in content:
+            return content | {"comparisons": [cls.upgraded(c, 1) for c in content["comparisons"]]}
+        if "measurements" in content:
+            return content | {
+                "measurements": [cls.upgraded(one, 1) for one in content["measurements"]],
+                "again": {"latency": content["again"], "throughput": None, "device": None},
+                "references": [],
+                "limit_needed": None,
+            }
+        fields = dict.fromkeys(
+            ["build_seconds", "load_seconds", "stream_calls", "peak_bytes", "host_peak_bytes"]
+        )
+        latency, device = content.pop("samples"), content.pop("device_samples")
+        several = content["calls"] > 1
+        return fields | {
+            "first_seconds": content.pop("cold_seconds"),
+            **content,
+            "times": {"latency": latency, "throughput": None, "device": device},
+            "note": N_("the calls of a sample were waited for together") if several else None,
+        }
 
 
 @dataclass(frozen=True)
-class Comparison(Record, Mapping[str, Measurement]):
-    """Several callables, measured in the same rounds; a mapping from label to Measurement.
+class Environment:
+    """Where and when: enough to judge whether two results can be put side by side."""
 
-    Sample i of every measurement is from round i, and so is that of `again`, the baseline's second
-    turn in that round, from which the noise floor follows. `unavailable` says of each variant that
-    was not measured why. `references` are rows to look up to, not to choose from. `stopped` is
-    'clear', 'limit' or 'interrupted'; `limit_needed` the time limit, in seconds, that six rounds
-    would have needed, None where there are six.
+    date: str
+    versions: dict[str, str]
+    system: str
+    cpu: str
+    cores: int
+    threads: dict[str, int]
+    accelerators: tuple[str, ...]
+    governor: str | None
+    load: float | None
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Seconds per call by clock, one number a round; None for a clock that did not run.
+
+    `latency`: each call waited for. `throughput`: the slope of a stream's time over its number of
+    calls; None where nothing was queued, for there it is the latency. `device`: the same slope by
+    the accelerator's own events; None without one.
     """
 
-    version: ClassVar[int] = 2
+    latency: tuple[float, ...]
+    throughput: tuple[float, ...] | None = None
+    device: tuple[float, ...] | None = None
 
-    measurements: tuple[Measurement, ...]
-    baseline: str
-    again: Samples
-    unavailable: dict[str, str]
-    references: tuple[str, ...]
-    checked: float | bool
-    seed: int
-    stopped: str
-    margin: float = stats.MARGIN
-    limit_needed: float | None = None
-
-    @classmethod
-    def upgraded(cls, content: dict[str, Any], version: int) -> dict[str, Any]:
-        """From version 1, which had one clock."""
-        return version1.comparison(content) if version == 1 else super().upgraded(content, version)
+    def of(self, clock: str | None) -> tuple[float, ...] | None:
+        """The samples of one clock, the default one for None."""
+        if clock not in (None, *CLOCKS):
+            text = _("Expected a clock among {clocks}. Received: {received!r}.")
+            raise ArgumentError(text.format(clocks=", ".join(map(repr, CLOCKS)), received=clock))
+        if clock == "device":
+            return self.device
+        return self.latency if clock != "throughput" else self.throughput or self.latency
 
     def check(self) -> None:
-        """Raise ValueError unless every measurement went through the same rounds."""
-        self.again.check()
-        for measurement in self.measurements:
-            measurement.check()
-        rounds = {len(m.samples) for m in self.measurements}
-        streams = {m.times.throughput is None for m in self.measurements}
-        if rounds != {len(self.again.latency)} or streams != {self.again.throughput is None}:
-            raise ValueError(_("rounds are missing"))
-        if self.baseline not in self:
-            raise ValueError(_("the baseline is missing"))
-        if not 0 <= self.margin < math.inf:
-            raise ValueError(_("the margin is not a fraction, 0 or more"))
-
-    def __getitem__(self, label: str) -> Measurement:
-        for measurement in self.measurements:
-            if measurement.label == label:
-                return measurement
-        reason = self.unavailable.get(label)
-        known = tuple(self)
-        if reason:
-            text = _("{label!r} was not measured: {reason}").format(label=label, reason=_(reason))
-        else:
-            text = _("Expected one of {labels}. Received: {received!r}.").format(
-                labels=", ".join(map(repr, known)), received=label
-            )
-        raise UnknownLabelError(text, label=label, known=known)
-
-    def __iter__(self) -> Any:
-        return iter([measurement.label for measurement in self.measurements])
-
-    def __len__(self) -> int:
-        return len(self.measurements)
-
-    @property
-    def env(self) -> Environment:
-        """Where and when it was measured."""
-        return self.measurements[0].env
-
-    @property
-    def rounds(self) -> int:
-        """How many rounds there were."""
-        return len(self.again.latency)
-
-    @property
-    def agree(self) -> bool:
-        """Is nothing queued, so that latency and throughput are one time, to within 5%?"""
-        pairs = [(m.median_of("latency"), m.median_of("throughput")) for m in self.measurements]
-        return all(max(pair) <= (1 + AGREE) * min(pair) for pair in pairs)
-
-    @property
-    def clocks(self) -> tuple[str, ...]:
-        """The clocks that say something of their own: 'latency' and, where it differs, others."""
-        streams = () if self.agree else ("throughput",)
-        device = self.again.device is not None
-        return ("latency", *streams, *(("device",) if device else ()))
-
-    @property
-    def noise_floor(self) -> float:
-        """What a ratio must differ from 1 by to count, as a fraction (0.01 is 1%), by latency."""
-        return self.floor_of()
-
-    def floor_of(self, clock: str | None = None) -> float:
-        """The noise floor by a clock: how far the baseline's ratio to itself reaches from 1."""
-        again = self.again.of(clock)
-        samples = self[self.baseline].samples_of(clock)
-        return stats.noise_floor(samples, again) if again else math.inf
-
-    @property
-    def busy(self) -> bool:
-        """Did the machine do other things, so that these times are uncertain?"""
-        load = self.env.load
-        return (load is not None and load > self.env.cores) or (
-            self.rounds >= stats.FEWEST and self.noise_floor > BUSY_FLOOR
-        )
-
-    def ratio(
-        self, label: str, clock: str | None = None, against: str | None = None
-    ) -> tuple[float, float, float]:
-        """Time of the baseline (or `against`) over this one's: (estimate, low, high).
-
-        Above 1 is faster. The estimate is the median of the ratios within each round, the interval
-        (95%) that of the sign test. Of the baseline itself, it is the ratio of its two turns.
-        """
-        other = self.baseline if against is None else against
-        samples: tuple[float, ...] | None = self[label].samples_of(clock)
-        if label == other == self.baseline:
-            samples = self.again.of(clock)
-        return stats.ratio(self[other].samples_of(clock), samples or ())
-
-    def verdict(self, label: str, clock: str | None = None, against: str | None = None) -> str:
-        """'faster', 'slower', 'same' or 'undecided', against the baseline or another.
-
-        'same' if the whole interval of the ratio lies within `margin` of 1; else 'faster' or
-        'slower' if it lies beyond the noise floor; else 'undecided'.
-
-        Raises:
-            UnknownLabelError: There is no such variant.
-            ArgumentError: There is no such clock, or it did not run.
-        """
-        if self[label].label == (self.baseline if against is None else against):
-            return "same"
-        interval = self.ratio(label, clock, against)
-        return stats.verdict(interval, self.floor_of(clock), self.margin)
-
-    def skewed(self, label: str, clock: str | None = None) -> bool:
-        """Is the ratio within rounds another, by more than 5%, than that of the two medians?"""
-        base = self[self.baseline]
-        quotient = base.median_of(clock) / self[label].median_of(clock)
-        within = self.ratio(label, clock)[0]
-        return max(quotient, within) > (1 + SKEWED) * min(quotient, within)
-
-    def break_even(self, label: str) -> float | None:
-        """Calls after which what this one costs a process at first has paid for itself.
-
-        What a process pays is loading and the first call, for what is compiled ahead is built once
-        for all processes; what it gains, each call that is waited for.
-
-        Returns:
-            A whole number; ``math.inf`` where it never does, for it is not faster; None where that
-            is not known.
-        """
-        verdict = self.verdict(label)
-        if verdict == "undecided":
-            return None
-        if verdict != "faster":
-            return NEVER
-        mine, base = self[label], self[self.baseline]
-        saved = base.median - mine.median
-        extra = mine.cold_seconds - base.cold_seconds
-        return 1 + max(0, math.ceil(extra / saved)) if saved > 0 else None
+        """Raise ValueError unless all times are times, and as many by each clock."""
+        for samples in (self.latency, self.throughput, self.device):
+            if samples is not None:
+                require_times(samples)
+                if len(samples) != len(self.latency):
+                    raise ValueError(_("rounds are missing"))
 
 
-@dataclass(frozen=True)
-class Sweep(Record):
-    """The same comparison over a range of sizes; `work` is what the plot's axis shows."""
+@dataclass(frozen=True, repr=False)
+class Measurement(Result):
+    """The times of one callable, in seconds per call.
 
-    version: ClassVar[int] = 2
+    `build_seconds` is what was compiled ahead of time, once for all processes, `load_seconds` what
+    each process pays to load it, `first_seconds` the first call, with tracing and compiling; None
+    where there is no such step. `times` are the samples of the steady state by each clock.
 
-    sizes: tuple[float, ...]
-    work: tuple[float, ...]
-    comparisons: tuple[Comparison, ...]
+    >>> from d2lhybrid import measure
+    >>> result = measure(sum, range(1000), time_limit=0.2)
+    >>> result.ci95[0] <= result.median <= result.ci95[1]
+    True
+    """
 
-    @classmethod
-    def upgraded(cls, content: dict[str, Any], version: int) -> dict[str, Any]:
-        """From version 1, which had one clock."""
-        return version1.sweep(content) if version == 1 else super().upgraded(content, version)
+    label: str
+    build_seconds: float | None
+    load_seconds: float | None
+    first_seconds: float
+    times: Samples
+    calls: int
+    stream_calls: int | None
+    warmup_calls: int
+    peak_bytes: int | None
+    host_peak_bytes: int | None
+    note: str | None
+    env: Environment
+
+    def __repr__(self) -> str:
+        return text.measurement(self)
 
     def check(self) -> None:
-        """Raise ValueError unless there is one comparison a size."""
-        if not len(self.comparisons) == len(self.sizes) == len(self.work) > 0:
-            raise ValueError(_("sizes, work and comparisons differ in number"))
-        for comparison in self.comparisons:
-            comparison.check()
+        """Raise ValueError unless all times are times."""
+        paid = (self.build_seconds, self.load_seconds, self.first_seconds)
+        require_times(tuple(seconds for seconds in paid if seconds is not None))
+        self.times.check()
 
-    def meeting(self, label: str, clock: str | None = None) -> float | None:
-        """The work from which on this variant is no longer faster than the baseline; or None."""
-        if not any(label in comparison for comparison in self.comparisons):
-            self.comparisons[0][label]  # raises, with the labels that there are
-        met = None
-        for work, comparison in zip(self.work, self.comparisons, strict=True):
-            if label in comparison and comparison.verdict(label, clock) == "faster":
-                met = None
-            elif met is None:
-                met = work
-        return met
+    @property
+    def samples(self) -> tuple[float, ...]:
+        """The samples of the default clock, in seconds per call."""
+        return self.times.latency
+
+    def samples_of(self, clock: str | None = None) -> tuple[float, ...]:
+        """The samples of a clock, in seconds per call; raises ArgumentError if it did not run."""
+        found = self.times.of(clock)
+        if found is None:
+            text = _("Expected a clock that ran for {label!r}. Received: {received!r}.")
+            raise ArgumentError(text.format(label=self.label, received=clock))
+        return found
+
+    def median_of(self, clock: str | None = None) -> float:
+        """The median by a clock, in seconds per call."""
+        return statistics.median(self.samples_of(clock))
+
+    def interval(self, clock: str | None = None) -> tuple[float, float]:
+        """The 95% interval of the median by a clock, (low, high) in seconds per call.
+
+        By the sign test on the samples (Conover, *Practical Nonparametric Statistics*, 3.1): with
+        fewer than twenty it is their range, with fewer than six it is infinite.
+        """
+        return stats.median_interval(self.samples_of(clock))
+
+    @property
+    def median(self) -> float:
+        """The median latency, in seconds per call."""
+        return self.median_of()
+
+    @property
+    def ci95(self) -> tuple[float, float]:
+        """The 95% interval of the median latency, (low, high) in seconds per call."""
+        return self.interval()
+
+    @property
+    def iqr(self) -> float:
+        """The interquartile range of the latency, in seconds per call."""
+        return stats.iqr(self.samples)
+
+    @property
+    def min(self) -> float:
+        """The fastest sample of the latency, in seconds per call."""
+        return min(self.samples)
+
+    @property
+    def device_median(self) -> float | None:
+        """The median time on the accelerator, in seconds per call; None without one."""
+        return self.median_of("device") if self.times.device else None
+
+    @property
+    def cold_seconds(self) -> float:
+        """What each process pays before the steady state: loading and the first call."""
+        return (self.load_seconds or 0.0) + self.first_seconds
+
+
+def require_times(times: tuple[float, ...]) -> None:
+    if not times or not all(time >= 0 for time in times):
+        raise ValueError(_("a time is missing, or is no number of seconds above 0"))

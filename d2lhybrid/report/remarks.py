@@ -1,13 +1,29 @@
 """The sentences that stand above and below a table: verdicts, marks, what went otherwise."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from d2lhybrid.i18n import count, listed, ngettext, number, sentences
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import noop as N_
 from d2lhybrid.measurement.stats import FEWEST
-from d2lhybrid.report.records import NEVER, Comparison, Measurement, Sweep
-from d2lhybrid.report.units import percent, seconds, span
+from d2lhybrid.report.units import NEVER, percent, seconds, span
 from d2lhybrid.report.verdicts import VERDICTS
+
+if TYPE_CHECKING:
+    from d2lhybrid.report.records import Measurement
+    from d2lhybrid.report.results import Comparison
+    from d2lhybrid.report.sweeps import Sweep
+
+# What a clock shows: in a word or two, and as the heading of sentences.
+_CLOCKS = {
+    "latency": (N_("latency"), N_("Latency, each call waited for:")),
+    "throughput": (N_("throughput"), N_("Throughput, time per call in a stream of calls:")),
+    "device": (N_("device time"), N_("Device time, per call in a stream of calls:")),
+    "plain": (N_("time per call"), N_("Time per call:")),  # the latency where nothing is queued
+}
 
 
 def busy(comparisons: Sequence[Comparison]) -> str:
@@ -15,27 +31,29 @@ def busy(comparisons: Sequence[Comparison]) -> str:
     found = [c for c in comparisons if c.busy]
     if not found:
         return ""
-    floor = max(c.noise_floor for c in found)
-    loads = [c.env.load for c in found if c.env.load is not None]
     text = _("⚠ This machine was busy (noise floor {floor}): measure again when it is quiet.")
+    loads = [c.env.load for c in found if c.env.load is not None]
     if loads:
         text = _(
             "⚠ This machine was busy (load {load} on {cores} cores, noise floor {floor}): "
             "measure again when it is quiet."
         )
     load, cores = number(max(loads, default=0), 2), count(found[0].env.cores)
-    return text.format(load=load, cores=cores, floor=percent(floor))
+    floor = percent(max(c.noise_floor for c in found))
+    return text.format(load=load, cores=cores, floor=floor)
 
 
 def clock_title(clock: str, clocks: Sequence[str]) -> str:
     """What a clock shows, in a word or two; latency is plain time where nothing is queued."""
-    if clock == "latency" and "throughput" not in clocks:
-        return _("time per call")
-    titles = {"latency": _("latency"), "throughput": _("throughput"), "device": _("device time")}
-    return titles[clock]
+    return _(_CLOCKS[_kind(clock, clocks)][0])
 
 
-def sentence(c: Comparison, label: str, clock: str = "latency") -> str:
+def not_run(reason: str) -> str:
+    """Why a variant was not run, without a full stop: it may be the sentence of an error."""
+    return _(reason).rstrip(".。")
+
+
+def sentence(c: Comparison, label: str, clock: str) -> str:
     """The verdict on one variant by a clock, with its numbers."""
     estimate, low, high = c.ratio(label, clock)
     verdict = c.verdict(label, clock)
@@ -58,8 +76,7 @@ def comparison(c: Comparison) -> list[str]:
     """The verdicts by each clock, and how the rounds ended."""
     lines = []
     for clock in c.clocks:
-        if len(c.clocks) > 1:
-            lines.append(_heading(clock, c.clocks))
+        lines += _heading(clock, c.clocks)
         labels = [label for label in c if label != c.baseline and c[label].times.of(clock)]
         lines += [sentence(c, label, clock) for label in labels]
     if c.stopped == "limit":
@@ -77,7 +94,13 @@ def reading(c: Comparison) -> list[str]:
     if NEVER in calls:
         lines.append(_("∞: its cold start never pays, for it is not faster."))
     if c.rounds < FEWEST:
-        lines.append(_few(c))
+        text = _("?: not known, for fewer than {n} rounds give no interval.")
+        if c.limit_needed is not None:
+            text = _(
+                "?: not known, for fewer than {n} rounds give no interval. "
+                "Measure again with a time_limit of at least {limit}."
+            )
+        lines.append(text.format(n=FEWEST, limit=seconds(c.limit_needed or 0)))
     elif None in calls:
         lines.append(_("?: not known, for the verdict is undecided."))
     if any(m.build_seconds is not None for m in c.values()):
@@ -94,73 +117,50 @@ def reading(c: Comparison) -> list[str]:
                 "cancels out; so it is not the quotient of the two times."
             )
         )
-    for label in c:
-        note = c[label].note
-        if note:
-            lines.append(_("{label}: {note}.").format(label=label, note=_(note)))
+    text = _("{label}: {note}.")
+    lines += [text.format(label=m.label, note=_(m.note)) for m in c.values() if m.note]
     return lines
 
 
 def pay_off(c: Comparison) -> dict[str, float | None]:
     """`break_even` of the variants; empty where none has to be called more than once to pay."""
-    others = [label for label in c if label != c.baseline and label not in c.references]
-    calls = {label: c.break_even(label) for label in others}
+    calls = {label: c.break_even(label) for label in c.others}
     return calls if any(found not in (None, NEVER, 1) for found in calls.values()) else {}
 
 
 def more_times(m: Measurement) -> list[str]:
     """The times of a measurement beside latency and first call, a sentence each."""
-    lines = []
-    stream = m.times.throughput and m.median_of("throughput")
-    if stream:
-        text = _("In a stream of calls: {time} per call.")
-        lines.append(text.format(time=seconds(stream)))
-    if m.device_median is not None:
-        lines.append(_("On the device: {time}.").format(time=seconds(m.device_median)))
-    if m.build_seconds is not None:
-        lines.append(_("Built ahead in {time}.").format(time=seconds(m.build_seconds)))
-    if m.load_seconds is not None:
-        lines.append(_("Loaded in {time}.").format(time=seconds(m.load_seconds)))
-    return lines
+    stream = m.median_of("throughput") if m.times.throughput else None
+    found = [
+        (_("In a stream of calls: {time} per call."), stream),
+        (_("On the device: {time}."), m.device_median),
+        (_("Built ahead in {time}."), m.build_seconds),
+        (_("Loaded in {time}."), m.load_seconds),
+    ]
+    return [text.format(time=seconds(time)) for text, time in found if time is not None]
 
 
 def sweep(s: Sweep) -> list[str]:
-    """At which sizes each variant is faster, slower, the same or undecided, by each clock."""
-    clocks = sweep_clocks(s)
-    lines = []
-    for clock in clocks:
-        if len(clocks) > 1:
-            lines.append(_heading(clock, clocks))
-        for label in sweep_labels(s):
+    """What the signs mean, and at which sizes each variant is what, by each clock."""
+    lines = [listed(f"{one.sign} {_(one.word)}" for one in VERDICTS.values())]
+    for clock in s.clocks:
+        lines += _heading(clock, s.clocks)
+        for label in s.labels:
             if label != s.comparisons[0].baseline:
                 lines += _over_sizes(s, label, clock)
+    text = _("{label} was not run: {reason}.")
     reasons = {label: why for c in s.comparisons for label, why in c.unavailable.items()}
-    for label, reason in reasons.items():
-        why = _(reason).rstrip(".。")  # a reason may be the sentence of an error
-        lines.append(_("{label} was not run: {reason}.").format(label=label, reason=why))
-    return lines
-
-
-def sweep_labels(s: Sweep) -> list[str]:
-    """Every variant that was measured at some size."""
-    return list(dict.fromkeys(label for c in s.comparisons for label in c))
-
-
-def sweep_clocks(s: Sweep) -> list[str]:
-    """The clocks that say something of their own at some size."""
-    return list(dict.fromkeys(clock for c in s.comparisons for clock in c.clocks))
+    return [*lines, *(text.format(label=k, reason=not_run(why)) for k, why in reasons.items())]
 
 
 def _over_sizes(s: Sweep, label: str, clock: str) -> list[str]:
     """A sentence for each verdict, in the order in which the sizes bring them."""
-    points = [
-        (at, c.verdict(label, clock))
-        for at, c in enumerate(s.comparisons)
-        if label in c and c[label].times.of(clock)
-    ]
+    points: dict[str, list[int]] = {}
+    for at, c in enumerate(s.comparisons):
+        if label in c and c[label].times.of(clock):
+            points.setdefault(c.verdict(label, clock), []).append(at)
     lines = []
-    for verdict in dict.fromkeys(found for _at, found in points):
-        where = [at for at, found in points if found == verdict]
+    for verdict, where in points.items():
         said = VERDICTS[verdict]
         text = _(said.every_size if len(where) == len(s.work) else said.some_sizes)
         baseline = s.comparisons[0].baseline
@@ -170,25 +170,19 @@ def _over_sizes(s: Sweep, label: str, clock: str) -> list[str]:
 
 def _sizes(work: Sequence[float], where: Sequence[int]) -> str:
     """Sizes as a list, those that follow one another as a range."""
-    runs: list[list[int]] = []
-    for at in where:
-        if runs and runs[-1][-1] == at - 1:
-            runs[-1].append(at)
-        else:
-            runs.append([at])
-    ends = [(count(work[run[0]]), count(work[run[-1]])) for run in runs]
+    firsts = [at for at in where if at - 1 not in where]
+    lasts = [at for at in where if at + 1 not in where]
+    ends = [(count(work[a]), count(work[b])) for a, b in zip(firsts, lasts, strict=True)]
     return listed(low if low == high else f"{low} – {high}" for low, high in ends)
 
 
-def _heading(clock: str, clocks: Sequence[str]) -> str:
-    if clock == "latency" and "throughput" not in clocks:
-        return _("Time per call:")
-    headings = {
-        "latency": _("Latency, each call waited for:"),
-        "throughput": _("Throughput, time per call in a stream of calls:"),
-        "device": _("Device time, per call in a stream of calls:"),
-    }
-    return headings[clock]
+def _heading(clock: str, clocks: Sequence[str]) -> list[str]:
+    """The line above what is said by a clock, where there are several."""
+    return [_(_CLOCKS[_kind(clock, clocks)][1])] if len(clocks) > 1 else []
+
+
+def _kind(clock: str, clocks: Sequence[str]) -> str:
+    return "plain" if clock == "latency" and "throughput" not in clocks else clock
 
 
 def _pays(c: Comparison, label: str) -> str:
@@ -203,14 +197,3 @@ def _pays(c: Comparison, label: str) -> str:
         int(calls),
     )
     return text.format(n=count(calls))
-
-
-def _few(c: Comparison) -> str:
-    if c.limit_needed is None:
-        text = _("?: not known, for fewer than {n} rounds give no interval.")
-        return text.format(n=FEWEST)
-    text = _(
-        "?: not known, for fewer than {n} rounds give no interval. "
-        "Measure again with a time_limit of at least {limit}."
-    )
-    return text.format(n=FEWEST, limit=seconds(c.limit_needed))

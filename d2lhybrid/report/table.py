@@ -1,7 +1,7 @@
 """One formatter for every table that is shown: as text in columns, and as HTML."""
 
-import textwrap
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
@@ -10,29 +10,39 @@ from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import pad, width
 
 BEST = "★"
-_GAP = "  "
 _NARROWEST = 60  # columns that a note takes at least
+# A narrow page parts no number from its unit and no word, also in languages without spaces.
+_HEAD, _WHOLE = ";word-break:keep-all", ";white-space:nowrap"
+# What a line of text is not broken in: a Chinese or Japanese character or a word of others, with
+# the punctuation around it.
+_PART = "[（「]*(?:[぀-鿿]|[^぀-鿿（「 ]{{1,{columns}}})[、。，：；）」ー]*(?: ·)? *|[（「]"
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its head, the group that it belongs to, and whether it stands to the left."""
+    """A column: its head, its group, whether it stands to the left, and whether its lines wrap.
+
+    Those of the first column do.
+    """
 
     head: str = ""
     group: str = ""
     left: bool = False
+    wraps: bool = False
 
 
 @dataclass(frozen=True)
 class Row:
     """Cells from the left; a note takes the place of those that are missing.
 
-    A cell may have several lines. The best row of a table is marked.
+    A cell may have several lines. The best row of a table is marked. The `strong` cells stand out
+    in HTML.
     """
 
     cells: Sequence[str]
     note: str = ""
     best: bool = False
+    strong: Collection[int] = ()
 
 
 @dataclass(frozen=True)
@@ -46,6 +56,7 @@ class Table:
 
     columns: Sequence[Column]
     rows: Sequence[Row]
+    gap: str = "  "
 
     def __str__(self) -> str:
         widths = self._widths()
@@ -67,7 +78,7 @@ class Table:
         columns = [[row[i] for row in cells if i < len(row)] for i in range(len(self.columns))]
         widths = [max(map(width, "\n".join(column).split("\n"))) for column in columns]
         for at, group in self._groups():  # a group's name may be longer than what is below it
-            inside = sum(widths[at]) + len(_GAP) * (at.stop - at.start - 1)
+            inside = sum(widths[at]) + len(self.gap) * (at.stop - at.start - 1)
             widths[at.stop - 1] += max(0, width(group) - inside)
         return widths
 
@@ -82,19 +93,19 @@ class Table:
     def _group_line(self, widths: list[int]) -> str:
         parts = []
         for at, group in self._groups():
-            columns = sum(widths[at]) + len(_GAP) * (at.stop - at.start - 1)
+            columns = sum(widths[at]) + len(self.gap) * (at.stop - at.start - 1)
             name = f" {group} " if group and width(group) + 2 <= columns else group
             left = (columns - width(name)) // 2
             fill = "─" if group else " "
             parts.append(fill * left + name + fill * (columns - width(name) - left))
-        return _GAP.join(parts).rstrip()
+        return self.gap.join(parts).rstrip()
 
     def _lines(self, row: Row, widths: list[int]) -> list[str]:
         """A row as the lines that its tallest cell needs."""
         cells = [cell.split("\n") for cell in _marked(row)]
         columns = list(zip(widths, self.columns, strict=True))[: len(cells)]
         if row.note:
-            rest = sum(widths[len(cells) :]) + len(_GAP) * (len(widths) - len(cells) - 1)
+            rest = sum(widths[len(cells) :]) + len(self.gap) * (len(widths) - len(cells) - 1)
             lines = row.note.split("\n")
             cells.append([part for line in lines for part in folded(line, max(rest, _NARROWEST))])
             columns.append((0, Column(left=True)))
@@ -104,7 +115,7 @@ class Table:
                 _placed(cell[at] if at < len(cell) else "", columns, column.left)
                 for cell, (columns, column) in zip(cells, columns, strict=True)
             ]
-            shown.append(_GAP.join(parts).rstrip())
+            shown.append(self.gap.join(parts).rstrip())
         return shown
 
     def _html_heads(self) -> str:
@@ -118,18 +129,23 @@ class Table:
                 )
             )
         if any(c.head for c in self.columns):
-            rows.append("".join(f"<th{_side(c)}>{_html(c.head)}</th>" for c in self.columns))
+            rows.append("".join(_cell("th", c, _html(c.head), _HEAD) for c in self.columns))
         lines = "".join(f"<tr>{row}</tr>" for row in rows)
         return lines and f"<thead>{lines}</thead>"
 
     def _html_row(self, row: Row) -> str:
-        shown = [_html(row.cells[0]), *map(_whole, row.cells[1:])]
+        shown = list(map(_html, row.cells))
+        for index in {0, *row.strong} if row.best else row.strong:
+            shown[index] = f"<strong>{shown[index]}</strong>"
         if row.best:
             name = _("fastest")
             mark = f'<span role="img" aria-label="{escape(name)}">{BEST}</span>'
-            shown[0] = f"<strong>{shown[0]}</strong>&nbsp;{mark}"
-        pairs = zip(shown, self.columns, strict=False)
-        cells = [f"<td{_side(column)}>{cell}</td>" for cell, column in pairs]
+            shown[0] += f"&nbsp;{mark}"
+        wraps = [True, *(column.wraps for column in self.columns[1:])]
+        cells = [
+            _cell("td", column, cell, "" if wrap else _WHOLE)
+            for cell, column, wrap in zip(shown, self.columns, wraps, strict=False)
+        ]
         if row.note:
             span = len(self.columns) - len(row.cells)
             cells.append(f'<td colspan="{span}" style="text-align:left">{_html(row.note)}</td>')
@@ -137,9 +153,17 @@ class Table:
 
 
 def folded(text: str, columns: int) -> list[str]:
-    """The text in lines of at most so many terminal columns; a wide character takes two."""
-    signs = max(1, columns * len(text) // max(1, width(text)))
-    return textwrap.wrap(text, signs, break_on_hyphens=False) or [""]
+    """The text in lines of at most so many terminal columns; a wide character takes two.
+
+    A line ends at a space or beside a Chinese or Japanese character, and begins with no closing
+    punctuation.
+    """
+    lines = [""]
+    for part in re.findall(_PART.format(columns=columns), text):
+        if lines[-1] and width(lines[-1] + part.rstrip()) > columns:
+            lines.append("")
+        lines[-1] += part
+    return list(map(str.rstrip, lines))
 
 
 def _marked(row: Row) -> list[str]:
@@ -150,15 +174,10 @@ def _placed(cell: str, columns: int, left: bool) -> str:
     return pad(cell, columns) if left else " " * (columns - width(cell)) + cell
 
 
-def _side(column: Column) -> str:
-    return f' style="text-align:{"left" if column.left else "right"}"'
+def _cell(tag: str, column: Column, content: str, style: str) -> str:
+    side = "left" if column.left else "right"
+    return f'<{tag} style="text-align:{side}{style}">{content}</{tag}>'
 
 
 def _html(cell: str) -> str:
     return escape(cell).replace("\n", "<br>")
-
-
-def _whole(cell: str) -> str:
-    """A cell whose lines stay whole, so that a narrow page parts no number from its unit."""
-    joined = cell.replace(" ", "\N{NO-BREAK SPACE}").replace("–", "\N{WORD JOINER}–\N{WORD JOINER}")
-    return _html(joined)

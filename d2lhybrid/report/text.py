@@ -1,18 +1,58 @@
 """Results as text and HTML, in the reader's language."""
 
-from collections.abc import Callable, Sequence
-from html import escape
+from __future__ import annotations
 
-from d2lhybrid.i18n import count, listed, number, sentences
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+from d2lhybrid.i18n import count, number, sentences
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report import remarks
 from d2lhybrid.report.advice import advice, best
-from d2lhybrid.report.records import NEVER, Comparison, Measurement, Sweep
 from d2lhybrid.report.table import Column, Row, Table
-from d2lhybrid.report.units import NEVER_MARK, UNKNOWN, seconds, span, stamp
+from d2lhybrid.report.units import NEVER, NEVER_MARK, UNKNOWN, seconds, span, stamp
 from d2lhybrid.report.verdicts import VERDICTS
 
+if TYPE_CHECKING:
+    from d2lhybrid.report.records import Measurement
+    from d2lhybrid.report.results import Comparison
+    from d2lhybrid.report.sweeps import Sweep
+
 _FELT = 10  # a cold start of fewer calls than this goes unnoticed, and has no column
+
+
+@dataclass(frozen=True)
+class Page:
+    """What is shown of a result, from the top; HTML has the details folded."""
+
+    busy: str
+    table: Table
+    advice: str
+    remarks: Sequence[str]
+    details: Sequence[str]
+    stamp: str
+
+    def __str__(self) -> str:
+        below = [*filter(None, [self.advice]), *self.remarks, *self.details, self.stamp]
+        return "\n".join([*filter(None, [self.busy]), str(self.table), "", *below])
+
+    def html(self) -> str:
+        """The same as HTML."""
+        busy, advised = (
+            f"<div><strong>{escape(line)}</strong></div>" if line else ""
+            for line in (self.busy, self.advice)
+        )
+        said, details = (
+            "".join(f"<div>{escape(line)}</div>" for line in lines)
+            for lines in (self.remarks, self.details)
+        )
+        place = f"<small>{escape(self.stamp)}</small>"
+        if details:
+            title = escape(_("Details"))
+            place = f"<details><summary>{title}</summary>{details}{place}</details>"
+        return f"{busy}{self.table.html()}{advised}{said}{place}"
 
 
 def measurement(m: Measurement) -> str:
@@ -33,6 +73,28 @@ def measurement(m: Measurement) -> str:
     return f"{sentences(said, *remarks.more_times(m))}\n{stamp(m.env)}"
 
 
+def comparison(c: Comparison) -> Page:
+    """The table, what to use, how to read it, and the sentence on each variant."""
+    busy = remarks.busy([c])
+    return Page(
+        busy=busy,
+        table=table(c),
+        advice="" if busy else advice(c),
+        remarks=remarks.reading(c),
+        details=remarks.comparison(c),
+        stamp=stamp(c.env, c.seed),
+    )
+
+
+def sweep(s: Sweep) -> Page:
+    """The table of sizes, and which variant is what at which of them."""
+    first = s.comparisons[0]
+    said = remarks.sweep(s)
+    return Page(
+        remarks.busy(s.comparisons), sweep_table(s), "", said, [], stamp(first.env, first.seed)
+    )
+
+
 def table(c: Comparison) -> Table:
     """A row a variant: verdict, ratio and time by each clock, then what is paid once."""
     winner = None if c.busy else best(c)
@@ -46,8 +108,8 @@ def table(c: Comparison) -> Table:
         cells += [found[label] for found in once.values()]
         rows.append(Row([label, *cells], best=label == winner))
     for label, reason in c.unavailable.items():
-        why = _(reason).rstrip(".。")  # a reason may be the sentence of an error
-        rows.append(Row([label], note=_("Not run: {reason}.").format(reason=why)))
+        note = _("Not run: {reason}.").format(reason=remarks.not_run(reason))
+        rows.append(Row([label], note=note))
     return Table(columns, rows)
 
 
@@ -61,51 +123,17 @@ def cold_start_is_felt(m: Measurement) -> bool:
     return m.cold_seconds > _FELT * m.median
 
 
-def text(c: Comparison) -> str:
-    """The table, the sentences and the stamp as text."""
-    above = remarks.busy([c])
-    advised = "" if above else advice(c)
-    below = [*filter(None, [advised]), *remarks.reading(c), *remarks.comparison(c)]
-    return "\n".join([*filter(None, [above]), str(table(c)), "", *below, stamp(c.env, c.seed)])
-
-
-def html(c: Comparison) -> str:
-    """The same as HTML, with the sentences on each variant folded."""
-    above = remarks.busy([c])
-    advised = "" if above else _line(advice(c), strong=True)
-    details = _details(remarks.comparison(c), stamp(c.env, c.seed))
-    said = "".join(map(_line, remarks.reading(c)))
-    return f"{_line(above, strong=True)}{table(c).html()}{advised}{said}{details}"
-
-
 def sweep_table(s: Sweep) -> Table:
     """One row a size: the time of each variant by each clock, its ratio and a sign for it."""
-    labels, clocks = remarks.sweep_labels(s), remarks.sweep_clocks(s)
-    group = {
-        clock: remarks.clock_title(clock, clocks) if len(clocks) > 1 else "" for clock in clocks
-    }
-    columns = [Column(_("work"), left=True)]
-    columns += [Column(label, group[clock]) for clock in clocks for label in labels]
-    rows = []
-    for work, c in zip(s.work, s.comparisons, strict=True):
-        rows.append(
-            Row([count(work), *(_sweep_cell(c, one, clock) for clock in clocks for one in labels)])
-        )
-    return Table(columns, rows)
-
-
-def sweep_text(s: Sweep) -> str:
-    """The sweep as text."""
-    above = filter(None, [remarks.busy(s.comparisons)])
-    lines = [_signs(), *remarks.sweep(s), _sweep_stamp(s)]
-    return "\n".join([*above, str(sweep_table(s)), "", *lines])
-
-
-def sweep_html(s: Sweep) -> str:
-    """The sweep as HTML."""
-    above = _line(remarks.busy(s.comparisons), strong=True)
-    said = "".join(map(_line, [_signs(), *remarks.sweep(s)]))
-    return f"{above}{sweep_table(s).html()}{said}<small>{escape(_sweep_stamp(s))}</small>"
+    cells = [(clock, label) for clock in s.clocks for label in s.labels]
+    several = len(s.clocks) > 1
+    titles = {clock: remarks.clock_title(clock, s.clocks) if several else "" for clock in s.clocks}
+    columns = [Column(label, titles[clock]) for clock, label in cells]
+    rows = [
+        Row([count(work), *(_sweep_cell(c, label, clock) for clock, label in cells)])
+        for work, c in zip(s.work, s.comparisons, strict=True)
+    ]
+    return Table([Column(_("work"), left=True), *columns], rows)
 
 
 def _clock_columns(c: Comparison, clock: str) -> list[Column]:
@@ -123,35 +151,33 @@ def _clock_cells(c: Comparison, label: str, clock: str) -> list[str]:
     m = c[label]
     if not m.times.of(clock):  # a program of its own has no events on the accelerator
         return ["", UNKNOWN, UNKNOWN]
-    base = label == c.baseline
     estimate, low, high = c.ratio(label, clock)
-    cells = [_("baseline"), "1"] if base else [_verdict(c, label, clock), number(estimate)]
-    cells.append(seconds(m.median_of(clock)))
+    found = VERDICTS[c.verdict(label, clock)]
+    verdict, ratio, between = f"{found.sign} {_(found.word)}", number(estimate), span(low, high)
+    if label in c.references:
+        verdict = _("reference")
+    elif label == c.baseline:
+        verdict, ratio, between = _("baseline"), "1", ("", "")
+    cells = [verdict, ratio, seconds(m.median_of(clock))]
     if len(c.clocks) == 1:
-        cells.append("" if base else _between(span(low, high)))
-        cells.append(_between(span(*m.interval(clock), seconds)))
+        cells += [_between(*between), _between(*span(*m.interval(clock), seconds))]
     return cells
 
 
-def _verdict(c: Comparison, label: str, clock: str) -> str:
-    if label in c.references:
-        return _("reference")
-    found = VERDICTS[c.verdict(label, clock)]
-    return f"{found.sign} {_(found.word)}"
+def _between(low: str, high: str) -> str:
+    return low if low == high in ("", UNKNOWN) else f"{low} – {high}"
 
 
 def _paid_once(c: Comparison) -> dict[str, dict[str, str]]:
     """Columns, by their heads, on what is paid once or held; those that say something."""
-    shown: dict[str, dict[str, str]] = {}
-    if any(m.build_seconds is not None for m in c.values()):
-        shown[_("build")] = {label: _known(m.build_seconds, seconds) for label, m in c.items()}
-    if any(map(cold_start_is_felt, c.values())):
-        shown[_("cold start")] = {label: seconds(m.cold_seconds) for label, m in c.items()}
-    if calls := remarks.pay_off(c):
-        shown[_("pays after")] = {one: _calls(calls[one]) if one in calls else "" for one in c}
-    if any(m.peak_bytes is not None for m in c.values()):
-        shown[_("peak memory")] = {label: _known(m.peak_bytes, _bytes) for label, m in c.items()}
-    return shown
+    felt, calls = any(map(cold_start_is_felt, c.values())), remarks.pay_off(c)
+    shown = {
+        _("build"): {m.label: _known(m.build_seconds, seconds) for m in c.values()},
+        _("cold start"): {m.label: seconds(m.cold_seconds) if felt else "" for m in c.values()},
+        _("pays after"): {label: _calls(calls[label]) if label in calls else "" for label in c},
+        _("peak memory"): {m.label: _known(m.peak_bytes, _bytes) for m in c.values()},
+    }
+    return {head: cells for head, cells in shown.items() if any(cells.values())}
 
 
 def _calls(found: float | None) -> str:
@@ -167,10 +193,6 @@ def _bytes(value: float) -> str:
     return f"{number(value / 2**20)} MiB"
 
 
-def _between(ends: tuple[str, str]) -> str:
-    return ends[0] if ends[0] == ends[1] == UNKNOWN else " – ".join(ends)
-
-
 def _sweep_cell(c: Comparison, label: str, clock: str) -> str:
     if label not in c or not c[label].times.of(clock):
         return "–"
@@ -179,25 +201,3 @@ def _sweep_cell(c: Comparison, label: str, clock: str) -> str:
         return time
     sign = VERDICTS[c.verdict(label, clock)].sign
     return f"{time} ({number(c.ratio(label, clock)[0])}× {sign})"
-
-
-def _signs() -> str:
-    """What the signs in the cells of a sweep mean."""
-    return listed([f"{one.sign} {_(one.word)}" for one in VERDICTS.values()])
-
-
-def _sweep_stamp(s: Sweep) -> str:
-    return stamp(s.comparisons[0].env, s.comparisons[0].seed)
-
-
-def _line(text: str, strong: bool = False) -> str:
-    said = f"<strong>{escape(text)}</strong>" if strong else escape(text)
-    return f"<div>{said}</div>" if text else ""
-
-
-def _details(lines: Sequence[str], place: str) -> str:
-    said = "".join(map(_line, lines))
-    title = _("Details")
-    return (
-        f"<details><summary>{escape(title)}</summary>{said}<small>{escape(place)}</small></details>"
-    )

@@ -1,14 +1,20 @@
 """Times, fractions and the stamp of an environment, in the reader's language."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from math import isfinite
+from math import inf, isfinite
+from typing import TYPE_CHECKING
 
 from d2lhybrid.frameworks import known
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import ngettext, number
-from d2lhybrid.report.records import Environment
+
+if TYPE_CHECKING:
+    from d2lhybrid.report.records import Environment
 
 UNKNOWN = "?"
+NEVER = inf  # calls after which a cold start is paid that no call makes up for
 NEVER_MARK = "∞"
 UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 

@@ -109,3 +109,27 @@ def mxnet_inputs(kind, batch, numpy_semantics):
         arrays += [np.zeros((1, batch, 8), "float32")] * 2
     make = mx.np.array if numpy_semantics else mx.nd.array
     return tuple(make(a, dtype=a.dtype) for a in arrays)
+
+
+def model(framework, kind, dtype="float32"):
+    """A model of a framework; "mxnet numpy" is MXNet with NumPy semantics."""
+    if framework == "torch":
+        import torch
+
+        return torch_model(kind).to(getattr(torch, dtype))
+    if framework == "tensorflow":
+        return tensorflow_model(kind, dtype)
+    return mxnet_model(kind, framework == "mxnet numpy")
+
+
+def inputs(framework, kind, batch, dtype="float32"):
+    """The same numbers as tensors of the framework."""
+    if framework == "torch":
+        import torch
+
+        return (torch.tensor(example(kind, batch)).to(getattr(torch, dtype)),)
+    if framework == "tensorflow":
+        import tensorflow as tf
+
+        return (tf.cast(example(kind, batch), dtype),)
+    return mxnet_inputs(kind, batch, framework == "mxnet numpy")

@@ -20,14 +20,14 @@ import threading
 from collections import Counter
 from pathlib import Path
 
-from artifact_models import example, mxnet_inputs, mxnet_model, tensorflow_model, torch_model
+from artifact_models import inputs, model
 
 import d2lhybrid
 from d2lhybrid import frameworks, load, save
-from d2lhybrid.artifacts.program import run_flat
+from d2lhybrid.artifacts.examples import recall
+from d2lhybrid.artifacts.program import run_raw
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.errors import D2LHybridError
-from d2lhybrid.frameworks.formats import find
 
 FORMATS = {name: one.name for one in frameworks.known() for name in one.formats}
 OUTCOMES = ("refused", "unchanged", "silent", "foreign", "crash", "hang")
@@ -36,17 +36,8 @@ PATIENCE = 60.0  # seconds for one mutation
 
 def make(name, path):
     """Save the chapter's MLP in a format."""
-    framework = FORMATS[name]
-    if framework == "mxnet":
-        save(mxnet_model("mlp", True), path, *mxnet_inputs("mlp", 1, True))
-    elif framework == "tensorflow":
-        import tensorflow as tf
-
-        save(tensorflow_model("mlp"), path, tf.constant(example("mlp", 1)), format=name)
-    else:
-        import torch
-
-        save(torch_model("mlp"), path, torch.tensor(example("mlp", 1)), format=name)
+    framework = "mxnet numpy" if name == "mxnet" else FORMATS[name]
+    save(model(framework, "mlp"), path, *inputs(framework, "mlp", 1), format=name)
 
 
 def mutate(data, rng):
@@ -75,21 +66,20 @@ def worker(artifact, scratch, through, target, start, count, seed):
     ours = ["d2lhybrid.json", "d2lhybrid.sig"]
     ours += [e.path for e in stored.manifest.files if e.path.startswith("example/")]
     tensors = frameworks.get(stored.manifest.framework).tensors
-    chosen = find(stored.manifest.framework, stored.manifest.format)
-    inputs, takes = _inputs(stored.manifest), stored.manifest.takes
+    chosen, options, takes = stored.format, stored.manifest.options, stored.manifest.takes
+    recorded = recall(stored.root, stored.manifest.example_inputs)
 
     def outputs(model):
         if chosen.weights_only:
             return [(k, tensors.to_raw(t).array.tobytes()) for k, t in sorted(model.items())]
-        return [
-            tensors.to_raw(t).array.tobytes()
-            for t in run_flat(chosen, tensors, getattr(model, "model", model), takes, inputs)
-        ]
+        program = getattr(model, "model", model)
+        found = run_raw(chosen, tensors, program, takes, recorded, options)
+        return [raw.array.tobytes() for raw in found]
 
     def get(path):
         if through == "load":
             return outputs(load(path))
-        return outputs(chosen.read(path, stored.manifest.options, None))
+        return outputs(chosen.read(path, options, None))
 
     expected = get(artifact)
     print("ready", flush=True)
@@ -112,18 +102,6 @@ def worker(artifact, scratch, through, target, start, count, seed):
             outcome = "refused" if through != "load" else f"foreign {type(error).__name__}"
         print(f"{i} {outcome}", flush=True)
         shutil.rmtree(path)
-
-
-def _inputs(manifest):
-    if manifest.framework == "mxnet":
-        return mxnet_inputs("mlp", 1, True)
-    if manifest.framework == "tensorflow":
-        import tensorflow as tf
-
-        return (tf.constant(example("mlp", 1)),)
-    import torch
-
-    return (torch.tensor(example("mlp", 1)),)
 
 
 def campaign(artifact, *, through, target, count, seed):

@@ -49,7 +49,7 @@ def proving_with(provers, monkeypatch):
     @contextlib.contextmanager
     def shared(framework):
         prover = provers.get(framework)
-        if prover is None or not prover.alive:
+        if prover is None or prover.process.poll() is not None:
             prover = provers[framework] = proof.Prover(framework)
         yield prover
 

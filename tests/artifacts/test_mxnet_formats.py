@@ -1,14 +1,13 @@
-"""MXNet, classic and NumPy semantics: eager = hybridized = reloaded = native."""
+"""What is MXNet's own among its formats: semantics, hybridizing, names and order."""
 
 import pytest
-from artifact_models import KINDS, mxnet_inputs, mxnet_model
+from artifact_models import mxnet_inputs, mxnet_model
 
-from d2lhybrid import load, run_native, save, verify
+from d2lhybrid import load, save
 from d2lhybrid.artifacts.program import flat, unlike
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.errors import InputMismatchError, SaveError
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
-from d2lhybrid.tensor import Raw
 
 import_mxnet()
 from d2lhybrid.frameworks.mxnet.tensors import TENSORS, semantics  # noqa: E402
@@ -16,27 +15,6 @@ from d2lhybrid.frameworks.mxnet.tensors import TENSORS, semantics  # noqa: E402
 
 def call(model, inputs):
     return [TENSORS.to_raw(t) for t in flat(TENSORS, TENSORS.infer(model, inputs, {}))]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("numpy_semantics", [False, True])
-def test_eager_hybridized_reloaded_native(tmp_path, kind, numpy_semantics):
-    model = mxnet_model(kind, numpy_semantics)
-    eager = {b: call(model, mxnet_inputs(kind, b, numpy_semantics)) for b in (1, 7)}
-    model.hybridize(static_alloc=True)
-    # A recurrent model that takes its state has its batch in another axis, which is fixed.
-    batches = (1, 7) if not (kind == "rnn" and numpy_semantics) else (7,)
-    save(model, tmp_path / "a", *mxnet_inputs(kind, batches[0], numpy_semantics))
-    reloaded = load(tmp_path / "a")
-    for batch in batches:
-        x = mxnet_inputs(kind, batch, numpy_semantics)
-        assert not unlike(eager[batch], call(model, x))
-        assert not unlike(eager[batch], call(reloaded, x))
-        alone = run_native(tmp_path / "a", *(t.asnumpy() for t in x))
-        assert not unlike(eager[batch], [Raw.of(alone)])
-    found = verify(tmp_path / "a")
-    assert found.ok
-    assert found.compared
 
 
 def test_other_semantics_switched_on(tmp_path):
@@ -96,10 +74,3 @@ def test_symbols_of_the_user_keep_the_order_of_the_call(tmp_path):
     x = (mx.nd.ones((2, 3)), mx.nd.zeros((2, 1)))
     save(model, tmp_path / "a", *x)
     assert read(tmp_path / "a").manifest.options["inputs"] == ["left", "right"]
-
-
-def test_tensors_of_another_framework(tmp_path):
-    x = mxnet_inputs("mlp", 1, False)
-    save(mxnet_model("mlp", False), tmp_path / "a", *x)
-    with pytest.raises(InputMismatchError, match=r"tensor of mxnet, received a numpy\.ndarray"):
-        load(tmp_path / "a")(*(t.asnumpy() for t in x))

@@ -65,35 +65,6 @@ def test_cache_saves_compiling(saved, tmp_path, monkeypatch):
     assert len(calls) == 2
 
 
-def test_no_compiler(saved, tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("CC", raising=False)
-    with pytest.raises(CompilerMissingError, match="apt install gcc"):
-        run_native(saved)
-    monkeypatch.setenv("CC", "no-such-compiler")
-    with pytest.raises(CompilerMissingError, match="no-such-compiler"):
-        run_native(saved)
-
-
-def test_no_compiler_for_a_program_in_cpp(tmp_path, monkeypatch):
-    save(torch.nn.Linear(3, 2), tmp_path / "a", torch.ones(1, 3), format="torchscript")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("CXX", raising=False)
-    with pytest.raises(CompilerMissingError, match=r"apt install g\+\+"):
-        run_native(tmp_path / "a")
-
-
-def test_broken_compiler_and_cache(saved, tmp_path, monkeypatch):
-    monkeypatch.setenv("D2LHYBRID_CACHE", str(tmp_path / "file"))
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(ArtifactAccessError, match="D2LHYBRID_CACHE"):
-        run_native(saved)
-    monkeypatch.setenv("D2LHYBRID_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("CC", "cc -no-such-flag")
-    with pytest.raises(NativeRunError, match="no-such-flag"):
-        run_native(saved)
-
-
 def test_missing_library(saved, monkeypatch):
     monkeypatch.setattr(native, "find_spec", lambda name: None)
     with pytest.raises(MissingPackageError, match="pip install"):
@@ -101,19 +72,17 @@ def test_missing_library(saved, monkeypatch):
 
 
 def test_wrong_inputs(saved):
-    for wrong in (
-        [np.ones((1, 511), "float32")],
-        [np.ones((1, 512))],
-        [np.ones((1, 512), "float32")] * 2,
-        [["text"]],
-        [np.array([object()])],
-    ):
+    good = np.ones((1, 512), "float32")
+    for wrong in ([good[:, 1:]], [good.astype("float64")], [good] * 2, [["text"]], [[object()]]):
         with pytest.raises(InputMismatchError, match=r"float32 \(any, 512\)"):
             run_native(saved, *wrong)
+    for wrong in ([[1, 2], [3]], torch.ones(1, 512).requires_grad_()):
+        with pytest.raises(InputMismatchError, match="Expected a NumPy array, received a"):
+            run_native(saved, wrong)
 
 
 def test_hanging_program(saved, monkeypatch):
-    with pytest.raises(NativeRunError, match="within"):
+    with pytest.raises(NativeRunError, match=r"after 0\.001 s"):
         run_native(saved, timeout=0.001)
 
 
@@ -182,23 +151,36 @@ def test_bits_of_bfloat16(tmp_path):
     assert run_native(tmp_path / "a", np.full(4, 0x4040, "uint16")).tolist() == [3] * 4
 
 
-def test_inputs_that_numpy_does_not_read(saved):
-    for wrong in ([[1, 2], [3]], torch.ones(1, 512).requires_grad_()):
-        with pytest.raises(InputMismatchError, match="Expected a NumPy array, received a"):
-            run_native(saved, wrong)
+@pytest.mark.parametrize(
+    ("format", "variable", "command", "error", "words"),
+    [
+        ("mxnet", "CC", None, CompilerMissingError, "apt install gcc"),
+        ("mxnet", "CC", "no-such-compiler", CompilerMissingError, "no-such-compiler"),
+        ("mxnet", "CC", 'cc "', CompilerMissingError, 'cc "'),
+        ("torchscript", "CXX", None, CompilerMissingError, r"apt install g\+\+"),
+        ("mxnet", "CC", "cc -no-such-flag", NativeRunError, "no-such-flag"),
+        ("mxnet", "CC", "{folder}/no-program", NativeRunError, "Exec format error"),
+    ],
+)
+def test_compilers(saved, tmp_path, monkeypatch, format, variable, command, error, words):
+    path = saved
+    if format != "mxnet":
+        path = tmp_path / "t"
+        save(torch.nn.Linear(3, 2), path, torch.ones(1, 3), format=format)
+    (tmp_path / "no-program").write_text("no program")
+    (tmp_path / "no-program").chmod(0o755)
+    monkeypatch.setenv("D2LHYBRID_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv(variable, raising=False)
+    if command is None:
+        monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    else:
+        monkeypatch.setenv(variable, command.format(folder=tmp_path))
+    with pytest.raises(error, match=words):
+        run_native(path)
 
 
-def test_what_does_not_start(saved, tmp_path, monkeypatch):
-    monkeypatch.setenv("CC", 'cc "')
-    with pytest.raises(CompilerMissingError, match='cc "'):
-        run_native(saved)
-    text = tmp_path / "compiler"
-    text.write_text("no program")
-    text.chmod(0o755)
-    monkeypatch.setenv("CC", str(text))
-    with pytest.raises(NativeRunError, match="Exec format error"):
-        run_native(saved)
-    monkeypatch.delenv("CC")
-    monkeypatch.setattr(native, "_build", lambda program: (tmp_path / "no-program", []))
-    with pytest.raises(NativeRunError, match="No such file"):
+def test_a_cache_that_is_no_folder(saved, tmp_path, monkeypatch):
+    monkeypatch.setenv("D2LHYBRID_CACHE", str(tmp_path / "file"))
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(ArtifactAccessError, match="D2LHYBRID_CACHE"):
         run_native(saved)

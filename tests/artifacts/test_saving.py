@@ -7,14 +7,11 @@ import sys
 import numpy as np
 import pytest
 import torch
-from artifact_files import edit
 from torch import nn
 
-from d2lhybrid import inspect, load, run_native, save, verify
-from d2lhybrid.artifacts.manifest import MANIFEST, SIGNATURE
+from d2lhybrid import inspect, load, run_native, save
 from d2lhybrid.artifacts.program import unlike
 from d2lhybrid.artifacts.store import read
-from d2lhybrid.artifacts.trust import signature
 from d2lhybrid.calls import call
 from d2lhybrid.errors import ArgumentError, InputMismatchError, MissingPackageError, SaveError
 from d2lhybrid.tensor import Raw
@@ -48,9 +45,9 @@ def test_axes_that_the_user_names(tmp_path):
     assert [spec.shape for spec in made.inputs] == [(None, 5)] * 2
     with pytest.raises(ArgumentError, match=r"names of the inputs \(ids, mask\).*'id'"):
         save(Language(), tmp_path / "b", ids, mask, dynamic={"id": {0: "batch"}})
-    with pytest.raises(ArgumentError, match="which has 2"):
+    with pytest.raises(ArgumentError, match="one of the 2 axes of ids"):
         save(Language(), tmp_path / "b", ids, mask, dynamic={"ids": {2: "batch"}})
-    with pytest.raises(SaveError, match="Other formats"):
+    with pytest.raises(SaveError, match="Formats that may hold this model: torchscript"):
         save(nn.Linear(3, 2), tmp_path / "b", torch.ones(2, 3), dynamic={"input": {1: "width"}})
     assert not (tmp_path / "b").exists()
 
@@ -128,7 +125,7 @@ def test_a_module_that_loading_needs_is_imported(tmp_path, monkeypatch, user):
     import with_operator
 
     save(with_operator.Model(), tmp_path / "a", torch.ones(1, 3))
-    assert read(tmp_path / "a").manifest.imports == ["with_operator"]
+    assert read(tmp_path / "a").manifest.options["imports"] == ["with_operator"]
     assert load(tmp_path / "a")(torch.ones(1, 3)).tolist() == [[3.0] * 3]
     (tmp_path / "with_operator.py").unlink()
     monkeypatch.delitem(sys.modules, "with_operator")
@@ -175,22 +172,6 @@ def test_arguments_of_the_name_of_an_option(tmp_path):
 def test_an_object_that_holds_nothing_of_ours(tmp_path):
     with pytest.raises(SaveError, match="a set as"):
         save(lambda x, more: x, tmp_path / "a", torch.ones(2), {1, 2})
-
-
-def test_version_1_still_loads(tmp_path):
-    x = torch.ones(1, 3)
-    net = nn.Linear(3, 2)
-    save(net, tmp_path / "a", x)
-
-    def older(body):
-        body.update(d2lhybrid_artifact=1)
-        del body["takes"], body["returns"]
-        body["options"]["block_sha256"] = {"model.pt2": ["0" * 64]}
-
-    edit(tmp_path / "a", older)
-    (tmp_path / "a" / SIGNATURE).write_bytes(signature((tmp_path / "a" / MANIFEST).read_bytes()))
-    assert torch.equal(load(tmp_path / "a")(x), net(x))
-    assert verify(tmp_path / "a").ok
 
 
 def test_a_file_without_our_help(tmp_path):

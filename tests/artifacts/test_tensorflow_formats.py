@@ -1,49 +1,17 @@
-"""TensorFlow: eager = compiled = reloaded = native, for every format."""
+"""What is TensorFlow's own among the formats: functions, modules, Keras files."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from artifact_models import KINDS, example, tensorflow_model
+from artifact_models import example, tensorflow_model
 
-from d2lhybrid import load, run_native, save, verify
+from d2lhybrid import load, run_native, save
 from d2lhybrid.artifacts.program import unlike
 from d2lhybrid.errors import InputMismatchError, SaveError
-from d2lhybrid.frameworks.tensorflow.formats import FORMATS
 from d2lhybrid.frameworks.tensorflow.tensors import TENSORS
 from d2lhybrid.tensor import Raw
 
 to_raw = TENSORS.to_raw
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", FORMATS)
-def test_eager_compiled_reloaded_native(tmp_path, kind, name):
-    model, path = tensorflow_model(kind), tmp_path / "a"
-    save(model, path, tf.constant(example(kind, 1)), format=name)
-    reloaded, compiled = load(path), tf.function(model)
-    for batch in (1, 7):
-        x = tf.constant(example(kind, batch))
-        eager = to_raw(model(x))
-        assert not unlike([eager], [to_raw(compiled(x))])
-        assert not unlike([eager], [to_raw(reloaded(x))])
-        if FORMATS[name].native:
-            assert not unlike([eager], [Raw.of(run_native(path, x.numpy()))])
-    found = verify(path)
-    assert found.ok
-    assert found.compared
-
-
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-@pytest.mark.parametrize("name", FORMATS)
-def test_half_precision(tmp_path, name, dtype):
-    model = tensorflow_model("mlp", dtype)
-    x = tf.cast(example("mlp", 1), dtype)
-    save(model, tmp_path / "half", x, format=name)
-    eager = model(x)
-    assert not unlike([to_raw(eager)], [to_raw(load(tmp_path / "half")(x))])
-    if FORMATS[name].native:
-        alone = run_native(tmp_path / "half", to_raw(x).array)
-        np.testing.assert_allclose(alone, tf.cast(eager, "float32").numpy(), atol=0.02)
 
 
 def test_compiled_functions_are_kept_compiled(tmp_path):

@@ -1,17 +1,14 @@
-"""PyTorch: eager = compiled = reloaded = native, for every format."""
+"""What is PyTorch's own among the formats: weights, scripts, ONNX Runtime, native packages."""
 
-import contextlib
 import copy
 import os
 import platform
 import sys
 import threading
-import time
 
-import numpy as np
 import pytest
 import torch
-from artifact_models import KINDS, example, torch_model
+from artifact_models import example, torch_model
 
 from d2lhybrid import inspect, load, run_native, save, verify
 from d2lhybrid.artifacts.examples import recall
@@ -33,63 +30,8 @@ from d2lhybrid.tensor import Raw
 to_raw = TENSORS.to_raw
 
 WHOLE = [name for name, entry in FORMATS.items() if not entry.weights_only]
-SWITCH = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
 # That of torch.export is compiled for it first, see below.
 NATIVE = [n for n, entry in FORMATS.items() if entry.native and n != "torch.export"]
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory):
-    """Folder of the artifact of a kind and a format; each is saved once."""
-    made = {}
-
-    def get(kind, name):
-        if (kind, name) not in made:
-            path = tmp_path_factory.mktemp("torch") / name
-            save(torch_model(kind), path, torch.tensor(example(kind, 1)), format=name)
-            made[kind, name] = path
-        return made[kind, name]
-
-    return get
-
-
-@pytest.fixture(autouse=True)
-def one_user(user):
-    user("torch")
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", WHOLE)
-def test_eager_compiled_reloaded_native(saved, kind, name):
-    model, path = torch_model(kind), saved(kind, name)
-    reloaded = load(path)
-    for batch in (1, 7):
-        x = torch.tensor(example(kind, batch))
-        with torch.no_grad():
-            eager, again = model(x), reloaded(x)
-        assert not unlike([to_raw(eager)], [to_raw(again)])
-        if name in NATIVE:
-            alone = run_native(path, x.numpy())
-            assert not unlike([to_raw(eager)], [Raw.of(alone)])
-    found = verify(path)
-    assert found.ok
-    assert found.compared
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-@pytest.mark.parametrize("name", WHOLE)
-def test_half_precision(tmp_path, name, dtype):
-    if name == "onnx" and dtype == torch.bfloat16:
-        pytest.skip("ONNX Runtime has no bfloat16 matrix product on the CPU")
-    model = torch_model("mlp").to(dtype)
-    x = torch.tensor(example("mlp", 1)).to(dtype)
-    save(model, tmp_path / "half", x, format=name)
-    with torch.no_grad():
-        eager = model(x)
-        assert not unlike([to_raw(eager)], [to_raw(load(tmp_path / "half")(x))])
-    if name in NATIVE:
-        alone = run_native(tmp_path / "half", to_raw(x).array)
-        np.testing.assert_allclose(alone, eager.float().numpy(), atol=0.02)
 
 
 def test_compiled_model_is_saved_as_what_it_compiles(tmp_path):
@@ -177,7 +119,8 @@ class HostCall(torch.nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("model", "text"), [(Random(), "random"), (HostCall(), "did not (run|write)")]
+    ("model", "text"),
+    [(Random(), "random"), (HostCall(), r"does not take.*may hold this model: torchscript\.")],
 )
 def test_save_refuses_what_it_cannot_prove(tmp_path, model, text):
     with pytest.raises(SaveError, match=text):
@@ -188,7 +131,7 @@ def test_save_refuses_what_it_cannot_prove(tmp_path, model, text):
 
 def test_code_for_another_processor_is_not_run(saved, tmp_path, monkeypatch):
     """The package is in order, but a processor like the one it was made on is not here."""
-    path = saved("mlp", "aotinductor")
+    path = saved("torch", "mlp", "aotinductor")
     recorded = read(path).manifest.options["processor"]
     assert recorded["machine"] == platform.machine().lower()
     if sys.platform == "linux":
@@ -207,16 +150,6 @@ def test_code_for_another_processor_is_not_run(saved, tmp_path, monkeypatch):
     assert inspect(path).problems == ()
 
 
-@pytest.mark.parametrize(
-    "recorded",
-    [None, 5, {}, {"machine": 3}, {"machine": "x86_64", "instructions": {"avx": 1}}, [["a"]]],
-)
-def test_a_strange_record_of_the_processor(recorded, monkeypatch):
-    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    with contextlib.suppress(UnsupportedArtifactError):
-        processor.require_processor({"processor": recorded})
-
-
 def test_no_compiler_for_aotinductor(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
@@ -225,24 +158,9 @@ def test_no_compiler_for_aotinductor(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_wrong_inputs(saved):
-    model = load(saved("mlp", "torch.export"))
-    for wrong in (
-        (torch.ones(1, 511),),
-        (torch.ones(1, 512).double(),),
-        (torch.ones(512),),
-        (),
-        (torch.ones(1, 512),) * 2,
-        ("text",),
-        (None,),
-    ):
-        with pytest.raises(InputMismatchError, match=r"float32 \(any, 512\)"):
-            model(*wrong)
-
-
 def test_onnx_in_onnx_runtime(saved):
     x = example("mlp", 7)
-    alone = load(saved("mlp", "onnx"), framework="onnxruntime")
+    alone = load(saved("torch", "mlp", "onnx"), framework="onnxruntime")
     with torch.no_grad():
         eager = torch_model("mlp")(torch.tensor(x))
     assert not unlike([to_raw(eager)], [Raw.of(alone(x))])
@@ -252,25 +170,19 @@ def test_onnx_in_onnx_runtime(saved):
         alone(torch.tensor(x))
 
 
-def test_tensors_of_another_framework(saved):
-    for name in ("torch.export", "onnx"):
-        with pytest.raises(InputMismatchError, match=r"of torch, received a numpy\.ndarray"):
-            load(saved("mlp", name))(example("mlp", 1))
-
-
 class Named(torch.nn.Module):
     def forward(self, x) -> dict[str, torch.Tensor]:
         return {"logits": x * 2, "features": x + 10}
 
 
-@pytest.mark.parametrize("name", ["torch.export", "torchscript", "onnx"])
+@pytest.mark.parametrize("name", WHOLE)
 def test_outputs_by_name_keep_the_order_of_the_model(tmp_path, name):
     x = torch.ones(2, 3)
     save(Named(), tmp_path / "a", x, format=name)
     recorded = recall(tmp_path / "a", read(tmp_path / "a").manifest.example_outputs)
     assert [raw.array[0, 0] for raw in recorded] == [2, 11]
     assert verify(tmp_path / "a").ok
-    if name == "onnx":
+    if name in ("onnx", "aotinductor"):
         found = run_native(tmp_path / "a", x.numpy())
         assert {name: output[0, 0] for name, output in found.items()} == {
             "logits": 2,
@@ -279,27 +191,21 @@ def test_outputs_by_name_keep_the_order_of_the_model(tmp_path, name):
 
 
 def test_two_threads_do_not_unset_each_others_switch(monkeypatch):
-    monkeypatch.delenv(SWITCH, raising=False)
-    entered, seen = threading.Event(), []
+    switch, seen = "TORCH_FORCE_WEIGHTS_ONLY_LOAD", []
+    monkeypatch.delenv(switch, raising=False)
 
-    def first():
+    def work():
         with programs.weights_only():
-            entered.set()
-            time.sleep(0.1)
+            seen.append(os.environ[switch])
 
-    def second():
-        entered.wait()
-        with programs.weights_only():
-            time.sleep(0.3)
-            seen.append(os.environ.get(SWITCH))
-
-    threads = [threading.Thread(target=work) for work in (first, second)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    other = threading.Thread(target=work)
+    with programs.weights_only():
+        other.start()
+        other.join(0.2)
+        assert not seen  # it waits for this one
+    other.join()
     assert seen == ["1"]
-    assert SWITCH not in os.environ
+    assert switch not in os.environ
 
 
 class Complex(torch.nn.Module):

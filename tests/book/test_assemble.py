@@ -68,7 +68,7 @@ def test_a_heading_opens_a_cell_and_prose_between_code_is_one(full: Path) -> Non
 
 
 def test_options_become_metadata(full: Path) -> None:
-    [cell] = [c for c in cells(build(full), "mxnet", "full") if "matplotlib" in c.source]
+    [cell] = [c for c in cells(build(full), "mxnet", "full") if "%matplotlib" in c.source]
     assert cell.metadata == {"tags": ["hide-input"], "jupyter": {"source_hidden": True}}
 
 
@@ -102,9 +102,9 @@ def test_cells_are_shared_and_ids_survive_edits_elsewhere(project: Callable[...,
 def test_repeated_cells_have_ids_of_their_own(project: Callable[..., Path]) -> None:
     cell = "```{code-cell} python\nx = 1\n```\n\n"
     ids = [c.id for c in cells(build(project(a=FRONT + "# Title\n\n" + 3 * cell)), "mxnet", "a")]
-    assert len(set(ids)) == 6
-    assert ids[3] == f"{ids[2]}-2"
-    assert ids[4] == f"{ids[2]}-3"
+    assert len(set(ids)) == 7
+    assert ids[4] == f"{ids[3]}-2"
+    assert ids[5] == f"{ids[3]}-3"
 
 
 def test_every_link_leads_somewhere(full: Path) -> None:
@@ -156,14 +156,14 @@ def test_numbers_are_those_of_the_framework(project: Callable[..., Path]) -> Non
         + f"# Title\n\n::::{{tab}} mxnet\n{exercise % ('a', 'a')}::::\n\n{exercise % ('b', 'b')}"
     )
     built = build(project(a=text))
-    assert "**Exercise 2.** Text b." in cells(built, "mxnet", "a")[1].source
-    assert "**Exercise 1.** Text b." in cells(built, "pytorch", "a")[1].source
+    assert "**Exercise 2.** Text b." in cells(built, "mxnet", "a")[2].source
+    assert "**Exercise 1.** Text b." in cells(built, "pytorch", "a")[2].source
 
 
 def test_a_heading_that_stands_twice_is_found_by_its_cell(project: Callable[..., Path]) -> None:
     text = FRONT + "# Title\n\n[](#b)\n\n(a)=\n## Same\n\n(b)=\n## Same\n"
     found = cells(build(project(a=text)), "mxnet", "a")
-    assert f"[Same](a.ipynb#cell-id={found[3].id})" in found[1].source
+    assert f"[Same](a.ipynb#cell-id={found[4].id})" in found[2].source
 
 
 def test_only_the_frameworks_of_a_chapter(project: Callable[..., Path]) -> None:

@@ -81,6 +81,12 @@ def test_what_a_translation_of_code_changed(
     assert expected in problem
 
 
+def test_a_unit_ends_where_another_script_begins_but_not_at_an_accent() -> None:
+    assert keeps("After 3 syllables.", "Após 3 sílabas.") == []
+    assert keeps("It takes 3 s.", "3 sかかる。", "ja") == []
+    assert "units" in keeps("It takes 3 s.", "3 msかかる。", "ja")[0]
+
+
 def test_a_language_without_rules_of_its_own() -> None:
     assert typeset('Ein "Graph", 0.5.', "de") == []
 

@@ -75,21 +75,21 @@ def sign(notebook: nbformat.NotebookNode) -> None:
 
 
 def change_prose(notebook: nbformat.NotebookNode) -> None:
-    notebook.cells[1].source = notebook.cells[1].source.replace("Prose", "Other prose")
+    notebook.cells[2].source = notebook.cells[2].source.replace("Prose", "Other prose")
 
 
 def change_code(notebook: nbformat.NotebookNode) -> None:
-    notebook.cells[2].source += "  # by hand"
+    notebook.cells[3].source += "  # by hand"
     sign(notebook)
 
 
 def change_id(notebook: nbformat.NotebookNode) -> None:
-    notebook.cells[2].id = "by-hand"
+    notebook.cells[3].id = "by-hand"
     sign(notebook)
 
 
 def change_cell_metadata(notebook: nbformat.NotebookNode) -> None:
-    notebook.cells[2].metadata["tags"] = ["hide-input"]
+    notebook.cells[3].metadata["tags"] = ["hide-input"]
 
 
 def change_kernel(notebook: nbformat.NotebookNode) -> None:
@@ -105,54 +105,54 @@ def add_cell(notebook: nbformat.NotebookNode) -> None:
 
 
 def strip_outputs(notebook: nbformat.NotebookNode) -> None:
-    for cell in notebook.cells[2:5:2]:
+    for cell in notebook.cells[1:6:2]:
         cell.outputs, cell.execution_count = [], None
 
 
 def strip_a_count(notebook: nbformat.NotebookNode) -> None:
-    notebook.cells[2].execution_count = None
+    notebook.cells[3].execution_count = None
 
 
 def strip_an_output(notebook: nbformat.NotebookNode) -> None:
-    notebook.cells[2].outputs = []
+    notebook.cells[3].outputs = []
 
 
 def edit_output(notebook: nbformat.NotebookNode) -> None:
-    notebook.cells[2].outputs[0].text = "faster\n"
+    notebook.cells[3].outputs[0].text = "faster\n"
 
 
 def run_out_of_order(notebook: nbformat.NotebookNode) -> None:
-    notebook.cells[2].execution_count = 3
+    notebook.cells[3].execution_count = 3
     sign(notebook)
 
 
 def add_error(notebook: nbformat.NotebookNode) -> None:
-    notebook.cells[2].outputs = [
+    notebook.cells[3].outputs = [
         nbformat.v4.new_output("error", ename="ValueError", evalue="no", traceback=[])
     ]
     sign(notebook)
 
 
 def drop_error(notebook: nbformat.NotebookNode) -> None:
-    notebook.cells[4].outputs = []
+    notebook.cells[5].outputs = []
     sign(notebook)
 
 
 def add_warning(notebook: nbformat.NotebookNode) -> None:
     text = "cell.py:1: FutureWarning: soon gone\n"
-    notebook.cells[2].outputs.append(nbformat.v4.new_output("stream", name="stderr", text=text))
+    notebook.cells[3].outputs.append(nbformat.v4.new_output("stream", name="stderr", text=text))
     sign(notebook)
 
 
 def keep_what_a_gpu_printed(notebook: nbformat.NotebookNode) -> None:
-    notebook.cells[2].metadata["tags"] = ["gpu"]
-    notebook.cells[2].outputs[0].text = "12 ms\n"
+    notebook.cells[3].metadata["tags"] = ["gpu"]
+    notebook.cells[3].outputs[0].text = "12 ms\n"
     sign(notebook)
 
 
 def add_logged_warning(notebook: nbformat.NotebookNode) -> None:
     text = "compiling\nW1121 07:44:13.6 graph break\n"
-    notebook.cells[2].outputs.append(nbformat.v4.new_output("stream", name="stderr", text=text))
+    notebook.cells[3].outputs.append(nbformat.v4.new_output("stream", name="stderr", text=text))
     sign(notebook)
 
 
@@ -167,10 +167,10 @@ def add_logged_warning(notebook: nbformat.NotebookNode) -> None:
         (drop_cell, "missing"),
         (add_cell, "no chapter makes this cell"),
         (strip_outputs, "was never executed"),
-        (strip_a_count, "execution count None, expected 1"),
+        (strip_a_count, "execution count None, expected 2"),
         (strip_an_output, "not those of its execution"),
         (edit_output, "not those of its execution"),
-        (run_out_of_order, "execution count 3, expected 1"),
+        (run_out_of_order, "execution count 3, expected 2"),
         (add_error, "shows the error ValueError"),
         (drop_error, "raised nothing"),
         (add_warning, "prints a warning"),
@@ -213,7 +213,7 @@ def test_the_difference_is_shown(
     (root / PATH).write_bytes(notebook_bytes(notebook))
     assert main(["check"], root) == 1
     shown = capsys.readouterr().err
-    assert f"{PATH}: cell {notebook.cells[2].id}: source differs" in shown
+    assert f"{PATH}: cell {notebook.cells[3].id}: source differs" in shown
     assert '    -print("first")  # by hand\n    +print("first")\n' in shown
     assert "make notebooks" in shown
 

@@ -29,11 +29,11 @@ def test_from_chapter_to_executed_notebook(
     assert capsys.readouterr().out == f"{FOLDER / 'a.ipynb'}\n"
     notebook = read_notebook(root / FOLDER / "a.ipynb")
     assert notebook is not None
-    first, second, third = (c for c in notebook.cells if c.cell_type == "code")
+    _, first, second, third = (c for c in notebook.cells if c.cell_type == "code")
     assert first.outputs[0].text == f"pytorch\n{sys.executable}\n"
     assert second.outputs[0].ename == "ZeroDivisionError"
     assert third.outputs[0].data == {"text/plain": "42"}
-    assert [first.execution_count, third.execution_count] == [1, 3]
+    assert [first.execution_count, third.execution_count] == [2, 4]
     assert set(notebook.metadata.language_info) == {
         "file_extension", "mimetype", "name", "pygments_lexer",
     }  # fmt: skip
@@ -46,10 +46,33 @@ def test_from_chapter_to_executed_notebook(
     assert (root / FOLDER / "a.ipynb").read_bytes() == before
 
     spoiled = json.loads(before)
-    spoiled["cells"][2]["outputs"] = []
+    spoiled["cells"][3]["outputs"] = []
     (root / FOLDER / "a.ipynb").write_text(json.dumps(spoiled))
     assert main(["build", "--execute"], root) == 0
     assert (root / FOLDER / "a.ipynb").read_bytes() == before
+
+
+UNDECIDED = """
+from pathlib import Path
+from IPython.display import publish_display_data
+runs = Path("runs")
+runs.write_text(runs.read_text() + "x" if runs.exists() else "x")
+if len(runs.read_text()) < {runs}:
+    kind = "application/vnd.d2lhybrid.undecided+json"
+    publish_display_data({{"text/plain": "too busy", kind: {{}}}})
+"""
+
+
+@pytest.mark.parametrize(("runs", "problems"), [(2, 0), (9, 1)])
+def test_undecided_claims_are_measured_anew_and_never_committed(
+    project: Callable[..., Path], capsys: pytest.CaptureFixture[str], runs: int, problems: int
+) -> None:
+    root = project(a=FRONT_ONE + cell(UNDECIDED.format(runs=runs)))
+    assert main(["build", "--execute"], root) == 0
+    assert (root / FOLDER / "runs").read_text() == ("xx" if runs == 2 else "xxx")
+    capsys.readouterr()
+    assert main(["check"], root) == problems
+    assert capsys.readouterr().err.count("left undecided") == problems
 
 
 def test_a_failing_cell_is_reported_and_the_others_are_written(

@@ -9,7 +9,7 @@ from book_samples import FRONT, LIMITS
 from book.__main__ import ROOT
 from book.blocks import CodeCell, Exercise, Figure, Heading, Prose, Solution, Tab
 from book.errors import ChapterError
-from book.parse import load
+from book.parse import Known, load
 
 HEAD = FRONT + "# Title\n\n"  # seven lines and an empty one: a test's body starts at line 8
 TAB = ":::{tab} pytorch\n"
@@ -247,3 +247,13 @@ def test_a_remark_gives_the_block_below_its_context(project: Callable[..., Path]
     [chapter] = load(project(a=FRONT + body) / "chapters")
     notes = {message.text: message.context.note for message in chapter.messages}
     assert notes == {"Title": "", "A.": "one", "B.": "two", "C.": "one", "D.": ""}
+
+
+def test_only_what_was_saved_is_parsed_again(full: Path) -> None:
+    known: Known = {}
+    before = load(full / "chapters", known)
+    path = full / "chapters" / "limits.md"
+    path.write_text(path.read_text() + "\nOne more sentence.\n")
+    after = load(full / "chapters", known)
+    assert [one is other for one, other in zip(before, after, strict=True)] == [True, False]
+    assert after == load(full / "chapters")

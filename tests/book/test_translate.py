@@ -153,7 +153,7 @@ def test_a_translated_notebook_has_the_same_shape(full: Path) -> None:
     for key, notebook in english.items():
         other = translated[key._replace(language="xx")]
         assert [cell.id for cell in notebook.cells] == [cell.id for cell in other.cells]
-        for cell, its in zip(notebook.cells[1:], other.cells[1:], strict=True):
+        for cell, its in zip(notebook.cells[2:], other.cells[2:], strict=True):
             assert cell.cell_type == its.cell_type
             assert cell.metadata == its.metadata
             if cell.cell_type == "code":
@@ -177,7 +177,7 @@ def test_links_in_a_translation(full: Path) -> None:
     notebooks = assemble(load(full / "chapters"), "xx", "pytorch", pseudo)
     notebook = notebooks[next(iter(notebooks))]
     ids = {cell.source.splitlines()[0]: cell.id for cell in notebook.cells}
-    first = notebook.cells[1].source
+    first = notebook.cells[2].source
     assert f"[a later part](full.ipynb#cell-id={ids['## «Later: a `part`»']})" in first
     assert "[«Limits»](limits.ipynb#cell-id=" in first
 

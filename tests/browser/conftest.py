@@ -3,13 +3,17 @@
 ``make test-browser`` runs this folder; no other command does, because it needs a browser.
 """
 
+import functools
 import os
 import shutil
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
+from site_page import WIDE
 
 pytest.register_assert_rewrite("looks")
 
@@ -76,3 +80,56 @@ def screenshots() -> Path:
     """Where the pictures of this run go."""
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     return SCREENSHOTS
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *arguments: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """Where the site is served, built anew as far as something has changed."""
+    from website.build import build_site
+
+    folder = ROOT / "build" / "html"
+    build_site(ROOT, folder, ROOT / "build" / "html-work", jobs=2)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=folder))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def visit(chromium: Browser, address: str) -> Iterator[Callable[..., Page]]:
+    """Opens a page as a new reader; all pages of one test that share a reader share its memory.
+
+    At the end, no page has asked another host for anything or complained in its console.
+    """
+    contexts, asked, complaints = [], [], []
+
+    def open_page(
+        path: str = "", reader: Page | None = None, width: int = WIDE, **options: object
+    ) -> Page:
+        if reader is None:
+            size = {"width": width, "height": 720}
+            context = chromium.new_context(viewport=size, **{"locale": "en", **options})
+            context.on("request", lambda request: asked.append(request.url))
+            contexts.append(context)
+        else:
+            context = reader.context
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
+        page.goto(address + path)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert asked
+    assert not [url for url in asked if not url.startswith((address, "data:"))]
+    assert not complaints

@@ -2,52 +2,12 @@
 
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from d2lhybrid.i18n import gettext, language, set_language
 
 Notebook = dict[str, Any]
-
-
-class Table(NamedTuple):
-    """The words of a table's head and of its rows."""
-
-    heads: list[str]
-    rows: list[list[str]]
-
-
-class _TableReader(HTMLParser):
-    """Collects the tables of a piece of HTML."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tables: list[Table] = []
-        self._row: list[str] = []
-        self._in_cell = False
-
-    def handle_starttag(self, tag: str, _attributes: object) -> None:
-        if tag == "table":
-            self.tables.append(Table([], []))
-        elif tag == "thead":
-            self._row = self.tables[-1].heads
-        elif tag == "tbody":
-            self._row = []
-        elif tag == "tr" and self._row is not self.tables[-1].heads:
-            self._row = []
-            self.tables[-1].rows.append(self._row)
-        elif tag in ("th", "td"):
-            self._row.append("")
-            self._in_cell = True
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("th", "td"):
-            self._in_cell = False
-
-    def handle_data(self, data: str) -> None:
-        if self._in_cell:
-            self._row[-1] += data
 
 
 def read(path: Path) -> Notebook:
@@ -82,28 +42,15 @@ def not_well(content: Notebook) -> list[str]:
     return found
 
 
-def tables(content: Notebook) -> list[Table]:
-    """The tables among the outputs, in order."""
-    found = []
-    for html in _data(content, "text/html"):
-        reader = _TableReader()
-        reader.feed(html)
-        found += reader.tables
-    return found
+def tables(content: Notebook) -> int:
+    """How many tables there are among the outputs."""
+    return sum(html.count("<table") for html in _data(content, "text/html"))
 
 
-def plots(content: Notebook) -> list[tuple[str, str]]:
-    """The label below each plot, and the plot as the address of an image."""
-    labels = [
-        found[1]
-        for cell in code_cells(content)
-        if (found := re.search(r'\.plot\(xlabel="(.*?)"', "".join(cell["source"])))
-    ]
-    images = [image.replace("\n", "") for image in _data(content, "image/png")]
-    return [
-        (label, f"data:image/png;base64,{image}")
-        for label, image in zip(labels, images, strict=True)
-    ]
+def plots(content: Notebook) -> list[str]:
+    """The plots among the outputs, as the addresses of images."""
+    images = (image.replace("\n", "") for image in _data(content, "image/png"))
+    return [f"data:image/png;base64,{image}" for image in images]
 
 
 def verdict_words(code: str) -> tuple[str, str, set[str]]:

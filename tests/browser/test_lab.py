@@ -5,7 +5,6 @@ each language is; `make test-browser ALL=1` runs all of them.
 """
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ from playwright.sync_api import Browser, Locator, Page
 
 from book.frameworks import FRAMEWORKS
 from book.languages import LANGUAGES
+from website.words import words
 
 NOTEBOOKS = lab_server.ROOT / "notebooks"
 CHAPTERS = ("hybridize", "limits")  # as the rows of the front page
@@ -92,6 +92,10 @@ def test_front_page(reader: Reader, page: Page, screenshots: Path) -> None:
     assert viewer.locator("tbody tr").count() == len(CHAPTERS)
     links = viewer.locator("tbody a").all_text_contents()
     assert links == [language.open] * len(CHAPTERS) * len(FRAMEWORKS)
+    question = " ".join(words(reader.code)["question"].split())
+    assert question in " ".join(viewer.inner_text().split())
+    picture = viewer.locator("img[alt]").first
+    assert picture.evaluate("e => e.naturalWidth") > 500
     assert not glyphs.boxes(viewer, glyphs.cjk(viewer.inner_text()))
     page.screenshot(path=screenshots / f"lab-{reader.code}-front.png")
     for other in LANGUAGES.values():
@@ -99,27 +103,6 @@ def test_front_page(reader: Reader, page: Page, screenshots: Path) -> None:
             viewer.locator("p a", has_text=other.name).click()
             page.locator("h1", has_text=other.collection).wait_for()
             lab_page.open_front_page(page, reader.server.address)
-
-
-def test_the_language_that_the_reader_has_set_wins(reader: Reader, page: Page) -> None:
-    other = "zh-CN" if reader.code != "zh" else "ja-JP"
-    settings = reader.server.folder.parent / "home/settings"
-    file = settings / "@jupyterlab/translation-extension/plugin.jupyterlab-settings"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({"locale": other.replace("-", "_")}), encoding="utf-8")
-    try:
-        lab_page.open_front_page(page, reader.server.address)
-        page.locator(f"html[lang={other}]").wait_for(state="attached")
-    finally:
-        file.unlink()
-
-
-def test_boxes_are_told_from_characters(chromium: Browser) -> None:
-    page = chromium.new_page()
-    page.set_content("<p>x</p>")
-    in_no_font = "\ue123"
-    assert glyphs.boxes(page.locator("p"), {"編", "译", "e", in_no_font}) == [in_no_font]
-    page.close()
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
@@ -176,8 +159,8 @@ def test_links_lead_to_the_other_languages_frameworks_and_chapters(
     others = {one.name: (code, framework) for code, one in LANGUAGES.items() if code != reader.code}
     others[LANGUAGES[reader.code].name] = (reader.code, framework)  # and home again
     others |= {one.name: (reader.code, f) for f, one in FRAMEWORKS.items() if f != framework}
-    for words, (code, name) in others.items():
-        top_link(page, words).click()
+    for text, (code, name) in others.items():
+        top_link(page, text).click()
         opened(reader, page, f"notebooks/{code}/{name}/hybridize.ipynb")
     limits = reader.path(name, "limits")
     top_link(page, expected.title(expected.read(reader.server.folder / "my" / limits))).click()
@@ -250,6 +233,30 @@ def test_another_edition_opens_at_the_same_section(reader: Reader, page: Page) -
     place = section.bounding_box()
     assert place
     assert 0 < place["y"] < 700
+
+
+def test_progress_is_counted_and_leads_on(reader: Reader, page: Page) -> None:
+    panel = open_from_front_page(reader, page, "pytorch", "hybridize")
+    content = expected.read(reader.file("pytorch", "hybridize"))
+    heads = [n for n, cell in enumerate(content["cells"]) if "".join(cell["source"])[:3] == "## "]
+    button = panel.locator(".d2lhybrid-progress")
+    lab_page.show(panel.locator(f".jp-Cell[data-windowed-list-index='{heads[1]}']"))
+    page.wait_for_function(
+        "() => /^[1-9]/.test(document.querySelector('.d2lhybrid-progress').textContent)"
+    )
+    read, total = map(int, button.inner_text().split("/"))
+    assert total == len(heads) - 1  # the last one leads to other notebooks
+    assert str(total) in button.get_attribute("aria-label")
+    button.click()  # to the first section that was not read
+    head = panel.locator(f".jp-Cell[data-windowed-list-index='{heads[read]}'] h2")
+    page.wait_for_timeout(2500)
+    assert 0 < head.bounding_box()["y"] < 500
+    viewer = lab_page.open_front_page(page, reader.server.address)
+    marked = viewer.locator("td a[data-d2lhybrid-read]")
+    marked.wait_for()
+    assert re.fullmatch(rf"\d+/{total}", marked.get_attribute("data-d2lhybrid-read"))
+    viewer.locator(".d2lhybrid-continue").click()
+    opened(reader, page, reader.path("pytorch", "hybridize"))
 
 
 def test_a_changed_notebook_can_be_reset(reader: Reader, page: Page) -> None:

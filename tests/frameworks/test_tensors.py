@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy
 import pytest
+from models import MODELS
 
 from d2lhybrid import frameworks
 from d2lhybrid.errors import TracingError, UnknownFrameworkError
@@ -30,16 +31,13 @@ def adapter(framework):
     return framework.tensors
 
 
-def test_version_and_devices(adapter):
+def test_version_and_devices(framework, adapter):
+    assert framework in frameworks.loaded()
     assert adapter.version()[0].isdigit()
     assert "cpu" in adapter.devices()[0].lower()
     assert [adapter.compute_on(device) for device in adapter.devices()] == [8.0] * len(
         adapter.devices()
     )
-
-
-def test_it_is_among_the_loaded_once_it_is_imported(framework, adapter):
-    assert framework in frameworks.loaded()
 
 
 def test_without_an_accelerator_nothing_is_known_of_one(adapter):
@@ -50,31 +48,16 @@ def test_without_an_accelerator_nothing_is_known_of_one(adapter):
     assert adapter.peak_bytes() is None
 
 
-def torch_things():
-    import torch
-
-    net = torch.nn.Linear(2, 2)
-    inside = {"a": [1, (torch.ones(1),)]}
-    return [net, net.weight, torch.ones(1), net.forward, torch.device("cpu"), inside]
+def test_objects_are_known_by_their_classes(framework):
+    net, x = MODELS[framework.name]()
+    for thing in (net, x, net.__call__, {"a": [1, (x,)]}):
+        assert frameworks.of(thing) is framework, thing
 
 
-def tensorflow_things():
+def test_functions_of_tensorflow_are_its_own():
     import tensorflow as tf
 
-    net = tf.keras.layers.Dense(2)
-    return [net, tf.ones(1), tf.function(lambda x: x), net.call, tf.Variable(1.0)]
-
-
-def mxnet_things():
-    import mxnet
-
-    net = mxnet.gluon.nn.Dense(2)
-    return [net, mxnet.np.ones(1), mxnet.nd.ones(1), net.forward, mxnet.sym.var("x")]
-
-
-def test_objects_are_known_by_their_classes(framework, adapter):
-    for thing in globals()[f"{framework.name}_things"]():
-        assert frameworks.of(thing) is framework, thing
+    assert frameworks.of(tf.function(lambda x: x)).name == "tensorflow"
 
 
 @pytest.mark.parametrize("thing", [3, "torch", numpy.ones(1), lambda x: x, None, [1]])
@@ -107,20 +90,14 @@ def test_outputs_become_copies_outside_the_framework(framework, adapter):
     assert adapter.to_raw(adapter.doubled(tensor, 1)).array.shape == (2, 6)
 
 
-def test_bfloat16():
+@pytest.mark.filterwarnings("ignore::UserWarning")  # torch's, of its young layouts
+def test_sparse_and_small_outputs():
     import tensorflow as tf
     import torch
 
     for tensor in (torch.tensor([1.5]).bfloat16(), tf.constant([1.5], tf.bfloat16)):
         raw = frameworks.of(tensor).tensors.to_raw(tensor)
         assert (raw.dtype, raw.values().tolist()) == ("bfloat16", [1.5])
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")  # torch's, of its young layouts
-def test_sparse_and_small_outputs():
-    import tensorflow as tf
-    import torch
-
     dense = numpy.array([[0.0, 2.0], [0.0, 0.0]], dtype="float32")
     tensor = torch.tensor(dense)
     found = [tensor.to_sparse(), tensor.to_sparse_csr(), tensor.to(torch.float8_e4m3fn)]

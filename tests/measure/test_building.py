@@ -73,7 +73,6 @@ def test_what_is_built_ahead_is_four_times():
         (Lazy(raises), "^mat1 and mat2 shapes cannot be multiplied$"),
         (lambda: np.ones(3), "shape"),
         (lambda: np.array([1.0, 1.01]), r"up to 0\.01"),
-        (lambda: {"y": 1.0}, "."),
         (lambda: np.array([1.0, np.nan]), "NaN in output of 'b'"),
     ],
 )
@@ -95,7 +94,6 @@ def test_a_variant_that_fails_or_answers_something_else_is_left_out_with_its_rea
         (np.array([2**60]), np.array([2**60 + 100])),
         (np.array(["x"]), np.array([1.0])),
         (np.array([1, 2]), np.array([1, 3])),
-        ("x", "y"),
         ({"y": 1.0}, {"z": 1.0}),
     ],
 )
@@ -120,25 +118,16 @@ class Cache:
         self.layers = [np.full(2, value)]
 
 
-def test_an_object_without_equality_is_looked_into():
+def test_an_object_without_equality_is_looked_into_or_named_in_a_note():
     m = Machine()
     f = m.function(1e-3)
-    c = run(m, {"a": lambda: (f(), Cache(1.0)), "b": lambda: (f(), Cache(1.0)),
-                "c": lambda: (f(), Cache(2.0))}, time_limit=0.1)  # fmt: skip
-    assert "c" in c.unavailable
-    assert "b" in c
+    values = {"a": 1.0, "b": 1.0, "c": 2.0}
+    c = run(m, {k: lambda v=v: (f(), Cache(v)) for k, v in values.items()}, time_limit=0.1)
+    assert (list(c), list(c.unavailable)) == (["a", "b"], ["c"])
     assert c["b"].note is None
-
-
-def test_what_cannot_be_compared_is_named_in_a_note():
-    m = Machine()
-    f = m.function(1e-3)
-
-    class Handle:
-        pass
-
-    c = run(m, {"a": lambda: (f(), Handle()), "b": lambda: (f(), Handle())})
-    assert c["b"].note == "not compared: output[1]"
+    handle = type("Handle", (), {})
+    opaque = {k: lambda: (f(), handle()) for k in "ab"}
+    assert run(m, opaque)["b"].note == "not compared: output[1]"
 
 
 def test_data_frames_are_compared():

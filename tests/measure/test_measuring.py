@@ -1,8 +1,5 @@
 """measure on a simulated machine."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from fake import Machine
@@ -64,12 +61,3 @@ def test_an_interrupt_keeps_what_was_measured():
         return 1.0
 
     assert 6 < len(measure(interrupted, clock=m.clock).samples) < 40
-
-
-@pytest.mark.parametrize(
-    "first", ["from d2lhybrid import compare", "import d2lhybrid.measurement.stats"]
-)
-def test_measure_is_the_function_whatever_was_imported_before(first):
-    code = f"{first}; from d2lhybrid import measure; print(type(measure).__name__)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "function\n"

@@ -4,6 +4,7 @@ import pytest
 
 from d2lhybrid.measurement.comparing import compare
 from d2lhybrid.measurement.measuring import measure
+from d2lhybrid.measurement.timing import Benchmark, synchronize
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,20 @@ def test_each_call_of_mxnet_is_waited_for(static):
     if m.times.throughput:  # on a busy machine, what is queued may be over before we look
         assert m.min > 0
         assert m.stream_calls >= 1
+
+
+def test_a_block_waits_for_the_queue_of_mxnet(static):
+    from mxnet import np, npx
+
+    npx.set_np()
+    a = np.random.uniform(size=(600, 600))
+    synchronize()
+    with Benchmark() as waited:
+        for _turn in range(20):
+            product = np.dot(a, a)
+    with Benchmark() as left:
+        product.wait_to_read()
+    assert left.seconds < waited.seconds / 10
 
 
 def test_pytorch_on_the_cpu_queues_nothing():

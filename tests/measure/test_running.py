@@ -25,7 +25,7 @@ def test_latency_and_throughput_of_what_is_queued(on_a_gpu):
     assert m.median == pytest.approx(KERNEL + sum(COSTS.values()), rel=0.01)
     assert m.median_of("throughput") == pytest.approx(KERNEL, rel=0.01)
     assert m.device_median == pytest.approx(KERNEL, rel=0.01)
-    assert m.stream_calls * KERNEL >= 1e-3
+    assert m.stream_calls >= 20
 
 
 def test_a_stream_is_bound_by_the_launches_of_a_call_where_these_take_longer(on_a_gpu):
@@ -197,7 +197,7 @@ def test_what_runs_elsewhere_is_timed_there():
     assert c["there"].median == pytest.approx(7e-6)
     assert c.ratio("there")[0] == pytest.approx(2)
     assert c["there"].first_seconds == pytest.approx(1.0)
-    assert there.asked[True] > 0
+    assert there.asked[False] > 100
 
 
 class Strange:

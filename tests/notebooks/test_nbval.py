@@ -128,7 +128,7 @@ def test_cells_that_need_a_gpu(tmp_path: Path, gpu: bool) -> None:
         driver.write_text("#!/bin/sh\n")
         driver.chmod(0o755)
     command = [sys.executable, "-m", "pytest", "-c", str(SETTINGS / "nbval.ini"), "-n", "1"]
-    command += ["-p", "tools.nbval_gpu", "--rootdir", str(tmp_path), str(tmp_path)]
+    command += ["-p", "tools.nbval_plugin", "--rootdir", str(tmp_path), str(tmp_path)]
     path = os.pathsep.join([str(driver.parent), *filter(_no_driver, os.get_exec_path())])
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, "PATH": path},
                           capture_output=True, text=True, timeout=120)  # fmt: skip

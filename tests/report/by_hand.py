@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from d2lhybrid.report.records import Comparison, Environment, Measurement, Samples, Sweep
+from d2lhybrid.report.records import Environment, Measurement, Samples
+from d2lhybrid.report.results import Comparison
+from d2lhybrid.report.sweeps import Sweep
 
 ENV = Environment(
     date="2026-11-21T10:00:00+00:00",

@@ -12,14 +12,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from by_hand import BUSY, comparison, sweep
+from matplotlib.colors import to_rgb
 
 from d2lhybrid import i18n
 from d2lhybrid.report import plot
 from d2lhybrid.report.axes import CHINESE, JAPANESE
-from d2lhybrid.report.records import Sweep
+from d2lhybrid.report.sweeps import Sweep
 from d2lhybrid.report.units import seconds
 from d2lhybrid.report.verdicts import VERDICTS
-from d2lhybrid.report.waterfall import waterfall
 
 CATALOGS = sorted((Path(i18n.__file__).parent / "locale").glob("*/LC_MESSAGES/d2lhybrid.po"))
 LONG = "torch.compile max-autotune with a long name"
@@ -77,9 +77,8 @@ def require_good_looks(ax):
 @pytest.mark.parametrize(
     ("language", "variants", "ratio"),
     [
-        *(("en", *both) for both in itertools.product((2, 12), (1.02, 3, 19, 100, 1e4))),
+        *(("en", *both) for both in itertools.product((2, 12), (1.02, 19, 100, 1e4))),
         *((language, 5, 10) for language in i18n.LANGUAGES[1:]),
-        *((language, 12, 1e4) for language in i18n.LANGUAGES[1:]),
     ],
 )
 def test_bars_of_any_number_and_ratio(language, variants, ratio):
@@ -113,6 +112,7 @@ def test_a_bar_is_as_long_as_its_time_and_labelled():
     assert re.fullmatch(r"200 µs \(\d\.\d+×\)", said[4])
     lines = [line.get_xdata()[0] for line in ax.lines if line.get_linestyle() == "-"]
     assert c["eager"].median in lines
+    assert min(text.xy[0] for text in ax.texts) >= c["eager"].median, "the line crosses a text"
     assert [bar.get_hatch() for bar in ax.patches] == [None, None, None, None, "////"]
     assert [text.get_text() for text in ax.get_yticklabels()] == list(c)
     assert ax.get_ylim()[0] > ax.get_ylim()[1], "the first variant stands at the top"
@@ -147,12 +147,14 @@ def test_verdicts_differ_by_marker_sign_and_colour():
 
 
 def test_cold_starts_stand_at_the_right_where_one_would_feel_them():
-    def cold(c):
-        (right,) = plot.comparison(c).child_axes or [None]
-        return right and [text.get_text() for text in right.get_yticklabels()]
-
-    assert cold(comparison({"a": 1e-3, "b": 1e-3}, first={"b": 9.0})) == ["", "9.00 s"]
-    assert cold(comparison({"a": 1e-3, "b": 1e-3})) is None
+    ax = plot.comparison(comparison({"a": 1e-3, "b": 1e-3}, first={"b": 9.0}))
+    (right,) = ax.child_axes
+    require_good_looks(ax)
+    texts = [*right.get_yticklabels(), right.yaxis.label]
+    assert [text.get_text() for text in texts] == ["", "9.00 s", "cold start"]
+    require_apart(texts)
+    require_inside(texts, ax.figure.bbox)
+    assert not plot.comparison(comparison({"a": 1e-3, "b": 1e-3})).child_axes
 
 
 def test_a_linear_axis_has_one_unit_and_begins_at_zero():
@@ -166,7 +168,7 @@ def test_a_linear_axis_has_one_unit_and_begins_at_zero():
 @pytest.mark.parametrize(
     ("language", "variants", "top"),
     [
-        *(("en", *both) for both in itertools.product((2, 12), (1.001, 1.3, 4, 30, 1e4))),
+        *(("en", *both) for both in itertools.product((2, 12), (1.001, 4, 1e4))),
         *((language, 12, 30) for language in i18n.LANGUAGES[1:]),
     ],
 )
@@ -196,15 +198,10 @@ def test_the_ticks_of_a_sweep_are_the_sizes_measured():
     assert not list(ax.get_xticks(minor=True))
     assert ax.get_xlabel() == "batch size"
     zero = plot.sweep(sweep([0, 1, 2], {"a": [1e-3] * 3}), None, "", {})
-    assert zero.get_xscale() == "linear"
-    assert zero.get_xlabel() == "work"
-
-
-def test_of_ticks_too_close_the_last_keeps_its_text():
-    work = list(range(1000, 1040))
-    ax = plot.sweep(sweep(work, {"a": [1e-3] * 40}), None, "", {})
-    require_good_looks(ax)
-    said = [text.get_text() for text in shown(ax.get_xticklabels())]
+    assert (zero.get_xscale(), zero.get_xlabel()) == ("linear", "work")
+    many = plot.sweep(sweep(range(1000, 1040), {"a": [1e-3] * 40}), None, "", {})
+    require_good_looks(many)
+    said = [text.get_text() for text in shown(many.get_xticklabels())]
     assert said[-1] == "1,039"
     assert len(said) < 40
 
@@ -239,7 +236,7 @@ def test_a_sweep_draws_medians_and_bands_by_both_clocks():
 
 def test_the_steps_of_a_waterfall_begin_where_the_last_ended():
     c = comparison({"eager": 2.9e-5, "aot": 1.4e-5, "functions": 2e-5, "C": 7e-6})
-    ax = waterfall(c, ["C", "functions", "aot", "eager"])
+    ax = plot.waterfall(c, ["C", "functions", "aot", "eager"])
     times = [c[label].median for label in ("C", "functions", "aot", "eager")]
     assert [bar.get_x() for bar in ax.patches] == pytest.approx([0, *times[:-1]])
     assert [bar.get_x() + bar.get_width() for bar in ax.patches] == pytest.approx(times)
@@ -257,7 +254,7 @@ def test_waterfalls_by_a_clock(language):
     i18n.set_language(language)
     times, stream = {"eager": 1e-2, LONG: 1e-3, "C": 1e-6}, {"eager": 5e-3, LONG: 1e-4, "C": 1e-6}
     c = comparison(times, stream, env=BUSY)
-    ax = waterfall(c, ["C", LONG, "eager"], clock="throughput")
+    ax = plot.waterfall(c, ["C", LONG, "eager"], clock="throughput")
     require_good_looks(ax)
     assert ax.patches[-1].get_x() + ax.patches[-1].get_width() == pytest.approx(5e-3, rel=0.02)
 
@@ -265,7 +262,7 @@ def test_waterfalls_by_a_clock(language):
 def test_a_busy_machine_is_said_above_every_plot():
     busy, quiet = comparison({"a": 1e-3, "b": 2e-3}, env=BUSY), comparison({"a": 1e-3, "b": 2e-3})
     for c, expected in ((busy, True), (quiet, False)):
-        drawn = [plot.comparison(c), waterfall(c, ["a", "b"]),
+        drawn = [plot.comparison(c), plot.waterfall(c, ["a", "b"]),
                  plot.sweep(Sweep((1,), (1,), (c,)), None, "", {})]  # fmt: skip
         for ax in drawn:
             assert ("busy" in ax.figure.get_suptitle()) == expected
@@ -295,28 +292,16 @@ def test_a_notebook_shows_twice_the_pixels_on_the_colour_of_its_page():
 
 def test_texts_read_on_white_and_on_dark():
     def light(colour):
-        parts = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in colour]
-        return float(np.dot(parts, [0.2126, 0.7152, 0.0722]))
-
-    def contrast(one, other):
-        low, high = sorted((light(one), light(other)))
-        return (high + 0.05) / (low + 0.05)
-
-    from matplotlib.colors import to_rgb
+        parts = [
+            v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in to_rgb(colour)
+        ]
+        return 0.05 + float(np.dot(parts, [0.2126, 0.7152, 0.0722]))
 
     ax = plot.comparison(comparison({"a": 1e-3, "b": 2e-3}, env=BUSY))
-    texts = [*ax.texts, ax.xaxis.label, *ax.get_yticklabels(), ax.figure._suptitle]
-    for text in texts:
+    for text in [*ax.texts, ax.xaxis.label, *ax.get_yticklabels(), ax.figure._suptitle]:
         for page in ("white", "#14181e"):
-            assert contrast(to_rgb(text.get_color()), to_rgb(page)) > 3.8
-
-
-def test_a_result_drawn_otherwise_is_another_picture():
-    one, _size = picture(plot.comparison(comparison({"a": 1e-3, "b": 2e-3})))
-    again, _size = picture(plot.comparison(comparison({"a": 1e-3, "b": 2e-3})))
-    other, _size = picture(plot.comparison(comparison({"a": 2e-3, "b": 1e-3})))
-    assert np.array_equal(one, again)
-    assert one.shape != other.shape or np.abs(one - other).mean() > 0.01
+            low, high = sorted([light(text.get_color()), light(page)])
+            assert high / low > 3.8
 
 
 def test_plots_into_the_users_own_axes():
@@ -346,7 +331,7 @@ def test_plots_draw_without_a_missing_glyph(language):
         s = Sweep((1, 2), (1, 2), (c, c))
         swept = plot.sweep(s, None, "批量大小", {"重みを一度読む時間": 2e-6})
         swept.figure.canvas.draw()
-        waterfall(c, ["b", "即時"]).figure.canvas.draw()
+        plot.waterfall(c, ["b", "即時"]).figure.canvas.draw()
     assert swept.get_xlabel() == "批量大小"
 
 
@@ -374,7 +359,7 @@ def test_a_dollar_in_a_label_is_a_dollar():
     times = {r"$\foo$": 1e-3, "costs $1_$2": 2e-3}
     c = comparison(times)
     plot.comparison(c).figure.canvas.draw()
-    waterfall(c, list(times)).figure.canvas.draw()
+    plot.waterfall(c, list(times)).figure.canvas.draw()
     s = Sweep((1, 2), (1, 2), (c, c))
     plot.sweep(s, None, "", {r"$\bar$ $": 1e-3}).figure.canvas.draw()
 

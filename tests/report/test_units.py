@@ -15,9 +15,7 @@ from d2lhybrid.report.units import percent, seconds, span, stamp, unit
         (0.9996, "1.00 s"),
         (0.9994, "999 ms"),
         (9.996e-4, "1.00 ms"),
-        (9.994e-4, "999 µs"),
         (9.996e-7, "1.00 µs"),
-        (9.994e-7, "999 ns"),
         (1.0, "1.00 s"),
         (1e-12, "0.00100 ns"),
         (4321.0, "4,320 s"),
@@ -33,17 +31,16 @@ def test_the_unit_of_a_time():
     assert unit(0) == ("ns", 1e-9)
 
 
-def test_fractions():
-    assert percent(0.5) == "50%"
-    assert percent(9.99) == "1,000%"
-    assert percent(10) == "> 1000%"
-    assert percent(float("inf")) == "?"
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0.5, "50%"), (9.99, "1,000%"), (10, "> 1000%"), (float("inf"), "?")]
+)
+def test_fractions(value, shown):
+    assert percent(value) == shown
 
 
 def test_an_interval_without_an_end_is_not_known():
-    assert span(0, 2) == ("?", "?")
-    assert span(1, float("inf")) == ("?", "?")
-    assert span(float("-inf"), float("inf"), seconds) == ("?", "?")
+    for ends in ((0, 2), (1, float("inf")), (float("-inf"), float("inf"))):
+        assert span(*ends) == ("?", "?")
     assert span(1e-3, 2e-3, seconds) == ("1.00 ms", "2.00 ms")
 
 
@@ -54,19 +51,8 @@ def test_portuguese_has_a_decimal_comma():
 
 def test_the_stamp_says_where_and_when():
     env = replace(ENV, governor="powersave", accelerators=("H100",), cores=1)
-    assert stamp(env, 7).split(" · ") == [
-        "2026-11-21",
-        "Python 3.11.9",
-        "PyTorch 2.13.0",
-        "Intel(R) Xeon(R) Processor @ 2.60GHz",
-        "H100",
-        "1 core",
-        "PyTorch: 1 thread",
-        "governor powersave",
-        "load 0.40",
-        "seed 7",
-    ]
-    plain = stamp(replace(ENV, load=None))
-    assert "load" not in plain
-    assert "seed" not in plain
-    assert "2 cores" in plain
+    assert stamp(env, 7) == (
+        "2026-11-21 · Python 3.11.9 · PyTorch 2.13.0 · Intel(R) Xeon(R) Processor @ 2.60GHz · "
+        "H100 · 1 core · PyTorch: 1 thread · governor powersave · load 0.40 · seed 7"
+    )
+    assert stamp(replace(ENV, load=None)).endswith("@ 2.60GHz · 2 cores · PyTorch: 1 thread")

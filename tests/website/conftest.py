@@ -1,15 +1,10 @@
 """The site, built once from the committed notebooks."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from website.build import build_site
-from website.repository import VARIABLE
-
-# Sphinx and its Markdown parser end at Python 3.10; test_built_site.py shows that as a skip.
-collect_ignore = ["test_parts.py", "test_watch.py"] if sys.version_info < (3, 11) else []
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -18,7 +13,5 @@ ROOT = Path(__file__).resolve().parents[2]
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the site, as it is without a public repository."""
     folder = tmp_path_factory.mktemp("site")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.delenv(VARIABLE, raising=False)
-        build_site(ROOT, folder / "html", folder / "work", jobs=2)
+    build_site(ROOT, folder / "html", folder / "work", jobs=2)
     return folder / "html"

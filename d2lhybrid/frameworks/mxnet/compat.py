@@ -200,12 +200,13 @@ def _why(error: ImportError) -> str:
                 "Expected MXNet to be installed. Received: {system} on {machine}, for which "
                 "MXNet has no wheels. Use Linux or an Intel Mac; PyTorch and TensorFlow work here."
             ).format(system=system, machine=machine)
-        if sys.version_info >= (3, 13):
+        if numpy.lib.NumpyVersion(numpy.__version__) >= "2.0.0":
             return _(
-                "Expected MXNet to be installed. Received: no module named mxnet. On Python "
-                "3.13 and later, whose NumPy is too new for MXNet's own pin, install it with: "
+                "Expected MXNet to be installed. Received: no module named mxnet. Its own pins "
+                "would replace NumPy {version}, on which it runs here. Install it without them: "
                 "{command}, then {second_command}."
             ).format(
+                version=numpy.__version__,
                 command="pip install --no-deps mxnet==1.9.1",
                 second_command='pip install graphviz requests "setuptools<81"',
             )

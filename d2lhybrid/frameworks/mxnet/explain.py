@@ -16,10 +16,12 @@ from d2lhybrid.frameworks.explanation import (
     quiet,
     require_runs,
 )
+from d2lhybrid.frameworks.mxnet.tensors import by_position
+from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
 
 
-def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explanation:
+def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """Run a block once, then pass symbols through each part of it that can be a graph.
 
     Each outermost hybrid block is one graph. A plain ``Block`` runs in Python, and so does a
@@ -52,9 +54,9 @@ def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explan
     )
 
 
-def _of_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explanation:
+def _of_function(function: Any, args: Args, kwargs: Kwargs) -> Explanation:
     with quiet():
-        require_runs(name_of(function), lambda: function(*args, **kwargs))
+        require_runs(name_of(function), lambda: (function(*args, **kwargs), mx.nd.waitall()))
     code = getattr(function, "__code__", None) or type(function).__call__.__code__
     return Explanation(
         framework=f"MXNet {mx.__version__}",
@@ -67,9 +69,18 @@ def _of_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
 
 def run_once(
-    model: Any, hybrid: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[dict[int, tuple[Any, ...]], Exception | None]:
-    """Call the model; return what each hybrid block was given, by its id, and what was raised."""
+    model: Any, hybrid: list[Any], args: Args, kwargs: Kwargs
+) -> tuple[dict[int, Args], Exception | None]:
+    """Call the model; return what each hybrid block was given, by its id, and what was raised.
+
+    Raises:
+        CallFailedError: the model does not take these arguments.
+    """
+    if kwargs:
+        try:
+            args = (*args, *by_position(model, args, kwargs).values())
+        except TypeError as error:
+            raise call_error(name_of(model), error) from error
     seen = {id(model): args}
     hooks = [
         block.register_forward_pre_hook(lambda b, given: seen.setdefault(id(b), given))
@@ -77,7 +88,8 @@ def run_once(
     ]
     failure = None
     try:
-        model(*args, **kwargs)
+        model(*args)
+        mx.nd.waitall()  # errors of the work come late
     except Exception as error:
         failure = error
     for hook in hooks:

@@ -1,13 +1,13 @@
 """The format that MXNet writes and reads."""
 
-import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from d2lhybrid.errors import SaveError
-from d2lhybrid.frameworks.formats import Format, NativeProgram, Options, Written, by_name
+from d2lhybrid.frameworks.formats import Format, NativeProgram, Options, Written
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
 from d2lhybrid.frameworks.samples import Sample
 from d2lhybrid.i18n import gettext as _
@@ -39,12 +39,11 @@ class SymbolAndParameters(Format):
         from d2lhybrid.frameworks.mxnet.tensors import is_numpy, quiet_python, semantics
 
         if not isinstance(model, mx.gluon.HybridBlock):
-            raise SaveError(
-                _(
-                    "Expected a HybridBlock, which can be compiled, received a {kind}; "
-                    "build the network from HybridBlocks."
-                ).format(kind=type(model).__name__)
+            text = _(
+                "Expected a HybridBlock, which can be compiled, received a {kind}; "
+                "build the network from HybridBlocks."
             )
+            raise SaveError(text, kind=type(model).__name__)
         numpy_semantics = is_numpy(tuple(sample.inputs))
         was_active = model._active or isinstance(model, mx.gluon.SymbolBlock)
         with semantics(numpy_semantics), quiet_python():
@@ -64,13 +63,12 @@ class SymbolAndParameters(Format):
         taken = [name for name in graph.list_inputs() if name not in held]
         names = sorted(taken, key=lambda n: called.index(n) if n in called else len(called))
         if len(names) != len(sample.inputs):
-            raise SaveError(
-                _(
-                    "The exported graph takes other inputs ({names}) than the example, which has "
-                    "{given}; a recurrent layer makes its first state outside the graph, so "
-                    "pass the state too, or put the layer inside a HybridSequential."
-                ).format(names=", ".join(names), given=len(sample.inputs))
+            text = _(
+                "The exported graph takes other inputs ({names}) than the example, which has "
+                "{given}; a recurrent layer makes its first state outside the graph, so "
+                "pass the state too, or put the layer inside a HybridSequential."
             )
+            raise SaveError(text, names=", ".join(names), given=len(sample.inputs))
         options = {
             "numpy_semantics": numpy_semantics,
             "inputs": names,
@@ -78,16 +76,11 @@ class SymbolAndParameters(Format):
         }
         return Written(options, sample.groups)
 
-    def parameters(self, model: Any) -> list[str]:
-        """Those of ``hybrid_forward`` behind F, as far as they are no parameters of the block."""
-        forward = getattr(model, "hybrid_forward", None) or getattr(model, "forward", model)
-        try:
-            found = inspect.signature(forward).parameters.values()
-        except (TypeError, ValueError):
-            return []
-        named = [p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD]
-        held = getattr(model, "_reg_params", {})
-        return [name for name in named if name not in ("F", *held)]
+    def function(self, model: Any) -> Any:
+        """``hybrid_forward`` behind F."""
+        if hasattr(model, "hybrid_forward"):
+            return partial(model.hybrid_forward, None)
+        return getattr(model, "forward", model)
 
     def read(self, folder: Path, options: Options, into: Any = None) -> Any:
         mx = import_mxnet()
@@ -119,4 +112,4 @@ class SymbolAndParameters(Format):
                 parameter.set_data(value)
 
 
-FORMATS = by_name(SymbolAndParameters())
+FORMATS: dict[str, Format] = {one.name: one for one in (SymbolAndParameters(),)}

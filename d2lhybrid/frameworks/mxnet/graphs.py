@@ -12,11 +12,12 @@ from mxnet import gluon
 from d2lhybrid.frameworks.explanation import call_error, name_of, quiet
 from d2lhybrid.frameworks.graph import Graph, Node, Stage, judged
 from d2lhybrid.frameworks.mxnet.explain import is_hybrid, parts_of, run_once, symbols_like
+from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.structure import leaves
 
 
-def graphs(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Graph, ...]:
+def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     """The graph of each outermost hybrid block that can be recorded; a function has none."""
     if not isinstance(model, gluon.Block):
         return ()
@@ -36,13 +37,13 @@ def graphs(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[G
     return tuple(found)
 
 
-def _recorded(block: Any, given: tuple[Any, ...]) -> Any:
+def _recorded(block: Any, given: Args) -> Any:
     symbols = block(*symbols_like(given))
     found = [leaf for _path, leaf in leaves(symbols)]
     return found[0] if len(found) == 1 else mx.sym.Group(found)
 
 
-def _graph(block: Any, symbol: Any, given: tuple[Any, ...]) -> Graph:
+def _graph(block: Any, symbol: Any, given: Args) -> Graph:
     stages = (
         _stage(_("recorded as a symbol"), symbol, None),
         _stage(_("after MXNet's passes"), _optimized(block, symbol, given), symbol),
@@ -54,7 +55,7 @@ def _graph(block: Any, symbol: Any, given: tuple[Any, ...]) -> Graph:
     )
 
 
-def _optimized(block: Any, symbol: Any, given: tuple[Any, ...]) -> Any:
+def _optimized(block: Any, symbol: Any, given: Args) -> Any:
     """The symbol as an executor runs it, with the library that `hybridize` was told, if any."""
     arrays = [leaf for _path, leaf in leaves(given)]
     names = [name for name in symbol.list_inputs() if name.startswith("input_")]

@@ -1,39 +1,25 @@
-"""The dense layers of a model of Gluon that is nothing else."""
+"""The parts of a model of Gluon, as ``protocol.chain`` takes them."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from mxnet.gluon import nn
 
-from d2lhybrid.frameworks.protocol import ACTIVATIONS, Layer
+from d2lhybrid.frameworks.protocol import Layer
 
 
-def layers(net: Any) -> list[Layer] | None:
-    """Those of a ``Sequential`` of ``Dense`` and activations in float32; None for any other."""
-    found: list[Layer] = []
-    for block in _flat(net):
-        if type(block) is nn.Dense and block.weight.dtype in (np.float32, "float32"):
-            activation = block.act._act_type if block.act is not None else ""
-            weight = block.weight.data().asnumpy().T.copy()
-            bias = np.zeros(weight.shape[1], np.float32)
-            found.append(Layer(weight, bias if block.bias is None else block.bias.data().asnumpy()))
-        elif type(block) is nn.Activation and found and not found[-1].activation:
-            activation = block._act_type
-        elif type(block) is nn.Dropout:  # nothing in inference
-            continue
-        else:
-            return None
-        if activation not in ("", *ACTIVATIONS):
-            return None
-        found[-1] = replace(found[-1], activation=activation)
-    return found or None
-
-
-def _flat(net: Any) -> Iterator[Any]:
+def parts(net: Any) -> Iterator[Layer | str | None]:
+    """Those of a ``Sequential``, also inside another; a model of any other class is one part."""
     if type(net) in (nn.Sequential, nn.HybridSequential):
         for block in net._children.values():
-            yield from _flat(block)
+            yield from parts(block)
+    elif type(net) is nn.Dense and net.weight.dtype in (np.float32, "float32"):
+        weight = net.weight.data().asnumpy().T.copy()
+        bias = np.zeros(weight.shape[1], np.float32)
+        yield Layer(weight, bias if net.bias is None else net.bias.data().asnumpy())
+        yield "" if net.act is None else net.act._act_type
+    elif type(net) is nn.Dropout:  # nothing in inference
+        yield ""
     else:
-        yield net
+        yield net._act_type if type(net) is nn.Activation else None

@@ -7,7 +7,7 @@ import builtins
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy
@@ -32,6 +32,7 @@ def mend(mxnet: ModuleType) -> None:
     _named_tuples()
     _sums_of_metrics(mxnet)
     _bytes_of_records()
+    _sparse_matrices_of_scipy()
     _workers_that_start_anew()
 
 
@@ -160,6 +161,16 @@ def _bytes_of_records() -> None:
 class _WithToString(numpy.ndarray):
     def tostring(self) -> bytes:
         return self.tobytes()
+
+
+def _sparse_matrices_of_scipy() -> None:
+    """Where SciPy is installed, MXNet asks ``scipy.sparse.csr`` at each new array: it is going."""
+    for name in ("mxnet.ndarray.sparse", "mxnet.ndarray.utils"):
+        module: Any = import_module(name)
+        sparse = module.spsp
+        if sparse is not None:
+            known = {"csr_matrix": sparse.csr_matrix, "coo_matrix": sparse.coo_matrix}
+            module.spsp = SimpleNamespace(csr=SimpleNamespace(**known), **known)
 
 
 def _workers_that_start_anew() -> None:

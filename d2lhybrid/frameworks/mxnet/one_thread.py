@@ -2,9 +2,10 @@
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -41,13 +42,10 @@ def main(folder: Path) -> None:
         answers.flush()
 
 
-def _arrays(specs: list[Any], source: BinaryIO | None = None) -> list[np.ndarray]:
-    source = source or sys.stdin.buffer
-    found = []
+def _arrays(specs: list[Any]) -> Iterator[np.ndarray]:
     for dtype, shape in specs:
-        empty = np.empty(shape, dtype)
-        found.append(np.frombuffer(source.read(empty.nbytes), dtype).reshape(shape))
-    return found
+        size = np.empty(shape, dtype).nbytes
+        yield np.frombuffer(sys.stdin.buffer.read(size), dtype).reshape(shape)
 
 
 def _seconds(block: Any, args: list[Any], calls: int, wait_each: bool) -> float:

@@ -4,6 +4,8 @@ import contextlib
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
+from functools import partial
+from inspect import signature
 from types import FrameType
 from typing import Any
 
@@ -76,6 +78,22 @@ class MXNetTensors(Tensors):
 def is_numpy(args: Args) -> bool:
     """Are the arrays those of NumPy semantics (``mx.np``)?"""
     return bool(args) and isinstance(args[0], mxnet.np.ndarray)
+
+
+def by_position(block: Any, args: Args, kwargs: Kwargs) -> Kwargs:
+    """What has to stand behind `args`, by name and in order: Gluon takes no keyword arguments.
+
+    Raises:
+        TypeError: they do not fit the block's forward.
+    """
+    forward = block.forward
+    if type(block).forward is HybridBlock.forward:
+        forward = partial(block.hybrid_forward, None)  # without the module that comes first
+    bound = signature(forward).bind_partial(*args, **kwargs)
+    bound.apply_defaults()
+    held = getattr(block, "_reg_params", {})  # parameters of the block, which Gluon hands over
+    names = [name for name in bound.arguments if name not in held]
+    return {name: bound.arguments[name] for name in names[len(args) :]}
 
 
 @contextlib.contextmanager

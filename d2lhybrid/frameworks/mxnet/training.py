@@ -8,7 +8,7 @@ import numpy as np
 from mxnet import autograd, gluon
 
 from d2lhybrid.frameworks.mxnet.tensors import is_numpy, semantics
-from d2lhybrid.frameworks.protocol import FIRST_STEPS, Args, Call, Lazy, Variant, copied
+from d2lhybrid.frameworks.protocol import Args, Call, Lazy, Variant, copied, stepping
 from d2lhybrid.i18n import noop as N_
 
 _STEP = """def step():
@@ -43,7 +43,7 @@ def training(net: Any, loss: Call, optimizer: Any, inputs: Args, target: Any) ->
             trainer.step(len(target))
             return value.mean()
 
-        return _stepping(step)
+        return stepping(step, _stacked)
 
     found = {"eager": Variant(Lazy(make), _STEP + "y = step()")}
     for name, flags in (
@@ -78,16 +78,5 @@ def _copied_optimizer(optimizer: Any) -> Any:
         optimizer.param_dict = parameters
 
 
-def _stepping(step: Call) -> Call:
-    """The step, which returns the losses of the first ones, whenever it is called."""
-    first: Any = None
-
-    def run() -> Any:
-        nonlocal first
-        if first is None:
-            first = mxnet.nd.array(np.ravel([step().asnumpy() for _turn in range(FIRST_STEPS)]))
-        else:
-            step()
-        return first
-
-    return run
+def _stacked(losses: list[Any]) -> Any:
+    return mxnet.nd.array(np.ravel([loss.asnumpy() for loss in losses]))

@@ -4,21 +4,21 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mxnet.gluon import Block, HybridBlock, SymbolBlock
 
-from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks.folder import Folder
-from d2lhybrid.frameworks.mxnet.tensors import TENSORS, is_numpy, semantics
+from d2lhybrid.frameworks.mxnet.tensors import TENSORS, by_position, is_numpy, semantics
 from d2lhybrid.frameworks.program import Program
-from d2lhybrid.frameworks.protocol import Args, Call, Kwargs, Lazy, Variant, copied
-from d2lhybrid.i18n import gettext as _
+from d2lhybrid.frameworks.protocol import Args, Call, Kwargs, Lazy, Variant, copied, require_options
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.structure import leaves
 
 _STATIC = {"static_alloc": True, "static_shape": True}
+_ARRAYS = N_("it is written for a block whose arguments are arrays")
 _HYBRIDIZED = "net.hybridize({})\ny = net(x)"
 
 
@@ -30,14 +30,15 @@ def variants(
     hybridize() changes a block for good, so each way gets a block of its own. They share the
     parameters of the model, which is not touched.
     """
-    for name in options:
-        if name != "backend":
-            text = _("Expected options of hybridize() among {known}. Received: {received!r}.")
-            raise ArgumentError(text.format(known="backend", received=name))
+    require_options("hybridize()", options, ("backend",))
     eager = Variant(net, "y = net(x)")
     if not isinstance(net, Block):
         return {"eager": eager, "hybridized": Variant(N_("there is no block to hybridize"))}
-    net(*args, **kwargs)  # parameters whose shapes were left open get them now
+    if kwargs:
+        behind = by_position(net, args, kwargs)
+        found = variants(net, (*args, *behind.values()), {}, everything, options)
+        return {name: _with_keywords(one, behind) for name, one in found.items()}
+    net(*args)  # parameters whose shapes were left open get them now
     if not isinstance(net, HybridBlock):
         reason = N_("a plain Block cannot be hybridized; use HybridBlock")
         return {"eager": eager, "hybridized": Variant(reason)}
@@ -54,8 +55,24 @@ def variants(
     }
     if everything:
         found["hybridized MKLDNN"] = _hybridized(net, args, {"backend": "MKLDNN"}, **_STATIC)
-        found["one thread"] = _one_thread(net, args, kwargs)
+        found["one thread"] = _one_thread(net, args)
     return found
+
+
+def _with_keywords(variant: Variant, behind: Kwargs) -> Variant:
+    """The variant as a function that takes keyword arguments, and these where none are given."""
+
+    def taking(block: Call) -> Call:
+        return lambda *args, **kwargs: block(*args, *(behind | kwargs).values())
+
+    run = variant.run
+    if isinstance(run, str):
+        return variant
+    if not isinstance(run, Lazy):
+        return replace(variant, run=taking(run))
+    if run.ahead:
+        return replace(variant, run=_ARRAYS)
+    return replace(variant, run=Lazy(lambda: taking(run.load())))
 
 
 def twin(net: Any, active: bool = True, **flags: bool) -> Any:
@@ -94,10 +111,10 @@ net.optimize_for(x, backend="MKLDNN", static_alloc=True, static_shape=True)
 y = net(x)"""
 
 
-def _one_thread(net: Any, args: Args, kwargs: Kwargs) -> Variant:
+def _one_thread(net: Any, args: Args) -> Variant:
     """Without the engine that queues operations and without threads; a process decides once."""
-    if kwargs or not args or not all(map(TENSORS.is_tensor, args)):
-        return Variant(N_("it is written for a block whose arguments are arrays"), _ONE_THREAD)
+    if not args or not all(map(TENSORS.is_tensor, args)):
+        return Variant(_ARRAYS, _ONE_THREAD)
 
     def build() -> Folder:
         folder = Folder()

@@ -1,5 +1,8 @@
 """TensorFlow, and Keras on top of it."""
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from d2lhybrid.frameworks.protocol import Framework
 
 
@@ -11,6 +14,9 @@ class TensorFlow(Framework):
     packages = ("tensorflow", "tensorflow-cpu", "tensorflow_cpu")
     extra = "tensorflow"
     order = 2
+    environment: ClassVar[Mapping[str, str]] = {
+        "TF_FORCE_GPU_ALLOW_GROWTH": "true"
+    }  # read when it first uses a GPU
 
 
 FRAMEWORK = TensorFlow()

@@ -1,9 +1,12 @@
 """What tf.function makes of a model: traces, calls back into Python, and what it refuses."""
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import tensorflow as tf
 
+from d2lhybrid.errors import CannotBuildError
 from d2lhybrid.frameworks.explanation import (
     Explanation,
     Finding,
@@ -13,26 +16,31 @@ from d2lhybrid.frameworks.explanation import (
     quiet,
     require_runs,
 )
-from d2lhybrid.frameworks.tensorflow.variants import eagerly
+from d2lhybrid.frameworks.protocol import Args, Kwargs
+from d2lhybrid.frameworks.tensorflow.variants import eagerly, refused_by_xla
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import listed
 
 _PYTHON_OPERATIONS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 
 
-def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explanation:
+def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """Trace a function, module or Keras model once for these inputs, apart from its own traces.
 
     A graph of TensorFlow is always whole, so there are no graph breaks.
     """
-    entry = _entry(model)
+    entry, function = twin(model)
     traced = hasattr(entry, "experimental_get_tracing_count")
-    function, name = traced_anew(model)
+    by_xla = getattr(entry, "_jit_compile", None) is True
     graphs = 0
     fallbacks: tuple[Finding, ...] = ()
     unsupported: tuple[Finding, ...] = ()
     with quiet():
         try:
-            fallbacks = _calls_into_python(function.get_concrete_function(*args, **kwargs).graph)
+            graph = function.get_concrete_function(*args, **kwargs).graph
+            fallbacks = _calls_into_python(graph)
+            if by_xla:
+                require_xla(function, args, kwargs, graph)
             graphs = 1
         except Exception as error:
             with eagerly():
@@ -40,42 +48,53 @@ def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explan
             unsupported = (from_error(error, _rewritten_frames(error)),)
     return Explanation(
         framework=f"TensorFlow {tf.__version__}",
-        model=name,
+        model=title(model, entry),
         compilations=entry.experimental_get_tracing_count() if traced else 0,
         graphs=graphs,
         fallbacks=fallbacks,
         unsupported=unsupported,
-        notes=_notes(entry, model),
+        notes=tuple(_xla_compilations(entry)) if by_xla else (),
     )
 
 
-def traced_anew(model: Any, **options: Any) -> tuple[Any, str]:
-    """The same function without the traces that it has, and the name of what it was made from."""
-    entry = _entry(model)
+def twin(model: Any) -> tuple[Any, Any]:
+    """What is called, and a function with its options, and none of its traces."""
+    entry = model if hasattr(model, "get_concrete_function") else model.__call__
     traced = hasattr(entry, "experimental_get_tracing_count")
-    function = tf.function(
-        entry.python_function if traced else model,
-        input_signature=entry.input_signature if traced else None,
-        **options,
-    )
-    return function, name_of(entry.python_function if entry is model else model)
+    return entry, entry._clone(None) if traced else tf.function(model)
 
 
-def _entry(model: Any) -> Any:
-    return model if hasattr(model, "get_concrete_function") else model.__call__
+def title(model: Any, entry: Any) -> str:
+    """What to call a model, of which `entry` is what is called."""
+    return name_of(entry.python_function if entry is model else model)
 
 
-def _notes(entry: Any, model: Any) -> tuple[str, ...]:
-    """What counting traces does not tell: XLA compiles anew for each shape, also within a trace."""
-    by_xla = any(getattr(one, "_jit_compile", None) for one in (entry, model))
-    if not by_xla and getattr(model, "jit_compile", None) is not True:
-        return ()
-    return (
-        _(
-            "XLA compiles once more for every new shape of the arguments, also where the function "
-            "was traced only once, for any shape."
-        ),
-    )
+def require_xla(function: Any, args: Args, kwargs: Kwargs, graph: Any) -> None:
+    """Raise what XLA says of a function that it cannot have; it runs nothing."""
+    reason = refused_by_xla(args, kwargs, graph)
+    if reason:
+        raise CannotBuildError(reason)
+    function.experimental_get_compiler_ir(*args, **kwargs)(stage="hlo")
+
+
+def _xla_compilations(function: Any) -> Iterator[str]:
+    """What counting traces does not tell: XLA compiles each anew for each shape that comes."""
+    if not function.experimental_get_tracing_count():
+        return
+    signatures = function.pretty_printed_concrete_signatures(verbose=False).splitlines()
+    given = [line.partition(" -> ")[0] for line in signatures]
+    shapes = [", ".join(re.findall(r"shape=(\([^)]*\)|<unknown>)", line)) for line in given]
+    free = [one for one in shapes if "None" in one or "unknown" in one]
+    fixed = [one for one in shapes if one not in free]
+    if fixed:
+        text = _("XLA compiles once for each of the shapes {shapes}.")
+        yield text.format(shapes=listed(fixed))
+    if free:
+        text = _(
+            "XLA compiles once more for every new shape that fits {shapes}, without a new trace; "
+            "TensorFlow does not count these compilations."
+        )
+        yield text.format(shapes=listed(free))
 
 
 def _rewritten_frames(error: Exception) -> list[tuple[str, int]] | None:

@@ -1,7 +1,6 @@
 """The formats that TensorFlow writes and reads."""
 
 import contextlib
-import inspect
 import re
 import warnings
 from collections.abc import Iterator
@@ -10,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from d2lhybrid.errors import SaveError
-from d2lhybrid.frameworks.formats import Format, NativeProgram, Options, Sign, Written, by_name
-from d2lhybrid.frameworks.samples import Sample, free_axes, held_by
+from d2lhybrid.frameworks.formats import Format, NativeProgram, Options, Sign, Written
+from d2lhybrid.frameworks.samples import Group, Sample, free_axes, held_by
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
+from d2lhybrid.structure import leaves
 
 SIGNATURE = "serving_default"
 # Operations that reach outside the graph, but for saving and restoring.
@@ -32,14 +32,8 @@ class TensorFlowFormat(Format):
 
     converts = True
 
-    def parameters(self, model: Any) -> list[str]:
-        """Those of the function that was compiled, or of the layer's ``call``."""
-        called = getattr(model, "python_function", None) or getattr(model, "call", model)
-        try:
-            found = inspect.signature(called).parameters.values()
-        except (TypeError, ValueError):
-            return []
-        return [p.name for p in found if p.kind is p.POSITIONAL_OR_KEYWORD and p.name != "self"]
+    def function(self, model: Any) -> Any:
+        return getattr(model, "python_function", None) or getattr(model, "call", model)
 
     @contextlib.contextmanager
     def preserving(self, model: Any) -> Iterator[None]:
@@ -95,9 +89,7 @@ class SavedModel(TensorFlowFormat):
 
         loaded = tf.saved_model.load(str(folder / self.file))
         signature = loaded.signatures[SIGNATURE]
-        taken = signature.structured_input_signature[1]
-        inputs = options.get("inputs") or sorted(taken, key=_number)
-        outputs = options.get("outputs") or sorted(signature.structured_outputs, key=_number)
+        inputs, outputs = options["inputs"], options["outputs"]
 
         def run(*given: Any) -> Any:
             found = signature(**dict(zip(inputs, given, strict=True)))
@@ -108,7 +100,7 @@ class SavedModel(TensorFlowFormat):
         return run
 
 
-def _concrete(sample: Sample) -> tuple[Any, Any]:
+def _concrete(sample: Sample) -> tuple[Any, list[Group]]:
     """A traced function of flat tensors that returns flat ones, and which groups of axes vary."""
     import tensorflow as tf
 
@@ -123,39 +115,32 @@ def _concrete(sample: Sample) -> tuple[Any, Any]:
         model = autograph.tf_convert(inference(model), autograph.control_status_ctx())
     xla = getattr(sample.model, "jit_compile", None) is True
     function = tf.function(replace(sample, model=model).flat, autograph=False, jit_compile=xla)
-    for groups in sample.choices():
+
+    def trace(groups: list[Group]) -> Any:
         free = free_axes(groups, len(sample.inputs))
         specs = [_spec(t, f, None) for t, f in zip(sample.inputs, free, strict=True)]
-        try:
-            return function.get_concrete_function(*specs), groups
-        except Exception:
-            if groups == sample.choices()[-1]:  # so the reason lies elsewhere
-                raise
-    raise AssertionError("the last choice returns or raises")
+        return function.get_concrete_function(*specs)
+
+    return sample.built(trace)
 
 
-def _traced(sample: Sample) -> tuple[Any, Any]:
-    import tensorflow as tf
-
-    from d2lhybrid.structure import leaves
-
+def _traced(sample: Sample) -> tuple[Any, list[Group]]:
     function = sample.model
-    specs = [s for _p, s in leaves(function.structured_input_signature) if s is not None]
+    specs = [s for _p, s in leaves(function.structured_input_signature) if hasattr(s, "shape")]
 
     def run(*given: Any) -> tuple[Any, ...]:
         args, kwargs = sample.takes.filled(given)
         return tuple(t for _p, t in leaves(function(*args, **kwargs)) if t is not None)
 
-    def fits(group: Any) -> bool:
-        return all(
+    def fits(group: Group) -> bool:
+        return len(specs) == len(group) and all(
             spec.shape[axis] is None
             for spec, axes in zip(specs, group, strict=True)
             for axis in axes
-            if isinstance(spec, tf.TensorSpec)
         )
 
     run.variables = function.variables  # type: ignore[attr-defined]
-    return run, [group for group in sample.groups if len(specs) == len(group) and fits(group)]
+    return run, [group for group in sample.groups if fits(group)]
 
 
 def _trackable(value: Any) -> list[Any]:
@@ -194,11 +179,6 @@ def _tensors(target: Path, inputs: list[str], outputs: list[str]) -> list[str]:
     ]
 
 
-def _number(name: str) -> int:
-    digits = name.rpartition("_")[2]
-    return int(digits) if digits.isdecimal() else 0
-
-
 class KerasFile(TensorFlowFormat):
     """What Keras itself writes, with the layers' configuration."""
 
@@ -210,15 +190,17 @@ class KerasFile(TensorFlowFormat):
     structured = True
     signs = (Sign("config.json", b"Lambda", N_("a lambda")),)
 
-    def write(self, sample: Sample, folder: Path) -> Written:
+    def may_hold(self, model: Any) -> bool:
         import tensorflow as tf
 
-        if not isinstance(sample.model, tf.keras.Model):
+        return isinstance(model, tf.keras.Model)
+
+    def write(self, sample: Sample, folder: Path) -> Written:
+
+        if not self.may_hold(sample.model):
             raise SaveError(
-                _(
-                    "Expected a Keras model for the format 'keras', received a {kind}; "
-                    "save it with format='savedmodel'."
-                ).format(kind=type(sample.model).__name__)
+                _("Expected a Keras model for the format 'keras', received a {kind}."),
+                kind=type(sample.model).__name__,
             )
         with _quiet():
             sample.model.save(folder / self.file)
@@ -240,4 +222,4 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-FORMATS = by_name(SavedModel(), KerasFile())
+FORMATS: dict[str, Format] = {one.name: one for one in (SavedModel(), KerasFile())}

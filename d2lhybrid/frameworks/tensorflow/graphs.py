@@ -12,7 +12,8 @@ from tensorflow.python.eager import context
 
 from d2lhybrid.frameworks.explanation import name_of, quiet, require_runs
 from d2lhybrid.frameworks.graph import Graph, Node, Stage, judged
-from d2lhybrid.frameworks.tensorflow.explain import traced_anew
+from d2lhybrid.frameworks.protocol import Args, Kwargs
+from d2lhybrid.frameworks.tensorflow.explain import require_xla, title, twin
 from d2lhybrid.frameworks.tensorflow.hlo import read
 from d2lhybrid.frameworks.tensorflow.variants import eagerly
 from d2lhybrid.i18n import gettext as _
@@ -21,29 +22,29 @@ _INPUTS = {"Placeholder", "_Arg", "_DeviceArg"}
 _RESULTS = {"_Retval", "_DeviceRetval"}
 
 
-def graphs(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Graph, ...]:
+def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     """Trace a function, module or Keras model once, apart from its own traces, and run the graph.
 
     Compiled by XLA where the function says ``jit_compile=True``, else rewritten by Grappler.
     """
+    entry, function = twin(model)
+    by_xla = getattr(entry, "_jit_compile", None) is True
     with quiet():
-        function, name = traced_anew(model, jit_compile=_by_xla(model))
         try:
             concrete = function.get_concrete_function(*args, **kwargs)
+            if by_xla:
+                require_xla(function, args, kwargs, concrete.graph)
         except Exception:
             with eagerly():
                 require_runs(name_of(model), lambda: model(*args, **kwargs))
             return ()
         traced = _traced(concrete)
-        if _by_xla(model):
+        if by_xla:
             stages = [traced, *_compiled(function, traced, args, kwargs)]
         else:
             stages = [traced, _rewritten(concrete, traced, args, kwargs)]
-    return (Graph(f"TensorFlow {tf.__version__}", name, judged(stages, _fuses)),)
-
-
-def _by_xla(model: Any) -> bool:
-    return bool(getattr(model, "_jit_compile", None))
+    version = f"TensorFlow {tf.__version__}"
+    return (Graph(version, title(model, entry), judged(stages, _fuses)),)
 
 
 def _fuses(operation: str) -> bool:
@@ -55,7 +56,7 @@ def _traced(concrete: Any) -> Stage:
     return _stage(_("traced"), concrete.graph.as_graph_def().node, outputs)
 
 
-def _rewritten(concrete: Any, traced: Stage, args: Any, kwargs: Any) -> Stage:
+def _rewritten(concrete: Any, traced: Stage, args: Args, kwargs: Kwargs) -> Stage:
     """The graph that ran: TensorFlow keeps it where it is asked to collect its graphs."""
     with _collected() as collected:
         concrete(*args, **kwargs)
@@ -81,7 +82,7 @@ def _collected() -> Iterator[list[Any]]:
         context.disable_graph_collection()
 
 
-def _compiled(function: Any, traced: Stage, args: Any, kwargs: Any) -> tuple[Stage, Stage]:
+def _compiled(function: Any, traced: Stage, args: Args, kwargs: Kwargs) -> tuple[Stage, Stage]:
     text = function.experimental_get_compiler_ir(*args, **kwargs)
     names = {node.name for node in traced.operations}
     given = read(_("as XLA gets it (HLO)"), text(stage="hlo"), names)

@@ -37,6 +37,10 @@ class TensorFlowTensors(Tensors):
         if tf.executing_eagerly() and _started():
             tf.test.experimental.sync_devices()
 
+    def queues(self, tensor: Any) -> bool:
+        synchronous = tf.config.experimental.get_synchronous_execution()
+        return not synchronous or "GPU" in str(getattr(tensor, "device", ""))
+
     def reset_peak(self) -> None:
         for device in _gpus():
             tf.config.experimental.reset_memory_stats(device)

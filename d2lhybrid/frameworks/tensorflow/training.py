@@ -5,7 +5,7 @@ from typing import Any
 import tensorflow as tf
 
 from d2lhybrid.errors import CannotBuildError
-from d2lhybrid.frameworks.protocol import FIRST_STEPS, Args, Call, Lazy, Variant, copied
+from d2lhybrid.frameworks.protocol import Args, Call, Lazy, Variant, copied, stepping
 from d2lhybrid.frameworks.tensorflow.variants import refused_by_xla
 from d2lhybrid.i18n import gettext as _
 
@@ -38,7 +38,7 @@ def training(net: Any, loss: Call, optimizer: Any, inputs: Args, target: Any) ->
             updating.apply(tape.gradient(value, weights), weights)
             return value
 
-        return _stepping(tf.function(step, **options) if options else step)
+        return stepping(tf.function(step, **options) if options else step, tf.stack)
 
     xla = refused_by_xla(inputs, {}) or Lazy(lambda: make(jit_compile=True))
     return {
@@ -76,18 +76,3 @@ def _copied_optimizer(optimizer: Any, weights: Any) -> Any:
         for variable, theirs in zip(own.variables, optimizer.variables, strict=True):
             variable.assign(theirs)
     return own
-
-
-def _stepping(step: Call) -> Call:
-    """The step, which returns the losses of the first ones, whenever it is called."""
-    first: Any = None
-
-    def run() -> Any:
-        nonlocal first
-        if first is None:
-            first = tf.stack([step() for _turn in range(FIRST_STEPS)])
-        else:
-            step()
-        return first
-
-    return run

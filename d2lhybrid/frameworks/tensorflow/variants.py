@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from d2lhybrid.errors import ArgumentError, CannotBuildError
-from d2lhybrid.frameworks.protocol import Args, Call, Kwargs, Lazy, Variant
-from d2lhybrid.frameworks.tensorflow.layers import layers
+from d2lhybrid.errors import CannotBuildError
+from d2lhybrid.frameworks.protocol import Args, Call, Kwargs, Lazy, Variant, chain, require_options
+from d2lhybrid.frameworks.tensorflow.layers import parts
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.structure import leaves
@@ -25,10 +25,7 @@ def variants(
     net: Call, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
 ) -> dict[str, Variant]:
     """Each way by its name: a callable, or the reason why it cannot be built here."""
-    for name in options:
-        if name != "dynamic":
-            text = _("Expected options of tf.function among {known}. Received: {received!r}.")
-            raise ArgumentError(text.format(known="dynamic", received=name))
+    require_options("tf.function", options, ("dynamic",))
     free = options.get("dynamic")
     eager = _eager(net)
 
@@ -140,14 +137,14 @@ def _expert(
 ) -> dict[str, Variant]:
     if getattr(net, "built", True) is False:
         net(*args, **kwargs)  # weights whose shapes were left open get them now
-    chain = layers(net)
+    layers = chain(parts(net))
     found = {"eager functions": Variant(N_("it is written for a chain of dense layers"))}
-    if chain:
-        weights = [(tf.constant(layer.weight), tf.constant(layer.bias)) for layer in chain]
+    if layers:
         names: dict[str, Any] = {"raw": tf.raw_ops}
         lines, body = ["raw = tf.raw_ops"], "x"
-        for number, layer in enumerate(chain):
-            names[f"w{number}"], names[f"b{number}"] = weights[number]
+        for number, layer in enumerate(layers):
+            names[f"w{number}"] = tf.constant(layer.weight)
+            names[f"b{number}"] = tf.constant(layer.bias)
             product = f"raw.MatMul(a={body}, b=w{number})"
             body = f"raw.BiasAdd(value={product}, bias=b{number})"
             if layer.activation:

@@ -7,6 +7,7 @@ does.
 import contextlib
 import io
 import logging
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ import torch
 from torch.utils import _pytree as pytree
 
 from d2lhybrid.frameworks.folder import Folder
-from d2lhybrid.frameworks.formats import require
 from d2lhybrid.frameworks.protocol import Args, Call, Kwargs
+from d2lhybrid.installing import require
 
 _COMPILED = """program = torch.export.export(net, (x,))
 path = torch._inductor.aoti_compile_and_package(program)
@@ -37,7 +38,7 @@ session.run_with_iobinding(binding)"""
 )
 
 
-class Ahead:
+class Ahead(ABC):
     """One way to compile a model ahead, and to load what was compiled."""
 
     needs_compiler = False
@@ -52,15 +53,17 @@ class Ahead:
             self.write(program, folder.path)
         return folder, program.call_spec
 
+    @abstractmethod
     def write(self, program: Any, folder: Path) -> None:
-        raise NotImplementedError
+        """Compile an exported program into a folder."""
 
     def load(self, product: Any) -> Call:
         folder, spec = product
         return self.read(folder.path, spec)
 
+    @abstractmethod
     def read(self, folder: Path, spec: Any) -> Call:
-        raise NotImplementedError
+        """Load what was compiled there; `spec` tells how arguments and output are structured."""
 
 
 class Compiled(Ahead):

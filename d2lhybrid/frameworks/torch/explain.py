@@ -1,6 +1,5 @@
 """What TorchDynamo makes of a model: graphs, graph breaks and recompilations."""
 
-import inspect
 import re
 import types
 from typing import Any
@@ -19,6 +18,8 @@ from d2lhybrid.frameworks.explanation import (
     quiet,
     require_runs,
 )
+from d2lhybrid.frameworks.protocol import Args, Kwargs
+from d2lhybrid.frameworks.torch.variants import compiled, uncompiled
 from d2lhybrid.i18n import gettext as _
 
 
@@ -33,7 +34,7 @@ class _Recorder:
         return graph.forward
 
 
-def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explanation:
+def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """Run a module or function once under TorchDynamo; what was compiled before stays.
 
     The graph breaks are the list that ``torch._dynamo.explain`` reports from.
@@ -42,15 +43,13 @@ def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explan
     in_place = eager is not original
     known_before = in_place or original is not model
     compilations, fallbacks = _history(model, original) if known_before else (0, ())
-    recorder, options = _Recorder(), {}
+    recorder = _Recorder()
     unsupported: tuple[Finding, ...] = ()
-    if "isolate_recompiles" in inspect.signature(torch.compile).parameters:
-        options["isolate_recompiles"] = True  # else this run would count towards the limit
     known = len(output_graph.graph_break_reasons)
-    said_before = dict(counters["unimplemented"])
+    said_before = counters["unimplemented"].copy()
     with quiet():
         try:
-            torch.compile(eager, backend=recorder, **options)(*args, **kwargs)
+            compiled(eager, backend=recorder)(*args, **kwargs)
         except Exception as error:
             require_runs(name_of(original), lambda: eager(*args, **kwargs))
             stack = getattr(error, "real_stack", None)  # Dynamo's own record of the user's code
@@ -60,8 +59,12 @@ def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explan
         Finding(b.reason.splitlines()[0], b.user_stack[-1].filename, b.user_stack[-1].lineno or 0)
         for b in output_graph.graph_break_reasons[known:]
     )
-    said = [text for text in counters["unimplemented"] if text not in said_before]
-    skipped = tuple(filter(None, map(_skipped, said)))
+    said = [*(counters["unimplemented"] - said_before)]
+    # Of a function that it has given up on before, Dynamo says nothing any more.
+    places = [(code.co_filename, code.co_firstlineno) for code in _codes(model, original)]
+    ever = filter(None, map(_skipped, counters["unimplemented"]))
+    new = [*filter(None, map(_skipped, said))]
+    skipped = tuple(one for one in ever if one in new or (one.file, one.line) in places)
     notes: tuple[str, ...] = ()
     if not recorder.graphs and not unsupported:
         notes = (nothing_compiled(_why_nothing(original, in_place, said, skipped)),)
@@ -79,7 +82,7 @@ def explain(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Explan
 
 def eager_of(model: Any) -> tuple[Any, Any]:
     """What was compiled, and what runs it eagerly: another where module.compile() was called."""
-    original = getattr(model, "_orig_mod", getattr(model, "_torchdynamo_orig_callable", model))
+    original = uncompiled(model)
     in_place = getattr(original, "_compiled_call_impl", None) is not None
     return original, original._call_impl if in_place else original
 
@@ -99,6 +102,8 @@ def _why_nothing(
             "to Python"
         )
         return text.format(reason=skipped[-1].reason)
+    if getattr(getattr(original, "forward", None), "_torchdynamo_disable", False):
+        return _("torch.compiler.disable keeps TorchDynamo away from it")
     if said:
         return said[-1].splitlines()[0]
     if in_place and type(original).__module__.startswith("torch.nn."):

@@ -1,30 +1,23 @@
 """The formats that PyTorch writes and reads."""
 
 import hashlib
-import shutil
 import sys
 import uuid
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
 
-from d2lhybrid.compiler import INDUCTOR, find_compiler
+from d2lhybrid.compiler import INDUCTOR, find_compiler, has_compiler
 from d2lhybrid.errors import ArtifactLoadError, SaveError
-from d2lhybrid.frameworks.formats import (
-    Format,
-    NativeProgram,
-    Options,
-    Sign,
-    Written,
-    by_name,
-    require,
-)
+from d2lhybrid.frameworks.formats import Format, NativeProgram, Options, Sign, Written
 from d2lhybrid.frameworks.onnxruntime import PACKAGE, numpy_callable, open_session
 from d2lhybrid.frameworks.processor import processor, require_processor
 from d2lhybrid.frameworks.samples import Sample
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
+from d2lhybrid.installing import require
 from d2lhybrid.tensor import Raw, spec
 
 ONNX_LIMIT = 1_900_000_000  # a protobuf file ends at 2 GB; weights go beside it from here on
@@ -52,24 +45,17 @@ class TorchFormat(Format):
     packages: ClassVar[tuple[str, ...]] = ("torch",)
     archive = True
 
-    def inner(self, model: Any) -> Any:
-        """The model behind ``torch.compile``."""
+    def function(self, model: Any) -> Any:
         from d2lhybrid.frameworks.torch.programs import eager
 
-        return eager(model)
+        model = eager(model)
+        return getattr(model, "forward", model)
 
-    def parameters(self, model: Any) -> list[str]:
-        from d2lhybrid.frameworks.torch.programs import parameters
-
-        return parameters(model)
-
-    @contextmanager
-    def preserving(self, model: Any) -> Iterator[None]:
+    def preserving(self, model: Any) -> AbstractContextManager[None]:
         """Put back the buffers, which a model may count or average in."""
         from d2lhybrid.frameworks.torch.programs import buffers_kept
 
-        with buffers_kept(model):
-            yield
+        return buffers_kept(model)
 
 
 class Exported(TorchFormat):
@@ -109,34 +95,25 @@ class Exported(TorchFormat):
         """The program compiled by AOTInductor, which is kept in the cache."""
         import torch
 
+        from d2lhybrid.frameworks.torch.programs import compile_ahead
         from d2lhybrid.frameworks.torch.tensors import TENSORS
 
         find_compiler("C++", INDUCTOR)
         digest = hashlib.sha256((folder / self.file).read_bytes())
         digest.update(repr((torch.__version__, processor())).encode())
-        made = cache / "compiled" / digest.hexdigest()[:24] / AOTInductor.file
+        made = cache / "compiled" / f"{digest.hexdigest()[:24]}.pt2"
         if not made.exists():
-            working = cache / "compiled" / uuid.uuid4().hex
-            working.mkdir(parents=True)
+            made.parent.mkdir(parents=True, exist_ok=True)
+            program = self._program(folder)
+            example = tuple(TENSORS.from_raw(raw, options) for raw in inputs)
+            program.example_inputs = (example, {})
+            working = made.with_name(f"{uuid.uuid4().hex}.pt2")
             try:
-                program = self._program(folder)
-                example = tuple(TENSORS.from_raw(raw, options) for raw in inputs)
-                program.example_inputs = (example, {})
-                _compile(program, working / AOTInductor.file)
-                made.parent.mkdir(exist_ok=True)
-                (working / AOTInductor.file).replace(made)
+                compile_ahead(program, working)
+                working.replace(made)
             finally:
-                shutil.rmtree(working, ignore_errors=True)
+                working.unlink(missing_ok=True)
         return made
-
-
-def _compile(program: Any, path: Path) -> None:
-    import torch
-
-    from d2lhybrid.frameworks.torch.programs import quiet
-
-    with quiet(), torch.no_grad():
-        torch._inductor.aoti_compile_and_package(program, package_path=str(path))
 
 
 class AOTInductor(TorchFormat):
@@ -148,13 +125,16 @@ class AOTInductor(TorchFormat):
     file = "model.pt2"
     native = _program("aotinductor.cpp", "model.pt2")
 
+    def may_hold(self, model: Any) -> bool:
+        return has_compiler()
+
     def write(self, sample: Sample, folder: Path) -> Written:
-        from d2lhybrid.frameworks.torch.programs import exported, options, reserve
+        from d2lhybrid.frameworks.torch.programs import compile_ahead, exported, options, reserve
 
         find_compiler("C++", INDUCTOR)  # Inductor's own search ends in an error without advice
         program, groups = exported(sample)
         reserve(sample.model, folder, more=4 << 20)
-        _compile(program, folder / self.file)
+        compile_ahead(program, folder / self.file)
         return Written({**options(sample), "processor": processor()}, groups)
 
     def read(self, folder: Path, options: Options, into: Any = None) -> Any:
@@ -212,6 +192,9 @@ class Onnx(TorchFormat):
         library="capi/libonnxruntime.*",
     )  # fmt: skip
 
+    def may_hold(self, model: Any) -> bool:
+        return all(map(find_spec, self.packages))
+
     def write(self, sample: Sample, folder: Path) -> Written:
         import torch
 
@@ -221,20 +204,15 @@ class Onnx(TorchFormat):
             require(package, "onnx")
         program, groups = exported(sample)
         size = sum(t.nbytes for t in (*program.state_dict.values(), *program.constants.values()))
+        names = {"input_names": sample.names, "output_names": sample.outputs}
         with quiet():
-            onnx = torch.onnx.export(
-                program,
-                dynamo=True,
-                verbose=False,
-                input_names=sample.names,
-                output_names=sample.outputs,
-            )
+            onnx = torch.onnx.export(program, dynamo=True, verbose=False, **names)
             onnx.save(folder / self.file, external_data=size > ONNX_LIMIT)
         session = open_session(folder / self.file)
-        names = [t.name for t in (*session.get_inputs(), *session.get_outputs())]
-        return Written({**options(sample), "tensors": names}, groups)
+        theirs = [t.name for t in (*session.get_inputs(), *session.get_outputs())]
+        return Written({**options(sample), "tensors": theirs}, groups)
 
-    def read(self, folder: Path, options: Options, into: Any = None) -> Callable[..., Any]:
+    def read(self, folder: Path, options: Options, into: Any = None) -> Any:
         """ONNX Runtime behind torch tensors."""
         import torch
 
@@ -271,42 +249,39 @@ class Weights(TorchFormat):
 
     def read(self, folder: Path, options: Options, into: Any = None) -> Any:
         """The weights by name; or, if `into` is a module, that module with the weights loaded."""
+        from d2lhybrid.frameworks.torch.programs import eager
+
         library = require("safetensors.torch", "safetensors")
         if into is None:
             return library.load_file(str(folder / self.file))
         try:
-            library.load_model(self.inner(into), str(folder / self.file))
+            library.load_model(eager(into), str(folder / self.file))
         except RuntimeError as error:
-            raise ArtifactLoadError(
-                _(
-                    "Expected a module with the parameters that were saved, received a {kind} that "
-                    "differs: {error}"
-                ).format(kind=type(into).__name__, error=error)
-            ) from error
+            text = _(
+                "Expected a module with the parameters that were saved, received a {kind} that "
+                "differs: {error}"
+            )
+            raise ArtifactLoadError(text, kind=type(into).__name__, error=error) from error
         return into
 
     def differing(self, model: Any, folder: Path) -> str:
-        """The first tensor in the file that is not the model's, in words.
-
-        The file is opened anew for each tensor, so that no more than one is in memory.
-        """
+        """The first tensor in the file that is not the model's, in words."""
         import torch
 
         from d2lhybrid.frameworks.torch.programs import weights_of
 
-        open_file = require("safetensors", "safetensors").safe_open
         state = weights_of(model).state_dict()
-        with open_file(folder / self.file, framework="pt") as file:
-            names = list(file.keys())
-        for name in names:
-            with open_file(folder / self.file, framework="pt") as file:
+        with require("safetensors", "safetensors").safe_open(folder / self.file, "pt") as file:
+            for name in file.keys():  # noqa: SIM118  # it is no dictionary
                 stored, mine = file.get_tensor(name), state[name].detach().cpu()
                 bits = [t.contiguous().reshape(-1).view(torch.uint8) for t in (stored, mine)]
                 if spec(stored) != spec(mine) or not torch.equal(*bits):
                     return _("{name!r} differs").format(name=name)
-        if not names:
-            raise SaveError(_("The model has no weights, so there is nothing to save."))
+            if not file.keys():
+                raise SaveError(_("The model has no weights, so there is nothing to save."))
         return ""
 
 
-FORMATS = by_name(Exported(), TorchScript(), AOTInductor(), Onnx(), Weights())
+FORMATS: dict[str, Format] = {
+    one.name: one for one in (Exported(), TorchScript(), AOTInductor(), Onnx(), Weights())
+}

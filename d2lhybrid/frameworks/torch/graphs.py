@@ -1,7 +1,6 @@
 """A graph of PyTorch: TorchDynamo records it, AOTAutograd lowers it, Inductor fuses it."""
 
 import copy
-import inspect
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -15,7 +14,9 @@ from torch._inductor.ir import ExternKernel
 
 from d2lhybrid.frameworks.explanation import name_of, quiet, require_runs
 from d2lhybrid.frameworks.graph import Graph, Node, Stage, judged
+from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.frameworks.torch.explain import eager_of
+from d2lhybrid.frameworks.torch.variants import compiled
 from d2lhybrid.i18n import gettext as _
 
 _LITERALS = ("aten.full", "aten.scalar_tensor")
@@ -29,16 +30,13 @@ class _Planned(Exception):
     """Inductor knows its kernels; what would follow is writing and compiling their code."""
 
 
-def graphs(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Graph, ...]:
+def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     """Run a module or function once under TorchDynamo; nothing is compiled, no compiler needed.
 
     What was compiled before stays. A graph that Inductor cannot plan has its recorded stage only.
     """
     original, eager = eager_of(model)
     found: list[tuple[Stage, ...]] = []
-    options = {}
-    if "isolate_recompiles" in inspect.signature(torch.compile).parameters:
-        options["isolate_recompiles"] = True  # else this run would count towards the limit
 
     def backend(recorded: Any, inputs: Any) -> Any:
         stages = [_stage(_("recorded by TorchDynamo"), recorded.graph)]
@@ -55,7 +53,7 @@ def graphs(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[G
 
     with quiet(), functorch_config.patch(enable_autograd_cache=False):
         try:
-            torch.compile(eager, backend=backend, **options)(*args, **kwargs)
+            compiled(eager, backend=backend)(*args, **kwargs)
         except Exception:
             require_runs(name_of(original), lambda: eager(*args, **kwargs))
     version = f"PyTorch {torch.__version__.partition('+')[0]}"

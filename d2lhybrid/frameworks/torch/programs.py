@@ -13,11 +13,12 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.errors import SaveError
+from d2lhybrid.errors import SaveError, brief
 from d2lhybrid.frameworks.samples import Group, Sample, free_axes, held_by
 from d2lhybrid.frameworks.torch.tensors import evaluating
 from d2lhybrid.i18n import gettext as _
 
+EXPORTED = ("torch.export", "aotinductor", "onnx")  # the formats that begin with torch.export
 _SWITCHING = threading.RLock()
 
 
@@ -50,22 +51,11 @@ def weights_of(model: Any) -> torch.nn.Module:
     found = modules_of(model)
     if len(found) == 1:
         return found[0]
-    raise SaveError(
-        _(
-            "Expected a module, or a function that computes with one. Received: a {kind} that "
-            "computes with {n}. Hand over the module itself, for its weights to be saved."
-        ).format(kind=type(model).__name__, n=len(found))
+    text = _(
+        "Expected a module, or a function that computes with one. Received: a {kind} that "
+        "computes with {n}. Hand over the module itself, for its weights to be saved."
     )
-
-
-def parameters(model: Any) -> list[str]:
-    """The names of what a model is called with, by position."""
-    model = eager(model)
-    try:
-        found = inspect.signature(getattr(model, "forward", model)).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    return [p.name for p in found if p.kind in (p.POSITIONAL_OR_KEYWORD, p.POSITIONAL_ONLY)]
+    raise SaveError(text, kind=type(model).__name__, n=len(found))
 
 
 def options(sample: Sample) -> dict[str, Any]:
@@ -96,18 +86,15 @@ def exported(sample: Sample) -> tuple[Any, list[Group]]:
     """An exported program that runs, and the groups of axes that vary in it.
 
     Raises:
-        Exception: What the exporter says of the model with fixed sizes.
+        SaveError: What the exporter says of the model with fixed sizes.
     """
     module = module_of(sample)
-    with evaluating(sample.model), evaluating(module), torch.no_grad(), quiet():
-        choices = sample.choices()
-        for groups in choices:
-            try:
-                return _export(module, sample, groups), groups
-            except Exception:
-                if groups == choices[-1]:
-                    raise
-    raise AssertionError("the last choice returns or raises")
+    try:
+        with evaluating(sample.model), evaluating(module), torch.no_grad(), quiet():
+            return sample.built(lambda groups: _export(module, sample, groups))
+    except Exception as error:
+        text = _("The exporter of PyTorch, torch.export, does not take this model: {reason}.")
+        raise SaveError(text, reason=brief(error), refusing=EXPORTED) from error
 
 
 def _export(module: torch.nn.Module, sample: Sample, groups: list[Group]) -> Any:
@@ -125,6 +112,12 @@ def _export(module: torch.nn.Module, sample: Sample, groups: list[Group]) -> Any
     for inputs in (sample.inputs, *(sample.doubled([group]) for group in groups)):
         run(*inputs)
     return program
+
+
+def compile_ahead(program: Any, path: Path) -> None:
+    """Let AOTInductor compile an exported program into a package."""
+    with quiet(), torch.no_grad():
+        torch._inductor.aoti_compile_and_package(program, package_path=str(path))
 
 
 def scripted(sample: Sample) -> Any:

@@ -34,6 +34,9 @@ class TorchTensors(Tensors):
         for device in _busy():
             torch.accelerator.synchronize(device)
 
+    def queues(self, tensor: Any) -> bool:
+        return bool(tensor.device.type != "cpu")
+
     def start_events(self) -> Any:
         return [(device, _event(device)) for device in _busy()] or None
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.frameworks.protocol import FIRST_STEPS, Args, Call, Lazy, Variant, copied
+from d2lhybrid.frameworks.protocol import Args, Call, Lazy, Variant, copied, stepping
 from d2lhybrid.frameworks.torch.variants import compiled, if_compiler
 
 _STEP = """def step():
@@ -30,7 +30,7 @@ def training(net: Any, loss: Call, optimizer: Any, inputs: Args, target: Any) ->
             updating.step()
             return value.detach()
 
-        return stepping(compiled(step) if compile_step else step)
+        return stepping(compiled(step) if compile_step else step, torch.stack)
 
     return {
         "eager": Variant(Lazy(make), _STEP + "y = step()"),
@@ -43,18 +43,3 @@ def training(net: Any, loss: Call, optimizer: Any, inputs: Args, target: Any) ->
             _STEP + "fast = torch.compile(step)\ny = fast()",
         ),
     }
-
-
-def stepping(step: Call) -> Call:
-    """The step, which returns the losses of the first ones, whenever it is called."""
-    first: Any = None
-
-    def run() -> Any:
-        nonlocal first
-        if first is None:
-            first = torch.stack([step().clone() for _turn in range(FIRST_STEPS)])
-        else:
-            step()
-        return first
-
-    return run

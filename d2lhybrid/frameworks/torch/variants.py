@@ -9,14 +9,22 @@ import torch
 import torch.nn.functional as F
 
 from d2lhybrid.compiler import INDUCTOR, find_compiler
-from d2lhybrid.errors import ArgumentError, CompilerMissingError
-from d2lhybrid.frameworks.protocol import Args, Call, Kwargs, Layer, Lazy, Variant, copied
+from d2lhybrid.errors import CompilerMissingError
+from d2lhybrid.frameworks.protocol import (
+    Args,
+    Call,
+    Kwargs,
+    Layer,
+    Lazy,
+    Variant,
+    chain,
+    copied,
+    require_options,
+)
 from d2lhybrid.frameworks.torch import ahead
-from d2lhybrid.frameworks.torch.layers import layers
-from d2lhybrid.i18n import gettext as _
+from d2lhybrid.frameworks.torch.layers import parts
 from d2lhybrid.i18n import noop as N_
 
-_OPTIONS = ("dynamic", "backend", "mode")
 _RUN = "y = fast(x)"
 _NO_MODULE = N_("there is no module, only a function")
 
@@ -29,13 +37,10 @@ def variants(
     They run a twin of the model, for TorchScript leaves attributes on what it compiles, and each
     TorchScript a twin of its own, for what one leaves behind hides what is wrong with the next.
     """
-    for name in options:
-        if name not in _OPTIONS:
-            text = _("Expected options of torch.compile among {known}. Received: {received!r}.")
-            raise ArgumentError(text.format(known=", ".join(_OPTIONS), received=name))
+    require_options("torch.compile", options, ("dynamic", "backend", "mode"))
     if isinstance(net, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
         return _scripted(net)
-    net = _uncompiled(net)
+    net = uncompiled(net)
     if isinstance(net, torch.nn.Module):
         net = twin(net)
     found = {
@@ -75,13 +80,13 @@ def twin(net: torch.nn.Module) -> torch.nn.Module:
     return _without_compiled_parts(copied(net, memo))
 
 
-def _uncompiled(net: Any) -> Any:
+def uncompiled(net: Any) -> Any:
     """The model or function that was handed to ``torch.compile``."""
     return getattr(net, "_orig_mod", getattr(net, "_torchdynamo_orig_callable", net))
 
 
 def _without_compiled_parts(module: Any) -> Any:
-    module = _uncompiled(module)
+    module = uncompiled(module)
     module._compiled_call_impl = None  # what module.compile() sets
     for name, child in module.named_children():
         setattr(module, name, _without_compiled_parts(child))
@@ -90,17 +95,9 @@ def _without_compiled_parts(module: Any) -> Any:
 
 def _scripted(net: Any) -> dict[str, Variant]:
     reason = N_("TorchScript keeps no Python code to run: hand over the model it was made from")
-    frozen = Variant(N_("the model is in training mode; freezing wants net.eval()"))
-    if not isinstance(net, torch.jit.ScriptModule):
-        frozen = Variant(_NO_MODULE)
-    elif not net.training:
-        code = "fast = torch.jit.optimize_for_inference(torch.jit.freeze(net))\n" + _RUN
-        frozen = Variant(
-            Lazy(lambda: torch.jit.optimize_for_inference(torch.jit.freeze(deepcopy(net)))), code
-        )
     return {
         "torchscript": Variant(net, "y = net(x)"),
-        "torchscript frozen": frozen,
+        "torchscript frozen": _frozen(net, lambda: deepcopy(net), "frozen = torch.jit.freeze(net)"),
         "inference_mode": Variant(N_("once TorchScript has run with autograd, it fails without")),
         **{name: Variant(reason) for name in ("eager", "torch.compile", "aotinductor")},
     }
@@ -117,25 +114,25 @@ def _without_autograd(net: Call) -> Call:
 
 
 def _torchscript(net: Any) -> dict[str, Variant]:
-    code = "fast = torch.jit.script(net)\n" + _RUN
-    if not isinstance(net, torch.nn.Module):
-        return {
-            "torchscript": Variant(Lazy(lambda: torch.jit.script(net)), code),
-            "torchscript frozen": Variant(N_("there is no model to freeze")),
-        }
-    frozen: Call | str = N_("the model is in training mode; freezing wants net.eval()")
-    if not net.training:
-        frozen = Lazy(
-            lambda: torch.jit.optimize_for_inference(torch.jit.freeze(torch.jit.script(twin(net))))
-        )
+    def script() -> Any:
+        return torch.jit.script(twin(net) if isinstance(net, torch.nn.Module) else net)
+
+    freezing = "frozen = torch.jit.freeze(torch.jit.script(net))"
     return {
-        "torchscript": Variant(Lazy(lambda: torch.jit.script(twin(net))), code),
-        "torchscript frozen": Variant(
-            frozen,
-            "frozen = torch.jit.freeze(torch.jit.script(net))\n"
-            "fast = torch.jit.optimize_for_inference(frozen)\n" + _RUN,
-        ),
+        "torchscript": Variant(Lazy(script), "fast = torch.jit.script(net)\n" + _RUN),
+        "torchscript frozen": _frozen(net, script, freezing),
     }
+
+
+def _frozen(net: Any, script: Call, freezing: str) -> Variant:
+    if not isinstance(net, torch.nn.Module):
+        return Variant(_NO_MODULE)
+    if net.training:
+        return Variant(N_("the model is in training mode; freezing wants net.eval()"))
+    return Variant(
+        Lazy(lambda: torch.jit.optimize_for_inference(torch.jit.freeze(script()))),
+        f"{freezing}\nfast = torch.jit.optimize_for_inference(frozen)\n{_RUN}",
+    )
 
 
 def _compiled(net: Call, **options: Any) -> Variant:
@@ -194,7 +191,7 @@ def _ahead(
 
 def _expert(net: Any, args: Args, kwargs: Kwargs, options: Kwargs) -> dict[str, Variant]:
     """What takes more than a line, or gives up a check."""
-    chain = layers(net)
+    dense = chain(parts(net))
     options = {name: value for name, value in options.items() if name == "dynamic"}
     found = {
         "aotinductor boxed": _ahead(net, args, kwargs, ahead.Boxed, ahead.BOXED),
@@ -209,8 +206,8 @@ def _expert(net: Any, args: Args, kwargs: Kwargs, options: Kwargs) -> dict[str, 
     if unguarded:
         filtering = {"guard_filter_fn": unguarded}
         found["torch.compile skip guards"] = _compiled(net, **options, options=filtering)
-    if chain:
-        plain, body = _functions(chain, args)
+    if dense:
+        plain, body = _functions(dense, args)
         code = f"def plain(x):\n    return {body}\n"
         found["torch functions"] = Variant(plain, f"y = {body}")
         found["torch.compile function"] = Variant(
@@ -220,7 +217,7 @@ def _expert(net: Any, args: Args, kwargs: Kwargs, options: Kwargs) -> dict[str, 
     return found
 
 
-def _functions(chain: list[Layer], args: Args) -> tuple[Call, str]:
+def _functions(layers: list[Layer], args: Args) -> tuple[Call, str]:
     """The chain as one plain function without modules, and its expression.
 
     Its weights w0, b0, ... are tensors that ask for no gradient.
@@ -228,7 +225,7 @@ def _functions(chain: list[Layer], args: Args) -> tuple[Call, str]:
     device = args[0].device if args and isinstance(args[0], torch.Tensor) else "cpu"
     names: dict[str, Any] = {"torch": torch, "F": F}
     body = "x"
-    for number, layer in enumerate(chain):
+    for number, layer in enumerate(layers):
         names[f"w{number}"] = torch.from_numpy(layer.weight.T.copy()).to(device)
         names[f"b{number}"] = torch.from_numpy(layer.bias).to(device)
         body = f"F.linear({body}, w{number}, b{number})"

@@ -19,6 +19,10 @@
       font: inherit; height: 22px; color: var(--jp-ui-font-color1);
       background: var(--jp-layout-color1); border: 1px solid var(--jp-border-color1);
       border-radius: 3px;
+    }
+    .d2lhybrid-progress { font-variant-numeric: tabular-nums; }
+    a[data-d2lhybrid-read]::after {
+      content: " " attr(data-d2lhybrid-read); color: var(--jp-ui-font-color2); font-size: 85%;
     }`;
 
   // The rows of links in the first cell: frameworks, languages. The bold one is the one at hand.
@@ -91,6 +95,93 @@
     return made;
   };
 
+  // What the reader has read, in this browser: the sections of each chapter whose end was in the
+  // window. Cells have the same ids in all languages, so it is the same in all of them.
+  const READ = "d2lhybrid-read";
+  const notes = () => JSON.parse(localStorage.getItem(READ) ?? "{}");
+
+  // The sections: where each begins and ends, and the id of its heading.
+  const sections = (panel) => {
+    const cells = panel.content.widgets;
+    const found = [];
+    cells.forEach(({ model, isHidden }, at) => {
+      const source = model.type === "markdown" ? model.sharedModel.getSource() : "";
+      if (/^## /.test(source)) found.push({ id: model.id, start: at, end: at });
+      else if (found.length && !isHidden) found[found.length - 1].end = at;
+    });
+    return found.slice(0, -1); // the last one leads to other notebooks
+  };
+
+  const noteRead = (panel, chapter) => {
+    const { top, bottom } = panel.content.node.getBoundingClientRect();
+    const seen = ({ end }) => {
+      const { node } = panel.content.widgets[end];
+      const place = node.isConnected ? node.getBoundingClientRect().bottom : -1;
+      return place > top && place <= bottom;
+    };
+    const all = notes();
+    const parts = sections(panel);
+    const read = new Set(all[chapter]?.read);
+    parts.filter(seen).forEach(({ id }) => read.add(id));
+    const note = { read: parts.map(({ id }) => id).filter((id) => read.has(id)), of: parts.length };
+    if (JSON.stringify(all[chapter]) !== JSON.stringify(note))
+      localStorage.setItem(READ, JSON.stringify({ ...all, [chapter]: note }));
+    return note;
+  };
+
+  const short = ({ read, of }) => (read.length < of ? `${read.length}/${of}` : "✓");
+  const long = ({ read, of }, sentence) =>
+    sentence.replace("{read}", read.length).replace("{all}", of);
+
+  // The button that says how far the reader is, and leads to the first section not read yet.
+  const progress = (panel, chapter, say) => {
+    const button = document.createElement("button");
+    button.className = "d2lhybrid-progress";
+    const look = () => {
+      if (!panel.isVisible || document.hidden) return;
+      const note = noteRead(panel, chapter);
+      const last = { path: panel.context.path, title: panel.title.label };
+      localStorage.setItem(LAST, JSON.stringify(last));
+      button.textContent = short(note);
+      button.title = long(note, say.progress_next);
+      button.setAttribute("aria-label", button.title);
+    };
+    const timer = setInterval(look, 1000);
+    panel.disposed.connect(() => clearInterval(timer));
+    button.addEventListener("click", () => {
+      const read = new Set(notes()[chapter]?.read);
+      const next = sections(panel).find(({ id }) => !read.has(id));
+      if (next) void show(panel, next.id);
+    });
+    return button;
+  };
+
+  // On the front page, how far each chapter was read stands beside the link to it, and below the
+  // link for those who begin is one for those who come back.
+  const LAST = "d2lhybrid-last";
+  const showOnFrontPage = (app, widget, say) => {
+    const start = widget.node.querySelector("p strong a");
+    const last = JSON.parse(localStorage.getItem(LAST) ?? "null");
+    if (start && last && !widget.node.querySelector(".d2lhybrid-continue")) {
+      const link = document.createElement("a");
+      link.className = "d2lhybrid-continue";
+      link.href = "#";
+      link.textContent = say.go_on.replace("{title}", last.title);
+      link.addEventListener("click", (event) => {
+        event.preventDefault();
+        void app.commands.execute("docmanager:open", { path: last.path });
+      });
+      start.closest("p").append(document.createElement("br"), link);
+    }
+    const all = notes();
+    for (const link of widget.node.querySelectorAll("td a")) {
+      const chapter = link.href.match(/([\w-]+\/[\w-]+)\.ipynb/)?.[1];
+      if (!all[chapter]?.read.length) continue;
+      link.dataset.d2lhybridRead = short(all[chapter]);
+      link.title = long(all[chapter], say.progress);
+    }
+  };
+
   const reset = async (panel, say) => {
     const { Dialog, showDialog } = await load("@jupyterlab/apputils");
     const { ServerConnection } = await load("@jupyterlab/services");
@@ -136,7 +227,7 @@
     button.setAttribute("aria-label", say.reset);
     button.className = "d2lhybrid-reset";
     button.addEventListener("click", () => void reset(panel, say));
-    node.append(button);
+    node.append(button, progress(panel, `${ours.framework}/${ours.chapter}`, say));
     panel.toolbar.insertBefore("spacer", "d2lhybrid", new Widget({ node }));
   };
 
@@ -156,12 +247,14 @@
       const known = new WeakSet();
       const look = () => {
         for (const widget of app.shell.widgets("main")) {
+          if (/README[.\w]*\.md$/.test(widget.context?.path ?? "")) showOnFrontPage(app, widget, say);
           if (known.has(widget) || !widget.context || !widget.content?.widgets) continue;
           known.add(widget);
           void equip(app, widget, say);
         }
       };
       app.shell.layoutModified.connect(look);
+      setInterval(look, 1000); // for what was read meanwhile
       look();
     },
   };

@@ -1,8 +1,9 @@
 """MXNet on the NumPy of this environment, for real; needs nothing but MXNet and its own needs.
 
-``make test-numpy2`` runs this on NumPy 2; tests/test_compat.py runs it on the pinned NumPy.
+``make test-numpy`` runs this on NumPy 1; tests/test_compat.py runs it on the NumPy of the lock.
 """
 
+import importlib.util
 import multiprocessing
 import sys
 import tempfile
@@ -171,6 +172,20 @@ def check_records_and_sorts(mx: ModuleType) -> None:
     assert mx.np.in1d(grid, mx.np.array([2, 3])).asnumpy().tolist() == [False, True, True, False]
 
 
+def check_sparse_matrices_of_scipy(mx: ModuleType) -> None:
+    """At each new array MXNet looked for a class where SciPy, if installed, warns of it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert mx.nd.array(numpy.ones(2)).asnumpy().tolist() == [1, 1]
+        if importlib.util.find_spec("scipy"):
+            from scipy import sparse
+
+            matrix = sparse.csr_matrix([[0.0, 1.0], [2.0, 0.0]])
+            for found in (mx.nd.array(matrix), mx.nd.sparse.csr_matrix(matrix)):
+                assert type(found) is mx.nd.sparse.CSRNDArray
+                assert found.asscipy().toarray().tolist() == matrix.toarray().tolist()
+
+
 def check_workers_that_are_not_forked(mx: ModuleType) -> None:
     """Such a worker imports MXNet by itself; that failed, and the loader waited for ever."""
     # Rows of NumPy's: MXNet's shared memory, in which old arrays travel, not every machine has.
@@ -200,6 +215,7 @@ MENDED = (
     check_metrics_add_up_in_double_precision,
     check_names_are_kept,
     check_records_and_sorts,
+    check_sparse_matrices_of_scipy,
     check_workers_that_are_not_forked,
 )
 

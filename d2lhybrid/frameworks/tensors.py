@@ -1,0 +1,95 @@
+"""Devices and tensors of a framework, as the rest of the package handles them."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from d2lhybrid.tensor import Raw
+
+Call = Callable[..., Any]
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+
+class Tensors(ABC):
+    """Devices and tensors of a framework that is imported."""
+
+    @abstractmethod
+    def version(self) -> str:
+        """The framework's version."""
+
+    @abstractmethod
+    def devices(self) -> list[str]:
+        """The devices that it can compute on, the CPU first, as the framework writes them."""
+
+    @abstractmethod
+    def compute_on(self, device: str) -> float:
+        """Multiply two 2x2 matrices of ones on `device` and add up the product: 8.0."""
+
+    @abstractmethod
+    def synchronize(self) -> None:
+        """Wait until every device has finished the work it was given.
+
+        A device that has done nothing yet is left alone: waking it takes seconds and memory.
+
+        Raises:
+            TracingError: a graph is being traced, so there is no work to wait for.
+        """
+
+    def queues(self, tensor: Any) -> bool:
+        """May a call return this tensor before it is computed?"""
+        return True
+
+    def start_events(self) -> Any:
+        """Mark the beginning of a stretch of device work; None where there is no accelerator."""
+        return None
+
+    def device_seconds(self, started: Any) -> float | None:
+        """Device time since `started`, which `start_events` returned; waits for the device."""
+        return None
+
+    def reset_peak(self) -> None:  # noqa: B027
+        """Begin a new record of peak device memory."""
+
+    def peak_bytes(self) -> int | None:
+        """Peak device memory since `reset_peak`, over all devices; None where it is not known."""
+        return None
+
+    def flush_cache(self) -> None:  # noqa: B027
+        """Fill the accelerator's last-level cache with something else; nothing without one."""
+
+    def threads(self) -> int | None:
+        """How many threads one operation may use; None where the framework does not tell."""
+        return None
+
+    def accelerators(self) -> list[str]:
+        """The models of the accelerators that it has used, such as 'NVIDIA H200'."""
+        return []
+
+    @abstractmethod
+    def places(self, obj: Any) -> set[str]:
+        """The devices of a tensor, or of a model's parameters; empty where it does not matter."""
+
+    @abstractmethod
+    def is_tensor(self, obj: Any) -> bool:
+        """Is it a tensor of this framework, one that ``to_raw`` can copy?"""
+
+    @abstractmethod
+    def to_raw(self, tensor: Any) -> Raw:
+        """A copy of a tensor outside the framework."""
+
+    @abstractmethod
+    def from_raw(self, raw: Raw, options: Mapping[str, Any]) -> Any:
+        """The tensor inside the framework, on the device that `options` name."""
+
+    @abstractmethod
+    def doubled(self, tensor: Any, axis: int = 0) -> Any:
+        """The tensor twice along an axis; a scalar stays as it is."""
+
+    @abstractmethod
+    def infer(self, model: Call, args: Args, kwargs: Kwargs) -> Any:
+        """Run the model for inference, without dropout or gradients; what it returns."""
+
+    def is_training(self, model: Any) -> bool:
+        """Is the model in training mode, where dropout is on?"""
+        return getattr(model, "training", None) is True

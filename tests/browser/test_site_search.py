@@ -1,0 +1,101 @@
+"""The site's search: every language finds its words, and what is found is opened and marked."""
+
+from collections.abc import Callable
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page
+from site_page import LANGUAGES, ROOT, in_sight, results
+
+from website.words import words
+
+Visit = Callable[..., Page]
+
+
+def search(visit: Visit, language: str, words: str) -> Page:
+    """Type words into the search of a language's first page and wait for the answer."""
+    page = visit(f"{language}/index.html")
+    page.locator(".sidebar-search").fill(words)
+    page.locator(".sidebar-search").press("Enter")
+    page.wait_for_url("**/search.html?*")
+    page.wait_for_function("document.querySelector('.search-summary')?.textContent")
+    return page
+
+
+def pages_with(language: str, words: str) -> set[str]:
+    """The chapters of a language whose notebooks hold a text."""
+    found = (ROOT / "notebooks" / language).glob("*/*.ipynb")
+    return {
+        f"{path.parent.name}/{path.stem}"
+        for path in found
+        if words.lower() in path.read_text(encoding="utf-8").lower()
+    }
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        *(("zh", words) for words in ("追踪", "预热", "图中断", "命令式", "延迟计算", "量子力学")),
+        *(
+            ("ja", words)
+            for words in ("推論", "演算", "遅延計算", "ノイズ", "量子力学", "fullgraph")
+        ),
+        *(("pt", words) for words in ("mutação", "qwertyuiop")),
+        *(("en", words) for words in ("fullgraph", "Undercover", "AutoGraph", "qwertyuiop")),
+    ],
+)
+def test_search_finds_the_pages_that_have_a_word(visit: Visit, language: str, words: str) -> None:
+    found = {page for page in results(search(visit, language, words)) if page[0] in "mpt"}
+    assert found == pages_with(language, words)
+
+
+@pytest.mark.parametrize(
+    ("language", "words", "written"),
+    [
+        ("en", "serializing", "Serialization"),
+        ("en", "COMPILERS", "compiler"),
+        ("pt", "serializacao", "serialização"),
+        ("pt", "compilações", "compilação"),
+        ("pt", "híbrido", "híbridos"),
+        ("zh", "compiling", "compile"),
+        ("ja", "ＰｙＴｏｒｃｈ", "PyTorch"),
+    ],
+)
+def test_search_finds_other_forms_of_a_word(
+    visit: Visit, language: str, words: str, written: str
+) -> None:
+    found = results(search(visit, language, words))
+    assert pages_with(language, written) <= set(found)
+
+
+@pytest.mark.parametrize(("language", "word"), [("ja", "ウォームアップ"), ("zh", "冷启动")])
+def test_what_search_finds_can_be_opened(visit: Visit, language: str, word: str) -> None:
+    page = search(visit, language, word)
+    excerpt = page.locator("#search-results p.context").first
+    assert "Português" not in excerpt.inner_text()
+    assert excerpt.locator("mark").first.inner_text() == word
+    page.locator("#search-results a.hit").first.click()
+    found = page.locator("article mark")
+    found.first.wait_for()
+    assert set(found.all_text_contents()) == {word}
+    assert in_sight(page, "article mark")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_search_says_how_many_pages_it_found(visit: Visit, language: str) -> None:
+    page = search(visit, language, "torch.compile")
+    sentence = page.locator(".search-summary").inner_text()
+    shown = results(page)
+    assert len(shown) > 1
+    assert sentence == words(language)["found_many"].format(count=len(shown), query="torch.compile")
+    nothing = search(visit, language, "qwertyuiop").locator(".search-summary").inner_text()
+    assert nothing == words(language)["found_none"].format(query="qwertyuiop")
+
+
+def test_a_hit_in_a_fold_opens_it(visit: Visit) -> None:
+    page = visit("en/pytorch/hybridize.html")
+    text = page.locator("#solution-host-call > p").first.text_content()
+    word = max(text.split(), key=len).strip(".,;:()`")
+    page = visit(f"en/pytorch/hybridize.html?mark={quote(word)}#solution-host-call")
+    assert page.locator("#solution-host-call").evaluate("e => e.open")
+    assert in_sight(page, "#solution-host-call mark")

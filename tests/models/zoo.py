@@ -1,0 +1,201 @@
+"""Real models, which build without a download: random weights, one small example each.
+
+The small ones beside this file, one for each structure of inputs and outputs, are here, too.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from d2lhybrid import frameworks
+from d2lhybrid.calls import Call, call
+
+SIZE = 64  # pixels of an image's side
+TOKENS, VOCABULARY, WIDTH = 16, 1000, 128  # of a text, of a language, of a language model
+
+
+@dataclass(frozen=True)
+class Library:
+    """Where models come from.
+
+    Attributes:
+        framework: What they are models of.
+        package: What pip calls the library; empty for ours.
+        build: From a name to the model with its example.
+        models: The names; empty where only the library can tell.
+    """
+
+    framework: str
+    package: str
+    build: Callable[[str], Call]
+    models: tuple[str, ...] = ()
+
+
+def _torchvision(name: str) -> Call:
+    import torch
+
+    vision = import_torchvision()
+    made = vision.models.get_model(name, weights=None, **_without_weights(name))
+    return call(made.eval(), torch.randn(1, 3, SIZE, SIZE))
+
+
+def _without_weights(name: str) -> dict[str, Any]:
+    """Segmentation models would download a backbone's."""
+    return {"weights_backbone": None} if name.startswith("lraspp") else {}
+
+
+def import_torchvision() -> Any:
+    """torchvision, also where its wheel was built for another build of PyTorch.
+
+    Its own operators are missing then, and it asks for two while it is imported. No model of ours
+    uses them.
+    """
+    import torch
+
+    try:
+        return import_module("torchvision")
+    except RuntimeError:
+        for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
+            del sys.modules[name]
+        for name in ("nms", "qnms"):
+            arguments = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+            torch.library.define(f"torchvision::{name}", arguments)
+        return import_module("torchvision")
+
+
+def _timm(name: str) -> Call:
+    import torch
+
+    import_torchvision()
+    import timm
+
+    sized = {"img_size": SIZE} if name.startswith(("vit", "mixer")) else {}
+    return call(timm.create_model(name, **sized).eval(), torch.randn(1, 3, SIZE, SIZE))
+
+
+def _transformers(name: str) -> Call:
+    import torch
+
+    import_torchvision()
+    import transformers as library
+
+    torch.manual_seed(0)
+    ids = torch.randint(VOCABULARY, (1, TOKENS))
+    mask = torch.ones_like(ids)
+    image = torch.randn(1, 3, SIZE, SIZE)
+    text = {
+        "vocab_size": VOCABULARY, "hidden_size": WIDTH, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "intermediate_size": 2 * WIDTH,
+    }  # fmt: skip
+    picture = {**text, "image_size": SIZE, "patch_size": 16}
+    del picture["vocab_size"]
+    small = {"vocab_size": VOCABULARY, "d_model": WIDTH}
+    match name:
+        case "BERT":
+            return call(library.BertModel(library.BertConfig(**text)).eval(), ids, mask)
+        case "DistilBERT":
+            config = library.DistilBertConfig(
+                vocab_size=VOCABULARY, dim=WIDTH, hidden_dim=2 * WIDTH, n_layers=2, n_heads=4
+            )
+            model = library.DistilBertForSequenceClassification(config)
+            return call(model.eval(), ids, attention_mask=mask)
+        case "GPT-2":
+            config = library.GPT2Config(
+                vocab_size=VOCABULARY, n_embd=WIDTH, n_layer=2, n_head=4, n_positions=64
+            )
+            return call(library.GPT2LMHeadModel(config).eval(), ids, attention_mask=mask)
+        case "Llama":
+            config = library.LlamaConfig(**text, max_position_embeddings=64)
+            return call(library.LlamaForCausalLM(config).eval(), ids, use_cache=False)
+        case "T5":
+            config = library.T5Config(**small, d_kv=32, d_ff=2 * WIDTH, num_layers=2, num_heads=4)
+            model = library.T5ForConditionalGeneration(config).eval()
+            return call(model, input_ids=ids, decoder_input_ids=ids, use_cache=False)
+        case "ViT":
+            config = library.ViTConfig(**picture)
+            return call(library.ViTForImageClassification(config).eval(), image)
+        case "CLIP":
+            config = library.CLIPConfig(text_config=text, vision_config=picture)
+            model = library.CLIPModel(config).eval()
+            return call(model, input_ids=ids, pixel_values=image, attention_mask=mask)
+        case "Whisper":
+            config = library.WhisperConfig(
+                **small, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
+                decoder_attention_heads=4, encoder_ffn_dim=2 * WIDTH, decoder_ffn_dim=2 * WIDTH,
+                max_source_positions=64, num_mel_bins=20, pad_token_id=0, bos_token_id=1,
+                eos_token_id=2, decoder_start_token_id=1,
+            )  # fmt: skip
+            model = library.WhisperForConditionalGeneration(config).eval()
+            sound = torch.randn(1, 20, 128)
+            return call(model, sound, decoder_input_ids=ids, use_cache=False)
+    raise KeyError(name)
+
+
+def _keras(name: str) -> Call:
+    import keras
+    import tensorflow as tf
+
+    tf.keras.utils.set_random_seed(0)
+    make = getattr(keras.applications, name)
+    model = make(weights=None, input_shape=(SIZE, SIZE, 3), classes=10)
+    return call(model, tf.random.normal((1, SIZE, SIZE, 3)))
+
+
+def _gluon(name: str) -> Call:
+    from d2lhybrid import import_mxnet
+
+    mx = import_mxnet()
+    net = mx.gluon.model_zoo.vision.get_model(name)
+    net.initialize(mx.init.Xavier())
+    size = SIZE if name.startswith(("resnet", "mobilenet")) else 224  # others pool a fixed size
+    return call(net, mx.nd.random.normal(shape=(1, 3, size, size)))
+
+
+def structures(framework: str) -> dict[str, Call]:
+    """The small models of ours."""
+    found: dict[str, Call] = import_module(f"{framework}_models").models()
+    return found
+
+
+LIBRARIES = {
+    "torchvision": Library(
+        "torch", "torchvision", _torchvision,
+        ("resnet18", "mobilenet_v3_small", "efficientnet_b0", "squeezenet1_1",
+         "shufflenet_v2_x0_5", "lraspp_mobilenet_v3_large"),
+    ),
+    "timm": Library(
+        "torch", "timm", _timm,
+        ("vit_tiny_patch16_224", "convnext_atto", "mixer_s32_224", "mobilevit_xxs", "resnet10t"),
+    ),
+    "transformers": Library(
+        "torch", "transformers", _transformers,
+        ("BERT", "DistilBERT", "GPT-2", "Llama", "T5", "ViT", "CLIP", "Whisper"),
+    ),
+    "keras.applications": Library(
+        "tensorflow", "keras", _keras,
+        ("MobileNetV2", "ResNet50", "EfficientNetB0", "DenseNet121", "ConvNeXtTiny"),
+    ),
+    "gluon.model_zoo": Library(
+        "mxnet", "mxnet", _gluon,
+        ("resnet18_v2", "mobilenet0.25", "mobilenetv2_0.25", "squeezenet1.1", "densenet121"),
+    ),
+    **{
+        f"structures, {one.display}": Library(
+            one.name, "", lambda name, framework=one.name: structures(framework)[name]
+        )
+        for one in frameworks.known()
+    },
+}  # fmt: skip
+
+
+def names(library: str) -> list[str]:
+    """The models of a library."""
+    found = LIBRARIES[library]
+    return list(found.models or structures(found.framework))
+
+
+if __name__ == "__main__":
+    print(json.dumps([(library, name) for library in LIBRARIES for name in names(library)]))

@@ -1,0 +1,98 @@
+"""README's examples run as they stand: for each framework, in a process of its own."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from d2lhybrid import frameworks
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+# What stands in the prose and can be evaluated behind the blocks.
+IN_PROSE = re.findall(r"`((?:comparison\.|variants\(|training\(|explain\()[^`]+)`", README)
+
+# What the reader has in the notebook before: a network, its input, and that input in NumPy.
+BEFORE = {
+    "torch": """
+import torch
+net, x = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU()).eval(), torch.ones(1, 3)
+x_numpy = x.numpy()
+""",
+    "tensorflow": """
+import tensorflow as tf
+net, x = tf.keras.Sequential([tf.keras.layers.Dense(4, "relu")]), tf.ones((1, 3))
+x_numpy = x.numpy()
+""",
+    "mxnet": """
+from d2lhybrid import import_mxnet
+mx = import_mxnet()
+net, x = mx.gluon.nn.HybridSequential(), mx.nd.ones((1, 3))
+for _layer in range(3):
+    net.add(mx.gluon.nn.Dense(4, activation="relu"))
+net.initialize()
+x_numpy = x.asnumpy()
+""",
+    "jax": """
+import jax.numpy as jnp
+import numpy
+from flax import nnx
+net, x = nnx.Sequential(nnx.Linear(3, 4, rngs=nnx.Rngs(0)), nnx.relu), jnp.ones((1, 3))
+x_numpy = numpy.asarray(x)
+""",
+}
+# What the examples in the prose speak of beside these; README's table is MXNet's.
+BEFORE_PROSE = """
+from d2lhybrid import explain, training
+class Masked(mx.gluon.HybridBlock):
+    def hybrid_forward(self, F, ids, attention_mask):
+        return ids * attention_mask
+bert, ids, mask = Masked(), x, mx.nd.ones((1, 3))
+loss, batch = mx.gluon.loss.L2Loss(), (x, mx.nd.ones((1, 4)))
+optimizer = mx.gluon.Trainer(net.collect_params(), "sgd")
+"""
+
+
+def run(code: str, folder: Path) -> str:
+    """What a process prints that runs the code in a folder; it must not fail."""
+    (folder / "reader.py").write_text(code, encoding="utf-8")
+    environment = {
+        **os.environ,
+        "D2LHYBRID_DATA": str(folder / "data"),
+        "D2LHYBRID_CACHE": str(folder / "cache"),
+        "D2LHYBRID_LANGUAGE": "en",
+        "PYTHONPATH": str(ROOT),
+        "PYTHONIOENCODING": "utf-8",
+    }
+    command = [sys.executable, "-W", "ignore", "reader.py"]  # frameworks warn of themselves
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, encoding="utf-8"
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def variants_of(text: str) -> list[str]:
+    """The names in the first column of the first table."""
+    table = re.search(r"^variant .*\n((?:.+\n)+)", text, re.MULTILINE)
+    assert table, text
+    return [re.split(r" {2,}", row.removeprefix("★ "))[0] for row in table[1].splitlines()]
+
+
+@pytest.mark.parametrize("framework", frameworks.known(), ids=lambda one: one.name)
+def test_the_blocks_run(framework: frameworks.Framework, tmp_path: Path) -> None:
+    assert len(BLOCKS) == 3
+    printed = run("\n".join([BEFORE[framework.name], *BLOCKS]), tmp_path)
+    assert re.match(r"Without hybridization: \d+\.\d{4} sec\n", printed)
+    assert variants_of(printed)[0] == "eager"
+    if framework.name == "mxnet":
+        assert variants_of(printed) == variants_of(README)
+
+
+def test_the_examples_in_the_prose_run(tmp_path: Path) -> None:
+    assert len(IN_PROSE) >= 5
+    run("\n".join([BEFORE["mxnet"], BLOCKS[1], BEFORE_PROSE, *IN_PROSE]), tmp_path)

@@ -1,0 +1,91 @@
+"""A pytest plugin for `make test-notebooks`: what nbval cannot know of these notebooks.
+
+- A claim that a busy machine could not decide shows an output of a type of its own. It is left out
+  of the comparison, on both sides.
+- Of the cells with the tag `gpu`, what they print where there is no GPU is committed, and compared
+  there like all others. Where there is one, what they print is that machine's own: they only have
+  to run.
+- Two test processes that start a kernel in the same moment can be given the same free port, and
+  then one of the kernels dies before its first cell: it is started anew.
+
+How many claims and cells were left out is said at the end.
+"""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from nbval import kernel
+from nbval.plugin import IPyNbCell
+
+from book.check import left_out
+from d2lhybrid.measurement.claims import MIME
+
+TRIES = 3
+
+_compare = IPyNbCell.compare_outputs
+_start = kernel.start_new_kernel
+
+
+def compare_outputs(
+    self: Any, test: Sequence[Any], reference: Sequence[Any], **options: Any
+) -> Any:
+    """As nbval's own, without what undecided claims show, here or when it was committed."""
+    decided = ([one for one in side if not undecided(one)] for side in (test, reference))
+    return _compare(self, *decided, **options)
+
+
+def undecided(output: Any) -> bool:
+    """Is it what an undecided claim shows?"""
+    return MIME in (output.get("data") or {})
+
+
+def start_new_kernel(*args: Any, **options: Any) -> Any:
+    """As nbval's own, with up to three tries; a kernel that has started is never replaced."""
+    for _ in range(TRIES - 1):
+        try:
+            return _start(*args, **options)
+        except RuntimeError as error:
+            if "before replying" not in str(error):
+                raise
+    return _start(*args, **options)
+
+
+IPyNbCell.compare_outputs = compare_outputs
+kernel.start_new_kernel = start_new_kernel
+
+
+def _needs_gpu(item: Any) -> bool:
+    cell = getattr(item, "cell", None)
+    return cell is not None and "gpu" in cell.metadata.get("tags", ())
+
+
+def pytest_collection_modifyitems(items: Sequence[Any]) -> None:
+    """Compare no output of the cells for a GPU on a machine with one."""
+    if shutil.which("nvidia-smi"):
+        for item in filter(_needs_gpu, items):
+            item.options["check"] = False
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: Any) -> Iterator[None]:
+    """Note the undecided claims of a cell, and whether it only said that it needs a GPU."""
+    yield
+    outputs = getattr(item, "test_outputs", None) or ()
+    item.user_properties += [("claim", 1) for output in outputs if undecided(output)]
+    if _needs_gpu(item) and left_out(item.cell.source, outputs):
+        item.user_properties.append(("cell", 1))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say how many claims and cells were left out, and why."""
+    passed = terminalreporter.stats.get("passed", ())
+    noted = [name for report in passed for name, _one in report.user_properties]
+    for name, why in (
+        ("claim", "undecided: this machine was too busy to tell"),
+        ("cell", "left out: no GPU"),
+    ):
+        if count := noted.count(name):
+            were = f"{name} was" if count == 1 else f"{name}s were"
+            terminalreporter.write_line(f"{count} {were} {why}")
