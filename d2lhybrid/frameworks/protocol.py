@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, ClassVar
 
 import numpy as np
@@ -235,13 +234,17 @@ class Framework(ABC):
         Raises:
             ArgumentError: the room has no ``graphs``.
         """
-        if find_spec(f"{type(self).__module__}.graphs") is None:
+        try:
+            part = self._part("graphs")
+        except ModuleNotFoundError as error:
+            if error.name != f"{type(self).__module__}.graphs":
+                raise  # something else is missing
             text = _(
                 "Expected a model of a framework whose graphs d2lhybrid can show. Received: one of "
                 "{framework}."
             )
-            raise ArgumentError(text.format(framework=self.display))
-        return self._part("graphs").graphs(model, args, kwargs)
+            raise ArgumentError(text.format(framework=self.display)) from error
+        return part.graphs(model, args, kwargs)
 
     def _part(self, name: str) -> Any:
         return import_module(f"{type(self).__module__}.{name}")
