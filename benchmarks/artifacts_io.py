@@ -134,12 +134,8 @@ def measure(name, what, folder, megabytes):
 
 
 def hash_file(path):
-    """What hashlib.file_digest does from Python 3.11 on."""
-    digest, buffer = hashlib.sha256(), memoryview(bytearray(1 << 18))
     with open(path, "rb", buffering=0) as file:
-        while size := file.readinto(buffer):
-            digest.update(buffer[:size])
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def best(name, what, folder, options):

@@ -12,7 +12,7 @@ from d2lhybrid.frameworks import known
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "d2lhybrid"
-HEAVY = ("torch", "tensorflow", "mxnet", "matplotlib", "pandas", "scipy", "IPython", "tqdm")
+HEAVY = ("torch", "tensorflow", "jax", "mxnet", "matplotlib", "pandas", "scipy", "IPython", "tqdm")
 # From the bottom to the top: a room imports from its own floor and from those below.
 FLOORS = (
     ("errors",),
@@ -39,6 +39,7 @@ FLOORS = (
 ROOMS: dict[str, str | tuple[str, ...]] = {
     **{framework.name: f"frameworks/{framework.name}/" for framework in known()},
     "keras": "frameworks/tensorflow/",
+    "flax": "frameworks/jax/",
     "onnxruntime": ("frameworks/onnxruntime.py", "frameworks/torch/"),
 }
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -42,13 +42,13 @@ def first_page(
     parts = [title, languages, say["question"], f"**{say['start']} [{text}]({link})**"]
     if shown.comparisons:
         caption = caption_of(language, shown.comparisons)
-        parts += [f"![{say['picture']}]({picture_path(language)})", f"*{caption}*"]
+        parts += [f"![{say['picture']}]({picture_path(language)})", caption]
     if found := findings(language, shown):
         parts += [f"## {say['findings_title']}", "\n".join(f"1. {one}" for one in found)]
     times = iter(
         takes(language, [one.notebook for one in editions]) for editions in chapters.values()
     )
-    table = _ROW.sub(lambda row: f"{row[1]}<br>*{next(times)}*", "\n\n".join(rest))
+    table = _ROW.sub(lambda row: f"{row[1]}<br>{next(times)}", "\n\n".join(rest))
     return "\n\n".join([*parts, f"## {say['chapters_title']}", table])
 
 

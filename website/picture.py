@@ -28,9 +28,10 @@ def picture(language: str, found: Sequence[Comparison]) -> str:
 
 def caption_of(language: str, found: Sequence[Comparison]) -> str:
     """What the picture shows, and when and on what it was measured."""
-    shows = words(language)["picture"]
-    space = "" if shows.endswith("。") else " "
-    return f"{shows}{space}{_measured(language, found)}"
+    say = words(language)
+    pale = any(not _is_decided(result) for one in found for result in one.results)
+    parts = [say["picture"], *([say["picture_pale"]] if pale else []), _measured(language, found)]
+    return ("" if parts[0].endswith("。") else " ").join(parts)
 
 
 def _measured(language: str, found: Sequence[Comparison]) -> str:
@@ -75,6 +76,10 @@ def _kind(result: Result) -> str:
     return "slower" if result.ratio < 1 else "faster"
 
 
+def _is_decided(result: Result) -> bool:
+    return result.verdict != "undecided"
+
+
 def _group(one: Comparison, scale: _Scale, language: str) -> str:
     rows = "".join(_row(result, scale, language) for result in one.results)
     name = escape(FRAMEWORKS[one.framework].name)
@@ -84,7 +89,8 @@ def _group(one: Comparison, scale: _Scale, language: str) -> str:
 def _row(result: Result, scale: _Scale, language: str) -> str:
     start, end = scale.bar(result)
     place = f"left:{start:.1f}%;width:{end - start:.1f}%"
-    bar = f'<span class="bar {_kind(result)}" style="{place}"></span>'
+    kind = _kind(result) + ("" if _is_decided(result) else " undecided")
+    bar = f'<span class="bar {kind}" style="{place}"></span>'
     line = f'<span class="eager" style="left:{scale.at(1):.1f}%"></span>'
     return (
         f'<tr><th scope="row">{escape(result.variant)}</th><td class="bars">{bar}{line}</td>'
@@ -116,7 +122,7 @@ def drawing(language: str, found: Sequence[Comparison]) -> str:
             parts += [
                 write(20, result.variant),
                 f'<rect x="{start:.1f}" y="{top + 4}" width="{end - start:.1f}" height="14" '
-                f'fill="{_FILL[_kind(result)]}"/>',
+                f'fill="{_FILL[_kind(result)]}" opacity="{1 if _is_decided(result) else 0.4}"/>',
                 write(_WIDTH - 8, f"{number(result.ratio, language)}×", ' text-anchor="end"'),
             ]
             top += _LINE

@@ -23,7 +23,6 @@ from d2lhybrid.i18n import gettext as _
 # Not listed in the manifest: our own two files, and what desktops and Jupyter leave in any folder.
 OURS = {MANIFEST, SIGNATURE, f".{SIGNATURE}"}
 LEFT_BEHIND = {".DS_Store", "Thumbs.db", "desktop.ini", ".ipynb_checkpoints"}
-_CHUNK = 1 << 20
 
 
 @contextlib.contextmanager
@@ -114,11 +113,8 @@ def hashes(paths: Sequence[Path]) -> list[str]:
 
 
 def _sha256(path: Path) -> str:
-    digest, buffer = hashlib.sha256(), memoryview(bytearray(_CHUNK))
     with open_regular(path) as file:
-        while size := file.readinto(buffer):
-            digest.update(buffer[:size])
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def flush(folder: Path) -> None:

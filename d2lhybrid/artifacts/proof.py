@@ -72,7 +72,7 @@ class Prover:
             pickle.dump((job, trials), self.process.stdin)
             self.process.stdin.flush()
             answer = pickle.load(self.process.stdout)
-        except (BrokenPipeError, EOFError):
+        except (BrokenPipeError, EOFError, pickle.UnpicklingError):
             answer = self._last_words()
         if isinstance(answer, str):
             raise SaveError(answer)

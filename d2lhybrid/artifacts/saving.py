@@ -34,6 +34,8 @@ from d2lhybrid.i18n import sentences
 from d2lhybrid.tensor import Raw
 
 MAX_EXAMPLE_BYTES = 16 << 20
+# What the file system says when it is at fault; any other OSError comes from somebody's code.
+_OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 
 
 def save(
@@ -171,9 +173,11 @@ def _writing(framework: Framework, chosen: Format, folder: Path) -> Iterator[Non
     """Say that a framework does not write a model, unless it is the disk that does not."""
     try:
         yield
-    except (D2LHybridError, OSError):
+    except D2LHybridError:
         raise
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
+            raise
         if shutil.disk_usage(folder).free < 1 << 16:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
         text = _("{framework} did not write this model as {format!r}: {reason}.")

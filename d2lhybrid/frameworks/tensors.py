@@ -36,6 +36,13 @@ class Tensors(ABC):
             TracingError: a graph is being traced, so there is no work to wait for.
         """
 
+    def wait(self, output: Any) -> None:
+        """Wait for the output of a call, and for what the same thread gave its device before.
+
+        That is how one waits who uses the output; ``synchronize`` knows none, and may take longer.
+        """
+        self.synchronize()
+
     def queues(self, tensor: Any) -> bool:
         """May a call return this tensor before it is computed?"""
         return True
@@ -89,7 +96,3 @@ class Tensors(ABC):
     @abstractmethod
     def infer(self, model: Call, args: Args, kwargs: Kwargs) -> Any:
         """Run the model for inference, without dropout or gradients; what it returns."""
-
-    def is_training(self, model: Any) -> bool:
-        """Is the model in training mode, where dropout is on?"""
-        return getattr(model, "training", None) is True

@@ -69,6 +69,38 @@ def tensorflow_model(kind, dtype="float32"):
     return model
 
 
+def jax_model(kind, dtype="float32"):
+    import jax
+    from flax import nnx
+
+    rngs, options = nnx.Rngs(0), {"dtype": dtype, "param_dtype": dtype}
+
+    class Recurrent(nnx.Module):
+        def __init__(self):
+            self.cell = nnx.LSTMCell(4, 8, rngs=rngs)
+            self.out = nnx.Linear(8, 2, rngs=rngs)
+
+        def __call__(self, x):
+            carry = tuple(jax.numpy.zeros((x.shape[0], 8)) for _part in range(2))
+            for step in range(x.shape[1]):
+                carry, found = self.cell(carry, x[:, step])
+            return self.out(found)
+
+    if kind == "mlp":
+        return nnx.Sequential(
+            nnx.Linear(512, 256, rngs=rngs, **options), nnx.relu,
+            nnx.Linear(256, 128, rngs=rngs, **options), nnx.relu,
+            nnx.Linear(128, 2, rngs=rngs, **options),
+        )  # fmt: skip
+    if kind == "cnn":
+        return nnx.Sequential(
+            lambda x: x.transpose(0, 2, 3, 1), nnx.Conv(3, 4, (3, 3), rngs=rngs),
+            nnx.BatchNorm(4, rngs=rngs), nnx.relu, nnx.Dropout(0.5, rngs=rngs),
+            lambda x: x.mean((1, 2)), nnx.Linear(4, 2, rngs=rngs),
+        )  # fmt: skip
+    return Recurrent()
+
+
 def mxnet_model(kind, numpy_semantics):
     mx = import_mxnet()
     nn, rnn = mx.gluon.nn, mx.gluon.rnn
@@ -119,6 +151,8 @@ def model(framework, kind, dtype="float32"):
         return torch_model(kind).to(getattr(torch, dtype))
     if framework == "tensorflow":
         return tensorflow_model(kind, dtype)
+    if framework == "jax":
+        return jax_model(kind, dtype)
     return mxnet_model(kind, framework == "mxnet numpy")
 
 
@@ -132,4 +166,8 @@ def inputs(framework, kind, batch, dtype="float32"):
         import tensorflow as tf
 
         return (tf.cast(example(kind, batch), dtype),)
+    if framework == "jax":
+        import jax.numpy as jnp
+
+        return (jnp.asarray(example(kind, batch), dtype),)
     return mxnet_inputs(kind, batch, framework == "mxnet numpy")

@@ -29,7 +29,8 @@ from d2lhybrid.artifacts.program import run_raw
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.errors import D2LHybridError
 
-FORMATS = {name: one.name for one in frameworks.known() for name in one.formats}
+# Of a format that several frameworks have, such as weights alone, that of the first.
+FORMATS = {name: one.name for one in reversed(frameworks.known()) for name in one.formats}
 OUTCOMES = ("refused", "unchanged", "silent", "foreign", "crash", "hang")
 PATIENCE = 60.0  # seconds for one mutation
 

@@ -233,6 +233,15 @@ def test_save_refuses_what_no_manifest_holds(tmp_path, model, dtype, text):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_model_without_source(tmp_path):
+    """TorchScript's OSError for it is none of the disk's."""
+    space = {"torch": torch}
+    exec("class Model(torch.nn.Module):\n    def forward(self, x):\n        return x * 2", space)
+    words = "did not write this model as 'torchscript'.*may hold this model: torch.export"
+    with pytest.raises(SaveError, match=words):
+        save(space["Model"](), tmp_path / "a", torch.ones(1, 3), format="torchscript")
+
+
 class Moving(torch.nn.Module):
     def __init__(self, where):
         super().__init__()

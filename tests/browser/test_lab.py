@@ -227,12 +227,14 @@ def test_another_edition_opens_at_the_same_section(reader: Reader, page: Page) -
     other = next(code for code in LANGUAGES if code != reader.code)
     panel.locator(".d2lhybrid-ways select").nth(1).select_option(label=LANGUAGES[other].name)
     page.wait_for_url(f"**/notebooks/{other}/pytorch/hybridize.ipynb*")
-    section = page.locator(lab_page.PANEL).locator(f".jp-Cell[data-windowed-list-index='{at}']")
-    section.wait_for()
-    page.wait_for_timeout(2000)
-    place = section.bounding_box()
-    assert place
-    assert 0 < place["y"] < 700
+    in_sight = """cell => {
+      const { top } = document.querySelector(cell)?.getBoundingClientRect() ?? {};
+      return top > 0 && top < 700;
+    }"""
+    section = f"{lab_page.PANEL} .jp-Cell[data-windowed-list-index='{at}']"
+    page.wait_for_function(in_sight, arg=section)
+    page.wait_for_timeout(1500)  # and it stays there
+    assert page.evaluate(in_sight, section)
 
 
 def test_progress_is_counted_and_leads_on(reader: Reader, page: Page) -> None:

@@ -31,4 +31,18 @@ def mxnet_model() -> tuple[Any, Any]:
     return net, mxnet.np.array([[0.5, -1, 2, 3, -2, 1, 0, 1]])
 
 
-MODELS = {"torch": torch_model, "tensorflow": tensorflow_model, "mxnet": mxnet_model}
+def jax_model() -> tuple[Any, Any]:
+    import jax
+    from flax import nnx
+
+    rngs = nnx.Rngs(0)
+    net = nnx.Sequential(nnx.Linear(8, 4, rngs=rngs), nnx.relu, nnx.Linear(4, 2, rngs=rngs))
+    return net, jax.random.normal(jax.random.key(0), (1, 8))
+
+
+MODELS = {
+    "torch": torch_model,
+    "tensorflow": tensorflow_model,
+    "jax": jax_model,
+    "mxnet": mxnet_model,
+}

@@ -47,6 +47,30 @@ def tensorflow_training():
     return (net, loss, optimizer, (x, y)), step, lambda: [w.copy() for w in net.get_weights()]
 
 
+def jax_training():
+    import jax
+    import jax.numpy as jnp
+    import optax
+    from flax import nnx
+
+    rngs = nnx.Rngs(0)
+    net = nnx.Sequential(nnx.Linear(8, 4, rngs=rngs), nnx.relu, nnx.Linear(4, 2, rngs=rngs))
+    optimizer = nnx.Optimizer(net, optax.adam(0.01), wrt=nnx.Param)
+    x, y = jnp.asarray(DATA[:, :8]), jnp.asarray(DATA[:, 8:])
+
+    def loss(output, target):
+        return (output - target) ** 2
+
+    def step():
+        gradient = nnx.grad(lambda net: loss(net(x), y).mean())(net)
+        optimizer.update(net, gradient)
+
+    def weights():
+        return [np.array(w) for w in jax.tree.leaves(nnx.state((net, optimizer)))]
+
+    return (net, loss, optimizer, (x, y)), step, weights
+
+
 def mxnet_training():
     mx = import_mxnet()
     nn = mx.gluon.nn
@@ -70,10 +94,16 @@ def mxnet_training():
     return (net, loss, trainer, (x, y)), step, weights
 
 
-MAKERS = {"torch": torch_training, "tensorflow": tensorflow_training, "mxnet": mxnet_training}
+MAKERS = {
+    "torch": torch_training,
+    "tensorflow": tensorflow_training,
+    "jax": jax_training,
+    "mxnet": mxnet_training,
+}
 EXPECTED = {
     "torch": ["eager", "torch.compile", "torch.compile step"],
     "tensorflow": ["eager", "tf.function", "tf.function XLA"],
+    "jax": ["eager", "nnx.jit", "jit", "jit donated"],
     "mxnet": ["eager", "hybridized", "static_alloc", "static_shape"],
 }
 
@@ -120,6 +150,30 @@ def test_the_code_is_what_it_says():
     names = {"torch": torch, "net": net, "loss": loss, "optimizer": optimizer, "x": x, "y": y}
     exec(training(net, loss, optimizer, (x, y)).code["eager"], names)
     assert np.isclose(names["y"].item(), expected)
+
+
+def test_jax_trains_modules_of_flax():
+    (net, loss, optimizer, batch), _step, _weights = jax_training()
+    with pytest.raises(ArgumentError, match=r"flax\.nnx\.Module.*function and Optimizer"):
+        training(lambda x: net(x), loss, optimizer, batch)
+    with pytest.raises(ArgumentError, match="GradientTransformation"):
+        training(net, loss, optimizer.tx, batch)
+
+
+@pytest.mark.parametrize("label", EXPECTED["jax"])
+def test_the_code_for_jax_is_what_it_says(label):
+    import jax
+    import jax.numpy as jnp
+    from flax import nnx
+
+    (net, loss, optimizer, (x, y)), _step, _weights = jax_training()
+    steps = training(net, loss, optimizer, (x, y))
+    expected = record(steps["eager"]())["output"].values()[0]
+    names = {"jax": jax, "jnp": jnp, "nnx": nnx, "net": net, "loss": loss, "optimizer": optimizer}
+    names |= {"x": x, "y": y}
+    code = steps.code[label].replace("y = step", "found = step").replace("y = nnx", "found = nnx")
+    exec(code.replace("state, y =", "state, found ="), names)
+    assert np.isclose(float(names["found"]), expected)
 
 
 def test_a_batch_needs_a_target():

@@ -4,11 +4,13 @@ import functools
 import threading
 import warnings
 
+import jax
 import numpy as np
 import onnxruntime
 import pytest
 import tensorflow as tf
 import torch
+from flax import nnx
 from models import MODELS, mxnet_model, torch_model
 
 from d2lhybrid import call
@@ -28,17 +30,20 @@ ORDINARY = {
     "torch": "eager, inference_mode, torchscript, torchscript frozen, torch.compile, "
     "torch.compile reduce-overhead, torch.compile max-autotune, aotinductor",
     "tensorflow": "eager, tf.function, tf.function XLA, concrete function, concrete function XLA",
+    "jax": "eager, nnx.jit, jit, compiled ahead",
     "mxnet": "eager, hybridized, static_alloc, static_shape",
 }
 AHEAD = {
     "torch": "aotinductor, aotinductor boxed, onnxruntime, onnxruntime io binding, C",
     "tensorflow": "tf.lite, C",
+    "jax": "serialized executable, C",
     "mxnet": "one thread, C",
 }
 OF_EXPERTS = {
     "torch": "aotinductor boxed, torch.compile function, torch.compile cpp_wrapper, "
     "torch.compile skip guards, onnxruntime, onnxruntime io binding, torch functions",
     "tensorflow": "eager functions, tf.lite",
+    "jax": "jit constants, serialized executable, eager functions",
     "mxnet": "hybridized MKLDNN, one thread",
 }
 
@@ -59,6 +64,9 @@ def state(framework, net):
         return values, net.training, sorted(vars(net))
     if framework == "tensorflow":
         return dict(enumerate(w.copy() for w in net.get_weights())), None, None
+    if framework == "jax":
+        graph, weights = nnx.split(net)
+        return dict(enumerate(map(np.array, jax.tree.leaves(weights)))), graph, None
     values = {name: p.data().asnumpy() for name, p in net.collect_params().items()}
     return values, net._active, net._cached_op
 
@@ -105,7 +113,7 @@ def test_each_is_written_by_hand_as_its_code_says(framework, model, tmp_path, mo
     code.pop("torch.compile reduce-overhead", None)  # of CUDA graphs
     expected = record(net(x))["output"].values()
     known = {"torch": torch, "tf": tf, "np": np, "numpy": np, "onnxruntime": onnxruntime}
-    known["F"] = torch.nn.functional
+    known |= {"F": torch.nn.functional, "jax": jax, "jnp": jax.numpy, "nnx": nnx}
     for name, snippet in code.items():
         names = {**known, "net": net, "x": x, **_ready(framework, net, x, name)}
         with warnings.catch_warnings():
@@ -309,7 +317,7 @@ def test_mxnet_blocks_take_keyword_arguments():
     class Weighted(import_mxnet().gluon.HybridBlock):
         def __init__(self):
             super().__init__()
-            self.weight = self.params.get("weight", shape=(8,), init="ones")
+            self.weight = self.params.get("weight", shape=(1, 8), init="ones")
 
         def hybrid_forward(self, F, x, mask, weight):
             return x * mask * weight

@@ -176,6 +176,11 @@ def test_without_a_repository_there_are_no_links_to_it(site: Path) -> None:
     assert lab in [link["href"] for link in read_page(site / "pt/mxnet/limits.html").links]
 
 
+@pytest.mark.parametrize("language", LANGUAGES_HERE)
+def test_no_markdown_is_left_on_the_first_page(site: Path, language: str) -> None:
+    assert "**" not in read_page(site / language / "index.html").text
+
+
 @pytest.mark.parametrize("language", [code for code in LANGUAGES_HERE if code != "en"])
 def test_the_theme_speaks_the_language(site: Path, language: str) -> None:
     page = read_page(site / language / "pytorch" / "hybridize.html")

@@ -172,15 +172,24 @@
 
   // A table that is too wide for a phone becomes a list: a block for each row, each cell labelled.
   const NARROW = matchMedia("(max-width: 40em)");
+  const headsOf = (table) => {
+    const rows = [...(table.tHead?.rows ?? [])].map((row) =>
+      [...row.cells].flatMap((cell) => Array(cell.colSpan).fill(cell.textContent.trim())),
+    );
+    const last = rows.at(-1) ?? []; // above it may stand what several columns share
+    return last.map((_, at) => rows.map((row) => row[at]).filter(Boolean).join(" · "));
+  };
   const fitTables = () => {
     for (const table of document.querySelectorAll(".cell_output .text_html table")) {
-      const box = table.closest(".text_html");
+      const box = table.parentElement; // what scrolls
       table.classList.remove("listed");
       if (!NARROW.matches || box.scrollWidth <= box.clientWidth) continue;
-      const heads = [...table.querySelectorAll("thead th")].map((head) => head.textContent);
+      const heads = headsOf(table);
       if (!heads.length) continue;
       for (const row of table.querySelectorAll("tbody tr"))
-        [...row.children].forEach((cell, at) => (cell.dataset.head = heads[at] || ""));
+        [...row.cells].forEach((cell, at) => {
+          cell.dataset.head = cell.colSpan > 1 ? "" : heads[at] || "";
+        });
       table.classList.add("listed");
     }
   };

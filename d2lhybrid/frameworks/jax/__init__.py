@@ -1,0 +1,27 @@
+"""JAX, and Flax on top of it."""
+
+from collections.abc import Collection, Mapping
+from typing import ClassVar
+
+from d2lhybrid.frameworks.protocol import Framework
+
+_FAMILY = frozenset({"jax", "jaxlib", "flax", "optax", "equinox"})
+
+
+class JAX(Framework):
+    """JAX on the CPU, CUDA, ROCm or a TPU."""
+
+    name = "jax"
+    display = "JAX"
+    packages = ("jax", "jaxlib", "flax")
+    extra = "jax"
+    order = 3
+    # Read when it first uses a GPU, of whose memory it would take three quarters.
+    environment: ClassVar[Mapping[str, str]] = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+
+    def owns(self, packages: Collection[str]) -> bool:
+        """Also where the class is jaxlib's, as that of arrays and of compiled functions is."""
+        return super().owns(packages) or not _FAMILY.isdisjoint(packages)
+
+
+FRAMEWORK = JAX()

@@ -1,0 +1,137 @@
+"""Devices and tensors of JAX."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+from jax._src.core import trace_state_clean  # the public names have no such question
+from jax._src.xla_bridge import backends_are_initialized  # nor this one
+
+from d2lhybrid.errors import TracingError
+from d2lhybrid.frameworks.jax.modules import evaluating, is_training
+from d2lhybrid.frameworks.tensors import Args, Call, Kwargs, Tensors
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.tensor import Raw
+
+
+class JAXTensors(Tensors):
+    """JAX on the CPU and on accelerators."""
+
+    def __init__(self) -> None:
+        self._peaks: dict[Any, int] = {}
+
+    def version(self) -> str:
+        return str(jax.__version__)
+
+    def devices(self) -> list[str]:
+        return list(_devices())
+
+    def compute_on(self, device: str) -> float:
+        ones = jax.device_put(np.ones((2, 2), np.float32), _devices()[device])
+        return float((ones @ ones).sum())
+
+    def synchronize(self) -> None:
+        """A device does in order what a thread gives it, so a last piece of work is waited for.
+
+        That costs some ten microseconds. What other threads queued and nobody dropped counts, too.
+        """
+        if not trace_state_clean():
+            raise TracingError(
+                _(
+                    "Expected code that runs now. Received: code that JAX is tracing, where no "
+                    "device works yet. Measure outside the compiled function, around its call."
+                )
+            )
+        if backends_are_initialized():
+            jax.block_until_ready([*map(_last, _last_inputs()), *jax.live_arrays()])
+            jax.effects_barrier()
+
+    def wait(self, output: Any) -> None:
+        jax.block_until_ready(output)
+        jax.effects_barrier()
+
+    def reset_peak(self) -> None:
+        self._peaks = {device: _peak(device) for device in _accelerators()}
+
+    def peak_bytes(self) -> int | None:
+        """JAX keeps the peak of the whole process, so it is known only where this is a new one."""
+        found = {device: _peak(device) for device in _accelerators()}
+        if not found or any(found[one] <= self._peaks.get(one, 0) for one in found):
+            return None
+        return sum(found.values())
+
+    def accelerators(self) -> list[str]:
+        return [str(device.device_kind) for device in _accelerators()]
+
+    def places(self, obj: Any) -> set[str]:
+        arrays = jax.tree.leaves(nnx.state(obj) if isinstance(obj, nnx.Module) else obj)
+        return {
+            _name(device)
+            for array in arrays
+            if self.is_tensor(array) and array.committed  # JAX moves the others by itself
+            for device in array.devices()
+        }
+
+    def is_tensor(self, obj: Any) -> bool:
+        return isinstance(obj, jax.Array)
+
+    def to_raw(self, tensor: Any) -> Raw:
+        if jnp.issubdtype(tensor.dtype, jax.dtypes.prng_key):
+            tensor = jax.random.key_data(tensor)
+        dtype = str(tensor.dtype)
+        if "float8" in dtype:
+            tensor = tensor.astype(jnp.float32)
+        return Raw.of(np.array(tensor), dtype)
+
+    def from_raw(self, raw: Raw, options: Mapping[str, Any]) -> Any:
+        array = raw.array.view(jnp.bfloat16) if raw.dtype == "bfloat16" else raw.array
+        return jnp.array(array)
+
+    def doubled(self, tensor: Any, axis: int = 0) -> Any:
+        return jnp.concatenate([tensor, tensor], axis) if tensor.ndim > axis else tensor
+
+    def infer(self, model: Call, args: Args, kwargs: Kwargs) -> Any:
+        with evaluating(model):
+            return model(*args, **kwargs)
+
+    def is_training(self, model: Any) -> bool:
+        return is_training(model)
+
+
+@cache
+def _devices() -> dict[str, Any]:
+    """The devices by name, the CPU first: with an accelerator, JAX lists that alone."""
+    cpu, default = jax.local_devices(backend="cpu"), jax.local_devices()
+    return {_name(device): device for device in dict.fromkeys([*cpu, *default])}
+
+
+def _name(device: Any) -> str:
+    return f"{device.platform}:{device.id}"
+
+
+def _accelerators() -> list[Any]:
+    if not backends_are_initialized():
+        return []
+    return [device for device in _devices().values() if device.platform != "cpu"]
+
+
+def _peak(device: Any) -> int:
+    return int((device.memory_stats() or {}).get("peak_bytes_in_use", 0))
+
+
+@cache
+def _last_inputs() -> list[Any]:
+    return [jax.device_put(np.ones((32, 32), np.float32), d) for d in _devices().values()]
+
+
+@jax.jit
+def _last(x: Any) -> Any:
+    """Enough work that the CPU queues it: what is smaller, it does at once and out of turn."""
+    return x @ x
+
+
+TENSORS = JAXTensors()

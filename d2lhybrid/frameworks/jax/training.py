@@ -1,0 +1,88 @@
+"""A step of training in JAX: eager, compiled, and compiled with what it replaces donated."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+from d2lhybrid.errors import ArgumentError
+from d2lhybrid.frameworks.protocol import Args, Call, Lazy, Variant, stepping
+from d2lhybrid.i18n import gettext as _
+
+_STEP = """def step(net, optimizer):
+    value = lambda net: jnp.mean(loss(net(x), y))
+    l, gradient = nnx.value_and_grad(value)(net)
+    optimizer.update(net, gradient)
+    return l
+"""
+_SPLIT = """graph, state = nnx.split((net, optimizer))
+def pure(state):
+    own = nnx.merge(graph, state)
+    l = step(*own)
+    return nnx.state(own), l
+"""
+
+
+def training(net: Any, loss: Call, optimizer: Any, inputs: Args, target: Any) -> dict[str, Variant]:
+    """Each way by its name; each trains a copy of the model with a copy of the optimizer.
+
+    Raises:
+        ArgumentError: the model is no module of Flax NNX, or the optimizer is none for it.
+    """
+    if not isinstance(net, nnx.Module) or not isinstance(optimizer, nnx.Optimizer):
+        text = _(
+            "Expected a flax.nnx.Module and an nnx.Optimizer for it. Received: {net} and "
+            "{optimizer}. Write nnx.Optimizer(net, optax.adam(1e-3), wrt=nnx.Param)."
+        )
+        kinds = {"net": type(net).__name__, "optimizer": type(optimizer).__name__}
+        raise ArgumentError(text.format(**kinds))
+
+    def step(net: Any, optimizer: Any) -> Any:
+        def value(net: Any) -> Any:
+            return jnp.mean(loss(net(*inputs), target))
+
+        differentiable = nnx.DiffState(0, optimizer.wrt)
+        found, gradient = nnx.value_and_grad(value, argnums=differentiable)(net)
+        optimizer.update(net, gradient)
+        return found
+
+    def in_place(run: Call) -> Call:
+        own = _copied(net, optimizer)
+        return stepping(lambda: run(*own), jnp.stack)
+
+    def of_state(**options: Any) -> Call:
+        graph, state = nnx.split(_copied(net, optimizer))
+
+        def pure(state: Any) -> tuple[Any, Any]:
+            own = nnx.merge(graph, state)
+            found = step(*own)
+            return nnx.state(own), found
+
+        run = jax.jit(pure, **options)
+
+        def update() -> Any:
+            nonlocal state
+            state, found = run(state)
+            return found
+
+        return stepping(update, jnp.stack)
+
+    by_hand = _STEP + _SPLIT + "state, y = jax.jit(pure{})(state)"
+    return {
+        "eager": Variant(Lazy(lambda: in_place(step)), _STEP + "y = step(net, optimizer)"),
+        "nnx.jit": Variant(
+            Lazy(lambda: in_place(nnx.jit(step))),
+            _STEP + "y = nnx.jit(step)(net, optimizer)",
+        ),
+        "jit": Variant(Lazy(of_state), by_hand.format("")),
+        "jit donated": Variant(
+            Lazy(lambda: of_state(donate_argnums=0)),
+            by_hand.format(", donate_argnums=0"),
+        ),
+    }
+
+
+def _copied(net: Any, optimizer: Any) -> Any:
+    """Copies with arrays of their own: those that are donated are gone after the step."""
+    return nnx.clone((net, optimizer), arrays=True)
