@@ -78,7 +78,7 @@ messages: setup  ## bring the translators' catalogs up to date; START=ja begins 
 	$(PY) -m book messages $(if $(START),--start $(START))
 
 models: setup  ## real models through every function, into docs/models.md; ONLY="BERT" chooses; half an hour
-	$(PY) tools/models.py $(ARGS) $(ONLY)
+	$(PY) tools/model_table.py $(ARGS) $(ONLY)
 
 bench: setup  ## the benchmarks, one table each; ONLY="gpu ladder" chooses; takes a quiet machine
 	$(PY) tools/run_benchmarks.py $(ONLY)

@@ -142,11 +142,19 @@ def _failed(path: Path, cell: nbformat.NotebookNode, why: str) -> ExecutionError
     return ExecutionError(f"{path}, cell {cell.id}:\n{cell.source}\n\n{why}\n")
 
 
+def is_progress(output: Mapping[str, Any]) -> bool:
+    """Is it a line of progress that has taken itself away, as slow machines show it?"""
+    text = str(output.get("text", ""))
+    return output.get("name") == "stderr" and text.endswith("\r") and "\n" not in text
+
+
 def _clean(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """Drop what tells of the run and not of the code, and sign the outputs."""
     notebook.metadata.language_info = nbformat.from_dict(LANGUAGE_INFO)
     notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [output for output in cell.outputs if not is_progress(output)]
         for output in cell.get("outputs", ()):
             data: dict[str, Any] = output.get("data", {})
             if len(data) > 1:  # a widget without its state shows nothing; its text does

@@ -16,7 +16,7 @@ TABLE = """\
 variant        verdict      ratio  time per call  of the ratio        of the time  cold start
 eager          baseline         1        22.4 µs                22.2 µs – 22.7 µs     68.9 µs
 torch.compile  {verdict}    {ratio}      33.4 µs  0.66 – 0.68   33.0 µs – 33.6 µs      536 ms
-★ copy         ▲ faster      1.57        14.2 µs  1.55 – 1.58   14.2 µs – 14.4 µs
+copy ★         ▲ faster      1.57        14.2 µs  1.55 – 1.58   14.2 µs – 14.4 µs
 """
 CLOCKS = """\
               ───────── latency ─────────  ────── throughput ──────
@@ -43,7 +43,7 @@ def show(monkeypatch: pytest.MonkeyPatch, *tables: str) -> None:
 
 def test_new_figures_are_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
     fused = TABLE.format(verdict="▲ faster", ratio=5.5)
-    small = TABLE.replace("★ copy", "C").format(verdict="▼ slower", ratio=0.67)
+    small = TABLE.replace("copy ★", "C").format(verdict="▼ slower", ratio=0.67)
     show(monkeypatch, small, fused)
     said = " ".join(front_page.slower_and_faster().split())
     assert "in 22.4 µs a call" in said

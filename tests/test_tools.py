@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
 import environments  # noqa: E402
-import models  # noqa: E402
+import model_table as models  # noqa: E402
 import mutation  # noqa: E402
 import run_benchmarks  # noqa: E402
 import run_notebooks  # noqa: E402

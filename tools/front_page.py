@@ -37,14 +37,16 @@ def printed(framework: str) -> list[str]:
 def comparisons(framework: str) -> list[str]:
     """The tables of the chapter's comparisons, with their sentences and stamps, in order."""
     return [
-        text.strip() for text in printed(framework) if re.search(r"^variant +verdict", text, re.M)
+        text.strip("\n")
+        for text in printed(framework)
+        if re.search(r"^variant +verdict", text, re.M)
     ]
 
 
 def comparison(framework: str, *variants: str) -> str:
     """The first of them that has all of these variants."""
     for table in comparisons(framework):
-        if all(re.search(rf"^(★ )?{re.escape(name)}  ", table, re.M) for name in variants):
+        if all(re.search(rf"^(★ )?{re.escape(name)}( ★)?  ", table, re.M) for name in variants):
             return table
     raise FrontPageError(f"The {framework} notebook no longer compares {', '.join(variants)}.")
 
@@ -53,7 +55,7 @@ def row(table: str, variant: str, clock: int = 0) -> tuple[str, float]:
     """Time per call and ratio of a variant, as its table has them; of the second clock with 1."""
     for line in table.splitlines():
         cells = re.split(r"\s{2,}", line.strip())
-        if cells[0].removeprefix("★ ") == variant:
+        if cells[0].strip("★ ") == variant:
             _verdict, ratio, time = cells[1 + 3 * clock : 4 + 3 * clock]
             return time, float(ratio.replace(",", ""))
     raise FrontPageError(f"There is no row {variant!r} in:\n{table}")

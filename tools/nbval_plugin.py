@@ -20,6 +20,7 @@ from nbval import kernel
 from nbval.plugin import IPyNbCell
 
 from book.check import left_out
+from book.execute import is_progress
 from d2lhybrid.measurement.claims import MIME
 
 TRIES = 3
@@ -31,9 +32,12 @@ _start = kernel.start_new_kernel
 def compare_outputs(
     self: Any, test: Sequence[Any], reference: Sequence[Any], **options: Any
 ) -> Any:
-    """As nbval's own, without what undecided claims show, here or when it was committed."""
-    decided = ([one for one in side if not undecided(one)] for side in (test, reference))
-    return _compare(self, *decided, **options)
+    """As nbval's own, without what undecided claims and bars of progress show, here or there."""
+    kept = (
+        [one for one in side if not (undecided(one) or is_progress(one))]
+        for side in (test, reference)
+    )
+    return _compare(self, *kept, **options)
 
 
 def undecided(output: Any) -> bool:

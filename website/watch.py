@@ -106,8 +106,8 @@ class Preview:
         if source is None or framework not in source.frameworks:
             known = ", ".join(one.name for one in chapters if framework in one.frameworks)
             raise SiteError(f"Expected a chapter for {framework}: {known}. Received: {name}.")
-        known = LANGUAGES[language]
-        translate = self._read(".po", lambda: beside(known, read_all(self.root, known, chapters)))
+        into = LANGUAGES[language]
+        translate = self._read(".po", lambda: beside(into, read_all(self.root, into, chapters)))
         notebook = assemble(chapters, language, framework, translate, ())[self.key]
         committed = read_notebook(self.root / self.key.path)
         _keep_outputs(notebook, committed)
@@ -139,7 +139,7 @@ class Preview:
                 status=None,
                 warning=sys.stderr,
             )
-            self._app.builder.search = False
+            self._app.builder.search = False  # type: ignore[attr-defined]
             self._app.add_js_file(None, body=_RELOAD, loading_method="defer")
         self._app.build(False, [source / self.key.framework / f"{self.key.chapter}.ipynb"])
 

@@ -121,9 +121,10 @@ def _native_program(stored: Stored) -> NativeProgram:
         advice = _("Save the model again in one of these: {formats}.")
         formats = stored.framework.formats.items()
         fitting = ", ".join(name for name, one in formats if one.native is not None)
-        raise UnsupportedArtifactError(
-            sentences(text.format(format=manifest.format), advice.format(formats=fitting))
-        )
+        if not fitting:
+            advice = _("{framework} has no such format here: load the model in Python.")
+        said = advice.format(formats=fitting, framework=stored.framework.display)
+        raise UnsupportedArtifactError(sentences(text.format(format=manifest.format), said))
     known = native.dtypes or tuple(ITEMSIZE)
     for spec in (*manifest.inputs, *manifest.outputs):
         if spec.dtype not in known:

@@ -36,7 +36,8 @@ def processor() -> dict[str, Any]:
 
 def require_processor(options: Mapping[str, Any]) -> None:
     """Raise UnsupportedArtifactError if code for ``options["processor"]`` cannot run here."""
-    made, here = options["processor"], processor()
+    here = processor()
+    made = {**here, **options.get("processor", {})}
     lacking = sorted({*made["instructions"]} - {*here["instructions"]})
     if made["machine"] != here["machine"]:
         text = _("This model was compiled for a {machine} processor, and this is {here}.")

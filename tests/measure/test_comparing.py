@@ -200,7 +200,7 @@ def raises():
 @pytest.mark.parametrize(
     ("functions", "options", "error", "said"),
     [
-        ({}, {}, ArgumentError, "at least one"),
+        ({}, {}, ArgumentError, "a dict of callables"),
         ([print], {}, ArgumentError, "a dict"),
         ({"a": 3}, {}, ArgumentError, "to call as 'a'"),
         ({"a": list}, {"baseline": "b"}, UnknownLabelError, "among 'a'"),

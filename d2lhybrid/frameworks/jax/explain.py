@@ -1,5 +1,6 @@
 """What ``jax.jit`` makes of a model: a jaxpr and what XLA makes of it, and what it refuses."""
 
+import gc
 import logging
 import re
 from collections.abc import Callable, Iterator
@@ -24,7 +25,6 @@ from d2lhybrid.i18n import gettext as _
 
 _CALLBACKS = {"pure_callback", "io_callback", "debug_callback", "debug_print"}
 _INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?[\w.-]+ = ", re.MULTILINE)
-_ORIGIN = re.compile(r"(\S+):(\d+)(?::\d+)? \(")
 
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
@@ -34,13 +34,15 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """
     compilations = _compilations(model)
     notes: tuple[str, ...] = ()
-    graphs, fallbacks, unsupported = 0, (), ()
+    graphs = 0
+    fallbacks: tuple[Finding, ...] = ()
+    unsupported: tuple[Finding, ...] = ()
     with quiet():
         reasons = _why_anew(model, args, kwargs) if compilations else ()
         try:
             traced = _trace(model, args, kwargs)
             fallbacks = tuple(_calls_into_python(traced.jaxpr.jaxpr))
-            notes = (_signature(traced.jaxpr), _made(traced))
+            notes = (_signature(model, traced.jaxpr), _made(traced))
             graphs = 1
             unsupported = _leaks(model, args, kwargs)
         except Exception as error:
@@ -71,11 +73,14 @@ def _trace(model: Any, args: Args, kwargs: Kwargs) -> Any:
     return own.jitted(args, kwargs).trace(own.weights, *args, **kwargs)
 
 
-def _signature(jaxpr: Any) -> str:
+def _signature(model: Any, jaxpr: Any) -> str:
     """What the program is for, in the types that decide whether the next call fits it."""
+    weights = 0 if is_jitted(model) else len(jax.tree.leaves(pure(model).weights))
     types = [
-        f"{aval.str_short()} (weak type)" if getattr(aval, "weak_type", False) else aval.str_short()
-        for aval in jaxpr.in_avals
+        _("{type} (weak type)").format(type=aval.str_short())
+        if getattr(aval, "weak_type", False)
+        else aval.str_short()
+        for aval in jaxpr.in_avals[weights:]
     ]
     return _(
         "Compiled for {types}. Another shape, dtype, weak type or static argument compiles anew."
@@ -110,9 +115,7 @@ def _equations(jaxpr: Any) -> Iterator[Any]:
 def _calls_into_python(jaxpr: Any) -> Iterator[Finding]:
     for equation in _equations(jaxpr):
         if equation.primitive.name in _CALLBACKS:
-            traceback = equation.source_info.traceback
-            frames = [(f.file_name, f.line_num) for f in reversed(traceback.frames)]
-            yield Finding(equation.primitive.name, *last_user_frame(frames))
+            yield Finding(equation.primitive.name, *_place(equation.source_info))
 
 
 def _why_anew(model: Any, args: Args, kwargs: Kwargs) -> tuple[str, ...]:
@@ -160,15 +163,28 @@ def _said() -> Iterator[list[logging.LogRecord]]:
 
 
 def _leaks(model: Any, args: Args, kwargs: Kwargs) -> tuple[Finding, ...]:
-    """A value of the trace that is kept beyond it: whoever uses it later gets an error."""
-    own = pure(eager(model))
-    try:
-        with jax.checking_leaks():
-            own.jitted(args, kwargs).trace(own.weights, *args, **kwargs)
-    except Exception as error:
-        if str(error).startswith("Leaked"):
-            made = _ORIGIN.search(str(error))
-            place = (made[1], int(made[2])) if made else ("", 0)
-            text = _("A tracer is leaked: it is kept after the trace in which it means something.")
-            return (Finding(text, *place),)
-    return ()
+    """Values of the trace that are kept beyond it: whoever uses one later gets an error."""
+    own, known = pure(eager(model)), _tracers()
+    own.jitted(args, kwargs).trace(own.weights, *args, **kwargs)
+    kept = [one for one in _tracers() if not any(one is other for other in known)]
+    inputs = [one for tracer in kept for one in getattr(tracer.parent, "in_tracers", ())]
+    text = _("A tracer is leaked: it is kept after the trace in which it means something.")
+    return tuple(
+        Finding(text, *_place(tracer._line_info))
+        for tracer in kept
+        if not any(tracer is one for one in inputs)  # which it keeps in its turn
+    )
+
+
+def _tracers() -> list[Any]:
+    """Those alive. ``jax.checking_leaks`` finds leaked ones, too, but not where they were made."""
+    gc.collect()
+    return [one for one in gc.get_objects() if type(one).__name__ == "DynamicJaxprTracer"]
+
+
+def _place(source: Any) -> tuple[str, int]:
+    """The line of the user's code, of what JAX noted of an operation."""
+    if source is None or source.traceback is None:
+        return "", 0
+    frames = [(frame.file_name, frame.line_num) for frame in source.traceback.frames]
+    return last_user_frame(reversed(frames))

@@ -33,10 +33,11 @@ def training(net: Any, loss: Call, optimizer: Any, inputs: Args, target: Any) ->
     if not isinstance(net, nnx.Module) or not isinstance(optimizer, nnx.Optimizer):
         text = _(
             "Expected a flax.nnx.Module and an nnx.Optimizer for it. Received: {net} and "
-            "{optimizer}. Write nnx.Optimizer(net, optax.adam(1e-3), wrt=nnx.Param)."
+            "{optimizer}. Write {example}."
         )
         kinds = {"net": type(net).__name__, "optimizer": type(optimizer).__name__}
-        raise ArgumentError(text.format(**kinds))
+        example = "nnx.Optimizer(net, optax.adam(1e-3), wrt=nnx.Param)"
+        raise ArgumentError(text.format(**kinds, example=example))
 
     def step(net: Any, optimizer: Any) -> Any:
         def value(net: Any) -> Any:

@@ -17,8 +17,8 @@ def parts(net: Any) -> Iterator[Layer | str | None]:
             yield from parts(layer)
     elif type(net) is keras.Dense and net.built:
         in_float32 = net.compute_dtype == "float32" == net.variable_dtype
-        weight = np.array(net.kernel)
-        bias = np.array(net.bias) if net.use_bias else np.zeros(net.units, np.float32)
+        weight = np.array(net.kernel.numpy())  # NumPy 2 warns of Keras's own way to an array
+        bias = np.array(net.bias.numpy()) if net.use_bias else np.zeros(net.units, np.float32)
         yield Layer(weight, bias) if in_float32 else None
         yield _activation(net)
     elif isinstance(net, (keras.InputLayer, keras.Dropout)):  # nothing in inference

@@ -63,7 +63,7 @@ def main() -> None:
     chosen = [(library, name) for library, name in every if is_chosen(name, options.only)]
     missing = [one for one in chosen if not (options.kept and place(*one).exists())]
     with ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(lambda one: examine(python, *one, options.limit), missing))
+        list(pool.map(lambda one: examine(python, one[0], one[1], options.limit), missing))
     found = {one: json.loads(place(*one).read_text("utf-8")) for one in chosen}
     text = page(found, versions(python))
     if chosen == every:
@@ -104,15 +104,13 @@ def models(python: str) -> list[tuple[str, str]]:
 
 
 def versions(python: str) -> dict[str, str]:
-    """Those of the packages that the page names."""
-    code = "import json, sys; from importlib.metadata import version as v\n"
-    code += "print(json.dumps({name: v(name) for name in sys.argv[1:]}))"
-    names = ["torch", "tensorflow", "mxnet", "keras", "torchvision", "timm", "transformers"]
-    command = [python, "-c", code, *names]
-    found: dict[str, str] = json.loads(subprocess.run(
-        command, stdout=subprocess.PIPE, text=True, check=True
-    ).stdout)  # fmt: skip
-    return found
+    """Those of the frameworks and of the libraries of models, as far as they are there."""
+    names = ["torch", "tensorflow", "jax", "mxnet", "flax", "keras"]
+    names += ["torchvision", "timm", "transformers"]
+    command = [python, "-m", "pip", "list", "--format=json"]
+    listed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    found = {re.sub("[-_]cpu$", "", one["name"]): one["version"] for one in json.loads(listed)}
+    return {name: found[name] for name in names if name in found}
 
 
 def examine(python: str, library: str, name: str, limit: float) -> None:

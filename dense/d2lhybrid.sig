@@ -1,5 +1,0 @@
-{
- "manifest_sha256": "63441bc53c5b07799bae40b0640113e16ddd5ccd4fe1adbf54d95b57109b6396",
- "key": "7bfb384f3791ccd1",
- "hmac": "77e40ca9241e2c3f29dcfb718740d1fe9d2f5fbeb55ba2a1ed82c243431b8d35"
-}
