@@ -161,6 +161,7 @@ def planted(x, weight, bias, lib):
     return lib.relu(lib.tanh(hidden) * scale + (lib.tanh(hidden) + 1))
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's, of its own TorchScript
 class TestTorch:
     class lib:
         sin, tanh, relu, ones = torch.sin, torch.tanh, torch.relu, torch.ones
@@ -227,7 +228,7 @@ class TestTorch:
 
 
 class TestTensorFlow:
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def tf(self):
         return pytest.importorskip("tensorflow")
 
@@ -286,7 +287,7 @@ class TestTensorFlow:
 
 
 class TestMXNet:
-    @pytest.fixture(scope="class")
+    @pytest.fixture
     def mx(self):
         from d2lhybrid import import_mxnet
 

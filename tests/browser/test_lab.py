@@ -23,7 +23,7 @@ from book.languages import LANGUAGES
 from website.words import words
 
 NOTEBOOKS = lab_server.ROOT / "notebooks"
-CHAPTERS = ("hybridize", "limits")  # as the rows of the front page
+CHAPTERS = ("hybridize", "inside", "limits")  # as the rows of the front page
 # One way for a system to say the language each; that of C is English.
 LOCALES = {
     "en": {"LANG": "C.UTF-8"},
