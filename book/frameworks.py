@@ -22,9 +22,10 @@ FRAMEWORKS = {
         Framework("mxnet", "MXNet", "mxnet"),
         Framework("pytorch", "PyTorch", "torch"),
         Framework("tensorflow", "TensorFlow", "tensorflow"),
+        Framework("jax", "JAX", "jax"),
     )
 }
 
 START = "pytorch"
 """Where a reader begins who has chosen nothing yet."""
-READING_ORDER = tuple(sorted(FRAMEWORKS, key=lambda key: key != START))
+READING_ORDER = (START, "tensorflow", "jax", "mxnet")

@@ -54,3 +54,10 @@ def of_arguments(
             ).format(beside=", ".join(beside))
         )
     return first.function, first.args, dict(first.kwargs)
+
+
+def name_of(function: Any) -> str:
+    """A label for a callable: its own name, or that of its class."""
+    if isinstance(function, Call):
+        function = function.function
+    return str(getattr(function, "__name__", None) or type(function).__name__)

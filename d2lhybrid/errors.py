@@ -4,16 +4,28 @@ A message says what was expected, what was received and what to do; what a progr
 of it stands in fields.
 """
 
+import re
 from typing import Any
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, in a line.
+
+    That is the first one, unless a stack stands in the message, which is then said last, or only
+    the place where Keras raised it. Colours and TensorFlow's names of nodes are left out.
+    """
+    text = re.sub(r"\x1b\[\d*m|\{\{[^}]*\}\} *", "", str(error))
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or [""]
+    if lines[0].endswith("in user code:") or any(one.startswith("Traceback") for one in lines):
+        lines = lines[-1:]
+    elif lines[0].startswith("Exception encountered when calling"):
+        lines = lines[1:] or lines
+    return lines[0].rpartition(f"{type(error).__name__}: ")[2]
 
 
 def brief(error: BaseException) -> str:
     """Another's error in one line: its kind and the first line of what it says."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    if not lines:
-        return type(error).__name__
-    said = lines[-1] if lines[0].endswith("in user code:") else lines[0]
-    return f"{type(error).__name__}: {said[:300]}"
+    return ": ".join(filter(None, (type(error).__name__, first_line(error)[:300])))
 
 
 class D2LHybridError(Exception):

@@ -124,9 +124,9 @@ def test_only_its_room_names_a_framework(path):
 
 def test_importing_the_package_loads_nothing_heavy_and_is_quick():
     code = (
-        "import sys, numpy, time; start = time.perf_counter()\n"
+        "import sys, numpy, time; start = time.process_time()\n"
         "import d2lhybrid, d2lhybrid.measurement.timing\n"
-        "print(time.perf_counter() - start)\n"
+        "print(time.process_time() - start)\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)

@@ -36,7 +36,8 @@ EXCEPTIONS = {
         "  def example():\n      return net, torch.ones(1, 512)",
     },
     "artifacts/trust.py": {"someone else"},  # one of three identifiers
-    "errors.py": {"in user code:"},  # how TensorFlow begins a traceback
+    # how TensorFlow begins a traceback, and Keras's words
+    "errors.py": {"in user code:", "Exception encountered when calling"},
     "artifacts/proof.py": {"from d2lhybrid.artifacts.proof import serve; serve()"},
     "frameworks/graph.py": {'<div style="overflow-x:auto">'},
     "report/picture.py": {'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="'},

@@ -3,7 +3,6 @@
 import linecache
 import logging
 import os
-import re
 import sys
 import sysconfig
 import traceback
@@ -13,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 
-from d2lhybrid.errors import CallFailedError
+from d2lhybrid.errors import CallFailedError, first_line
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.table import Column, Row, Table
 
@@ -101,29 +100,9 @@ def call_error(model: str, error: Exception) -> CallFailedError:
     return CallFailedError(text.format(model=model, error=type(error).__name__, said=said))
 
 
-def first_line(error: Exception) -> str:
-    """What an error says, in a line.
-
-    That is the first one, unless a stack stands in the message, which is then said last, or only
-    the place where Keras raised it. Colours and TensorFlow's names of nodes are left out.
-    """
-    text = re.sub(r"\x1b\[\d*m|\{\{[^}]*\}\} *", "", str(error))
-    lines = [line.strip() for line in text.splitlines() if line.strip()] or [""]
-    if any(line.startswith("Traceback") for line in lines):
-        lines = lines[-1:]
-    elif lines[0].startswith("Exception encountered when calling"):
-        lines = lines[1:] or lines
-    return lines[0].rpartition(f"{type(error).__name__}: ")[2]
-
-
 def nothing_compiled(reason: str) -> str:
     """The note for a call in which the compiler made nothing."""
     return _("Nothing was compiled, because {reason}.").format(reason=reason)
-
-
-def name_of(model: object) -> str:
-    """Return the name of a function, or of the class of anything else."""
-    return getattr(model, "__name__", None) or type(model).__name__
 
 
 def from_error(error: Exception, frames: Iterable[tuple[str, int]] | None = None) -> Finding:

@@ -6,7 +6,7 @@ from itertools import repeat
 from typing import Any
 
 from d2lhybrid.calls import Call
-from d2lhybrid.errors import ArgumentError, CallFailedError
+from d2lhybrid.errors import ArgumentError, CallFailedError, first_line
 from d2lhybrid.frameworks import loaded, owner
 from d2lhybrid.frameworks.protocol import Lazy, Tensors
 from d2lhybrid.i18n import gettext as _
@@ -205,16 +205,3 @@ def call_failed(label: str, error: Exception) -> CallFailedError:
         "Call it by itself to see where it fails."
     ).format(label=label, error=type(error).__name__, said=said)
     return CallFailedError(text, label=label, reason=f"{type(error).__name__}: {said}")
-
-
-def first_line(error: Exception) -> str:
-    """What an error says in a line; MXNet begins with the native stack and says it last."""
-    lines = str(error).strip().splitlines() or [""]
-    return lines[-1] if lines[0].startswith("Traceback") else lines[0]
-
-
-def name_of(function: Any) -> str:
-    """A label for a callable: its own name, or that of its class."""
-    if isinstance(function, Call):
-        function = function.function
-    return str(getattr(function, "__name__", None) or type(function).__name__)

@@ -4,16 +4,13 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
-from d2lhybrid.calls import Call, of_arguments
+from d2lhybrid.calls import Call, name_of, of_arguments
 from d2lhybrid.measurement import arguments, stats
 from d2lhybrid.measurement.calling import Clock
-from d2lhybrid.measurement.calling import call_failed as call_failed
-from d2lhybrid.measurement.calling import name_of as name_of
-from d2lhybrid.measurement.calling import require_one_device as require_one_device
 from d2lhybrid.measurement.rounds import Rounds, no_collection
 from d2lhybrid.measurement.running import Runner
 from d2lhybrid.report.provenance import environment
-from d2lhybrid.report.results import Measurement
+from d2lhybrid.report.records import Measurement
 
 NARROW = 1.02  # the ends of an interval that is within 1% of its middle
 MOST_SAMPLES = 100_000

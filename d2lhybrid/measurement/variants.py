@@ -3,13 +3,13 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from d2lhybrid.calls import of_arguments
+from d2lhybrid.calls import name_of, of_arguments
 from d2lhybrid.errors import ArgumentError, D2LHybridError
 from d2lhybrid.frameworks import of
 from d2lhybrid.frameworks.protocol import Lazy, Variant
 from d2lhybrid.frameworks.references import references as reference_programs
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measurement.calling import call_failed, drain, name_of, require_one_device
+from d2lhybrid.measurement.calling import call_failed, drain, require_one_device
 
 
 class Variants(Mapping[str, Callable[..., Any]]):

@@ -10,8 +10,7 @@ from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement import claims, stats
 from d2lhybrid.report import plot, text
 from d2lhybrid.report.advice import advice
-from d2lhybrid.report.records import AGREE, Environment, Result, Samples
-from d2lhybrid.report.records import Measurement as Measurement
+from d2lhybrid.report.records import AGREE, Environment, Measurement, Result, Samples
 from d2lhybrid.report.units import NEVER
 
 BUSY_FLOOR = 0.2  # a noise floor above this says that the machine did other things

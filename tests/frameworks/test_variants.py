@@ -333,6 +333,21 @@ def test_mxnet_blocks_take_keyword_arguments():
         variants(weighted, x, masks=x)
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_module_of_the_readers_own_class_can_be_scripted():
+    class Own(torch.nn.Module):  # has no annotations but those that it inherits
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(8, 2)
+
+        def forward(self, x):
+            return self.layer(x)
+
+    x = torch.ones(1, 8)
+    v = variants(Own().eval(), x).only("eager", "torchscript", "torchscript frozen")
+    require_equal_outputs(v, x)
+
+
 def test_what_torchscript_says_is_not_hidden_from_frozen():
     class Refused(torch.nn.Module):
         def forward(self, x):

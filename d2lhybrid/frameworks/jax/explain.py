@@ -10,12 +10,12 @@ from typing import Any
 import jax
 from jax.extend.core import jaxprs_in_params
 
+from d2lhybrid.calls import name_of
 from d2lhybrid.frameworks.explanation import (
     Explanation,
     Finding,
     from_error,
     last_user_frame,
-    name_of,
     quiet,
     require_runs,
 )

@@ -6,12 +6,12 @@ from typing import Any
 import mxnet as mx
 from mxnet import gluon
 
+from d2lhybrid.calls import name_of
 from d2lhybrid.frameworks.explanation import (
     Explanation,
     Finding,
     call_error,
     from_error,
-    name_of,
     nothing_compiled,
     quiet,
     require_runs,

@@ -9,6 +9,7 @@ from typing import Any
 import mxnet as mx
 from mxnet import gluon
 
+from d2lhybrid import quieting
 from d2lhybrid.frameworks.explanation import call_error, name_of, quiet
 from d2lhybrid.frameworks.graph import Graph, Node, Stage, judged
 from d2lhybrid.frameworks.mxnet.explain import is_hybrid, parts_of, run_once, symbols_like
@@ -84,18 +85,17 @@ def _names(values: Any, prefix: str = "input") -> Iterator[str]:
 
 @contextmanager
 def _no_other_backend() -> Iterator[None]:
-    """An executor applies MKLDNN by itself, and says so; a hybridized block does not."""
-    variables = {"MXNET_SUBGRAPH_BACKEND": "NONE", "MXNET_SUBGRAPH_VERBOSE": "0"}
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
+    """An executor applies MKLDNN by itself, or logs that it does not; a hybridized block does not."""
+    name = "MXNET_SUBGRAPH_BACKEND"
+    before = os.environ.get(name)
+    os.environ[name] = "NONE"
     try:
-        yield
+        with quieting.quiet():
+            yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        del os.environ[name]
+        if before is not None:
+            os.environ[name] = before
 
 
 def _stage(title: str, symbol: Any, before: Any) -> Stage:

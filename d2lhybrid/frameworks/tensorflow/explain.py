@@ -6,13 +6,13 @@ from typing import Any
 
 import tensorflow as tf
 
+from d2lhybrid.calls import name_of
 from d2lhybrid.errors import CannotBuildError
 from d2lhybrid.frameworks.explanation import (
     Explanation,
     Finding,
     from_error,
     last_user_frame,
-    name_of,
     quiet,
     require_runs,
 )

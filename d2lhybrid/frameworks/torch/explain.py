@@ -9,11 +9,11 @@ import torch._dynamo
 from torch._dynamo import eval_frame, output_graph
 from torch._dynamo.utils import counters
 
+from d2lhybrid.calls import name_of
 from d2lhybrid.frameworks.explanation import (
     Explanation,
     Finding,
     from_error,
-    name_of,
     nothing_compiled,
     quiet,
     require_runs,

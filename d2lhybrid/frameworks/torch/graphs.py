@@ -82,7 +82,7 @@ def _planned(lowered: Any, inputs: Any, settings: dict[str, Any]) -> list[Stage]
         except Exception:
             if not kernels:
                 return []
-    aten = _stage(_("as ATen operations"), lowered.graph, _VIEWS)
+    aten = _stage(_("as ATen operations"), lowered.graph, _VIEWS, _unused(lowered.graph))
     return [aten, _kernels(aten, kernels)]
 
 
@@ -127,11 +127,24 @@ def _short(operation: str) -> str:
     return operation.split(".")[1] if operation.startswith("aten.") else operation
 
 
-def _stage(title: str, graph: Any, without: Collection[str] = ()) -> Stage:
+def _unused(graph: Any) -> set[Any]:
+    """What Inductor leaves in a graph and does not run, because nothing needs it any more."""
+    found: set[Any] = set()
+    for node in reversed(graph.nodes):
+        if node.op == "call_function" and not node.is_impure() and found.issuperset(node.users):
+            found.add(node)
+    return found
+
+
+def _stage(
+    title: str, graph: Any, without: Collection[str] = (), unused: Collection[Any] = ()
+) -> Stage:
     nodes = []
     outputs: tuple[str, ...] = ()
     shown: dict[str, str] = {}  # for a node, the one that is drawn in its place
     for node in graph.nodes:
+        if node in unused:
+            continue
         inputs = tuple(shown[source.name] for source in node.all_input_nodes)
         shown[node.name] = node.name
         if inputs and _short(_operation(node)) in without:

@@ -87,7 +87,7 @@ def uncompiled(net: Any) -> Any:
 
 def _without_compiled_parts(module: Any) -> Any:
     module = uncompiled(module)
-    module._compiled_call_impl = None  # what module.compile() sets
+    vars(module).pop("_compiled_call_impl", None)  # what module.compile() sets
     for name, child in module.named_children():
         setattr(module, name, _without_compiled_parts(child))
     return module
