@@ -41,7 +41,6 @@ EXCEPTIONS = {
     "artifacts/proof.py": {"from d2lhybrid.artifacts.proof import serve; serve()"},
     "frameworks/graph.py": {'<div style="overflow-x:auto">'},
     "report/picture.py": {'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="'},
-    "frameworks/explanation.py": {"Exception encountered when calling"},  # Keras' words
     "frameworks/torch/explain.py": {"frame skipped: .* \\((.*) line (\\d+)\\)"},  # Dynamo's
     "measurement/claims.py": {"not slower", "not faster"},  # what a claim is called
     "doctor.py": {"from d2lhybrid.doctor import probe; probe("},
