@@ -85,7 +85,7 @@ def _names(values: Any, prefix: str = "input") -> Iterator[str]:
 
 @contextmanager
 def _no_other_backend() -> Iterator[None]:
-    """As a hybridized block does it: an executor applies MKLDNN by itself, or logs that it does not."""
+    """As a hybridized block: an executor applies MKLDNN by itself, or logs that it does not."""
     name = "MXNET_SUBGRAPH_BACKEND"
     before = os.environ.get(name)
     os.environ[name] = "NONE"
