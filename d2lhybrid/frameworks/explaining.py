@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-from d2lhybrid.calls import of_arguments
+from d2lhybrid.calls import name_of, of_arguments
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks import of
-from d2lhybrid.frameworks.explanation import Explanation, name_of
+from d2lhybrid.frameworks.explanation import Explanation
 from d2lhybrid.frameworks.graph import Graph, Graphs
 from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import gettext as _

@@ -10,7 +10,8 @@ import mxnet as mx
 from mxnet import gluon
 
 from d2lhybrid import quieting
-from d2lhybrid.frameworks.explanation import call_error, name_of, quiet
+from d2lhybrid.calls import name_of
+from d2lhybrid.frameworks.explanation import call_error, quiet
 from d2lhybrid.frameworks.graph import Graph, Node, Stage, judged
 from d2lhybrid.frameworks.mxnet.explain import is_hybrid, parts_of, run_once, symbols_like
 from d2lhybrid.frameworks.protocol import Args, Kwargs

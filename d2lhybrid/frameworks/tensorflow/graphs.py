@@ -10,7 +10,8 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.eager import context
 
-from d2lhybrid.frameworks.explanation import name_of, quiet, require_runs
+from d2lhybrid.calls import name_of
+from d2lhybrid.frameworks.explanation import quiet, require_runs
 from d2lhybrid.frameworks.graph import Graph, Node, Stage, judged
 from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.frameworks.tensorflow.explain import require_xla, title, twin

@@ -12,7 +12,8 @@ from torch._inductor import config
 from torch._inductor.compile_fx import compile_fx, compile_fx_inner
 from torch._inductor.ir import ExternKernel
 
-from d2lhybrid.frameworks.explanation import name_of, quiet, require_runs
+from d2lhybrid.calls import name_of
+from d2lhybrid.frameworks.explanation import quiet, require_runs
 from d2lhybrid.frameworks.graph import Graph, Node, Stage, judged
 from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.frameworks.torch.explain import eager_of
