@@ -95,7 +95,7 @@ def _class(place: str | None, importing: bool) -> Any:
         found: Any = import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError):
+    except Exception:  # what a module does while it is imported is its own affair
         return None
     fits = isinstance(found, type) and (
         issubclass(found, Mapping)

@@ -149,6 +149,13 @@ def test_a_class_that_is_not_at_hand_becomes_a_dictionary():
     assert rebuilt(description, [1, 2], importing=True) == {"logits": 1, "hidden": 2}
 
 
+def test_a_class_whose_library_fails_to_import_becomes_a_dictionary(tmp_path, monkeypatch):
+    (tmp_path / "a_library_that_is_broken.py").write_text("raise RuntimeError('no operators')")
+    monkeypatch.syspath_prepend(tmp_path)
+    description = described(Output(1, 2)) | {"class": "a_library_that_is_broken:Output"}
+    assert rebuilt(description, [1, 2], importing=True) == {"logits": 1, "hidden": 2}
+
+
 def test_no_description_can_call_what_is_no_container():
     description = {"mapping": ["command"], "of": [0], "class": "os:system"}
     assert rebuilt(description, ["true"], importing=True) == {"command": "true"}

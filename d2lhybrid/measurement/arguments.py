@@ -1,5 +1,7 @@
 """What ``measure`` and ``compare`` ask of their options, and what they say otherwise."""
 
+import contextlib
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,14 +11,29 @@ from d2lhybrid.errors import ArgumentError, UnknownLabelError
 from d2lhybrid.i18n import gettext as _
 
 _NUMBERS = (int, float, np.number)
+MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"
+"""The environment variable that shortens every time limit, say where notebooks are tested."""
 
 
 def limit(name: str, seconds: Any) -> float:
-    """A number of seconds above 0."""
+    """A number of seconds above 0; not more than the environment variable allows."""
     if isinstance(seconds, _NUMBERS) and seconds > 0:
-        return float(seconds)
+        return min(float(seconds), _most_seconds())
+    raise _no_seconds(name, seconds)
+
+
+def _most_seconds() -> float:
+    """What the environment variable says; no limit if it is not set."""
+    given = os.environ.get(MOST_SECONDS) or "inf"
+    with contextlib.suppress(ValueError):
+        if (most := float(given)) > 0:
+            return most
+    raise _no_seconds(MOST_SECONDS, given)
+
+
+def _no_seconds(name: str, received: Any) -> ArgumentError:
     text = _("Expected seconds, above 0, as {name}, such as {name}=10. Received: {received!r}.")
-    raise ArgumentError(text.format(name=name, received=seconds))
+    return ArgumentError(text.format(name=name, received=received))
 
 
 def fraction(margin: Any) -> float:

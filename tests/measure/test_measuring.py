@@ -27,6 +27,16 @@ def test_measure():
     assert noisy.now < 2
 
 
+def test_the_environment_may_shorten_every_limit(monkeypatch):
+    m = Machine()
+    monkeypatch.setenv("D2LHYBRID_MOST_SECONDS", "1")
+    measure(m.function(1e-3, 2.0), clock=m.clock, time_limit=100)
+    assert m.now < 3
+    monkeypatch.setenv("D2LHYBRID_MOST_SECONDS", "soon")
+    with pytest.raises(ArgumentError, match=r"D2LHYBRID_MOST_SECONDS=10\. Received"):
+        measure(m.function(1.0), clock=m.clock)
+
+
 def test_heavy_calls_are_measured_six_times():
     m = Machine()
     assert len(measure(m.function(1.0), clock=m.clock, time_limit=4).samples) == 6

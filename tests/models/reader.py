@@ -8,6 +8,7 @@ structure of the output; or the error.
 
 import json
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from d2lhybrid import load, verify
@@ -35,6 +36,10 @@ def told(folder):
 
 
 if __name__ == "__main__":
+    if find_spec("torchvision"):  # or the output classes of transformers may not be imported
+        from zoo import import_torchvision
+
+        import_torchvision()
     for folder in sys.argv[1:]:
         try:
             said = told(Path(folder)) | {"ok": verify(folder).ok}

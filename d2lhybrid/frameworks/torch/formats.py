@@ -206,7 +206,10 @@ class Onnx(TorchFormat):
         size = sum(t.nbytes for t in (*program.state_dict.values(), *program.constants.values()))
         names = {"input_names": sample.names, "output_names": sample.outputs}
         with quiet():
-            onnx = torch.onnx.export(program, dynamo=True, verbose=False, **names)
+            try:
+                onnx = torch.onnx.export(program, dynamo=True, verbose=False, **names)
+            except torch.onnx.OnnxExporterError as error:
+                raise (error.__cause__ or error) from None  # its own text is a list of advice
             onnx.save(folder / self.file, external_data=size > ONNX_LIMIT)
         session = open_session(folder / self.file)
         theirs = [t.name for t in (*session.get_inputs(), *session.get_outputs())]
