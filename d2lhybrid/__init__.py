@@ -15,6 +15,7 @@ _HOME = {
     "synchronize": "measurement.timing",
     "quiet": "quieting",
     "explain": "frameworks.explaining",
+    "graph": "frameworks.explaining",
     "has_compiler": "compiler",
     "Comparison": "report.results",
     "Measurement": "report.records",

@@ -176,6 +176,11 @@ def test_explain(model):
     assert str(explanation).startswith("Affine (Toy Framework 4.2)")
 
 
+def test_graph_says_that_it_has_none(model):
+    with pytest.raises(d2lhybrid.D2LHybridError, match="Toy Framework"):
+        d2lhybrid.graph(*model)
+
+
 def test_save_verify_inspect_and_load(model, tmp_path):
     net, x = model
     d2lhybrid.save(net, tmp_path / "a", x)

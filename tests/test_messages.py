@@ -39,6 +39,8 @@ EXCEPTIONS = {
     # how TensorFlow begins a traceback, and Keras's words
     "errors.py": {"in user code:", "Exception encountered when calling"},
     "artifacts/proof.py": {"from d2lhybrid.artifacts.proof import serve; serve()"},
+    "frameworks/graph.py": {'<div style="overflow-x:auto">'},
+    "report/picture.py": {'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="'},
     "frameworks/torch/explain.py": {"frame skipped: .* \\((.*) line (\\d+)\\)"},  # Dynamo's
     "measurement/claims.py": {"not slower", "not faster"},  # what a claim is called
     "doctor.py": {"from d2lhybrid.doctor import probe; probe("},

@@ -2,8 +2,8 @@
 
 A room is a package in this folder, whose ``__init__`` makes one object of a class that inherits
 from ``protocol.Framework``, without importing the framework. ``tensors`` (devices and tensors),
-``variants`` (ways to run a model), ``formats`` (ways to save one) and ``explain`` stand beside it
-and load on first use. Nothing outside a room names its framework. The idea of looking in
+``variants`` (ways to run a model), ``formats`` (ways to save one), ``explain`` and ``graphs`` stand
+beside it and load on first use. Nothing outside a room names its framework. The idea of looking in
 ``sys.modules`` is that of einops.
 """
 

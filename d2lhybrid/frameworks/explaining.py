@@ -1,11 +1,14 @@
 """One question for every framework: what does the compiler make of this model?"""
 
+from dataclasses import replace
 from typing import Any
 
-from d2lhybrid.calls import of_arguments
+from d2lhybrid.calls import name_of, of_arguments
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks import of
 from d2lhybrid.frameworks.explanation import Explanation
+from d2lhybrid.frameworks.graph import Graph, Graphs
+from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import gettext as _
 
 
@@ -31,10 +34,63 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
     >>> explanation = explain(net, mx.nd.ones((1, 3)))
     >>> explanation.graphs, len(explanation.breaks)
     (1, 0)
+    >>> explanation.graphs[0].fates
+    {'dense0_fwd': 'kept'}
     """
+    framework, model, args, kwargs = _asked(model, args, kwargs)
+    explanation = framework.explain(model, args, kwargs)
+    number = int(explanation.graphs)
+    graphs = Graphs(number, lambda: framework.graphs(model, args, kwargs))
+    return replace(explanation, graphs=graphs)
+
+
+def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
+    """The graph that a framework records of one call, before and after its rewriting.
+
+    The stages: in PyTorch, as TorchDynamo records it, as ATen operations, as the kernels that
+    Inductor makes of them; in TensorFlow, as it is traced and as Grappler leaves it, or, for a
+    function with ``jit_compile=True``, as XLA gets it and leaves it; in MXNet, the symbol and the
+    optimized symbol. Where a call takes several graphs, it is the first one; all of them
+    are ``explain(model, x).graphs``.
+
+    Args:
+        model, args, kwargs: as for ``explain``.
+
+    Raises:
+        UnknownFrameworkError: neither the model nor an input belongs to a known framework.
+        ArgumentError: `model` cannot be called, or the call takes no graph.
+        CallFailedError: the call fails without a compiler, too.
+
+    >>> from d2lhybrid import import_mxnet
+    >>> mx = import_mxnet()
+    >>> net = mx.gluon.nn.HybridLambda(lambda F, x: F.sin(x) + F.sin(x))
+    >>> picture = graph(net, mx.nd.ones((1, 3)))
+    >>> picture.count("merged"), picture.count("kept")
+    (1, 2)
+    """
+    framework, model, args, kwargs = _asked(model, args, kwargs)
+    graphs = framework.graphs(model, args, kwargs)
+    if not graphs:
+        text = _(
+            "Expected a model of which {framework} records a graph. Received: {model}, of which it "
+            "records none. {explain} says why."
+        )
+        names = {"framework": framework.display, "model": name_of(model)}
+        raise ArgumentError(text.format(**names, explain="explain(model, ...)"))
+    if len(graphs) == 1:
+        return graphs[0]
+    text = _("The first of {number} graphs that this call takes; {all} holds all of them.")
+    note = text.format(number=len(graphs), all="explain(model, ...).graphs")
+    return replace(graphs[0], notes=(*graphs[0].notes, note))
+
+
+def _asked(
+    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Framework, Any, tuple[Any, ...], dict[str, Any]]:
+    """The framework that is asked, the model and the arguments."""
     model, args, kwargs = of_arguments(model, args, kwargs)
     framework = of(model, *args, *kwargs.values())
     if not callable(model):
         text = _("Expected a model or a function. Received: {kind}. Hand over what is called.")
         raise ArgumentError(text.format(kind=type(model).__name__))
-    return framework.explain(model, args, kwargs)
+    return framework, model, args, kwargs

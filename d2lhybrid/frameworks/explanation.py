@@ -39,10 +39,10 @@ class Explanation:
     """What a compiler did with a model so far, and what it does with one call.
 
     ``compilations``: those of the object handed over before the question was asked.
-    ``graphs``: the graphs that one call takes. ``breaks``: where a graph ends because the next
-    step runs in Python. ``fallbacks``: code that always runs in Python. ``unsupported``: what
-    the compiler refuses with an error. ``notes``: sentences about what the numbers do not say, such
-    as why nothing was compiled.
+    ``graphs``: how many graphs one call takes; from ``explain``, also a sequence of them.
+    ``breaks``: where a graph ends because the next step runs in Python. ``fallbacks``: code that
+    always runs in Python. ``unsupported``: what the compiler refuses with an error. ``notes``:
+    sentences about what the numbers do not say, such as why nothing was compiled.
     """
 
     framework: str

@@ -7,7 +7,7 @@ import copy
 import os
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,6 +19,7 @@ import numpy as np
 from d2lhybrid.errors import ArgumentError, CannotBuildError
 from d2lhybrid.frameworks.explanation import Explanation
 from d2lhybrid.frameworks.formats import Format
+from d2lhybrid.frameworks.graph import Graph
 from d2lhybrid.frameworks.tensors import Args as Args
 from d2lhybrid.frameworks.tensors import Call as Call
 from d2lhybrid.frameworks.tensors import Kwargs as Kwargs
@@ -159,7 +160,8 @@ class Framework(ABC):
 
     What a framework can do stands in modules beside the one that defines its class: ``TENSORS``
     in ``tensors``, ``variants`` in ``variants``, ``FORMATS`` and ``default_format`` in ``formats``,
-    ``explain`` in ``explain``. A subclass may override the properties and methods instead.
+    ``explain`` in ``explain``, ``graphs`` in ``graphs``. A subclass may override the properties
+    and methods instead.
     """
 
     name: ClassVar[str]  # in records and manifests; for most, what Python imports
@@ -225,6 +227,24 @@ class Framework(ABC):
     def explain(self, model: Call, args: Args, kwargs: Kwargs) -> Explanation:
         """What its compiler makes of ``model(*args, **kwargs)``."""
         return self._part("explain").explain(model, args, kwargs)
+
+    def graphs(self, model: Call, args: Args, kwargs: Kwargs) -> Sequence[Graph]:
+        """The graphs that ``model(*args, **kwargs)`` takes, at each stage of its compiler.
+
+        Raises:
+            ArgumentError: the room has no ``graphs``.
+        """
+        try:
+            part = self._part("graphs")
+        except ModuleNotFoundError as error:
+            if error.name != f"{type(self).__module__}.graphs":
+                raise  # something else is missing
+            text = _(
+                "Expected a model of a framework whose graphs d2lhybrid can show. Received: one of "
+                "{framework}."
+            )
+            raise ArgumentError(text.format(framework=self.display)) from error
+        return part.graphs(model, args, kwargs)
 
     def _part(self, name: str) -> Any:
         return import_module(f"{type(self).__module__}.{name}")

@@ -29,33 +29,17 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """
     if not isinstance(model, gluon.Block):
         return _of_function(model, args, kwargs)
-    if kwargs:
-        try:
-            args = (*args, *by_position(model, args, kwargs).values())
-        except TypeError as error:
-            raise call_error(name_of(model), error) from error
-    parts = list(_parts(model))
-    hybrid = [block for block in parts if _is_hybrid(block)]
+    parts = list(parts_of(model))
+    hybrid = [block for block in parts if is_hybrid(block)]
     compilations = sum(block._cached_op is not None for block in hybrid)
-    seen = {id(model): args}
-    hooks = [
-        block.register_forward_pre_hook(lambda b, given: seen.setdefault(id(b), given))
-        for block in hybrid
-    ]
-    unsupported, failure = [], None
+    unsupported = []
     with quiet():
-        try:
-            model(*args)
-            mx.nd.waitall()  # errors of the work come late
-        except Exception as error:
-            failure = error
-        for hook in hooks:
-            hook.detach()
+        seen, failure = run_once(model, hybrid, args, kwargs)
         for block in hybrid:
             if id(block) not in seen:  # the call failed before it came here
                 continue
             try:
-                block(*_symbols(seen[id(block)]))
+                block(*symbols_like(seen[id(block)]))
             except Exception as error:
                 unsupported.append(from_error(error))
     if failure and not unsupported:  # the mistake is not the compiler's
@@ -65,7 +49,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         model=name_of(model),
         compilations=compilations,
         graphs=len(hybrid) - len(unsupported),
-        fallbacks=tuple(_place(block) for block in parts if not _is_hybrid(block)),
+        fallbacks=tuple(_place(block) for block in parts if not is_hybrid(block)),
         unsupported=tuple(unsupported),
     )
 
@@ -84,28 +68,57 @@ def _of_function(function: Any, args: Args, kwargs: Kwargs) -> Explanation:
     )
 
 
-def _is_hybrid(block: Any) -> bool:
+def run_once(
+    model: Any, hybrid: list[Any], args: Args, kwargs: Kwargs
+) -> tuple[dict[int, Args], Exception | None]:
+    """Call the model; return what each hybrid block was given, by its id, and what was raised.
+
+    Raises:
+        CallFailedError: the model does not take these arguments.
+    """
+    if kwargs:
+        try:
+            args = (*args, *by_position(model, args, kwargs).values())
+        except TypeError as error:
+            raise call_error(name_of(model), error) from error
+    seen = {id(model): args}
+    hooks = [
+        block.register_forward_pre_hook(lambda b, given: seen.setdefault(id(b), given))
+        for block in hybrid
+    ]
+    failure = None
+    try:
+        model(*args)
+        mx.nd.waitall()  # errors of the work come late
+    except Exception as error:
+        failure = error
+    for hook in hooks:
+        hook.detach()
+    return seen, failure
+
+
+def is_hybrid(block: Any) -> bool:
     plain_forward = type(block).forward is gluon.HybridBlock.forward
     return isinstance(block, gluon.SymbolBlock) or (
         isinstance(block, gluon.HybridBlock) and plain_forward
     )
 
 
-def _parts(block: Any) -> Iterator[Any]:
+def parts_of(block: Any) -> Iterator[Any]:
     """Yield the blocks from here down to the outermost hybrid ones, and these."""
     yield block
-    if not _is_hybrid(block):
+    if not is_hybrid(block):
         for child in block._children.values():
-            yield from _parts(child)
+            yield from parts_of(child)
 
 
-def _symbols(values: Any, prefix: str = "input") -> list[Any]:
+def symbols_like(values: Any, prefix: str = "input") -> list[Any]:
     """Replace each array, also in lists, by a symbol of the same style."""
     symbols = []
     for number, value in enumerate(values):
         name = f"{prefix}_{number}"
         if isinstance(value, (list, tuple)):
-            symbols.append(_symbols(value, name))
+            symbols.append(symbols_like(value, name))
         else:
             symbol = mx.sym.var(name)
             symbols.append(symbol.as_np_ndarray() if isinstance(value, mx.np.ndarray) else symbol)

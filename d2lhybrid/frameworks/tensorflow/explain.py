@@ -29,11 +29,9 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
 
     A graph of TensorFlow is always whole, so there are no graph breaks.
     """
-    entry = model if hasattr(model, "get_concrete_function") else model.__call__
+    entry, function = twin(model)
     traced = hasattr(entry, "experimental_get_tracing_count")
     by_xla = getattr(entry, "_jit_compile", None) is True
-    # A twin has the options of the user's function, and none of its traces.
-    function = entry._clone(None) if traced else tf.function(model)
     graphs = 0
     fallbacks: tuple[Finding, ...] = ()
     unsupported: tuple[Finding, ...] = ()
@@ -42,7 +40,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
             graph = function.get_concrete_function(*args, **kwargs).graph
             fallbacks = _calls_into_python(graph)
             if by_xla:
-                _require_xla(function, args, kwargs, graph)
+                require_xla(function, args, kwargs, graph)
             graphs = 1
         except Exception as error:
             with eagerly():
@@ -50,7 +48,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
             unsupported = (from_error(error, _rewritten_frames(error)),)
     return Explanation(
         framework=f"TensorFlow {tf.__version__}",
-        model=name_of(entry.python_function if entry is model else model),
+        model=title(model, entry),
         compilations=entry.experimental_get_tracing_count() if traced else 0,
         graphs=graphs,
         fallbacks=fallbacks,
@@ -59,7 +57,19 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     )
 
 
-def _require_xla(function: Any, args: Args, kwargs: Kwargs, graph: Any) -> None:
+def twin(model: Any) -> tuple[Any, Any]:
+    """What is called, and a function with its options, and none of its traces."""
+    entry = model if hasattr(model, "get_concrete_function") else model.__call__
+    traced = hasattr(entry, "experimental_get_tracing_count")
+    return entry, entry._clone(None) if traced else tf.function(model)
+
+
+def title(model: Any, entry: Any) -> str:
+    """What to call a model, of which `entry` is what is called."""
+    return name_of(entry.python_function if entry is model else model)
+
+
+def require_xla(function: Any, args: Args, kwargs: Kwargs, graph: Any) -> None:
     """Raise what XLA says of a function that it cannot have; it runs nothing."""
     reason = refused_by_xla(args, kwargs, graph)
     if reason:

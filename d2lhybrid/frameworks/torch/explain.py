@@ -39,9 +39,8 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
 
     The graph breaks are the list that ``torch._dynamo.explain`` reports from.
     """
-    original = uncompiled(model)
-    in_place = getattr(original, "_compiled_call_impl", None) is not None  # by module.compile()
-    eager = original._call_impl if in_place else original
+    original, eager = eager_of(model)
+    in_place = eager is not original
     known_before = in_place or original is not model
     compilations, fallbacks = _history(model, original) if known_before else (0, ())
     recorder = _Recorder()
@@ -79,6 +78,13 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         unsupported,
         notes,
     )
+
+
+def eager_of(model: Any) -> tuple[Any, Any]:
+    """What was compiled, and what runs it eagerly: another where module.compile() was called."""
+    original = uncompiled(model)
+    in_place = getattr(original, "_compiled_call_impl", None) is not None
+    return original, original._call_impl if in_place else original
 
 
 def _skipped(said: str) -> Finding | None:

@@ -1,0 +1,128 @@
+"""The symbols of hybrid blocks, as recorded and as MXNet optimizes them."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import mxnet as mx
+from mxnet import gluon
+
+from d2lhybrid import quieting
+from d2lhybrid.calls import name_of
+from d2lhybrid.frameworks.explanation import call_error, quiet
+from d2lhybrid.frameworks.graph import Graph, Node, Stage, judged
+from d2lhybrid.frameworks.mxnet.explain import is_hybrid, parts_of, run_once, symbols_like
+from d2lhybrid.frameworks.protocol import Args, Kwargs
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.structure import leaves
+
+
+def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
+    """The graph of each outermost hybrid block that can be recorded; a function has none."""
+    if not isinstance(model, gluon.Block):
+        return ()
+    hybrid = [block for block in parts_of(model) if is_hybrid(block)]
+    found = []
+    with quiet():
+        seen, failure = run_once(model, hybrid, args, kwargs)
+        for block in hybrid:
+            if id(block) in seen:
+                try:
+                    symbol = _recorded(block, seen[id(block)])
+                except Exception:  # not hybrid after all, as explain says
+                    continue
+                found.append(_graph(block, symbol, seen[id(block)]))
+    if failure and not found:
+        raise call_error(name_of(model), failure) from failure
+    return tuple(found)
+
+
+def _recorded(block: Any, given: Args) -> Any:
+    symbols = block(*symbols_like(given))
+    found = [leaf for _path, leaf in leaves(symbols)]
+    return found[0] if len(found) == 1 else mx.sym.Group(found)
+
+
+def _graph(block: Any, symbol: Any, given: Args) -> Graph:
+    stages = (
+        _stage(_("recorded as a symbol"), symbol, None),
+        _stage(_("after MXNet's passes"), _optimized(block, symbol, given), symbol),
+    )
+    return Graph(
+        f"MXNet {mx.__version__}",
+        name_of(block),
+        judged(stages, lambda operation: operation.startswith(("_sg_", "_FusedOp"))),
+    )
+
+
+def _optimized(block: Any, symbol: Any, given: Args) -> Any:
+    """The symbol as an executor runs it, with the library that `hybridize` was told, if any."""
+    arrays = [leaf for _path, leaf in leaves(given)]
+    names = [name for name in symbol.list_inputs() if name.startswith("input_")]
+    by_name = dict(zip(_names(given), arrays, strict=True))
+    shapes = {name: by_name[name].shape for name in names}
+    kinds = {name: by_name[name].dtype for name in names}
+    if getattr(block, "_backend", None):
+        symbol = symbol.optimize_for(block._backend)
+    numpy_style = isinstance(arrays[0], mx.np.ndarray)
+    style = mx.util.np_shape(True) if numpy_style else nullcontext()
+    with style, _no_other_backend():
+        bind = getattr(symbol, "simple_bind", None) or symbol._simple_bind
+        executor = bind(arrays[0].ctx, grad_req="null", type_dict=kinds, **shapes)
+        return executor.get_optimized_symbol()
+
+
+def _names(values: Any, prefix: str = "input") -> Iterator[str]:
+    """The names that `symbols_like` gives, in the order of the arrays."""
+    for number, value in enumerate(values):
+        name = f"{prefix}_{number}"
+        if isinstance(value, (list, tuple)):
+            yield from _names(value, name)
+        else:
+            yield name
+
+
+@contextmanager
+def _no_other_backend() -> Iterator[None]:
+    """As a hybridized block: an executor applies MKLDNN by itself, or logs that it does not."""
+    name = "MXNET_SUBGRAPH_BACKEND"
+    before = os.environ.get(name)
+    os.environ[name] = "NONE"
+    try:
+        with quieting.quiet():
+            yield
+    finally:
+        del os.environ[name]
+        if before is not None:
+            os.environ[name] = before
+
+
+def _stage(title: str, symbol: Any, before: Any) -> Stage:
+    """The nodes of a symbol; with the one before, which of its operations each computes."""
+    graph = json.loads(symbol.tojson())
+    names = [node["name"] for node in graph["nodes"]]
+    nodes = []
+    for node in graph["nodes"]:
+        inside = [n for g in node.get("subgraphs", ()) for n in g["nodes"] if n["op"] != "null"]
+        nodes.append(
+            Node(
+                node["name"],
+                "" if node["op"] == "null" else node["op"],
+                tuple(names[place] for place, *_rest in node["inputs"]),
+                _key(node),
+                frozenset(n["name"] for n in inside or [node])
+                if before is not None
+                else frozenset(),
+                tuple(n["op"] for n in inside),
+            )
+        )
+    return Stage(title, tuple(nodes), tuple(names[place] for place, *_rest in graph["heads"]))
+
+
+def _key(node: dict[str, Any]) -> str:
+    if node["op"] == "null":
+        return ""
+    kept = {key: text for key, text in node.get("attrs", {}).items() if not key.startswith("__")}
+    return json.dumps([kept, [place[1] for place in node["inputs"]]], sort_keys=True)
