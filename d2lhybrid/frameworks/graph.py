@@ -10,7 +10,7 @@ from typing import Any
 from d2lhybrid.errors import MissingPackageError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
-from d2lhybrid.i18n import pad
+from d2lhybrid.i18n import pad, width
 from d2lhybrid.installing import install_command
 from d2lhybrid.report.picture import LARGEST, svg
 
@@ -114,11 +114,12 @@ class Graph:
     def _lines(self) -> Iterator[str]:
         yield self._headline()
         yield from (f"  {note}" for note in self.notes)
+        wide = max(8, *(width(_(word)) for word in MEANINGS.values()))
         for stage in self.stages:
             yield f"  {stage.title}"
             for node in stage.operations:
                 what = ", ".join(node.parts) if len(node.parts) > 1 else node.operation
-                fate = pad(_(MEANINGS[node.fate]), 8)
+                fate = pad(_(MEANINGS[node.fate]), wide)
                 yield f"    {fate} {node.name} = {what}({', '.join(node.inputs)})"
 
     def __repr__(self) -> str:
