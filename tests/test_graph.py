@@ -317,7 +317,7 @@ class TestJAX:
         assert fates["max"] == fates["add"] == "fused"
         assert len(picture.stages[0].operations) == 11
         assert len(picture.stages[-1].operations) <= 3
-        assert picture.stages[-1].operations[0].operation == "dot"
+        assert "dot" in [node.operation for node in picture.stages[-1].operations]
         assert "x" in [node.name for node in picture.stages[0].nodes]
         assert compiled is False or function._cache_size() == 0  # its own compilations stay
 

@@ -195,6 +195,11 @@ def _compiled(record: _Record, inputs: Sequence[Any]) -> Stage:
 
 
 def _named(node: Node) -> Node:
-    """A fusion of a single operation, such as one that a library computes, is that operation."""
+    """A fusion of a single operation, such as one that a library computes, is that operation.
+
+    A constant too large for XLA to write down goes by its name.
+    """
+    if node.key == "{...}":
+        return replace(node, key=f"{node.name} = {node.key}")
     alone = node.operation == "fusion" and len(node.parts) == 1
     return replace(node, operation=node.parts[0]) if alone else node
