@@ -286,6 +286,60 @@ class TestTensorFlow:
             graph(lambda x: x * float(x.numpy()), tf.ones([]))
 
 
+class TestJAX:
+    @pytest.fixture
+    def jax(self):
+        return pytest.importorskip("jax")
+
+    @pytest.fixture
+    def function(self, jax):
+        jnp = jax.numpy
+
+        class lib:
+            sin, tanh, relu, ones = jnp.sin, jnp.tanh, jax.nn.relu, jnp.ones
+
+            @staticmethod
+            def product(x, weight, bias):
+                return x @ weight + bias
+
+        weight, bias = jnp.ones([64, 64]), jnp.ones([64])
+        return lambda x: planted(x, weight, bias, lib)
+
+    @pytest.mark.parametrize("compiled", [False, True])
+    def test_what_is_planted(self, jax, function, compiled):
+        function = jax.jit(function) if compiled else function
+        picture = graph(function, jax.numpy.ones([8, 64]))
+        fates = picture.fates
+        assert fates["sin"] == "dropped"
+        assert fates["mul"] == fates["mul_1"] == "folded"
+        assert sorted((fates["tanh"], fates["tanh_1"])) == ["fused", "merged"]
+        assert fates["dot_general"] == "kept"
+        assert fates["max"] == fates["add"] == "fused"
+        assert len(picture.stages[0].operations) == 11
+        assert len(picture.stages[-1].operations) <= 3
+        assert picture.stages[-1].operations[0].operation == "dot"
+        assert "x" in [node.name for node in picture.stages[0].nodes]
+        assert compiled is False or function._cache_size() == 0  # its own compilations stay
+
+    def test_a_loop_a_static_argument_and_a_module(self, jax):
+        x = jax.numpy.ones([2, 4])
+        loop = graph(lambda x: jax.lax.fori_loop(0, 3, lambda i, y: 2 * y, x), x)
+        assert loop.fates == {"scan": "kept"}
+        power = jax.jit(lambda x, exponent: x**exponent, static_argnums=1)
+        assert graph(power, x, 3).fates == {"integer_pow": "fused"}
+        nnx = pytest.importorskip("flax.nnx")
+        net = nnx.Sequential(nnx.Linear(4, 3, rngs=nnx.Rngs(0)), nnx.relu)
+        (only,) = explain(net, x).graphs
+        assert only.fates == {"dot_general": "kept", "add": "fused", "max": "fused"}
+        names = [node.name for node in only.stages[0].nodes]
+        assert "layers_0_kernel" in names
+        assert only.svg()
+
+    def test_what_cannot_be_traced(self, jax):
+        with pytest.raises(ArgumentError, match="explain"):
+            graph(lambda x: x * float(x), jax.numpy.ones([]))
+
+
 class TestMXNet:
     @pytest.fixture
     def mx(self):

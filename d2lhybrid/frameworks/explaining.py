@@ -49,9 +49,9 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
 
     The stages: in PyTorch, as TorchDynamo records it, as ATen operations, as the kernels that
     Inductor makes of them; in TensorFlow, as it is traced and as Grappler leaves it, or, for a
-    function with ``jit_compile=True``, as XLA gets it and leaves it; in MXNet, the symbol and the
-    optimized symbol. Where a call takes several graphs, it is the first one; all of them
-    are ``explain(model, x).graphs``.
+    function with ``jit_compile=True``, as XLA gets it and leaves it; in JAX, the jaxpr and what XLA
+    leaves of it; in MXNet, the symbol and the optimized symbol. Where a call takes several graphs,
+    it is the first one; all of them are ``explain(model, x).graphs``.
 
     Args:
         model, args, kwargs: as for ``explain``.

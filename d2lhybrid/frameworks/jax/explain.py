@@ -40,7 +40,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     with quiet():
         reasons = _why_anew(model, args, kwargs) if compilations else ()
         try:
-            traced = _trace(model, args, kwargs)
+            traced = trace(model, args, kwargs)
             fallbacks = tuple(_calls_into_python(traced.jaxpr.jaxpr))
             notes = (_signature(model, traced.jaxpr), _made(traced))
             graphs = 1
@@ -66,7 +66,7 @@ def _compilations(model: Any) -> int:
     return count()
 
 
-def _trace(model: Any, args: Args, kwargs: Kwargs) -> Any:
+def trace(model: Any, args: Args, kwargs: Kwargs) -> Any:
     """The model traced as it is where it is compiled, with its own static arguments."""
     if is_jitted(model) and hasattr(model, "trace"):
         traced = model.trace(*args, **kwargs)

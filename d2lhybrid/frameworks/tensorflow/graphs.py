@@ -13,9 +13,9 @@ from tensorflow.python.eager import context
 from d2lhybrid.calls import name_of
 from d2lhybrid.frameworks.explanation import quiet, require_runs
 from d2lhybrid.frameworks.graph import Graph, Node, Stage, judged
+from d2lhybrid.frameworks.hlo import read
 from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.frameworks.tensorflow.explain import require_xla, title, twin
-from d2lhybrid.frameworks.tensorflow.hlo import read
 from d2lhybrid.frameworks.tensorflow.variants import eagerly
 from d2lhybrid.i18n import gettext as _
 

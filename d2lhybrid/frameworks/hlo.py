@@ -19,7 +19,7 @@ class _Instruction:
     operands: tuple[str, ...]
     value: str  # what stands between the parentheses
     rest: str  # attributes behind them
-    origin: str  # the operation of TensorFlow that it comes from
+    origin: str  # the recorded operation that it comes from
 
     @property
     def called(self) -> str:
