@@ -82,6 +82,34 @@ class TestTorch:
             (HERE, source_line("if x.sum() > 0:")),
         ]
 
+    @pytest.mark.parametrize("kind", ["function", "module", "in place"])
+    @pytest.mark.parametrize("fullgraph", [True, False])
+    def test_it_says_that_a_call_in_one_piece_raises(self, torch, kind, fullgraph, capsys):
+        def talkative(x):
+            print(end="")
+            return x.relu()
+
+        class Talkative(torch.nn.Module):
+            def forward(self, x):
+                print(end="")
+                return x.relu()
+
+        model = talkative if kind == "function" else Talkative()
+        options = {"fullgraph": fullgraph, "backend": "eager"}
+        if kind == "in place":
+            model.compile(**options)
+        else:
+            model = torch.compile(model, **options)
+        report = explain(model, torch.ones(2))
+        assert len(report.breaks) == 1
+        assert len(report.notes) == fullgraph
+        if fullgraph:
+            assert "fullgraph=True" in report.notes[0]
+            with pytest.raises(torch._dynamo.exc.Unsupported):
+                model(torch.ones(2))
+        else:
+            model(torch.ones(2))
+
     def test_break_before_the_first_graph_is_seen(self, torch, capsys):
         def model(x):
             print("not recorded")

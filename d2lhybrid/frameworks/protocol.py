@@ -5,10 +5,11 @@
 
 import copy
 import os
+import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
@@ -172,6 +173,8 @@ class Framework(ABC):
     # Environment variables that the import sets where the user has not: two frameworks that both
     # take a GPU's memory beforehand do not fit into one process.
     environment: ClassVar[Mapping[str, str]] = {}
+    # What is imported before it, where it is installed, because it cannot be imported after it.
+    imported_first: ClassVar[tuple[str, ...]] = ()
 
     @property
     def module(self) -> str:
@@ -188,6 +191,10 @@ class Framework(ABC):
         """Import the framework and return it."""
         for name, value in self.environment.items():
             os.environ.setdefault(name, value)
+        if self.module not in sys.modules:
+            for name in self.imported_first:
+                with suppress(ImportError):
+                    import_module(name)
         return import_module(self.module)
 
     @cached_property

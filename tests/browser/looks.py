@@ -50,7 +50,7 @@ def look_at_table(table: dict[str, Any], room: int) -> None:
     assert len(table["rows"]) > 1
     if room == 0:  # in a solution that is folded away
         return
-    assert 0 < table["width"]
+    assert table["width"] > 0
     assert table["width"] <= room or table["scrolls"]
     assert all(len(row["tops"]) == 1 and row["height"] > 0 for row in table["rows"])
 

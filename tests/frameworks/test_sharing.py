@@ -66,6 +66,20 @@ def test_what_the_user_says_stands(greedy):
     assert gpu.free == 15
 
 
+def test_what_cannot_come_after_a_framework_is_imported_before_it(tmp_path, monkeypatch):
+    (tmp_path / "shy.py").write_text("")
+    (tmp_path / "loud.py").write_text("import sys\nshy_was_here = 'shy' in sys.modules\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+
+    class Loud(Framework):
+        name = display = extra = "loud"
+        packages = ("loud",)
+        imported_first = ("no_module_of_this_name", "shy")
+
+    assert Loud().load().shy_was_here
+
+
 def test_the_real_ones_read_these_names():
     """A name that a library has dropped would protect nobody."""
     code = (

@@ -17,6 +17,9 @@ class TensorFlow(Framework):
     environment: ClassVar[Mapping[str, str]] = {
         "TF_FORCE_GPU_ALLOW_GROWTH": "true"
     }  # read when it first uses a GPU
+    # PyTorch's builds for GPUs load it when they first compile. Both hold an LLVM that registers
+    # its options with the process: with TensorFlow before it, Triton aborts.
+    imported_first = ("triton",)
 
 
 FRAMEWORK = TensorFlow()

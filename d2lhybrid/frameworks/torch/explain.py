@@ -1,5 +1,6 @@
 """What TorchDynamo makes of a model: graphs, graph breaks and recompilations."""
 
+import inspect
 import re
 import types
 from typing import Any
@@ -68,6 +69,10 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     notes: tuple[str, ...] = ()
     if not recorder.graphs and not unsupported:
         notes = (nothing_compiled(_why_nothing(original, in_place, said, skipped)),)
+    elif breaks and _in_one_piece(model, original):
+        notes = (
+            _("compiled with fullgraph=True: a call raises an error at the first graph break"),
+        )
     return Explanation(
         f"PyTorch {torch.__version__.partition('+')[0]}",
         name_of(original),
@@ -85,6 +90,15 @@ def eager_of(model: Any) -> tuple[Any, Any]:
     original = uncompiled(model)
     in_place = getattr(original, "_compiled_call_impl", None) is not None
     return original, original._call_impl if in_place else original
+
+
+def _in_one_piece(model: Any, original: Any) -> bool:
+    """Was it compiled with ``fullgraph=True``, so that its calls refuse what is looked at here?"""
+    compiled_call = getattr(original, "_compiled_call_impl", None) or model
+    context = getattr(model, "dynamo_ctx", None)
+    if context is None and isinstance(compiled_call, types.FunctionType):
+        context = inspect.getclosurevars(compiled_call).nonlocals.get("self")
+    return getattr(context, "fullgraph", False) is True
 
 
 def _skipped(said: str) -> Finding | None:
