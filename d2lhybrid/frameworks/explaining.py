@@ -28,14 +28,14 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
 
     >>> from d2lhybrid import import_mxnet
     >>> mx = import_mxnet()
-    >>> net = mx.gluon.nn.Dense(2)
+    >>> net = mx.gluon.nn.Dense(2, prefix="layer_")
     >>> net.initialize()
     >>> net.hybridize()
     >>> explanation = explain(net, mx.nd.ones((1, 3)))
     >>> explanation.graphs, len(explanation.breaks)
     (1, 0)
     >>> explanation.graphs[0].fates
-    {'dense0_fwd': 'kept'}
+    {'layer_fwd': 'kept'}
     """
     framework, model, args, kwargs = _asked(model, args, kwargs)
     explanation = framework.explain(model, args, kwargs)

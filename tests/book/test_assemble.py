@@ -136,7 +136,7 @@ def headings(notebook: nbformat.NotebookNode) -> set[str]:
 def test_navigation(full: Path) -> None:
     built = build(full)
     assert cells(built, "mxnet", "full")[0].source == (
-        "[PyTorch](../pytorch/full.ipynb) · **MXNet** · [TensorFlow](../tensorflow/full.ipynb)"
+        "[PyTorch](../pytorch/full.ipynb) · [TensorFlow](../tensorflow/full.ipynb) · **MXNet**"
         "\n\n[Limits](limits.ipynb) →"
     )
     end = cells(built, "mxnet", "limits")[-1].source

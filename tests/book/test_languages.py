@@ -107,7 +107,7 @@ def test_a_language_without_catalogs_is_not_built(root: Path) -> None:
 def test_the_navigation_leads_to_what_is_built(root: Path) -> None:
     first = build(root).notebooks[Key("zh", "pytorch", "a")].cells[0].source
     assert first.splitlines() == [
-        "**PyTorch** · [MXNet](../mxnet/a.ipynb) · [TensorFlow](../tensorflow/a.ipynb)",
+        "**PyTorch** · [TensorFlow](../tensorflow/a.ipynb) · [MXNet](../mxnet/a.ipynb)",
         "",
         "[English](../../en/pytorch/a.ipynb) · [Português (Brasil)](../../pt/pytorch/a.ipynb) · "
         "**简体中文** · [日本語](../../ja/pytorch/a.ipynb)",
