@@ -12,13 +12,18 @@ from d2lhybrid.i18n import gettext as _
 
 _NUMBERS = (int, float, np.number)
 MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"
-"""The environment variable that shortens every time limit, say where notebooks are tested."""
+"""The environment variable that shortens every ``time_limit``, say where notebooks are tested."""
+
+
+def time_limit(seconds: Any) -> float:
+    """How long to measure; not longer than the environment variable allows."""
+    return min(limit("time_limit", seconds), _most_seconds())
 
 
 def limit(name: str, seconds: Any) -> float:
-    """A number of seconds above 0; not more than the environment variable allows."""
+    """A number of seconds above 0."""
     if isinstance(seconds, _NUMBERS) and seconds > 0:
-        return min(float(seconds), _most_seconds())
+        return float(seconds)
     raise _no_seconds(name, seconds)
 
 

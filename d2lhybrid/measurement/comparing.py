@@ -86,7 +86,7 @@ def compare(
     """
     ways, args, kwargs = of_arguments(functions, args, kwargs)
     base = arguments.baseline(ways, baseline)
-    time_limit = arguments.limit("time_limit", time_limit)
+    time_limit = arguments.time_limit(time_limit)
     build_limit = arguments.limit("build_limit", build_limit)
     margin, check = arguments.fraction(margin), arguments.tolerance(check)
     seed = secrets.randbits(32) if seed is None else arguments.whole(seed)

@@ -52,7 +52,7 @@ def measure(
     ('sum', True)
     """
     function, args, kwargs = of_arguments(function, args, kwargs)
-    time_limit = arguments.limit("time_limit", time_limit)
+    time_limit = arguments.time_limit(time_limit)
     label = label or name_of(function)
     runner = Runner(label, function, args, kwargs, clock=clock, flush=flush_l2)
     env = environment()

@@ -157,6 +157,17 @@ def test_a_limit_for_building():
         compare({"b": Lazy(slow)}, build_limit=0.3, progress=False)
 
 
+def test_what_shortens_the_measuring_leaves_a_build_its_time(monkeypatch):
+    monkeypatch.setenv("D2LHYBRID_MOST_SECONDS", "0.1")
+
+    def slow():
+        time.sleep(0.3)
+        return list
+
+    c = compare({"a": Lazy(slow), "b": list}, time_limit=5, progress=False)
+    assert list(c) == ["a", "b"]
+
+
 def test_an_interrupt_by_the_user_is_not_taken_for_the_limit():
     def interrupt() -> Any:
         raise KeyboardInterrupt

@@ -27,7 +27,7 @@ def test_measure():
     assert noisy.now < 2
 
 
-def test_the_environment_may_shorten_every_limit(monkeypatch):
+def test_the_environment_may_shorten_the_measuring(monkeypatch):
     m = Machine()
     monkeypatch.setenv("D2LHYBRID_MOST_SECONDS", "1")
     measure(m.function(1e-3, 2.0), clock=m.clock, time_limit=100)
