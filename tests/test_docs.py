@@ -24,23 +24,15 @@ PAGES = sorted(
 )
 
 
-class Checker(doctest.OutputChecker):
-    """As doctest's own; a verdict of the examples may be undecided on a busy machine."""
-
-    def check_output(self, want: str, got: str, optionflags: int) -> bool:
-        decided = got.replace("undecided", "faster") if "faster" in want else got
-        return super().check_output(want, decided, optionflags)
-
-
 @pytest.mark.parametrize("module", MODULES)
 def test_docstring_examples(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # some examples save a model
     monkeypatch.setenv("D2LHYBRID_DATA", str(tmp_path / "data"))
-    runner = doctest.DocTestRunner(Checker())
     for example in doctest.DocTestFinder(exclude_empty=True).find(import_module(module)):
-        runner.run(example)
-    assert runner.tries
-    assert not runner.failures
+        # A busy machine may leave a verdict undecided: then the example gets two more chances.
+        tries = 3 if "'faster'" in (example.docstring or "") else 1
+        runs = (doctest.DocTestRunner().run(example, clear_globs=False) for _ in range(tries))
+        assert any(run.attempted and not run.failed for run in runs) or not example.examples
 
 
 @pytest.mark.parametrize("name", sorted(set(d2lhybrid.__all__) - WITHOUT_EXAMPLES))

@@ -28,6 +28,7 @@ FLOORS = (
         "tensor",
         "waiting",
         "report.table",  # which knows nothing of results
+        "report.stages",
         "report.picture",  # nor of frameworks
     ),
     ("frameworks", "same", "teaching"),

@@ -142,10 +142,10 @@ def test_the_first_page_shows_what_was_found(tmp_path: Path) -> None:
 def originals(tmp_path: Path) -> Path:
     """A small collection to copy from."""
     for name in ("a.ipynb", "en/b.ipynb"):
-        file = tmp_path / "root/notebooks" / name
+        file = tmp_path / "originals/notebooks" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"first {name}")
-    return tmp_path / "root"
+    return tmp_path / "originals"
 
 
 def test_a_readers_changes_outlive_a_new_original(originals: Path, tmp_path: Path) -> None:
@@ -179,7 +179,8 @@ def test_a_reset_notebook_is_the_original_and_follows_it_again(
 
 
 @pytest.mark.parametrize(
-    "path", ["notebooks/none.ipynb", "../root/notebooks/a.ipynb", "notebooks", ".copied.json", ""]
+    "path",
+    ["notebooks/none.ipynb", "../originals/notebooks/a.ipynb", "notebooks", ".copied.json", ""],
 )
 def test_nothing_else_can_be_reset(originals: Path, tmp_path: Path, path: str) -> None:
     mine = tmp_path / "my"

@@ -4,12 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from d2lhybrid.i18n import width
-
-if TYPE_CHECKING:
-    from d2lhybrid.frameworks.graph import Node, Stage
+from d2lhybrid.report.stages import Node, Stage
 
 LARGEST = 250  # nodes in a stage: above it, nobody finds anything in a picture
 _LETTER, _LINE, _SMALL = 7.25, 16.0, 13.0  # of a monospaced font of 12 pixels
@@ -23,7 +20,7 @@ _FILLS = {"kept": "#d5d5d5", "fused": "#a9d6f5", "folded": "#f7d488", "merged": 
 class _Box:
     """A node, or, without one, the bend of an edge that passes a layer."""
 
-    node: "Node | None" = None
+    node: Node | None = None
     lines: tuple[str, ...] = ()
     small: str = ""
     x: float = 0.0
@@ -40,7 +37,7 @@ class _Box:
         return len(self.lines) * _LINE + (_SMALL if self.small else 0) + 8 if self.node else 0.0
 
 
-def svg(stages: Sequence["Stage"], words: Mapping[str, str], headline: str) -> str:
+def svg(stages: Sequence[Stage], words: Mapping[str, str], headline: str) -> str:
     """The stages side by side; `words` names each fate, `headline` is for those who listen."""
     x, tallest, body = _MARGIN, 0.0, []
     for stage in stages:
@@ -56,7 +53,7 @@ def svg(stages: Sequence["Stage"], words: Mapping[str, str], headline: str) -> s
     )
 
 
-def _panel(stage: "Stage", words: Mapping[str, str]) -> tuple[float, float, str]:
+def _panel(stage: Stage, words: Mapping[str, str]) -> tuple[float, float, str]:
     """Width, height and drawing of one stage under its title."""
     boxes, edges = _laid_out(stage, words)
     title = width(stage.title) * _LETTER * 1.1
@@ -112,7 +109,7 @@ def _box(box: _Box) -> str:
     return "".join([*drawn, "</g>"])
 
 
-def _lines(node: "Node") -> tuple[str, ...]:
+def _lines(node: Node) -> tuple[str, ...]:
     if not node.operation:
         return (node.key if 0 < len(node.key) <= _VALUE else node.name,)
     if len(node.parts) <= 1:
@@ -121,7 +118,7 @@ def _lines(node: "Node") -> tuple[str, ...]:
     return node.parts if more <= 0 else (*node.parts[:_PARTS], f"… + {more}")
 
 
-def _laid_out(stage: "Stage", words: Mapping[str, str]) -> tuple[list[_Box], list[list[_Box]]]:
+def _laid_out(stage: Stage, words: Mapping[str, str]) -> tuple[list[_Box], list[list[_Box]]]:
     """Boxes with their places, and for each edge the boxes that it passes from end to end."""
     boxes = {n.name: _Box(n, _lines(n), words.get(n.fate, "")) for n in stage.nodes}
     ranks = _ranks(stage)
@@ -144,7 +141,7 @@ def _laid_out(stage: "Stage", words: Mapping[str, str]) -> tuple[list[_Box], lis
     return [box for layer in layers for box in layer], paths
 
 
-def _ranks(stage: "Stage") -> dict[str, int]:
+def _ranks(stage: Stage) -> dict[str, int]:
     """The layer of each node: below all its inputs; what has none stands right above its use."""
     ranks: dict[str, int] = {}
     for node in stage.nodes:

@@ -144,28 +144,36 @@ def _no_driver(folder: str) -> bool:
     return not Path(folder, "nvidia-smi").exists()
 
 
-# What may differ in more than timings from run to run or from processor to processor: tables and
-# plots of measurements, memory, the description of a saved model, which has its date and the key of
-# whoever saved it, the name of the device, and in the chapter that opens the compilers what they
-# make of a program, which is made for this processor, and the last digits of sums.
-MAY_DIFFER = re.compile(
-    r"\b(compare|sweep|save|Peak)\(|^has_gpu = "
-    r"|\b(timeit|semilogy|loglog|rises_of|memory_analysis|cost_analysis|as_text)\b"
-    r"|\b(graph|glob|run_and_get_code|experimental_get_compiler_ir)\(|\bpicture\b|picture$"
-    r"|\b(tolerance|truth|count_nonzero)\b|^program = |re\.findall\(.*program",
-    re.MULTILINE,
+# What may differ in more than timings from run to run: tables and plots of measurements, peaks of
+# memory and what a compiler plans of it, the description of a saved model, which has its date and
+# the key of whoever saved it, and the name of the device.
+MAY_DIFFER = r"\b(compare|sweep|save|Peak)\(|\bmemory_analysis\(|^has_gpu = "
+# In the chapter that opens the compilers, also what they make of a program for this processor, its
+# pictures, and the last digits of sums.
+INSIDE = (
+    r"|\b(timeit|semilogy|loglog|rises_of|cost_analysis|as_text)\b"
+    r"|\b(graph|glob|run_and_get_code|experimental_get_compiler_ir)\(|\bprint\(picture\)"
+    r"|\b(tolerance|truth|count_nonzero)\("
 )
 
 
-def test_little_goes_uncompared() -> None:
+@pytest.mark.parametrize(
+    ("chapters", "may_differ", "most"),
+    [("hybridize limits", MAY_DIFFER, 1 / 10), ("inside", MAY_DIFFER + INSIDE, 1 / 3)],
+)
+def test_little_goes_uncompared(chapters: str, may_differ: str, most: float) -> None:
     cells = [
-        (path.name, cell)
+        cell
         for path in sorted((ROOT / "notebooks").glob("*/*/*.ipynb"))
+        if path.stem in chapters.split()
         for cell in nbformat.read(path, as_version=4).cells
         if cell.cell_type == "code"
     ]
-    ignored = [cell for _, cell in cells if "nbval-ignore-output" in cell.metadata.get("tags", [])]
+    ignored = [cell for cell in cells if "nbval-ignore-output" in cell.metadata.get("tags", [])]
     print(f"{len(ignored)} of {len(cells)} cells are executed without comparing their output")
-    assert all(MAY_DIFFER.search(cell.source) for cell in ignored)
-    assert len(ignored) < len(cells) / 7
-    assert not [cell for _, cell in cells if "nbval-skip" in cell.metadata.get("tags", [])]
+    unexpected = [
+        cell.source for cell in ignored if not re.search(may_differ, cell.source, re.MULTILINE)
+    ]
+    assert not unexpected
+    assert len(ignored) < len(cells) * most
+    assert not [cell for cell in cells if "nbval-skip" in cell.metadata.get("tags", [])]

@@ -1,6 +1,5 @@
 """A program of JAX on its way: the jaxpr that was traced, and what XLA leaves of it."""
 
-import hashlib
 import inspect
 import re
 from collections.abc import Sequence
@@ -13,12 +12,14 @@ from jax.extend.core import Literal
 
 from d2lhybrid.calls import name_of
 from d2lhybrid.frameworks.explanation import quiet, require_runs
-from d2lhybrid.frameworks.graph import Graph, Node, Stage, judged
+from d2lhybrid.frameworks.fates import content, judged
+from d2lhybrid.frameworks.graph import Graph
 from d2lhybrid.frameworks.hlo import read
 from d2lhybrid.frameworks.jax.explain import trace
 from d2lhybrid.frameworks.jax.modules import eager
 from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.report.stages import Node, Stage
 
 # Equations that only hold a function, by the name of the parameter with its jaxpr.
 _HOLDERS = {
@@ -152,14 +153,10 @@ def _is_transparent(step: _Step) -> bool:
 
 
 def _content(array: Any) -> str:
-    """What tells one constant from another."""
-    if array.size == 1:
-        return str(array)
     try:
-        content = np.asarray(array).tobytes()
+        return content(np.asarray(array))
     except TypeError:  # random keys
-        content = repr(array).encode()
-    return f"{array.shape} {hashlib.sha256(content).hexdigest()[:12]}"
+        return repr(array)
 
 
 def _compiled(record: _Record, inputs: Sequence[Any]) -> Stage:

@@ -12,10 +12,12 @@ from mxnet import gluon
 from d2lhybrid import quieting
 from d2lhybrid.calls import name_of
 from d2lhybrid.frameworks.explanation import call_error, quiet
-from d2lhybrid.frameworks.graph import Graph, Node, Stage, judged
+from d2lhybrid.frameworks.fates import judged
+from d2lhybrid.frameworks.graph import Graph
 from d2lhybrid.frameworks.mxnet.explain import is_hybrid, parts_of, run_once, symbols_like
 from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.report.stages import Node, Stage
 from d2lhybrid.structure import leaves
 
 

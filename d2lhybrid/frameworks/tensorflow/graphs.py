@@ -1,6 +1,5 @@
 """A graph of TensorFlow on its way: traced, and rewritten by Grappler or compiled by XLA."""
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,12 +11,14 @@ from tensorflow.python.eager import context
 
 from d2lhybrid.calls import name_of
 from d2lhybrid.frameworks.explanation import quiet, require_runs
-from d2lhybrid.frameworks.graph import Graph, Node, Stage, judged
+from d2lhybrid.frameworks.fates import content, judged
+from d2lhybrid.frameworks.graph import Graph
 from d2lhybrid.frameworks.hlo import read
 from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.frameworks.tensorflow.explain import require_xla, title, twin
 from d2lhybrid.frameworks.tensorflow.variants import eagerly
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.report.stages import Node, Stage
 
 _INPUTS = {"Placeholder", "_Arg", "_DeviceArg"}
 _RESULTS = {"_Retval", "_DeviceRetval"}
@@ -131,10 +132,7 @@ def _name(source: str) -> str:
 
 
 def _value(node: Any) -> str:
-    value = tf.make_ndarray(node.attr["value"].tensor)
-    if value.size == 1:
-        return str(value.item())
-    return f"{value.shape} {hashlib.sha256(value.tobytes()).hexdigest()[:12]}"
+    return content(tf.make_ndarray(node.attr["value"].tensor))
 
 
 def _attributes(node: Any) -> str:

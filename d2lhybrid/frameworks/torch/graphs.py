@@ -14,11 +14,13 @@ from torch._inductor.ir import ExternKernel
 
 from d2lhybrid.calls import name_of
 from d2lhybrid.frameworks.explanation import quiet, require_runs
-from d2lhybrid.frameworks.graph import Graph, Node, Stage, judged
+from d2lhybrid.frameworks.fates import judged
+from d2lhybrid.frameworks.graph import Graph
 from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.frameworks.torch.explain import eager_of
 from d2lhybrid.frameworks.torch.variants import compiled
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.report.stages import Node, Stage
 
 _LITERALS = ("aten.full", "aten.scalar_tensor")
 # What only says how elements are arranged; these nodes are left out after the recorded stage.
