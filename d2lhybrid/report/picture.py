@@ -1,4 +1,8 @@
-"""A picture of graphs as SVG: layers from top to bottom, laid out here, without other programs."""
+"""A picture of graphs as SVG: layers from top to bottom, laid out here, without other programs.
+
+Of the libraries that pip brings, igraph's layout takes all boxes for points, and that of grandalf
+lays wide ones over one another, so neither saves the placing below.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
