@@ -188,6 +188,17 @@ class TestTorch:
         assert len(picture.stages) == 3
         assert len(picture.stages[-1].operations) == 2  # the product, and all the rest
 
+    def test_what_a_rewriting_puts_in_stands_for_what_it_replaces(self):
+        def divided(x):
+            return (x / x.max().item()).sum() > 0
+
+        compiled = torch.compile(divided, backend="eager")
+        for rows in (1, 2, 3):  # another number each: from now on it is an input of the graph
+            compiled(torch.full((rows, 3), float(rows)))
+        _before, after = explain(compiled, torch.ones(2, 3)).graphs
+        assert {node.operation for node in after.stages[0].operations} >= {"truediv", "sum"}
+        assert "dropped" not in after.fates.values()
+
     def test_the_code_that_runs_says_the_same(self, function):
         from torch._inductor.utils import run_and_get_code
 

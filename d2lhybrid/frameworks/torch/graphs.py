@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -49,7 +50,8 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
         def inner(lowered: Any, example_inputs: Any, **settings: Any) -> Any:
             runs = torch.fx.GraphModule(lowered, copy.deepcopy(lowered.graph))
             if not settings.get("is_backward"):
-                found[number] = tuple(stages + _planned(lowered, example_inputs, settings))
+                planned = _planned(stages[0], lowered, example_inputs, settings)
+                found[number] = tuple(stages + planned)
             return make_boxed_func(runs.forward)
 
         return compile_fx(recorded, inputs, inner_compile=inner)
@@ -71,7 +73,7 @@ def _judged(stages: Sequence[Stage]) -> tuple[Stage, ...]:
     )
 
 
-def _planned(lowered: Any, inputs: Any, settings: dict[str, Any]) -> list[Stage]:
+def _planned(recorded: Stage, lowered: Any, inputs: Any, settings: dict[str, Any]) -> list[Stage]:
     """The ATen graph after Inductor's passes, and the kernels that it makes of it."""
     kernels: list[tuple[Any, ...]] = []
 
@@ -86,7 +88,25 @@ def _planned(lowered: Any, inputs: Any, settings: dict[str, Any]) -> list[Stage]
             if not kernels:
                 return []
     aten = _stage(_("as ATen operations"), lowered.graph, _VIEWS, _unused(lowered.graph))
-    return [aten, _kernels(aten, kernels)]
+    return [_adopted(recorded, aten), _kernels(aten, kernels)]
+
+
+def _adopted(recorded: Stage, aten: Stage) -> Stage:
+    """The ATen stage with origins for what a rewriting of Inductor has put in, which names none.
+
+    In front of an operation that both stages know, it stands for what is known in the first only.
+    """
+    operations = {node.name: node for node in recorded.operations}
+    known = {origin for node in aten.nodes for origin in node.origins}
+    origins = {node.name: set(node.origins) for node in aten.nodes}
+    unknown = {node.name for node in aten.operations if not node.origins}
+    for node in reversed(aten.nodes):
+        mine = [operations[origin] for origin in origins[node.name] if origin in operations]
+        lost = {source for one in mine for source in one.inputs if source in operations} - known
+        for source in unknown.intersection(node.inputs):
+            origins[source] |= lost
+    nodes = (replace(node, origins=frozenset(origins[node.name])) for node in aten.nodes)
+    return replace(aten, nodes=tuple(nodes))
 
 
 def _kernel(scheduled: Any) -> tuple[set[str], list[str], list[str]]:
