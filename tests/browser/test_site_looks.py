@@ -52,6 +52,8 @@ def test_nothing_that_was_printed_is_out_of_sight(visit: Visit, width: int) -> N
     for path in ("en/pytorch/hybridize.html", "ja/tensorflow/limits.html"):
         page = visit(path, width=width)
         boxes = ".cell_output pre, .cell_output .text_html"
+        if width == PHONE:
+            boxes += ":not(:has(svg))"  # a wide graph scrolls there, rather than be unreadable
         assert page.locator(boxes).count() > 10
         cut = "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"
         assert page.locator(boxes).evaluate_all(cut) == []

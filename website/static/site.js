@@ -200,6 +200,12 @@
     }
   };
 
+  // A drawn graph shrinks with the page, though not so far that nobody can read it.
+  const fitGraphs = () => {
+    for (const svg of document.querySelectorAll(".cell_output .text_html svg[width]"))
+      svg.style.minWidth = `${0.7 * svg.getAttribute("width")}px`;
+  };
+
   // On a phone the bars above the text give way while the reader goes down.
   const hideBars = () => {
     let before = scrollY;
@@ -315,6 +321,7 @@
   useChoices();
   showStart();
   showProgress();
+  fitGraphs();
   fitTables();
   keepSection();
   hideBars();
