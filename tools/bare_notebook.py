@@ -95,7 +95,7 @@ def run(chapter: str, folder: Path) -> str:
     from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
 
-    url = ROOT.as_uri()
+    url = ROOT.as_uri().replace("///", "//localhost/")  # some releases of pip want a host
     made = assemble(load(ROOT / CHAPTERS), "en", PYTORCH, identity, url=url)
     notebook = made[Key("en", PYTORCH, chapter)]
     kernels = KernelSpecManager(kernel_dirs=[str(KERNELS)])
