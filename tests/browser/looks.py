@@ -62,6 +62,6 @@ def look_at_verdicts(tables: list[dict[str, Any]], code: str) -> None:
     assert heads[0] == variant
     column = heads.index(verdict)
     shown = [row["cells"][column].replace("\xa0", " ") for row in tables[0]["rows"]]
-    found = {text.lstrip("▲▼ ") for text in shown}  # without the sign before the word
+    found = {text.lstrip("▲▼? ") for text in shown}  # without the sign before the word
     assert len(found) > 1
     assert found <= words
