@@ -5,8 +5,10 @@ Every example of the installed package is run that names no framework, and a rea
 
 import doctest
 import importlib.util
+import os
 import pkgutil
 import re
+import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -52,7 +54,13 @@ def run_examples() -> int:
 
 
 def first_steps() -> None:
-    """Compare two functions, and load the magic."""
+    """Ask doctor, which finds no framework, compare two functions, and load the magic."""
+    doctor = [sys.executable, "-m", "d2lhybrid", "doctor"]
+    english = {**os.environ, "D2LHYBRID_LANGUAGE": "en"}
+    done = subprocess.run(doctor, capture_output=True, text=True, env=english)
+    print(done.stdout)
+    if done.returncode != 1 or done.stderr or "No framework is installed." not in done.stdout:
+        sys.exit(f"Expected doctor to find no framework. It ended with {done.returncode}.")
     result = d2lhybrid.compare(
         {"sum": sum, "loop": lambda numbers: list(numbers)[-1]},
         list(range(1000)),
