@@ -107,13 +107,32 @@
   };
 
   // A link into a fold opens it.
+  const target = () => location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
   const openFold = () => {
-    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    const fold = target && target.closest("details");
+    const place = target();
+    const fold = place && place.closest("details");
     if (fold && !fold.open) {
       fold.open = true;
-      target.scrollIntoView();
+      place.scrollIntoView();
     }
+  };
+
+  // Tables that become lists and pictures that arrive move the text after the browser has jumped to
+  // its place. Until the reader does something, the page stays at the place that was asked for.
+  let held = false;
+  const holdTarget = () => {
+    const [arrival] = performance.getEntriesByType("navigation");
+    if (!target() || ["back_forward", "reload"].includes(arrival?.type)) return;
+    const watch = new ResizeObserver(() => target()?.scrollIntoView());
+    watch.observe(document.querySelector("article"));
+    held = true;
+    const letGo = () => {
+      watch.disconnect();
+      held = false;
+    };
+    for (const kind of ["wheel", "touchstart", "pointerdown", "keydown", "hashchange"])
+      addEventListener(kind, letGo, { once: true, passive: true, capture: true });
+    addEventListener("load", () => setTimeout(letGo, 1000));
   };
 
   // Code without prompts: of an example, what was typed.
@@ -163,11 +182,11 @@
   const showFound = () => {
     const words = new URLSearchParams(location.search).get("mark")?.split(/\s+/);
     const article = document.querySelector("article");
-    if (!words || !article || typeof Find === "undefined") return;
+    if (!words || !article || typeof Find === "undefined") return holdTarget();
     const marks = Find.mark(article, words);
-    const section = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const section = target();
     const first = marks.find((one) => !section || section.contains(one)) || marks[0];
-    if (!first) return;
+    if (!first) return holdTarget();
     for (let fold = first.closest("details"); fold; fold = fold.parentElement.closest("details"))
       fold.open = true;
     const show = () => first.scrollIntoView({ block: "center" });
@@ -206,13 +225,15 @@
       svg.style.minWidth = `${0.7 * svg.getAttribute("width")}px`;
   };
 
-  // On a phone the bars above the text give way while the reader goes down.
+  // On a phone the bars above the text give way while the reader goes down, and come back for a
+  // place that the reader jumped to.
   const hideBars = () => {
     let before = scrollY;
     const follow = () => {
       const moved = scrollY - before;
       if (Math.abs(moved) < 8) return;
-      document.documentElement.classList.toggle("going-down", moved > 0 && scrollY > 200);
+      const jumped = held || Math.abs(moved) > innerHeight;
+      document.documentElement.classList.toggle("going-down", !jumped && moved > 0 && scrollY > 200);
       before = scrollY;
     };
     addEventListener("scroll", follow, { passive: true });
