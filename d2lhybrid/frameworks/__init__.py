@@ -148,7 +148,8 @@ def _packages(obj: Any) -> Iterator[str]:
     """The top-level packages of the object's classes, and of the one that a method is bound to."""
     for kind in type(obj).__mro__:
         yield kind.__module__.partition(".")[0]
-    bound_to = getattr(obj, "__self__", None)
+    # Asked of the class: an object that answers for its keys may raise anything for a strange name.
+    bound_to = obj.__self__ if hasattr(type(obj), "__self__") else None
     if bound_to is not None and bound_to is not obj:
         for kind in type(bound_to).__mro__:
             yield kind.__module__.partition(".")[0]

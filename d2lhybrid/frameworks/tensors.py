@@ -43,6 +43,10 @@ class Tensors(ABC):
         """
         self.synchronize()
 
+    def is_busy(self) -> bool:
+        """Is there work left that ``wait`` for an output did not wait for?"""
+        return False
+
     def queues(self, tensor: Any) -> bool:
         """May a call return this tensor before it is computed?"""
         return True

@@ -28,6 +28,7 @@ STRETCH = 4  # the longer stream holds so many times the calls of the shorter
 BATCH_SECONDS = 2e-4  # of a warm-up time
 PROBE_SECONDS = 0.02  # of the calls that tell whether something is queued
 MOST_PROBES = 40
+MOST_LOOKS = 3  # for work that a call leaves besides its output
 HEAVY_SECONDS = 0.05  # a call this long is a long one
 
 
@@ -62,6 +63,7 @@ class Runner(Target):
         """The same callable, warm as it is, for a second turn in each round."""
         twin = Runner(self.label, self.function, self.args, self.kwargs, self.clock, self.flush)
         twin.devices, twin.queued = self.devices, self.queued
+        twin.queues, twin.effects = self.queues, self.effects
         twin.calls, twin.stream_calls = self.calls, self.stream_calls
         return twin
 
@@ -122,14 +124,17 @@ class Runner(Target):
         """
         if self.flush or not self.devices or self.queues is False:
             return
+        self.effects = self.effects or any(self._leaves_work() for _turn in range(MOST_LOOKS))
         turns = min(MOST_PROBES, math.ceil(PROBE_SECONDS / self.call_seconds))
         hosts: list[float] = []
         rests: list[float] = []
         idles: list[float] = []
         for _turn in range(turns):
             times = [self.clock()]
-            for step in (lambda: self.call(1), self.wait, self.wait):
-                step()
+            output = self.call(1)
+            times.append(self.clock())
+            for _wait in range(2):
+                self.wait(output)
                 times.append(self.clock())
             for part, seconds in zip((hosts, rests, idles), pairwise(times), strict=True):
                 part.append(seconds[1] - seconds[0])
@@ -139,6 +144,11 @@ class Runner(Target):
             self.queued = min(host, rest) > AGREE * self.waited_seconds
         else:
             self.queued = self.queues or rest - idle > AGREE * self.waited_seconds
+
+    def _leaves_work(self) -> bool:
+        """Is a device still at work for a call whose output is there?"""
+        self.wait(self.call(1))
+        return any(device.is_busy() for device in self.devices)
 
     def settle(self, limit: float) -> None:
         """Lengthen the stream as long as that lowers the slope by more than the margin."""

@@ -1,9 +1,14 @@
 """On real frameworks, with bounds that hold on a busy machine, too."""
 
+import statistics
+import time
+
+import numpy as np
 import pytest
 
 from d2lhybrid.measurement.comparing import compare
 from d2lhybrid.measurement.measuring import measure
+from d2lhybrid.measurement.sweeping import sweep
 from d2lhybrid.measurement.timing import Benchmark, synchronize
 
 
@@ -63,3 +68,58 @@ def test_pytorch_on_the_cpu_queues_nothing():
     m = measure(net, x, time_limit=1)
     assert m.device_median is None
     assert m.median_of("throughput") < 1.5 * m.median
+
+
+def test_a_call_of_jax_is_waited_for_as_its_users_wait():
+    jax = pytest.importorskip("jax")
+    x = jax.numpy.ones(3)
+    run = jax.jit(lambda x: x + 1)
+    alive = [x + index for index in range(2000)]  # arrays that nobody waits for
+    m = measure(run, x, time_limit=1)
+    times = []
+    for _turn in range(300):
+        start = time.perf_counter()
+        run(x).block_until_ready()
+        times.append(time.perf_counter() - start)
+    assert len(alive) == 2000
+    assert m.median < 20 * statistics.median(times)  # 290 times where all of them are waited for
+
+
+def test_work_that_jax_does_besides_the_output_counts():
+    jax = pytest.importorskip("jax")
+    x = jax.numpy.ones((600, 600))
+    work, kept = jax.jit(lambda x: x @ x @ x), {}
+
+    def with_more_to_come(x):
+        output = work(x)
+        kept["more"] = [work(x) for _turn in range(5)]
+        return output
+
+    c = compare({"alone": work, "more": with_more_to_come}, x, check=False, time_limit=4)
+    assert c.ratio("more")[0] < 0.5
+
+
+def test_a_numpy_array_is_there_when_the_call_returns():
+    pytest.importorskip("tensorflow").ones(1)
+    m = measure(lambda: np.ones(1000) * 2, time_limit=1)
+    assert m.times.throughput is None
+
+
+def test_options_of_variants_reach_them_from_a_sweep():
+    import torch
+
+    compiled = []
+
+    def backend(graph, _examples):
+        compiled.append(graph)
+        return graph.forward
+
+    def make(n):
+        return torch.nn.Linear(n, 2).eval(), torch.ones(1, n)
+
+    only = ["eager", "torch.compile", "torch functions"]
+    s = sweep(make, [3, 4], only=only, backend=backend, all=True, seed=7, time_limit=0.05,
+              progress=False)  # fmt: skip
+    assert [list(point) for point in s.comparisons] == [only, only]
+    assert len(compiled) == 2
+    assert s.comparisons[1].seed == 7

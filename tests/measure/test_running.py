@@ -7,6 +7,7 @@ import pytest
 from fake import Array, Machine
 
 from d2lhybrid.errors import ArgumentError, CallFailedError
+from d2lhybrid.frameworks.protocol import stepping
 from d2lhybrid.measurement.comparing import compare
 from d2lhybrid.measurement.measuring import measure
 
@@ -209,7 +210,46 @@ class Strange:
         return np.ones(2)
 
 
-Strange.__module__ = "strange.core"
+class Exchanged:
+    """A tensor that can only be exchanged."""
+
+    def __dlpack__(self):
+        raise NotImplementedError
+
+
+class Answer(dict):
+    """A dictionary that has its keys as attributes, and any other name raises KeyError."""
+
+    def __getattr__(self, name):
+        return self[name]
+
+
+Strange.__module__ = Exchanged.__module__ = "strange.core"
+
+
+@pytest.mark.parametrize("output", [(Strange(),), {"x": Strange()}, Exchanged(), [Exchanged()]])
+def test_an_unknown_tensor_is_found_wherever_it_stands(output):
+    m = Machine()
+    assert "nobody waited" in measure(m.function(1e-3, result=output), clock=m.clock).note
+
+
+def test_an_output_class_may_refuse_strange_names():
+    m = Machine()
+    found = measure(m.function(1e-3, result=Answer(logits=np.ones(2))), clock=m.clock)
+    assert found.median == pytest.approx(1e-3)
+    assert found.note is None
+
+
+def test_work_beside_the_output_is_waited_for(on_a_gpu, monkeypatch):
+    machine, gpu = on_a_gpu(**COSTS)
+    monkeypatch.setattr(gpu, "wait", lambda output: None)  # the output is there before the work
+    monkeypatch.setattr(gpu, "is_tensor", lambda obj: True)
+    step = stepping(gpu.kernel(1e-3), tuple)
+    whole = pytest.approx(1e-3 + sum(COSTS.values()), rel=0.01)
+    assert measure(step, clock=machine.clock).median == whole
+    assert measure(gpu.kernel(1e-3), clock=machine.clock).median < 1e-4
+    monkeypatch.setattr(gpu, "is_busy", lambda: gpu.free_at > machine.now, raising=False)
+    assert measure(gpu.kernel(1e-3), clock=machine.clock).median == whole
 
 
 def test_nobody_waits_for_an_unknown_library_and_a_note_says_so():

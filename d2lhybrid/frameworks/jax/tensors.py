@@ -15,6 +15,7 @@ from d2lhybrid.errors import TracingError
 from d2lhybrid.frameworks.jax.modules import evaluating, is_training
 from d2lhybrid.frameworks.tensors import Args, Call, Kwargs, Tensors
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.structure import leaves
 from d2lhybrid.tensor import Raw
 
 
@@ -51,8 +52,14 @@ class JAXTensors(Tensors):
             jax.effects_barrier()
 
     def wait(self, output: Any) -> None:
-        jax.block_until_ready(output)
+        if isinstance(output, jax.Array):
+            output.block_until_ready()  # as people write it; the other one takes 6 µs
+        else:
+            jax.block_until_ready([one for _path, one in leaves(output)])
         jax.effects_barrier()
+
+    def is_busy(self) -> bool:
+        return not all(array.is_ready() for array in jax.live_arrays())
 
     def reset_peak(self) -> None:
         self._peaks = {device: _peak(device) for device in _accelerators()}
