@@ -1,7 +1,12 @@
 """Do two outputs hold the same? The one comparison of the package, leaf by leaf.
 
 Numbers are compared element by element: relative to the element, with an absolute part for what
-is left when large terms cancel, which is relative to the row that the element stands in.
+is left when large terms cancel, which is relative to the row that the element stands in. The row
+is the last axis that is longer than 1: in the output of a regression, of shape (N, 1), the column.
+
+A number that stands alone, such as a sum, has no row, and so no absolute part: how large the terms
+of a sum near zero were cannot be seen in it, and a guess would let wrong numbers pass. So two right
+ways to a sum near zero may come out as different; compare them by the terms, or without a check.
 """
 
 from collections.abc import Iterator, Mapping
@@ -185,7 +190,8 @@ def _gap(a: np.ndarray, b: np.ndarray, allowed: float) -> tuple[float, float, fl
     x, y = np.asarray(a, dtype=wide), np.asarray(b, dtype=wide)
     size = np.abs(y)
     sized = np.where(np.isfinite(size) & (size < MASK), size, 0.0)
-    row = sized.max(axis=-1, keepdims=True, initial=0.0) if sized.ndim else sized
+    longer = [axis for axis, length in enumerate(sized.shape) if length > 1]
+    row = sized.max(axis=longer[-1], keepdims=True) if longer else sized
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         apart = np.abs(x - y)
         limit = allowed * np.maximum(np.where(np.isfinite(size), size, 0.0), CANCELLED * row)

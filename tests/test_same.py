@@ -75,6 +75,39 @@ def test_each_row_has_its_own_measure():
     assert differ(a, b)
 
 
+def hidden(rows: int, dtype: str, seed: int = 0) -> np.ndarray:
+    """What an MLP 256-128-1 computes, in a dtype."""
+    rng = np.random.default_rng(seed)
+    x, one, two = (rng.normal(size=n).astype("float32") for n in ((rows, 256), (256, 128), 128))
+    inner = np.maximum(x.astype(dtype) @ (one.astype(dtype) / 16), 0)
+    return (inner @ (two.astype(dtype) / 8)).astype("float32")
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("shape", [(-1,), (-1, 1), (-1, 1, 1), (1, -1, 1), (64, -1, 1)])
+def test_a_column_is_measured_as_a_row_is(shape, seed):
+    a, b = (hidden(4096, dtype, seed).reshape(shape) for dtype in ("float32", "float64"))
+    assert (a != b).any()
+    assert differ(a, b) == ""
+    for wrong in (a * np.float32(1.001), a + np.float32(0.001), -a):
+        assert differ(wrong, b)
+    largest = np.unravel_index(int(np.abs(a).argmax()), a.shape)
+    smallest = np.unravel_index(int(np.abs(a).argmin()), a.shape)
+    for place in (largest, smallest):
+        wrong = a.copy()
+        wrong[place] += np.float32(1e-3)
+        assert f"where {abs(b[place]):.3g} was expected" in differ(wrong, b)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_a_number_alone_is_measured_by_itself(shape):
+    zero, tiny, one = (np.full(shape, value, "float32") for value in (0, 1e-8, 1))
+    assert differ(one, one * np.float32(1.00005)) == ""
+    for a, b in ((tiny, 2 * tiny), (tiny, -tiny), (tiny, zero), (one, one * np.float32(1.001))):
+        assert differ(a, b)
+        assert differ(b, a)
+
+
 def test_a_tolerance_of_ones_own():
     assert differ(np.float32([1]), np.float32([1.05]), 0.1) == ""
     assert differ(np.float32([1]), np.float32([1.05]), 0.01)
