@@ -6,13 +6,13 @@ it, so that the list of formats, and with it ``inspect``, costs no framework.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from d2lhybrid.frameworks.samples import Group, Sample
+from d2lhybrid.frameworks.samples import Group, Sample, held_by
 from d2lhybrid.tensor import Raw
 
 Options = Mapping[str, Any]
@@ -120,6 +120,20 @@ class Format(ABC):
         """What has the signature of the model's call."""
         return model
 
-    def preserving(self, model: Any) -> AbstractContextManager[None]:
-        """Put back, at the end, what running the model changes in it."""
-        return nullcontext()
+    @contextmanager
+    def preserving(self, model: Any) -> Iterator[None]:
+        """Put back, at the end, what running the model changes in it or in what it holds."""
+        kept = [self.restorer(part) for part in held_by(model)]
+        try:
+            yield
+        finally:
+            for restore in kept:
+                if restore is not None:
+                    restore()
+
+    def restorer(self, part: Any) -> Callable[[], None] | None:
+        """What puts back the state that `part` has now; None if it keeps none.
+
+        `part` is anything that a model's code can reach: a module, but also a class or a number.
+        """
+        return None

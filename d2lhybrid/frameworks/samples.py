@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from types import ModuleType
 from typing import Any
+from weakref import ref
 
 from d2lhybrid.frameworks.layout import Structure
 from d2lhybrid.frameworks.tensors import Args, Kwargs, Tensors
@@ -111,11 +112,16 @@ def free_axes(groups: Sequence[Group], count: int) -> list[set[int]]:
     return [{axis for group in groups for axis in group[i]} for i in range(count)]
 
 
+# Where a method has its owner, and a compiled or decorated function the one inside.
+_INNER = ("__self__", "python_function", "__wrapped__")
+
+
 def held_by(model: Any) -> list[Any]:
     """The model, or what a method or a function of the user's holds and may compute with.
 
     That is the object that a method is bound to, what stands in a function's closure or in the
-    globals that its code names, and what ``functools.partial`` keeps.
+    globals that its code names, what ``functools.partial`` keeps, and the function inside one that
+    was compiled or decorated.
     """
     found: list[Any] = []
     waiting = [model]
@@ -126,7 +132,9 @@ def held_by(model: Any) -> list[Any]:
         found.append(one)
         function = getattr(one, "__func__", getattr(one, "python_function", one))
         code = getattr(function, "__code__", None)
-        waiting += [getattr(one, "__self__", None)]
+        waiting += [getattr(one, name, None) for name in _INNER]
+        if isinstance(one, ref):  # as tf.function keeps the owner of a method that it decorates
+            waiting.append(one())
         if isinstance(one, partial):
             waiting += [one.func, *one.args, *one.keywords.values()]
         if code is not None:

@@ -62,6 +62,50 @@ def test_saving_leaves_the_module_as_it_was(tmp_path):
         assert to_raw(one).array.tolist() == to_raw(other).array.tolist()
 
 
+class Counting(nnx.Module):
+    def __init__(self):
+        self.weight = nnx.Param(jnp.ones(3))
+        self.calls = nnx.Variable(jnp.zeros(()))
+
+    def __call__(self, x):
+        self.calls[...] += 1
+        return x * self.weight[...]
+
+    @nnx.jit
+    def compiled(self, x):
+        return self(x)
+
+
+@pytest.mark.parametrize(
+    "as_model",
+    [
+        lambda one: one.__call__,
+        lambda one: lambda x: one(x),
+        lambda one: nnx.jit(lambda x: one(x)),
+        lambda one: one.compiled,
+    ],
+    ids=["method", "lambda", "compiled lambda", "compiled method"],
+)
+def test_a_save_that_fails_leaves_what_a_function_counts_in(as_model, tmp_path):
+    one = Counting()
+    with pytest.raises(SaveError, match="different trace level"):
+        save(as_model(one), tmp_path / "a", jnp.ones(3))
+    assert float(one.calls[...]) == 0
+    assert one.weight[...].tolist() == [1, 1, 1]
+
+
+def test_a_save_that_fails_leaves_a_variable_as_it_was(tmp_path):
+    calls = nnx.Variable(jnp.zeros(()))
+
+    def counting(x):
+        calls[...] += 1
+        return x * 2
+
+    with pytest.raises(SaveError, match="different trace level"):
+        save(counting, tmp_path / "a", jnp.ones(3))
+    assert float(calls[...]) == 0
+
+
 def test_a_strangers_program_needs_trust(tmp_path):
     save(lambda x: x * 2, tmp_path / "a", jnp.ones(3))
     forge(tmp_path / "a")

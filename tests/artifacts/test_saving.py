@@ -89,11 +89,23 @@ class Counting(nn.Module):
         return x + self.calls
 
 
-def test_a_save_that_fails_leaves_buffers_as_they_were(tmp_path):
-    model = Counting()
+@pytest.mark.parametrize(
+    "as_model",
+    [
+        lambda one: one,
+        lambda one: one.forward,
+        lambda one: lambda x: one(x),
+        lambda one: torch.compile(one, backend="eager"),
+        lambda one: torch.compile(one.forward, backend="eager"),
+        lambda one: torch.compile(lambda x: one(x), backend="eager"),
+    ],
+    ids=["module", "method", "lambda", "compiled", "compiled method", "compiled lambda"],
+)
+def test_a_save_that_fails_leaves_buffers_as_they_were(as_model, tmp_path):
+    one = Counting()
     with pytest.raises(SaveError):
-        save(model, tmp_path / "a", torch.ones(1, 3))
-    assert model.calls.item() == 0
+        save(as_model(one), tmp_path / "a", torch.ones(1, 3), format="torchscript")
+    assert one.calls.item() == 0
 
 
 def test_tiny_outputs_are_compared():

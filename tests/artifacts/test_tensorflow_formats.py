@@ -47,6 +47,59 @@ def test_module_with_several_inputs_and_outputs(tmp_path):
         assert np.asarray(second).tolist() == [[6.0, 6.0]] * 3
 
 
+class Counting(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = tf.Variable(0.0)
+        self.uncounted = tf.Variable(0, trainable=False)
+
+    def __call__(self, x):
+        self.calls.assign_add(1.0)
+        self.uncounted.assign_add(1)
+        return x * 2
+
+    decorated = tf.function(__call__)
+
+
+KEPT = tf.Variable(0.0)
+
+
+def counting_in_a_global(x):
+    KEPT.assign_add(1.0)
+    return x * 2
+
+
+@pytest.mark.parametrize(
+    "as_model",
+    [
+        lambda one: one,
+        lambda one: lambda x: one(x),
+        lambda one: one.__call__,
+        lambda one: tf.function(one.__call__),
+        lambda one: one.decorated,
+        lambda one: tf.function(one.__call__).get_concrete_function(tf.TensorSpec((None, 3))),
+        lambda one: counting_in_a_global,
+    ],
+    ids=["module", "lambda", "method", "compiled", "decorated", "traced", "global"],
+)
+def test_saving_leaves_variables_as_they_were(as_model, tmp_path):
+    one = Counting()
+    model = as_model(one)
+    save(model, tmp_path / "a", tf.ones((2, 3)))
+    assert (one.calls.numpy(), one.uncounted.numpy(), KEPT.numpy()) == (0, 0, 0)
+
+
+def test_what_only_looks_like_variables_is_left_alone(tmp_path):
+    class Odd:
+        variables = "ab"
+
+    odd = Odd()
+    save(lambda x: x * len(odd.variables) * len(Odd.variables), tmp_path / "a", tf.ones((2, 3)))
+    module = Counting()
+    save(lambda x: Counting.__call__(module, x), tmp_path / "b", tf.ones((2, 3)))
+    assert module.calls.numpy() == 0
+
+
 def test_refusals(tmp_path):
     x = tf.ones((1, 3))
     with pytest.raises(SaveError, match="Keras model"):

@@ -31,7 +31,6 @@ REFUSED = {
         "plain", "keyword", "None and number", "strings", "strings in a function", "strings out",
         "tiny")},
     ("keras", "lstm with state"): "cannot load",
-    ("mxnet", "keyword"): "unexpected keyword",  # which no block of MXNet's takes
 }  # fmt: skip
 
 

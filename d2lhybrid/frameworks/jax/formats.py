@@ -1,7 +1,6 @@
 """The formats that JAX writes and reads."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,19 +30,23 @@ class JAXFormat(Format):
 
         return unjitted(model)
 
-    @contextmanager
-    def preserving(self, model: Any) -> Iterator[None]:
-        """Put back what a call changes in a module, such as running means."""
+    def restorer(self, part: Any) -> Callable[[], None] | None:
+        """What a call changes in a module or a variable, such as running means."""
         from flax import nnx
 
-        if not isinstance(model, nnx.Module):
-            yield
-            return
-        kept = nnx.state(nnx.clone(model))
-        try:
-            yield
-        finally:
-            nnx.update(model, kept)
+        if isinstance(part, nnx.Variable):
+            return partial(part.copy_from, part.copy())
+        if not isinstance(part, nnx.Module):
+            return None
+        state = nnx.state(nnx.clone(part))
+        held = [(one, dict(vars(one))) for _path, one in nnx.iter_modules(part)]
+
+        def restore() -> None:
+            for one, attributes in held:  # nnx.jit takes them away where it fails in a trace
+                vars(one).update(attributes)
+            nnx.update(part, state)
+
+        return restore
 
 
 class Exported(JAXFormat):

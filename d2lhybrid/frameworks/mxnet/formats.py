@@ -1,7 +1,6 @@
 """The format that MXNet writes and reads."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from d2lhybrid.frameworks.mxnet.compat import import_mxnet
 from d2lhybrid.frameworks.samples import Sample
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
+from d2lhybrid.structure import leaves
 
 SYMBOL, PARAMS = "model-symbol.json", "model-0000.params"
 
@@ -51,7 +51,7 @@ class SymbolAndParameters(Format):
                 if not was_active:
                     model.hybridize()
                 if not model._cached_graph:  # what to export is known after a compiled call
-                    model(*sample.args)
+                    sample.tensors.infer(model, sample.args, sample.kwargs)
                 model.export(str(folder / "model"))
                 called = [symbol.name for symbol in model._cached_graph[0]]  # in call order
             finally:
@@ -69,6 +69,7 @@ class SymbolAndParameters(Format):
                 "pass the state too, or put the layer inside a HybridSequential."
             )
             raise SaveError(text, names=", ".join(names), given=len(sample.inputs))
+        names = [names[place] for place in _places(sample)]
         options = {
             "numpy_semantics": numpy_semantics,
             "inputs": names,
@@ -99,17 +100,32 @@ class SymbolAndParameters(Format):
 
         return run
 
-    @contextmanager
-    def preserving(self, model: Any) -> Iterator[None]:
-        """Put back what is no weight, such as running means."""
-        params = model.collect_params().values() if hasattr(model, "collect_params") else ()
+    def restorer(self, part: Any) -> Callable[[], None] | None:
+        """What is no weight, such as running means."""
+        if not isinstance(part, import_mxnet().gluon.Block):
+            return None
+        params = part.collect_params().values()
         states = [p for p in params if p.grad_req == "null" and p._data is not None]
         kept = [(p, p.data().copy()) for p in states]
-        try:
-            yield
-        finally:
+
+        def restore() -> None:
             for parameter, value in kept:
                 parameter.set_data(value)
+
+        return restore
+
+
+def _places(sample: Sample) -> list[int]:
+    """Where each of the sample's inputs comes in the call, whose keywords MXNet takes in order."""
+    from d2lhybrid.frameworks.mxnet.tensors import by_position
+
+    marks = [object() for _tensor in sample.inputs]  # one tensor may stand in two places
+    args, kwargs = sample.takes.filled(marks)
+    if kwargs:
+        args = (*args, *by_position(sample.model, args, kwargs).values())
+    known = {id(mark) for mark in marks}
+    called = [id(leaf) for _path, leaf in leaves(args) if id(leaf) in known]
+    return [called.index(id(mark)) for mark in marks]
 
 
 FORMATS: dict[str, Format] = {one.name: one for one in (SymbolAndParameters(),)}

@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Any
 
 import mxnet
-from mxnet.gluon import HybridBlock
+from mxnet.gluon import Block, HybridBlock
 
 from d2lhybrid.errors import TracingError
 from d2lhybrid.frameworks.protocol import Args, Call, Kwargs, Tensors
@@ -71,6 +71,8 @@ class MXNetTensors(Tensors):
             return mxnet.nd.concat(tensor, tensor, dim=axis)
 
     def infer(self, model: Call, args: Args, kwargs: Kwargs) -> Any:
+        if kwargs and isinstance(model, Block):
+            args, kwargs = (*args, *by_position(model, args, kwargs).values()), {}
         with semantics(is_numpy(args)), quiet_python():
             return model(*args, **kwargs)
 
@@ -83,6 +85,8 @@ def is_numpy(args: Args) -> bool:
 def by_position(block: Any, args: Args, kwargs: Kwargs) -> Kwargs:
     """What has to stand behind `args`, by name and in order: Gluon takes no keyword arguments.
 
+    It ends with the last that is given: a compiled block takes no default that is a number.
+
     Raises:
         TypeError: they do not fit the block's forward.
     """
@@ -93,7 +97,8 @@ def by_position(block: Any, args: Args, kwargs: Kwargs) -> Kwargs:
     bound.apply_defaults()
     held = getattr(block, "_reg_params", {})  # parameters of the block, which Gluon hands over
     names = [name for name in bound.arguments if name not in held]
-    return {name: bound.arguments[name] for name in names[len(args) :]}
+    end = max((i for i, name in enumerate(names, 1) if name in kwargs), default=len(names))
+    return {name: bound.arguments[name] for name in names[len(args) : end]}
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 import contextlib
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,17 +35,26 @@ class TensorFlowFormat(Format):
     def function(self, model: Any) -> Any:
         return getattr(model, "python_function", None) or getattr(model, "call", model)
 
-    @contextlib.contextmanager
-    def preserving(self, model: Any) -> Iterator[None]:
-        """Put back what is no weight, such as running means and counters."""
-        held = list(getattr(model, "variables", ()) or ())
-        trained = {id(v) for v in getattr(model, "trainable_variables", ()) or ()}
-        kept = [(v, v.numpy()) for v in held if id(v) not in trained and hasattr(v, "assign")]
-        try:
-            yield
-        finally:
+    def restorer(self, part: Any) -> Callable[[], None] | None:
+        """All variables: a counter of ``tf.Variable`` is as trainable as a weight."""
+        import tensorflow as tf
+
+        held = [part] if _is_variable(part) else getattr(part, "variables", None)
+        if not isinstance(held, (list, tuple)):  # whatever else has an attribute of that name
+            return None
+        # Each shares its variable's memory until the variable is written to.
+        kept = [(v, tf.convert_to_tensor(v)) for v in held if _is_variable(v)]
+
+        def restore() -> None:
             for variable, value in kept:
                 variable.assign(value)
+
+        return restore
+
+
+def _is_variable(value: Any) -> bool:
+    """Is it a variable of TensorFlow or of Keras?"""
+    return not isinstance(value, type) and hasattr(value, "assign") and hasattr(value, "numpy")
 
 
 class SavedModel(TensorFlowFormat):

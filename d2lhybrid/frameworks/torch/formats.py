@@ -3,8 +3,7 @@
 import hashlib
 import sys
 import uuid
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar
@@ -51,11 +50,11 @@ class TorchFormat(Format):
         model = eager(model)
         return getattr(model, "forward", model)
 
-    def preserving(self, model: Any) -> AbstractContextManager[None]:
-        """Put back the buffers, which a model may count or average in."""
-        from d2lhybrid.frameworks.torch.programs import buffers_kept
+    def restorer(self, part: Any) -> Callable[[], None] | None:
+        """The buffers, which a model may count or average in."""
+        from d2lhybrid.frameworks.torch.programs import buffers_restorer
 
-        return buffers_kept(model)
+        return buffers_restorer(part)
 
 
 class Exported(TorchFormat):
