@@ -22,8 +22,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Call:
 
     ``measure(net, x, seed=3)`` hands ``seed=3`` to `net`, but ``compare`` has an option of that
     name. ``compare(call(functions, x, seed=3))`` gives it to the functions. The same in
-    ``measure``, ``variants``, ``explain``, ``save`` and ``sweep``, and as a value of the mapping
-    for ``compare``.
+    ``measure``, ``variants``, ``training``, ``explain``, ``save`` and ``sweep``, and as a value of
+    the mapping for ``compare``.
 
     >>> from d2lhybrid import compare
     >>> def f(x, seed):

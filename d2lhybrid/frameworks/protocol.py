@@ -138,6 +138,7 @@ def stepping(step: Call, stack: Call) -> Call:
             step()
         return first
 
+    run.effects = True  # type: ignore[attr-defined]  # what it returns does not tell when it is done
     return run
 
 
@@ -222,10 +223,13 @@ class Framework(ABC):
         return self._part("variants").variants(net, args, kwargs, everything, options)
 
     def training(
-        self, net: Call, loss: Call, optimizer: Any, inputs: Args, target: Any
+        self, net: Call, loss: Call, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
     ) -> dict[str, Variant]:
-        """Each way to train `net` by one step; calls take nothing and return the first losses."""
-        return self._part("training").training(net, loss, optimizer, inputs, target)
+        """Each way to train `net` by one step; calls take nothing and return the first losses.
+
+        ArgumentError for what is no model of this framework, or no optimizer for one.
+        """
+        return self._part("training").training(net, loss, optimizer, args, kwargs, target)
 
     def layers(self, net: Call) -> list[Layer] | None:
         """The dense layers of a model that is nothing else; None for any other."""
@@ -265,6 +269,35 @@ def require_options(compiler: str, options: Kwargs, known: tuple[str, ...]) -> N
             raise ArgumentError(
                 text.format(compiler=compiler, known=", ".join(known), received=name)
             )
+
+
+def require_trainable(
+    net: Any, models: Mapping[str, type], optimizer: Any, optimizers: Mapping[str, type], code: str
+) -> None:
+    """Raise ArgumentError unless both are objects of these classes, given by name.
+
+    A function that calls a model is none: a copy of it is the function itself, which goes on
+    calling the user's model. `code` makes an optimizer.
+    """
+    if isinstance(net, tuple(models.values())) and isinstance(
+        optimizer, tuple(optimizers.values())
+    ):
+        return
+    text = _(
+        "Expected a model of the class {models} and an optimizer for it of the class "
+        "{optimizers}. Received: {net} and {optimizer}. Hand over the model itself, not a function "
+        "that calls it (call(net, ...) takes its keyword arguments), and an optimizer such as "
+        "{example}."
+    )
+    raise ArgumentError(
+        text.format(
+            models=", ".join(models),
+            optimizers=", ".join(optimizers),
+            net=type(net).__name__,
+            optimizer=type(optimizer).__name__,
+            example=code,
+        )
+    )
 
 
 def copied(net: Any, shared: dict[int, Any]) -> Any:

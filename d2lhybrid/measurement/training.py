@@ -3,14 +3,16 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from d2lhybrid.errors import ArgumentError
+from d2lhybrid.calls import Call, name_of, of_arguments
+from d2lhybrid.errors import ArgumentError, D2LHybridError
 from d2lhybrid.frameworks import of
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.measurement.calling import call_failed, drain
 from d2lhybrid.measurement.variants import Variants
 
 
 def training(
-    net: Callable[..., Any],
+    net: Callable[..., Any] | Call,
     loss: Callable[[Any, Any], Any],
     optimizer: Any,
     batch: Sequence[Any],
@@ -24,15 +26,20 @@ def training(
     them learn the same. Dropout is another matter: a compiler draws other random numbers.
 
     Args:
-        net: the model.
+        net: the model itself, which is copied: a module of PyTorch or of Flax NNX, a layer or model
+            of Keras, a ``tf.Module``, or a block of Gluon. ``call(net, x, key=z)`` where it takes
+            keyword arguments; `batch` is the target alone then, ``(y,)``.
         loss: from the output of the model and the target to a tensor; its mean is what counts.
         optimizer: of the framework, made for the parameters of `net`: one of ``torch.optim``, of
-            ``keras.optimizers``, or a ``gluon.Trainer``.
+            ``keras.optimizers``, an ``nnx.Optimizer``, or a ``gluon.Trainer``.
         batch: the arguments of the model, and the target last.
 
     Raises:
         UnknownFrameworkError: `net` belongs to no known framework.
-        ArgumentError: `batch` is no tuple or list with an input and a target.
+        ArgumentError: `batch` is no tuple or list with an input and a target (beside ``call``:
+            with a target alone); `net` is none of these models, but a function that calls one, say;
+            or `optimizer` is none of its framework.
+        CallFailedError: the model raised at its first call.
 
     >>> import torch
     >>> net = torch.nn.Linear(3, 1)
@@ -42,13 +49,36 @@ def training(
     >>> steps["eager"]().shape
     torch.Size([3])
     """
-    if not isinstance(batch, (tuple, list)) or len(batch) < 2:
-        raise ArgumentError(
-            _(
-                "Expected a batch with the model's input and the target, such as (x, y). "
-                "Received: {kind}. Put them into a tuple, the target last."
-            ).format(kind=type(batch).__name__)
+    *inputs, target = _require_batch(batch, isinstance(net, Call))
+    model, args, kwargs = of_arguments(net, tuple(inputs), {})
+    framework = of(model, optimizer, args, kwargs)
+    try:
+        return Variants(framework.training(model, loss, optimizer, args, kwargs, target))
+    except D2LHybridError:
+        raise
+    except Exception as error:
+        drain()
+        raise call_failed(name_of(model), error) from error
+
+
+def _require_batch(batch: Any, inside_call: bool) -> Sequence[Any]:
+    """The batch: the model's arguments, unless they stand inside a ``call``, and the target."""
+    several = isinstance(batch, (tuple, list))
+    if inside_call:
+        if several and len(batch) == 1:
+            return batch
+        text = _(
+            "Expected the target alone in the batch, for the model's arguments stand inside "
+            "call(...). Received: {received}. Write {example}."
         )
-    *inputs, target = batch
-    framework = of(net, optimizer, inputs)
-    return Variants(framework.training(net, loss, optimizer, tuple(inputs), target))
+        kinds = [type(part).__name__ for part in batch] if several else []
+        received = f"({', '.join(kinds)})" if several else type(batch).__name__
+        example = "training(call(net, x), loss, optimizer, (y,))"
+        raise ArgumentError(text.format(received=received, example=example))
+    if several and len(batch) > 1:
+        return batch
+    text = _(
+        "Expected a batch with the model's input and the target, such as (x, y). "
+        "Received: {kind}. Put them into a tuple, the target last."
+    )
+    raise ArgumentError(text.format(kind=type(batch).__name__))

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from d2lhybrid.errors import ArgumentError, DifferentAnswerError
+from d2lhybrid.calls import call
+from d2lhybrid.errors import ArgumentError, CallFailedError, DifferentAnswerError
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
 from d2lhybrid.measurement.training import training
 from d2lhybrid.same import record, require_same
@@ -152,12 +153,130 @@ def test_the_code_is_what_it_says():
     assert np.isclose(names["y"].item(), expected)
 
 
-def test_jax_trains_modules_of_flax():
-    (net, loss, optimizer, batch), _step, _weights = jax_training()
-    with pytest.raises(ArgumentError, match=r"flax\.nnx\.Module.*function and Optimizer"):
+MODELS = {
+    "torch": r"torch\.nn\.Module .*torch\.optim\.Optimizer\. Received: function and Adam\.",
+    "tensorflow": r"keras\.Layer, tf\.Module .*Received: function and Adam\.",
+    "jax": r"flax\.nnx\.Module .*flax\.nnx\.Optimizer\. Received: function and Optimizer\.",
+    "mxnet": r"gluon\.Block .*gluon\.Trainer\. Received: function and Trainer\.",
+}
+
+
+@pytest.mark.parametrize("framework", MAKERS)
+def test_a_function_that_calls_the_model_is_refused_with_what_to_hand_over(framework):
+    (net, loss, optimizer, batch), _step, _weights = MAKERS[framework]()
+    with pytest.raises(ArgumentError, match=MODELS[framework] + ".*not a function.*call"):
         training(lambda x: net(x), loss, optimizer, batch)
+    if framework == "torch":
+        assert all(p.grad is None for p in net.parameters())
+
+
+@pytest.mark.parametrize("framework", MAKERS)
+def test_an_optimizer_of_something_else_is_refused(framework):
+    (net, loss, _optimizer, batch), _step, _weights = MAKERS[framework]()
+    with pytest.raises(ArgumentError, match=r"optimizer for it.* and str\."):
+        training(net, loss, "adam", batch)
+
+
+def test_jax_wants_the_optimizer_of_flax():
+    (net, loss, optimizer, batch), _step, _weights = jax_training()
     with pytest.raises(ArgumentError, match="GradientTransformation"):
         training(net, loss, optimizer.tx, batch)
+
+
+def torch_scaled():
+    import torch
+
+    class Scaled(torch.nn.Linear):
+        def forward(self, x, scale=1.0):
+            return super().forward(x) * scale
+
+    torch.manual_seed(0)
+    net = Scaled(8, 2)
+    return net, torch.optim.SGD(net.parameters(), lr=0.01), torch_training()[0]
+
+
+def tensorflow_scaled():
+    import tensorflow as tf
+
+    class Scaled(tf.keras.layers.Dense):
+        def call(self, x, scale=1.0, training=None):
+            return super().call(x) * scale
+
+    return Scaled(2), tf.keras.optimizers.SGD(0.01), tensorflow_training()[0]
+
+
+def jax_scaled():
+    import optax
+    from flax import nnx
+
+    class Scaled(nnx.Linear):
+        def __call__(self, x, scale=1.0):
+            return super().__call__(x) * scale
+
+    net = Scaled(8, 2, rngs=nnx.Rngs(0))
+    return net, nnx.Optimizer(net, optax.sgd(0.01), wrt=nnx.Param), jax_training()[0]
+
+
+def mxnet_scaled():
+    arguments = mxnet_training()[0]
+    mx = import_mxnet()
+
+    class Scaled(mx.gluon.Block):
+        def __init__(self):
+            super().__init__()
+            self.dense = mx.gluon.nn.Dense(2, in_units=8)
+
+        def forward(self, x, scale=1.0):
+            return self.dense(x) * scale
+
+    net = Scaled()
+    net.initialize()
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.01})
+    return net, trainer, arguments
+
+
+SCALED = {
+    "torch": torch_scaled,
+    "tensorflow": tensorflow_scaled,
+    "jax": jax_scaled,
+    "mxnet": mxnet_scaled,
+}
+
+
+@pytest.mark.parametrize("framework", SCALED)
+def test_keyword_arguments_inside_a_call(framework):
+    net, optimizer, (_net, loss, _optimizer, (x, y)) = SCALED[framework]()
+
+    def losses(net, batch, label="eager"):
+        return record(training(net, loss, optimizer, batch)[label]())
+
+    three = x[0, 0] * 0 + 3  # a tensor, for Keras takes nothing else by position
+    expected = losses(net, (x, three, y))
+    compiled = {"tensorflow": "tf.function", "jax": "jit"}.get(framework, "eager")
+    for label in {"eager", compiled}:
+        require_same(label, "eager", losses(call(net, x, scale=3.0), (y,), label), expected)
+    with pytest.raises(DifferentAnswerError):
+        require_same("unscaled", "scaled", losses(call(net, x), [y]), expected)
+
+
+@pytest.mark.parametrize(
+    ("batch_of", "received"),
+    [
+        (lambda x, y: (x, y), r"\(Tensor, Tensor\)"),
+        (lambda x, y: y, "Tensor"),
+        (lambda x, y: (), r"\(\)"),
+    ],
+)
+def test_beside_a_call_the_batch_is_the_target_alone(batch_of, received):
+    (net, loss, optimizer, (x, y)), _step, _weights = torch_training()
+    with pytest.raises(ArgumentError, match=rf"target alone.*Received: {received}\. Write"):
+        training(call(net, x), loss, optimizer, batch_of(x, y))
+
+
+def test_keyword_arguments_that_do_not_fit_a_block():
+    net, trainer, (_net, loss, _trainer, (x, y)) = mxnet_scaled()
+    with pytest.raises(CallFailedError, match="scales"):
+        training(call(net, x, scales=3.0), loss, trainer, (y,))
 
 
 @pytest.mark.parametrize("label", EXPECTED["jax"])

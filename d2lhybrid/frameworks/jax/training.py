@@ -6,9 +6,15 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from d2lhybrid.errors import ArgumentError
-from d2lhybrid.frameworks.protocol import Args, Call, Lazy, Variant, stepping
-from d2lhybrid.i18n import gettext as _
+from d2lhybrid.frameworks.protocol import (
+    Args,
+    Call,
+    Kwargs,
+    Lazy,
+    Variant,
+    require_trainable,
+    stepping,
+)
 
 _STEP = """def step(net, optimizer):
     value = lambda net: jnp.mean(loss(net(x), y))
@@ -24,24 +30,25 @@ def pure(state):
 """
 
 
-def training(net: Any, loss: Call, optimizer: Any, inputs: Args, target: Any) -> dict[str, Variant]:
+def training(
+    net: Any, loss: Call, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
+) -> dict[str, Variant]:
     """Each way by its name; each trains a copy of the model with a copy of the optimizer.
 
     Raises:
         ArgumentError: the model is no module of Flax NNX, or the optimizer is none for it.
     """
-    if not isinstance(net, nnx.Module) or not isinstance(optimizer, nnx.Optimizer):
-        text = _(
-            "Expected a flax.nnx.Module and an nnx.Optimizer for it. Received: {net} and "
-            "{optimizer}. Write {example}."
-        )
-        kinds = {"net": type(net).__name__, "optimizer": type(optimizer).__name__}
-        example = "nnx.Optimizer(net, optax.adam(1e-3), wrt=nnx.Param)"
-        raise ArgumentError(text.format(**kinds, example=example))
+    require_trainable(
+        net,
+        {"flax.nnx.Module": nnx.Module},
+        optimizer,
+        {"flax.nnx.Optimizer": nnx.Optimizer},
+        "nnx.Optimizer(net, optax.adam(1e-3), wrt=nnx.Param)",
+    )
 
     def step(net: Any, optimizer: Any) -> Any:
         def value(net: Any) -> Any:
-            return jnp.mean(loss(net(*inputs), target))
+            return jnp.mean(loss(net(*args, **kwargs), target))
 
         differentiable = nnx.DiffState(0, optimizer.wrt)
         found, gradient = nnx.value_and_grad(value, argnums=differentiable)(net)

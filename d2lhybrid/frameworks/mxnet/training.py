@@ -7,8 +7,17 @@ import mxnet
 import numpy as np
 from mxnet import autograd, gluon
 
-from d2lhybrid.frameworks.mxnet.tensors import is_numpy, semantics
-from d2lhybrid.frameworks.protocol import Args, Call, Lazy, Variant, copied, stepping
+from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, semantics
+from d2lhybrid.frameworks.protocol import (
+    Args,
+    Call,
+    Kwargs,
+    Lazy,
+    Variant,
+    copied,
+    require_trainable,
+    stepping,
+)
 from d2lhybrid.i18n import noop as N_
 
 _STEP = """def step():
@@ -20,8 +29,22 @@ _STEP = """def step():
 """
 
 
-def training(net: Any, loss: Call, optimizer: Any, inputs: Args, target: Any) -> dict[str, Variant]:
-    """Each way by its name; each trains a copy of the block with a trainer like the one given."""
+def training(
+    net: Any, loss: Call, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
+) -> dict[str, Variant]:
+    """Each way by its name; each trains a copy of the block with a trainer like the one given.
+
+    Raises:
+        ArgumentError: the model is no gluon.Block, or the optimizer is no gluon.Trainer.
+    """
+    require_trainable(
+        net,
+        {"gluon.Block": gluon.Block},
+        optimizer,
+        {"gluon.Trainer": gluon.Trainer},
+        'gluon.Trainer(net.collect_params(), "sgd")',
+    )
+    inputs = (*args, *by_position(net, args, kwargs).values()) if kwargs else args
     with semantics(is_numpy(inputs)):
         net(*inputs)  # parameters whose shapes were left open get them now
 

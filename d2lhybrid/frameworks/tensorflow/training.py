@@ -5,7 +5,16 @@ from typing import Any
 import tensorflow as tf
 
 from d2lhybrid.errors import CannotBuildError
-from d2lhybrid.frameworks.protocol import Args, Call, Lazy, Variant, copied, stepping
+from d2lhybrid.frameworks.protocol import (
+    Args,
+    Call,
+    Kwargs,
+    Lazy,
+    Variant,
+    copied,
+    require_trainable,
+    stepping,
+)
 from d2lhybrid.frameworks.tensorflow.variants import refused_by_xla
 from d2lhybrid.i18n import gettext as _
 
@@ -18,21 +27,35 @@ _STEP = """def step():
 """
 
 
-def training(net: Any, loss: Call, optimizer: Any, inputs: Args, target: Any) -> dict[str, Variant]:
-    """Each way by its name; each trains a copy of the model with a copy of the optimizer."""
+def training(
+    net: Any, loss: Call, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
+) -> dict[str, Variant]:
+    """Each way by its name; each trains a copy of the model with a copy of the optimizer.
+
+    Raises:
+        ArgumentError: the model is no layer or model of Keras and no tf.Module, or the optimizer is
+            none of Keras.
+    """
+    require_trainable(
+        net,
+        {"keras.Layer": tf.keras.layers.Layer, "tf.Module": tf.Module},
+        optimizer,
+        {"keras.optimizers.Optimizer": tf.keras.optimizers.Optimizer},
+        "keras.optimizers.SGD(0.1)",
+    )
     keras = isinstance(net, tf.keras.layers.Layer)
-    mode = {"training": True} if keras else {}
+    named = ({"training": True} if keras else {}) | dict(kwargs)
     # Keras wants the target first, and the rest of the world last.
     target_first = isinstance(loss, tf.keras.losses.Loss)
 
     def make(**options: Any) -> Call:
-        own = _copied_keras(net, inputs) if keras else copied(net, {})
+        own = _copied_keras(net, args, kwargs) if keras else copied(net, {})
         weights = own.trainable_variables
         updating = _copied_optimizer(optimizer, weights)
 
         def step() -> Any:
             with tf.GradientTape() as tape:
-                output = own(*inputs, **mode)
+                output = own(*args, **named)
                 value = loss(target, output) if target_first else loss(output, target)
                 value = tf.reduce_mean(value)
             updating.apply(tape.gradient(value, weights), weights)
@@ -40,7 +63,7 @@ def training(net: Any, loss: Call, optimizer: Any, inputs: Args, target: Any) ->
 
         return stepping(tf.function(step, **options) if options else step, tf.stack)
 
-    xla = refused_by_xla(inputs, {}) or Lazy(lambda: make(jit_compile=True))
+    xla = refused_by_xla(args, kwargs) or Lazy(lambda: make(jit_compile=True))
     return {
         "eager": Variant(Lazy(make), _STEP + "y = step()"),
         "tf.function": Variant(
@@ -50,13 +73,13 @@ def training(net: Any, loss: Call, optimizer: Any, inputs: Args, target: Any) ->
     }
 
 
-def _copied_keras(net: Any, inputs: Args) -> Any:
+def _copied_keras(net: Any, args: Args, kwargs: Kwargs) -> Any:
     """A Keras model of the same configuration, with the same weights but its own."""
-    net(*inputs)  # weights whose shapes were left open get them now
+    net(*args, **kwargs)  # weights whose shapes were left open get them now
     try:
         whole = isinstance(net, tf.keras.Model)
         own = tf.keras.models.clone_model(net) if whole else type(net).from_config(net.get_config())
-        own(*inputs)
+        own(*args, **kwargs)
         own.set_weights(net.get_weights())
     except Exception as error:
         raise CannotBuildError(

@@ -4,7 +4,16 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.frameworks.protocol import Args, Call, Lazy, Variant, copied, stepping
+from d2lhybrid.frameworks.protocol import (
+    Args,
+    Call,
+    Kwargs,
+    Lazy,
+    Variant,
+    copied,
+    require_trainable,
+    stepping,
+)
 from d2lhybrid.frameworks.torch.variants import compiled, if_compiler
 
 _STEP = """def step():
@@ -16,8 +25,21 @@ _STEP = """def step():
 """
 
 
-def training(net: Any, loss: Call, optimizer: Any, inputs: Args, target: Any) -> dict[str, Variant]:
-    """Each way by its name; each trains a copy of the model with a copy of the optimizer."""
+def training(
+    net: Any, loss: Call, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
+) -> dict[str, Variant]:
+    """Each way by its name; each trains a copy of the model with a copy of the optimizer.
+
+    Raises:
+        ArgumentError: the model is no nn.Module, or the optimizer is none of PyTorch.
+    """
+    require_trainable(
+        net,
+        {"torch.nn.Module": torch.nn.Module},
+        optimizer,
+        {"torch.optim.Optimizer": torch.optim.Optimizer},
+        "torch.optim.SGD(net.parameters(), lr=0.1)",
+    )
 
     def make(compile_model: bool = False, compile_step: bool = False) -> Call:
         own, updating = copied((net, optimizer), {})
@@ -25,7 +47,7 @@ def training(net: Any, loss: Call, optimizer: Any, inputs: Args, target: Any) ->
 
         def step() -> Any:
             updating.zero_grad()
-            value = loss(model(*inputs), target).mean()
+            value = loss(model(*args, **kwargs), target).mean()
             value.backward()
             updating.step()
             return value.detach()
