@@ -101,6 +101,16 @@ def listed(items: Iterable[str]) -> str:
     return gettext("; ").join(items)
 
 
+def names(items: Iterable[str]) -> str:
+    """Names inside a sentence, such as those of variants.
+
+    >>> names(["eager", "torch.compile"])
+    'eager, torch.compile'
+    """
+    # Translators: between names inside a sentence
+    return gettext(", ").join(items)
+
+
 def number(value: float, digits: int = 3) -> str:
     """A number with so many significant digits, with the decimal sign of the language.
 

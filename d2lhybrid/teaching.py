@@ -187,7 +187,7 @@ class Trials:
         """Keep outcomes for the table: results, texts of errors, or `Outcome` objects by way."""
         row = self.situations.setdefault(of, Situation())
         outcomes = {
-            f"{name} ({style})" if style else name: o if isinstance(o, Outcome) else Outcome(o)
+            _styled(name, style): o if isinstance(o, Outcome) else Outcome(o)
             for name, o in tried.items()
         }
         if not instead:
@@ -198,7 +198,7 @@ class Trials:
         wrong += [name for name, found in outcomes.items() if not found.same(expected)]
         before = row.eager.get(style, expected)
         if not isinstance(before, Raised) and not Outcome(expected).same(before):
-            wrong.append(f"{_('eager')} ({style})" if style else _("eager"))
+            wrong.append(_styled(_("eager"), style))
 
     def _called(self, way: Way, function: Function, example: Any, other: Any) -> Any:
         compiled = way(function, _fresh(example))
@@ -231,6 +231,11 @@ class Trials:
 
     def _repr_html_(self) -> str:
         return self._table().html()
+
+
+def _styled(name: str, style: str) -> str:
+    # Translators: a way to run a function, and the style that the function is written in
+    return _("{name} ({style})").format(name=name, style=style) if style else name
 
 
 def _advice(name: str, wrong: list[str]) -> str:

@@ -1,11 +1,12 @@
 """Trials: what is printed and what the table says can only be what came out."""
 
 import warnings
+from gettext import NullTranslations
 
 import numpy as np
 import pytest
 
-from d2lhybrid import set_language
+from d2lhybrid import i18n, set_language
 from d2lhybrid.teaching import Outcome, Raised, Trials, first_line, outcome
 
 
@@ -132,6 +133,19 @@ def test_styles_are_columns_of_their_own(capsys):
     printed = capsys.readouterr().out.splitlines()
     assert printed[0] == "classic  eager   [2.0, nan]"
     assert printed[1] == "         honest  the same"
+
+
+def test_a_style_stands_in_the_brackets_of_the_language(monkeypatch):
+    class Words(NullTranslations):
+        def gettext(self, message):
+            return {"{name} ({style})": "{name}（{style}）"}.get(message, message)
+
+    monkeypatch.setattr(i18n, "_catalog", lambda language: Words())
+    trials = Trials({"frozen": frozen}, inputs=ROW)
+    trials(abs, of="a sign", style="NumPy")
+    trials(lambda x: x * 3, of="a sign", instead="x * 3", style="NumPy")
+    assert rows(trials)[0][2] == "frozen（NumPy）"
+    assert "eager（NumPy）" in rows(trials)[1][-1]
 
 
 def test_recorded_results_make_a_row_and_html_is_escaped():

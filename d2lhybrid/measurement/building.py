@@ -133,7 +133,11 @@ def _require_repeatable(runner: Runner, first: Answer) -> None:
         )
     else:
         text = _(
-            "Expected {label!r} to give the same answer twice. Received: {difference}. Take out "
-            "what is random (dropout in training mode, sampling), or pass check=False."
+            "Expected {label!r} to give the same answer twice. Received: {difference}. Something "
+            "in it is random (dropout in training mode, sampling), or it keeps state from call to "
+            "call. Take that out, or pass check=False; steps of training are compared with "
+            "{training}."
         )
-    raise DifferentAnswerError(text.format(label=runner.label, difference=found))
+    training = "training(net, loss, optimizer, batch)"
+    said = text.format(label=runner.label, difference=found, training=training)
+    raise DifferentAnswerError(said)

@@ -1,12 +1,13 @@
 """Time several callables against one of them, in the same rounds, each round in random order."""
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 from d2lhybrid.calls import Call, of_arguments
+from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement import arguments, stats
 from d2lhybrid.measurement.building import Building
 from d2lhybrid.measurement.calling import Clock
@@ -14,11 +15,13 @@ from d2lhybrid.measurement.rounds import Rounds, no_collection
 from d2lhybrid.measurement.running import Runner
 from d2lhybrid.report.provenance import environment
 from d2lhybrid.report.records import Environment
+from d2lhybrid.report.remarks import not_run
 from d2lhybrid.report.results import Comparison
+from d2lhybrid.report.units import seconds
 
 BUILD_LIMIT = 600.0
 WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
-HURRY = 2.0  # seconds of rounds that are taken of what there is after an interrupt while building
+HURRY = 2.0  # seconds of rounds that are taken of what there is after an early interrupt
 
 
 def compare(
@@ -50,7 +53,8 @@ def compare(
 
     A variant that cannot be built, raises or answers something else is no end of the comparison:
     it is a row with its reason. Ctrl-C while one is being built leaves out that one and what was to
-    come, and takes a few rounds of the others.
+    come, and takes a few rounds of the others; Ctrl-C in warm-up takes a few of those that answer
+    within two seconds. A second one ends it at once.
 
     Args:
         functions: the callables by label, or what ``variants`` returns.
@@ -77,6 +81,7 @@ def compare(
         CannotBuildError: the baseline cannot be built on this machine.
         CallFailedError: the baseline raised.
         DifferentAnswerError: the baseline's answer is NaN, or another one at the second call.
+        KeyboardInterrupt: there was no time for a single round; it says what is known.
 
     >>> import numpy as np
     >>> x = np.ones(10_000)
@@ -103,13 +108,9 @@ def compare(
         unavailable=dict(getattr(ways, "unavailable", {})) | building.unavailable,
         references=tuple(getattr(ways, "references", ())),
         settings={"checked": check, "seed": seed, "margin": margin},
-        time_limit=min(time_limit, HURRY) if building.interrupted else time_limit,
+        time_limit=time_limit,
     )
-    with no_collection():
-        session.rounds.prepare(session.time_limit)
-    session.go_on(session.time_limit, progress=progress)
-    if building.interrupted:
-        session.stopped = "interrupted"
+    session.start(progress, hurried=building.interrupted)
     return session.result()
 
 
@@ -124,6 +125,46 @@ class Session:
     settings: dict[str, Any]
     time_limit: float
     stopped: str = "limit"
+
+    def start(self, progress: bool, hurried: bool) -> None:
+        """Warm up and take the first rounds; in a hurry, or interrupted before one, just a few.
+
+        Raises:
+            KeyboardInterrupt: no round was complete when it was interrupted in a hurry, or the
+                baseline takes too long for one.
+        """
+        built, patience = list(self.rounds.runners.values()), None
+        if not hurried:
+            try:
+                return self._first_rounds(progress)
+            except KeyboardInterrupt:
+                patience = HURRY
+        self.time_limit = min(self.time_limit, HURRY)
+        try:
+            self._first_rounds(progress, patience)
+        except KeyboardInterrupt:  # without the stacks of framework and user
+            raise KeyboardInterrupt(self._known(built)) from None
+        self.stopped = "interrupted"
+
+    def _first_rounds(self, progress: bool, patience: float | None = None) -> None:
+        with no_collection():
+            self.rounds.prepare(self.time_limit, patience)
+        self.go_on(self.time_limit, progress=progress)
+
+    def _known(self, built: Sequence[Runner]) -> str:
+        """What there is to say without a single round."""
+        lines = [_("Interrupted before each had been timed once, so there is no comparison.")]
+        for one in built:
+            text = _("{label}: {cold} to the first answer.")
+            if one.call_seconds:
+                text = _("{label}: {cold} to the first answer, {time} per call.")
+            cold = (one.build_seconds or 0) + (one.load_seconds or 0) + one.first_seconds
+            time = seconds(one.call_seconds)
+            lines.append(text.format(label=one.label, cold=seconds(cold), time=time))
+        text = _("{label} was not run: {reason}.")
+        for label, reason in (self.unavailable | self.rounds.unavailable).items():
+            lines.append(text.format(label=label, reason=not_run(reason)))
+        return "\n".join(lines)
 
     def go_on(
         self, seconds: float, clear: Callable[[], bool] | None = None, progress: bool = False

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from tqdm import tqdm
 
@@ -63,11 +64,46 @@ def _interrupt_main() -> None:
         signal.raise_signal(signal.SIGINT)
 
 
+_around: ContextVar[tqdm | None] = ContextVar("_around", default=None)
+
+
+def bar(total: int, shown: bool, said: str = "") -> tqdm:
+    """A bar for what takes longer than two seconds; it vanishes at its end.
+
+    Inside ``around`` it takes the line of the bar around it, and says in front how far that is: in
+    a notebook, bars below one another would leave a line behind at each step.
+    """
+    outer = _around.get()
+    return tqdm(
+        total=total,
+        desc=", ".join(filter(None, [_how_far(outer), said])) or None,
+        position=None if outer is None else abs(outer.pos),
+        leave=False,
+        delay=SHOWN_AFTER,
+        disable=not shown,
+    )
+
+
+@contextmanager
+def around(outer: tqdm) -> Iterator[None]:
+    """Show `outer`, and on its line the bars that are made meanwhile."""
+    token = _around.set(None if outer.disable else outer)
+    try:
+        with outer:
+            yield
+    finally:
+        _around.reset(token)
+
+
+def _how_far(outer: tqdm | None) -> str:
+    return "" if outer is None else f"{outer.desc}: {outer.n}/{outer.total}"
+
+
 class Progress:
     """A bar that says which variant is being built, and for how long."""
 
     def __init__(self, total: int, shown: bool) -> None:
-        self._bar = tqdm(total=total, leave=False, disable=not shown, delay=SHOWN_AFTER)
+        self._bar, self._before = bar(total, shown), _how_far(_around.get())
         self._label, self._begin = "", time.monotonic()
         self._start = time.monotonic()
         self._done = threading.Event()
@@ -93,4 +129,5 @@ class Progress:
                 text = _("building {label}, {seconds} s").format(
                     label=self._label, seconds=int(time.monotonic() - self._begin)
                 )
-                self._bar.set_description_str(text, refresh=True)
+                said = ", ".join(filter(None, [self._before, text]))
+                self._bar.set_description_str(said, refresh=True)

@@ -9,15 +9,15 @@ that take about as long, never by each one's own luck.
 import gc
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
-from tqdm import tqdm
 
 from d2lhybrid.errors import CallFailedError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement import stats
 from d2lhybrid.measurement.calling import drain
+from d2lhybrid.measurement.patience import TooLong, bar, limited
 from d2lhybrid.measurement.running import SAMPLE_SECONDS, Runner
 
 WARM_UP_SHARE = 0.25  # of the time limit, at most, and as much again to settle the streams
@@ -58,11 +58,23 @@ class Rounds:
     def _turns(self) -> list[Runner]:
         return [*self.runners.values(), *([self.again] if self._twice else [])]
 
-    def prepare(self, time_limit: float) -> None:
-        """Warm each up, find out what is queued, and settle how many calls a turn holds."""
+    def prepare(self, time_limit: float, patience: float | None = None) -> None:
+        """Warm each up, find out what is queued, and settle how many calls a turn holds.
+
+        Called again after an interrupt, it warms up those that are not warm yet. With `patience`,
+        one that is called for longer than so many seconds is left out.
+        """
+        self._cut(0)
         share = time_limit * WARM_UP_SHARE / len(self.runners)
-        self._try(lambda runner: runner.warm_up(share))
-        self._try(lambda runner: runner.probe())
+
+        def warm_up(runner: Runner) -> None:
+            if not runner.call_seconds:
+                runner.warm_up(share)
+            elif patience and runner.call_seconds > patience:
+                raise TooLong
+
+        self._try(warm_up, patience)
+        self._try(lambda runner: runner.probe(), patience)
         runners = list(self.runners.values())
         for runner in runners:  # those that wait for the same devices are timed alike
             alike = [one for one in runners if one.devices == runner.devices and one.devices]
@@ -74,15 +86,19 @@ class Rounds:
         self.again.queued, self.again.calls = base.queued, base.calls
         self.again.stream_calls = base.stream_calls
 
-    def _try(self, action: Callable[[Runner], None]) -> None:
+    def _try(self, action: Callable[[Runner], None], patience: float | None = None) -> None:
         """Do it with each; one that raises is left out from now on, with its reason."""
         for label, runner in list(self.runners.items()):
             try:
-                action(runner)
+                with limited(patience) if patience else nullcontext():
+                    action(runner)
             except CallFailedError as error:
                 self._leave_out(label, error)
+            except TooLong:
+                reason = _("interrupted while it was being warmed up")
+                self._leave_out(label, KeyboardInterrupt(reason))
 
-    def _leave_out(self, label: str, error: CallFailedError) -> None:
+    def _leave_out(self, label: str, error: CallFailedError | KeyboardInterrupt) -> None:
         if label == self.baseline:
             raise error
         self.unavailable[label] = str(error)
@@ -122,12 +138,11 @@ class Rounds:
         At least six are taken, for fewer say nothing, unless they need more than twice the limit.
         """
         begin, before = self._clock(), self.count
-        bar = tqdm(total=most, desc=_("rounds"), delay=2, leave=False, disable=not progress)
         try:
-            with bar:
+            with bar(most, progress, _("rounds")) as shown:
                 while self.count - before < most:
                     self._round()
-                    bar.update()
+                    shown.update()
                     if self.count >= self._look:
                         if clear():
                             return "clear"

@@ -1,14 +1,15 @@
 """The same comparison over a range of sizes: where does compiling cease to matter?"""
 
 from collections.abc import Callable, Mapping, Sequence
+from inspect import signature
 from typing import Any
-
-from tqdm import tqdm
 
 from d2lhybrid.calls import Call, call, of_arguments
 from d2lhybrid.errors import ArgumentError
+from d2lhybrid.frameworks.protocol import require_options
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.comparing import compare
+from d2lhybrid.measurement.patience import around, bar
 from d2lhybrid.measurement.variants import variants
 from d2lhybrid.report.results import Comparison
 from d2lhybrid.report.sweeps import Sweep
@@ -31,14 +32,16 @@ def sweep(
             to ``call(net, x, key=y)`` where there are keyword arguments.
         only: with a net, the names of its variants to take; all if None.
         work: from a size to what the plot shows it as, such as multiply-adds; the size if None.
-        time_limit: seconds for each size, as for ``compare``, which takes `options` too.
-        progress: show a bar for what takes longer than two seconds.
+        time_limit: seconds for each size, as for ``compare``.
+        progress: show a bar for what takes longer than two seconds, and what is being built.
+        options: others of ``compare``, and, with a net, of ``variants``, such as ``dynamic=True``.
 
     Returns:
         A Sweep. An interrupt ends it with the sizes that are complete, or a first one cut short.
 
     Raises:
-        ArgumentError: `sizes` is empty, or `only` names no variant.
+        ArgumentError: `sizes` is empty, `only` names no variant, `options` has one that neither
+            has, or one of ``variants`` where `make` gives functions.
         Otherwise what ``compare`` and ``variants`` raise.
 
     >>> import numpy as np
@@ -50,26 +53,50 @@ def sweep(
     """
     if not len(sizes):
         raise ArgumentError(_("Expected at least one size. Received: none."))
+    ours, theirs = _names(variants), _names(compare)
+    require_options("sweep", options, ("only", "work", *theirs, *ours))
+    building = {name: options.pop(name) for name in ours if name in options}
     done: list[Comparison] = []
+    sizes_done = bar(len(sizes), progress, _("sizes"))
     try:
-        for size in tqdm(sizes, desc=_("sizes"), delay=2, leave=False, disable=not progress):
-            made = make(size)
-            first, *args = (made,) if isinstance(made, Call) else made
-            model, given, kwargs = of_arguments(first, tuple(args), {})
-            if not isinstance(model, Mapping):
-                ways = variants(call(model, *given, **kwargs))  # type: ignore[arg-type]
-                model = ways.only(*only) if only else ways
-            limit = {"time_limit": time_limit, "progress": False, **options}
-            done.append(compare(call(model, *given, **kwargs), **limit))
-            if done[-1].stopped == "interrupted":
-                done = done[:-1] or done  # a lone one is kept, though it was cut short
-                break
+        with around(sizes_done):
+            for size in sizes:
+                model = _one(make(size), only, building)
+                done.append(compare(model, time_limit=time_limit, progress=progress, **options))
+                sizes_done.update()
+                if done[-1].stopped == "interrupted":
+                    done = done[:-1] or done  # a lone one is kept, though it was cut short
+                    break
     except KeyboardInterrupt:
         if not done:
             raise
     taken = list(sizes)[: len(done)]
     shown = [work(size) for size in taken] if work else taken
     return Sweep(_plain(taken), _plain(shown), tuple(done))
+
+
+def _names(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The options of a function: what it takes by name alone."""
+    parameters = signature(function).parameters.values()
+    return tuple(one.name for one in parameters if one.kind is one.KEYWORD_ONLY)
+
+
+def _one(
+    made: tuple[Any, ...] | Call, only: Sequence[str] | None, building: Mapping[str, Any]
+) -> Call:
+    """What to compare at one size: the functions, or the variants of the net, with arguments."""
+    first, *args = (made,) if isinstance(made, Call) else made
+    model, given, kwargs = of_arguments(first, tuple(args), {})
+    if not isinstance(model, Mapping):
+        ways = variants(call(model, *given, **kwargs), **building)  # type: ignore[arg-type]
+        model = ways.only(*only) if only else ways
+    elif building:
+        text = _(
+            "Expected a model from make, to build its variants with {options}. Received: "
+            "functions. Leave these options out, or let make return a model with its arguments."
+        )
+        raise ArgumentError(text.format(options=", ".join(f"{name}=" for name in building)))
+    return call(model, *given, **kwargs)
 
 
 def _plain(values: Sequence[Any]) -> tuple[float, ...]:

@@ -73,9 +73,11 @@ def variants(
     The compiled ones are built at their first call, so that ``compare`` sees what building costs.
     The model is called once now, or its first eager call would be charged with what the process
     does only once, such as loading kernels and giving layers their shapes.
-    `net` is left as it was: its mode, its parameters, hybridized or not. Eager is eager also where
-    `net` was compiled. What cannot be built on this machine stands in ``.unavailable`` with the
-    reason, and ``.code`` shows how to write each by hand.
+    A model is left as it was: its mode, its parameters, hybridized or not. What a function changes
+    when it is called, such as the weights of a model in a step of training, stays changed: for
+    that there is ``training``. Eager is eager also where `net` was compiled. What cannot be built
+    on this machine stands in ``.unavailable`` with the reason, and ``.code`` shows how to write
+    each by hand.
 
     Args:
         net: a model, a function of tensors, or ``call(net, ...)`` in place of it and its arguments.
@@ -103,6 +105,29 @@ def variants(
     >>> print(variants(net, x).code["inference_mode"])
     with torch.inference_mode():
         y = net(x)
+
+    Another precision or memory layout is no option but a callable of your own. Each casts what goes
+    in and what comes out, and ``check`` is as loose as its numbers are:
+
+    >>> from copy import deepcopy
+    >>> from d2lhybrid import compare
+    >>> _ = torch.manual_seed(0)
+    >>> net, x = torch.nn.Conv2d(3, 8, 3).eval(), torch.rand(1, 3, 32, 32)
+    >>> half = deepcopy(net).to(torch.bfloat16)
+    >>> last = deepcopy(net).to(memory_format=torch.channels_last)
+    >>> def autocast(x):
+    ...     with torch.autocast(x.device.type, torch.bfloat16):
+    ...         return net(x).float()
+    >>> ways = {
+    ...     "float32": net,
+    ...     "bfloat16": lambda x: half(x.to(torch.bfloat16)).float(),
+    ...     "autocast": autocast,
+    ...     "channels_last": lambda x: last(x.to(memory_format=torch.channels_last)),
+    ... }
+    >>> list(compare(ways, x, check=0.2, time_limit=0.5, progress=False))
+    ['float32', 'bfloat16', 'autocast', 'channels_last']
+    >>> list(compare(ways, x, time_limit=0.5, progress=False))  # as exact as float32 can be
+    ['float32', 'channels_last']
     """
     net, args, kwargs = of_arguments(net, args, kwargs)
     framework = of(net, *args, *kwargs.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from d2lhybrid.i18n import count, ngettext, number
+from d2lhybrid.i18n import count, names, ngettext, number
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.units import NEVER, percent, seconds
 
@@ -39,7 +39,7 @@ def advice(c: Comparison) -> str:
             "higher time_limit may tell.",
             len(undecided),
         )
-        return text.format(baseline=c.baseline, others=", ".join(undecided))
+        return text.format(baseline=c.baseline, others=names(undecided))
     return _nothing(c)
 
 

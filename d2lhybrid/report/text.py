@@ -175,7 +175,8 @@ def _paid_once(c: Comparison) -> dict[str, dict[str, str]]:
         _("build"): {m.label: _known(m.build_seconds, seconds) for m in c.values()},
         _("cold start"): {m.label: seconds(m.cold_seconds) if felt else "" for m in c.values()},
         _("pays after"): {label: _calls(calls[label]) if label in calls else "" for label in c},
-        _("peak memory"): {m.label: _known(m.peak_bytes, _bytes) for m in c.values()},
+        _("peak memory, device"): {m.label: _known(m.peak_bytes, _bytes) for m in c.values()},
+        _("peak memory, host"): {m.label: _known(m.host_peak_bytes, _bytes) for m in c.values()},
     }
     return {head: cells for head, cells in shown.items() if any(cells.values())}
 
@@ -190,7 +191,8 @@ def _known(value: float | None, show: Callable[[float], str]) -> str:
 
 
 def _bytes(value: float) -> str:
-    return f"{number(value / 2**20)} MiB"
+    unit, size = ("MiB", 2**20) if value >= 2**20 else ("KiB", 2**10)
+    return f"{number(value / size)} {unit}" if value else "0 MiB"
 
 
 def _sweep_cell(c: Comparison, label: str, clock: str) -> str:

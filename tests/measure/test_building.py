@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from fake import Machine
 
-from d2lhybrid.errors import CannotBuildError, UnknownLabelError
+from d2lhybrid.errors import CannotBuildError, DifferentAnswerError, UnknownLabelError
 from d2lhybrid.frameworks.protocol import Lazy
 from d2lhybrid.measurement.comparing import compare
 from d2lhybrid.measurement.patience import Progress
@@ -111,6 +111,20 @@ def test_check_can_be_loosened_and_switched_off():
     assert "b" in run(m, functions, check=0.001).unavailable
 
 
+def test_a_baseline_that_keeps_state_is_shown_the_way_to_compare_steps_of_training():
+    m, weight = Machine(), np.ones(2)
+    f = m.function(1e-3)
+
+    def step():
+        nonlocal weight
+        weight = 0.9 * weight
+        return f() * weight
+
+    said = r"random .*keeps state.*check=False.*training\(net, loss, optimizer, batch\)"
+    with pytest.raises(DifferentAnswerError, match=said):
+        run(m, {"step": step})
+
+
 class Cache:
     """What a library returns beside its tensors: without __eq__, with arrays inside."""
 
@@ -203,4 +217,7 @@ def test_memory():
     if c["b"].host_peak_bytes is not None:  # Linux
         assert 60e6 < c["b"].host_peak_bytes < 300e6
         assert c["a"].host_peak_bytes < 30e6
+        assert "peak memory, host" in repr(c)
+        assert "peak memory, host" in c._repr_html_()
+    assert "peak memory, device" not in repr(c)
     assert run(m, {"a": f})["a"].host_peak_bytes is None

@@ -1,7 +1,10 @@
 """compare on a simulated machine: rounds, order, verdicts, limits and interrupts."""
 
 import gc
+import os
 import pickle
+import signal
+import time
 from collections import Counter
 
 import numpy as np
@@ -17,6 +20,7 @@ from d2lhybrid.errors import (
     UnknownLabelError,
 )
 from d2lhybrid.frameworks.protocol import Lazy
+from d2lhybrid.measurement import comparing
 from d2lhybrid.measurement.comparing import HURRY, compare
 from d2lhybrid.measurement.rounds import FEWEST_ROUNDS
 from d2lhybrid.measurement.running import SAMPLE_SECONDS
@@ -182,6 +186,93 @@ def test_an_interrupt_while_building_measures_what_is_there():
     with pytest.raises(KeyboardInterrupt) as raised:  # before there is anything to keep
         run(m, {"a": Lazy(build)})
     assert raised.value.__suppress_context__
+
+
+class Interrupted:
+    """A function of that machine during whose call number `turn` somebody presses Ctrl-C."""
+
+    def __init__(self, machine, seconds, turn, times=1):
+        self.function, self.machine = machine.function(seconds), machine
+        self.turns, self.calls, self.at = range(turn, turn + times), 0, 0.0
+
+    def __call__(self):
+        self.calls += 1
+        answer = self.function()
+        if self.calls in self.turns:
+            self.at = self.machine.now
+            raise KeyboardInterrupt
+        return answer
+
+
+@pytest.mark.parametrize(("seconds", "turns"), [(2e-4, 100), (5e-3, 30), (0.3, 20)])
+@pytest.mark.parametrize("first", [True, False])
+def test_an_interrupt_at_any_call_after_building_keeps_all_that_is_built(seconds, turns, first):
+    for turn in range(3, turns):
+        m = Machine()
+        one = Interrupted(m, seconds, turn)
+        other = m.function(seconds)
+        ways = {"a": one, "b": other} if first else {"b": other, "a": one}
+        c = run(m, ways, time_limit=50, check=False)
+        assert one.calls >= turn
+        assert (list(c), c.unavailable, c.stopped) == (list(ways), {}, "interrupted")
+        assert c.rounds == len(c["a"].samples) == len(c["b"].samples) > 0
+        assert c["a"].median == pytest.approx(seconds, rel=0.01)
+        assert m.now - one.at < 4 * HURRY
+        c.check()
+
+
+def test_an_interrupt_in_the_first_round_takes_it_again():
+    m = Machine()
+    c = run(m, {"a": m.function(0.9), "b": (b := Interrupted(m, 1.0, 3))}, time_limit=0.5)
+    assert (c.stopped, c.rounds, b.calls) == ("interrupted", 1, 4)
+
+
+@pytest.mark.parametrize(("turn", "known"), [(4, ""), (8, ", 500 ms per call")])
+def test_a_second_interrupt_gets_out_with_what_is_known(turn, known):
+    m = Machine()
+    b = Interrupted(m, 0.5, turn, times=2)
+    with pytest.raises(KeyboardInterrupt, match="Interrupted before") as raised:
+        run(m, {"a": m.function(0.25, cold=3.0), "b": b, "c": raises})
+    assert b.calls == turn + 1
+    lines = str(raised.value).splitlines()
+    assert lines[1] == "a: 3.25 s to the first answer, 250 ms per call."
+    assert lines[2] == f"b: 500 ms to the first answer{known}."
+    assert lines[3].startswith("c was not run: Expected 'c' to run")
+    assert raised.value.__suppress_context__
+    assert raised.traceback[-1].path.name == "comparing.py"
+
+
+def test_one_interrupt_while_building_and_one_in_warm_up_are_two():
+    def build():
+        raise KeyboardInterrupt
+
+    m = Machine()
+    with pytest.raises(KeyboardInterrupt, match="Interrupted before") as raised:
+        run(m, {"a": Interrupted(m, 0.5, 3), "c": Lazy(build)})
+    assert "c was not run: interrupted while it was being built." in str(raised.value)
+
+
+def test_after_an_interrupt_nobody_waits_for_long_calls(monkeypatch):
+    monkeypatch.setattr(comparing, "HURRY", 0.3)
+
+    def slow():
+        slow.calls += 1
+        if slow.calls == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(30 if slow.calls > 4 else 1e-3)
+
+    def quick():
+        time.sleep(1e-3)
+
+    start, slow.calls = time.monotonic(), 0
+    c = compare({"quick": quick, "slow": slow}, progress=False)
+    assert (list(c), c.stopped) == (["quick"], "interrupted")
+    assert c.unavailable == {"slow": "interrupted while it was being warmed up"}
+    slow.calls = 0
+    with pytest.raises(KeyboardInterrupt, match=r"slow: .* to the first answer") as raised:
+        compare({"slow": slow, "quick": quick}, progress=False)
+    assert raised.traceback[-1].path.name == "comparing.py"
+    assert time.monotonic() - start < 20
 
 
 def test_the_garbage_collector_is_off_inside_and_on_again_after():

@@ -1,11 +1,16 @@
 """sweep on a simulated machine."""
 
+import re
+import time
+
 import numpy as np
 import pytest
 from fake import Machine
 
 from d2lhybrid.calls import call
 from d2lhybrid.errors import ArgumentError, UnknownLabelError
+from d2lhybrid.frameworks.protocol import Lazy
+from d2lhybrid.measurement import patience
 from d2lhybrid.measurement.sweeping import sweep
 
 
@@ -74,3 +79,37 @@ def test_arguments_by_name():
     s = sweep(lambda n: call({"a": takes}, n, seed=2), [1, 2], clock=m.clock, progress=False)
     assert s.sizes == (1, 2)
     assert set(seen) == {(1, 2), (2, 2)}
+
+
+def test_an_option_that_nobody_has_is_named():
+    m = Machine()
+    with pytest.raises(ArgumentError, match=r"options of sweep.*margin.*dynamic.*: 'dynamics'"):
+        sweep(lambda n: ({"a": m.function(1e-3)},), [1], dynamics=True, progress=False)
+
+
+def test_functions_have_no_variants_to_build():
+    m = Machine()
+    with pytest.raises(ArgumentError, match=r"model from make.*dynamic=, mode="):
+        sweep(lambda n: ({"a": m.function(1e-3)},), [1], mode="x", dynamic=True, progress=False)
+
+
+def test_progress_names_the_size_and_what_is_being_built_on_one_line(capsys, monkeypatch):
+    monkeypatch.setattr(patience, "SHOWN_AFTER", 0.0)
+    m = Machine()
+
+    def make(n):
+        def build():
+            time.sleep(2.5)
+            return m.function(1e-3)
+
+        return ({"a": m.function(1e-3), "b": Lazy(build)},)
+
+    sweep(make, [1, 2], clock=m.clock)
+    said = capsys.readouterr().err
+    assert re.search("sizes: 0/2, building b, [0-9]+ s", said)
+    assert re.search("sizes: 1/2, building b, [0-9]+ s", said)
+    assert "sizes: 1/2, rounds: " in said
+    assert "\n" not in said  # nor a way back up
+    assert not said.split("\r")[-2].strip()  # it is gone
+    sweep(make, [1], clock=m.clock, progress=False)
+    assert capsys.readouterr().err == ""

@@ -1,8 +1,11 @@
 """The rules of advice, one by one."""
 
+from gettext import NullTranslations
+
 import pytest
 from by_hand import BUSY, comparison
 
+from d2lhybrid import i18n
 from d2lhybrid.report.advice import best
 from d2lhybrid.report.records import Samples
 
@@ -75,3 +78,13 @@ def test_what_is_undecided_may_be_told_by_measuring_longer():
     )
     c = comparison({"eager": 1e-3, "b": 1.02e-3, "c": 0.99e-3}, noise=0.1)
     assert "whether one of b, c is faster" in c.advice
+
+
+def test_names_in_a_sentence_are_set_apart_as_the_language_does(monkeypatch):
+    class Words(NullTranslations):
+        def gettext(self, message):
+            return {", ": "、"}.get(message, message)
+
+    monkeypatch.setattr(i18n, "_catalog", lambda language: Words())
+    c = comparison({"eager": 1e-3, "b": 1.02e-3, "c": 0.99e-3}, noise=0.1)
+    assert "whether one of b、c is faster" in c.advice

@@ -112,14 +112,19 @@ def test_columns_that_say_nothing_are_left_out():
 
 
 def test_builds_and_memory_have_columns_where_they_are_known():
-    changes = {"compiled": {"build_seconds": 12.0, "load_seconds": 0.5, "peak_bytes": 3 << 20}}
+    memory = {"peak_bytes": 3 << 20, "host_peak_bytes": 5 << 20}
+    changes = {"compiled": {"build_seconds": 12.0, "load_seconds": 0.5, **memory},
+               "slow": {"host_peak_bytes": 4096}, "<twin>": {"host_peak_bytes": 0}}  # fmt: skip
     c = comparison(TIMES, changes=changes)
     table = text.table(c)
     names = [head for _group, head in heads(table)]
     row = dict(zip(names, cells(table, "compiled"), strict=True))
-    assert [row["build"], row["cold start"], row["peak memory"]] == ["12.0 s", "500 ms", "3.00 MiB"]
+    assert [row["build"], row["cold start"]] == ["12.0 s", "500 ms"]
+    assert [row["peak memory, device"], row["peak memory, host"]] == ["3.00 MiB", "5.00 MiB"]
+    assert [cells(table, label)[-1] for label in ("slow", "<twin>")] == ["4.00 KiB", "0 MiB"]
     eager = dict(zip(names, cells(table, "eager"), strict=True))
-    assert [eager["build"], eager["cold start"], eager["peak memory"]] == ["", "1.00 ms", ""]
+    assert [eager["build"], eager["cold start"]] == ["", "1.00 ms"]
+    assert [eager["peak memory, device"], eager["peak memory, host"]] == ["", ""]
     assert "Built ahead in 12.0 s. Loaded in 500 ms.\n" in str(c["compiled"])
     assert "pays after” counts" in str(c)
 

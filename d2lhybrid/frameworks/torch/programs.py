@@ -5,7 +5,7 @@ import logging
 import os
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -142,17 +142,18 @@ def reserve(model: Any, folder: Path, more: int = 1 << 16) -> None:
     probe.unlink()
 
 
-@contextmanager
-def buffers_kept(model: Any) -> Iterator[None]:
-    """Put back what is in the buffers of a model, and in training mode what was."""
-    held = [b for module in modules_of(model) for b in module.buffers()]
-    kept = [b.detach().clone() for b in held]
-    try:
-        yield
-    finally:
+def buffers_restorer(part: Any) -> Callable[[], None] | None:
+    """What puts back the buffers that a module has now; None for anything else."""
+    if not isinstance(part, torch.nn.Module):
+        return None
+    kept = [(b, b.detach().clone()) for b in part.buffers()]
+
+    def restore() -> None:
         with torch.no_grad():
-            for buffer, value in zip(held, kept, strict=True):
+            for buffer, value in kept:
                 buffer.copy_(value)
+
+    return restore
 
 
 @contextmanager
