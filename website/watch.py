@@ -108,7 +108,7 @@ class Preview:
             raise SiteError(f"Expected a chapter for {framework}: {known}. Received: {name}.")
         into = LANGUAGES[language]
         translate = self._read(".po", lambda: beside(into, read_all(self.root, into, chapters)))
-        notebook = assemble(chapters, language, framework, translate, ())[self.key]
+        notebook = assemble(chapters, language, framework, translate, (), only=name)[self.key]
         committed = read_notebook(self.root / self.key.path)
         _keep_outputs(notebook, committed)
         chapter = Chapter(self.key, notebook, tuple(sections(source, framework)), name)

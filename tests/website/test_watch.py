@@ -1,12 +1,14 @@
 """The preview: what was saved shows, what is behind is marked, what is wrong is said."""
 
 import json
+import shutil
+import time
 import urllib.request
 from pathlib import Path
 
 import polib
 import pytest
-from test_parts import CHAPTER
+from test_parts import CHAPTER, ROOT
 
 from book.__main__ import main as book
 from book.files import Key
@@ -82,3 +84,20 @@ def test_which_notebook(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     preview = Preview(root, Key("en", "tensorflow", "one"), root / "preview")
     preview.build()
     assert "tensorflow" in preview.problem
+
+
+def test_a_saved_sentence_costs_little(tmp_path: Path) -> None:
+    for folder in ("chapters", "translations"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    preview = Preview(tmp_path, Key("ja", "pytorch", "hybridize"), tmp_path / "preview")
+    preview.build()
+    chapter = tmp_path / "chapters/hybridize.md"
+    spent = []
+    for at in range(3):
+        before, end, after = chapter.read_text(encoding="utf-8").rpartition("::::")
+        chapter.write_text(f"{before}\nMore {at}.\n{end}{after}", encoding="utf-8")
+        start = time.process_time()
+        preview.build()
+        spent.append(time.process_time() - start)
+        assert (preview.builds, preview.problem) == (at + 2, "")
+    assert min(spent) < 2, spent
