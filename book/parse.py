@@ -34,7 +34,7 @@ def load(folder: Path, known: Known | None = None) -> tuple[Chapter, ...]:
     """
     problems: list[Problem] = []
     chapters = []
-    for path in sorted(folder.glob("*.md")):
+    for path in sorted(folder.glob("[!.]*.md")):  # an editor's own files begin with a dot
         text = path.read_text(encoding="utf-8")
         chapter = known.get((path, text)) if known is not None else None
         if chapter is None:

@@ -57,3 +57,17 @@ def test_a_commit_is_checked_as_by_make_check() -> None:
                 assert re.search(hook["files"], path.relative_to(ROOT).as_posix())
         assert entry == command
         assert "*" not in hook["entry"]  # no shell is there to expand it
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("chapters/limits.md", "translations/pt/LC_MESSAGES/limits.po", "book/installation.py"),
+        *("notebooks/en/jax/limits.ipynb", "pyproject.toml"),  # its address is in each notebook
+    ],
+)
+def test_what_notebooks_are_made_from_has_them_checked(path: str) -> None:
+    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    (hook,) = [one for repo in config["repos"] for one in repo["hooks"] if one["id"] == "notebooks"]
+    assert (ROOT / path).is_file()
+    assert re.search(hook["files"], path)

@@ -21,7 +21,8 @@ WORKFLOWS: dict[str, dict[Any, Any]] = {
 }
 TARGETS = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 COMMAND = re.compile(
-    r"(conda run --no-capture-output --name d2lhybrid )?make ([a-z0-9-]+)( PY=\S+)?"
+    r"(conda run --no-capture-output --name d2lhybrid )?make ([a-z0-9-]+)"
+    r"( PY=\S+| TAG=\"\$GITHUB_REF_NAME\")?"
 )
 
 
@@ -29,7 +30,7 @@ def matrix(job: str) -> dict[str, Any]:
     return WORKFLOWS["tests"]["jobs"][job]["strategy"]["matrix"]
 
 
-@pytest.mark.parametrize("name", ["gpu", "newest", "tests"])
+@pytest.mark.parametrize("name", sorted(WORKFLOWS))
 def test_every_step_is_a_target_that_runs_here(name: str) -> None:
     jobs = WORKFLOWS[name]["jobs"].values()
     commands = [step["run"] for job in jobs for step in job["steps"] if "run" in step]

@@ -1,6 +1,8 @@
 """Stage 4: what a page's template shows around the text: the ways to other pages."""
 
 import json
+import posixpath
+from html import escape
 from typing import Any
 
 from docutils import nodes
@@ -127,10 +129,18 @@ def add_around(
     data = json.loads(app.env.metadata.get(name, {}).get("site", "{}"))
     around = Around(app, name, data)
     context["site"] = around
-    for beside in ("prev", "next"):  # the reader's framework has a first and a last chapter
+    first = str(app.config.root_doc)
+    title = escape(app.env.titles[first].astext())
+    home = {"link": around.to(f"{around.language}/{first}"), "title": title}
+    for beside in ("prev", "next"):
         other = context.get(beside)
-        if other and around.key and "../" in other["link"]:
-            context[beside] = None
+        page = other and posixpath.normpath(posixpath.join(posixpath.dirname(name), other["link"]))
+        # A framework has a first and a last chapter; around them is the page of all.
+        if around.key:
+            inside = page and posixpath.dirname(page) == around.key.framework
+            context[beside] = other if inside else home
+        elif beside == "prev" and page and posixpath.dirname(page) in FRAMEWORKS:
+            context[beside] = home  # the reference comes after the last framework, but not from it
 
 
 def name_frameworks(app: Sphinx, env: Any) -> None:

@@ -7,6 +7,7 @@ English beside it. Sphinx stays in memory, so a change shows within a second or 
 """
 
 import argparse
+import errno
 import functools
 import json
 import sys
@@ -22,23 +23,24 @@ import nbformat
 from sphinx.application import Sphinx
 
 from book.assemble import assemble
-from book.audit import unfit
-from book.catalogs import finder, message_key, read_all
-from book.errors import BookError
+from book.audit import quote
+from book.catalogs import catalog_path, entries, message_key
+from book.errors import BookError, Problem
 from book.files import CHAPTERS, FIGURES, Key, read_notebook, write
 from book.frameworks import FRAMEWORKS, START
-from book.languages import ENGLISH, LANGUAGES, Language
+from book.languages import ENGLISH, LANGUAGES
 from book.parse import Known, load
-from book.translate import Message, Translate, Translation, translator
+from book.translate import Message
 from website.addresses import Addresses
+from website.beside import Faults, beside, catalogs_of
 from website.errors import SiteError
 from website.notebooks import Chapter, page_source
 from website.sections import sections
 
 ROOT = Path(__file__).parents[1]
 PORT = 8870
+_PORTS = 10  # how many are tried, from that one on
 _EVERY = 0.2  # seconds between two looks at the files
-_IN_CODE = ("comment", "label", "alt")  # where nothing can stand beside a text
 _RELOAD = """
 (async () => {
   const ask = async () => (await fetch("/state")).json();
@@ -52,7 +54,7 @@ _RELOAD = """
       note = document.body.appendChild(document.createElement("pre"));
       note.id = "preview-problem";
       note.style = "position:fixed;bottom:0;left:0;right:0;z-index:9;margin:0;padding:1em;"
-        + "white-space:pre-wrap;color:#000;background:#ffd9d0";
+        + "max-height:40vh;overflow:auto;white-space:pre-wrap;color:#000;background:#ffd9d0";
     }
     note.textContent = now.problem;
     note.hidden = !now.problem;
@@ -68,8 +70,9 @@ class Preview:
         self.root, self.key, self.folder = root, key, folder
         self.builds, self.problem = 0, ""
         self._app: Sphinx | None = None
-        self._kept: dict[str, tuple[object, Any]] = {}
+        self._kept: dict[object, tuple[object, Any]] = {}
         self._parsed: Known = {}
+        self._faults: Faults = {}
 
     @property
     def page(self) -> str:
@@ -87,48 +90,65 @@ class Preview:
             *(self.root / CHAPTERS).rglob("*.*"),
             *(self.root / "translations" / self.key.language).rglob("*.po"),
         ]
-        return {path: path.stat().st_mtime_ns for path in found if path.is_file()}
+        return {
+            path: path.stat().st_mtime_ns for path in found if path.is_file() and not _passing(path)
+        }
 
     def build(self) -> None:
-        """Build the page; what is wrong with its sources is kept as the ``problem``."""
+        """Build the page; what is wrong with its sources is kept as the ``problem``.
+
+        A translation that cannot stand in its place is a problem too, though the page is built.
+        """
         try:
-            self._write_sources()
+            refused = self._write_sources()
             self._sphinx()
-            self.problem = ""
+            self.problem = "\n".join(map(str, refused))
             self.builds += 1
         except (BookError, SiteError) as error:
             self.problem = str(error)
 
-    def _write_sources(self) -> None:
+    def _write_sources(self) -> list[Problem]:
+        """Write what Sphinx reads; the translations of the chapter that could not be used."""
         language, framework, name = self.key
-        chapters = self._read(".md", lambda: load(self.root / CHAPTERS, self._parsed))
+        chapters = self._read((".md",), lambda: load(self.root / CHAPTERS, self._parsed))
         source = next((one for one in chapters if one.name == name), None)
         if source is None or framework not in source.frameworks:
             known = ", ".join(one.name for one in chapters if framework in one.frameworks)
             raise SiteError(f"Expected a chapter for {framework}: {known}. Received: {name}.")
-        into = LANGUAGES[language]
-        translate = self._read(".po", lambda: beside(into, read_all(self.root, into, chapters)))
-        notebook = assemble(chapters, language, framework, translate, ())[self.key]
+        into, refused = LANGUAGES[language], dict[Problem, None]()
+
+        def refuse(message: Message, why: Sequence[str]) -> None:
+            key = message_key(message)
+            if message.context.chapter == name:
+                entry = entries(found[name]).get(key)
+                place = catalog_path(into, name).as_posix(), (entry and entry.linenum) or 1
+                refused.update({Problem(*place, f"{quote(key)}: {text}."): None for text in why})
+
+        found, merged = self._read((".md", ".po"), lambda: catalogs_of(self.root, into, chapters))
+        translate = beside(into, merged, self._faults, refuse)
+        notebook = assemble(chapters, language, framework, translate, (), only=name)[self.key]
         committed = read_notebook(self.root / self.key.path)
         _keep_outputs(notebook, committed)
         chapter = Chapter(self.key, notebook, tuple(sections(source, framework)), name)
         made = page_source(chapter, {}, {}, Addresses({}, None))
         folder = self.folder / "source"
         write(folder / framework / f"{name}.ipynb", nbformat.writes(made).encode())
-        for figure in (self.root / CHAPTERS / FIGURES).glob("*"):
-            write(folder / FIGURES / figure.name, figure.read_bytes())
+        for path in self.sources():
+            if path.parent == self.root / CHAPTERS / FIGURES:
+                write(folder / FIGURES / path.name, path.read_bytes())
         tree = f"# {name}\n\n```{{toctree}}\n{framework}/{name}\n```\n"
         settled = {"index.md": tree, "conf.py": _conf(language)}
         for file, text in settled.items():
             if not (folder / file).is_file() or (folder / file).read_text("utf-8") != text:
                 write(folder / file, text.encode())
+        return sorted(refused)
 
-    def _read(self, kind: str, make: Callable[[], Any]) -> Any:
+    def _read(self, kinds: tuple[str, ...], make: Callable[[], Any]) -> Any:
         """What these files hold, read again only where one of them was saved."""
-        saved = {path: at for path, at in self.sources().items() if path.suffix == kind}
-        if self._kept.get(kind, (None,))[0] != saved:
-            self._kept[kind] = (saved, make())
-        return self._kept[kind][1]
+        saved = {path: at for path, at in self.sources().items() if path.suffix in kinds}
+        if self._kept.get(kinds, (None,))[0] != saved:
+            self._kept[kinds] = (saved, make())
+        return self._kept[kinds][1]
 
     def _sphinx(self) -> None:
         source = self.folder / "source"
@@ -144,31 +164,9 @@ class Preview:
         self._app.build(False, [source / self.key.framework / f"{self.key.chapter}.ipynb"])
 
 
-def beside(language: Language, catalogs: Any) -> Translate:
-    """Translates; what is behind is marked and has the English beside it."""
-    if language == ENGLISH:
-        return translator(language, lambda message: None)
-    known = finder(catalogs)
-
-    fits: dict[object, Translation | None] = {}  # the same messages are looked up at each build
-
-    def find(message: Message) -> Translation | None:
-        key = (message.context.chapter, message_key(message))
-        if key not in fits:
-            found = known.get(key)
-            fits[key] = None if found is None or unfit(message, found.text, language) else found
-        return fits[key]
-
-    ordinary = translator(language, find)
-
-    def translate(message: Message) -> str:
-        found = find(message)
-        text = ordinary(message)
-        if found is None or not found.stale or message.context.kind in _IN_CODE:
-            return text
-        return f"{text} ⟦en: {message.text}⟧"
-
-    return translate
+def _passing(path: Path) -> bool:
+    """Whether an editor keeps a file beside what it edits, to swap, lock or go back."""
+    return path.name.startswith((".", "#")) or path.name.endswith("~")
 
 
 def _keep_outputs(notebook: nbformat.NotebookNode, committed: nbformat.NotebookNode | None) -> None:
@@ -215,11 +213,28 @@ class _Pages(SimpleHTTPRequestHandler):
         """Print nothing."""
 
 
+def _server(preview: Preview, port: int) -> ThreadingHTTPServer:
+    handler = functools.partial(_Pages, preview=preview)
+    last = min(port + _PORTS, 2**16) - 1
+    for one in range(port, last + 1):
+        try:
+            return ThreadingHTTPServer(("127.0.0.1", one), handler)
+        except OSError as error:
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise
+    raise SiteError(
+        f"Expected a free port among {port} to {last}; all are taken. "
+        'Name another with ARGS="--port 9000".'
+    )
+
+
 @contextmanager
 def serving(preview: Preview, port: int = PORT) -> Iterator[str]:
-    """Hand out the preview; the address of its page."""
-    handler = functools.partial(_Pages, preview=preview)
-    server = ThreadingHTTPServer(("127.0.0.1", port), handler)
+    """Hand out the preview, at the port or one of the next; the address of its page.
+
+    Raises SiteError where all of them are taken.
+    """
+    server = _server(preview, port)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
@@ -236,10 +251,11 @@ def watch(preview: Preview) -> None:
     while True:
         now = preview.sources()
         if now != before:
-            start = time.perf_counter()
+            start, builds = time.perf_counter(), preview.builds
             preview.build()
             seconds = time.perf_counter() - start
-            print(preview.problem or f"built in {seconds:.1f} s", flush=True)
+            done = f"built in {seconds:.1f} s" if preview.builds > builds else ""
+            print("\n".join(filter(None, (preview.problem, done))), flush=True)
             before = now
         time.sleep(_EVERY)
 
@@ -270,12 +286,15 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
         print(error, file=sys.stderr)
         return 1
     preview = Preview(root, key, root / "build" / "preview" / "-".join(key))
-    with serving(preview, options.port) as address:
-        print(f"{address} shows what you save. Control-C ends it.", flush=True)
-        try:
+    try:
+        with serving(preview, options.port) as address:
+            print(f"{address} shows what you save. Control-C ends it.", flush=True)
             watch(preview)
-        except KeyboardInterrupt:
-            return 0
+    except SiteError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 0
     return 0
 
 

@@ -172,6 +172,14 @@ def test_only_the_frameworks_of_a_chapter(project: Callable[..., Path]) -> None:
     assert not assemble(load(root / "chapters"), "en", "mxnet", identity)
 
 
+def test_one_chapter_alone_is_as_among_the_others(full: Path) -> None:
+    chapters = load(full / "chapters")
+    every = assemble(chapters, "en", "pytorch", identity)
+    assert len(every) == 2
+    for key, notebook in every.items():
+        assert assemble(chapters, "en", "pytorch", identity, only=key.chapter) == {key: notebook}
+
+
 @pytest.mark.parametrize(
     ("heading", "expected"),
     [

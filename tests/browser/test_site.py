@@ -125,6 +125,7 @@ def test_the_start_is_where_the_reader_was(visit: Visit) -> None:
     assert read.count() == 1
     assert re.fullmatch(r"\d+/\d+", read.inner_text())
     assert "lidas" in read.get_attribute("aria-label")
+    assert front.locator("a.next-page").get_attribute("href").endswith("/tensorflow/hybridize.html")
     start.click()
     front.wait_for_url("**/pt/tensorflow/hybridize.html#sec-*")
 
@@ -137,6 +138,23 @@ def test_every_chapter_leads_to_the_next(visit: Visit) -> None:
     page.wait_for_url("**/ja/pytorch/*.html")
     page.locator("a.prev-page").click()
     page.wait_for_url("**/ja/pytorch/hybridize.html")
+    page.locator("a.prev-page").click()
+    page.wait_for_url("**/ja/index.html")
+
+
+@pytest.mark.parametrize(
+    ("path", "way"),
+    [
+        *(("pt/mxnet/hybridize", "prev"), ("pt/mxnet/limits", "next")),
+        *(("zh/jax/hybridize", "prev"), ("zh/jax/limits", "next"), ("en/api/index", "prev")),
+    ],
+)
+def test_at_the_ends_is_the_first_page(visit: Visit, path: str, way: str) -> None:
+    page = visit(f"{path}.html")
+    link = page.locator(f"a.{way}-page")
+    assert link.locator(".title").inner_text().strip()
+    link.click()
+    page.wait_for_url(f"**/{path[:2]}/index.html")
 
 
 # JupyterLab, wherever it runs.

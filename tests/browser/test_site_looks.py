@@ -67,6 +67,30 @@ def test_every_cell_of_a_comparison_is_on_a_phones_screen(visit: Visit, language
     for box in cells.evaluate_all("all => all.map(e => e.getBoundingClientRect().toJSON())"):
         assert box["left"] >= 0
         assert box["right"] <= PHONE
+    empty = page.locator("table.listed td.nothing")
+    assert empty.count() > 0
+    assert set(empty.evaluate_all("all => all.map(e => getComputedStyle(e).display)")) == {"none"}
+
+
+SHADOW = "e => getComputedStyle(e).backgroundImage.match(/gradient/g)?.length"
+
+
+def test_plots_on_a_phone_can_be_read_and_show_that_they_scroll(visit: Visit) -> None:
+    page = visit("en/pytorch/hybridize.html", width=PHONE, is_mobile=True, has_touch=True)
+    picture = page.locator(".cell_output img[src$='.png']").first
+    assert picture.bounding_box()["width"] >= 480
+    box = picture.locator("xpath=..")
+    assert box.evaluate("e => e.scrollWidth - e.clientWidth") > 100
+    assert box.evaluate(SHADOW) == 4
+    wide = visit("en/pytorch/hybridize.html").locator(".cell_output img[src$='.png']").first
+    assert wide.bounding_box()["width"] == 571
+
+
+def test_code_on_a_phone_shows_that_it_scrolls(visit: Visit) -> None:
+    page = visit("en/pytorch/hybridize.html", width=PHONE, is_mobile=True, has_touch=True)
+    code = page.locator(".cell_input pre:visible")
+    assert any(code.evaluate_all("all => all.map(e => e.scrollWidth > e.clientWidth)"))
+    assert code.first.evaluate(SHADOW) == 4
 
 
 @pytest.mark.parametrize("phone", [True, False])
@@ -80,6 +104,18 @@ def test_the_copy_button_covers_no_code(visit: Visit, phone: bool) -> None:
     assert button.evaluate("e => getComputedStyle(e).opacity") == "1"
     above = button.bounding_box()
     assert above["y"] + above["height"] <= code.bounding_box()["y"] + 1
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_copy_button_covers_no_text_above_it(visit: Visit, language: str) -> None:
+    page = visit(f"{language}/pytorch/hybridize.html")
+    gaps = """all => all.map(button => {
+      const above = button.closest('div.cell').previousElementSibling;
+      return above && button.getBoundingClientRect().top - above.getBoundingClientRect().bottom;
+    }).filter(gap => gap !== null)"""
+    found = page.locator("div.cell > .cell_input button.copy").evaluate_all(gaps)
+    assert len(found) > 5
+    assert min(found) >= 2
 
 
 def test_the_bars_hide_on_the_way_down_and_come_back(visit: Visit) -> None:

@@ -80,6 +80,41 @@ def test_search_finds_other_forms_of_a_word(
     assert pages_with(language, written, whole=True) <= set(found)
 
 
+HOLDING = """word => Object.entries(SEARCH_TEXTS)
+  .filter(([, texts]) => Object.values(texts).join(" ").toLowerCase().includes(word))
+  .map(([page]) => page)"""
+
+
+def test_signs_of_a_word_count(visit: Visit) -> None:
+    page = search(visit, "en", "c++")
+    found = results(page)
+    assert "pytorch/inside" in found
+    assert set(found) == set(page.evaluate(HOLDING, "c++"))
+    assert set(page.locator("#search-results mark").all_inner_texts()) <= {"c++", "C++"}
+    sentence = words("en")["found_many"].format(count=len(found), query="c++")
+    assert page.locator(".search-summary").inner_text() == sentence
+
+
+@pytest.mark.parametrize(
+    ("language", "quoted", "plain"),
+    [
+        ("en", '"graph break"', "graph break"),
+        ("pt", "“quebra de grafo”", "quebra de grafo"),
+        ("ja", "「コンパイル」", "コンパイル"),
+        ("en", "(compilers)", "compilers"),
+    ],
+)
+def test_quotes_and_brackets_are_none_of_the_words(
+    visit: Visit, language: str, quoted: str, plain: str
+) -> None:
+    with_signs, without = search(visit, language, quoted), search(visit, language, plain)
+    assert results(without)
+    assert results(with_signs) == results(without)
+    marks = "#search-results mark"
+    shown = with_signs.locator(marks).all_inner_texts()
+    assert shown == without.locator(marks).all_inner_texts() != []
+
+
 @pytest.mark.parametrize(("language", "word"), [("ja", "ウォームアップ"), ("zh", "冷启动")])
 def test_what_search_finds_can_be_opened(visit: Visit, language: str, word: str) -> None:
     page = search(visit, language, word)

@@ -13,19 +13,26 @@
     return made;
   };
 
-  // How the words may be written in a text: as they were typed, or another form of the same word.
+  // How a word may be written in a text: as it was typed, or as another form of the same word.
+  // Signs around it may be missing there, but then a single letter is no answer: C is not "c++".
+  const SIGNS = /^[^\p{L}\p{N}_]+|[^\p{L}\p{N}_]+$/gu;
+  const isLetter = (word) => /^[\x00-\x7f]?$/.test(word);
+  const formsOf = (typed, whole) => {
+    const stands = (word) => Find.places(whole, [word]).length > 0;
+    const bare = typed.replace(SIGNS, "");
+    if (stopwords.has(bare.toLowerCase())) return [];
+    if (stands(typed)) return [typed];
+    if (isLetter(bare)) return [];
+    let word = bare;
+    if (!stands(word)) word = new Stemmer().stemWord(bare.toLowerCase());
+    while (word.length > 3 && !stands(word)) word = word.slice(0, -1);
+    if (stands(word)) return [word];
+    return splitQuery(bare).filter((part) => !isLetter(part) && stands(part));
+  };
   const forms = (query, texts) => {
     const whole = Object.values(texts).join("\n");
-    const stemmer = new Stemmer();
-    const found = [];
-    for (const typed of query.trim().split(/\s+/)) {
-      let word = typed;
-      if (!Find.places(whole, [word]).length) word = stemmer.stemWord(typed.toLowerCase());
-      while (word.length > 3 && !Find.places(whole, [word]).length) word = word.slice(0, -1);
-      if (stopwords.has(typed.toLowerCase()) || !Find.places(whole, [word]).length) continue;
-      found.push(word);
-    }
-    return found;
+    const typed = query.split(/[\s"“”「」『』]+/).filter(Boolean);
+    return [...new Set(typed.flatMap((word) => formsOf(word, whole)))];
   };
 
   const excerpt = (parent, text, [from, to], found) => {
@@ -39,10 +46,10 @@
     `${page}.html${found.length ? "?mark=" + encodeURIComponent(found.join(" ")) : ""}` +
     (section ? "#" + section : "");
 
-  const show = (list, [page, title, anchor, about], query) => {
-    const texts = window.SEARCH_TEXTS[page] || {};
-    const found = forms(query, texts);
-    const hits = Object.entries(texts)
+  const textsOf = (page) => window.SEARCH_TEXTS[page] || {};
+
+  const show = (list, [page, title, anchor, about], found) => {
+    const hits = Object.entries(textsOf(page))
       .map(([section, text]) => [section, text, Find.places(text, found)])
       .filter(([, , places]) => places.length);
     // The section that holds most of what was asked for comes first.
@@ -71,15 +78,17 @@
   };
 
   Search.query = (query) => {
-    const parsed = Search._parseQuery(query.normalize("NFKC"));
+    const asked = query.normalize("NFKC");
+    const parsed = Search._parseQuery(asked);
     try {
       localStorage.removeItem("sphinx_highlight_terms"); // ours go with the address
     } catch {}
     const pages = new Map();
-    for (const result of Search._performSearch(...parsed).reverse())
-      if (!pages.has(result[0])) pages.set(result[0], result);
-    for (const [page, title, anchor, about] of pages.values())
-      show(Search.output, [page, title, anchor, about], query);
+    for (const result of Search._performSearch(...parsed).reverse()) {
+      const found = pages.has(result[0]) ? [] : forms(asked, textsOf(result[0]));
+      if (found.length) pages.set(result[0], [result, found]);
+    }
+    for (const [result, found] of pages.values()) show(Search.output, result, found);
     const say = words();
     const sentence = pages.size === 0 ? say.none : pages.size === 1 ? say.one : say.many;
     Search.status.textContent = sentence

@@ -304,6 +304,8 @@
     text.textContent = [...parts.slice(0, -1), choice.textContent].join(" · ");
     start.href = choice.href;
     start.hash = noted(choice.pathname.match(CHAPTER))?.at || "";
+    const next = document.querySelector("a.next-page");
+    if (next) next.href = choice.href;
   };
 
   // JupyterLab, wherever `make lab` runs it on this computer: it answers with its own address.
