@@ -8,7 +8,8 @@ JOBS ?= auto
 # An environment with the newest release of everything that still has any: without MXNet.
 NEWEST := .venv-newest/bin/python
 NEWEST_TESTS := tests/measure tests/frameworks tests/artifacts/test_torch_formats.py \
-	tests/artifacts/test_tensorflow_formats.py
+	tests/artifacts/test_tensorflow_formats.py tests/artifacts/test_jax_formats.py \
+	tests/test_explain_jax.py
 TENSORFLOW := $(if $(filter Darwin,$(shell uname)),tensorflow,tensorflow-cpu)
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 

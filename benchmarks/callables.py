@@ -1,5 +1,6 @@
 """What the measuring benchmarks measure: the chapter's MLP in each framework; busy neighbours."""
 
+import itertools
 import multiprocessing
 import os
 import subprocess
@@ -10,7 +11,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZES = (512, 256, 128, 2)
-ROWS = ("mxnet eager", "mxnet hybridized", "mxnet static", "pytorch", "tensorflow", "simulated")
+ROWS = (
+    "mxnet eager", "mxnet hybridized", "mxnet static", "pytorch", "tensorflow", "jax", "simulated",
+)  # fmt: skip
 
 
 def callable_of(row):
@@ -20,7 +23,16 @@ def callable_of(row):
         return _mxnet(row.removeprefix("mxnet "))
     if row == "pytorch":
         return _pytorch()
-    return _tensorflow()
+    return _jax() if row == "jax" else _tensorflow()
+
+
+def wait_by_hand(output):
+    """As users of the framework wait for an output; on the CPU, two of them queue nothing."""
+    package = type(output).__module__.partition(".")[0]
+    if package == "mxnet":
+        output.wait_to_read()
+    elif package.startswith("jax"):
+        output.block_until_ready()
 
 
 def _mxnet(way):
@@ -62,6 +74,27 @@ def _tensorflow():
     net(x)
     run = tf.function(net).get_concrete_function(x)
     return lambda: run(x)
+
+
+def _jax():
+    import jax
+    from flax import nnx
+
+    net, x = jax_network(), jax.numpy.ones((1, 512))
+    graph, state = nnx.split(net)
+    run = jax.jit(lambda state, x: nnx.merge(graph, state)(x))
+    return lambda: run(state, x)
+
+
+def jax_network():
+    """The chapter's network in Flax."""
+    import jax
+    from flax import nnx
+
+    rngs = nnx.Rngs(0)
+    layers = [nnx.Linear(a, b, rngs=rngs) for a, b in itertools.pairwise(SIZES)]
+    between = [part for layer in layers for part in (layer, jax.nn.relu)][:-1]
+    return nnx.Sequential(*between)
 
 
 def repeated(function, times):

@@ -20,6 +20,8 @@ from d2lhybrid.errors import ClaimError
 CLAIMS = {  # of each row: a callable, how often the second repeats it, and what is true of it
     "pytorch, 3 times the work": ("pytorch", 1, 3, "slower", "faster"),
     "pytorch, a third of the work": ("pytorch", 3, 1, "faster", "slower"),
+    "jax, 3 times the work": ("jax", 1, 3, "slower", "faster"),
+    "jax, a third of the work": ("jax", 3, 1, "faster", "slower"),
     "mxnet, 3 times the work": ("mxnet static", 1, 3, "slower", "faster"),
     "mxnet, a third of the work": ("mxnet static", 3, 1, "faster", "slower"),
 }

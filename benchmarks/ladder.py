@@ -45,7 +45,16 @@ def mxnet_model():
     return net, np.ones((1, 512))
 
 
-MODELS = {"torch": torch_model, "tensorflow": tensorflow_model, "mxnet": mxnet_model}
+def jax_model():
+    import jax
+    from callables import jax_network
+
+    return jax_network(), jax.numpy.ones((1, 512))
+
+
+MODELS = {
+    "torch": torch_model, "tensorflow": tensorflow_model, "jax": jax_model, "mxnet": mxnet_model,
+}  # fmt: skip
 
 
 def one(name):

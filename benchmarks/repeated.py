@@ -11,9 +11,9 @@ import argparse
 import json
 import statistics
 
-from callables import ROWS, callable_of, in_a_process, seconds_of
+from callables import ROWS, callable_of, in_a_process, seconds_of, wait_by_hand
 
-from d2lhybrid import measure, synchronize
+from d2lhybrid import measure
 
 STREAM = 200
 
@@ -24,8 +24,8 @@ def by_hand(function, calls):
     def turn():
         for _ in range(STREAM // calls):
             for _ in range(calls):
-                function()
-            synchronize()
+                output = function()
+            wait_by_hand(output)
 
     return seconds_of(turn)[0] / STREAM
 

@@ -1,7 +1,6 @@
 """The command line: one parser for ``python -m d2lhybrid COMMAND``; ``commands`` does the work."""
 
 import argparse
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,15 +27,6 @@ ARGPARSE = (
     N_("invalid choice: %(value)r (choose from %(choices)s)"),
 )
 
-# How the command line writes what a message says in Python.
-FLAGS = {
-    r"check=False": "--no-check",
-    r"check=(?=\d)": "--tolerance ",
-    r"\bload\(path, trust=True\)": "--trust",
-    r"\btrust\(path\)": "python -m d2lhybrid trust PATH",
-    r"\binspect\(path\)": "python -m d2lhybrid inspect PATH",
-}
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status; 2 where the command line itself is wrong."""
@@ -49,19 +39,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(getattr(commands, options.command)(options))
     except D2LHybridError as error:
-        print(f"d2lhybrid {options.command}: {in_flags(str(error))}", file=sys.stderr)
+        print(f"d2lhybrid {options.command}: {commands.in_flags(str(error))}", file=sys.stderr)
         return 1
-
-
-def in_flags(message: str) -> str:
-    """A message with the options of the command line in place of Python's arguments.
-
-    >>> in_flags("Correct it, or pass check=False.")
-    'Correct it, or pass --no-check.'
-    """
-    for argument, flag in FLAGS.items():
-        message = re.sub(argument, flag, message)
-    return message
+    except KeyboardInterrupt as stopped:  # with what is known by then, where it says something
+        if str(stopped):
+            print(f"d2lhybrid {options.command}: {stopped}", file=sys.stderr)
+        return 130
 
 
 def parser() -> argparse.ArgumentParser:

@@ -1,5 +1,6 @@
 """What the commands of the command line do, each with its options; returns the exit status."""
 
+import re
 import sys
 import zipfile
 from argparse import Namespace
@@ -18,6 +19,16 @@ from d2lhybrid.errors import (
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.importing import functions
 
+# How the command line writes what a message says in Python.
+FLAGS = {
+    r"check=False": "--no-check",
+    r"\btime_limit\b": "--time-limit",
+    r"check=(?=\d)": "--tolerance ",
+    r"\bload\(path, trust=True\)": "--trust",
+    r"\btrust\(path\)": "python -m d2lhybrid trust PATH",
+    r"\binspect\(path\)": "python -m d2lhybrid inspect PATH",
+}
+
 
 def compare(options: Namespace) -> int:
     """Print a table, or JSON; 0 when every function went through, whatever the verdict.
@@ -31,7 +42,7 @@ def compare(options: Namespace) -> int:
     # What the files print is no part of the result.
     with redirect_stdout(sys.stderr), functions(options.function) as found:
         result = compare(found, check=check, time_limit=options.time_limit, seed=options.seed)
-    print(result.to_json() if options.json else result)
+    print(result.to_json() if options.json else in_flags(str(result)))
     if result.unavailable:
         raise DifferentAnswerError("\n".join(result.unavailable.values()))
     return 0
@@ -67,7 +78,7 @@ def verify(options: Namespace) -> int:
     from d2lhybrid.artifacts.loading import verify
 
     found = verify(options.path, trust=options.trust)
-    print(found)
+    print(in_flags(str(found)))
     return 0 if found.ok else 1
 
 
@@ -98,8 +109,19 @@ def doctor(options: Namespace) -> int:
     return report(options.framework, options.timeout)
 
 
+def in_flags(message: str) -> str:
+    """A message with the options of the command line in place of Python's arguments.
+
+    >>> in_flags("Correct it, or pass check=False.")
+    'Correct it, or pass --no-check.'
+    """
+    for argument, flag in FLAGS.items():
+        message = re.sub(argument, flag, message)
+    return message
+
+
 def _shown(found: Any) -> int:
-    print(found)
+    print(in_flags(str(found)))
     return 1 if found.problems else 0
 
 

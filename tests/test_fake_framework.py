@@ -184,7 +184,7 @@ def test_graph_says_that_it_has_none(model):
 def test_save_verify_inspect_and_load(model, tmp_path):
     net, x = model
     d2lhybrid.save(net, tmp_path / "a", x)
-    d2lhybrid.verify(tmp_path / "a")
+    assert d2lhybrid.verify(tmp_path / "a").ok
     assert "toy.json" in str(d2lhybrid.inspect(tmp_path / "a"))
     again = d2lhybrid.load(tmp_path / "a")
     assert again(x).values.tolist() == net(x).values.tolist()

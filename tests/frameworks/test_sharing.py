@@ -112,7 +112,7 @@ def _in_the_library(word: str, name: str) -> bool:
 
 
 @pytest.mark.parametrize("turn", [1, -1], ids=["as listed", "the other way round"])
-def test_one_process_imports_all_of_them(turn):
+def test_one_process_imports_mxnet_and_all_the_others(turn):
     code = (
         "import sys\n"
         "from d2lhybrid.frameworks import get, loaded\n"

@@ -150,7 +150,7 @@ def test_what_is_compiled_ahead_builds_and_loads_apart(framework, model):
     assert 0 < program.timed(10, True) < 1
 
 
-def test_the_process_with_one_thread_has_its_own_clock():
+def test_the_process_of_mxnet_with_one_thread_has_its_own_clock():
     net, x = mxnet_model()
     program = variants(net, x, all=True)["one thread"].load()
     expected = net(x).asnumpy()
@@ -204,6 +204,9 @@ def test_options_of_the_compiler():
         variants(lambda x: x, tf.ones(1), mode="max-autotune")
     concrete = variants(lambda x: x * 2, tf.ones(1), dynamic=True)["concrete function"]
     assert [concrete(tf.ones(n)).shape[0] for n in (1, 3)] == [1, 3]
+
+
+def test_options_of_mxnet():
     net, x = mxnet_model()
     with pytest.raises(ArgumentError, match="'dynamic'"):
         variants(net, x, dynamic=True)

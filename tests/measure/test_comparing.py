@@ -22,6 +22,7 @@ from d2lhybrid.errors import (
 from d2lhybrid.frameworks.protocol import Lazy
 from d2lhybrid.measurement import comparing
 from d2lhybrid.measurement.comparing import HURRY, compare
+from d2lhybrid.measurement.measuring import measure
 from d2lhybrid.measurement.rounds import FEWEST_ROUNDS
 from d2lhybrid.measurement.running import SAMPLE_SECONDS
 from d2lhybrid.report.units import NEVER
@@ -93,6 +94,25 @@ def test_warm_up_goes_on_until_times_stop_falling():
     assert c["b"].warmup_calls > 40
     assert c["a"].warmup_calls < 20
     assert max(c["b"].samples) < 1.3e-3
+
+
+def test_warming_up_ends_at_its_share_of_the_limit():
+    m, calls = Machine(), 0
+
+    def ever_faster():
+        nonlocal calls
+        calls += 1
+        m.now += max(1e-3, 1e-2 * 0.995**calls)
+
+    found = measure(ever_faster, clock=m.clock, time_limit=4)
+    assert 100 < found.warmup_calls < 200  # within a second; the times go on falling until 460
+
+
+def test_there_is_an_end_of_rounds_where_the_limit_is_far():
+    m = Machine(3)
+    functions = {"a": m.function(1e-3, 1.0), "b": m.function(1e-3, 1.0)}
+    c = run(m, functions, time_limit=1e6)
+    assert (len(c["a"].samples), c.stopped) == (2000, "limit")
 
 
 def test_a_sample_holds_enough_calls_and_the_same_for_those_that_take_about_as_long():
