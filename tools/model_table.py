@@ -196,7 +196,7 @@ def first_sentence(text: str) -> str:
     >>> first_sentence("PyTorch 2.13 did not: a | b. Nothing was changed.")
     'PyTorch 2.13 did not: a \\\\| b.'
     """
-    line = " ".join(text.split())
+    line = re.sub(r" at 0x[0-9a-f]+", "", " ".join(text.split()))  # another address in each run
     found = re.match(r"(.+?\.)(?= [A-Z])", line)
     sentence = found[1] if found else line
     if len(sentence) > LONGEST:
