@@ -32,9 +32,11 @@ EXCEPTIONS = {
     "__init__.py": {"module 'd2lhybrid' has no attribute "},  # in Python's own words
     "cli.py": {
         "d2lhybrid ",
-        r"\bload\(path, trust=True\)",
         "  def example():\n      return net, torch.ones(1, 512)",
     },
+    "commands.py": {r"\bload\(path, trust=True\)"},
+    "measurement/building.py": {"training(net, loss, optimizer, batch)"},
+    "measurement/training.py": {"training(call(net, x), loss, optimizer, (y,))"},
     "artifacts/trust.py": {"someone else"},  # one of three identifiers
     # how TensorFlow begins a traceback, and Keras's words
     "errors.py": {"in user code:", "Exception encountered when calling"},
