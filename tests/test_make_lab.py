@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import nbformat
 import pytest
+from nbformat.sign import NotebookNotary
 
 from book.assemble import LANGUAGE_INFO
 from book.files import NOTEBOOKS, notebook_bytes, read_notebook
@@ -146,6 +148,20 @@ def originals(tmp_path: Path) -> Path:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"first {name}")
     return tmp_path / "originals"
+
+
+def test_jupyterlab_trusts_what_was_copied_and_no_more(
+    originals: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+    source = next((ROOT / NOTEBOOKS).glob("*/*/*.ipynb"))
+    (originals / "notebooks/a.ipynb").write_bytes(source.read_bytes())
+    lab_copy.bring_up_to_date(originals, tmp_path / "my")
+    copied = nbformat.read(tmp_path / "my/notebooks/a.ipynb", as_version=4)
+    assert NotebookNotary().check_signature(copied)
+    copied.cells[0].source += " "  # as somebody else might
+    copied.cells.append(nbformat.v4.new_code_cell("1"))
+    assert not NotebookNotary().check_signature(copied)
 
 
 def test_a_readers_changes_outlive_a_new_original(originals: Path, tmp_path: Path) -> None:

@@ -1,13 +1,15 @@
 """The reader's copy of the notebooks: ``my/notebooks``, beside the originals.
 
 It is brought up to date each time JupyterLab starts, and never over a reader's changes:
-``my/.copied.json`` remembers what was copied, so a file that is still that may be replaced.
+``my/.copied.json`` remembers what was copied, so a file that is still that may be replaced. What
+is copied is signed: JupyterLab takes the drawings out of notebooks that it does not trust.
 """
 
 import hashlib
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -61,6 +63,17 @@ def _copy(content: bytes, path: Path) -> None:
         beside = path.with_name(f".{path.name}.{os.getpid()}")
         beside.write_bytes(content)
         os.replace(beside, path)
+        if path.suffix == ".ipynb":
+            _sign(content)
+
+
+def _sign(content: bytes) -> None:
+    """Let JupyterLab show all that this notebook holds, as if the reader had run it."""
+    import nbformat
+    from nbformat.sign import NotebookNotary
+
+    with suppress(nbformat.reader.NotJSONError, nbformat.ValidationError):
+        NotebookNotary().sign(nbformat.reads(content.decode("utf-8"), as_version=4))
 
 
 def _digest(content: bytes) -> str:

@@ -48,6 +48,11 @@ def tables(content: Notebook) -> int:
     return sum(html.count("<table") for html in _data(content, "text/html"))
 
 
+def drawings(content: Notebook) -> int:
+    """How many graphs are drawn among the outputs."""
+    return sum(html.count("<svg") for html in _data(content, "text/html"))
+
+
 def plots(content: Notebook) -> list[str]:
     """The plots among the outputs, as the addresses of images."""
     images = (image.replace("\n", "") for image in _data(content, "image/png"))

@@ -35,6 +35,8 @@ def look_at_outputs(panel: Locator, content: expected.Notebook, code: str) -> No
     for room, table in tables:
         look_at_table(table, room)
     assert not glyphs.boxes(panel, set().union(*(glyphs.cjk(one["text"]) for one in shown)))
+    drawn = panel.locator(".jp-OutputArea-output svg[role=img]").count()
+    assert drawn == expected.drawings(content)
     images = [image for one in shown for image in one["images"]]
     plots = expected.plots(content)
     assert [image["source"] for image in images] == plots

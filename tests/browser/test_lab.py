@@ -189,6 +189,25 @@ def test_links_within_a_notebook_lead_to_their_section(reader: Reader, page: Pag
     )
 
 
+def test_a_link_to_a_section_of_another_chapter_leads_there(reader: Reader, page: Page) -> None:
+    panel = open_from_front_page(reader, page, "pytorch", "inside")
+    # The link to "Other Numbers", which stands in the second half of the other chapter.
+    link = panel.locator(".jp-Cell a[href*='limits.ipynb'][href*='#']").first
+    for _turn in range(100):  # cells are drawn when they come into the window
+        if link.count():
+            break
+        panel.locator(".jp-WindowedPanel-outer").evaluate("outer => outer.scrollBy(0, 1000)")
+        page.wait_for_timeout(200)
+    link.click()
+    opened(reader, page, reader.path("pytorch", "limits"))
+    page.wait_for_function(
+        "panel => document.querySelector(`${panel} .jp-WindowedPanel-outer`).scrollTop > 5000",
+        arg=lab_page.PANEL,
+    )
+    heading = page.locator(f"{lab_page.PANEL} .jp-Cell.jp-mod-active h2").first
+    assert heading.is_visible()
+
+
 def test_a_notebook_that_was_only_looked_at_is_as_it_was(reader: Reader, page: Page) -> None:
     open_from_front_page(reader, page, "mxnet", "hybridize")
     page.wait_for_timeout(2000)

@@ -12,6 +12,7 @@
 
   const STYLE = `
     .jp-InputPlaceholder .jp-PlaceholderText { display: none; }
+    .jp-OutputArea-output pre { word-break: normal; overflow-wrap: anywhere; }
     :root { --jp-private-horizontal-tab-width: 340px; }
     .d2lhybrid-ways { display: flex; gap: 4px; align-items: center; }
     .d2lhybrid-ways select { max-width: 7.5em; }
@@ -81,6 +82,32 @@
       }
       await new Promise((done) => setTimeout(done, 150));
     }
+  };
+
+  // A link to a section of another notebook opens it there, which JupyterLab itself misses: it looks
+  // for the heading before the cell is drawn.
+  const followLink = (app, event) => {
+    const link = event.target.closest?.(".jp-NotebookPanel a[href*='.ipynb']");
+    const [, path] = link?.pathname.match(/\/files\/(.+\.ipynb)$/) ?? [];
+    if (!path || !link.hash || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    void openAt(app, decodeURIComponent(path), decodeURIComponent(link.hash.slice(1)));
+  };
+  const openAt = async (app, path, id) => {
+    const other = await app.commands.execute("docmanager:open", { path });
+    await other.context.ready;
+    await other.revealed;
+    const named = (source) =>
+      [...source.matchAll(/^#+ +(.+)$/gm)].some(
+        ([, title]) => title.replace(/[`*_]/g, "").replaceAll(" ", "-") === id.replace(/[`*_]/g, ""),
+      );
+    const place = Array.from(other.context.model.cells).find(
+      (cell) =>
+        id === `cell-id=${cell.id}` ||
+        (cell.type === "markdown" && named(cell.sharedModel.getSource())),
+    );
+    if (place) await show(other, place.id);
   };
 
   const select = (app, panel, row, label) => {
@@ -253,6 +280,7 @@
           void equip(app, widget, say);
         }
       };
+      document.addEventListener("click", (event) => followLink(app, event), true);
       app.shell.layoutModified.connect(look);
       setInterval(look, 1000); // for what was read meanwhile
       look();
