@@ -72,7 +72,8 @@ def _sign(content: bytes) -> None:
     import nbformat
     from nbformat.sign import NotebookNotary
 
-    with suppress(nbformat.reader.NotJSONError, nbformat.ValidationError):
+    # What is no notebook needs none; where the key cannot be kept, the text is there all the same.
+    with suppress(OSError, ValueError, nbformat.ValidationError):
         NotebookNotary().sign(nbformat.reads(content.decode("utf-8"), as_version=4))
 
 

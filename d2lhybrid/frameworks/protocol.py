@@ -123,23 +123,23 @@ def chain(parts: Iterable[Layer | str | None]) -> list[Layer] | None:
 FIRST_STEPS = 3  # of a training: those whose losses are compared
 
 
-def stepping(step: Call, stack: Call) -> Call:
+class Step:
     """A step of training that returns the losses of the first ones, whenever it is called.
 
-    `stack` makes a tensor of these losses.
+    So what it returns does not tell when it is done.
     """
-    first: Any = None
 
-    def run() -> Any:
-        nonlocal first
-        if first is None:
-            first = stack([step() for _turn in range(FIRST_STEPS)])
+    def __init__(self, step: Call, stack: Call) -> None:
+        """`stack` makes a tensor of the losses."""
+        self._step, self._stack = step, stack
+        self._first: Any = None
+
+    def __call__(self) -> Any:
+        if self._first is None:
+            self._first = self._stack([self._step() for _turn in range(FIRST_STEPS)])
         else:
-            step()
-        return first
-
-    run.effects = True  # type: ignore[attr-defined]  # what it returns does not tell when it is done
-    return run
+            self._step()
+        return self._first
 
 
 class Timed(ABC):

@@ -10,7 +10,7 @@ import numpy as np
 from d2lhybrid.calls import Call
 from d2lhybrid.errors import ArgumentError, CallFailedError, first_line
 from d2lhybrid.frameworks import loaded, owner
-from d2lhybrid.frameworks.protocol import Lazy, Tensors
+from d2lhybrid.frameworks.protocol import Lazy, Step, Tensors
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.timing import synchronize
 from d2lhybrid.structure import leaves
@@ -48,7 +48,7 @@ class Target:
         self.args, self.kwargs = args, dict(kwargs)
         self.devices: tuple[Tensors, ...] = ()
         self.queues: bool | None = None  # may a call return before it is done? None: not known
-        self.effects = bool(getattr(function, "effects", False))  # is there work beside the output?
+        self.effects = False  # does a call leave work that waiting for its output leaves out?
 
     def find_devices(self, output: Any) -> str | None:
         """Wait from now on for what the output's framework queues; for all if it belongs to none.
@@ -61,11 +61,10 @@ class Target:
         if hasattr(self.function, "timed"):
             return None
         framework, parts = owner(output), [one for _path, one in leaves(output)]
-        self.effects = self.effects or bool(getattr(self.function, "effects", False))
+        self.effects = isinstance(self.function, Step)
         if framework:
             tensors = [one for one in parts if framework.tensors.is_tensor(one)]
             self.queues = any(map(framework.tensors.queues, tensors)) if tensors else None
-            self.effects = self.effects or not tensors
         elif parts and all(isinstance(one, np.ndarray) for one in parts):
             return None
         self.devices = tuple(one.tensors for one in ([framework] if framework else loaded()))

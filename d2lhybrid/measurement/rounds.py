@@ -82,9 +82,7 @@ class Rounds:
         self._try(lambda runner: runner.settle(share) if runner.queued else None)
         self._set_numbers()
         self._shorten(time_limit / FEWEST_ROUNDS)
-        base = self.runners[self.baseline]
-        self.again.queued, self.again.calls = base.queued, base.calls
-        self.again.stream_calls = base.stream_calls
+        self.again = self.runners[self.baseline].twin()
 
     def _try(self, action: Callable[[Runner], None], patience: float | None = None) -> None:
         """Do it with each; one that raises is left out from now on, with its reason."""

@@ -28,7 +28,6 @@ STRETCH = 4  # the longer stream holds so many times the calls of the shorter
 BATCH_SECONDS = 2e-4  # of a warm-up time
 PROBE_SECONDS = 0.02  # of the calls that tell whether something is queued
 MOST_PROBES = 40
-MOST_LOOKS = 3  # for work that a call leaves besides its output
 HEAVY_SECONDS = 0.05  # a call this long is a long one
 
 
@@ -119,12 +118,13 @@ class Runner(Target):
         """Find out whether calls leave work in a queue, and what one takes that is waited for.
 
         The framework of the output knows; where the output belongs to none, waiting after a call
-        is compared with waiting for nothing. A long call has a throughput of its own only where
-        host and device both have a part in it, so that streams overlap; else it is its latency.
+        is compared with waiting for nothing. A device still at work when the output is there was
+        left work besides, and is waited for from then on. A long call has a throughput of its own
+        only where host and device both have a part in it, so that streams overlap; else it is its
+        latency.
         """
         if self.flush or not self.devices or self.queues is False:
             return
-        self.effects = self.effects or any(self._leaves_work() for _turn in range(MOST_LOOKS))
         turns = min(MOST_PROBES, math.ceil(PROBE_SECONDS / self.call_seconds))
         hosts: list[float] = []
         rests: list[float] = []
@@ -133,22 +133,22 @@ class Runner(Target):
             times = [self.clock()]
             output = self.call(1)
             times.append(self.clock())
-            for _wait in range(2):
-                self.wait(output)
-                times.append(self.clock())
-            for part, seconds in zip((hosts, rests, idles), pairwise(times), strict=True):
+            self.wait(output)
+            times.append(self.clock())
+            if not self.effects and any(device.is_busy() for device in self.devices):
+                self.effects = True
+                return self.probe()
+            idle = self.clock()
+            self.wait(output)
+            idles.append(self.clock() - idle)
+            for part, seconds in zip((hosts, rests), pairwise(times), strict=True):
                 part.append(seconds[1] - seconds[0])
-        host, rest, idle = map(statistics.median, (hosts, rests, idles))
+        host, rest, free = map(statistics.median, (hosts, rests, idles))
         self.waited_seconds = max(host + rest, 1e-9)
         if self.call_seconds > HEAVY_SECONDS:
             self.queued = min(host, rest) > AGREE * self.waited_seconds
         else:
-            self.queued = self.queues or rest - idle > AGREE * self.waited_seconds
-
-    def _leaves_work(self) -> bool:
-        """Is a device still at work for a call whose output is there?"""
-        self.wait(self.call(1))
-        return any(device.is_busy() for device in self.devices)
+            self.queued = self.queues or rest - free > AGREE * self.waited_seconds
 
     def settle(self, limit: float) -> None:
         """Lengthen the stream as long as that lowers the slope by more than the margin."""

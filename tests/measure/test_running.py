@@ -7,7 +7,7 @@ import pytest
 from fake import Array, Machine
 
 from d2lhybrid.errors import ArgumentError, CallFailedError
-from d2lhybrid.frameworks.protocol import stepping
+from d2lhybrid.frameworks.protocol import Step
 from d2lhybrid.measurement.comparing import compare
 from d2lhybrid.measurement.measuring import measure
 
@@ -214,7 +214,7 @@ class Exchanged:
     """A tensor that can only be exchanged."""
 
     def __dlpack__(self):
-        raise NotImplementedError
+        pytest.fail("it is looked for, not called")
 
 
 class Answer(dict):
@@ -244,12 +244,15 @@ def test_work_beside_the_output_is_waited_for(on_a_gpu, monkeypatch):
     machine, gpu = on_a_gpu(**COSTS)
     monkeypatch.setattr(gpu, "wait", lambda output: None)  # the output is there before the work
     monkeypatch.setattr(gpu, "is_tensor", lambda obj: True)
-    step = stepping(gpu.kernel(1e-3), tuple)
+    step = Step(gpu.kernel(1e-3), tuple)
     whole = pytest.approx(1e-3 + sum(COSTS.values()), rel=0.01)
     assert measure(step, clock=machine.clock).median == whole
     assert measure(gpu.kernel(1e-3), clock=machine.clock).median < 1e-4
     monkeypatch.setattr(gpu, "is_busy", lambda: gpu.free_at > machine.now, raising=False)
     assert measure(gpu.kernel(1e-3), clock=machine.clock).median == whole
+    c = compared(machine, {"a": gpu.kernel(1e-3, 0.01), "b": gpu.kernel(5e-4, 0.01)})
+    assert c.noise_floor < 0.05  # the baseline's second turn waits for the same
+    assert c.ratio("b")[0] == pytest.approx(1067 / 567, rel=0.02)
 
 
 def test_nobody_waits_for_an_unknown_library_and_a_note_says_so():

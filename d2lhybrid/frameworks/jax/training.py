@@ -11,9 +11,9 @@ from d2lhybrid.frameworks.protocol import (
     Call,
     Kwargs,
     Lazy,
+    Step,
     Variant,
     require_trainable,
-    stepping,
 )
 
 _STEP = """def step(net, optimizer):
@@ -57,7 +57,7 @@ def training(
 
     def in_place(run: Call) -> Call:
         own = _copied(net, optimizer)
-        return stepping(lambda: run(*own), jnp.stack)
+        return Step(lambda: run(*own), jnp.stack)
 
     def of_state(**options: Any) -> Call:
         graph, state = nnx.split(_copied(net, optimizer))
@@ -74,7 +74,7 @@ def training(
             state, found = run(state)
             return found
 
-        return stepping(update, jnp.stack)
+        return Step(update, jnp.stack)
 
     by_hand = _STEP + _SPLIT + "state, y = jax.jit(pure{})(state)"
     return {

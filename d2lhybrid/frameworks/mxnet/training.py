@@ -13,10 +13,10 @@ from d2lhybrid.frameworks.protocol import (
     Call,
     Kwargs,
     Lazy,
+    Step,
     Variant,
     copied,
     require_trainable,
-    stepping,
 )
 from d2lhybrid.i18n import noop as N_
 
@@ -66,7 +66,7 @@ def training(
             trainer.step(len(target))
             return value.mean()
 
-        return stepping(step, _stacked)
+        return Step(step, _stacked)
 
     found = {"eager": Variant(Lazy(make), _STEP + "y = step()")}
     for name, flags in (

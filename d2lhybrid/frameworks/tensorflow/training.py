@@ -10,10 +10,10 @@ from d2lhybrid.frameworks.protocol import (
     Call,
     Kwargs,
     Lazy,
+    Step,
     Variant,
     copied,
     require_trainable,
-    stepping,
 )
 from d2lhybrid.frameworks.tensorflow.variants import refused_by_xla
 from d2lhybrid.i18n import gettext as _
@@ -61,7 +61,7 @@ def training(
             updating.apply(tape.gradient(value, weights), weights)
             return value
 
-        return stepping(tf.function(step, **options) if options else step, tf.stack)
+        return Step(tf.function(step, **options) if options else step, tf.stack)
 
     xla = refused_by_xla(args, kwargs) or Lazy(lambda: make(jit_compile=True))
     return {

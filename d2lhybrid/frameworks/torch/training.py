@@ -9,10 +9,10 @@ from d2lhybrid.frameworks.protocol import (
     Call,
     Kwargs,
     Lazy,
+    Step,
     Variant,
     copied,
     require_trainable,
-    stepping,
 )
 from d2lhybrid.frameworks.torch.variants import compiled, if_compiler
 
@@ -52,7 +52,7 @@ def training(
             updating.step()
             return value.detach()
 
-        return stepping(compiled(step) if compile_step else step, torch.stack)
+        return Step(compiled(step) if compile_step else step, torch.stack)
 
     return {
         "eager": Variant(Lazy(make), _STEP + "y = step()"),
