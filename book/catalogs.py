@@ -1,7 +1,7 @@
 """Stage 2: gettext catalogs. Extraction from chapters, merge with what is translated, lookup.
 
 A message is its English text together with its kind (``msgctxt``), within one chapter: the same
-label in three frameworks is translated once. Where one text needs two translations, a remark
+label in several frameworks is translated once. Where one text needs two translations, a remark
 ``% context: …`` above the block in the chapter makes a message of its own.
 """
 

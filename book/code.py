@@ -6,6 +6,7 @@ import re
 import tokenize
 import warnings
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import cast
 
 from book.prose import MakeMessage
@@ -61,6 +62,7 @@ def plain_python(code: str) -> str:
     return code
 
 
+@cache
 def structure(code: str) -> str:
     """What translated strings and comments must leave as it is; raises SyntaxError."""
     tree = _parse(plain_python(code))

@@ -23,7 +23,7 @@ from book.assemble import LANGUAGE_INFO
 from book.errors import ExecutionError
 from book.files import SECONDS
 from book.installation import is_installation
-from d2lhybrid.measurement.claims import MIME
+from d2lhybrid.report.claims import MIME
 
 CELL_SECONDS = 300
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")

@@ -4,6 +4,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from book.files import TRANSLATIONS
@@ -62,11 +63,13 @@ def terms_problems(
             )
 
 
+@cache
 def _phrase(form: str) -> str:
     """A pattern for exactly this form: whole words where it is written in Latin letters."""
     return rf"(?<![^\W\d_]){re.escape(form)}(?![^\W\d_])" if form.isascii() else re.escape(form)
 
 
+@cache
 def _inflected(term: str) -> str:
     """A pattern for an English term, its plural, and the forms of a verb."""
     words = r"[\s-]+".join(map(re.escape, re.split(r"[\s-]", term)))
@@ -77,6 +80,7 @@ def _inflected(term: str) -> str:
     return rf"\b{words}(?:s|es)?\b"
 
 
+@cache
 def _translated(form: str, language: str) -> str:
     """A pattern for a glossary's form, inflected; an addition in brackets may be left out."""
     form = re.sub(r"\s*[(（].*[)）]$", "", form)

@@ -5,6 +5,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from book.prose import MARKDOWN, shape
 
@@ -65,6 +66,7 @@ class Pieces:
     prose: str
 
 
+@cache
 def pieces(text: str, kind: str) -> Pieces:
     """Take a message apart; what the package says, comments, labels and alt texts are plain."""
     if kind in (*PLAIN_TEXT, MESSAGE):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -99,6 +100,7 @@ def inlines(run: Sequence[Token]) -> Iterator[tuple[Token, int]]:
             line += child.type in ("softbreak", "hardbreak")
 
 
+@cache
 def shape(markdown: str) -> list[tuple[str, str, int]]:
     """What a translation must leave as it is: the blocks, their nesting, and the images."""
     lines = markdown.split("\n")

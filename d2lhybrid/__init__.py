@@ -1,4 +1,4 @@
-"""Measure, compare, save and run eager and compiled models in MXNet, PyTorch and TensorFlow.
+"""Measure, compare, save and run eager and compiled models in PyTorch, TensorFlow, JAX and MXNet.
 
 The public names load on first use, so ``import d2lhybrid`` costs milliseconds and loads no
 framework.

@@ -1,8 +1,10 @@
-"""Keep what native libraries write to the process's standard error out of a notebook."""
+"""Keep out of a notebook what libraries say of themselves: native code, warnings and loggers."""
 
+import logging
 import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -36,3 +38,22 @@ def quiet() -> Iterator[None]:
             sys.stderr = shown
             os.dup2(original, 2)
             os.close(original)
+
+
+@contextmanager
+def silent(*loggers: str, category: type[Warning] = Warning) -> Iterator[None]:
+    """Keep warnings of a category back inside the block, and what these loggers say below an error.
+
+    >>> with silent("a library"):
+    ...     warnings.warn("deprecated inside the library")
+    """
+    before = {log: log.level for log in map(logging.getLogger, loggers)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", category)
+        try:
+            for log in before:
+                log.setLevel(logging.ERROR)
+            yield
+        finally:
+            for log, level in before.items():
+                log.setLevel(level)

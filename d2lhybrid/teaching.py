@@ -3,7 +3,7 @@
 import copy
 import textwrap
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -96,6 +96,19 @@ def first_line(error: BaseException | str) -> Raised:
     kind = type(error).__name__
     message = str(error).split(f"{kind}: ")[-1].strip() or _("(no message)")
     return Raised(textwrap.shorten(f"{kind}: {message.splitlines()[0]}", LONGEST_LINE))
+
+
+def print_table(heads: Sequence[str], rows: Sequence[Sequence[object]], group: str = "") -> None:
+    """Print rows of figures under their heads; names may stand first, and `group` over the others.
+
+    >>> print_table(["size", "copy", "sum"], [[8, 1.5, 12.25]], group="GB/s")
+          ── GB/s ───
+    size  copy    sum
+       8   1.5  12.25
+    """
+    named = any(isinstance(row[0], str) for row in rows)
+    columns = [Column(heads[0], left=named), *(Column(head, group) for head in heads[1:])]
+    print(Table(columns, [Row(list(map(str, row))) for row in rows]))
 
 
 class Trials:

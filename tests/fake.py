@@ -58,7 +58,6 @@ class Gpu(Framework, Tensors):
     """
 
     name = display = extra = module = "gpu"
-    packages = ("gpu",)
 
     def __init__(
         self,

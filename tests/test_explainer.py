@@ -1,4 +1,4 @@
-"""explain() gives the same report for three frameworks, and names the lines at fault."""
+"""explain() gives the same report for every framework, and names the lines at fault."""
 
 from pathlib import Path
 

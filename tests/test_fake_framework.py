@@ -48,7 +48,7 @@ class Affine:
 class Toy(Framework, Tensors):
     """The framework: what it is called, its tensors, its variants, its format and its words."""
 
-    name, display, extra, packages = "toy", "Toy Framework", "toy", ("toy-framework",)
+    name, display, extra = "toy", "Toy Framework", "toy"
     module = __name__
     tensors = property(lambda self: self)
 

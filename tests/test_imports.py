@@ -24,6 +24,7 @@ FLOORS = (
         "installing",
         "jsonrecord",
         "quieting",
+        "stats",
         "structure",
         "tensor",
         "waiting",
@@ -32,7 +33,8 @@ FLOORS = (
         "report.picture",  # nor of frameworks
     ),
     ("frameworks", "same", "teaching"),
-    ("measurement", "report"),
+    ("report",),
+    ("measurement",),
     ("artifacts",),
     ("__main__", "cli", "commands", "doctor", "magic"),
 )
@@ -52,16 +54,9 @@ def name_of(path: Path) -> str:
 
 
 def imported(path: Path) -> set[str]:
-    """The absolute names of all that a file imports, wherever in it, but for its types."""
+    """The absolute names of all that a file imports, wherever in it, its types among them."""
     found = set()
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    types = [
-        n for n in ast.walk(tree) if isinstance(n, ast.If) and "TYPE_CHECKING" in ast.dump(n.test)
-    ]
-    skipped = {id(node) for block in types for node in ast.walk(block)}
-    for node in ast.walk(tree):
-        if id(node) in skipped:
-            continue
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -44,12 +44,11 @@ EXCEPTIONS = {
     "frameworks/graph.py": {'<div style="overflow-x:auto">'},
     "report/picture.py": {'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="'},
     "frameworks/torch/explain.py": {"frame skipped: .* \\((.*) line (\\d+)\\)"},  # Dynamo's
-    "measurement/claims.py": {"not slower", "not faster"},  # what a claim is called
+    "report/claims.py": {"not slower", "not faster"},  # what a claim is called
     "doctor.py": {"from d2lhybrid.doctor import probe; probe("},
     "magic.py": {" sec"},
     "measurement/timing.py": {" sec"},  # the line of Benchmark, which programs read
-    "report/axes.py": {"axes fraction", "offset points"},
-    "report/plot.py": {"lower left"},
+    "report/axes.py": {"axes fraction", "lower left", "offset points"},
     "report/provenance.py": {"model name"},
     "report/table.py": {
         '<div style="overflow-x:auto">',

@@ -69,9 +69,9 @@ def test_a_benchmark_that_fails_is_kept_and_does_not_stop_the_others(
 
 
 RESULTS = """
-    d2lhybrid.measurement.stats.x_iqr__mutmut_1: survived
-    d2lhybrid.measurement.stats.x_iqr__mutmut_2: killed
-    d2lhybrid.measurement.stats.x_iqr__mutmut_3: timeout
+    d2lhybrid.stats.x_iqr__mutmut_1: survived
+    d2lhybrid.stats.x_iqr__mutmut_2: killed
+    d2lhybrid.stats.x_iqr__mutmut_3: timeout
     d2lhybrid.report.text.x_table__mutmut_1: no tests
     d2lhybrid.report.text.x_table__mutmut_2: not checked
 """
@@ -80,10 +80,10 @@ RESULTS = """
 def test_living_mutants_are_named_and_counted() -> None:
     report, enough = mutation.summary(RESULTS)
     assert report.splitlines() == [
-        "d2lhybrid.measurement.stats.x_iqr__mutmut_1: survived",
+        "d2lhybrid.stats.x_iqr__mutmut_1: survived",
         "d2lhybrid.report.text.x_table__mutmut_1: no tests",
-        "d2lhybrid.measurement.stats: 2 of 3 killed (66.7%)",
         "d2lhybrid.report.text: 0 of 1 killed (0.0%)",
+        "d2lhybrid.stats: 2 of 3 killed (66.7%)",
     ]
     assert not enough
     nine = "".join(f"p.m.x_f__mutmut_{n}: killed\n" for n in range(9))

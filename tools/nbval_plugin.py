@@ -25,7 +25,7 @@ from nbval.plugin import IPyNbCell
 from book.check import left_out
 from book.execute import is_progress
 from d2lhybrid.measurement.arguments import MOST_SECONDS
-from d2lhybrid.measurement.claims import MIME
+from d2lhybrid.report.claims import MIME
 
 TRIES = 3
 os.environ.setdefault(MOST_SECONDS, "1")  # kernels inherit it

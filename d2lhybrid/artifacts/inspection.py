@@ -27,7 +27,7 @@ PER_FILE = 1 << 10  # what a file counts beside its bytes
 NATIVE = (".so", ".dll", ".dylib")
 
 
-class Finding(NamedTuple):
+class Suspicion(NamedTuple):
     """What stands out, in words, and whether it is an entry for a place outside the artifact."""
 
     text: str
@@ -153,7 +153,7 @@ def _plain(name: str) -> str:
     return name if name.isprintable() else repr(name)
 
 
-def _findings(stored: Stored) -> Iterator[tuple[str, Finding]]:
+def _findings(stored: Stored) -> Iterator[tuple[str, Suspicion]]:
     """What stands out in which file to someone who must decide whether to trust them."""
     chosen = stored.format
     look = _Look(chosen.signs)
@@ -172,7 +172,7 @@ class _Look:
     def __init__(self, signs: Sequence[Sign]) -> None:
         self.signs, self.left = signs, MAX_LOOK
 
-    def in_file(self, name: str, file: IO[bytes]) -> Iterator[Finding]:
+    def in_file(self, name: str, file: IO[bytes]) -> Iterator[Suspicion]:
         signs = [sign for sign in self.signs if name.endswith(sign.ending)]
         if not signs:
             return
@@ -181,31 +181,31 @@ class _Look:
         for sign in signs:
             matches = re.finditer(sign.pattern, data)
             found = {m[1].decode(errors="replace") if m.re.groups else "" for m in matches}
-            yield from (Finding(_(sign.message).format(name=one)) for one in sorted(found))
+            yield from (Suspicion(_(sign.message).format(name=one)) for one in sorted(found))
         if file.read(1):
-            yield Finding(_("more content than was looked at"))
+            yield Suspicion(_("more content than was looked at"))
 
-    def in_archive(self, file: IO[bytes]) -> Iterator[Finding]:
+    def in_archive(self, file: IO[bytes]) -> Iterator[Suspicion]:
         try:
             archive = zipfile.ZipFile(file)
         except Exception:  # zipfile raises many kinds on broken bytes
-            yield Finding(_("not a readable archive"))
+            yield Suspicion(_("not a readable archive"))
             return
         for name in archive.namelist():
             if name.startswith("/") or "\\" in name or ".." in name.split("/"):
-                yield Finding(_("entry {name!r} that points outside").format(name=name), True)
+                yield Suspicion(_("entry {name!r} that points outside").format(name=name), True)
             if name.endswith(NATIVE):
-                yield Finding(_("native code in {name!r}").format(name=name))
+                yield Suspicion(_("native code in {name!r}").format(name=name))
         for member in archive.infolist():
             if self.left <= 0:
-                yield Finding(_("more content than was looked at"))
+                yield Suspicion(_("more content than was looked at"))
                 return
             try:
                 with archive.open(member) as content:
                     found = list(self.in_file(member.filename, content))
             except Exception as error:  # so do its decompressors
                 text = _("an entry that cannot be read ({name})")
-                found = [Finding(text.format(name=type(error).__name__))]
+                found = [Suspicion(text.format(name=type(error).__name__))]
             text = _("{finding} in {member!r}")
             for finding in found:
-                yield Finding(text.format(finding=finding.text, member=member.filename))
+                yield Suspicion(text.format(finding=finding.text, member=member.filename))

@@ -53,7 +53,7 @@ def save(
     one step. What was there before stays until then, and stays for good if anything goes wrong.
 
     Args:
-        model: A model or compiled function of PyTorch, TensorFlow or MXNet; or ``call(model,
+        model: A model or compiled function of PyTorch, TensorFlow, JAX or MXNet; or ``call(model,
             ...)`` with all its arguments, where one of them has the name of an option.
         path: Folder to make, or an artifact to replace.
         args: Example arguments, as the model takes them: tensors, and lists, tuples, dictionaries

@@ -48,7 +48,7 @@ def known() -> tuple[Framework, ...]:
 
 
 def names() -> str:
-    """Their names for a sentence: "PyTorch, TensorFlow, MXNet"."""
+    """Their names for a sentence: "PyTorch, TensorFlow, JAX, MXNet"."""
     return ", ".join(framework.display for framework in known())
 
 

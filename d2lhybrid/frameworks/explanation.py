@@ -6,7 +6,6 @@ import os
 import sys
 import sysconfig
 import traceback
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from html import escape
 
 from d2lhybrid.errors import CallFailedError, first_line
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.quieting import silent
 from d2lhybrid.report.table import Column, Row, Table
 
 _LIBRARIES = tuple({sysconfig.get_path(key) + os.sep for key in ("purelib", "platlib", "stdlib")})
@@ -131,8 +131,7 @@ def quiet() -> Iterator[None]:
     before = logging.root.manager.disable
     logging.disable(logging.ERROR)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with silent():
             yield
     finally:
         logging.disable(before)

@@ -6,10 +6,9 @@
 import copy
 import os
 import sys
-import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
@@ -26,6 +25,7 @@ from d2lhybrid.frameworks.tensors import Call as Call
 from d2lhybrid.frameworks.tensors import Kwargs as Kwargs
 from d2lhybrid.frameworks.tensors import Tensors as Tensors
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.quieting import silent
 
 
 class Lazy:
@@ -53,29 +53,22 @@ class Lazy:
     def build(self) -> None:
         """Compile ahead of time; nothing where it is not, or is done."""
         if self._load is not None and self._product is None and self.built is None:
-            with _no_warnings():
+            with silent():
                 self._product = self._build()
 
     def load(self) -> Call:
         """The callable, loaded from what was built; what is missing is built first."""
         if self.built is None:
             self.build()
-            with _no_warnings():
+            with silent():
                 self.built = self._load(self._product) if self._load else self._build()
         return self.built
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.built is None:
-            with _no_warnings():
+            with silent():
                 return self.load()(*args, **kwargs)
         return self.built(*args, **kwargs)
-
-
-@contextmanager
-def _no_warnings() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 @dataclass(frozen=True)
@@ -168,7 +161,6 @@ class Framework(ABC):
 
     name: ClassVar[str]  # in records and manifests; for most, what Python imports
     display: ClassVar[str]  # for people
-    packages: ClassVar[tuple[str, ...]]  # as pip may call what is installed
     extra: ClassVar[str]  # of d2lhybrid, that installs it
     order: ClassVar[int] = 100  # among the frameworks, where they are listed
     # Environment variables that the import sets where the user has not: two frameworks that both

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -85,3 +85,22 @@ def baseline(functions: Any, label: str | None) -> str:
         said = text.format(labels=", ".join(map(repr, known)), received=label)
         raise UnknownLabelError(said, label=label, known=known)
     return label
+
+
+def references(functions: Mapping[str, Any], labels: Any, baseline: str) -> tuple[str, ...]:
+    """The labels of yardsticks: those named, and those that ``variants`` has marked."""
+    known = [*functions, *getattr(functions, "unavailable", {})]
+    if (
+        isinstance(labels, str)
+        or not isinstance(labels, Collection)
+        or any(label not in known for label in labels)
+    ):
+        text = _("Expected references among {labels}, in a tuple. Received: {received!r}.")
+        raise ArgumentError(text.format(labels=", ".join(map(repr, known)), received=labels))
+    if baseline in labels:
+        text = _(
+            "Expected a baseline that is no reference. Received: {label!r} as both. "
+            "Choose another with baseline=, or take it out of references."
+        )
+        raise ArgumentError(text.format(label=baseline))
+    return tuple(dict.fromkeys([*getattr(functions, "references", ()), *labels]))

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+from d2lhybrid import stats
 from d2lhybrid.calls import Call, of_arguments
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measurement import arguments, stats
+from d2lhybrid.measurement import arguments
 from d2lhybrid.measurement.building import Building
 from d2lhybrid.measurement.calling import Clock
 from d2lhybrid.measurement.rounds import Rounds, no_collection
 from d2lhybrid.measurement.running import Runner
-from d2lhybrid.report.provenance import environment
-from d2lhybrid.report.records import Environment
+from d2lhybrid.report.provenance import Environment, environment
 from d2lhybrid.report.remarks import not_run
 from d2lhybrid.report.results import Comparison
 from d2lhybrid.report.units import seconds
@@ -28,6 +28,7 @@ def compare(
     functions: Mapping[str, Callable[..., Any]] | Call,
     *args: Any,
     baseline: str | None = None,
+    references: Sequence[str] = (),
     check: bool | float = True,
     time_limit: float = 20.0,
     build_limit: float = BUILD_LIMIT,
@@ -61,6 +62,8 @@ def compare(
         args, kwargs: the arguments of every call; ``call(functions, ...)`` where a keyword has
             the name of an option below.
         baseline: the label that ratios refer to; the first one if None.
+        references: labels of yardsticks, such as a program in C or a copy of the array, which are
+            measured and shown, and never recommended. Those of ``variants`` are known without it.
         check: True compares outputs with the tolerance of their dtype, a number is the tolerance,
             False compares nothing.
         time_limit: seconds of rounds; first calls and warm-up come on top.
@@ -91,6 +94,7 @@ def compare(
     """
     ways, args, kwargs = of_arguments(functions, args, kwargs)
     base = arguments.baseline(ways, baseline)
+    yardsticks = arguments.references(ways, references, base)
     time_limit = arguments.time_limit(time_limit)
     build_limit = arguments.limit("build_limit", build_limit)
     margin, check = arguments.fraction(margin), arguments.tolerance(check)
@@ -106,7 +110,7 @@ def compare(
         Rounds(runners, base, seed),
         env,
         unavailable=dict(getattr(ways, "unavailable", {})) | building.unavailable,
-        references=tuple(getattr(ways, "references", ())),
+        references=yardsticks,
         settings={"checked": check, "seed": seed, "margin": margin},
         time_limit=time_limit,
     )

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
+from d2lhybrid import stats
 from d2lhybrid.calls import Call, name_of, of_arguments
-from d2lhybrid.measurement import arguments, stats
+from d2lhybrid.measurement import arguments
 from d2lhybrid.measurement.calling import Clock
 from d2lhybrid.measurement.rounds import Rounds, no_collection
 from d2lhybrid.measurement.running import Runner
@@ -46,6 +47,7 @@ def measure(
     Raises:
         CallFailedError: `function` raised.
         ArgumentError: `time_limit` is not above 0, or `function` cannot be called.
+        KeyboardInterrupt: it came before the first sample, so there is nothing to keep.
 
     >>> result = measure(sum, range(1000), time_limit=0.2)
     >>> result.label, result.median < 0.01

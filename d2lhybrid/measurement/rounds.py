@@ -13,9 +13,9 @@ from contextlib import contextmanager, nullcontext
 
 import numpy as np
 
+from d2lhybrid import stats
 from d2lhybrid.errors import CallFailedError
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measurement import stats
 from d2lhybrid.measurement.calling import drain
 from d2lhybrid.measurement.patience import TooLong, bar, limited
 from d2lhybrid.measurement.running import SAMPLE_SECONDS, Runner

@@ -15,12 +15,13 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
+from d2lhybrid import stats
 from d2lhybrid.errors import CannotBuildError, first_line
 from d2lhybrid.frameworks.protocol import Lazy
-from d2lhybrid.measurement import stats
 from d2lhybrid.measurement.calling import Clock, Target, call_failed, require_one_device
 from d2lhybrid.measurement.timing import synchronize
-from d2lhybrid.report.records import AGREE, Environment, Measurement, Samples
+from d2lhybrid.report.provenance import Environment
+from d2lhybrid.report.records import AGREE, Measurement, Samples
 
 SAMPLE_SECONDS = 5e-4  # some thousand times the resolution of perf_counter
 STREAM_SECONDS = 1e-3  # of the shorter stream, if that is enough for the slope to settle

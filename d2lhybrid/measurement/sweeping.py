@@ -35,6 +35,7 @@ def sweep(
         time_limit: seconds for each size, as for ``compare``.
         progress: show a bar for what takes longer than two seconds, and what is being built.
         options: others of ``compare``, and, with a net, of ``variants``, such as ``dynamic=True``.
+            Both have `references`: True builds the programs, labels mark rows as yardsticks.
 
     Returns:
         A Sweep. An interrupt ends it with the sizes that are complete, or a first one cut short.
@@ -54,7 +55,9 @@ def sweep(
     if not len(sizes):
         raise ArgumentError(_("Expected at least one size. Received: none."))
     ours, theirs = _names(variants), _names(compare)
-    require_options("sweep", options, ("only", "work", *theirs, *ours))
+    require_options("sweep", options, ("only", "work", *dict.fromkeys([*theirs, *ours])))
+    if not isinstance(options.get("references"), bool):
+        ours = tuple(name for name in ours if name != "references")
     building = {name: options.pop(name) for name in ours if name in options}
     done: list[Comparison] = []
     sizes_done = bar(len(sizes), progress, _("sizes"))

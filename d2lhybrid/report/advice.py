@@ -1,18 +1,12 @@
 """Which variant to use, in one sentence, by rules that are written down here."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from d2lhybrid.i18n import count, names, ngettext, number
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.report.comparisons import ComparisonRecord
 from d2lhybrid.report.units import NEVER, percent, seconds
 
-if TYPE_CHECKING:
-    from d2lhybrid.report.results import Comparison
 
-
-def advice(c: Comparison) -> str:
+def advice(c: ComparisonRecord) -> str:
     """One sentence on what to use, by the verdicts on the latency.
 
     1. A busy machine is no ground for advice: measure again.
@@ -43,7 +37,7 @@ def advice(c: Comparison) -> str:
     return _nothing(c)
 
 
-def best(c: Comparison) -> str | None:
+def best(c: ComparisonRecord) -> str | None:
     """The variant to use in place of the baseline by rules 2 and 3 of `advice`, if there is one."""
     faster = {
         label: calls
@@ -57,7 +51,7 @@ def best(c: Comparison) -> str | None:
     return min(close, key=lambda label: (faster[label], label != top))
 
 
-def _use(c: Comparison, label: str) -> str:
+def _use(c: ComparisonRecord, label: str) -> str:
     calls = c.break_even(label)
     if calls == 1:
         text = _("Use {label}: it is {ratio} times as fast as {baseline}, from the first call on.")
@@ -70,7 +64,7 @@ def _use(c: Comparison, label: str) -> str:
     return text.format(label=label, ratio=ratio, baseline=c.baseline, calls=count(calls or 0))
 
 
-def _nothing(c: Comparison) -> str:
+def _nothing(c: ComparisonRecord) -> str:
     if not c.others:
         text = _("Nothing beats {baseline} here, because nothing else was run.")
         return text.format(baseline=c.baseline)

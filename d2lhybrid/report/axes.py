@@ -8,12 +8,12 @@ import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
-from math import log10
+from math import ceil, log10
 from pathlib import Path
 from typing import Any
 
 from d2lhybrid.errors import MissingPackageError
-from d2lhybrid.i18n import count, general, language
+from d2lhybrid.i18n import count, general, language, width
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.table import folded
 from d2lhybrid.report.units import unit
@@ -24,6 +24,9 @@ _FONTS = Path(__file__).parents[1] / "fonts"
 CHINESE, JAPANESE = _FONTS / "NotoSansCJKsc-subset.otf", _FONTS / "NotoSansCJKjp-subset.otf"
 
 GREY = "#7a7a7a"  # as far from white as from the dark of the pages that we know
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
+MARKERS = ("o", "s", "^", "D", "v", "X", "P")
+_LEGEND = 14  # columns of a legend's text in an inch
 _LONG_LABEL = 18  # columns, beyond which a label of a row has a second line
 _TICKS = {"x": 5, "y": 12}  # powers of ten that have room
 BUSY = "#D55E00"
@@ -156,6 +159,24 @@ def finish_rows(
     ax.set_xlim(low, time.inverted().transform(right))
     time_axis(ax.xaxis, *ax.get_xlim())
     thin(ax.xaxis)
+
+
+def legend_grid(ax: Any, labels: Sequence[str]) -> tuple[int, int]:
+    """The columns and rows of a legend above the axes, or above new ones for None."""
+    wide = WIDTH if ax is None else ax.get_window_extent().width / ax.figure.dpi
+    columns = max(1, int(_LEGEND * wide) // (max(map(width, labels)) + 6))
+    return columns, ceil(len(labels) / columns)
+
+
+def legend(ax: Any, columns: int = 0) -> None:
+    """A legend above the axes, so that it hides no line; as many columns as fit by default."""
+    handles, labels = ax.get_legend_handles_labels()
+    made = ax.legend(
+        handles, labels, ncols=columns or legend_grid(ax, labels)[0], fontsize="small",
+        frameon=False, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2,
+    )  # fmt: skip
+    for text in made.get_texts():
+        text.set_parse_math(False)
 
 
 def _families() -> list[str]:

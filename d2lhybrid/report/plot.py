@@ -1,33 +1,37 @@
 """Plots of results with matplotlib, which is loaded when one is drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from d2lhybrid.i18n import count, number, width
+from d2lhybrid.i18n import count, number
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report import remarks
-from d2lhybrid.report.axes import GREY, WIDTH, beside, drawing, finish_rows, notes, thin, time_axis
+from d2lhybrid.report.axes import (
+    COLOURS,
+    GREY,
+    MARKERS,
+    beside,
+    drawing,
+    finish_rows,
+    legend,
+    legend_grid,
+    notes,
+    thin,
+    time_axis,
+)
+from d2lhybrid.report.comparisons import ComparisonRecord, SweepRecord
+from d2lhybrid.report.provenance import stamp
+from d2lhybrid.report.records import Measurement
 from d2lhybrid.report.text import cold_start_is_felt, in_order
-from d2lhybrid.report.units import seconds, stamp
+from d2lhybrid.report.units import seconds
 from d2lhybrid.report.verdicts import VERDICTS
 
-if TYPE_CHECKING:
-    from d2lhybrid.report.records import Measurement
-    from d2lhybrid.report.results import Comparison
-    from d2lhybrid.report.sweeps import Sweep
-
 _LINEAR = 20  # times so many times apart at most share an axis from 0, on which bars are lengths
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
-_MARKERS = ("o", "s", "^", "D", "v", "X", "P")
-_LEGEND = 14  # columns of a legend's text in an inch
 _BAR = 0.62  # of the height of a row
 _HATCH = "////"
 
 
-def comparison(c: Comparison, ax: Any = None) -> Any:
+def comparison(c: ComparisonRecord, ax: Any = None) -> Any:
     """A bar a variant and clock with its interval, the baseline as a line; returns the axes.
 
     Where the times are more than 20 times apart the axis is logarithmic, and a bar reaches from the
@@ -59,7 +63,7 @@ def comparison(c: Comparison, ax: Any = None) -> Any:
 
 
 def _bar(
-    ax: Any, c: Comparison, label: str, clock: str, y: float, height: float, logarithmic: bool
+    ax: Any, c: ComparisonRecord, label: str, clock: str, y: float, height: float, logarithmic: bool
 ) -> Any:
     """One bar, its interval and its label, which is returned."""
     time = c[label].median_of(clock)
@@ -103,7 +107,9 @@ def _cold_starts(ax: Any, measurements: Sequence[Measurement]) -> None:
         right.yaxis.set_label_coords(1.01, 1.0)
 
 
-def waterfall(c: Comparison, labels: Sequence[str], ax: Any = None, clock: str = "latency") -> Any:
+def waterfall(
+    c: ComparisonRecord, labels: Sequence[str], ax: Any = None, clock: str = "latency"
+) -> Any:
     """A step for each label in order: a bar from the time before it to its own; returns the axes.
 
     The first bar is a time from 0; each other one is what its layer adds (to the right) or saves
@@ -120,8 +126,9 @@ def waterfall(c: Comparison, labels: Sequence[str], ax: Any = None, clock: str =
                 edgecolor=colour, hatch=_HATCH if saves else None, alpha=0.75,
             )  # fmt: skip
             said = seconds(time)
-            if row:  # a thread from the end of the step before
-                ax.plot([before, before], [row - 1, row], color=GREY, linewidth=1, linestyle=":")
+            if row:  # a thread from the end of the step before, which crosses no bar
+                between = [row - 1 + _BAR / 2, row - _BAR / 2]
+                ax.plot([before, before], between, color=GREY, linewidth=1, linestyle=":")
                 said += f" ({'−' if saves else '+'}{seconds(abs(time - before))})"
             texts.append(beside(ax, said, max(before, time), row))
         notes(ax, remarks.busy([c]), stamp(c.env, c.seed))
@@ -129,14 +136,12 @@ def waterfall(c: Comparison, labels: Sequence[str], ax: Any = None, clock: str =
     return ax
 
 
-def sweep(s: Sweep, ax: Any, xlabel: str, lines: Mapping[str, float]) -> Any:
+def sweep(s: SweepRecord, ax: Any, xlabel: str, lines: Mapping[str, float]) -> Any:
     """Time per call against work, one line a variant and clock, with its band; returns the axes."""
     clocks = [clock for clock in s.clocks if clock != "device"]
     styles = {"latency": "-", "throughput": ":"} if len(clocks) > 1 else {}
-    wide = WIDTH if ax is None else ax.get_window_extent().width / ax.figure.dpi
-    named = [*s.labels, *lines, *styles]
-    columns = max(1, int(_LEGEND * wide) // (max(map(width, named)) + 6))
-    with drawing(ax, 3.6 + 0.2 * ceil(len(named) / columns)) as ax:
+    columns, rows = legend_grid(ax, [*s.labels, *lines, *styles])
+    with drawing(ax, 3.6 + 0.2 * rows) as ax:
         for at, label in enumerate(s.labels):
             for clock in clocks:
                 _curve(ax, s, label, clock, at)
@@ -151,12 +156,7 @@ def sweep(s: Sweep, ax: Any, xlabel: str, lines: Mapping[str, float]) -> Any:
         ax.set_yscale("log")
         ax.set_xlabel(xlabel or _("work"))
         ax.set_ylabel(_("time per call"))
-        legend = ax.legend(  # above the axes, so that it hides no line
-            *ax.get_legend_handles_labels(), ncols=columns, fontsize="small", frameon=False,
-            loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2,
-        )  # fmt: skip
-        for text in legend.get_texts():
-            text.set_parse_math(False)
+        legend(ax, columns)
         first = s.comparisons[0]
         notes(ax, remarks.busy(s.comparisons), stamp(first.env, first.seed))
         time_axis(ax.yaxis, *ax.get_ylim())
@@ -164,15 +164,15 @@ def sweep(s: Sweep, ax: Any, xlabel: str, lines: Mapping[str, float]) -> Any:
     return ax
 
 
-def _curve(ax: Any, s: Sweep, label: str, clock: str, at: int) -> None:
+def _curve(ax: Any, s: SweepRecord, label: str, clock: str, at: int) -> None:
     """The medians of a variant by a clock, where it ran, and their intervals as a band."""
     found = [(work, c[label]) for work, c in zip(s.work, s.comparisons, strict=True) if label in c]
     work = [work for work, _m in found]
     medians = [m.median_of(clock) for _work, m in found]
     ends = [_whiskers(m, clock) for _work, m in found]
-    colour, latency = _COLOURS[at % len(_COLOURS)], clock == "latency"
+    colour, latency = COLOURS[at % len(COLOURS)], clock == "latency"
     ax.plot(
-        work, medians, marker=_MARKERS[at % len(_MARKERS)], color=colour,
+        work, medians, marker=MARKERS[at % len(MARKERS)], color=colour,
         label=label if latency else "_", linestyle="-" if latency else ":",
         markerfacecolor=colour if latency else "none",
     )  # fmt: skip

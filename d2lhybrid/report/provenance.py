@@ -1,16 +1,33 @@
-"""Where and when something was measured."""
+"""Where and when something was measured: how it is found out, kept and said."""
 
 import os
 import platform
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
 
-from d2lhybrid.frameworks import loaded
-from d2lhybrid.report.records import Environment
+from d2lhybrid.frameworks import known, loaded
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import ngettext, number
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Where and when: enough to judge whether two results can be put side by side."""
+
+    date: str
+    versions: dict[str, str]
+    system: str
+    cpu: str
+    cores: int
+    threads: dict[str, int]
+    accelerators: tuple[str, ...]
+    governor: str | None
+    load: float | None
 
 
 def environment() -> Environment:
@@ -37,6 +54,25 @@ def environment() -> Environment:
     )
 
 
+def stamp(env: Environment, seed: int | None = None) -> str:
+    """Where and when, in one line."""
+    names = {"python": "Python", **{one.name: one.display for one in known()}}
+    shown = [name for name in env.versions if name not in ("numpy", "d2lhybrid")]
+    parts = [env.date[:10], *(f"{names.get(name, name)} {env.versions[name]}" for name in shown)]
+    parts += [env.cpu, *env.accelerators]
+    parts.append(ngettext("{n} core", "{n} cores", env.cores).format(n=env.cores))
+    for name, threads in env.threads.items():
+        text = ngettext("{framework}: {n} thread", "{framework}: {n} threads", threads)
+        parts.append(text.format(framework=names.get(name, name), n=threads))
+    if env.governor:
+        parts.append(_("governor {name}").format(name=env.governor))
+    if env.load is not None:
+        parts.append(_("load {load}").format(load=number(env.load, 2)))
+    if seed is not None:
+        parts.append(_("seed {seed}").format(seed=seed))
+    return " · ".join(parts)
+
+
 def _cores() -> int:
     """Those that this process may use, which in a container are fewer than there are."""
     if hasattr(os, "sched_getaffinity"):
@@ -46,7 +82,7 @@ def _cores() -> int:
 
 def _cpu() -> str:
     for line in (_read("/proc/cpuinfo") or "").splitlines():
-        name, _, value = line.partition(":")
+        name, _colon, value = line.partition(":")
         if name.strip() == "model name":
             return value.strip()
     return platform.processor() or platform.machine()

@@ -7,12 +7,14 @@ import statistics
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from d2lhybrid import stats
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
+from d2lhybrid.i18n import sentences
 from d2lhybrid.jsonrecord import Record
-from d2lhybrid.measurement import stats
-from d2lhybrid.report import text
+from d2lhybrid.report.provenance import Environment, stamp
+from d2lhybrid.report.units import seconds, span
 
 CLOCKS = ("latency", "throughput", "device")
 DEFAULT_CLOCK = "latency"  # what somebody who waits for an answer sees
@@ -47,21 +49,6 @@ class Result(Record):
             "times": {"latency": latency, "throughput": None, "device": device},
             "note": N_("the calls of a sample were waited for together") if several else None,
         }
-
-
-@dataclass(frozen=True)
-class Environment:
-    """Where and when: enough to judge whether two results can be put side by side."""
-
-    date: str
-    versions: dict[str, str]
-    system: str
-    cpu: str
-    cores: int
-    threads: dict[str, int]
-    accelerators: tuple[str, ...]
-    governor: str | None
-    load: float | None
 
 
 @dataclass(frozen=True)
@@ -123,7 +110,7 @@ class Measurement(Result):
     env: Environment
 
     def __repr__(self) -> str:
-        return text.measurement(self)
+        return f"{sentences(_in_steady_state(self), *_beside(self))}\n{stamp(self.env)}"
 
     def check(self) -> None:
         """Raise ValueError unless all times are times."""
@@ -190,3 +177,32 @@ class Measurement(Result):
 def require_times(times: tuple[float, ...]) -> None:
     if not times or not all(time >= 0 for time in times):
         raise ValueError(_("a time is missing, or is no number of seconds above 0"))
+
+
+def _in_steady_state(m: Measurement) -> str:
+    """Latency, first call and warm-up in a sentence."""
+    low, high = span(*m.interval(), seconds)
+    text = _(
+        "{label}: {median} per call (95% interval {low} to {high}); first call {cold}; "
+        "{calls} calls of warm-up."
+    )
+    return text.format(
+        label=m.label,
+        median=seconds(m.median),
+        low=low,
+        high=high,
+        cold=seconds(m.first_seconds),
+        calls=m.warmup_calls,
+    )
+
+
+def _beside(m: Measurement) -> list[str]:
+    """The times beside latency and first call, a sentence each."""
+    stream = m.median_of("throughput") if m.times.throughput else None
+    found = [
+        (_("In a stream of calls: {time} per call."), stream),
+        (_("On the device: {time}."), m.device_median),
+        (_("Built ahead in {time}."), m.build_seconds),
+        (_("Loaded in {time}."), m.load_seconds),
+    ]
+    return [text.format(time=seconds(time)) for text, time in found if time is not None]

@@ -1,21 +1,14 @@
 """The sentences that stand above and below a table: verdicts, marks, what went otherwise."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from d2lhybrid.i18n import count, listed, ngettext, number, sentences
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
-from d2lhybrid.measurement.stats import FEWEST
+from d2lhybrid.report.comparisons import ComparisonRecord, SweepRecord
 from d2lhybrid.report.units import NEVER, percent, seconds, span
 from d2lhybrid.report.verdicts import VERDICTS
-
-if TYPE_CHECKING:
-    from d2lhybrid.report.records import Measurement
-    from d2lhybrid.report.results import Comparison
-    from d2lhybrid.report.sweeps import Sweep
+from d2lhybrid.stats import FEWEST
 
 # What a clock shows: in a word or two, and as the heading of sentences.
 _CLOCKS = {
@@ -26,7 +19,7 @@ _CLOCKS = {
 }
 
 
-def busy(comparisons: Sequence[Comparison]) -> str:
+def busy(comparisons: Sequence[ComparisonRecord]) -> str:
     """One line that says that the machine was busy, at its worst; empty where it was not."""
     found = [c for c in comparisons if c.busy]
     if not found:
@@ -53,7 +46,7 @@ def not_run(reason: str) -> str:
     return _(reason).rstrip(".。")
 
 
-def sentence(c: Comparison, label: str, clock: str) -> str:
+def sentence(c: ComparisonRecord, label: str, clock: str) -> str:
     """The verdict on one variant by a clock, with its numbers."""
     estimate, low, high = c.ratio(label, clock)
     verdict = c.verdict(label, clock)
@@ -72,7 +65,7 @@ def sentence(c: Comparison, label: str, clock: str) -> str:
     return sentences(said, _pays(c, label) if clock == "latency" else "")
 
 
-def comparison(c: Comparison) -> list[str]:
+def comparison(c: ComparisonRecord) -> list[str]:
     """The verdicts by each clock, and how the rounds ended."""
     lines = []
     for clock in c.clocks:
@@ -87,7 +80,7 @@ def comparison(c: Comparison) -> list[str]:
     return [*lines, text.format(n=c.rounds, floor=percent(c.noise_floor))]
 
 
-def reading(c: Comparison) -> list[str]:
+def reading(c: ComparisonRecord) -> list[str]:
     """How to read what would puzzle in the table, a line each; none where nothing does."""
     lines = []
     calls = pay_off(c).values()
@@ -122,25 +115,13 @@ def reading(c: Comparison) -> list[str]:
     return lines
 
 
-def pay_off(c: Comparison) -> dict[str, float | None]:
+def pay_off(c: ComparisonRecord) -> dict[str, float | None]:
     """`break_even` of the variants; empty where none has to be called more than once to pay."""
     calls = {label: c.break_even(label) for label in c.others}
     return calls if any(found not in (None, NEVER, 1) for found in calls.values()) else {}
 
 
-def more_times(m: Measurement) -> list[str]:
-    """The times of a measurement beside latency and first call, a sentence each."""
-    stream = m.median_of("throughput") if m.times.throughput else None
-    found = [
-        (_("In a stream of calls: {time} per call."), stream),
-        (_("On the device: {time}."), m.device_median),
-        (_("Built ahead in {time}."), m.build_seconds),
-        (_("Loaded in {time}."), m.load_seconds),
-    ]
-    return [text.format(time=seconds(time)) for text, time in found if time is not None]
-
-
-def sweep(s: Sweep) -> list[str]:
+def sweep(s: SweepRecord) -> list[str]:
     """What the signs mean, and at which sizes each variant is what, by each clock."""
     lines = [listed(f"{one.sign} {_(one.word)}" for one in VERDICTS.values())]
     for clock in s.clocks:
@@ -153,7 +134,7 @@ def sweep(s: Sweep) -> list[str]:
     return [*lines, *(text.format(label=k, reason=not_run(why)) for k, why in reasons.items())]
 
 
-def _over_sizes(s: Sweep, label: str, clock: str) -> list[str]:
+def _over_sizes(s: SweepRecord, label: str, clock: str) -> list[str]:
     """A sentence for each verdict, in the order in which the sizes bring them."""
     points: dict[str, list[int]] = {}
     for at, c in enumerate(s.comparisons):
@@ -185,7 +166,7 @@ def _kind(clock: str, clocks: Sequence[str]) -> str:
     return "plain" if clock == "latency" and "throughput" not in clocks else clock
 
 
-def _pays(c: Comparison, label: str) -> str:
+def _pays(c: ComparisonRecord, label: str) -> str:
     calls = c.break_even(label)
     if calls is None or calls == NEVER or label in c.references:
         return ""

@@ -1,24 +1,19 @@
 """Results as text and HTML, in the reader's language."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
 
-from d2lhybrid.i18n import count, number, sentences
+from d2lhybrid.i18n import count, number
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report import remarks
 from d2lhybrid.report.advice import advice, best
+from d2lhybrid.report.comparisons import ComparisonRecord, SweepRecord
+from d2lhybrid.report.provenance import stamp
+from d2lhybrid.report.records import Measurement
 from d2lhybrid.report.table import Column, Row, Table
-from d2lhybrid.report.units import NEVER, NEVER_MARK, UNKNOWN, seconds, span, stamp
+from d2lhybrid.report.units import NEVER, NEVER_MARK, UNKNOWN, seconds, span
 from d2lhybrid.report.verdicts import VERDICTS
-
-if TYPE_CHECKING:
-    from d2lhybrid.report.records import Measurement
-    from d2lhybrid.report.results import Comparison
-    from d2lhybrid.report.sweeps import Sweep
 
 _FELT = 10  # a cold start of fewer calls than this goes unnoticed, and has no column
 
@@ -55,25 +50,7 @@ class Page:
         return f"{busy}{self.table.html()}{advised}{said}{place}"
 
 
-def measurement(m: Measurement) -> str:
-    """One line for one callable, and the stamp."""
-    low, high = span(*m.interval(), seconds)
-    text = _(
-        "{label}: {median} per call (95% interval {low} to {high}); first call {cold}; "
-        "{calls} calls of warm-up."
-    )
-    said = text.format(
-        label=m.label,
-        median=seconds(m.median),
-        low=low,
-        high=high,
-        cold=seconds(m.first_seconds),
-        calls=m.warmup_calls,
-    )
-    return f"{sentences(said, *remarks.more_times(m))}\n{stamp(m.env)}"
-
-
-def comparison(c: Comparison) -> Page:
+def comparison(c: ComparisonRecord) -> Page:
     """The table, what to use, how to read it, and the sentence on each variant."""
     busy = remarks.busy([c])
     return Page(
@@ -86,7 +63,7 @@ def comparison(c: Comparison) -> Page:
     )
 
 
-def sweep(s: Sweep) -> Page:
+def sweep(s: SweepRecord) -> Page:
     """The table of sizes, and which variant is what at which of them."""
     first = s.comparisons[0]
     said = remarks.sweep(s)
@@ -95,7 +72,7 @@ def sweep(s: Sweep) -> Page:
     )
 
 
-def table(c: Comparison) -> Table:
+def table(c: ComparisonRecord) -> Table:
     """A row a variant: verdict, ratio and time by each clock, then what is paid once."""
     winner = None if c.busy else best(c)
     once = _paid_once(c)
@@ -113,7 +90,7 @@ def table(c: Comparison) -> Table:
     return Table(columns, rows)
 
 
-def in_order(c: Comparison) -> list[str]:
+def in_order(c: ComparisonRecord) -> list[str]:
     """The labels, references after the variants."""
     return sorted(c, key=lambda label: label in c.references)
 
@@ -123,7 +100,7 @@ def cold_start_is_felt(m: Measurement) -> bool:
     return m.cold_seconds > _FELT * m.median
 
 
-def sweep_table(s: Sweep) -> Table:
+def sweep_table(s: SweepRecord) -> Table:
     """One row a size: the time of each variant by each clock, its ratio and a sign for it."""
     cells = [(clock, label) for clock in s.clocks for label in s.labels]
     several = len(s.clocks) > 1
@@ -136,7 +113,7 @@ def sweep_table(s: Sweep) -> Table:
     return Table([Column(_("work"), left=True), *columns], rows)
 
 
-def _clock_columns(c: Comparison, clock: str) -> list[Column]:
+def _clock_columns(c: ComparisonRecord, clock: str) -> list[Column]:
     title = remarks.clock_title(clock, c.clocks)
     if len(c.clocks) > 1:
         heads = [Column(_("verdict"), title, left=True), Column(_("ratio"), title)]
@@ -146,7 +123,7 @@ def _clock_columns(c: Comparison, clock: str) -> list[Column]:
     return [*heads, Column(_("of the ratio"), interval), Column(_("of the time"), interval)]
 
 
-def _clock_cells(c: Comparison, label: str, clock: str) -> list[str]:
+def _clock_cells(c: ComparisonRecord, label: str, clock: str) -> list[str]:
     """Verdict, ratio and time; the intervals too where there is one clock alone."""
     m = c[label]
     if not m.times.of(clock):  # a program of its own has no events on the accelerator
@@ -168,7 +145,7 @@ def _between(low: str, high: str) -> str:
     return low if low == high in ("", UNKNOWN) else f"{low} – {high}"
 
 
-def _paid_once(c: Comparison) -> dict[str, dict[str, str]]:
+def _paid_once(c: ComparisonRecord) -> dict[str, dict[str, str]]:
     """Columns, by their heads, on what is paid once or held; those that say something."""
     felt, calls = any(map(cold_start_is_felt, c.values())), remarks.pay_off(c)
     shown = {
@@ -195,7 +172,7 @@ def _bytes(value: float) -> str:
     return f"{number(value / size)} {unit}" if value else "0 MiB"
 
 
-def _sweep_cell(c: Comparison, label: str, clock: str) -> str:
+def _sweep_cell(c: ComparisonRecord, label: str, clock: str) -> str:
     if label not in c or not c[label].times.of(clock):
         return "–"
     time = seconds(c[label].median_of(clock))

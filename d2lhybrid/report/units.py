@@ -1,17 +1,9 @@
-"""Times, fractions and the stamp of an environment, in the reader's language."""
-
-from __future__ import annotations
+"""Times and fractions in the reader's language."""
 
 from collections.abc import Callable
 from math import inf, isfinite
-from typing import TYPE_CHECKING
 
-from d2lhybrid.frameworks import known
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import ngettext, number
-
-if TYPE_CHECKING:
-    from d2lhybrid.report.records import Environment
+from d2lhybrid.i18n import number
 
 UNKNOWN = "?"
 NEVER = inf  # calls after which a cold start is paid that no call makes up for
@@ -58,22 +50,3 @@ def span(low: float, high: float, show: Callable[[float], str] = number) -> tupl
     """
     known = low > 0 and isfinite(high)
     return (show(low), show(high)) if known else (UNKNOWN, UNKNOWN)
-
-
-def stamp(env: Environment, seed: int | None = None) -> str:
-    """Where and when, in one line."""
-    names = {"python": "Python", **{one.name: one.display for one in known()}}
-    shown = [name for name in env.versions if name not in ("numpy", "d2lhybrid")]
-    parts = [env.date[:10], *(f"{names.get(name, name)} {env.versions[name]}" for name in shown)]
-    parts += [env.cpu, *env.accelerators]
-    parts.append(ngettext("{n} core", "{n} cores", env.cores).format(n=env.cores))
-    for name, threads in env.threads.items():
-        text = ngettext("{framework}: {n} thread", "{framework}: {n} threads", threads)
-        parts.append(text.format(framework=names.get(name, name), n=threads))
-    if env.governor:
-        parts.append(_("governor {name}").format(name=env.governor))
-    if env.load is not None:
-        parts.append(_("load {load}").format(load=number(env.load, 2)))
-    if seed is not None:
-        parts.append(_("seed {seed}").format(seed=seed))
-    return " · ".join(parts)

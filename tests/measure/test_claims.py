@@ -7,9 +7,9 @@ import pytest
 from fake import Machine
 
 from d2lhybrid.errors import ArgumentError, ClaimError, UnknownLabelError
-from d2lhybrid.measurement import claims
 from d2lhybrid.measurement.comparing import compare
 from d2lhybrid.measurement.sweeping import sweep
+from d2lhybrid.report import claims
 from d2lhybrid.report.results import Comparison
 
 

@@ -19,12 +19,14 @@ from d2lhybrid.errors import (
     DifferentAnswerError,
     UnknownLabelError,
 )
-from d2lhybrid.frameworks.protocol import Lazy
+from d2lhybrid.frameworks.protocol import Lazy, Variant
 from d2lhybrid.measurement import comparing
 from d2lhybrid.measurement.comparing import HURRY, compare
 from d2lhybrid.measurement.measuring import measure
 from d2lhybrid.measurement.rounds import FEWEST_ROUNDS
 from d2lhybrid.measurement.running import SAMPLE_SECONDS
+from d2lhybrid.measurement.variants import Variants
+from d2lhybrid.report.advice import best
 from d2lhybrid.report.units import NEVER
 
 
@@ -63,6 +65,29 @@ def test_another_baseline():
     c = run(m, {"a": m.function(1e-3, 0.01), "b": m.function(5e-4, 0.01)}, baseline="b")
     assert c.verdict("a") == "slower"
     assert c.ratio("a")[0] == pytest.approx(0.5, rel=0.05)
+
+
+def test_a_reference_of_a_plain_dictionary_is_measured_and_never_advised():
+    m = Machine()
+    ways = {"eager": m.function(1e-3), "C": m.function(1e-5), "b": m.function(5e-4)}
+    c = run(m, ways, references=("C",))
+    assert c.references == ("C",)
+    assert c.others == ["b"]
+    assert c.verdict("C") == "faster"
+    assert best(c) == "b"
+    assert "C ★" not in str(c)
+    assert type(c).from_json(c.to_json()) == c
+
+
+def test_references_named_join_those_that_come_marked():
+    m, found = Machine(), {"a": 1e-3, "C": 1e-5, "copy": 2e-5, "missing": "no compiler"}
+    ways = Variants(
+        {k: Variant(v if isinstance(v, str) else m.function(v), "") for k, v in found.items()},
+        references=["C"],
+    )
+    c = run(m, ways, references=["copy", "missing"])
+    assert c.references == ("C", "copy")
+    assert run(m, ways, baseline="C").baseline == "C"
 
 
 def test_break_even_has_three_answers():
@@ -315,6 +340,10 @@ def raises():
         ([print], {}, ArgumentError, "a dict"),
         ({"a": 3}, {}, ArgumentError, "to call as 'a'"),
         ({"a": list}, {"baseline": "b"}, UnknownLabelError, "among 'a'"),
+        ({"a": list, "C": list}, {"references": ["D"]}, ArgumentError, "among 'a', 'C', in.*'D'"),
+        ({"a": list, "C": list}, {"references": "C"}, ArgumentError, "in a tuple.*: 'C'"),
+        ({"a": list, "C": list}, {"references": True}, ArgumentError, "in a tuple.*: True"),
+        ({"a": list, "C": list}, {"references": ["a"]}, ArgumentError, "no reference.* 'a' as b"),
         ({"a": list}, {"time_limit": -1}, ArgumentError, "-1"),
         ({"a": list}, {"time_limit": 0}, ArgumentError, "above 0"),
         ({"a": list}, {"time_limit": float("nan")}, ArgumentError, "nan"),

@@ -6,7 +6,7 @@ from math import comb, exp
 import numpy as np
 import pytest
 
-from d2lhybrid.measurement import stats
+from d2lhybrid import stats
 
 
 @pytest.mark.parametrize("count", [6, 9, 10, 25, 60, 200, 1000])

@@ -87,6 +87,18 @@ def test_an_option_that_nobody_has_is_named():
         sweep(lambda n: ({"a": m.function(1e-3)},), [1], dynamics=True, progress=False)
 
 
+def test_labels_as_references_mark_rows_at_every_size():
+    m = Machine()
+
+    def make(n):
+        return {"a": m.function(1e-3), "copy": m.function(1e-4)}, n
+
+    s = sweep(make, [1, 2], references=["copy"], clock=m.clock, progress=False)
+    assert [c.references for c in s.comparisons] == [("copy",)] * 2
+    with pytest.raises(ArgumentError, match=r"model from make.*references="):
+        sweep(make, [1], references=True, clock=m.clock, progress=False)
+
+
 def test_functions_have_no_variants_to_build():
     m = Machine()
     with pytest.raises(ArgumentError, match=r"model from make.*dynamic=, mode="):

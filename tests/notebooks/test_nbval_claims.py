@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from d2lhybrid.measurement import claims
+from d2lhybrid.report import claims
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = ROOT / "tests" / "notebooks"

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from d2lhybrid.report.records import Environment, Measurement, Samples
+from d2lhybrid.report.provenance import Environment
+from d2lhybrid.report.records import Measurement, Samples
 from d2lhybrid.report.results import Comparison
 from d2lhybrid.report.sweeps import Sweep
 

@@ -15,7 +15,7 @@ from by_hand import BUSY, comparison, sweep
 from matplotlib.colors import to_rgb
 
 from d2lhybrid import i18n
-from d2lhybrid.report import plot
+from d2lhybrid.report import charts, plot
 from d2lhybrid.report.axes import CHINESE, JAPANESE
 from d2lhybrid.report.sweeps import Sweep
 from d2lhybrid.report.units import seconds
@@ -246,6 +246,9 @@ def test_the_steps_of_a_waterfall_begin_where_the_last_ended():
     assert said[1] == f"20.0 µs (+{seconds(times[1] - times[0])})"
     assert said[2] == f"14.0 µs (−{seconds(times[1] - times[2])})"
     assert ax.get_yticklabels()[0].get_text() == "C"
+    gaps = zip(ax.patches, ax.patches[1:], strict=False)
+    ends = [(one.get_y() + one.get_height(), other.get_y()) for one, other in gaps]
+    assert [tuple(line.get_ydata()) for line in ax.lines] == [pytest.approx(at) for at in ends]
     require_good_looks(ax)
 
 
@@ -257,6 +260,33 @@ def test_waterfalls_by_a_clock(language):
     ax = c.waterfall(["C", LONG, "eager"], clock="throughput")
     require_good_looks(ax)
     assert ax.patches[-1].get_x() + ax.patches[-1].get_width() == pytest.approx(5e-3, rel=0.02)
+
+
+@pytest.mark.parametrize("language", i18n.LANGUAGES)
+def test_calls_in_their_order(language):
+    i18n.set_language(language)
+    times = {f"way {at}": [100 / (at + 1), 0.2, 0.21, 0.19] for at in range(8)}
+    ax = charts.plot_calls(times)
+    require_good_looks(ax)
+    assert [list(line.get_xdata()) for line in ax.lines] == [[1, 2, 3, 4]] * 8
+    assert len({(line.get_marker(), line.get_color()) for line in ax.lines}) == 8
+    assert all((ax.get_xlabel(), ax.get_ylabel()))
+    require_inside(ax.get_legend().get_texts(), ax.figure.bbox)
+
+
+def test_a_roofline_has_a_bend_and_arrows_where_there_is_room():
+    steps = {"chain": ((0.1, 4e8), (0.6, 2e9)), "product": ((80.0, 1.1e11), (80.0, 1.2e11))}
+    ax = charts.plot_roofline(steps, 2e10, 1.2e11)
+    require_good_looks(ax)
+    roof, *points = ax.lines
+    assert (roof.get_xdata()[1], roof.get_ydata()[1]) == pytest.approx((6, 1.2e11))
+    hollow, filled = points[::2], points[1::2]
+    assert {line.get_markerfacecolor() for line in hollow} == {"none"}
+    assert "none" not in {line.get_markerfacecolor() for line in filled}
+    assert [line.get_ydata()[0] for line in filled] == [2e9, 1.2e11]
+    (arrow,) = ax.texts
+    assert (arrow.xyann, arrow.xy) == steps["chain"]
+    assert not ax.get_legend().get_window_extent().overlaps(ax.get_window_extent())
 
 
 def test_a_busy_machine_is_said_above_every_plot():

@@ -6,7 +6,8 @@ import pytest
 from by_hand import ENV
 
 from d2lhybrid import i18n
-from d2lhybrid.report.units import percent, seconds, span, stamp, unit
+from d2lhybrid.report.provenance import stamp
+from d2lhybrid.report.units import percent, seconds, span, unit
 
 
 @pytest.mark.parametrize(

@@ -242,6 +242,13 @@ def test_a_small_site(small: Callable[..., Path]) -> None:
     assert make_site(root) == site
     assert "Much more." in (site / "en/pytorch/one.html").read_text(encoding="utf-8")
     assert (site / "en/mxnet/one.html").read_bytes() != before
+    # What Sphinx warns of is an error.
+    path = root / "notebooks/en/mxnet/one.ipynb"
+    changed = json.loads(path.read_text())
+    changed["cells"][2]["source"] += ["\n\n[nowhere][nothing]\n\n![missing](../missing.svg)"]
+    path.write_text(json.dumps(changed))
+    with pytest.raises(SiteError, match=r"image file not readable: .*missing\.svg"):
+        make_site(root)
 
 
 def test_a_translation_that_is_behind(
@@ -267,13 +274,3 @@ def test_a_translation_that_is_behind(
         make_site(root)
     assert main([], root) == 1
     assert "make notebooks" in capsys.readouterr().err
-
-
-def test_what_sphinx_warns_of_is_an_error(small: Callable[..., Path]) -> None:
-    root = small()
-    path = root / "notebooks/en/mxnet/one.ipynb"
-    notebook = json.loads(path.read_text())
-    notebook["cells"][2]["source"] += ["\n\n[nowhere][nothing]\n\n![missing](../missing.svg)"]
-    path.write_text(json.dumps(notebook))
-    with pytest.raises(SiteError, match=r"image file not readable: .*missing\.svg"):
-        make_site(root)

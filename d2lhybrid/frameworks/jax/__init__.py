@@ -13,7 +13,6 @@ class JAX(Framework):
 
     name = "jax"
     display = "JAX"
-    packages = ("jax", "jaxlib", "flax")
     extra = "jax"
     order = 3
     # Read when it first uses a GPU, of whose memory it would take three quarters.

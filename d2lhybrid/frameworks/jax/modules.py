@@ -87,11 +87,6 @@ def is_jitted(function: Any) -> bool:
     return hasattr(function, "lower") and hasattr(function, "__wrapped__")
 
 
-def is_training(model: Any) -> bool:
-    """Is dropout on in a module, or are averages taken from the batch?"""
-    return any(value is False for _part, _mode, value in _modes(model))
-
-
 @contextmanager
 def evaluating(model: Any) -> Iterator[None]:
     """Inference mode for every part, and each one's own mode again afterwards."""

@@ -12,7 +12,7 @@ from jax._src.core import trace_state_clean  # the public names have no such que
 from jax._src.xla_bridge import backends_are_initialized  # nor this one
 
 from d2lhybrid.errors import TracingError
-from d2lhybrid.frameworks.jax.modules import evaluating, is_training
+from d2lhybrid.frameworks.jax.modules import evaluating
 from d2lhybrid.frameworks.tensors import Args, Call, Kwargs, Tensors
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.structure import leaves
@@ -104,9 +104,6 @@ class JAXTensors(Tensors):
     def infer(self, model: Call, args: Args, kwargs: Kwargs) -> Any:
         with evaluating(model):
             return model(*args, **kwargs)
-
-    def is_training(self, model: Any) -> bool:
-        return is_training(model)
 
 
 @cache

@@ -11,7 +11,6 @@ class MXNet(Framework):
 
     name = "mxnet"
     display = "MXNet"
-    packages = ("mxnet", "mxnet-cu112")
     extra = "mxnet"
     order = 9
 

@@ -11,7 +11,6 @@ import ctypes
 import platform
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module, metadata
 from importlib.abc import MetaPathFinder
@@ -26,6 +25,7 @@ from d2lhybrid.errors import MissingPackageError, RemovedFromNumPyError
 from d2lhybrid.frameworks.mxnet import mended
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.installing import install_command
+from d2lhybrid.quieting import silent
 
 # What the names meant before they went (NumPy 1.24 and 2.0 release notes).
 _OLD_NAMES: dict[str, Any] = {
@@ -83,8 +83,7 @@ def import_mxnet() -> ModuleType:
         if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
             sys.meta_path.insert(0, _Finder())
         _load_cuda_11()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # distutils, invalid escapes: nothing a reader can mend
+        with silent():  # distutils, invalid escapes: nothing a reader can mend
             try:
                 found = import_module("mxnet")
             except ImportError as error:

@@ -11,6 +11,7 @@ from d2lhybrid.frameworks.mxnet.compat import import_mxnet
 from d2lhybrid.frameworks.samples import Sample
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
+from d2lhybrid.quieting import silent
 from d2lhybrid.structure import leaves
 
 SYMBOL, PARAMS = "model-symbol.json", "model-0000.params"
@@ -36,7 +37,7 @@ class SymbolAndParameters(Format):
     def write(self, sample: Sample, folder: Path) -> Written:
         """A block that is not hybridized is hybridized meanwhile."""
         mx, model = import_mxnet(), sample.model
-        from d2lhybrid.frameworks.mxnet.tensors import is_numpy, quiet_python, semantics
+        from d2lhybrid.frameworks.mxnet.tensors import is_numpy, semantics
 
         if not isinstance(model, mx.gluon.HybridBlock):
             text = _(
@@ -46,7 +47,7 @@ class SymbolAndParameters(Format):
             raise SaveError(text, kind=type(model).__name__)
         numpy_semantics = is_numpy(tuple(sample.inputs))
         was_active = model._active or isinstance(model, mx.gluon.SymbolBlock)
-        with semantics(numpy_semantics), quiet_python():
+        with semantics(numpy_semantics), silent():
             try:
                 if not was_active:
                     model.hybridize()
@@ -85,10 +86,10 @@ class SymbolAndParameters(Format):
 
     def read(self, folder: Path, options: Options, into: Any = None) -> Any:
         mx = import_mxnet()
-        from d2lhybrid.frameworks.mxnet.tensors import quiet_python, semantics
+        from d2lhybrid.frameworks.mxnet.tensors import semantics
 
         numpy_semantics = bool(options.get("numpy_semantics"))
-        with semantics(numpy_semantics), quiet_python():
+        with semantics(numpy_semantics), silent():
             block = mx.gluon.SymbolBlock.imports(
                 str(folder / SYMBOL), list(options["inputs"]), str(folder / PARAMS)
             )

@@ -2,7 +2,6 @@
 
 import contextlib
 import sys
-import warnings
 from collections.abc import Iterator, Mapping
 from functools import partial
 from inspect import signature
@@ -15,6 +14,7 @@ from mxnet.gluon import Block, HybridBlock
 from d2lhybrid.errors import TracingError
 from d2lhybrid.frameworks.protocol import Args, Call, Kwargs, Tensors
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.quieting import silent
 from d2lhybrid.tensor import Raw
 
 
@@ -73,7 +73,7 @@ class MXNetTensors(Tensors):
     def infer(self, model: Call, args: Args, kwargs: Kwargs) -> Any:
         if kwargs and isinstance(model, Block):
             args, kwargs = (*args, *by_position(model, args, kwargs).values()), {}
-        with semantics(is_numpy(args)), quiet_python():
+        with semantics(is_numpy(args)), silent():
             return model(*args, **kwargs)
 
 
@@ -108,14 +108,6 @@ def semantics(numpy_semantics: bool) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         for mode in modes if numpy_semantics else reversed(modes):  # arrays never without shapes
             stack.enter_context(mode)
-        yield
-
-
-@contextlib.contextmanager
-def quiet_python() -> Iterator[None]:
-    """Silence what MXNet warns itself about."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
         yield
 
 

@@ -11,7 +11,6 @@ class TensorFlow(Framework):
 
     name = "tensorflow"
     display = "TensorFlow"
-    packages = ("tensorflow", "tensorflow-cpu", "tensorflow_cpu")
     extra = "tensorflow"
     order = 2
     environment: ClassVar[Mapping[str, str]] = {

@@ -1,10 +1,9 @@
 """The formats that TensorFlow writes and reads."""
 
-import contextlib
 import re
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,12 @@ from d2lhybrid.frameworks.formats import Format, NativeProgram, Options, Sign, W
 from d2lhybrid.frameworks.samples import Group, Sample, free_axes, held_by
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
+from d2lhybrid.quieting import silent
 from d2lhybrid.structure import leaves
 
 SIGNATURE = "serving_default"
+# What Keras does that a NumPy newer than itself has come to warn of.
+_silent = partial(silent, category=DeprecationWarning)
 # Operations that reach outside the graph, but for saving and restoring.
 _OPS = (
     rb"[\n\x12].(WriteFile|ReadFile|PyFunc|EagerPyFunc|PyFuncStateless|MatchingFiles)"
@@ -211,7 +213,7 @@ class KerasFile(TensorFlowFormat):
                 _("Expected a Keras model for the format 'keras', received a {kind}."),
                 kind=type(sample.model).__name__,
             )
-        with _quiet():
+        with _silent():
             sample.model.save(folder / self.file)
         return Written({}, sample.groups)
 
@@ -219,16 +221,8 @@ class KerasFile(TensorFlowFormat):
         """The Keras model, read in safe mode: no lambdas, and custom classes only if registered."""
         import tensorflow as tf
 
-        with _quiet():
+        with _silent():
             return tf.keras.models.load_model(folder / self.file, safe_mode=True, compile=False)
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Silence what Keras does that a NumPy newer than itself has come to warn of."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        yield
 
 
 FORMATS: dict[str, Format] = {one.name: one for one in (SavedModel(), KerasFile())}

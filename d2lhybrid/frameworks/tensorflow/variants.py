@@ -1,6 +1,5 @@
 """The ways to run a model that TensorFlow offers."""
 
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +12,7 @@ from d2lhybrid.frameworks.protocol import Args, Call, Kwargs, Lazy, Variant, cha
 from d2lhybrid.frameworks.tensorflow.layers import parts
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
+from d2lhybrid.quieting import silent
 from d2lhybrid.structure import leaves
 
 _RUN = "y = fast(x)"
@@ -181,13 +181,8 @@ def _lite(net: Any, args: Args, kwargs: Kwargs, concrete: Callable[[bool], Call]
             raise CannotBuildError(_("tf.lite is written here for a model with one output"))
         # Given the model as well, it leaves the variables out of the program (TensorFlow 2.21): the
         # outputs are NaN. Without, it says through absl that it is told to give the model.
-        log = logging.getLogger("absl")
-        before = log.level
-        log.setLevel(logging.ERROR)
-        try:
+        with silent("absl"):
             return bytes(tf.lite.TFLiteConverter.from_concrete_functions([traced]).convert())
-        finally:
-            log.setLevel(before)
 
     def load(program: bytes) -> Call:
         threads = tf.config.threading.get_intra_op_parallelism_threads() or None

@@ -8,7 +8,6 @@ class PyTorch(Framework):
 
     name = "torch"
     display = "PyTorch"
-    packages = ("torch",)
     extra = "torch"
     order = 1
 

@@ -6,7 +6,6 @@ does.
 
 import contextlib
 import io
-import logging
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from torch.utils import _pytree as pytree
 from d2lhybrid.frameworks.folder import Folder
 from d2lhybrid.frameworks.protocol import Args, Call, Kwargs
 from d2lhybrid.installing import require
+from d2lhybrid.quieting import silent
 
 _COMPILED = """program = torch.export.export(net, (x,))
 path = torch._inductor.aoti_compile_and_package(program)
@@ -103,8 +103,7 @@ class Onnx(Ahead):
 
     def write(self, program: Any, folder: Path) -> None:
         require("onnxscript", "onnx")
-        logging.getLogger("torch.onnx").setLevel(logging.ERROR)
-        with contextlib.redirect_stdout(io.StringIO()):
+        with silent("torch.onnx"), contextlib.redirect_stdout(io.StringIO()):
             torch.onnx.export(program, dynamo=True, verbose=False).save(folder / "model.onnx")
 
     def read(self, folder: Path, spec: Any) -> Call:

@@ -1,13 +1,12 @@
 """Models of PyTorch as programs that can be written to a file."""
 
 import inspect
-import logging
 import os
 import threading
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,11 @@ from d2lhybrid.errors import SaveError, brief
 from d2lhybrid.frameworks.samples import Group, Sample, free_axes, held_by
 from d2lhybrid.frameworks.torch.tensors import evaluating
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.quieting import silent
 
 EXPORTED = ("torch.export", "aotinductor", "onnx")  # the formats that begin with torch.export
+# What torch's exporters say about themselves, such as deprecations inside torch.
+quiet = partial(silent, "torch.onnx")
 _SWITCHING = threading.RLock()
 
 
@@ -170,17 +172,3 @@ def weights_only() -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = before
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Silence what torch's exporters say about themselves, such as deprecations inside torch."""
-    log = logging.getLogger("torch.onnx")
-    level = log.level
-    log.setLevel(logging.ERROR)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        log.setLevel(level)

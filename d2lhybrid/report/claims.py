@@ -6,29 +6,37 @@ claim fails on a busy machine, too. Otherwise it is *undecided*: the machine is 
 where it stays busy, that is said where a reader sees it. "Not shown" is not "false".
 """
 
-from __future__ import annotations
-
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from d2lhybrid.errors import ArgumentError, ClaimError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.i18n import number, sentences
+from d2lhybrid.report.comparisons import ComparisonRecord, SweepRecord
+from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.records import DEFAULT_CLOCK
-from d2lhybrid.report.units import percent, stamp
-
-if TYPE_CHECKING:
-    from d2lhybrid.measurement.comparing import Session
-    from d2lhybrid.report.results import Comparison
-    from d2lhybrid.report.sweeps import Sweep
+from d2lhybrid.report.units import percent
 
 MIME = "application/vnd.d2lhybrid.undecided+json"  # of the output that tests leave out
 PATIENCE = 3.0  # times the limit of the comparison that an undecided claim is measured on
 LEAST_SECONDS = 20.0  # that it is measured on, where that limit was short
+
+
+class Open(Protocol):
+    """A comparison that can still be measured on."""
+
+    time_limit: float
+
+    def go_on(self, seconds: float, clear: Callable[[], bool]) -> None:
+        """Take rounds for so long, or until `clear`."""
+
+    def result(self) -> ComparisonRecord:
+        """What has been measured up to now."""
 
 
 @dataclass(frozen=True)
@@ -41,13 +49,13 @@ class Claim:
     against: str | None
     clock: str | None
 
-    def judged(self, c: Comparison) -> str:
+    def judged(self, c: ComparisonRecord) -> str:
         """'holds', 'contradicted' or 'undecided' by what was measured."""
         _estimate, low, high = c.ratio(self.label, self.clock, self.against)
         verdict = c.verdict(self.label, self.clock, self.against)
         return SENSES[self.sense](verdict, low, high, 1 + c.margin, self.at_least or 1.0)
 
-    def expected(self, c: Comparison) -> str:
+    def expected(self, c: ComparisonRecord) -> str:
         """The claim as a sentence."""
         text = _EXPECTED[self.sense] if self.at_least is None else _AT_LEAST[self.sense]
         amount = number(self.at_least or 1.0)
@@ -110,7 +118,7 @@ _AT_LEAST = {
 
 
 def claim(
-    c: Comparison,
+    c: ComparisonRecord,
     label: str,
     sense: str,
     *,
@@ -126,7 +134,7 @@ def claim(
     """
     _require(sense, at_least)
     made = Claim(label, sense, at_least, against, clock)
-    session: Session | None = getattr(c, "_session", None)
+    session: Open | None = getattr(c, "_session", None)
     found = session.result() if session else c
     if session and made.judged(found) == "undecided":
         session.go_on(
@@ -143,7 +151,7 @@ def claim(
 
 
 def claim_of_sweep(
-    s: Sweep, label: str, sense: str, *, work: float | None = None, **options: Any
+    s: SweepRecord, label: str, sense: str, *, work: float | None = None, **options: Any
 ) -> None:
     """The same at one size, named by its work, or at all of them."""
     if work is not None and work not in s.work:
@@ -166,7 +174,7 @@ def _require(sense: str, at_least: float | None) -> None:
         raise ArgumentError(text.format(received=at_least, sense=sense))
 
 
-def _received(made: Claim, c: Comparison) -> str:
+def _received(made: Claim, c: ComparisonRecord) -> str:
     estimate, low, high = c.ratio(made.label, made.clock, made.against)
     return _(
         "Received: the ratio {ratio} (95% interval {low} to {high}, clock {clock}) in {rounds} "
@@ -181,7 +189,7 @@ def _received(made: Claim, c: Comparison) -> str:
     )
 
 
-def _too_busy(made: Claim, c: Comparison) -> str:
+def _too_busy(made: Claim, c: ComparisonRecord) -> str:
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else c.env.load
     return _(
         "This machine was too busy to tell (load {load} on {cores} cores, noise floor {floor} "
