@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from book.frameworks import FRAMEWORKS
 from book.pieces import CODE, HIDDEN, PLAIN_TEXT, pieces
 
 _CJK = "\u3005-\u3007\u3040-\u30fa\u30fc-\u30ff\u3400-\u9fff"  # without ・, which is punctuation
@@ -36,7 +37,8 @@ _MIXED = {
 }
 _AROUND_WIDE = re.compile(rf"[^\s] +[{_WIDE}]|[，。、；：？！（）「」『』《》] +[^\s]")
 _BETWEEN_CJK = re.compile(rf"[{_CJK}] +[{_CJK}]")
-_NAMED = r"(?:Python|NumPy|PyTorch|TensorFlow|MXNet|Keras|CUDA|Apache|CC|BY|v|vers(?:ão|ões))"
+_VERSIONED = "|".join(framework.name for framework in FRAMEWORKS.values())
+_NAMED = rf"(?:Python|NumPy|{_VERSIONED}|Keras|CUDA|Apache|CC|BY|v|vers(?:ão|ões))"
 _POINT = re.compile(rf"(?<!{CODE})(?P<name>{_NAMED} )?(?<![\w.,])\d+\.\d+(?![\w]|[.,]\d)")
 _ENGLISH = re.compile(r"\b(the|and|of|is|are|was|which|that|with|this|when|from|not|does|it|its)\b")
 _LATIN_RUN = re.compile(r"[A-Za-z][\w'’-]*(?:[ ,]+[A-Za-z][\w'’-]*){3,}")

@@ -14,8 +14,8 @@ from importlib import import_module
 from pathlib import Path
 
 import d2lhybrid
+from d2lhybrid.frameworks import known
 
-FRAMEWORKS = ("torch", "tensorflow", "mxnet", "jax")
 # An example with one of these needs what this environment lacks on purpose.
 NEEDS = re.compile(
     r"\b(torch|tensorflow|tf|keras|mxnet|mx|jax|onnx\w*|pandas|matplotlib|safetensors|net)\b"
@@ -79,7 +79,7 @@ def first_steps() -> None:
 
 def main() -> None:
     """All of it."""
-    present = [name for name in FRAMEWORKS if importlib.util.find_spec(name)]
+    present = [one.name for one in known() if importlib.util.find_spec(one.name)]
     if present or Path(d2lhybrid.__file__).is_relative_to(Path(__file__).parents[1] / "d2lhybrid"):
         sys.exit(f"Expected the wheel in an empty environment. Received: {present} {d2lhybrid}.")
     count = run_examples()

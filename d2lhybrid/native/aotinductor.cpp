@@ -1,4 +1,5 @@
 // Run an AOTInductor package without Python.
+#include <c10/core/InferenceMode.h>
 #include <torch/csrc/inductor/aoti_package/model_package_loader.h>
 
 #include "torch_tensors.h"

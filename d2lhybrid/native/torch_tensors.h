@@ -1,5 +1,6 @@
 /* Between raw tensors and torch's. */
-#include <ATen/ATen.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/from_blob.h>
 
 #include "tensors.h"
 
