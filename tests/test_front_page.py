@@ -58,6 +58,13 @@ def test_each_clock_has_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "2.0 times as fast for somebody who waits" in " ".join(front_page.two_answers().split())
 
 
+def test_every_machine_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    stamps = {"pytorch": "2026-01-02 · A · 2 cores", "tensorflow": "2026-01-01 · B · 4 cores"}
+    stamp = stamps["pytorch"]
+    monkeypatch.setattr(front_page, "comparison", lambda name, _row: stamps.get(name, stamp))
+    assert front_page.machines().split(": ")[1] == "A · 2 cores and B · 4 cores, no GPU.\n"
+
+
 def test_a_finding_that_no_longer_holds_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     show(monkeypatch, TABLE.format(verdict="▲ faster", ratio=2.0))
     with pytest.raises(FrontPageError, match="Rewrite the finding"):
