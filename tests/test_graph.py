@@ -78,6 +78,14 @@ class TestFates:
         ).fates
         assert fates == {"p": "fused", "y": "fused"}
 
+    def test_all_of_three_that_become_one_are_fused(self):
+        nodes = [Node("x"), Node("w"), Node("p", "matmul", ("x", "w")), Node("b", "add", ("p",))]
+        recorded = stage("a", ("t",), *nodes, Node("t", "tanh", ("b",)))
+        one = Node("m", "_Fused", ("x", "w"), origins=frozenset({"t"}))
+        run = stage("b", ("m",), Node("x"), Node("w"), one)
+        fates = Graph("T", "f", judged((recorded, run), lambda name: name == "_Fused")).fates
+        assert fates == {"p": "fused", "b": "fused", "t": "fused"}
+
     def test_equal_past_a_step_that_changes_nothing(self):
         nodes = [Node("x"), Node("one", key="1"), Node("same", "mul", ("x", "one"))]
         sides = [Node("a", "tanh", ("x",)), Node("b", "tanh", ("same",))]
@@ -270,10 +278,9 @@ class TestTensorFlow:
         fates = picture.fates
         assert fates["Sin"] == "dropped"
         assert {fates["mul"], fates["mul_1"]} == {"folded"}
-        assert sorted((fates["Tanh"], fates["Tanh_1"])) == [
-            "fused" if by_xla else "kept",
-            "merged",
-        ]
+        one, other = sorted((fates["Tanh"], fates["Tanh_1"]))
+        assert other == "merged"  # and the other one fused, where oneDNN is in use
+        assert one in (["fused"] if by_xla else ["kept", "fused"])
         assert fates["BiasAdd"] == "fused"
         assert fates["MatMul"] == ("kept" if by_xla else "fused")
         assert len(picture.stages) == 2 + by_xla

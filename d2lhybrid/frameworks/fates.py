@@ -52,10 +52,7 @@ def _against(
     for node in after.nodes:
         for origin in node.origins:
             images.setdefault(origin, []).append(node)
-    users: dict[str, list[Node]] = {}  # the images of those that read a node
-    for node in stage.nodes:
-        for source in node.inputs:
-            users.setdefault(source, []).extend(images.get(node.name, ()))
+    absorbed = _absorbed(stage, images, fuses)
     needed, constant, same = _needed(stage), _constant(stage), _Same()
     for node in stage.nodes:
         same.add(node)
@@ -82,7 +79,7 @@ def _against(
             return FOLDED
         if any(twin in images for twin in (*same.like(node), *before.like(node))):
             return MERGED
-        if any(fuses(image.operation) for image in users.get(name, ())):
+        if name in absorbed:
             taken_over.add(name)
             return FUSED
         before.passes(node, constant)
@@ -93,6 +90,18 @@ def _against(
         nodes.append(replace(node, fate=fate(node)) if node.operation else node)
         before.add(node)
     return replace(stage, nodes=tuple(nodes))
+
+
+def _absorbed(
+    stage: Stage, images: dict[str, list[Node]], fuses: Callable[[str], bool]
+) -> set[str]:
+    """The nodes without an image that lead to an operation which does the work of several."""
+    found: set[str] = set()  # with those whose images are such operations
+    for node in reversed(stage.nodes):
+        own = images.get(node.name, [])
+        if any(fuses(image.operation) for image in own) or (not own and node.name in found):
+            found.update(node.inputs)
+    return found - images.keys()
 
 
 class _Same:
