@@ -151,7 +151,7 @@ MAY_DIFFER = r"\b(compare|sweep|save|Peak)\(|\bmemory_analysis\(|^has_gpu = "
 # In the chapter that opens the compilers, also what they make of a program for this processor, its
 # pictures, and the last digits of sums.
 INSIDE = (
-    r"|\b(timeit|semilogy|loglog|rises_of|cost_analysis|as_text)\b"
+    r"|\b(timeit|plot_calls|plot_roofline|rises_of|cost_analysis|as_text)\b"
     r"|\b(graph|glob|run_and_get_code|experimental_get_compiler_ir)\(|\bprint\(picture\)"
     r"|\b(tolerance|truth|count_nonzero)\("
 )
