@@ -10,7 +10,7 @@ import pytest
 
 os.environ["D2LHYBRID_LANGUAGE"] = "en"  # of this process and those it starts, wherever they run
 
-# A shell that starts something in the background may make it deaf to Ctrl-C, which some tests press.
+# A shell that starts something in the background may make it deaf to Ctrl-C; some tests press it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
