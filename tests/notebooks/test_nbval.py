@@ -140,6 +140,20 @@ def test_cells_that_need_a_gpu(tmp_path: Path, gpu: bool) -> None:
     assert ("Cell outputs differ" in done.stdout) is not gpu
 
 
+def test_notebooks_beside_one_another_share_the_threads(tmp_path: Path) -> None:
+    source = "import os\nprint(os.environ['OMP_NUM_THREADS'], os.cpu_count())"
+    cell = new_code_cell(source, id="threads", execution_count=1)
+    cores = os.cpu_count() or 1
+    cell.outputs = [new_output("stream", text=f"{max(1, cores // 2)} {cores}\n")]
+    for name in "ab":
+        nbformat.write(new_notebook(cells=[cell]), tmp_path / f"{name}.ipynb")
+    command = [sys.executable, "-m", "pytest", "-c", str(SETTINGS / "nbval.ini"), "-n", "2"]
+    command += ["-p", "tools.nbval_plugin", "--rootdir", str(tmp_path), str(tmp_path)]
+    env = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def _no_driver(folder: str) -> bool:
     return not Path(folder, "nvidia-smi").exists()
 
