@@ -1,6 +1,6 @@
 """How often are verdicts wrong (A/A), and how often is a true 5% slowdown found, in what time?
 
-    python benchmarks/verdicts.py [--runs 200] [--load 4] [--only "mxnet static"]
+    python benchmarks/verdicts.py [--runs 200] [--limit 20] [--load 4] [--only "mxnet static"]
 
 A/A compares a callable with itself. For the second question the callable does its work 20 times
 and the other one 21 times, in half as many runs. Each row runs in a process of its own, which has
@@ -20,10 +20,10 @@ WORDS = ("faster", "slower", "same", "undecided")
 PAIRS = {"itself": (1, 1), "5% slower": (20, 21)}
 
 
-def one(row, pair, seed):
+def one(row, pair, seed, limit):
     """A comparison of two callables."""
     first, second = PAIRS[pair]
-    options = {"seed": seed, "time_limit": 5, "progress": False, "check": False}
+    options = {"seed": seed, "time_limit": limit, "progress": False, "check": False}
     if row == "simulated":
         clock, kernel = simulated(seed)
         functions = {"a": kernel(1), "b": kernel(second / first)}
@@ -34,12 +34,12 @@ def one(row, pair, seed):
                    **options)  # fmt: skip
 
 
-def series(row, pair, runs):
+def series(row, pair, runs, limit):
     """Verdicts by clock, as JSON."""
     found = {"latency": Counter(), "throughput": Counter()}
     spent = 0.0
     for seed in range(runs):
-        seconds, c = seconds_of(lambda seed=seed: one(row, pair, seed))
+        seconds, c = seconds_of(lambda seed=seed: one(row, pair, seed, limit))
         spent += seconds
         for clock, counts in found.items():
             counts[c.verdict("b", clock)] += 1
@@ -50,22 +50,25 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--short", action="store_true", help="20 runs")
+    parser.add_argument("--limit", type=float, default=5, help="seconds of a comparison")
     parser.add_argument("--load", type=int, default=0, help="busy processes beside")
     parser.add_argument("--only", choices=ROWS, nargs="+", default=ROWS)
-    parser.add_argument("--pair", choices=PAIRS, help=argparse.SUPPRESS)
+    parser.add_argument("--pairs", choices=PAIRS, nargs="+", default=list(PAIRS))
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     runs = 20 if options.short else options.runs
-    if options.pair:
-        series(options.only[0], options.pair, runs)
+    if options.here:
+        series(options.only[0], options.pairs[0], runs, options.limit)
         return
     heads = "".join(f"{word:>11}" for word in WORDS)
     print(f"{options.load} busy processes\n{'':<18}{'against':<11}{'clock':<12}{'runs':>5}{heads}"
           "   seconds each")  # fmt: skip
     with busy(options.load):
         for row in options.only:
-            for pair in PAIRS:
+            for pair in options.pairs:
                 count = runs if pair == "itself" else max(1, runs // 2)
-                said = in_a_process(__file__, "--runs", count, "--only", row, "--pair", pair)
+                told = ("--here", "--runs", count, "--limit", options.limit)
+                said = in_a_process(__file__, *told, "--only", row, "--pairs", pair)
                 result = json.loads(said.splitlines()[-1])
                 for clock, counts in result["found"].items():
                     cells = "".join(f"{counts.get(word, 0) / count:11.1%}" for word in WORDS)
