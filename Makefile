@@ -13,7 +13,7 @@ NEWEST_TESTS := tests/measure tests/frameworks tests/artifacts/test_torch_format
 TENSORFLOW := $(if $(filter Darwin,$(shell uname)),tensorflow,tensorflow-cpu)
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy test-notebooks test-browser test-bare picture check html watch dist notebooks executed messages models bench under-load fuzz mutants newest conda lock format clean
+.PHONY: help setup lab test test-unit test-numpy test-notebooks test-browser test-bare picture check check-notebooks check-types check-style check-workflows html watch dist notebooks executed messages models bench under-load fuzz mutants newest conda lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -29,7 +29,7 @@ lab: setup  ## open JupyterLab on your copy of the notebooks, my/notebooks; its 
 test: test-unit test-numpy test-notebooks  ## everything: unit tests, MXNet on NumPy 1, every notebook
 
 test-unit: setup  ## unit tests and the examples in the docs
-	$(PY) -m pytest -n $(JOBS) --dist loadfile
+	$(PY) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 test-numpy: setup  ## MXNet on NumPy 1.26, in an environment of its own; NUMPY=2.2.6 on another
 	$(PY) tools/numpy_env.py $(NUMPY)
@@ -48,11 +48,20 @@ picture: setup  ## take README's picture anew, in chromium
 	cp build/screenshots/readme.png docs/images/notebook.png
 
 check: setup  ## is every committed notebook what its source builds? lint, types; writes nothing
+	@$(MAKE) --no-print-directory -j2 check-types check-notebooks check-style check-workflows
+
+check-notebooks:
 	$(PY) -m book check
 	$(PY) tools/front_page.py --check
+
+check-style:
 	$(PY) -m ruff check --no-cache --quiet .
 	$(PY) -m ruff format --no-cache --check --quiet .
+
+check-types:
 	$(PY) -m mypy --cache-dir=/dev/null
+
+check-workflows:
 	$(PY) -m check_jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
 	$(PY) -m check_jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(PY) -m check_jsonschema --quiet --builtin-schema vendor.dependabot .github/dependabot.yml

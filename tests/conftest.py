@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -18,6 +19,19 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # each: loaded after TensorFlow, Triton ends the process; before it, both work.
 with suppress(ImportError):
     import triton  # noqa: F401
+
+
+# The files that take longest come first, so that no process waits for another one at the end.
+LONGEST = (
+    "test_formats", "test_variants", "test_readme", "test_no_compiler", "test_saving_models",
+    "test_measuring_models", "test_nbval", "test_built_site", "test_damage", "test_explain_jax",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Sort them by how long their files take; the others stay as they were."""
+    rank = {name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: rank.get(Path(item.path).stem, len(rank)))
 
 
 @pytest.fixture(autouse=True)

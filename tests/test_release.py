@@ -35,8 +35,11 @@ def test_another_tag_builds_nothing(tag: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 def make_check() -> list[list[str]]:
-    """The commands of `make check`, in the environment of the set-up."""
-    (recipe,) = re.findall(r"^check: .*\n((?:\t.*\n)+)", MAKEFILE, re.MULTILINE)
+    """The commands of `make check` and its parts, in the environment of the set-up."""
+    (parts,) = re.findall(r"^check: .*\n\t.* -j2 (.*)\n", MAKEFILE, re.MULTILINE)
+    recipes = dict(re.findall(r"^(check-\w+):\n((?:\t.*\n)+)", MAKEFILE, re.MULTILINE))
+    assert sorted(parts.split()) == sorted(recipes)
+    recipe = "".join(recipes.values())
     python = re.findall(r"^\t\$\(PY\) (.*)$", recipe, re.MULTILINE)
     zizmor = re.findall(r"\$\$\(\"\$\$zizmor\" (.*?)\)", recipe)
     found = [f".venv/bin/python {one}" for one in python] + [

@@ -10,6 +10,9 @@
 - Notebooks that run beside one another share the cores, each with its part of the threads. With
   more threads than cores, an operation waits for a thread that waits for a core, and that takes
   the same time whatever calls the operation: all variants look alike.
+- The translations of a notebook compile the same programs. What PyTorch has compiled for the first,
+  it finds again for the others, in a folder of this run; the notebooks switch that off for their
+  readers, whose cold start is to be cold.
 - Two test processes that start a kernel in the same moment can be given the same free port, and
   then one of the kernels dies before its first cell: it is started anew.
 
@@ -18,6 +21,7 @@ How many claims and cells were left out is said at the end.
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -31,7 +35,10 @@ from d2lhybrid.measurement.arguments import MOST_SECONDS
 from d2lhybrid.report.claims import MIME
 
 TRIES = 3
-os.environ.setdefault(MOST_SECONDS, "1")  # kernels inherit it
+CACHE = "TORCHINDUCTOR_CACHE_DIR"
+# Kernels inherit these.
+os.environ.setdefault(MOST_SECONDS, "1")
+os.environ.setdefault("TORCHINDUCTOR_FORCE_DISABLE_CACHES", "0")
 
 if (beside := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))) > 1:
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // beside)))
@@ -69,6 +76,13 @@ def start_new_kernel(*args: Any, **options: Any) -> Any:
 
 IPyNbCell.compare_outputs = compare_outputs
 kernel.start_new_kernel = start_new_kernel
+
+
+def pytest_configure(config: Any) -> None:
+    """Make the folder for what PyTorch compiles, which test processes beside one another share."""
+    if CACHE not in os.environ:
+        os.environ[CACHE] = tempfile.mkdtemp()
+        config.add_cleanup(lambda: shutil.rmtree(os.environ.pop(CACHE), ignore_errors=True))
 
 
 def _needs_gpu(item: Any) -> bool:

@@ -29,7 +29,7 @@ STRETCH = 4  # the longer stream holds so many times the calls of the shorter
 BATCH_SECONDS = 2e-4  # of a warm-up time
 PROBE_SECONDS = 0.02  # of the calls that tell whether something is queued
 MOST_PROBES = 40
-HEAVY_SECONDS = 0.05  # a call this long is a long one
+HEAVY_SECONDS = 0.01  # a call this long is a long one
 
 
 class Runner(Target):

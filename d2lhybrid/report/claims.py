@@ -4,14 +4,19 @@ A claim *holds* where the interval of the ratio says so, clear of the noise floo
 *contradicted* where the interval says the opposite; that needs no noise floor, so that a wrong
 claim fails on a busy machine, too. Otherwise it is *undecided*: the machine is measured on, and
 where it stays busy, that is said where a reader sees it. "Not shown" is not "false".
+
+A busy machine makes equals of what differs: with more threads than cores, a call waits for a core,
+and that takes the same time whatever calls. So there a smaller difference than was claimed
+contradicts nothing; the opposite difference does.
 """
 
+import math
 import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from d2lhybrid.errors import ArgumentError, ClaimError
 from d2lhybrid.i18n import gettext as _
@@ -53,7 +58,9 @@ class Claim:
         """'holds', 'contradicted' or 'undecided' by what was measured."""
         _estimate, low, high = c.ratio(self.label, self.clock, self.against)
         verdict = c.verdict(self.label, self.clock, self.against)
-        return SENSES[self.sense](verdict, low, high, 1 + c.margin, self.at_least or 1.0)
+        busy = c.busy or (_load(c) or 0) > c.env.cores
+        found = Found(verdict, low, high, 1 + c.margin, self.at_least or 1.0, busy)
+        return SENSES[self.sense](found)
 
     def expected(self, c: ComparisonRecord) -> str:
         """The claim as a sentence."""
@@ -63,35 +70,51 @@ class Claim:
         return _(text).format(label=self.label, against=against, amount=amount)
 
 
-def _faster(verdict: str, low: float, high: float, margin: float, at_least: float) -> str:
-    if verdict == "faster" and low >= at_least:
+class Found(NamedTuple):
+    """What a claim is judged by: the interval of the ratio, and how far it is to be trusted."""
+
+    verdict: str
+    low: float
+    high: float
+    margin: float  # 1.02: what lies between this and its reciprocal is the same time
+    at_least: float
+    busy: bool
+
+    def turned(self) -> "Found":
+        """The same of the reciprocal ratio."""
+        verdict = {"faster": "slower", "slower": "faster"}.get(self.verdict, self.verdict)
+        low = 1 / self.high if self.high else math.inf
+        high = 1 / self.low if self.low > 0 else math.inf
+        return self._replace(verdict=verdict, low=low, high=high)
+
+
+def _faster(found: Found) -> str:
+    if found.verdict == "faster" and found.low >= found.at_least:
         return "holds"
-    return "contradicted" if verdict == "same" or high < at_least else "undecided"
+    if found.busy:
+        return "contradicted" if found.high < 1 / found.margin else "undecided"
+    return "contradicted" if found.verdict == "same" or found.high < found.at_least else "undecided"
 
 
-def _slower(verdict: str, low: float, high: float, margin: float, at_least: float) -> str:
-    turned = {"faster": "slower", "slower": "faster"}.get(verdict, verdict)
-    low = max(low, 0.0)
-    mirrored = 1 / high if high else float("inf"), 1 / low if low else float("inf")
-    return _faster(turned, *mirrored, margin, at_least)
+def _slower(found: Found) -> str:
+    return _faster(found.turned())
 
 
-def _same(verdict: str, low: float, high: float, margin: float, at_least: float) -> str:
-    if verdict == "same":
+def _same(found: Found) -> str:
+    if found.verdict == "same":
         return "holds"
-    return "contradicted" if verdict in ("faster", "slower") else "undecided"
+    return "contradicted" if found.verdict in ("faster", "slower") else "undecided"
 
 
-def _not_slower(verdict: str, low: float, high: float, margin: float, at_least: float) -> str:
-    if verdict in ("same", "faster") or low >= 1 / margin:
+def _not_slower(found: Found) -> str:
+    if found.verdict in ("same", "faster") or found.low >= 1 / found.margin:
         return "holds"
-    return "contradicted" if verdict == "slower" or high < 1 / margin else "undecided"
+    slower = found.verdict == "slower" or found.high < 1 / found.margin
+    return "contradicted" if slower else "undecided"
 
 
-def _not_faster(verdict: str, low: float, high: float, margin: float, at_least: float) -> str:
-    if verdict in ("same", "slower") or high <= margin:
-        return "holds"
-    return "contradicted" if verdict == "faster" or low > margin else "undecided"
+def _not_faster(found: Found) -> str:
+    return _not_slower(found.turned())
 
 
 SENSES = {
@@ -190,7 +213,7 @@ def _received(made: Claim, c: ComparisonRecord) -> str:
 
 
 def _too_busy(made: Claim, c: ComparisonRecord) -> str:
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else c.env.load
+    load = _load(c)
     return _(
         "This machine was too busy to tell (load {load} on {cores} cores, noise floor {floor} "
         "after {rounds} rounds). Run it again when it is quiet."
@@ -200,6 +223,11 @@ def _too_busy(made: Claim, c: ComparisonRecord) -> str:
         floor=percent(c.floor_of(made.clock)),
         rounds=c.rounds,
     )
+
+
+def _load(c: ComparisonRecord) -> float | None:
+    """The load now, where the system tells it; else the one at which it was measured."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else c.env.load
 
 
 def _show(made: Claim, said: str) -> None:

@@ -55,7 +55,9 @@ class Comparison(ComparisonRecord):
 
         Silent if it holds. If it is undecided, rounds go on, for up to three times the
         comparison's limit or 20 s (where this came from JSON, there is nothing to go on with); if
-        it still is then, one line says that the machine was too busy to tell.
+        it still is then, one line says that the machine was too busy to tell. On a busy machine
+        only the opposite contradicts "faster" and "slower": what differs takes the same time
+        where all wait for a core.
 
         Args:
             label: the variant.
