@@ -15,7 +15,7 @@
     .jp-OutputArea-output pre { word-break: normal; overflow-wrap: anywhere; }
     :root { --jp-private-horizontal-tab-width: 340px; }
     .d2lhybrid-ways { display: flex; gap: 4px; align-items: center; }
-    .d2lhybrid-ways select { max-width: 7.5em; }
+    .d2lhybrid-ways select { max-width: 11em; }
     .d2lhybrid-ways :is(select, button) {
       font: inherit; height: 22px; color: var(--jp-ui-font-color1);
       background: var(--jp-layout-color1); border: 1px solid var(--jp-border-color1);
