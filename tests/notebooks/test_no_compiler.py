@@ -27,6 +27,8 @@ def no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CXX", raising=False)
     for name in ("D2LHYBRID_CACHE", "D2LHYBRID_DATA"):
         monkeypatch.setenv(name, str(tmp_path / name))
+    # Other tests run beside it, and with more threads than cores no claim is worth anything.
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 
 def sections(
