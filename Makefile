@@ -96,7 +96,7 @@ bench: setup  ## the benchmarks, one table each; ONLY="gpu ladder" chooses; take
 under-load: setup  ## every English notebook 20 times with every core kept busy; an hour or two
 	$(PY) benchmarks/under_load.py --runs 20
 
-fuzz: setup  ## the long campaigns: damaged artifacts, killed saves, a full disk; an hour or two
+fuzz: setup  ## the long campaigns: damaged artifacts, killed saves, a full disk; half an hour
 	$(PY) tests/artifacts/fuzz_damage.py --count 600 --seed 0
 	$(PY) tests/artifacts/fuzz_damage.py --count 600 --seed 0 --target ours --through load
 	$(PY) tests/artifacts/fuzz_crash.py --count 200

@@ -226,8 +226,9 @@ def _too_busy(made: Claim, c: ComparisonRecord) -> str:
 
 
 def _load(c: ComparisonRecord) -> float | None:
-    """The load now, where the system tells it; else the one at which it was measured."""
-    return os.getloadavg()[0] if hasattr(os, "getloadavg") else c.env.load
+    """The load now, of what is measured on here; else the one at which it was measured."""
+    here = getattr(c, "_session", None) is not None and hasattr(os, "getloadavg")
+    return os.getloadavg()[0] if here else c.env.load
 
 
 def _show(made: Claim, said: str) -> None:

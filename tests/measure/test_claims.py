@@ -183,6 +183,12 @@ def test_where_all_wait_for_a_core_the_opposite_contradicts_and_the_same_holds(o
             c.claim(label, sense)
 
 
+def test_what_was_measured_elsewhere_does_not_heed_the_load_of_today(quiet, overloaded):
+    c = Comparison.from_json(quiet.to_json())
+    with pytest.raises(ClaimError):
+        c.claim("twin", "faster")
+
+
 def test_claims_about_a_sweep():
     m = Machine()
 

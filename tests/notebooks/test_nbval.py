@@ -140,18 +140,29 @@ def test_cells_that_need_a_gpu(tmp_path: Path, gpu: bool) -> None:
     assert ("Cell outputs differ" in done.stdout) is not gpu
 
 
-def test_notebooks_beside_one_another_share_the_threads(tmp_path: Path) -> None:
-    source = "import os\nprint(os.environ['OMP_NUM_THREADS'], os.cpu_count())"
+def test_notebooks_beside_one_another_share_the_threads_and_what_was_compiled(
+    tmp_path: Path,
+) -> None:
+    source = """import os
+from torch._inductor import config
+from torch._inductor.runtime.cache_dir_utils import cache_dir
+config.force_disable_caches = True  # as the notebooks have it
+print(os.environ['OMP_NUM_THREADS'], os.cpu_count())
+print(config.force_disable_caches, os.path.relpath(cache_dir(), os.environ['TMPDIR'])[:3])
+"""
     cell = new_code_cell(source, id="threads", execution_count=1)
     cores = os.cpu_count() or 1
-    cell.outputs = [new_output("stream", text=f"{max(1, cores // 2)} {cores}\n")]
+    cell.outputs = [new_output("stream", text=f"{max(1, cores // 2)} {cores}\nFalse tmp\n")]
     for name in "ab":
         nbformat.write(new_notebook(cells=[cell]), tmp_path / f"{name}.ipynb")
     command = [sys.executable, "-m", "pytest", "-c", str(SETTINGS / "nbval.ini"), "-n", "2"]
     command += ["-p", "tools.nbval_plugin", "--rootdir", str(tmp_path), str(tmp_path)]
     env = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    (temporary := tmp_path / "temporary").mkdir()
+    env["TMPDIR"] = str(temporary)
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert not list(temporary.glob("tmp*"))
 
 
 def _no_driver(folder: str) -> bool:
