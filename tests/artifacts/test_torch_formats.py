@@ -150,6 +150,21 @@ def test_code_for_another_processor_is_not_run(saved, tmp_path, monkeypatch):
     assert inspect(path).problems == ()
 
 
+def test_compiling_ahead_shares_no_folder_with_another_process(tmp_path, monkeypatch):
+    """AOTInductor's own is named after the program, and it removes from it what it has linked."""
+    folders = []
+
+    def compile_it(program, package_path):
+        folders.append(torch._inductor.config.aot_inductor.output_path)
+        assert not os.listdir(folders[-1])
+
+    monkeypatch.setattr(torch._inductor, "aoti_compile_and_package", compile_it)
+    for _ in range(2):
+        programs.compile_ahead("the same program", tmp_path / "model.pt2")
+    assert folders[0] != folders[1]
+    assert not any(map(os.path.exists, folders))
+
+
 def test_no_compiler_for_aotinductor(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)

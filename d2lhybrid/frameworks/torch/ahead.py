@@ -15,6 +15,7 @@ from torch.utils import _pytree as pytree
 
 from d2lhybrid.frameworks.folder import Folder
 from d2lhybrid.frameworks.protocol import Args, Call, Kwargs
+from d2lhybrid.frameworks.torch.programs import compile_ahead
 from d2lhybrid.installing import require
 from d2lhybrid.quieting import silent
 
@@ -72,8 +73,7 @@ class Compiled(Ahead):
     needs_compiler = True
 
     def write(self, program: Any, folder: Path) -> None:
-        path = str(folder / "model.pt2")
-        torch._inductor.aoti_compile_and_package(program, package_path=path)
+        compile_ahead(program, folder / "model.pt2")
 
     def read(self, folder: Path, spec: Any) -> Call:
         found: Call = torch._inductor.aoti_load_package(str(folder / "model.pt2"))

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -117,9 +118,16 @@ def _export(module: torch.nn.Module, sample: Sample, groups: list[Group]) -> Any
 
 
 def compile_ahead(program: Any, path: Path) -> None:
-    """Let AOTInductor compile an exported program into a package."""
-    with quiet(), torch.no_grad():
-        torch._inductor.aoti_compile_and_package(program, package_path=str(path))
+    """Let AOTInductor compile an exported program into a package.
+
+    In a folder of its own: left alone, it takes one that is named after the program, and what is
+    not needed any more is removed there. Two processes that compile the same program at a time
+    would remove each other's.
+    """
+    with TemporaryDirectory(prefix="d2lhybrid-") as own, quiet(), torch.no_grad():
+        config = {"aot_inductor.output_path": own}
+        with torch._inductor.config.patch(config):
+            torch._inductor.aoti_compile_and_package(program, package_path=str(path))
 
 
 def scripted(sample: Sample) -> Any:
