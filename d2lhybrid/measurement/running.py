@@ -152,9 +152,14 @@ class Runner(Target):
             self.queued = self.queues or rest - free > AGREE * self.waited_seconds
 
     def settle(self, limit: float) -> None:
-        """Lengthen the stream as long as that lowers the slope by more than the margin."""
+        """Lengthen the stream as long as that lowers the slope by more than the margin.
+
+        Beside a long call, what is paid once per wait is nothing: one of them is stream enough.
+        """
         begin = self.clock()
         self.stream_calls = max(1, math.ceil(STREAM_SECONDS / self.stream_seconds))
+        if self.call_seconds > HEAVY_SECONDS:
+            return
         while self.clock() - begin < limit and self._falls():
             self.stream_calls *= 2
 
