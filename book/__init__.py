@@ -15,3 +15,9 @@
 ``languages`` and ``frameworks`` hold one row each per language and framework, ``files`` says
 where everything lies. ``python -m book`` is the way in; docs/authoring.md is the manual.
 """
+
+import sys
+
+# nbformat imports jsonschema, which would build grammars of addresses here that no notebook's
+# schema asks for: three seconds in each process. Without this package it leaves them out.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]

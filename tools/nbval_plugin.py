@@ -12,7 +12,9 @@
   the same time whatever calls the operation: all variants look alike.
 - The translations of a notebook compile the same programs. What PyTorch has compiled for the first,
   it finds again for the others, in a folder of this run; the notebooks switch that off for their
-  readers, whose cold start is to be cold.
+  readers, whose cold start is to be cold. What it keeps nothing of, `compile_once` does. They run
+  one after the other in one process: AOTInductor removes what it no longer needs from the folder
+  of a program, under the hands of another process.
 - Two test processes that start a kernel in the same moment can be given the same free port, and
   then one of the kernels dies before its first cell: it is started anew.
 
@@ -23,16 +25,24 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+# Before nbval, which then starts faster.
+from book.check import left_out
+
+# isort: split
 import pytest
 from nbval import kernel
 from nbval.plugin import IPyNbCell
+from xdist.scheduler import LoadScopeScheduling
 
-from book.check import left_out
 from book.execute import is_progress
 from d2lhybrid.measurement.arguments import MOST_SECONDS
 from d2lhybrid.report.claims import MIME
+
+put_in_front = import_module(".compile_once", __package__).put_in_front  # a script, too
 
 TRIES = 3
 CACHE = "TORCHINDUCTOR_CACHE_DIR"
@@ -79,15 +89,34 @@ kernel.start_new_kernel = start_new_kernel
 
 
 def pytest_configure(config: Any) -> None:
-    """Make the folder for what PyTorch compiles, which test processes beside one another share."""
+    """Make the folder for what is compiled, which test processes beside one another share."""
     if CACHE not in os.environ:
-        os.environ[CACHE] = tempfile.mkdtemp()
-        config.add_cleanup(lambda: shutil.rmtree(os.environ.pop(CACHE), ignore_errors=True))
+        path, os.environ[CACHE] = os.environ["PATH"], tempfile.mkdtemp()
+        if before := put_in_front(Path(os.environ[CACHE], "once")):
+            os.environ["PATH"] = f"{before}{os.pathsep}{path}"
+
+        def clean() -> None:
+            os.environ["PATH"] = path
+            shutil.rmtree(os.environ.pop(CACHE), ignore_errors=True)
+
+        config.add_cleanup(clean)
 
 
 def _needs_gpu(item: Any) -> bool:
     cell = getattr(item, "cell", None)
     return cell is not None and "gpu" in cell.metadata.get("tags", ())
+
+
+class Together(LoadScopeScheduling):
+    """Deals out notebooks with their translations: what has the same framework and chapter."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "/".join(Path(nodeid.partition("::")[0]).parts[-2:])
+
+
+def pytest_xdist_make_scheduler(config: Any, log: Any) -> Together:
+    """Let xdist deal out the cells like that."""
+    return Together(config, log)
 
 
 def pytest_collection_modifyitems(items: Sequence[Any]) -> None:

@@ -157,7 +157,10 @@ print(config.force_disable_caches, os.path.relpath(cache_dir(), os.environ['TMPD
         nbformat.write(new_notebook(cells=[cell]), tmp_path / f"{name}.ipynb")
     command = [sys.executable, "-m", "pytest", "-c", str(SETTINGS / "nbval.ini"), "-n", "2"]
     command += ["-p", "tools.nbval_plugin", "--rootdir", str(tmp_path), str(tmp_path)]
-    env = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    # PyTorch names its folder in the environment of the process that has compiled something.
+    env = {**os.environ}
+    for name in ("OMP_NUM_THREADS", "TORCHINDUCTOR_CACHE_DIR"):
+        env.pop(name, None)
     (temporary := tmp_path / "temporary").mkdir()
     env["TMPDIR"] = str(temporary)
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)

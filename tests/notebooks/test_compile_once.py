@@ -1,0 +1,82 @@
+"""The compiler that `make test-notebooks` puts in front of the real one."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools.compile_once import put_in_front
+
+# Copies the source to the output, notes that it was called, and fails on "broken".
+COMPILER = """import sys
+from pathlib import Path
+options = sys.argv[1:]
+with open(options[0] if "-c" not in options else {log!r}, "a") as log:
+    print("called", file=log)
+if "-c" in options:
+    text = Path(options[options.index("-c") + 1]).read_text()
+    Path(options[options.index("-o") + 1]).write_text(text)
+    sys.exit("broken" in text)
+"""
+
+
+@pytest.fixture
+def compile_it(tmp_path, monkeypatch):
+    """Calls a compiler that writes a line into a log whenever it is called itself."""
+    script, own = tmp_path / "compiler.py", tmp_path / "own"
+    own.mkdir()
+    script.write_text(COMPILER.format(log=str(tmp_path / "log")))
+    found = shlex.join([sys.executable, str(script)])
+    (own / "fake++").write_text(f'#!/bin/sh\nexec {found} "$@"\n')
+    (own / "fake++").chmod(0o755)
+    monkeypatch.setenv("PATH", str(own), prepend=os.pathsep)
+    before = put_in_front(tmp_path / "run", "fake++")
+    monkeypatch.setenv("PATH", str(before), prepend=os.pathsep)
+
+    def call(text: str, folder: str, *more: str) -> int:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        source, made = tmp_path / folder / "a.cpp", tmp_path / folder / "a.o"
+        source.write_text(text)
+        made.unlink(missing_ok=True)
+        status = subprocess.call(["fake++", *more, "-c", str(source), "-o", str(made)])
+        assert status or made.read_text() == text
+        return status
+
+    return call
+
+
+def calls(tmp_path: Path) -> int:
+    return len((tmp_path / "log").read_text().splitlines())
+
+
+def test_one_source_is_compiled_once_wherever_it_lies(compile_it, tmp_path):
+    assert [compile_it("one", folder) for folder in "abb"] == [0, 0, 0]
+    assert calls(tmp_path) == 1
+
+
+def test_another_source_or_option_is_compiled(compile_it, tmp_path):
+    assert [compile_it("one", "a"), compile_it("two", "a"), compile_it("two", "a", "-O3")] == [
+        0
+    ] * 3
+    assert calls(tmp_path) == 3
+
+
+def test_a_failure_is_not_kept(compile_it, tmp_path):
+    assert [compile_it("broken", "a"), compile_it("broken", "a")] == [1, 1]
+    assert calls(tmp_path) == 2
+
+
+def test_other_commands_reach_the_compiler(compile_it, tmp_path):
+    for _ in range(2):
+        assert subprocess.call(["fake++", str(tmp_path / "log"), "--version"]) == 0
+    assert calls(tmp_path) == 2
+
+
+def test_there_may_be_no_compiler(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert shutil.which("g++") is None
+    assert put_in_front(tmp_path / "run") is None
