@@ -343,7 +343,8 @@ def _key_file():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such modes")
-def test_a_key_that_others_may_open(tmp_path):
+def test_a_key_that_others_may_open(tmp_path, user):
+    user("whose key others may open")
     path = make(tmp_path / "a")
     for mode in (0o604, 0o620, 0o777):
         _key_file().chmod(mode)
@@ -356,7 +357,8 @@ def test_a_key_that_others_may_open(tmp_path):
     assert inspect(path).signer.startswith("you")
 
 
-def test_a_key_that_is_no_plain_file(tmp_path):
+def test_a_key_that_is_no_plain_file(tmp_path, user):
+    user("who loses the key")  # that of the others has signed what is shared
     path = make(tmp_path / "a")
     _key_file().rename(tmp_path / "key")
     for make_it in (
