@@ -6,8 +6,8 @@ claim fails on a busy machine, too. Otherwise it is *undecided*: the machine is 
 where it stays busy, that is said where a reader sees it. "Not shown" is not "false".
 
 A busy machine makes equals of what differs: with more threads than cores, a call waits for a core,
-and that takes the same time whatever calls. So there a smaller difference than was claimed
-contradicts nothing; the opposite difference does.
+and that takes the same time whatever calls. So there no verdict is "same", and a smaller difference
+than was claimed contradicts nothing; the opposite difference does.
 """
 
 import math

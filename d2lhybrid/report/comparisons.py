@@ -138,7 +138,8 @@ class ComparisonRecord(Result, Mapping[str, Measurement]):
         """'faster', 'slower', 'same' or 'undecided', against the baseline or another.
 
         'same' if the whole interval of the ratio lies within `margin` of 1; else 'faster' or
-        'slower' if it lies beyond the noise floor; else 'undecided'.
+        'slower' if it lies beyond the noise floor; else 'undecided'. On a busy machine nothing is
+        'same': what waits for a core takes the same time, whatever it computes.
 
         Raises:
             UnknownLabelError: There is no such variant.
@@ -147,7 +148,8 @@ class ComparisonRecord(Result, Mapping[str, Measurement]):
         if self[label].label == (self.baseline if against is None else against):
             return "same"
         interval = self.ratio(label, clock, against)
-        return stats.verdict(interval, self.floor_of(clock), self.margin)
+        found = stats.verdict(interval, self.floor_of(clock), self.margin)
+        return "undecided" if found == "same" and self.busy else found
 
     def skewed(self, label: str, clock: str | None = None) -> bool:
         """Is the ratio within rounds another, by more than 5%, than that of the two medians?"""

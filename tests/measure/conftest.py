@@ -1,5 +1,6 @@
 """A simulated accelerator that the package takes for a framework."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -35,3 +36,13 @@ def no_frameworks(monkeypatch: Any, request: Any) -> None:
     """On a simulated machine, no real framework is waited for, whatever other tests imported."""
     if request.module.__name__ in SIMULATED:
         monkeypatch.setattr(frameworks, "known", lambda: ())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def load(request: Any) -> Iterator[list[float]]:
+    """What a simulated machine says of its load: a list of one number, which a test may change."""
+    said = [0.0]
+    with pytest.MonkeyPatch.context() as patch:
+        if request.module.__name__ in SIMULATED:
+            patch.setattr(os, "getloadavg", lambda: said * 3, raising=False)
+        yield said

@@ -1,6 +1,5 @@
 """Claims hold, are contradicted, or cannot be decided; a doctored one fails on a busy machine."""
 
-import os
 import sys
 from types import SimpleNamespace
 
@@ -20,20 +19,11 @@ def compared(noise=0.01, seed=1, time_limit=20.0, **times):
     return compare(functions, clock=m.clock, seed=seed, progress=False, time_limit=time_limit)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def load():
-    """What the system says of its load: a list of one number, which a test may change."""
-    said = [0.5]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "getloadavg", lambda: said * 3, raising=False)
-        yield said
-
-
 @pytest.fixture
 def overloaded(load):
     load[0] = 1000.0
     yield
-    load[0] = 0.5
+    load[0] = 0.0
 
 
 @pytest.fixture(scope="module")
@@ -160,11 +150,12 @@ def test_on_a_busy_machine_true_claims_pass_and_doctored_ones_fail(seed):
     [
         ("twin", "faster", {}),
         ("twin", "slower", {}),
+        ("twin", "same", {}),
         ("quick", "faster", {"at_least": 2.2}),
         ("slow", "slower", {"at_least": 2.2}),
     ],
 )
-def test_where_all_wait_for_a_core_too_small_a_difference_contradicts_nothing(
+def test_where_all_wait_for_a_core_too_small_a_difference_says_nothing(
     overloaded, capsys, label, sense, options
 ):
     compared(a=1e-3, twin=1e-3, quick=5e-4, slow=2e-3, time_limit=0.3).claim(
@@ -173,10 +164,9 @@ def test_where_all_wait_for_a_core_too_small_a_difference_contradicts_nothing(
     assert "too busy to tell (load 1,000 on" in capsys.readouterr().out
 
 
-def test_where_all_wait_for_a_core_the_opposite_contradicts_and_the_same_holds(overloaded, capsys):
+def test_where_all_wait_for_a_core_the_opposite_contradicts(overloaded, capsys):
     c = compared(a=1e-3, twin=1e-3, quick=5e-4, slow=2e-3)
     c.claim("quick", "faster", at_least=1.9)
-    c.claim("twin", "same")
     assert capsys.readouterr().out == ""
     for label, sense in (("quick", "slower"), ("slow", "faster"), ("quick", "same")):
         with pytest.raises(ClaimError):
