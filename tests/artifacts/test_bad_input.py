@@ -344,7 +344,7 @@ def _key_file():
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such modes")
 def test_a_key_that_others_may_open(tmp_path, user):
-    user("whose key others may open")
+    user("careless")
     path = make(tmp_path / "a")
     for mode in (0o604, 0o620, 0o777):
         _key_file().chmod(mode)
