@@ -8,6 +8,7 @@ included changes meanwhile. All other commands go to the compiler as they are.
 
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -40,8 +41,8 @@ def put_in_front(folder: Path, compiler: str = "g++") -> Path | None:
         return None
     (before := folder / "bin").mkdir(parents=True)
     script = before / compiler
-    command = f'"{sys.executable}" -IS "{Path(__file__).resolve()}" "{folder}" "{found}"'
-    script.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+    command = [sys.executable, "-IS", str(Path(__file__).resolve()), str(folder), found]
+    script.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
     script.chmod(0o755)
     return before
 

@@ -42,7 +42,7 @@ from book.execute import is_progress
 from d2lhybrid.measurement.arguments import MOST_SECONDS
 from d2lhybrid.report.claims import MIME
 
-put_in_front = import_module(".compile_once", __package__).put_in_front  # a script, too
+put_in_front = import_module(".compile_once", __package__).put_in_front  # to mypy, a script
 
 TRIES = 3
 CACHE = "TORCHINDUCTOR_CACHE_DIR"

@@ -1,4 +1,4 @@
-"""A simulated accelerator that the package takes for a framework."""
+"""A simulated accelerator that the package takes for a framework, on a machine of its own load."""
 
 import os
 import sys

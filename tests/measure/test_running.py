@@ -10,6 +10,7 @@ from d2lhybrid.errors import ArgumentError, CallFailedError
 from d2lhybrid.frameworks.protocol import Step
 from d2lhybrid.measurement.comparing import compare
 from d2lhybrid.measurement.measuring import measure
+from d2lhybrid.measurement.running import Runner
 
 COSTS = {"launch": 5e-6, "wait": 2e-6, "wake": 60e-6}  # about those of a GPU, or of MXNet
 KERNEL = 30e-6
@@ -127,8 +128,9 @@ def test_heavy_work_is_probed_with_few_calls(on_a_gpu):
     assert c["a"].device_median == pytest.approx(1.0, rel=1e-4)
 
 
-def test_host_work_that_overlaps_with_heavy_device_work_is_seen(on_a_gpu):
+def test_host_work_that_overlaps_with_heavy_device_work_is_seen(on_a_gpu, monkeypatch):
     machine, gpu = on_a_gpu(**COSTS)
+    monkeypatch.setattr(Runner, "_falls", lambda _self: pytest.fail("longer streams were tried"))
 
     def heavy(x):
         machine.now += 0.5
@@ -138,6 +140,7 @@ def test_host_work_that_overlaps_with_heavy_device_work_is_seen(on_a_gpu):
     m = measure(heavy, 0, clock=machine.clock, time_limit=60)
     assert m.median == pytest.approx(1.0, rel=0.01)
     assert m.median_of("throughput") == pytest.approx(0.5, rel=0.01)
+    assert m.stream_calls == 1
 
 
 def test_device_time_leaves_out_the_launches_of_a_call_behind_a_flush(on_a_gpu):

@@ -143,19 +143,22 @@ def test_cells_that_need_a_gpu(tmp_path: Path, gpu: bool) -> None:
 def test_notebooks_beside_one_another_share_the_threads_and_what_was_compiled(
     tmp_path: Path,
 ) -> None:
-    source = """import os
+    source = """import os, shutil
 from torch._inductor import config
 from torch._inductor.runtime.cache_dir_utils import cache_dir
 config.force_disable_caches = True  # as the notebooks have it
 print(os.environ['OMP_NUM_THREADS'], os.cpu_count())
-print(config.force_disable_caches, os.path.relpath(cache_dir(), os.environ['TMPDIR'])[:3])
+print(config.force_disable_caches)
+for one in (cache_dir(), shutil.which('g++')):
+    print(os.path.relpath(one, os.environ['TMPDIR'])[:3])
 """
     cell = new_code_cell(source, id="threads", execution_count=1)
     cores = os.cpu_count() or 1
-    cell.outputs = [new_output("stream", text=f"{max(1, cores // 2)} {cores}\nFalse tmp\n")]
-    for name in "ab":
-        nbformat.write(new_notebook(cells=[cell]), tmp_path / f"{name}.ipynb")
-    command = [sys.executable, "-m", "pytest", "-c", str(SETTINGS / "nbval.ini"), "-n", "2"]
+    cell.outputs = [new_output("stream", text=f"{max(1, cores // 2)} {cores}\nFalse\ntmp\ntmp\n")]
+    for name in ("en/torch/a", "ja/torch/a", "en/torch/b"):
+        (path := tmp_path / f"{name}.ipynb").parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(new_notebook(cells=[cell]), path)
+    command = [sys.executable, "-m", "pytest", "-c", str(SETTINGS / "nbval.ini"), "-v", "-n", "2"]
     command += ["-p", "tools.nbval_plugin", "--rootdir", str(tmp_path), str(tmp_path)]
     # PyTorch names its folder in the environment of the process that has compiled something.
     env = {**os.environ}
@@ -166,6 +169,10 @@ print(config.force_disable_caches, os.path.relpath(cache_dir(), os.environ['TMPD
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     assert not list(temporary.glob("tmp*"))
+    # A notebook and its translation come one after the other, in one process.
+    found = re.findall(r"\[(gw\d)\].*PASSED \S*?(\w+/torch/\w)", done.stdout)
+    process = {name: worker for worker, name in found}
+    assert process["en/torch/a"] == process["ja/torch/a"] != process["en/torch/b"]
 
 
 def _no_driver(folder: str) -> bool:

@@ -122,7 +122,7 @@ def compile_ahead(program: Any, path: Path) -> None:
 
     In a folder of its own: left alone, it takes one that is named after the program, and what is
     not needed any more is removed there. Two processes that compile the same program at a time
-    would remove each other's.
+    could remove each other's.
     """
     with TemporaryDirectory(prefix="d2lhybrid-") as own, quiet(), torch.no_grad():
         config = {"aot_inductor.output_path": own}
