@@ -12,7 +12,7 @@ from d2lhybrid import frameworks
 
 SIMULATED = (
     "test_building", "test_claims", "test_comparing", "test_measuring", "test_records",
-    "test_running", "test_sweeping",
+    "test_runner", "test_running", "test_sweeping",
 )  # fmt: skip
 
 
