@@ -11,7 +11,6 @@ than was claimed contradicts nothing; the opposite difference does.
 """
 
 import math
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.i18n import number, sentences
 from d2lhybrid.report.comparisons import ComparisonRecord, SweepRecord
-from d2lhybrid.report.provenance import stamp
+from d2lhybrid.report.provenance import load, stamp
 from d2lhybrid.report.records import DEFAULT_CLOCK
 from d2lhybrid.report.units import percent
 
@@ -213,12 +212,12 @@ def _received(made: Claim, c: ComparisonRecord) -> str:
 
 
 def _too_busy(made: Claim, c: ComparisonRecord) -> str:
-    load = _load(c)
+    others = _load(c)
     return _(
         "This machine was too busy to tell (load {load} on {cores} cores, noise floor {floor} "
         "after {rounds} rounds). Run it again when it is quiet."
     ).format(
-        load="?" if load is None else number(load, 2),
+        load="?" if others is None else number(others, 2),
         cores=c.env.cores,
         floor=percent(c.floor_of(made.clock)),
         rounds=c.rounds,
@@ -227,8 +226,7 @@ def _too_busy(made: Claim, c: ComparisonRecord) -> str:
 
 def _load(c: ComparisonRecord) -> float | None:
     """The load now, of what is measured on here; else the one at which it was measured."""
-    here = getattr(c, "_session", None) is not None and hasattr(os, "getloadavg")
-    return os.getloadavg()[0] if here else c.env.load
+    return c.env.load if getattr(c, "_session", None) is None else load()
 
 
 def _show(made: Claim, said: str) -> None:

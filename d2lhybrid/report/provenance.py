@@ -2,11 +2,14 @@
 
 import os
 import platform
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from math import exp
 from pathlib import Path
+from time import monotonic
 
 import numpy as np
 
@@ -14,10 +17,15 @@ from d2lhybrid.frameworks import known, loaded
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import ngettext, number
 
+MINUTE = 60.0  # over which the system's load average decays
+
 
 @dataclass(frozen=True)
 class Environment:
-    """Where and when: enough to judge whether two results can be put side by side."""
+    """Where and when: enough to judge whether two results can be put side by side.
+
+    `load` is what others do: the load average of the last minute without this process's own part.
+    """
 
     date: str
     versions: dict[str, str]
@@ -50,7 +58,7 @@ def environment() -> Environment:
         threads=threads,
         accelerators=tuple(dict.fromkeys(accelerators)),
         governor=_read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        load=round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+        load=load(),
     )
 
 
@@ -71,6 +79,42 @@ def stamp(env: Environment, seed: int | None = None) -> str:
     if seed is not None:
         parts.append(_("seed {seed}").format(seed=seed))
     return " · ".join(parts)
+
+
+class Load:
+    """The load average of the last minute, without what this process itself adds to it.
+
+    A process that has measured with two threads for some minutes has a load of 2 itself, and a
+    machine that does nothing else is not busy. Its own part is the processor time that it and its
+    children that have ended took, averaged as the system averages its load. While others take the
+    processors away, that is less than its threads asked for, so what is left is never too little.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float] = monotonic, used: Callable[[], float] | None = None
+    ) -> None:
+        self._clock, self._used = clock, used or _processor_seconds
+        self._at, self._before, self._own = self._clock(), self._used(), 0.0
+
+    def __call__(self) -> float | None:
+        """The load of the others now; None where the system does not say."""
+        at, used = self._clock(), self._used()
+        if at > self._at:
+            kept = exp((self._at - at) / MINUTE)
+            rate = (used - self._before) / (at - self._at)
+            self._own = kept * self._own + (1 - kept) * rate
+            self._at, self._before = at, used
+        if not hasattr(os, "getloadavg"):
+            return None
+        return round(max(0.0, os.getloadavg()[0] - self._own), 2)
+
+
+def _processor_seconds() -> float:
+    """Of this process and of its children that have ended."""
+    return sum(os.times()[:4])
+
+
+load = Load()
 
 
 def _cores() -> int:
