@@ -111,7 +111,7 @@ def test_progress_names_the_size_and_what_is_being_built_on_one_line(capsys, mon
 
     def make(n):
         def build():
-            time.sleep(2.5)
+            time.sleep(1.3)
             return m.function(1e-3)
 
         return ({"a": m.function(1e-3), "b": Lazy(build)},)
