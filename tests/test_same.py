@@ -157,6 +157,44 @@ def test_require_same_says_who_and_what_to_do():
     same.require_same("b", "a", same.record(1), same.record(1))
 
 
+@pytest.mark.parametrize(
+    ("answer", "expected", "said"),
+    [
+        (1, (1, 2), "1 output instead of 2"),
+        ((1, 2), 1, "2 outputs instead of 1"),
+        ({"y": 1}, {"z": 1}, "output['y'] where output['z'] was expected"),
+        ((1, {"a": 1, "y": 1}), (1, {"a": 1, "z": 1}),
+         "output[1]['y'] where output[1]['z'] was expected"),
+    ],
+)  # fmt: skip
+def test_another_structure_is_said_in_words(answer, expected, said):
+    assert same.difference(same.record(answer), same.record(expected)) == said
+
+
+def test_what_is_required_to_be_the_same_says_how_to_let_it_pass():
+    one, other = same.record(1.0), same.record(1.5)
+    with pytest.raises(DifferentAnswerError) as raised:
+        same.require_same("b", "a", other, one)
+    assert str(raised.value) == (
+        "Expected 'b' to compute what 'a' does. Received: a difference of up to 0.5 in output, "
+        "where 1 was expected. Correct it, or pass check=False, or a larger tolerance as check=0.01."
+    )
+    same.require_same("b", "a", other, one, tolerance=0.6)
+
+
+class Holder:
+    def __init__(self, **parts):
+        vars(self).update(parts)
+
+
+def test_tensors_are_found_in_objects_within_objects():
+    inner = Holder(values=np.ones(2), count=3)
+    found = same.record([Holder(inner=inner, name="x")])
+    assert list(found) == ["output[0].inner.values"]
+    numbers = Holder(count=3, rate=0.5)
+    assert same.record(numbers) == {"output": numbers}
+
+
 Point = namedtuple("Point", "x y")
 
 

@@ -11,7 +11,8 @@ from fake import Gpu, Machine
 from d2lhybrid import frameworks
 
 SIMULATED = (
-    "test_building", "test_claims", "test_comparing", "test_measuring", "test_records",
+    "test_building", "test_claims", "test_comparing", "test_first_calls", "test_measuring",
+    "test_records", "test_rounds",
     "test_runner", "test_running", "test_sweeping",
 )  # fmt: skip
 

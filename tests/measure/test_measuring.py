@@ -6,6 +6,7 @@ from fake import Machine
 
 from d2lhybrid.calls import call
 from d2lhybrid.errors import ArgumentError, CallFailedError
+from d2lhybrid.measurement import measuring, patience
 from d2lhybrid.measurement.measuring import measure
 
 
@@ -25,6 +26,17 @@ def test_measure():
     noisy = Machine()
     measure(noisy.function(1e-3, 2.0), clock=noisy.clock, time_limit=1)
     assert noisy.now < 2
+
+
+def test_it_ends_after_five_seconds_or_a_hundred_thousand_samples(capsys, monkeypatch):
+    monkeypatch.setattr(patience, "SHOWN_AFTER", 0.0)
+    m = Machine()
+    found = measure(m.function(0.01, 2.0), clock=m.clock)
+    assert 4.9 < sum(found.samples) < 5.5
+    monkeypatch.setattr(measuring, "MOST_SAMPLES", 50)
+    m = Machine()
+    assert len(measure(m.function(0.01, 2.0), clock=m.clock).samples) == 50
+    assert capsys.readouterr().err == ""
 
 
 def test_the_environment_may_shorten_the_measuring(monkeypatch):

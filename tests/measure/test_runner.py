@@ -5,8 +5,9 @@ from dataclasses import asdict
 import pytest
 from fake import Array, Machine
 
-from d2lhybrid.errors import CannotBuildError
+from d2lhybrid.errors import CallFailedError, CannotBuildError
 from d2lhybrid.frameworks.protocol import Lazy
+from d2lhybrid.measurement.calling import call_failed
 from d2lhybrid.measurement.running import Runner
 from d2lhybrid.report.provenance import environment
 
@@ -278,6 +279,115 @@ def test_a_twin_is_warm_and_has_no_samples(on_a_gpu):
             "effects", "calls", "stream_calls")  # fmt: skip
     assert [getattr(twin, name) for name in same] == [getattr(one, name) for name in same]
     assert twin.latency == []
+
+
+class Elsewhere:
+    """A program of its own, which times itself."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __call__(self, *_args):
+        return 1.0
+
+    def timed(self, calls, each):
+        self.asked.append((calls, each))
+        return 4.0 * calls
+
+
+def test_a_program_of_its_own_times_its_calls_itself():
+    one = Runner("a", program := Elsewhere(), (), {}, Machine().clock)
+    assert one.median_waited(3) == 4.0
+    assert one.seconds(5) == 20.0
+    assert one.with_events(2) == (8.0, None)
+    assert program.asked == [(3, True), (5, False), (2, False)]
+
+
+def test_a_failed_call_says_whose_it_was_and_why():
+    error = call_failed("b", ValueError("no\nmore"))
+    assert str(error) == (
+        "Expected 'b' to run on the given arguments. Received: ValueError: no. "
+        "Call it by itself to see where it fails."
+    )
+    assert (error.label, error.reason) == ("b", "ValueError: no")
+
+
+class Fails:
+    """Raises this, as a call or as a program that times itself."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __call__(self, *_args, **_kwargs):
+        raise self.error
+
+
+class FailsThere(Fails):
+    def timed(self, calls, each):
+        raise self.error
+
+
+WAYS = {
+    "seconds": lambda one: one.seconds(2),
+    "each": lambda one: one.seconds(2, each=True),
+    "median": lambda one: one.median_waited(2),
+    "events": lambda one: one.with_events(2),
+    "call": lambda one: one.call(1),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", [Fails, FailsThere])
+@pytest.mark.parametrize("args", [(), (1,)])
+def test_an_error_is_that_of_the_callable_however_it_is_called(way, kind, args):
+    one = Runner("b", kind(error := ValueError("no")), args, {}, Machine().clock)
+    with pytest.raises(CallFailedError, match="'b' to run") as raised:
+        WAYS[way](one)
+    assert (raised.value.label, raised.value.reason) == ("b", "ValueError: no")
+    assert raised.value.__cause__ is error
+    if kind is Fails:  # one that says already whose it is goes through as it is
+        inner = CallFailedError("said", label="c", reason="r")
+        with pytest.raises(CallFailedError) as raised:
+            WAYS[way](Runner("b", Fails(inner), args, {}, Machine().clock))
+        assert raised.value is inner
+
+
+def test_arguments_go_to_every_call_by_every_way():
+    m, seen = Machine(), []
+
+    def takes(*args, **kwargs):
+        seen.append((args, kwargs))
+        return 1.0
+
+    for args, kwargs in (((), {}), ((1,), {}), ((1,), {"k": 2}), ((1, 2), {}), ((), {"k": 2})):
+        one = Runner("a", takes, args, kwargs, m.clock)
+        for way in WAYS.values():
+            seen.clear()
+            way(one)
+            assert set(map(repr, seen)) == {repr((args, kwargs))}
+            assert len(seen) == (1 if way is WAYS["call"] else 2)
+        assert one.call(1) == one.call(1, each=True) == 1.0
+
+
+def test_each_call_of_a_median_is_waited_for(on_a_gpu):
+    machine, gpu = on_a_gpu(**COSTS)
+    one = runner(machine, gpu.kernel(KERNEL))
+    times = iter([1e-4, 9e-4, 2e-4])
+    one.function = lambda _x: gpu.kernel(next(times))(0)
+    assert one.median_waited(3) == pytest.approx(2e-4 + sum(COSTS.values()), **EXACT)
+    waited = KERNEL + sum(COSTS.values())
+    one.function = gpu.kernel(KERNEL)
+    idle = COSTS["wait"]  # of asking once more at the end
+    assert one.seconds(3, each=True) == pytest.approx(3 * waited + idle, **EXACT)
+    together = 3 * KERNEL + COSTS["launch"] + COSTS["wake"] + COSTS["wait"]
+    assert one.seconds(3) == pytest.approx(together, **EXACT)
+
+
+def test_behind_a_flush_without_events_there_is_the_host_s_time_alone(on_a_gpu):
+    machine, gpu = on_a_gpu(launch=5e-6, flush=60e-6)
+    one = runner(machine, gpu.kernel(3e-6), flush=True)
+    gpu.device_seconds = lambda started: None
+    assert one.after_a_flush() == (pytest.approx(8e-6), None)
 
 
 class Ahead(Lazy):

@@ -88,3 +88,9 @@ def test_a_new_low_counts_in_both_windows():
 
 def test_interquartile_range():
     assert stats.iqr([1, 2, 3, 4, 5]) == 2
+
+
+def test_a_slope_leaves_out_what_is_paid_once():
+    assert stats.slope(short=7.0, long=16.0, calls=3, stretch=4) == 1.0
+    assert stats.slope(short=8.0, long=8.0, calls=2, stretch=4) == 1.0  # stopped in the short one
+    assert stats.slope(short=9.0, long=8.0, calls=2, stretch=4) == 1.0

@@ -113,9 +113,9 @@ def test_a_claim_by_another_clock_against_another_variant_says_so():
     c = exact({"a": 2.0, "b": 1.0, "c": 1.0}, {"a": 2.0, "b": 2.0, "c": 1.0})
     c.claim("b", "same", against="c")
     c.claim("b", "slower", against="c", clock="throughput", at_least=2)
-    with pytest.raises(ClaimError, match=r"'b' to be faster than 'c'.*0\.500.*clock throughput") as (
-        raised
-    ):
+    with pytest.raises(
+        ClaimError, match=r"'b' to be faster than 'c'.*0\.500.*clock throughput"
+    ) as (raised):
         c.claim("b", "faster", against="c", clock="throughput")
     assert "noise floor of 0.0%" in str(raised.value)
     assert (raised.value.claim.against, raised.value.claim.clock) == ("c", "throughput")

@@ -7,6 +7,8 @@ import pytest
 from by_hand import BUSY, ENV, comparison, sweep
 
 from d2lhybrid.errors import UnknownLabelError
+from d2lhybrid.report import remarks
+from d2lhybrid.report.advice import best
 from d2lhybrid.report.records import Samples
 from d2lhybrid.report.sweeps import Sweep
 from d2lhybrid.report.units import NEVER
@@ -188,9 +190,7 @@ def test_break_even_is_not_known_where_the_medians_contradict_the_verdict(apart)
         (1.0,) * 11 + (10.0 if base == 1 else 2.0,) * 10 + (base,) * 9,
         (0.5,) * 11 + (5.0 if base == 1 else 1.0,) * 10 + (mine,) * 9,
     )
-    a, b = (
-        replace(m, times=Samples(own)) for m, own in zip(c.measurements, times, strict=True)
-    )
+    a, b = (replace(m, times=Samples(own)) for m, own in zip(c.measurements, times, strict=True))
     c = replace(c, measurements=(a, b), again=Samples(times[0]))
     assert (c.verdict("b"), b.median >= a.median) == ("faster", True)
     assert c.break_even("b") is None
@@ -247,3 +247,72 @@ def test_a_meeting_is_by_the_clock_that_is_asked_for():
     s = Sweep((1,), (10,), (c,))
     assert s.meeting("b") is None
     assert s.meeting("b", "throughput") == 10
+
+
+def test_whether_a_ratio_is_skewed_is_asked_by_each_clock():
+    rounds = 10
+    base = Samples((1.0,) * 3 * rounds, (1.0, 2.0, 2.0) * rounds)
+    other = Samples((1.0,) * 3 * rounds, (1.0, 1.0, 2.0) * rounds)
+    c = exact({"a": 1.0, "b": 1.0})
+    a, b = (replace(m, times=own) for m, own in zip(c.measurements, (base, other), strict=True))
+    c = replace(c, measurements=(a, b), again=base)
+    c.check()
+    assert (c.skewed("b"), c.skewed("b", "throughput")) == (False, True)
+    turned = replace(c, measurements=(replace(a, times=other), replace(b, times=base)), again=other)
+    assert (turned.skewed("b"), turned.skewed("b", "throughput")) == (False, True)
+
+
+def test_an_interval_is_that_of_its_clock():
+    m = exact({"a": 1.0}, {"a": 0.5})["a"]
+    assert (m.interval(), m.interval("throughput")) == ((1.0, 1.0), (0.5, 0.5))
+
+
+def test_the_floor_in_a_sentence_is_that_of_its_clock():
+    c = exact({"a": 1.0, "b": 0.8}, {"a": 1.0, "b": 0.9})
+    c = replace(c, again=Samples((1.01,) * 30, (1.25,) * 30))
+    assert "noise floor 25%" in remarks.sentence(c, "b", "throughput")
+    assert "25%" not in remarks.sentence(c, "b", "latency")
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        (0.8, "It pays from the first call on."),
+        (1.1, "Its cold start has paid for itself after 2 calls."),
+        (501.0, "Its cold start has paid for itself after 1,002 calls."),
+    ],
+)
+def test_what_a_variant_costs_at_first_is_said_with_its_verdict(first, said):
+    c = exact({"a": 1.0, "b": 0.5}, first={"a": 0.8, "b": first})
+    assert remarks.sentence(c, "b", "latency").endswith(f". {said}")
+    assert said not in remarks.sentence(replace(c, references=("b",)), "b", "latency")
+    assert said not in remarks.sentence(c, "b", "throughput")
+
+
+def test_what_would_puzzle_in_a_table_is_explained_in_whole_sentences():
+    c = exact({"a": 1.0, "b": 0.5}, changes={"b": {"build_seconds": 3.0}})
+    assert remarks.reading(c) == [
+        "A build is done once for all processes; “pays after” counts what each process pays: "
+        "loading and the first call."
+    ]
+    assert remarks.reading(exact({"a": 1.0, "b": 0.5})) == []
+    c = exact({"a": 1.0, "b": 1.0})
+    a, b = c.measurements
+    first, second = (1.0, 2.0, 2.0) * 10, (1.0, 1.0, 2.0) * 10
+    a, b = replace(a, times=Samples(first)), replace(b, times=Samples(second))
+    c = replace(c, measurements=(a, b), again=Samples(first))
+    assert remarks.reading(c) == [
+        "A ratio is the median of the ratios within each round, where drift of the machine cancels "
+        "out; so it is not the quotient of the two times."
+    ]
+
+
+def test_of_the_fastest_by_the_median_the_ratio_counts_and_not_its_ends():
+    wide = tuple(0.5 * (0.7 if i % 2 else 1.2) for i in range(30))
+    c = exact({"a": 1.0, "b": 0.55, "c": 0.5}, first={"b": 0.2, "c": 0.3})
+    a, b, other = c.measurements
+    c = replace(c, measurements=(a, b, replace(other, times=Samples(wide))))
+    assert c.ratio("c")[0] > c.ratio("b")[0] > c.ratio("c")[1]
+    assert best(c) == "c"  # both pay from the first call on, and it is the faster one
+    later = replace(c, measurements=(a, b, replace(c["c"], first_seconds=9.0)))
+    assert best(later) == "b"

@@ -57,3 +57,12 @@ def test_the_stamp_says_where_and_when():
         "H100 · 1 core · PyTorch: 1 thread · governor powersave · load 0.40 · seed 7"
     )
     assert stamp(replace(ENV, load=None)).endswith("@ 2.60GHz · 2 cores · PyTorch: 1 thread")
+
+
+def test_what_is_not_known_by_a_name_is_called_what_it_is_called():
+    versions = {"python": "3.11.9", "d2lhybrid": "2.0", "fake": "1"}
+    env = replace(ENV, versions=versions, threads={"torch": 2, "fake": 1})
+    assert stamp(env) == (
+        "2026-11-21 · Python 3.11.9 · fake 1 · Intel(R) Xeon(R) Processor @ 2.60GHz · 2 cores · "
+        "PyTorch: 2 threads · fake: 1 thread · load 0.40"
+    )
