@@ -177,7 +177,8 @@ def test_what_is_required_to_be_the_same_says_how_to_let_it_pass():
         same.require_same("b", "a", other, one)
     assert str(raised.value) == (
         "Expected 'b' to compute what 'a' does. Received: a difference of up to 0.5 in output, "
-        "where 1 was expected. Correct it, or pass check=False, or a larger tolerance as check=0.01."
+        "where 1 was expected. Correct it, or pass check=False, or a larger tolerance as "
+        "check=0.01."
     )
     same.require_same("b", "a", other, one, tolerance=0.6)
 

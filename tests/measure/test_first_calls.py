@@ -67,8 +67,9 @@ def test_another_answer_is_said_with_the_difference():
     found = made({"a": Answers(1.0), "b": Answers(1.5)})
     found.run(progress=False)
     assert found.unavailable == {
-        "b": "Expected 'b' to compute what 'a' does. Received: a difference of up to 0.5 in output, "
-        "where 1 was expected. Correct it, or pass check=False, or a larger tolerance as check=0.01."
+        "b": "Expected 'b' to compute what 'a' does. Received: a difference of up to 0.5 in "
+        "output, where 1 was expected. Correct it, or pass check=False, or a larger tolerance as "
+        "check=0.01."
     }
 
 

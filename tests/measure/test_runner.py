@@ -1,4 +1,4 @@
-"""A runner's parts, one by one, on a simulated machine: how often it calls, and what it makes of it."""
+"""A runner's parts on a simulated machine: how often they call, and what they make of it."""
 
 from dataclasses import asdict
 
