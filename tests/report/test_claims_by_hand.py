@@ -278,7 +278,7 @@ def test_claims_of_a_sweep_are_about_one_size_or_all():
     s = sweep([10, 20], {"a": [1.0, 1.0], "b": [0.5, 2.0]})
     s.claim("b", "faster", work=10, at_least=1.9)
     s.claim("b", "slower", work=20)
-    with pytest.raises(ClaimError, match="at least 2[.]10"):
+    with pytest.raises(ClaimError, match=r"at least 2\.10"):
         s.claim("b", "faster", work=10, at_least=2.1)
     with pytest.raises(ClaimError, match="slower"):
         s.claim("b", "slower")
