@@ -3,9 +3,9 @@
     python benchmarks/repeated.py [--runs 20]
 
 The medians of so many runs, by both clocks: how far the largest is above the smallest, and how
-far each is from a hand-written loop right after it: waiting for each call (latency), and 200 calls
-a wait (throughput). The loop is run as often, and its medians are spread as the machine's pace is:
-what `measure` adds to that would be its own.
+far each is from a hand-written loop right before and right after it: waiting for each call
+(latency), and 200 calls a wait (throughput). The loop is run as often, and its medians are spread
+as the machine's pace is: what `measure` adds to that would be its own.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from callables import ROWS, callable_of, in_a_process, seconds_of, wait_by_hand
 from d2lhybrid import measure
 
 STREAM = 200
+CLOCKS = {"latency": 1, "throughput": STREAM}  # calls a wait
 
 
 def by_hand(function, calls):
@@ -31,18 +32,23 @@ def by_hand(function, calls):
     return seconds_of(turn)[0] / STREAM
 
 
+def turns(function, calls):
+    return [by_hand(function, calls) for _ in range(5)]
+
+
 def series(row, runs):
     function = callable_of(row)
     for _ in range(50):
         function()
     queued, found = False, {"latency": ([], []), "throughput": ([], [])}
     for _ in range(runs):
+        hand = {clock: turns(function, calls) for clock, calls in CLOCKS.items()}
         m = measure(function, time_limit=2)
         queued = queued or m.times.throughput is not None
-        for clock, calls in (("latency", 1), ("throughput", STREAM)):
+        for clock, calls in CLOCKS.items():
             ours, theirs = found[clock]
             ours.append(m.median_of(clock))
-            theirs.append(statistics.median(by_hand(function, calls) for _ in range(5)))
+            theirs.append(statistics.median(hand[clock] + turns(function, calls)))
     if not queued:  # there is nothing to wait for: the loop has no wait, either
         found["latency"] = (found["latency"][0], found["throughput"][1])
     print(json.dumps({clock: [*times, queued] for clock, times in found.items()}))
