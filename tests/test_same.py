@@ -183,6 +183,18 @@ def test_what_is_required_to_be_the_same_says_how_to_let_it_pass():
     same.require_same("b", "a", other, one, tolerance=0.6)
 
 
+def test_arrays_of_words_are_the_same_or_not():
+    assert differ(np.array(["x", "y"]), np.array(["x", "y"])) == ""
+    assert differ(np.array(["x", "y"]), np.array(["x", "z"])) != ""
+    assert differ(np.zeros((0, 3)), np.zeros((0, 3))) == ""
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint64])
+def test_whole_numbers_that_floats_cannot_tell_apart_differ_by_one_at_least(kind):
+    said = differ(np.array([2**60 + 1], kind), np.array([2**60], kind))
+    assert said.startswith("a difference of up to 1 in output, where 1.15")
+
+
 class Holder:
     def __init__(self, **parts):
         vars(self).update(parts)
