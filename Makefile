@@ -115,7 +115,7 @@ newest:  ## do the tests pass, and the notebooks run, with the newest releases? 
 			--framework $$framework || status=1; \
 	done; exit $$status
 
-mutants: setup  ## do the tests notice small changes of the measuring code? ONLY="stats" chooses; an hour
+mutants: setup  ## do the tests notice small changes of the measuring code? ONLY="stats" chooses; an hour at most
 	$(PY) tools/mutation.py $(ONLY)
 
 conda:  ## create or refresh the conda environment of environment.yml, for a machine with a GPU

@@ -20,14 +20,17 @@ NOTICED = ("killed", "timeout", "segfault", "suspicious")
 
 
 def main() -> None:
-    """Run the tests against each mutant, in two processes, and print a line for each module."""
+    """Run the tests against each mutant and print a line for each module.
+
+    There is a process more than there are cores, for some tests wait.
+    """
     python = environment(".venv-mutants", [MUTMUT], on_top=True)
     chosen = [f"d2lhybrid*.{name}.x*" for name in sys.argv[1:]]
     shutil.rmtree(ROOT / "mutants", ignore_errors=True)
     # Its copy of the package is what has to be imported, not the one that PYTHONPATH names.
     surroundings = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     mutmut = [python, "-m", "mutmut"]
-    run = [*mutmut, "run", "--max-children", "2", *chosen]
+    run = [*mutmut, "run", "--max-children", str((os.cpu_count() or 1) + 1), *chosen]
     if status := subprocess.run(run, cwd=ROOT, env=surroundings).returncode:
         sys.exit(f"mutmut ended with status {status}, see above: do the tests pass as they are?")
     listing = [*mutmut, "results", "--all", "true"]

@@ -12,8 +12,7 @@ from d2lhybrid import frameworks
 
 SIMULATED = (
     "test_building", "test_claims", "test_comparing", "test_first_calls", "test_measuring",
-    "test_records", "test_rounds",
-    "test_runner", "test_running", "test_sweeping",
+    "test_records", "test_rounds", "test_runner", "test_running", "test_session", "test_sweeping",
 )  # fmt: skip
 
 
