@@ -24,7 +24,6 @@ FEW = {
     "torch": ("eager", "inference_mode", "torchscript", "torch.compile"),
     "tensorflow": ("eager", "tf.function", "tf.function XLA"),
     "mxnet": ("eager", "hybridized", "static_shape"),
-    "jax": ("eager", "jit", "nnx.jit"),
 }
 # What runs natively without a compiler's minutes, where that is not what is saved by default.
 NATIVE = {"torch": "onnx"}
