@@ -1,5 +1,6 @@
 """explain() for JAX: the program, why a call compiles anew, and what a tracer refuses or leaks."""
 
+import gc
 from pathlib import Path
 
 import jax
@@ -146,6 +147,23 @@ def test_a_leaked_tracer_has_the_users_line():
     (finding,) = report.unsupported
     assert "leaked" in finding.reason
     assert places(report.unsupported) == [(HERE, source_line("kept.append(x * 2)"))]
+
+
+def test_a_tracer_that_was_leaked_before_is_not_of_this_call():
+    kept = []
+    jax.jit(lambda x: kept.append(x * 2) or x)(X)
+    assert explain(lambda x: x + 1, X).unsupported == ()
+    assert len(kept) == 1
+
+
+@pytest.mark.parametrize("frozen", [0, 5])
+def test_what_was_there_is_set_aside_unless_somebody_did(frozen, monkeypatch):
+    called = []
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: frozen)
+    for name in ("freeze", "unfreeze"):
+        monkeypatch.setattr(gc, name, lambda name=name: called.append(name))
+    assert explain(lambda x: x + 1, X).graphs == 1
+    assert called == ([] if frozen else ["freeze", "unfreeze"])
 
 
 def test_a_mistake_in_the_call_is_the_users():

@@ -166,9 +166,11 @@ def _said() -> Iterator[list[logging.LogRecord]]:
 
 def _leaks(model: Any, args: Args, kwargs: Kwargs) -> tuple[Finding, ...]:
     """Values of the trace that are kept beyond it: whoever uses one later gets an error."""
-    own, known = pure(eager(model)), _tracers()
-    own.jitted(args, kwargs).trace(own.weights, *args, **kwargs)
-    kept = [one for one in _tracers() if not any(one is other for other in known)]
+    own = pure(eager(model))
+    with _set_aside():
+        known = _tracers()
+        own.jitted(args, kwargs).trace(own.weights, *args, **kwargs)
+        kept = [one for one in _tracers() if not any(one is other for other in known)]
     inputs = [one for tracer in kept for one in getattr(tracer.parent, "in_tracers", ())]
     text = _("A tracer is leaked: it is kept after the trace in which it means something.")
     return tuple(
@@ -182,6 +184,19 @@ def _tracers() -> list[Any]:
     """Those alive. ``jax.checking_leaks`` finds leaked ones, too, but not where they were made."""
     gc.collect()
     return [one for one in gc.get_objects() if type(one).__name__ == "DynamicJaxprTracer"]
+
+
+@contextmanager
+def _set_aside() -> Iterator[None]:
+    """What is alive needs no look of the collector: a million objects, with several frameworks."""
+    ours = not gc.get_freeze_count()  # else somebody's own are set aside, and stay it
+    if ours:
+        gc.freeze()
+    try:
+        yield
+    finally:
+        if ours:
+            gc.unfreeze()
 
 
 def _place(source: Any) -> tuple[str, int]:
