@@ -14,6 +14,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+# PyTorch adds its commands to a source that it has compiled, and compiles it so the next time.
+APPENDED = b"\n// Compile cmd\n"
+
 
 def main(folder: Path, compiler: str, options: list[str]) -> int:
     """Do what the compiler would do, and return its status."""
@@ -22,7 +25,8 @@ def main(folder: Path, compiler: str, options: list[str]) -> int:
         os.execv(compiler, [compiler, *options])
     made = options[options.index("-o") + 1]
     others = [one for one in options if one not in (sources[0], made)]
-    told = Path(sources[0]).read_bytes() + repr(others).encode()
+    text = Path(sources[0]).read_bytes().partition(APPENDED)[0].rstrip()
+    told = text + repr(others).encode()
     kept = folder / hashlib.sha256(told).hexdigest()
     if not kept.exists():
         if status := subprocess.call([compiler, *options]):
