@@ -119,6 +119,62 @@ def test_the_words_name_the_worst_leaf_and_what_was_expected():
     assert said == "a difference of up to 3 in output['b'][0], where 2 was expected"
 
 
+@pytest.mark.parametrize(
+    ("received", "expected", "said"),
+    [
+        ("no", "yes", "output is 'no' instead of 'yes'"),
+        (np.float32([1]), np.int64([1]), "output has dtype float32 instead of int64"),
+        (np.zeros((2, 3)), np.zeros(3), "output has shape (2, 3) instead of (3,)"),
+    ],
+)
+def test_what_has_no_difference_in_numbers_is_said_in_full(received, expected, said):
+    assert differ(received, expected) == said
+
+
+@dataclass
+class Version:
+    """Of a class that says itself what is equal."""
+
+    number: int
+
+
+def test_objects_that_know_what_is_equal_are_asked():
+    assert same._leaf("output", Version(1), Version(1), None) == (0.0, "")
+    assert same._leaf("output", Version(1), Version(2), None)[0] == np.inf
+    assert same.incomparable({"a": Version(1), "b": object(), "c": "words", "d": None}) == ["b"]
+
+
+@pytest.mark.parametrize("value", [np.float32([]), np.array([], str)])
+def test_of_no_elements_nothing_differs(value):
+    assert same._gap(value, value, 0.0) == (0.0, 0.0, 0.0)
+
+
+def test_the_gap_of_words_is_all_or_nothing():
+    x, y = np.array(["x"]), np.array(["y"])
+    assert same._gap(x, x, 1.0)[:2] == (0.0, np.inf)
+    assert same._gap(x, y, 1.0)[:2] == (np.inf, np.inf)
+
+
+def test_the_gap_of_complex_numbers_counts_the_imaginary_part():
+    over, gap, size = same._gap(np.array([3 + 4j]), np.array([3 - 4j]), 1.0)
+    assert (over, gap, size) == (1.6, 8.0, 5.0)
+
+
+def test_what_overflows_warns_of_nothing(recwarn):
+    assert same._gap(np.array([1e308]), np.array([-1e308]), 1e-300)[0] == np.inf
+    assert not recwarn.list
+
+
+def test_a_small_whole_number_is_allowed_what_it_is_worth():
+    assert same._gap(np.array([4]), np.array([2]), 2.0) == (0.5, 2.0, 2.0)
+    assert same._gap(np.array([2]), np.array([2]), 2.0)[0] == 0.0
+    assert same._gap(np.array([1.5]), np.array([1]), 1.0)[:2] == (0.5, 0.5)
+
+
+def test_what_is_infinite_is_no_measure_for_its_row():
+    assert same._gap(np.array([np.inf, 1e-9]), np.array([np.inf, 0.0]), 1.0)[0] == np.inf
+
+
 class Cache:
     """As libraries keep states: no tensor, no container, and equal only to itself."""
 
