@@ -186,10 +186,11 @@ class Target:
 
 
 def _looks_like_a_tensor(value: Any) -> bool:
-    """Does a library say that this holds an array, one that is neither Python nor NumPy?"""
+    """Does a library say that this holds an array, one that is not NumPy?"""
     kind = type(value)
-    known = kind.__module__.partition(".")[0] in ("builtins", "numpy")
-    return not known and (hasattr(kind, "__array__") or hasattr(kind, "__dlpack__"))
+    if kind.__module__.partition(".")[0] == "numpy":
+        return False
+    return hasattr(kind, "__array__") or hasattr(kind, "__dlpack__")
 
 
 def drain() -> None:

@@ -236,6 +236,14 @@ def test_an_unknown_tensor_is_found_wherever_it_stands(output):
     assert "nobody waited" in measure(m.function(1e-3, result=output), clock=m.clock).note
 
 
+@pytest.mark.parametrize(
+    "output", [np.float64(1), (np.ones(2), "words"), [np.ma.array([1.0]), None], {"x": 1}, None]
+)
+def test_python_and_numpy_are_known_whatever_stands_beside(output):
+    m = Machine()
+    assert measure(m.function(1e-3, result=output), clock=m.clock).note is None
+
+
 def test_an_output_class_may_refuse_strange_names():
     m = Machine()
     found = measure(m.function(1e-3, result=Answer(logits=np.ones(2))), clock=m.clock)
