@@ -227,7 +227,7 @@ class Answer(dict):
         return self[name]
 
 
-Strange.__module__ = Exchanged.__module__ = "strange.core"
+Strange.__module__ = Exchanged.__module__ = "strange.core.arrays"
 
 
 @pytest.mark.parametrize("output", [(Strange(),), {"x": Strange()}, Exchanged(), [Exchanged()]])
@@ -270,8 +270,9 @@ def test_nobody_waits_for_an_unknown_library_and_a_note_says_so():
     m = Machine()
     f = m.function(1e-3, result=Strange())
     found = measure(f, clock=m.clock)
-    assert "nobody waited" in found.note
-    assert "strange.Strange" in found.note
+    assert found.note == (
+        "nobody waited for the result: strange.Strange belongs to no framework that is known here"
+    )
     assert measure(m.function(1e-3, result=np.ones(2)), clock=m.clock).note is None
     c = compare({"a": f, "b": m.function(1e-3, result=np.ones(2))}, clock=m.clock, progress=False)
     assert "nobody waited" in c["a"].note
