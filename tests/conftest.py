@@ -36,7 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Set aside what the frameworks are made of: half a second, each time the collector looks."""
+    """Set aside what the frameworks are made of: 0.4 s, each time the collector looks."""
     gc.collect()
     gc.freeze()
 

@@ -6,6 +6,7 @@ from importlib.metadata import PackageNotFoundError
 from math import exp
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from d2lhybrid.report import provenance
@@ -49,11 +50,11 @@ def test_the_own_part_fades_while_the_process_rests(monkeypatch):
     assert process.goes_on(60, 0) == pytest.approx(5 - 2 * exp(-1), abs=0.006)
 
 
-def test_it_is_never_below_nothing(monkeypatch):
+def test_the_load_of_others_is_never_below_nothing(monkeypatch):
     assert Process(monkeypatch, 1.5).goes_on(3600, 2) == 0.0
 
 
-def test_where_the_system_does_not_say_it_is_not_known(monkeypatch):
+def test_where_the_system_does_not_say_the_load_is_not_known(monkeypatch):
     process = Process(monkeypatch, 1.0)
     monkeypatch.delattr(os, "getloadavg")
     assert process.goes_on(60, 1) is None
@@ -65,7 +66,7 @@ def test_processor_time_is_that_of_the_process_and_of_its_children(monkeypatch):
     assert provenance._processor_seconds() == 15.0
 
 
-def test_an_environment_has_it(monkeypatch):
+def test_an_environment_has_the_load_of_others(monkeypatch):
     monkeypatch.setattr(provenance, "load", lambda: 0.25)
     assert provenance.environment().load == 0.25
 
@@ -86,7 +87,7 @@ def test_an_environment_is_what_machine_and_frameworks_say(monkeypatch):
     assert found.date.endswith("+00:00")
     assert len(found.date) == len("2026-01-31T12:34:56+00:00")
     assert found.versions == {
-        "python": platform.python_version(), "numpy": provenance.np.__version__,
+        "python": platform.python_version(), "numpy": np.__version__,
         "d2lhybrid": "d2lhybrid 7", "a": "1.2", "b": "1.2",
     }  # fmt: skip
     assert found.threads == {"a": 2}

@@ -188,7 +188,7 @@ def _tracers() -> list[Any]:
 
 @contextmanager
 def _set_aside() -> Iterator[None]:
-    """What is alive needs no look of the collector: a million objects, with several frameworks."""
+    """The collector leaves out what is alive: 600,000 objects with four frameworks loaded."""
     ours = not gc.get_freeze_count()  # else somebody's own are set aside, and stay it
     if ours:
         gc.freeze()
