@@ -138,8 +138,8 @@ class Measurement(Result):
     def interval(self, clock: str | None = None) -> tuple[float, float]:
         """The 95% interval of the median by a clock, (low, high) in seconds per call.
 
-        By the sign test on the samples (Conover, *Practical Nonparametric Statistics*, 3.1): with
-        fewer than twenty it is their range, with fewer than six it is infinite.
+        By the sign test on the samples (Conover, *Practical Nonparametric Statistics*, 3.1); with
+        fewer than six it is infinite.
         """
         return stats.median_interval(self.samples_of(clock))
 

@@ -22,6 +22,32 @@ def test_few_samples_have_no_interval():
     assert stats.median_interval([1.0] * 6) == (1.0, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("count", "outside", "confidence"),
+    [(7, 0, 0.95), (8, 0, 0.99), (11, 0, 0.99), (12, 1, 0.99), (19, 3, 0.99), (20, 5, 0.95)],
+)
+def test_ratios_of_few_rounds_are_held_to_more(count, outside, confidence):
+    times = [exp(one) for one in range(count)]
+    _, low, high = stats.ratio(times, [1.0] * count)
+    assert (low, high) == pytest.approx((times[outside], times[-1 - outside]))
+    missed = 2 * sum(comb(count, k) for k in range(outside + 1)) / 2**count
+    more = 2 * sum(comb(count, k) for k in range(outside + 2)) / 2**count
+    assert missed <= 1 - confidence < more
+
+
+def test_the_noise_floor_of_few_rounds_is_no_wider_than_its_interval():
+    again = [exp(one / 100) for one in range(9)]
+    assert stats.noise_floor(again, [1.0] * 9) == pytest.approx(exp(0.07) - 1)  # all but one
+
+
+def test_one_interruption_among_a_dozen_rounds_hides_nothing():
+    steady = [1.0, 1.01, 0.99] * 4
+    interrupted = [1.0, 1.01, 0.99] * 3 + [1.0, 3.0, 0.99]
+    assert stats.noise_floor(steady, interrupted) < 0.05
+    found = stats.ratio([2 * one for one in steady], interrupted)
+    assert stats.verdict(found, stats.noise_floor(steady, interrupted)) == "faster"
+
+
 def test_many_samples_have_an_interval():
     low, high = stats.median_interval(list(range(5001)))
     # the normal approximation: half of the samples, and 1.96 standard deviations on each side
