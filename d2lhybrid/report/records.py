@@ -176,7 +176,7 @@ class Measurement(Result):
 
 def require_times(times: tuple[float, ...]) -> None:
     if not times or not all(time >= 0 for time in times):
-        raise ValueError(_("a time is missing, or is no number of seconds above 0"))
+        raise ValueError(_("a time is missing, or is no number of seconds, 0 or more"))
 
 
 def _in_steady_state(m: Measurement) -> str:

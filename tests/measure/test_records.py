@@ -99,7 +99,7 @@ def old_measurement(label, seconds, calls=1, device=None):
 
 def test_version_1_is_read():
     device = [1e-4] * 6
-    measurements = [old_measurement("a", 1e-3), old_measurement("b", 5e-4, 4, device)]
+    measurements = [old_measurement("a", 1e-3), old_measurement("b", 5e-4, 2, device)]
     one = {"schema": "d2lhybrid-measurement", "version": 1, **measurements[1]}
     m = Measurement.from_json(json.dumps(one))
     assert (m.median, m.first_seconds, m.cold_seconds) == (5e-4, 0.5, 0.5)
