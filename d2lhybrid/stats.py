@@ -64,10 +64,7 @@ def ratio(baseline: Sequence[float], other: Sequence[float]) -> tuple[float, flo
 def _logarithms(baseline: Sequence[float], other: Sequence[float]) -> list[float]:
     """The logarithms of the ratios, round by round."""
     above, below = (np.asarray(times, dtype=float) for times in (baseline, other))
-    logs: list[float] = (
-        np.log(np.maximum(above, SHORTEST)) - np.log(np.maximum(below, SHORTEST))
-    ).tolist()
-    return logs
+    return list(np.log(np.maximum(above, SHORTEST)) - np.log(np.maximum(below, SHORTEST)))
 
 
 def noise_floor(baseline: Sequence[float], again: Sequence[float]) -> float:

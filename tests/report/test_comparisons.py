@@ -41,6 +41,17 @@ def test_a_record_that_does_not_hang_together_is_refused(fields, said):
     replace(c, margin=0.0).check()
 
 
+@pytest.mark.parametrize("clock", ["throughput", "device"])
+def test_clocks_have_the_same_rounds(clock):
+    Samples((0.0, 1e-3), **{clock: (1e-3, 0.0)}).check()  # a coarse clock says 0
+    with pytest.raises(ValueError, match=r"^rounds are missing$"):
+        Samples((1e-3, 1e-3), **{clock: (1e-3,)}).check()
+    with pytest.raises(
+        ValueError, match=r"^a time is missing, or is no number of seconds, 0 or more$"
+    ):
+        Samples((1e-3,), **{clock: ()}).check()
+
+
 def test_one_measurement_of_other_rounds_is_refused():
     c = comparison({"a": 1e-3, "b": 5e-4})
     one, other = c.measurements
@@ -57,7 +68,7 @@ def test_each_measurement_and_the_second_turn_are_checked_themselves():
     one, other = c.measurements
     wrong = replace(other, times=Samples((-1.0, *other.samples[1:])))
     for changed in ({"measurements": (one, wrong)}, {"again": wrong.times}):
-        with pytest.raises(ValueError, match="no number of seconds above 0"):
+        with pytest.raises(ValueError, match="no number of seconds, 0 or more"):
             replace(c, **changed).check()
 
 
