@@ -134,3 +134,26 @@ def test_what_cannot_hold_the_environment_is_told_so() -> None:
     assert "make setup PYTHON=" in str(setup_env.python_problem((3, 10)))
     assert setup_env.machine_problem("Darwin", "arm64") is None
     assert "Intel" in str(setup_env.machine_problem("Darwin", "x86_64"))
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "anew"),
+    [
+        ("pyproject.toml", "line-length = 100", "line-length = 99", False),
+        ("pyproject.toml", '"numpy>=1.24"', '"numpy>=1.25"', True),
+        ("pyproject.toml", 'path = "d2lhybrid/__init__.py"', 'path = "version.py"', True),
+        (setup_env.LOCK, "numpy==", "numpy===", True),
+    ],
+)
+def test_the_environment_is_made_anew_when_what_it_is_made_of_changes(
+    tmp_path: Path, name: str, old: str, new: str, anew: bool
+) -> None:
+    for part in (*setup_env.INPUTS, "pyproject.toml"):
+        (tmp_path / part).parent.mkdir(exist_ok=True)
+        (tmp_path / part).write_bytes((ROOT / part).read_bytes())
+    before = setup_env.stamp(tmp_path)
+    assert before == setup_env.stamp()
+    text = (tmp_path / name).read_text(encoding="utf-8")
+    assert old in text
+    (tmp_path / name).write_text(text.replace(old, new), encoding="utf-8")
+    assert (setup_env.stamp(tmp_path) != before) == anew

@@ -6,6 +6,7 @@ made; when nothing changed, the script ends at once.
 """
 
 import hashlib
+import json
 import os
 import platform
 import re
@@ -22,7 +23,7 @@ STAMP = VENV / "setup-stamp.txt"
 LOCK = "requirements/lock.txt"
 # MXNet and d2l: what they need is in the lock file, what they pin is not. The file says why.
 NO_DEPS = "requirements/no-deps.txt"
-INPUTS = (LOCK, NO_DEPS, "requirements/overrides.json", "pyproject.toml")
+INPUTS = (LOCK, NO_DEPS, "requirements/overrides.json")
 
 OLDEST, NEWEST = (3, 11), (3, 13)
 
@@ -58,11 +59,17 @@ def mxnet_problem(system: str, machine: str) -> str | None:
     )
 
 
-def stamp() -> str:
+def stamp(root: Path = ROOT) -> str:
     """Return a digest of everything the environment is made from."""
+    import tomllib  # here, for an older Python is told what it lacks in `main`
+
     digest = hashlib.sha256(sys.version.encode())
     for name in INPUTS:
-        digest.update((ROOT / name).read_bytes())
+        digest.update((root / name).read_bytes())
+    # Of pyproject.toml what is installed; how the linters and the tests run makes no environment.
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    project["tool"] = project.get("tool", {}).get("hatch")
+    digest.update(json.dumps(project, sort_keys=True).encode())
     return digest.hexdigest()
 
 
@@ -76,7 +83,7 @@ def run(*command: str) -> None:
 def install_lock(python: str) -> None:
     """Install what the lock file pins, and say how far it is: it is gigabytes."""
     lock = (ROOT / LOCK).read_text(encoding="utf-8")
-    total = len(set(re.findall(r"^[\w.-]+(?===)", lock, re.MULTILINE)))
+    total = len(re.findall(r"^[\w.-]+(?===)", lock, re.MULTILINE))  # for each system and Python
     pip = (python, "-m", "pip", "install", "--disable-pip-version-check")
     pip_progress.install([*pip, "--requirement", LOCK], total, ROOT)
 
