@@ -29,7 +29,7 @@ lab: setup  ## open JupyterLab on your copy of the notebooks, my/notebooks; its 
 test: test-unit test-numpy test-notebooks  ## everything: unit tests, MXNet on NumPy 1, every notebook
 
 test-unit: setup  ## unit tests and the examples in the docs
-	$(PY) -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
+	$(PY) -m pytest -p tools.compile_once -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 test-numpy: setup  ## MXNet on NumPy 1.26, in an environment of its own; NUMPY=2.2.6 on another
 	$(PY) tools/numpy_env.py $(NUMPY)

@@ -67,7 +67,7 @@ def run(code: str, folder: Path) -> str:
         "D2LHYBRID_DATA": str(folder / "data"),
         "D2LHYBRID_CACHE": str(folder / "cache"),
         "D2LHYBRID_LANGUAGE": "en",
-        "D2LHYBRID_MOST_SECONDS": "1",  # nobody looks at the figures
+        "D2LHYBRID_MOST_SECONDS": "0.2",  # nobody looks at the figures
         "PYTHONPATH": str(ROOT),
         "PYTHONIOENCODING": "utf-8",
     }

@@ -6,7 +6,7 @@
   there like all others. Where there is one, what they print is that machine's own: they only have
   to run.
 - What the tables and plots show is a measurement and is not compared, so the time limits of the
-  notebooks are cut to a second. A claim that is undecided by then is measured on.
+  notebooks are cut to half a second. A claim that is undecided by then is measured on.
 - Notebooks that run beside one another share the cores, each with its part of the threads. With
   more threads than cores, an operation waits for a thread that waits for a core, and that takes
   the same time whatever calls the operation: all variants look alike.
@@ -25,7 +25,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -42,12 +41,10 @@ from book.execute import is_progress
 from d2lhybrid.measurement.arguments import MOST_SECONDS
 from d2lhybrid.report.claims import MIME
 
-put_in_front = import_module(".compile_once", __package__).put_in_front  # to mypy, a script
-
 TRIES = 3
 CACHE = "TORCHINDUCTOR_CACHE_DIR"
 # Kernels inherit these.
-os.environ.setdefault(MOST_SECONDS, "1")
+os.environ.setdefault(MOST_SECONDS, "0.5")
 os.environ.setdefault("TORCHINDUCTOR_FORCE_DISABLE_CACHES", "0")
 
 if (beside := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))) > 1:
@@ -91,15 +88,8 @@ kernel.start_new_kernel = start_new_kernel
 def pytest_configure(config: Any) -> None:
     """Make the folder for what is compiled, which test processes beside one another share."""
     if CACHE not in os.environ:
-        path, os.environ[CACHE] = os.environ["PATH"], tempfile.mkdtemp()
-        if before := put_in_front(Path(os.environ[CACHE], "once")):
-            os.environ["PATH"] = f"{before}{os.pathsep}{path}"
-
-        def clean() -> None:
-            os.environ["PATH"] = path
-            shutil.rmtree(os.environ.pop(CACHE), ignore_errors=True)
-
-        config.add_cleanup(clean)
+        os.environ[CACHE] = tempfile.mkdtemp()
+        config.add_cleanup(lambda: shutil.rmtree(os.environ.pop(CACHE), ignore_errors=True))
 
 
 def _needs_gpu(item: Any) -> bool:

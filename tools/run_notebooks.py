@@ -59,7 +59,7 @@ def command(notebooks: list[Path], jobs: str, *more: str) -> list[str]:
     """Return the pytest command that executes and compares these notebooks."""
     return [
         *(sys.executable, "-m", "pytest", "-c", str(SETTINGS / "nbval.ini")),
-        *("-p", "tools.nbval_plugin"),
+        *("-p", "tools.nbval_plugin", "-p", "tools.compile_once"),
         *("--rootdir", str(ROOT), "--nbval-sanitize-with", str(SETTINGS / "sanitize.cfg")),
         *("-n", jobs, *more, *map(str, notebooks)),
     ]

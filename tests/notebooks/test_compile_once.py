@@ -17,9 +17,11 @@ from pathlib import Path
 options = sys.argv[1:]
 with open({log!r}, "a") as log:
     print("called", file=log)
-if "-c" in options:
-    text = Path(options[options.index("-c") + 1]).read_text()
-    Path(options[options.index("-o") + 1]).write_text(text)
+if "-o" in options:
+    text = Path(next(one for one in options if one.endswith(".cpp"))).read_text()
+    made = Path(options[options.index("-o") + 1])
+    made.write_text(text)
+    made.chmod(0o755)
     sys.exit("broken" in text)
 """
 
@@ -34,7 +36,7 @@ def compile_it(tmp_path, monkeypatch):
     (own / "fake++").write_text(f'#!/bin/sh\nexec {found} "$@"\n')
     (own / "fake++").chmod(0o755)
     monkeypatch.setenv("PATH", str(own), prepend=os.pathsep)
-    before = put_in_front(tmp_path / "run", "fake++")
+    before = put_in_front(tmp_path / "run", ["fake++"])
     monkeypatch.setenv("PATH", str(before), prepend=os.pathsep)
 
     def call(text: str, folder: str, *more: str, made_of: str | None = None) -> int:
@@ -42,7 +44,7 @@ def compile_it(tmp_path, monkeypatch):
         source, made = tmp_path / folder / "a.cpp", tmp_path / folder / "a.o"
         source.write_text(text)
         made.unlink(missing_ok=True)
-        status = subprocess.call(["fake++", *more, "-c", str(source), "-o", str(made)])
+        status = subprocess.call(["fake++", *more, str(source), "-o", str(made)])
         assert status or made.read_text() == (made_of or text)
         return status
 
@@ -67,9 +69,29 @@ def test_what_pytorch_appends_to_a_compiled_source_makes_no_other_one(compile_it
 
 
 def test_another_source_or_option_is_compiled(compile_it, tmp_path):
-    for text, *more in (("one",), ("two",), ("two", "-O3")):
+    for text, *more in (("one",), ("two",), ("two", "-c"), ("two", "-c", "-O3")):
         assert compile_it(text, "a", *more) == 0
-    assert calls(tmp_path) == 3
+    assert calls(tmp_path) == 4
+
+
+def test_another_header_beside_the_source_makes_another_one(compile_it, tmp_path):
+    for header in ("one", "two", "one"):
+        (tmp_path / "a").mkdir(exist_ok=True)
+        (tmp_path / "a" / "a.h").write_text(header)
+        assert compile_it("one", "a") == 0
+    assert calls(tmp_path) == 2
+
+
+def test_what_a_program_is_linked_of_is_not_looked_into(compile_it, tmp_path):
+    for _ in range(2):
+        assert compile_it("one", "a", "b.o") == 0
+    assert calls(tmp_path) == 2
+
+
+def test_a_program_can_be_run(compile_it, tmp_path):
+    for _ in range(2):
+        assert compile_it("one", "a") == 0
+        assert os.access(tmp_path / "a" / "a.o", os.X_OK)
 
 
 def test_a_failure_is_not_kept(compile_it, tmp_path):
@@ -86,4 +108,4 @@ def test_other_commands_reach_the_compiler(compile_it, tmp_path):
 def test_there_may_be_no_compiler(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert shutil.which("g++") is None
-    assert put_in_front(tmp_path / "run") is None
+    assert not list(put_in_front(tmp_path / "run").iterdir())

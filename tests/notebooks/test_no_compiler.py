@@ -29,6 +29,7 @@ def no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, str(tmp_path / name))
     # Other tests run beside it, and with more threads than cores no claim is worth anything.
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setenv("D2LHYBRID_MOST_SECONDS", "0.2")  # nobody looks at the figures
 
 
 def sections(
@@ -40,7 +41,6 @@ def sections(
         if found := re.search(r"^## (.+)", cell.source, re.MULTILINE):
             heading = found[1] if cell.cell_type == "markdown" else heading
         if cell.cell_type == "code" and heading not in without:
-            cell.source = re.sub(r"time_limit=\d+", "time_limit=0.5", cell.source)
             yield cell
 
 
