@@ -2,9 +2,9 @@
 
     python benchmarks/under_load.py --runs 20 --language en --framework pytorch
 
-Other processes count in an endless loop, one for each core, while nbval executes the notebooks one
-after the other and compares what they print. What the text claims about speed is asserted in their
-cells, so a claim that fails on a busy machine is a failure here.
+Other processes count in an endless loop, one for each core or as many as `--load` says, while nbval
+executes the notebooks one after the other and compares what they print. What the text claims about
+speed is asserted in their cells, so a claim that fails on a busy machine is a failure here.
 """
 
 import argparse
@@ -32,9 +32,10 @@ def main():
     parser.add_argument("--language", default="en")
     for name in ("framework", "chapter"):
         parser.add_argument(f"--{name}", default="*")
-    options = parser.parse_args()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    load = [multiprocessing.Process(target=burn, daemon=True) for _ in range(cores or 1)]
+    parser.add_argument("--load", type=int, default=cores or 1, help="busy processes beside")
+    options = parser.parse_args()
+    load = [multiprocessing.Process(target=burn, daemon=True) for _ in range(options.load)]
     for process in load:
         process.start()
     print(f"{len(load)} busy processes on {cores} cores\n")
