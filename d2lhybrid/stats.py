@@ -57,8 +57,13 @@ def ratio(baseline: Sequence[float], other: Sequence[float]) -> tuple[float, flo
     (2.0, 2.0, 2.0)
     """
     found = _logarithms(baseline, other)
-    low, high = median_interval(found, CERTAIN if len(found) in FEW else CONFIDENCE)
+    low, high = median_interval(found, confidence(len(found)))
     return tuple(float(np.exp(value)) for value in (np.median(found), low, high))  # type: ignore[return-value]
+
+
+def confidence(rounds: int) -> float:
+    """That of the interval of a ratio, which is wider with few rounds."""
+    return CERTAIN if rounds in FEW else CONFIDENCE
 
 
 def _logarithms(baseline: Sequence[float], other: Sequence[float]) -> list[float]:

@@ -174,6 +174,8 @@ class Session:
         self, seconds: float, clear: Callable[[], bool] | None = None, progress: bool = False
     ) -> None:
         """Take rounds for so long, or until `clear`: by default, until every verdict is."""
+        if clear:  # of one thing alone, which few rounds may tell
+            self.rounds.look_from(stats.FEW.start)
         with no_collection():
             self.stopped = self.rounds.run(seconds, clear or self._clear, progress)
 

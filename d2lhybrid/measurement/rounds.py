@@ -159,6 +159,10 @@ class Rounds:
             return "interrupted"
         return "limit"
 
+    def look_from(self, count: int) -> None:
+        """Look with so many rounds, and with half as many more than now, whether it is clear."""
+        self._look = min(self._look, max(count, self.count * 3 // 2))
+
     def _round(self) -> None:
         turns = self._turns()
         for index in self._order.permutation(len(turns)):

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, NamedTuple, Protocol
 
+from d2lhybrid import stats
 from d2lhybrid.errors import ArgumentError, ClaimError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
@@ -199,10 +200,11 @@ def _require(sense: str, at_least: float | None) -> None:
 def _received(made: Claim, c: ComparisonRecord) -> str:
     estimate, low, high = c.ratio(made.label, made.clock, made.against)
     return _(
-        "Received: the ratio {ratio} (95% interval {low} to {high}, clock {clock}) in {rounds} "
-        "rounds, with a noise floor of {floor}. Correct the claim, or what is compared."
+        "Received: the ratio {ratio} ({confidence} interval {low} to {high}, clock {clock}) in "
+        "{rounds} rounds, with a noise floor of {floor}. Correct the claim, or what is compared."
     ).format(
         ratio=number(estimate),
+        confidence=percent(stats.confidence(c.rounds)),
         low=number(low),
         high=number(high),
         clock=made.clock or DEFAULT_CLOCK,

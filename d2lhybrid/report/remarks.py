@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
+from d2lhybrid import stats
 from d2lhybrid.i18n import count, listed, ngettext, number, sentences
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.report.comparisons import ComparisonRecord, SweepRecord
 from d2lhybrid.report.units import NEVER, percent, seconds, span
 from d2lhybrid.report.verdicts import VERDICTS
-from d2lhybrid.stats import FEWEST
 
 # What a clock shows: in a word or two, and as the heading of sentences.
 _CLOCKS = {
@@ -57,6 +57,7 @@ def sentence(c: ComparisonRecord, label: str, clock: str) -> str:
         label=label,
         baseline=c.baseline,
         ratio=number(estimate),
+        confidence=percent(stats.confidence(c.rounds)),
         low=ends[0],
         high=ends[1],
         margin=percent(c.margin),
@@ -86,14 +87,14 @@ def reading(c: ComparisonRecord) -> list[str]:
     calls = pay_off(c).values()
     if NEVER in calls:
         lines.append(_("∞: its cold start never pays, for it is not faster."))
-    if c.rounds < FEWEST:
+    if c.rounds < stats.FEWEST:
         text = _("?: not known, for fewer than {n} rounds give no interval.")
         if c.limit_needed is not None:
             text = _(
                 "?: not known, for fewer than {n} rounds give no interval. "
                 "Measure again with a time_limit of at least {limit}."
             )
-        lines.append(text.format(n=FEWEST, limit=seconds(c.limit_needed or 0)))
+        lines.append(text.format(n=stats.FEWEST, limit=seconds(c.limit_needed or 0)))
     elif None in calls:
         lines.append(_("?: not known, for the verdict is undecided."))
     if any(m.build_seconds is not None for m in c.values()):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from d2lhybrid import stats
 from d2lhybrid.i18n import count, number
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report import remarks
@@ -12,7 +13,7 @@ from d2lhybrid.report.comparisons import ComparisonRecord, SweepRecord
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.records import Measurement
 from d2lhybrid.report.table import Column, Row, Table
-from d2lhybrid.report.units import NEVER, NEVER_MARK, UNKNOWN, seconds, span
+from d2lhybrid.report.units import NEVER, NEVER_MARK, UNKNOWN, percent, seconds, span
 from d2lhybrid.report.verdicts import VERDICTS
 
 _FELT = 10  # a cold start of fewer calls than this goes unnoticed, and has no column
@@ -118,9 +119,13 @@ def _clock_columns(c: ComparisonRecord, clock: str) -> list[Column]:
     if len(c.clocks) > 1:
         heads = [Column(_("verdict"), title, left=True), Column(_("ratio"), title)]
         return [*heads, Column(_("time"), title)]
-    interval = _("95% interval")
     heads = [Column(_("verdict"), left=True), Column(_("ratio")), Column(title)]
-    return [*heads, Column(_("of the ratio"), interval), Column(_("of the time"), interval)]
+    ratio, time = map(_interval, (stats.confidence(c.rounds), stats.CONFIDENCE))
+    return [*heads, Column(_("of the ratio"), ratio), Column(_("of the time"), time)]
+
+
+def _interval(confidence: float) -> str:
+    return _("{confidence} interval").format(confidence=percent(confidence))
 
 
 def _clock_cells(c: ComparisonRecord, label: str, clock: str) -> list[str]:

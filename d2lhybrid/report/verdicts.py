@@ -30,7 +30,10 @@ VERDICTS: Mapping[str, Verdict] = {
         "▲",
         "<",
         "#009E73",
-        N_("{label} is {ratio} times as fast as {baseline} (95% interval {low} to {high})."),
+        N_(
+            "{label} is {ratio} times as fast as {baseline} "
+            "({confidence} interval {low} to {high})."
+        ),
         N_("{label} is faster than {baseline} at every size."),
         N_("{label} is faster than {baseline} at {sizes}."),
     ),
@@ -39,7 +42,10 @@ VERDICTS: Mapping[str, Verdict] = {
         "▼",
         ">",
         "#D55E00",
-        N_("{label} takes {ratio} times as long as {baseline} (95% interval {low} to {high})."),
+        N_(
+            "{label} takes {ratio} times as long as {baseline} "
+            "({confidence} interval {low} to {high})."
+        ),
         N_("{label} is slower than {baseline} at every size."),
         N_("{label} is slower than {baseline} at {sizes}."),
     ),
@@ -50,7 +56,7 @@ VERDICTS: Mapping[str, Verdict] = {
         "#56B4E9",
         N_(
             "{label} and {baseline} take the same time to within {margin} "
-            "(95% interval of the ratio {low} to {high})."
+            "({confidence} interval of the ratio {low} to {high})."
         ),
         N_("{label} and {baseline} take the same time at every size."),
         N_("{label} and {baseline} take the same time at {sizes}."),
@@ -61,8 +67,8 @@ VERDICTS: Mapping[str, Verdict] = {
         "D",
         "#E69F00",
         N_(
-            "It is undecided whether {label} is faster than {baseline} (95% interval of the ratio "
-            "{low} to {high}, noise floor {floor})."
+            "It is undecided whether {label} is faster than {baseline} ({confidence} interval of "
+            "the ratio {low} to {high}, noise floor {floor})."
         ),
         N_("It is undecided at every size whether {label} is faster than {baseline}."),
         N_("It is undecided at {sizes} whether {label} is faster than {baseline}."),

@@ -100,3 +100,21 @@ def test_a_result_has_all_that_was_asked_and_found():
     assert more.rounds > before
     assert more.measurements[0].env is c.env
     assert more._session is open_one
+
+
+@pytest.mark.parametrize(("few", "looked"), [(3, [8, 12, 18, 27]), (10, [15, 22])])
+def test_one_question_is_looked_at_sooner_and_then_ever_more_rarely(few, looked):
+    m, seen = Machine(), []
+    ways = {"a": m.function(1e-2), "b": m.function(1e-2)}
+    open_one = compare(
+        ways, clock=m.clock, check=False, time_limit=few * 0.03 - 0.015, progress=False
+    )._session
+    assert open_one.rounds.count == few
+
+    def clear():
+        seen.append(open_one.rounds.count)
+        return len(seen) == len(looked)
+
+    open_one.go_on(60.0, clear)
+    assert seen == looked
+    assert open_one.stopped == "clear"

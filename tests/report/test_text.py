@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from by_hand import BUSY, ENV, comparison, sweep
 
+from d2lhybrid.errors import ClaimError
 from d2lhybrid.report import text
 from d2lhybrid.report.records import Samples
 from d2lhybrid.report.sweeps import Sweep
@@ -202,6 +203,19 @@ def test_a_busy_sweep_says_the_worst():
     loads = [comparison({"a": 1e-3}, env=replace(ENV, load=load)) for load in (3.0, 9.0)]
     s = Sweep((1, 2, 3), (1, 2, 3), (loads[0], loads[1], quiet))
     assert "load 9.0 on 2 cores" in str(s).splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("rounds", "confidence"), [(7, "95%"), (8, "99%"), (19, "99%"), (20, "95%")]
+)
+@pytest.mark.parametrize("b", [5e-4, 2e-3, 1e-3, 1.03e-3])
+def test_an_interval_is_said_to_be_what_it_is(rounds, confidence, b):
+    c = comparison({"a": 1e-3, "b": b}, rounds=rounds)
+    assert re.findall(r"\((\d+%) interval ", str(c)) == [confidence]
+    intervals = [group for group, _ in heads(text.table(c)) if "interval" in group]
+    assert intervals == [f"{confidence} interval", "95% interval"]
+    with pytest.raises(ClaimError, match=rf"\({confidence} interval .* in {rounds} rounds"):
+        c.claim("b", "faster", at_least=3)
 
 
 def test_few_rounds_give_no_interval_and_the_limit_that_would_do():
