@@ -101,7 +101,7 @@ def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         number = int(test.get("name", "").removeprefix("Cell "))
         case = "hang" if "hang" in test.get("classname", "") else [*CASES][number]
         problem = test.find("failure")
-        found[case] = found.get(case, "") + (problem.text or "" if problem is not None else "")
+        found[case] = found.get(case, "") + (problem.text or "failed" if problem is not None else "")
     return found
 
 
