@@ -42,7 +42,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--load", type=int, default=15, help="busy processes beside")
-    parser.add_argument("--only", choices=[row for row, _ in ROWS], help="one row")
+    parser.add_argument("--only", choices=dict(ROWS), help="one row")
     parser.add_argument("--short", action="store_true", help="one run")
     options = parser.parse_args()
     runs = 1 if options.short else options.runs
