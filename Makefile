@@ -93,8 +93,8 @@ models: setup  ## real models through every function, into docs/models.md; ONLY=
 bench: setup  ## the benchmarks, one table each; ONLY="gpu ladder" chooses; takes a quiet machine
 	$(PY) tools/run_benchmarks.py $(ONLY)
 
-under-load: setup  ## every English notebook 20 times with every core kept busy; an hour or two
-	$(PY) benchmarks/under_load.py --runs 20
+under-load: setup  ## every English notebook 20 times with every core kept busy, hours; or ARGS="--make test --runs 5 --load 15"
+	$(PY) benchmarks/under_load.py $(if $(ARGS),$(ARGS),--runs 20)
 
 fuzz: setup  ## the long campaigns: damaged artifacts, killed saves, a full disk; half an hour
 	$(PY) tests/artifacts/fuzz_damage.py --count 600 --seed 0

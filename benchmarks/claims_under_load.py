@@ -1,69 +1,130 @@
 """Do true claims pass and doctored ones fail, whatever else the machine does?
 
     python benchmarks/claims_under_load.py [--runs 5] [--load 15] [--only ROW]
+    python benchmarks/claims_under_load.py --notebooks [--framework pytorch] [--load 15]
 
 A doctored claim says "faster" where "slower" is true, or the other way round. It must raise. A true
 claim must hold, or say that the machine was too busy to tell; how often either says so is counted.
+The first form makes claims of three times the work and of a third of it. The second makes the
+claims of the English notebooks, each one doctored first and then as it stands, with the time
+limits and the threads that `make test` gives them. It ends with 1 if one was wrong.
 """
 
 import argparse
+import json
+import os
 import sys
+import tempfile
 from collections import Counter
 from contextlib import redirect_stdout
 from io import StringIO
 from itertools import product
+from pathlib import Path
 
-from callables import busy, callable_of, repeated
+from callables import ROOT, busy, callable_of, repeated
 
 from d2lhybrid import compare
 from d2lhybrid.errors import ClaimError
+from d2lhybrid.measurement.arguments import MOST_SECONDS
+from d2lhybrid.report import claims
 
 ROWS = [("pytorch", "latency"), ("jax", "latency"), ("mxnet static", "latency"),
         ("mxnet static", "throughput")]  # fmt: skip
 CLAIMS = {  # how often each of the two repeats the callable, and what is true of the second
-    "3 times the work": (1, 3, "slower", "faster"),
-    "a third of the work": (3, 1, "faster", "slower"),
+    "3 times the work": (1, 3, "slower"),
+    "a third of the work": (3, 1, "faster"),
 }
+DOCTORED = {"slower": "faster", "faster": "slower"}
 OUTCOMES = ("held", "undecided", "raised")
+WIDTH = 48  # of the first column
 
 
-def outcome(c, sense, clock):
+def outcome(claim, c, label, sense, **options):
     """One of the three."""
     said = StringIO()
     try:
         with redirect_stdout(said):
-            c.claim("b", sense, clock=clock)
+            claim(c, label, sense, **options)
     except ClaimError:
         return "raised"
     return "undecided" if said.getvalue() else "held"
 
 
+def made(rows, runs):
+    """What became of the claims of each row: its name, the true ones, the doctored ones."""
+    for (row, clock), (name, (first, second, sense)) in product(rows, CLAIMS.items()):
+        function = callable_of(row)
+        functions = {"a": repeated(function, first), "b": repeated(function, second)}
+        true, doctored = Counter(), Counter()
+        for _ in range(runs):
+            c = compare(functions, time_limit=3, progress=False)
+            for found, said in ((true, sense), (doctored, DOCTORED[sense])):
+                found[outcome(claims.claim, c, "b", said, clock=clock)] += 1
+        yield f"{row}, {name}, {clock}", true, doctored
+
+
+def of_notebooks(framework):
+    """The same of the claims of each English notebook that makes any, executed one by one."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    os.environ.setdefault(MOST_SECONDS, "0.5")
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // 2)))
+    for path in sorted((ROOT / "notebooks" / "en").glob(f"{framework}/*.ipynb")):
+        notebook = nbformat.read(path, as_version=4)
+        if not any(".claim(" in cell.source for cell in notebook.cells):
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            notes = Path(folder, "notes")
+            notes.touch()
+            paths = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})"
+            hook = f"{paths}; import claims_under_load; claims_under_load.note({str(notes)!r})"
+            notebook.cells.insert(0, nbformat.v4.new_code_cell(hook))
+            where = {"metadata": {"path": str(path.parent)}}
+            quiet = ["--log-level=ERROR"]  # or it warns about its local sockets
+            NotebookClient(notebook, timeout=900, resources=where, extra_arguments=quiet).execute()
+            found = [json.loads(line) for line in notes.read_text().splitlines()]
+        counted = [Counter(one for doctored, one in found if doctored == kind) for kind in (0, 1)]
+        yield "/".join([path.parent.name, path.stem]), *counted
+
+
+def note(path):
+    """Inside a notebook: make each claim doctored and then as it stands, and note what came."""
+    claim = claims.claim
+    claims._show = lambda _made, said: print(said)
+
+    def both(c, label, sense, **options):
+        with open(path, "a") as notes:
+            for doctored, said in ((1, DOCTORED.get(sense)), (0, sense)):
+                if said:
+                    found = outcome(claim, c, label, said, **options)
+                    notes.write(json.dumps([doctored, found]) + "\n")
+
+    claims.claim = both
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--load", type=int, default=15, help="busy processes beside")
     parser.add_argument("--only", choices=dict(ROWS), help="one row")
+    parser.add_argument("--notebooks", action="store_true", help="the claims of the notebooks")
+    parser.add_argument("--framework", default="*", help="of one framework's notebooks")
     parser.add_argument("--short", action="store_true", help="one run")
     options = parser.parse_args()
-    runs = 1 if options.short else options.runs
-    print(f"{options.load} busy processes, {runs} claims in each row\n")
-    print(f"{'held, undecided, raised':<48}{'true':>12}{'doctored':>12}")
+    runs = 1 if options.notebooks or options.short else options.runs
+    rows = [row for row in ROWS if options.only in (None, row[0])]
+    print(f"{options.load} busy processes; how often each claim was made: {runs}\n")
+    print(f"{'held, undecided, raised':<{WIDTH}}{'true':>12}{'doctored':>12}", flush=True)
     wrong = 0
     with busy(options.load):
-        for (row, clock), (name, claim) in product(ROWS, CLAIMS.items()):
-            if options.only not in (None, row):
-                continue
-            first, second, *senses = claim
-            function = callable_of(row)
-            functions = {"a": repeated(function, first), "b": repeated(function, second)}
-            true, doctored = Counter(), Counter()
-            for _ in range(runs):
-                c = compare(functions, time_limit=3, progress=False)
-                for found, sense in zip((true, doctored), senses, strict=True):
-                    found[outcome(c, sense, clock)] += 1
-            wrong += true["raised"] + runs - doctored["raised"]
+        table = of_notebooks(options.framework) if options.notebooks else made(rows, runs)
+        for name, true, doctored in table:
+            wrong += true["raised"] + doctored.total() - doctored["raised"]
             shown = [" ".join(f"{found[one]:>3}" for one in OUTCOMES) for found in (true, doctored)]
-            print(f"{f'{row}, {name}, {clock}':<48}{shown[0]:>12}{shown[1]:>12}", flush=True)
+            print(f"{name:<{WIDTH}}{shown[0]:>12}{shown[1]:>12}", flush=True)
     sys.exit(1 if wrong else 0)
 
 

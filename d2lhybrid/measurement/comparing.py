@@ -88,7 +88,7 @@ def compare(
 
     >>> import numpy as np
     >>> x = np.ones(10_000)
-    >>> result = compare({"Python": sum, "NumPy": np.sum}, x, time_limit=1, progress=False)
+    >>> result = compare({"Python": sum, "NumPy": np.sum}, x, progress=False)
     >>> result.verdict("NumPy")
     'faster'
     """
