@@ -16,6 +16,8 @@ MARGIN = 0.02  # two callables closer than this are called the same
 FEWEST = 6  # with fewer samples no sign-test interval reaches 95%
 FEW = range(8, 20)  # ratios of so few rounds are held to more, so that chance makes no verdict
 CERTAIN = 0.99
+SETTLING = 15  # warm-up times, three windows of five, that tell whether they fall
+GAP = 8.0  # times as long, and a call does not take "about as long" any more
 SHORTEST = 1e-12  # seconds; a time of nothing has no logarithm
 
 
@@ -110,11 +112,12 @@ def slope(short: float, long: float, calls: int, stretch: int) -> float:
     return (rise / (stretch - 1) if rise > 0 else long / stretch) / calls
 
 
-def shared(times: Sequence[float], wanted: Sequence[int], gap: float = 8.0) -> list[int]:
+def shared(times: Sequence[float], wanted: Sequence[int], gap: float = GAP) -> list[int]:
     """One number of calls for all that take about as long: the largest that one of them wants.
 
-    Sorted by time, each belongs with the next that takes up to `gap` times as long, which is far
-    more than two estimates of one time differ by, also on a busy machine.
+    Sorted by time, each belongs with the next that takes up to `gap` times as long. By default that
+    is far more than two estimates of one time differ by, as long as there are cores for all; where
+    a call has to wait for a core, a hundred times as long can be the same call.
 
     >>> shared([1.0, 20.0, 1.2], [10, 2, 12])
     [12, 2, 12]
@@ -133,12 +136,12 @@ def shared(times: Sequence[float], wanted: Sequence[int], gap: float = 8.0) -> l
     return numbers
 
 
-def settled(times: Sequence[float], window: int = 5, drop: float = 0.02) -> bool:
+def settled(times: Sequence[float], drop: float = 0.02) -> bool:
     """Have warm-up times stopped falling? True when two windows in a row brought no new low."""
-    if len(times) < 3 * window:
+    if len(times) < SETTLING:
         return False
-    lowest = min(times[: -2 * window])
-    return min(times[-2 * window :]) >= lowest * (1 - drop)
+    last = 2 * SETTLING // 3
+    return min(times[-last:]) >= min(times[:-last]) * (1 - drop)
 
 
 def iqr(samples: Sequence[float]) -> float:

@@ -19,6 +19,7 @@ from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.calling import drain
 from d2lhybrid.measurement.patience import TooLong, bar, limited
 from d2lhybrid.measurement.running import SAMPLE_SECONDS, Runner
+from d2lhybrid.report.provenance import crowd
 
 WARM_UP_SHARE = 0.25  # of the time limit, at most, and as much again to settle the streams
 FEWEST_ROUNDS = 20
@@ -104,15 +105,20 @@ class Rounds:
         drain()
 
     def _set_numbers(self) -> None:
+        """One number of calls for all that take about as long, so that all are timed alike.
+
+        A busy machine makes a quick call seem slow: there, more counts as "about as long".
+        """
+        gap = stats.GAP * max(1.0, crowd())
         runners = [runner for runner in self.runners.values() if not runner.flush]
         times = [one.waited_seconds if one.queued else one.stream_seconds for one in runners]
         wanted = [max(1, math.ceil(SAMPLE_SECONDS / seconds)) for seconds in times]
-        for runner, calls in zip(runners, stats.shared(times, wanted), strict=True):
+        for runner, calls in zip(runners, stats.shared(times, wanted, gap), strict=True):
             runner.calls = calls
         queued = [runner for runner in runners if runner.queued]
         times = [runner.stream_seconds for runner in queued]
         wanted = [runner.stream_calls for runner in queued]
-        for runner, calls in zip(queued, stats.shared(times, wanted), strict=True):
+        for runner, calls in zip(queued, stats.shared(times, wanted, gap), strict=True):
             runner.stream_calls = calls
 
     def _shorten(self, room: float) -> None:

@@ -27,6 +27,7 @@ SAMPLE_SECONDS = 5e-4  # some thousand times the resolution of perf_counter
 STREAM_SECONDS = 1e-3  # of the shorter stream, if that is enough for the slope to settle
 STRETCH = 4  # the longer stream holds so many times the calls of the shorter
 BATCH_SECONDS = 2e-4  # of a warm-up time
+LEAST_WARM_UP = 0.25  # seconds, where there are not enough times yet
 PROBE_SECONDS = 0.02  # of the calls that tell whether something is queued
 MOST_PROBES = 40
 HEAVY_SECONDS = 0.01  # a call this long is a long one
@@ -102,7 +103,12 @@ class Runner(Target):
         self.build_seconds, self.load_seconds = built - start, self.clock() - built
 
     def warm_up(self, limit: float) -> None:
-        """Call until the times stop falling, or for `limit` seconds."""
+        """Call until the times stop falling, or for `limit` seconds.
+
+        A quarter of a second is always left to find enough times that tell whether they fall. On a
+        busy machine a call may wait for a core for as long as a hundred of them take; the quickest
+        of many times is that of a call.
+        """
         begin, batch, times = self.clock(), 1, []
         while True:
             seconds = self.seconds(batch)
@@ -110,9 +116,11 @@ class Runner(Target):
             times.append(seconds / batch)
             if seconds < BATCH_SECONDS and not self.flush:
                 batch *= 2
-            elif stats.settled(times) or self.clock() - begin > limit:
+                continue
+            enough = limit if len(times) >= stats.SETTLING else max(limit, LEAST_WARM_UP)
+            if stats.settled(times) or self.clock() - begin > enough:
                 break
-        self.call_seconds = max(min(times[-3:]), 1e-9)
+        self.call_seconds = max(min(times), 1e-9)
         self.waited_seconds = self.stream_seconds = self.call_seconds
 
     def probe(self) -> None:
@@ -145,11 +153,11 @@ class Runner(Target):
             for part, seconds in zip((hosts, rests), pairwise(times), strict=True):
                 part.append(seconds[1] - seconds[0])
         host, rest, free = map(statistics.median, (hosts, rests, idles))
-        self.waited_seconds = max(host + rest, 1e-9)
+        self.waited_seconds = max(min(map(sum, zip(hosts, rests, strict=True))), 1e-9)
         if self.call_seconds > HEAVY_SECONDS:
-            self.queued = min(host, rest) > AGREE * self.waited_seconds
+            self.queued = min(host, rest) > AGREE * (host + rest)
         else:
-            self.queued = self.queues or rest - free > AGREE * self.waited_seconds
+            self.queued = self.queues or rest - free > AGREE * (host + rest)
 
     def settle(self, limit: float) -> None:
         """Lengthen the stream as long as that lowers the slope by more than the margin.

@@ -117,6 +117,15 @@ def _processor_seconds() -> float:
 load = Load()
 
 
+def crowd() -> float:
+    """How many processes of others want each core of this one's; 0 where the system says nothing.
+
+    >>> crowd() >= 0
+    True
+    """
+    return (load() or 0.0) / _cores()
+
+
 def _cores() -> int:
     """Those that this process may use, which in a container are fewer than there are."""
     if hasattr(os, "sched_getaffinity"):

@@ -62,6 +62,14 @@ def test_a_call_is_tried_for_a_fiftieth_of_a_second_and_forty_times_at_most(
     assert one.stream_seconds == one.call_seconds == seconds
 
 
+def test_the_quickest_try_is_a_call_and_the_others_have_waited_for_a_core(on_a_gpu):
+    machine, gpu = on_a_gpu(**COSTS)
+    one = runner(machine, gpu.kernel(KERNEL, 3.0), 1e-3)
+    one.probe()
+    assert one.function.calls == 20
+    assert 0 < one.waited_seconds - sum(COSTS.values()) < KERNEL / 2
+
+
 def test_what_waits_for_nothing_is_not_tried(on_a_gpu):
     machine, gpu = on_a_gpu(**COSTS)
     for change in ({"flush": True}, {"queues": False}, {"devices": ()}):
@@ -256,7 +264,10 @@ def test_a_sample_behind_a_flush_is_one_call_for_each_clock(on_a_gpu):
         ([2.0**-13], 9.0, True, 15, 2.0**-13),
         ([2.0**-11, 2.0**-13], 9.0, False, 28, 2.0**-13),
         ([4.0, 2.0, 1.0, 0.5], 6.0, False, 3, 1.0),
-        ([2.0, 3.0, 9.0, 5.0], 15.0, False, 4, 3.0),
+        ([2.0, 3.0, 9.0, 5.0], 15.0, False, 4, 2.0),
+        ([2.0**-4, 2.0**-11], 1e-3, False, 15, 2.0**-11),  # the first had to wait for a core
+        ([2.0**-4], 1e-3, False, 5, 2.0**-4),
+        ([2.0**-4], 0.5, False, 9, 2.0**-4),
     ],
 )
 def test_warm_up_by_the_call(times, limit, flush, calls, seconds):
