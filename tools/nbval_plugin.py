@@ -15,12 +15,14 @@
   readers, whose cold start is to be cold. What it keeps nothing of, `compile_once` does. They run
   one after the other in one process: AOTInductor removes what it no longer needs from the folder
   of a program, under the hands of another process.
-- Two test processes that start a kernel in the same moment can be given the same free port, and
-  then one of the kernels dies before its first cell: it is started anew.
+- Test processes talk to their kernels through sockets in a folder. Two that look for free ports in
+  the same moment can be given the same one, and then a kernel dies before its first cell, or lives
+  on and is never heard.
 
 How many claims and cells were left out is said at the end.
 """
 
+import atexit
 import os
 import shutil
 import tempfile
@@ -41,7 +43,6 @@ from book.execute import is_progress
 from d2lhybrid.measurement.arguments import MOST_SECONDS
 from d2lhybrid.report.claims import MIME
 
-TRIES = 3
 CACHE = "TORCHINDUCTOR_CACHE_DIR"
 # Kernels inherit these.
 os.environ.setdefault(MOST_SECONDS, "0.5")
@@ -51,7 +52,7 @@ if (beside := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))) > 1:
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // beside)))
 
 _compare = IPyNbCell.compare_outputs
-_start = kernel.start_new_kernel
+_manager = kernel.KernelManager
 
 
 def compare_outputs(
@@ -70,19 +71,15 @@ def undecided(output: Any) -> bool:
     return MIME in (output.get("data") or {})
 
 
-def start_new_kernel(*args: Any, **options: Any) -> Any:
-    """As nbval's own, with up to three tries; a kernel that has started is never replaced."""
-    for _ in range(TRIES - 1):
-        try:
-            return _start(*args, **options)
-        except RuntimeError as error:
-            if "before replying" not in str(error):
-                raise
-    return _start(*args, **options)
+def kernel_manager(**options: Any) -> Any:
+    """As nbval's own, with sockets in a folder of its own. Their paths have to be short."""
+    folder = tempfile.mkdtemp(prefix="kernel-", dir="/tmp")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return _manager(transport="ipc", connection_file=f"{folder}/kernel.json", **options)
 
 
 IPyNbCell.compare_outputs = compare_outputs
-kernel.start_new_kernel = start_new_kernel
+kernel.KernelManager = kernel_manager
 
 
 def pytest_configure(config: Any) -> None:

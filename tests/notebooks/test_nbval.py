@@ -92,7 +92,7 @@ def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     nbformat.write(hanging, folder / "hang.ipynb")
     report = folder / "report.xml"
     command = [sys.executable, "-m", "pytest", "-c", str(SETTINGS / "nbval.ini"), "-n", "2"]
-    command += ["--nbval-sanitize-with", str(SETTINGS / "sanitize.cfg")]
+    command += ["-p", "tools.nbval_plugin", "--nbval-sanitize-with", str(SETTINGS / "sanitize.cfg")]
     command += ["--nbval-cell-timeout=5", f"--junitxml={report}", "--rootdir", str(folder)]
     done = subprocess.run([*command, str(folder)], capture_output=True, text=True, timeout=240)
     assert report.exists(), done.stdout + done.stderr
@@ -144,17 +144,18 @@ def test_notebooks_beside_one_another_share_the_threads_and_what_was_compiled(
     tmp_path: Path,
 ) -> None:
     source = """import os, shutil
+from ipykernel.kernelapp import IPKernelApp
 from torch._inductor import config
 from torch._inductor.runtime.cache_dir_utils import cache_dir
 config.force_disable_caches = True  # as the notebooks have it
 print(os.environ['OMP_NUM_THREADS'], os.cpu_count())
-print(config.force_disable_caches)
+print(config.force_disable_caches, IPKernelApp.instance().transport)
 for one in (cache_dir(), shutil.which('g++')):
     print(os.path.relpath(one, os.environ['TMPDIR'])[:3])
 """
     cell = new_code_cell(source, id="threads", execution_count=1)
     cores = os.cpu_count() or 1
-    cell.outputs = [new_output("stream", text=f"{max(1, cores // 2)} {cores}\nFalse\ntmp\ntmp\n")]
+    cell.outputs = [new_output("stream", text=f"{max(1, cores // 2)} {cores}\nFalse ipc\ntmp\ntmp\n")]
     for name in ("en/torch/a", "ja/torch/a", "en/torch/b"):
         (path := tmp_path / f"{name}.ipynb").parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(new_notebook(cells=[cell]), path)
