@@ -1,13 +1,11 @@
 """The frameworks: one room each, found here by name or by what belongs to them.
 
-A room is a package in this folder, whose ``__init__`` makes one object of a class that inherits
-from ``protocol.Framework``, without importing the framework. ``tensors`` (devices and tensors),
-``variants`` (ways to run a model), ``formats`` (ways to save one), ``explain`` and ``graphs`` stand
-beside it and load on first use. Nothing outside a room names its framework. The idea of looking in
-``sys.modules`` is that of einops.
+A room is a package in this folder, whose ``__init__`` makes one object, ``FRAMEWORK``, of a class
+that inherits from ``protocol.Framework``, without importing the framework. Its methods import what
+stands beside it when they are called. Nothing outside a room names its framework. The idea of
+looking in ``sys.modules`` is that of einops.
 """
 
-import os
 import pkgutil
 import sys
 from collections.abc import Iterator
@@ -20,31 +18,14 @@ from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.structure import leaves
 
-VARIABLE = "D2LHYBRID_FRAMEWORKS"  # modules to import, each of which registers a framework
 _found: list[Framework] = []  # those with a room; no functools.cache, which TorchDynamo warns of
-_added: dict[str, Framework] = {}
-
-
-def register(framework: Framework) -> Framework:
-    """Make a framework known to this process, beside those that have a room here.
-
-    A process of ours that starts another sees to nothing but its environment: name the module that
-    calls this in D2LHYBRID_FRAMEWORKS, and every process imports it.
-    """
-    _added[framework.name] = framework
-    return framework
-
-
-def unregister(name: str) -> None:
-    """Take back what ``register`` did."""
-    _added.pop(name, None)
 
 
 def known() -> tuple[Framework, ...]:
     """Every framework, imported or not, in the order in which readers see them."""
     if not _found:
         _look()
-    return (*_found, *_added.values())
+    return tuple(_found)
 
 
 def names() -> str:
@@ -129,12 +110,10 @@ def owner(*things: Any) -> Framework | None:
 
 
 def _look() -> None:
-    """Find the rooms in this folder, and what the environment names."""
+    """Find the rooms in this folder."""
     rooms = [room.name for room in pkgutil.iter_modules(__path__) if room.ispkg]
     found = [import_module(f"{__name__}.{room}").FRAMEWORK for room in rooms]
     _found.extend(sorted(found, key=lambda framework: framework.order))
-    for module in filter(None, os.environ.get(VARIABLE, "").split(",")):
-        import_module(module)
 
 
 def _candidates(thing: Any) -> Iterator[Any]:

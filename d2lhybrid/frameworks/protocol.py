@@ -5,12 +5,9 @@
 
 import copy
 import os
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -21,7 +18,7 @@ from d2lhybrid.frameworks.explanation import Explanation
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.graph import Graph
 from d2lhybrid.frameworks.tensors import Args as Args
-from d2lhybrid.frameworks.tensors import Call as Call
+from d2lhybrid.frameworks.tensors import Function as Function
 from d2lhybrid.frameworks.tensors import Kwargs as Kwargs
 from d2lhybrid.frameworks.tensors import Tensors as Tensors
 from d2lhybrid.i18n import gettext as _
@@ -36,10 +33,12 @@ class Lazy:
     What the framework warns of meanwhile (TorchScript's end, say) is no news to the reader.
     """
 
-    def __init__(self, build: Callable[[], Any], load: Callable[[Any], Call] | None = None) -> None:
+    def __init__(
+        self, build: Callable[[], Any], load: Callable[[Any], Function] | None = None
+    ) -> None:
         self._build, self._load = build, load
         self._product: Any = None
-        self.built: Call | None = None
+        self.built: Function | None = None
 
     @property
     def ahead(self) -> bool:
@@ -56,7 +55,7 @@ class Lazy:
             with silent():
                 self._product = self._build()
 
-    def load(self) -> Call:
+    def load(self) -> Function:
         """The callable, loaded from what was built; what is missing is built first."""
         if self.built is None:
             self.build()
@@ -78,7 +77,7 @@ class Variant:
     `code` computes ``y`` from ``net`` and ``x``, which stands for the model's arguments.
     """
 
-    run: Call | str
+    run: Function | str
     code: str = ""
 
 
@@ -122,7 +121,7 @@ class Step:
     So what it returns does not tell when it is done.
     """
 
-    def __init__(self, step: Call, stack: Call) -> None:
+    def __init__(self, step: Function, stack: Function) -> None:
         """`stack` makes a tensor of the losses."""
         self._step, self._stack = step, stack
         self._first: Any = None
@@ -151,12 +150,10 @@ class Timed(ABC):
 
 
 class Framework(ABC):
-    """One framework; making the object imports nothing.
+    """One framework; making the object imports nothing, and neither do its class attributes.
 
-    What a framework can do stands in modules beside the one that defines its class: ``TENSORS``
-    in ``tensors``, ``variants`` in ``variants``, ``FORMATS`` and ``default_format`` in ``formats``,
-    ``explain`` in ``explain``, ``graphs`` in ``graphs``. A subclass may override the properties
-    and methods instead.
+    A room (``d2lhybrid/frameworks/<name>/``) defines one subclass, whose methods import what they
+    need of the room when they are called.
     """
 
     name: ClassVar[str]  # in records and manifests; for most, what Python imports
@@ -166,8 +163,6 @@ class Framework(ABC):
     # Environment variables that the import sets where the user has not: two frameworks that both
     # take a GPU's memory beforehand do not fit into one process.
     environment: ClassVar[Mapping[str, str]] = {}
-    # What is imported before it, where it is installed, because it cannot be imported after it.
-    imported_first: ClassVar[tuple[str, ...]] = ()
 
     @property
     def module(self) -> str:
@@ -184,73 +179,55 @@ class Framework(ABC):
         """Import the framework and return it."""
         for name, value in self.environment.items():
             os.environ.setdefault(name, value)
-        if self.module not in sys.modules:
-            for name in self.imported_first:
-                with suppress(ImportError):
-                    import_module(name)
         return import_module(self.module)
 
-    @cached_property
+    @property
+    @abstractmethod
     def tensors(self) -> Tensors:
         """Its devices and tensors; imports the framework."""
-        self.load()
-        return self._part("tensors").TENSORS
 
-    @property
-    def formats(self) -> Mapping[str, Format]:
-        """The formats that it writes and reads, by name; imports nothing."""
-        return self._part("formats").FORMATS
-
-    def default_format(self, model: Any) -> str:
-        """The best format for this model today."""
-        return self._part("formats").default_format(model)
-
+    @abstractmethod
     def variants(
-        self, net: Call, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
+        self, net: Function, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
     ) -> dict[str, Variant]:
         """Each way to run ``net(*args, **kwargs)``, by name; with `everything`, what experts use.
 
         `options` are for the compiler; ArgumentError where this one has no such option.
         """
-        return self._part("variants").variants(net, args, kwargs, everything, options)
+
+    @property
+    def formats(self) -> Mapping[str, Format]:
+        """The formats that it writes and reads, by name, the best first; imports nothing."""
+        return {}
+
+    def default_format(self, model: Any) -> str:
+        """The best format for this model today."""
+        return next(iter(self.formats))
 
     def training(
-        self, net: Call, loss: Call, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
+        self, net: Function, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
     ) -> dict[str, Variant]:
         """Each way to train `net` by one step; calls take nothing and return the first losses.
 
         ArgumentError for what is no model of this framework, or no optimizer for one.
         """
-        return self._part("training").training(net, loss, optimizer, args, kwargs, target)
+        raise self._cannot(_("a step of training"))
 
-    def layers(self, net: Call) -> list[Layer] | None:
-        """The dense layers of a model that is nothing else; None for any other."""
-        return chain(self._part("layers").parts(net))
+    def parts(self, net: Function) -> Iterable[Layer | str | None]:
+        """The dense layers of a model and what is between them, as ``chain`` takes them."""
+        return (None,)
 
-    def explain(self, model: Call, args: Args, kwargs: Kwargs) -> Explanation:
+    def explain(self, model: Function, args: Args, kwargs: Kwargs) -> Explanation:
         """What its compiler makes of ``model(*args, **kwargs)``."""
-        return self._part("explain").explain(model, args, kwargs)
+        raise self._cannot("explain")
 
-    def graphs(self, model: Call, args: Args, kwargs: Kwargs) -> Sequence[Graph]:
-        """The graphs that ``model(*args, **kwargs)`` takes, at each stage of its compiler.
+    def graphs(self, model: Function, args: Args, kwargs: Kwargs) -> Sequence[Graph]:
+        """The graphs that ``model(*args, **kwargs)`` takes, at each stage of its compiler."""
+        raise self._cannot("graph")
 
-        Raises:
-            ArgumentError: the room has no ``graphs``.
-        """
-        try:
-            part = self._part("graphs")
-        except ModuleNotFoundError as error:
-            if error.name != f"{type(self).__module__}.graphs":
-                raise  # something else is missing
-            text = _(
-                "Expected a model of a framework whose graphs d2lhybrid can show. Received: one of "
-                "{framework}."
-            )
-            raise ArgumentError(text.format(framework=self.display)) from error
-        return part.graphs(model, args, kwargs)
-
-    def _part(self, name: str) -> Any:
-        return import_module(f"{type(self).__module__}.{name}")
+    def _cannot(self, what: str) -> ArgumentError:
+        text = _("Expected a framework for which d2lhybrid has {what}. Received: {framework}.")
+        return ArgumentError(text.format(what=what, framework=self.display))
 
 
 def require_options(compiler: str, options: Kwargs, known: tuple[str, ...]) -> None:

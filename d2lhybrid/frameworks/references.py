@@ -15,7 +15,7 @@ from d2lhybrid.compiler import find_compiler
 from d2lhybrid.errors import CannotBuildError, CompilerMissingError
 from d2lhybrid.frameworks.folder import Folder
 from d2lhybrid.frameworks.program import Program
-from d2lhybrid.frameworks.protocol import Call, Layer, Lazy, Variant
+from d2lhybrid.frameworks.protocol import Function, Layer, Lazy, Variant
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.same import raw_of
@@ -41,7 +41,7 @@ def references(layers: list[Layer] | None, args: tuple[Any, ...]) -> dict[str, V
     }
 
 
-def _numpy(layers: Sequence[Layer], x: np.ndarray, latest: Any) -> Call:
+def _numpy(layers: Sequence[Layer], x: np.ndarray, latest: Any) -> Function:
     """The network on arrays that are given once: nothing is allocated in a call."""
     rows = x.shape[:-1]
     buffers = [np.empty((*rows, len(layer.bias)), np.float32) for layer in layers]
@@ -94,7 +94,7 @@ def _if_compiler(layers: Sequence[Layer], x: np.ndarray) -> Variant:
         _compile(compiler, layers, x, folder.path)
         return folder
 
-    def load(folder: Folder) -> Call:
+    def load(folder: Folder) -> Function:
         output = np.empty((*x.shape[:-1], len(layers[-1].bias)), np.float32)
         program = Program([str(folder.path / "mlp")], [x], [output])
         program.folder = folder  # which is there as long as the program

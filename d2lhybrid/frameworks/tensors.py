@@ -6,7 +6,7 @@ from typing import Any
 
 from d2lhybrid.tensor import Raw
 
-Call = Callable[..., Any]
+Function = Callable[..., Any]
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
@@ -98,5 +98,5 @@ class Tensors(ABC):
         """The tensor twice along an axis; a scalar stays as it is."""
 
     @abstractmethod
-    def infer(self, model: Call, args: Args, kwargs: Kwargs) -> Any:
+    def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         """Run the model for inference, without dropout or gradients; what it returns."""

@@ -6,7 +6,7 @@ from typing import Any
 from d2lhybrid.calls import name_of, of_arguments
 from d2lhybrid.errors import ArgumentError, D2LHybridError
 from d2lhybrid.frameworks import of
-from d2lhybrid.frameworks.protocol import Lazy, Variant
+from d2lhybrid.frameworks.protocol import Lazy, Variant, chain
 from d2lhybrid.frameworks.references import references as reference_programs
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.calling import call_failed, drain, require_one_device
@@ -144,5 +144,5 @@ def variants(
     except Exception as error:
         drain()
         raise call_failed(name_of(net), error) from error
-    programs = reference_programs(framework.layers(net), args) if references else {}
+    programs = reference_programs(chain(framework.parts(net)), args) if references else {}
     return Variants(found | programs, programs)

@@ -13,7 +13,7 @@ from typing import Any
 import jax
 from flax import nnx
 
-from d2lhybrid.frameworks.protocol import Args, Call, Kwargs
+from d2lhybrid.frameworks.protocol import Args, Function, Kwargs
 
 # What nnx.Module.eval() switches on.
 _MODES = ("deterministic", "use_running_average")
@@ -47,7 +47,7 @@ def is_static(value: Any) -> bool:
     return isinstance(value, (bool, str))
 
 
-def pure(model: Call) -> Pure:
+def pure(model: Function) -> Pure:
     """The model with the weights that it has now."""
     if isinstance(model, nnx.Module):
         graph, weights = nnx.split(model)
@@ -63,7 +63,7 @@ def pure(model: Call) -> Pure:
     return Pure(of_function)
 
 
-def eager(model: Any) -> Call:
+def eager(model: Any) -> Function:
     """The model operation by operation, also where it is compiled; of a module a copy."""
     if isinstance(model, nnx.Module):
         own = nnx.clone(model)  # it shares the arrays, which never change
@@ -71,7 +71,7 @@ def eager(model: Any) -> Call:
         return own if call is type(own).__call__ else MethodType(call, own)
     if isinstance(model, MethodType) and unjitted(model.__func__) is not model.__func__:
         return MethodType(unjitted(model.__func__), model.__self__)
-    found: Call = unjitted(model)
+    found: Function = unjitted(model)
     return found
 
 

@@ -14,7 +14,7 @@ from jax._src.xla_bridge import backends_are_initialized  # nor this one
 
 from d2lhybrid.errors import TracingError
 from d2lhybrid.frameworks.jax.modules import evaluating
-from d2lhybrid.frameworks.tensors import Args, Call, Kwargs, Tensors
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs, Tensors
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.structure import leaves
 from d2lhybrid.tensor import Raw
@@ -103,7 +103,7 @@ class JAXTensors(Tensors):
     def doubled(self, tensor: Any, axis: int = 0) -> Any:
         return jnp.concatenate([tensor, tensor], axis) if tensor.ndim > axis else tensor
 
-    def infer(self, model: Call, args: Args, kwargs: Kwargs) -> Any:
+    def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         with evaluating(model):
             return model(*args, **kwargs)
 

@@ -8,7 +8,7 @@ from flax import nnx
 
 from d2lhybrid.frameworks.protocol import (
     Args,
-    Call,
+    Function,
     Kwargs,
     Lazy,
     Step,
@@ -31,7 +31,7 @@ def pure(state):
 
 
 def training(
-    net: Any, loss: Call, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
+    net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
 ) -> dict[str, Variant]:
     """Each way by its name; each trains a copy of the model with a copy of the optimizer.
 
@@ -55,11 +55,11 @@ def training(
         optimizer.update(net, gradient)
         return found
 
-    def in_place(run: Call) -> Call:
+    def in_place(run: Function) -> Function:
         own = _copied(net, optimizer)
         return Step(lambda: run(*own), jnp.stack)
 
-    def of_state(**options: Any) -> Call:
+    def of_state(**options: Any) -> Function:
         graph, state = nnx.split(_copied(net, optimizer))
 
         def pure(state: Any) -> tuple[Any, Any]:

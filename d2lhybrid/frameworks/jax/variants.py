@@ -10,7 +10,15 @@ from jax.experimental.serialize_executable import deserialize_and_load, serializ
 
 from d2lhybrid.frameworks.jax.layers import parts
 from d2lhybrid.frameworks.jax.modules import eager, is_static, pure
-from d2lhybrid.frameworks.protocol import Args, Call, Kwargs, Lazy, Variant, chain, require_options
+from d2lhybrid.frameworks.protocol import (
+    Args,
+    Function,
+    Kwargs,
+    Lazy,
+    Variant,
+    chain,
+    require_options,
+)
 from d2lhybrid.i18n import noop as N_
 
 _SPLIT = """graph, weights = nnx.split(net)
@@ -20,7 +28,7 @@ _STATIC = N_("it is written for arguments that are arrays or numbers")
 
 
 def variants(
-    net: Call, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
+    net: Function, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
 ) -> dict[str, Variant]:
     """Each way by its name: a callable, or the reason why it cannot be built here.
 
@@ -30,10 +38,10 @@ def variants(
     require_options("jax.jit", options, ())
     model, module = pure(net), isinstance(net, nnx.Module)
 
-    def jit() -> Call:
+    def jit() -> Function:
         return partial(model.jitted(args, kwargs), model.weights)
 
-    def ahead() -> Call:
+    def ahead() -> Function:
         lowered = model.jitted(args, kwargs).lower(model.weights, *args, **kwargs)
         return partial(lowered.compile(), model.weights)
 
@@ -52,7 +60,7 @@ def variants(
 
 
 def _nnx_jit(net: Any) -> Variant:
-    def build() -> Call:
+    def build() -> Function:
         return partial(nnx.jit(lambda net, *args, **kwargs: net(*args, **kwargs)), nnx.clone(net))
 
     return Variant(Lazy(build), "fast = nnx.jit(lambda net, x: net(x))\ny = fast(net, x)")
@@ -63,14 +71,14 @@ def _expert(net: Any, args: Args, kwargs: Kwargs) -> dict[str, Variant]:
     constant = pure(partial(model.run, model.weights))
     static = any(map(is_static, (*args, *kwargs.values())))
 
-    def constants() -> Call:
+    def constants() -> Function:
         return partial(constant.jitted(args, kwargs), None)
 
     def build() -> Any:
         lowered = model.jitted(args, kwargs).lower(model.weights, *args, **kwargs)
         return serialize(lowered.compile())
 
-    def load(product: Any) -> Call:
+    def load(product: Any) -> Function:
         return partial(deserialize_and_load(*product), model.weights)
 
     module = isinstance(net, nnx.Module)

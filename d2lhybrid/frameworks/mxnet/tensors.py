@@ -12,7 +12,7 @@ import mxnet
 from mxnet.gluon import Block, HybridBlock
 
 from d2lhybrid.errors import TracingError
-from d2lhybrid.frameworks.protocol import Args, Call, Kwargs, Tensors
+from d2lhybrid.frameworks.protocol import Args, Function, Kwargs, Tensors
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.quieting import silent
 from d2lhybrid.tensor import Raw
@@ -70,7 +70,7 @@ class MXNetTensors(Tensors):
                 return mxnet.np.concatenate([tensor, tensor], axis)
             return mxnet.nd.concat(tensor, tensor, dim=axis)
 
-    def infer(self, model: Call, args: Args, kwargs: Kwargs) -> Any:
+    def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         if kwargs and isinstance(model, Block):
             args, kwargs = (*args, *by_position(model, args, kwargs).values()), {}
         with semantics(is_numpy(args)), silent():

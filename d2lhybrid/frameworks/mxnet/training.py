@@ -10,7 +10,7 @@ from mxnet import autograd, gluon
 from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, semantics
 from d2lhybrid.frameworks.protocol import (
     Args,
-    Call,
+    Function,
     Kwargs,
     Lazy,
     Step,
@@ -30,7 +30,7 @@ _STEP = """def step():
 
 
 def training(
-    net: Any, loss: Call, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
+    net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
 ) -> dict[str, Variant]:
     """Each way by its name; each trains a copy of the block with a trainer like the one given.
 
@@ -48,7 +48,7 @@ def training(
     with semantics(is_numpy(inputs)):
         net(*inputs)  # parameters whose shapes were left open get them now
 
-    def make(**flags: bool) -> Call:
+    def make(**flags: bool) -> Function:
         with semantics(is_numpy(inputs)):
             own, criterion = copied((net, loss), {})
             for parameter in own.collect_params().values():
@@ -76,7 +76,7 @@ def training(
     ):
         written = ", ".join(f"{flag}={value}" for flag, value in flags.items() if value)
         code = f"net.hybridize({written})\nloss.hybridize({written})\n{_STEP}y = step()"
-        run: Call | str = Lazy(partial(make, **flags))
+        run: Function | str = Lazy(partial(make, **flags))
         if not isinstance(net, gluon.HybridBlock):
             run = N_("a plain Block cannot be hybridized; use HybridBlock")
         found[name] = Variant(run, code)

@@ -13,7 +13,15 @@ from mxnet.gluon import Block, HybridBlock, SymbolBlock
 from d2lhybrid.frameworks.folder import Folder
 from d2lhybrid.frameworks.mxnet.tensors import TENSORS, by_position, is_numpy, semantics
 from d2lhybrid.frameworks.program import Program
-from d2lhybrid.frameworks.protocol import Args, Call, Kwargs, Lazy, Variant, copied, require_options
+from d2lhybrid.frameworks.protocol import (
+    Args,
+    Function,
+    Kwargs,
+    Lazy,
+    Variant,
+    copied,
+    require_options,
+)
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.structure import leaves
 
@@ -62,7 +70,7 @@ def variants(
 def _with_keywords(variant: Variant, behind: Kwargs) -> Variant:
     """The variant as a function that takes keyword arguments, and these where none are given."""
 
-    def taking(block: Call) -> Call:
+    def taking(block: Function) -> Function:
         return lambda *args, **kwargs: block(*args, *(behind | kwargs).values())
 
     run = variant.run
@@ -96,7 +104,7 @@ def _hybridized(net: Any, args: Args, options: Kwargs, **flags: bool) -> Variant
     if backend is None:
         return Variant(Lazy(lambda: twin(net, **flags)), _HYBRIDIZED.format(written))
 
-    def build() -> Call:
+    def build() -> Function:
         block = twin(net, **flags)
         block.optimize_for(*args, backend=backend, **flags)
         return block
@@ -131,7 +139,7 @@ def _one_thread(net: Any, args: Args) -> Variant:
         (folder.path / "model.json").write_text(json.dumps(options), encoding="utf-8")
         return folder
 
-    def load(folder: Folder) -> Call:
+    def load(folder: Folder) -> Function:
         outputs = [TENSORS.to_raw(leaf) for _path, leaf in leaves(net(*args))]
         inputs = [TENSORS.to_raw(arg).array for arg in args]
         root = str(Path(__file__).parents[3])

@@ -6,7 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from d2lhybrid.errors import TracingError
-from d2lhybrid.frameworks.protocol import Args, Call, Kwargs, Tensors
+from d2lhybrid.frameworks.protocol import Args, Function, Kwargs, Tensors
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw
 
@@ -81,11 +81,11 @@ class TensorFlowTensors(Tensors):
     def doubled(self, tensor: Any, axis: int = 0) -> Any:
         return tf.concat([tensor, tensor], axis) if len(tensor.shape) > axis else tensor
 
-    def infer(self, model: Call, args: Args, kwargs: Kwargs) -> Any:
+    def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         return inference(model)(*args, **kwargs)
 
 
-def inference(model: Call) -> Call:
+def inference(model: Function) -> Function:
     """The model as a plain function; Keras models are told that this is no training."""
     if isinstance(model, tf.keras.layers.Layer):
         return lambda *args, **kwargs: model(*args, training=False, **kwargs)

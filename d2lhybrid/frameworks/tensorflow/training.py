@@ -7,7 +7,7 @@ import tensorflow as tf
 from d2lhybrid.errors import CannotBuildError
 from d2lhybrid.frameworks.protocol import (
     Args,
-    Call,
+    Function,
     Kwargs,
     Lazy,
     Step,
@@ -28,7 +28,7 @@ _STEP = """def step():
 
 
 def training(
-    net: Any, loss: Call, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
+    net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
 ) -> dict[str, Variant]:
     """Each way by its name; each trains a copy of the model with a copy of the optimizer.
 
@@ -48,7 +48,7 @@ def training(
     # Keras wants the target first, and the rest of the world last.
     target_first = isinstance(loss, tf.keras.losses.Loss)
 
-    def make(**options: Any) -> Call:
+    def make(**options: Any) -> Function:
         own = _copied_keras(net, args, kwargs) if keras else copied(net, {})
         weights = own.trainable_variables
         updating = _copied_optimizer(optimizer, weights)

@@ -8,7 +8,15 @@ import numpy as np
 import tensorflow as tf
 
 from d2lhybrid.errors import CannotBuildError
-from d2lhybrid.frameworks.protocol import Args, Call, Kwargs, Lazy, Variant, chain, require_options
+from d2lhybrid.frameworks.protocol import (
+    Args,
+    Function,
+    Kwargs,
+    Lazy,
+    Variant,
+    chain,
+    require_options,
+)
 from d2lhybrid.frameworks.tensorflow.layers import parts
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
@@ -22,7 +30,7 @@ _NUMBERS = N_("XLA computes with numbers alone, and this model has {dtype}")
 
 
 def variants(
-    net: Call, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
+    net: Function, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
 ) -> dict[str, Variant]:
     """Each way by its name: a callable, or the reason why it cannot be built here."""
     require_options("tf.function", options, ("dynamic",))
@@ -35,14 +43,14 @@ def variants(
 
         return tf.function(forward, jit_compile=xla or None, reduce_retracing=free)
 
-    def concrete(xla: bool) -> Call:
+    def concrete(xla: bool) -> Function:
         given, named = _specs((args, kwargs), free=bool(free))
         return function(xla).get_concrete_function(*given, **named)
 
-    def by_xla(build: Callable[[bool], Call]) -> Call | str:
+    def by_xla(build: Callable[[bool], Function]) -> Function | str:
         reason = refused_by_xla(args, kwargs)
 
-        def checked() -> Call:
+        def checked() -> Function:
             reason = refused_by_xla(args, kwargs, concrete(False).graph)  # type: ignore[attr-defined]
             if reason:
                 raise CannotBuildError(reason)
@@ -67,7 +75,7 @@ def variants(
     return found | (_expert(net, args, kwargs, concrete) if everything else {})
 
 
-def _eager(net: Any) -> Call | str:
+def _eager(net: Any) -> Function | str:
     """The model without a graph, also where it or a part of it is a tf.function."""
     if hasattr(net, "structured_input_signature"):
         return N_("a concrete function keeps no Python code: hand over what it was made from")
@@ -133,7 +141,7 @@ def _specs(values: Any, free: bool) -> Any:
 
 
 def _expert(
-    net: Any, args: Args, kwargs: Kwargs, concrete: Callable[[bool], Call]
+    net: Any, args: Args, kwargs: Kwargs, concrete: Callable[[bool], Function]
 ) -> dict[str, Variant]:
     if getattr(net, "built", True) is False:
         net(*args, **kwargs)  # weights whose shapes were left open get them now
@@ -168,7 +176,7 @@ lite.invoke()
 y = lite.get_tensor(lite.get_output_details()[0]["index"])"""
 
 
-def _lite(net: Any, args: Args, kwargs: Kwargs, concrete: Callable[[bool], Call]) -> Variant:
+def _lite(net: Any, args: Args, kwargs: Kwargs, concrete: Callable[[bool], Function]) -> Variant:
     """TensorFlow Lite; its interpreter goes to a package of its own, and then takes its name."""
     if len(args) != 1 or kwargs or not tf.is_tensor(args[0]):
         return Variant(N_("it is written for a model with one input"), _LITE)
@@ -184,7 +192,7 @@ def _lite(net: Any, args: Args, kwargs: Kwargs, concrete: Callable[[bool], Call]
         with silent("absl"):
             return bytes(tf.lite.TFLiteConverter.from_concrete_functions([traced]).convert())
 
-    def load(program: bytes) -> Call:
+    def load(program: bytes) -> Function:
         threads = tf.config.threading.get_intra_op_parallelism_threads() or None
         lite = tf.lite.Interpreter(model_content=program, num_threads=threads)
         lite.allocate_tensors()

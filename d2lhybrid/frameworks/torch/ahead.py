@@ -14,7 +14,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from d2lhybrid.frameworks.folder import Folder
-from d2lhybrid.frameworks.protocol import Args, Call, Kwargs
+from d2lhybrid.frameworks.protocol import Args, Function, Kwargs
 from d2lhybrid.frameworks.torch.programs import compile_ahead
 from d2lhybrid.installing import require
 from d2lhybrid.quieting import silent
@@ -58,12 +58,12 @@ class Ahead(ABC):
     def write(self, program: Any, folder: Path) -> None:
         """Compile an exported program into a folder."""
 
-    def load(self, product: Any) -> Call:
+    def load(self, product: Any) -> Function:
         folder, spec = product
         return self.read(folder.path, spec)
 
     @abstractmethod
-    def read(self, folder: Path, spec: Any) -> Call:
+    def read(self, folder: Path, spec: Any) -> Function:
         """Load what was compiled there; `spec` tells how arguments and output are structured."""
 
 
@@ -75,15 +75,15 @@ class Compiled(Ahead):
     def write(self, program: Any, folder: Path) -> None:
         compile_ahead(program, folder / "model.pt2")
 
-    def read(self, folder: Path, spec: Any) -> Call:
-        found: Call = torch._inductor.aoti_load_package(str(folder / "model.pt2"))
+    def read(self, folder: Path, spec: Any) -> Function:
+        found: Function = torch._inductor.aoti_load_package(str(folder / "model.pt2"))
         return found
 
 
 class Boxed(Compiled):
     """The same by its loader, which spares what ``AOTICompiledModel`` does in Python in a call."""
 
-    def read(self, folder: Path, spec: Any) -> Call:
+    def read(self, folder: Path, spec: Any) -> Function:
         run = super().read(folder, spec).loader.boxed_run  # type: ignore[attr-defined]
         if _is_plain(spec):
 
@@ -106,7 +106,7 @@ class Onnx(Ahead):
         with silent("torch.onnx"), contextlib.redirect_stdout(io.StringIO()):
             torch.onnx.export(program, dynamo=True, verbose=False).save(folder / "model.onnx")
 
-    def read(self, folder: Path, spec: Any) -> Call:
+    def read(self, folder: Path, spec: Any) -> Function:
         session = self.session(folder)
         names = [value.name for value in session.get_inputs()]
         if _is_plain(spec):
@@ -136,7 +136,7 @@ class Onnx(Ahead):
 class OnnxBound(Onnx):
     """ONNX Runtime that reads and writes tensors in place: those that were given at first."""
 
-    def read(self, folder: Path, spec: Any) -> Call:
+    def read(self, folder: Path, spec: Any) -> Function:
         session = self.session(folder)
         binding = session.io_binding()
         latest = _tensors(self.args, self.kwargs, spec)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from d2lhybrid.errors import TracingError
-from d2lhybrid.frameworks.protocol import Args, Call, Kwargs, Tensors
+from d2lhybrid.frameworks.protocol import Args, Function, Kwargs, Tensors
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw, spec
 
@@ -108,7 +108,7 @@ class TorchTensors(Tensors):
     def doubled(self, tensor: Any, axis: int = 0) -> Any:
         return torch.cat([tensor, tensor], axis) if tensor.dim() > axis else tensor
 
-    def infer(self, model: Call, args: Args, kwargs: Kwargs) -> Any:
+    def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         with evaluating(model), torch.no_grad():
             return model(*args, **kwargs)
 

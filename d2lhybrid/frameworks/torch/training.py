@@ -6,7 +6,7 @@ import torch
 
 from d2lhybrid.frameworks.protocol import (
     Args,
-    Call,
+    Function,
     Kwargs,
     Lazy,
     Step,
@@ -26,7 +26,7 @@ _STEP = """def step():
 
 
 def training(
-    net: Any, loss: Call, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
+    net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
 ) -> dict[str, Variant]:
     """Each way by its name; each trains a copy of the model with a copy of the optimizer.
 
@@ -41,7 +41,7 @@ def training(
         "torch.optim.SGD(net.parameters(), lr=0.1)",
     )
 
-    def make(compile_model: bool = False, compile_step: bool = False) -> Call:
+    def make(compile_model: bool = False, compile_step: bool = False) -> Function:
         own, updating = copied((net, optimizer), {})
         model = compiled(own) if compile_model else own
 

@@ -12,7 +12,7 @@ from d2lhybrid.compiler import INDUCTOR, find_compiler
 from d2lhybrid.errors import CompilerMissingError
 from d2lhybrid.frameworks.protocol import (
     Args,
-    Call,
+    Function,
     Kwargs,
     Layer,
     Lazy,
@@ -56,7 +56,7 @@ def variants(
     return found | (_expert(net, args, kwargs, options) if everything else {})
 
 
-def compiled(net: Call, **options: Any) -> Call:
+def compiled(net: Function, **options: Any) -> Function:
     """torch.compile with a cache of its own, or what was compiled before would be taken again.
 
     A PyTorch that cannot do that shares one cache among all models whose code is the same, up to
@@ -103,7 +103,7 @@ def _scripted(net: Any) -> dict[str, Variant]:
     }
 
 
-def _without_autograd(net: Call) -> Call:
+def _without_autograd(net: Function) -> Function:
     inference_mode = torch.inference_mode
 
     def inference(*args: Any, **kwargs: Any) -> Any:
@@ -124,7 +124,7 @@ def _torchscript(net: Any) -> dict[str, Variant]:
     }
 
 
-def _frozen(net: Any, script: Call, freezing: str) -> Variant:
+def _frozen(net: Any, script: Function, freezing: str) -> Variant:
     if not isinstance(net, torch.nn.Module):
         return Variant(_NO_MODULE)
     if net.training:
@@ -135,7 +135,7 @@ def _frozen(net: Any, script: Call, freezing: str) -> Variant:
     )
 
 
-def _compiled(net: Call, **options: Any) -> Variant:
+def _compiled(net: Function, **options: Any) -> Variant:
     """torch.compile with these options, unless it needs a compiler that is not there."""
     given = "".join(f", {name}={_written(value)}" for name, value in options.items())
     lazy = Lazy(lambda: compiled(net, **options))
@@ -154,7 +154,7 @@ def _written(value: Any) -> str:
     return repr(value)
 
 
-def _tuned(net: Call, options: Kwargs) -> dict[str, Variant]:
+def _tuned(net: Function, options: Kwargs) -> dict[str, Variant]:
     """The mode of torch.compile that goes further: CUDA graphs on CUDA, other kernels elsewhere."""
     if options.keys() & {"backend", "mode"}:
         return {}  # the user has chosen
@@ -168,7 +168,7 @@ def _tuned(net: Call, options: Kwargs) -> dict[str, Variant]:
     }
 
 
-def if_compiler(variant: Lazy) -> Call | str:
+def if_compiler(variant: Lazy) -> Function | str:
     """The variant, unless there is no compiler for the C++ that Inductor writes."""
     try:
         find_compiler("C++", INDUCTOR)
@@ -217,7 +217,7 @@ def _expert(net: Any, args: Args, kwargs: Kwargs, options: Kwargs) -> dict[str, 
     return found
 
 
-def _functions(layers: list[Layer], args: Args) -> tuple[Call, str]:
+def _functions(layers: list[Layer], args: Args) -> tuple[Function, str]:
     """The chain as one plain function without modules, and its expression.
 
     Its weights w0, b0, ... are tensors that ask for no gradient.
