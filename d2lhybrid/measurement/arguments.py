@@ -16,55 +16,42 @@ MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"
 
 
 def time_limit(seconds: Any) -> float:
-    """How long to measure; not longer than the environment variable allows."""
-    return min(limit("time_limit", seconds), _most_seconds())
-
-
-def limit(name: str, seconds: Any) -> float:
-    """A number of seconds above 0."""
-    if isinstance(seconds, _NUMBERS) and seconds > 0:
-        return float(seconds)
-    raise _no_seconds(name, seconds)
-
-
-def _most_seconds() -> float:
-    """What the environment variable says; no limit if it is not set."""
-    given = os.environ.get(MOST_SECONDS) or "inf"
+    """How long to measure, above 0; not longer than the environment variable allows."""
+    given, most = os.environ.get(MOST_SECONDS) or "inf", 0.0
     with contextlib.suppress(ValueError):
-        if (most := float(given)) > 0:
-            return most
-    raise _no_seconds(MOST_SECONDS, given)
-
-
-def _no_seconds(name: str, received: Any) -> ArgumentError:
+        most = float(given)
     text = _("Expected seconds, above 0, as {name}, such as {name}=10. Received: {received!r}.")
-    return ArgumentError(text.format(name=name, received=received))
+    if not most > 0:
+        raise ArgumentError(text.format(name=MOST_SECONDS, received=given))
+    if not isinstance(seconds, _NUMBERS) or not seconds > 0:
+        raise ArgumentError(text.format(name="time_limit", received=seconds))
+    return min(float(seconds), most)
 
 
-def fraction(margin: Any) -> float:
+def margin(fraction: Any) -> float:
     """A margin of 0 or more."""
-    if isinstance(margin, _NUMBERS) and 0 <= margin < float("inf"):
-        return float(margin)
+    if isinstance(fraction, _NUMBERS) and 0 <= fraction < float("inf"):
+        return float(fraction)
     text = _("Expected a fraction, 0 or more, such as margin=0.02. Received: {received!r}.")
-    raise ArgumentError(text.format(received=margin))
+    raise ArgumentError(text.format(received=fraction))
 
 
 def tolerance(check: Any) -> float | bool:
     """True, False or the largest difference allowed."""
     if isinstance(check, (bool, np.bool_)):
         return bool(check)
-    if isinstance(check, _NUMBERS) and check >= 0:
+    if isinstance(check, _NUMBERS) and 0 <= check < float("inf"):
         return float(check)
     text = _("Expected True, False or a tolerance, such as check=0.01. Received: {received!r}.")
     raise ArgumentError(text.format(received=check))
 
 
-def whole(seed: Any) -> int:
+def seed(number: Any) -> int:
     """A seed."""
-    if isinstance(seed, (int, np.integer)) and seed >= 0:
-        return int(seed)
+    if isinstance(number, (int, np.integer)) and number >= 0:
+        return int(number)
     text = _("Expected a whole number, 0 or more, such as seed=1. Received: {received!r}.")
-    raise ArgumentError(text.format(received=seed))
+    raise ArgumentError(text.format(received=number))
 
 
 def baseline(functions: Any, label: str | None) -> str:
@@ -90,11 +77,8 @@ def baseline(functions: Any, label: str | None) -> str:
 def references(functions: Mapping[str, Any], labels: Any, baseline: str) -> tuple[str, ...]:
     """The labels of yardsticks: those named, and those that ``variants`` has marked."""
     known = [*functions, *getattr(functions, "unavailable", {})]
-    if (
-        isinstance(labels, str)
-        or not isinstance(labels, Collection)
-        or any(label not in known for label in labels)
-    ):
+    several = isinstance(labels, Collection) and not isinstance(labels, str)
+    if not several or any(label not in known for label in labels):
         text = _("Expected references among {labels}, in a tuple. Received: {received!r}.")
         raise ArgumentError(text.format(labels=", ".join(map(repr, known)), received=labels))
     if baseline in labels:
