@@ -1,6 +1,5 @@
 """What ``sweep`` returns: a comparison at each of several sizes."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,14 +33,10 @@ class Sweep(SweepRecord):
         """As ``Comparison.claim``, at the size that the plot shows as `work`, or at all of them."""
         claims.claim_of_sweep(self, label, sense, work=work, **options)
 
-    def plot(
-        self, ax: Any = None, *, xlabel: str = "", lines: Mapping[str, float] | None = None
-    ) -> Any:
+    def plot(self, *, xlabel: str = "") -> Any:
         """Draw time per call against work; returns the axes.
 
         Args:
-            ax: the matplotlib axes to draw on; new ones if None.
             xlabel: what the work is; "work" in the reader's language if empty.
-            lines: times in seconds to draw dashed across the plot, by their labels.
         """
-        return plot.sweep(self, ax, xlabel, lines or {})
+        return plot.sweep(self, xlabel)
