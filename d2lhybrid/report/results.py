@@ -6,7 +6,7 @@ from typing import Any
 
 from d2lhybrid.errors import MissingPackageError
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report import claims, plot, text
+from d2lhybrid.report import claims, plot, summary, text
 from d2lhybrid.report.advice import advice
 from d2lhybrid.report.comparisons import ComparisonRecord
 
@@ -32,6 +32,9 @@ class Comparison(ComparisonRecord):
 
     def _repr_html_(self) -> str:
         return text.comparison(self).html()
+
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
+        return {summary.MIME: summary.of(self)}
 
     def __getstate__(self) -> dict[str, Any]:
         """What is kept by pickle and copy: the record, without what could measure on."""

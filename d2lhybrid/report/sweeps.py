@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from d2lhybrid.report import claims, plot, text
+from d2lhybrid.report import claims, plot, summary, text
 from d2lhybrid.report.comparisons import SweepRecord
 from d2lhybrid.report.results import Comparison
 
@@ -28,6 +28,9 @@ class Sweep(SweepRecord):
 
     def _repr_html_(self) -> str:
         return text.sweep(self).html()
+
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
+        return {summary.MIME: summary.of(self)}
 
     def claim(self, label: str, sense: str, *, work: float | None = None, **options: Any) -> None:
         """As ``Comparison.claim``, at the size that the plot shows as `work`, or at all of them."""
