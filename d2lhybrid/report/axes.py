@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
-from math import ceil, log10
+from math import log10
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,8 @@ _DECADES = 0.7  # fewer than this, and a logarithmic axis has ticks as a linear 
 
 
 @contextmanager
-def drawing(ax: Any, height: float) -> Iterator[Any]:
-    """Axes to draw on in our style: `ax`, or those of a new figure so many inches high."""
+def drawing(height: float) -> Iterator[Any]:
+    """Axes in our style, of a new figure so many inches high."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -46,24 +46,20 @@ def drawing(ax: Any, height: float) -> Iterator[Any]:
                 command="pip install matplotlib"
             )
         ) from error
+    # Outside of the style, for the first figure chooses the backend, and a notebook's sets what
+    # leaving the style would undo: whether figures show by themselves. Twice the pixels: a notebook
+    # draws the figure itself, and takes only the size from us.
+    dpi = 2 * plt.rcParams["figure.dpi"]
+    figure = plt.figure(figsize=(WIDTH, height), dpi=dpi, layout="constrained")
+    figure.patch.set_visible(False)  # so that the page's own colour shows
+    figure._repr_mimebundle_ = partial(_sharp, figure)
     families = _families()
-    style = {"font.family": families, "axes.spines.top": False, "axes.spines.right": False}
-    ours = ax is None
-    if ours:
-        # Outside of the style, for the first figure chooses the backend, and a notebook's sets what
-        # leaving the style would undo: whether figures show by themselves. Twice the pixels: a
-        # notebook draws the figure itself, and takes only the size from us.
-        dpi = 2 * plt.rcParams["figure.dpi"]
-        figure = plt.figure(figsize=(WIDTH, height), dpi=dpi, layout="constrained")
-        figure.patch.set_visible(False)  # so that the page's own colour shows
-        figure._repr_mimebundle_ = partial(_sharp, figure)
-    with plt.rc_context({**style, **dict.fromkeys(_INKED, GREY)}):
-        if ours:
-            ax = figure.subplots()
-            ax.patch.set_visible(False)
-        # Of the user's axes, too, and of ticks that are made only when drawn.
-        for label in (ax.xaxis.label, ax.yaxis.label):
-            label.set(fontfamily=families, fontsize="small")
+    style = {"font.family": families, "axes.labelsize": "small"}
+    unframed = {"axes.spines.top": False, "axes.spines.right": False}
+    with plt.rc_context({**style, **unframed, **dict.fromkeys(_INKED, GREY)}):
+        ax = figure.subplots()
+        ax.patch.set_visible(False)
+        # Of ticks that are made only when drawn, too.
         ax.tick_params(labelfontfamily=families, labelsize="small")
         yield ax
 
@@ -113,22 +109,12 @@ def thin(axis: Any) -> None:
 
 def notes(ax: Any, above: str, below: str) -> None:
     """A line that must be seen at the top, and the stamp at the foot, folded to the figure."""
-    figure = ax.figure
-    alone = figure.get_layout_engine() is not None and figure.axes == [ax]
-    wide = WIDTH if alone else ax.get_window_extent().width / figure.dpi
-    above = "\n".join(folded(above, int(13 * wide)))
-    below = "\n".join(folded(below, int((18 if alone else 15) * wide)))
-    small = {"fontsize": "x-small", "color": GREY}
-    if alone:
-        figure.supxlabel(below, x=0.01, ha="left", **small)
-        if above:
-            figure.suptitle(above, x=0.01, ha="left", fontsize="small", color=BUSY)
-    else:
-        place = {"xycoords": "axes fraction", "textcoords": "offset points"}
-        ax.annotate(below, (0, 0), (0, -38), va="top", **place, **small)
-        if above:
-            family = ax.xaxis.label.get_fontfamily()
-            ax.set_title(above, loc="left", fontsize="small", fontfamily=family, color=BUSY)
+    place = {"x": 0.01, "ha": "left"}
+    foot = "\n".join(folded(below, int(18 * WIDTH)))
+    ax.figure.supxlabel(foot, fontsize="x-small", color=GREY, **place)
+    if above:
+        top = "\n".join(folded(above, int(13 * WIDTH)))
+        ax.figure.suptitle(top, fontsize="small", color=BUSY, **place)
 
 
 def beside(ax: Any, said: str, x: float, y: float) -> Any:
@@ -161,18 +147,16 @@ def finish_rows(
     thin(ax.xaxis)
 
 
-def legend_grid(ax: Any, labels: Sequence[str]) -> tuple[int, int]:
-    """The columns and rows of a legend above the axes, or above new ones for None."""
-    wide = WIDTH if ax is None else ax.get_window_extent().width / ax.figure.dpi
-    columns = max(1, int(_LEGEND * wide) // (max(map(width, labels)) + 6))
-    return columns, ceil(len(labels) / columns)
+def legend_columns(labels: Sequence[str]) -> int:
+    """As many columns of a legend as fit above the axes."""
+    return max(1, int(_LEGEND * WIDTH) // (max(map(width, labels)) + 6))
 
 
-def legend(ax: Any, columns: int = 0) -> None:
-    """A legend above the axes, so that it hides no line; as many columns as fit by default."""
+def legend(ax: Any) -> None:
+    """A legend above the axes, so that it hides no line."""
     handles, labels = ax.get_legend_handles_labels()
     made = ax.legend(
-        handles, labels, ncols=columns or legend_grid(ax, labels)[0], fontsize="small",
+        handles, labels, ncols=legend_columns(labels), fontsize="small",
         frameon=False, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2,
     )  # fmt: skip
     for text in made.get_texts():

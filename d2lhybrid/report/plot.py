@@ -1,6 +1,7 @@
 """Plots of results with matplotlib, which is loaded when one is drawn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 from d2lhybrid.i18n import count, number
@@ -14,7 +15,7 @@ from d2lhybrid.report.axes import (
     drawing,
     finish_rows,
     legend,
-    legend_grid,
+    legend_columns,
     notes,
     thin,
     time_axis,
@@ -29,63 +30,63 @@ from d2lhybrid.report.verdicts import VERDICTS
 _LINEAR = 20  # times so many times apart at most share an axis from 0, on which bars are lengths
 _BAR = 0.62  # of the height of a row
 _HATCH = "////"
+_LINES = {"latency": "-", "throughput": ":"}  # the clocks that are drawn
 
 
-def comparison(c: ComparisonRecord, ax: Any = None) -> Any:
+def comparison(c: ComparisonRecord) -> Any:
     """A bar a variant and clock with its interval, the baseline as a line; returns the axes.
 
     Where the times are more than 20 times apart the axis is logarithmic, and a bar reaches from the
     baseline's time to the variant's, so that its length is the ratio.
     """
     labels = in_order(c)
-    clocks = [clock for clock in c.clocks if clock != "device"]
-    medians = [c[label].median_of(clock) for label in labels for clock in clocks]
+    base = {clock: c[c.baseline].median_of(clock) for clock in c.clocks if clock in _LINES}
+    medians = [c[label].median_of(clock) for label in labels for clock in base]
     logarithmic = max(medians) > _LINEAR * min(medians)
-    title = _("time per call")
-    if len(clocks) > 1:
+    title, height = _("time per call"), _BAR / len(base)
+    if len(base) > 1:
         title = _("time per call: latency (dark), throughput (pale)")
-    with drawing(ax, 1.3 + (0.25 + 0.23 * len(clocks)) * len(labels)) as ax:
+    with drawing(1.3 + (0.25 + 0.23 * len(base)) * len(labels)) as ax:
         ax.set_xscale("log" if logarithmic else "linear")
         texts = []
-        for row, label in enumerate(labels):
-            for at, clock in enumerate(clocks):
-                height = _BAR / len(clocks)
+        for at, (clock, time) in enumerate(base.items()):
+            ax.axvline(time, color=GREY, linewidth=1, linestyle=_LINES[clock])
+            for row, label in enumerate(labels):
                 y = row - _BAR / 2 + height * (at + 0.5)
-                texts.append(_bar(ax, c, label, clock, y, height * 0.9, logarithmic))
-        for clock in clocks:
-            style = "-" if clock == "latency" else ":"
-            ax.axvline(c[c.baseline].median_of(clock), color=GREY, linewidth=1, linestyle=style)
+                end = _bar(ax, c, label, clock, y, 0.9 * height, time if logarithmic else 0.0)
+                said = _beside_bar(c, label, clock)
+                texts.append(beside(ax, said, max(end, *base.values()), y))  # no line crosses it
         _cold_starts(ax, [c[label] for label in labels])
-        low = min(medians) / 1.3 if logarithmic else 0.0
         notes(ax, remarks.busy([c]), stamp(c.env, c.seed))
-        finish_rows(ax, labels, texts, title, low)
+        finish_rows(ax, labels, texts, title, min(medians) / 1.3 if logarithmic else 0.0)
     return ax
 
 
 def _bar(
-    ax: Any, c: ComparisonRecord, label: str, clock: str, y: float, height: float, logarithmic: bool
-) -> Any:
-    """One bar, its interval and its label, which is returned."""
-    time = c[label].median_of(clock)
-    found = VERDICTS[c.verdict(label, clock)]
-    reference = label in c.references
+    ax: Any, c: ComparisonRecord, label: str, clock: str, y: float, height: float, start: float
+) -> float:
+    """A bar from `start` with its interval, whose end is returned."""
+    time, (below, above) = c[label].median_of(clock), _whiskers(c[label], clock)
+    found, reference = VERDICTS[c.verdict(label, clock)], label in c.references
     plain = reference or label == c.baseline
     colour = GREY if plain else found.colour
-    start = c[c.baseline].median_of(clock) if logarithmic else 0.0
     ax.barh(
         y, time - start, height, start, color="none" if reference else colour, edgecolor=colour,
         hatch=_HATCH if reference else None, alpha=0.75 if clock == "latency" else 0.4,
     )  # fmt: skip
-    below, above = _whiskers(c[label], clock)
     ax.errorbar(time, y, xerr=[[below], [above]], color=GREY, capsize=2, linewidth=1)
     marker = "o" if plain else found.marker
     ax.plot(time, y, marker, markersize=5, markerfacecolor="white", markeredgecolor="black")
-    lines = [c[c.baseline].median_of(one) for one in ("latency", "throughput")]
-    said = seconds(time)
-    if label != c.baseline:
-        ratio = f"{number(c.ratio(label, clock)[0])}×"
-        said += f" ({ratio})" if reference else f" ({ratio}, {_(found.word)})"
-    return beside(ax, said, max(time + above, *lines), y)  # the lines cross no text
+    return time + above
+
+
+def _beside_bar(c: ComparisonRecord, label: str, clock: str) -> str:
+    time, ratio = seconds(c[label].median_of(clock)), f"{number(c.ratio(label, clock)[0])}×"
+    if label == c.baseline:
+        return time
+    if label in c.references:
+        return f"{time} ({ratio})"
+    return f"{time} ({ratio}, {_(VERDICTS[c.verdict(label, clock)].word)})"
 
 
 def _whiskers(m: Measurement, clock: str) -> tuple[float, float]:
@@ -107,16 +108,14 @@ def _cold_starts(ax: Any, measurements: Sequence[Measurement]) -> None:
         right.yaxis.set_label_coords(1.01, 1.0)
 
 
-def waterfall(
-    c: ComparisonRecord, labels: Sequence[str], ax: Any = None, clock: str = "latency"
-) -> Any:
+def waterfall(c: ComparisonRecord, labels: Sequence[str], clock: str = "latency") -> Any:
     """A step for each label in order: a bar from the time before it to its own; returns the axes.
 
     The first bar is a time from 0; each other one is what its layer adds (to the right) or saves
     (to the left, hatched). Times are medians by the clock.
     """
     times = [c[label].median_of(clock) for label in labels]
-    with drawing(ax, 1.3 + 0.42 * len(labels)) as ax:
+    with drawing(1.3 + 0.42 * len(labels)) as ax:
         texts = []
         for row, (before, time) in enumerate(zip([0.0, *times], times, strict=False)):
             saves = time < before
@@ -136,27 +135,22 @@ def waterfall(
     return ax
 
 
-def sweep(s: SweepRecord, ax: Any, xlabel: str, lines: Mapping[str, float]) -> Any:
+def sweep(s: SweepRecord, xlabel: str = "") -> Any:
     """Time per call against work, one line a variant and clock, with its band; returns the axes."""
-    clocks = [clock for clock in s.clocks if clock != "device"]
-    styles = {"latency": "-", "throughput": ":"} if len(clocks) > 1 else {}
-    columns, rows = legend_grid(ax, [*s.labels, *lines, *styles])
-    with drawing(ax, 3.6 + 0.2 * rows) as ax:
+    clocks = [clock for clock in s.clocks if clock in _LINES]
+    named = [*s.labels, *(clocks if len(clocks) > 1 else [])]
+    with drawing(3.6 + 0.2 * ceil(len(named) / legend_columns(named))) as ax:
         for at, label in enumerate(s.labels):
             for clock in clocks:
                 _curve(ax, s, label, clock, at)
-        for label, value in lines.items():
-            ax.axhline(value, color=GREY, linestyle="--", label=label)
-        for clock, style in styles.items():
-            ax.plot([], [], color=GREY, linestyle=style, label=remarks.clock_title(clock, clocks))
-        if min(s.work) > 0:
-            ax.set_xscale("log")
+        for clock in named[len(s.labels) :]:
+            name = remarks.clock_title(clock, clocks)
+            ax.plot([], [], color=GREY, linestyle=_LINES[clock], label=name)
+        ax.set_xscale("log" if min(s.work) > 0 else "linear")
         ax.set_xticks(s.work, [count(work) for work in s.work])
         ax.set_xticks([], minor=True)
-        ax.set_yscale("log")
-        ax.set_xlabel(xlabel or _("work"))
-        ax.set_ylabel(_("time per call"))
-        legend(ax, columns)
+        ax.set(yscale="log", xlabel=xlabel or _("work"), ylabel=_("time per call"))
+        legend(ax)
         first = s.comparisons[0]
         notes(ax, remarks.busy(s.comparisons), stamp(first.env, first.seed))
         time_axis(ax.yaxis, *ax.get_ylim())
@@ -167,13 +161,13 @@ def sweep(s: SweepRecord, ax: Any, xlabel: str, lines: Mapping[str, float]) -> A
 def _curve(ax: Any, s: SweepRecord, label: str, clock: str, at: int) -> None:
     """The medians of a variant by a clock, where it ran, and their intervals as a band."""
     found = [(work, c[label]) for work, c in zip(s.work, s.comparisons, strict=True) if label in c]
-    work = [work for work, _m in found]
-    medians = [m.median_of(clock) for _work, m in found]
-    ends = [_whiskers(m, clock) for _work, m in found]
+    work, measured = zip(*found, strict=True)
+    medians = [m.median_of(clock) for m in measured]
+    ends = [_whiskers(m, clock) for m in measured]
     colour, latency = COLOURS[at % len(COLOURS)], clock == "latency"
     ax.plot(
         work, medians, marker=MARKERS[at % len(MARKERS)], color=colour,
-        label=label if latency else "_", linestyle="-" if latency else ":",
+        label=label if latency else "_", linestyle=_LINES[clock],
         markerfacecolor=colour if latency else "none",
     )  # fmt: skip
     lows = [median - below for median, (below, _above) in zip(medians, ends, strict=True)]

@@ -6,7 +6,7 @@ from typing import Any
 
 from d2lhybrid.errors import MissingPackageError
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report import claims, plot, text
+from d2lhybrid.report import claims, plot, summary, text
 from d2lhybrid.report.advice import advice
 from d2lhybrid.report.comparisons import ComparisonRecord
 
@@ -32,6 +32,9 @@ class Comparison(ComparisonRecord):
 
     def _repr_html_(self) -> str:
         return text.comparison(self).html()
+
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
+        return {summary.MIME: summary.of(self)}
 
     def __getstate__(self) -> dict[str, Any]:
         """What is kept by pickle and copy: the record, without what could measure on."""
@@ -72,19 +75,18 @@ class Comparison(ComparisonRecord):
         """
         claims.claim(self, label, sense, at_least=at_least, against=against, clock=clock)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self) -> Any:
         """Draw the times per call with their intervals with matplotlib; returns the axes."""
-        return plot.comparison(self, ax)
+        return plot.comparison(self)
 
-    def waterfall(self, labels: Sequence[str], ax: Any = None, clock: str = "latency") -> Any:
+    def waterfall(self, labels: Sequence[str], clock: str = "latency") -> Any:
         """Draw what each layer of software adds to the time of a call; returns the axes.
 
         Args:
             labels: the variants in the order of the steps, such as from "C" up to "eager".
-            ax: the matplotlib axes to draw on; new ones if None.
             clock: 'latency', 'throughput' or 'device'.
         """
-        return plot.waterfall(self, labels, ax, clock)
+        return plot.waterfall(self, labels, clock)
 
     def to_frame(self) -> Any:
         """A pandas data frame, one row a variant; raises MissingPackageError without pandas."""

@@ -1,10 +1,9 @@
 """What ``sweep`` returns: a comparison at each of several sizes."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from d2lhybrid.report import claims, plot, text
+from d2lhybrid.report import claims, plot, summary, text
 from d2lhybrid.report.comparisons import SweepRecord
 from d2lhybrid.report.results import Comparison
 
@@ -30,18 +29,17 @@ class Sweep(SweepRecord):
     def _repr_html_(self) -> str:
         return text.sweep(self).html()
 
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
+        return {summary.MIME: summary.of(self)}
+
     def claim(self, label: str, sense: str, *, work: float | None = None, **options: Any) -> None:
         """As ``Comparison.claim``, at the size that the plot shows as `work`, or at all of them."""
         claims.claim_of_sweep(self, label, sense, work=work, **options)
 
-    def plot(
-        self, ax: Any = None, *, xlabel: str = "", lines: Mapping[str, float] | None = None
-    ) -> Any:
+    def plot(self, *, xlabel: str = "") -> Any:
         """Draw time per call against work; returns the axes.
 
         Args:
-            ax: the matplotlib axes to draw on; new ones if None.
             xlabel: what the work is; "work" in the reader's language if empty.
-            lines: times in seconds to draw dashed across the plot, by their labels.
         """
-        return plot.sweep(self, ax, xlabel, lines or {})
+        return plot.sweep(self, xlabel)

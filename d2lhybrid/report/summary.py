@@ -1,0 +1,54 @@
+"""What a result shows, for programs that read notebooks: the site, README, whoever collects them.
+
+It goes beside text and HTML into the outputs of a notebook, as one more MIME type.
+"""
+
+from math import isfinite
+from typing import Any
+
+from d2lhybrid.report.comparisons import ComparisonRecord, SweepRecord
+from d2lhybrid.report.text import in_order
+
+MIME = "application/vnd.d2lhybrid.comparison+json"
+
+
+def of(result: ComparisonRecord | SweepRecord) -> dict[str, Any]:
+    """The rows of a table in its order as plain data; what is not known is None.
+
+    Times are in seconds per call, ratios above 1 are faster, and `pays_after` is None, too, where
+    a cold start never pays.
+    """
+    if isinstance(result, SweepRecord):
+        comparisons = [of(each) for each in result.comparisons]
+        return {"kind": "sweep", "sizes": list(result.sizes), "comparisons": comparisons}
+    return {
+        "kind": "comparison",
+        "baseline": result.baseline,
+        "clocks": list(result.clocks),
+        "rows": [_row(result, label) for label in in_order(result)],
+        "processor": result.env.cpu,
+        "cores": result.env.cores,
+        "date": result.env.date[:10],
+    }
+
+
+def _row(c: ComparisonRecord, label: str) -> dict[str, Any]:
+    m, queued = c[label], "throughput" in c.clocks
+    estimate, low, high = c.ratio(label)
+    return {
+        "label": label,
+        "verdict": c.verdict(label),
+        "reference": label in c.references,
+        "latency": m.median,
+        "throughput": m.median_of("throughput") if queued else None,
+        "ratio": _known(estimate),
+        "low": _known(low),
+        "high": _known(high),
+        "throughput_ratio": _known(c.ratio(label, "throughput")[0]) if queued else None,
+        "cold": m.cold_seconds,
+        "pays_after": _known(c.break_even(label)) if label in c.others else None,
+    }
+
+
+def _known(value: float | None) -> float | None:
+    return value if value is not None and isfinite(value) else None
