@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from inspect import Parameter, signature
 from typing import Any
 
-from d2lhybrid.errors import ArgumentError
+from d2lhybrid.errors import ArgumentError, UnknownLabelError
 from d2lhybrid.i18n import gettext as _
 
 FORWARD = ("forward", "call", "hybrid_forward")  # where models name their own parameters
@@ -115,3 +115,16 @@ def name_of(function: Any) -> str:
     if isinstance(function, Call):
         function = function.function
     return str(getattr(function, "__name__", None) or type(function).__name__)
+
+
+def unknown_label(
+    label: Any, known: Collection[str], unavailable: Mapping[str, str]
+) -> UnknownLabelError:
+    """The error to raise for a label that is not there: why it is not, or which there are."""
+    if label in unavailable:
+        said = _("{label!r} is not available: {reason}")
+        said = said.format(label=label, reason=_(unavailable[label]))
+    else:
+        said = _("Expected one of {labels}. Received: {received!r}.")
+        said = said.format(labels=", ".join(map(repr, known)), received=label)
+    return UnknownLabelError(said, label=label, known=tuple(known))

@@ -121,8 +121,9 @@ def compare(
     def measure_on(decided: Callable[[Comparison], bool]) -> Comparison:
         now = replace(env, load=max(filter(None, [env.load, load()]), default=env.load))
         if not decided(result(now)):
+            rounds.fewest = stats.FEW.start  # one question alone may be clear soon
             longer = max(PATIENCE * limit, LEAST_SECONDS)
-            rounds.run(longer, lambda: decided(result(now)), fewest=stats.FEW.start)
+            rounds.run(longer, lambda: decided(result(now)))
         return result(now)
 
     found = result(env)

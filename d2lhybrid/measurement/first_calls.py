@@ -1,5 +1,7 @@
 """The first call of each callable: build, load, call, and compare what it answers."""
 
+from functools import partial
+
 from d2lhybrid.errors import CannotBuildError, D2LHybridError, DifferentAnswerError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.calling import call_failed
@@ -26,16 +28,16 @@ def first_calls(rounds: Rounds, check: bool | float, progress: bool | None) -> b
     expected: Answer | None = None
     interrupted = False
     for runner in [baseline, *others]:
-        if interrupted:
-            reason = _("interrupted before its turn to be built")
-            rounds.leave_out(runner, CannotBuildError(reason))
-            continue
-        building = _("building {label}, {seconds} s")
         try:
-            with waiting(lambda spent: building.format(label=runner.label, seconds=spent), progress):  # noqa: B023
+            if interrupted:
+                raise CannotBuildError(_("interrupted before its turn to be built"))
+            with waiting(partial(_building, runner.label), progress):
                 output = runner.first()
                 if check is not False:
-                    expected = _compared(runner, baseline, record(output), expected, check)
+                    answer = _numbers(runner, record(output))
+                    expected = _repeated(runner, answer) if expected is None else expected
+                    tolerance = None if check is True else float(check)
+                    require_same(runner.label, baseline.label, answer, expected, tolerance)
         except KeyboardInterrupt:
             if runner is baseline:
                 raise KeyboardInterrupt from None  # without the framework's stack
@@ -43,70 +45,55 @@ def first_calls(rounds: Rounds, check: bool | float, progress: bool | None) -> b
             reason = _("interrupted while it was being built")
             rounds.leave_out(runner, CannotBuildError(reason))
         except CannotBuildError as error:
+            text = _(
+                "Expected a baseline that runs here. Received: {label!r}, which cannot be "
+                "built: {reason}. Choose another with baseline=."
+            )
             if runner is baseline:
-                raise _baseline_cannot_be_built(runner, error) from error
+                raise CannotBuildError(text.format(label=runner.label, reason=error)) from error
             rounds.leave_out(runner, error)
         except D2LHybridError as error:
             rounds.leave_out(runner, error)
     return interrupted
 
 
-def _baseline_cannot_be_built(runner: Runner, error: CannotBuildError) -> CannotBuildError:
-    text = _(
-        "Expected a baseline that runs here. Received: {label!r}, which cannot be "
-        "built: {reason}. Choose another with baseline=."
-    )
-    return CannotBuildError(text.format(label=runner.label, reason=error))
+def _building(label: str, seconds: int) -> str:
+    return _("building {label}, {seconds} s").format(label=label, seconds=seconds)
 
 
-def _compared(
-    runner: Runner,
-    baseline: Runner,
-    answer: Answer,
-    expected: Answer | None,
-    check: bool | float,
-) -> Answer:
-    """Hold an answer against the baseline's, and that against its second one; the baseline's."""
+def _numbers(runner: Runner, answer: Answer) -> Answer:
+    """The answer; raises DifferentAnswerError where it holds NaN, which equals nothing.
+
+    A note says what of it cannot be compared.
+    """
     path = with_nan(answer)
     if path:
-        raise DifferentAnswerError(
-            _(
-                "Expected numbers. Received: NaN in {output} of {label!r}. Give other "
-                "arguments, or pass check=False to time it all the same."
-            ).format(output=path, label=runner.label)
+        text = _(
+            "Expected numbers. Received: NaN in {output} of {label!r}. Give other "
+            "arguments, or pass check=False to time it all the same."
         )
+        raise DifferentAnswerError(text.format(output=path, label=runner.label))
     if left := incomparable(answer):
-        runner.notes.append(_("not compared: {outputs}").format(outputs=", ".join(left)))
-    if expected is None:
-        _require_repeatable(runner, answer)
-        return answer
-    tolerance = None if check is True else float(check)
-    require_same(runner.label, baseline.label, answer, expected, tolerance)
-    return expected
+        said = _("not compared: {outputs}").format(outputs=", ".join(left))
+        runner.note = "; ".join(filter(None, [runner.note, said]))
+    return answer
 
 
-def _require_repeatable(runner: Runner, first: Answer) -> None:
-    """Raise DifferentAnswerError when a second call answers something else."""
+def _repeated(runner: Runner, answer: Answer) -> Answer:
+    """The answer; raises DifferentAnswerError when a second call answers something else."""
     try:
         second = record(runner.call(1))
     except Exception as error:
         raise call_failed(runner.label, error) from error
-    found = difference(second, first)
-    if not found:
-        return
-    if getattr(runner.function, "training", None) is True:
-        text = _(
-            "Expected {label!r} to give the same answer twice. Received: {difference}, from a "
-            "model in training mode, where dropout is on. Switch it off with .eval(), or pass "
-            "check=False."
-        )
-    else:
+    found = difference(second, answer)
+    if found:
         text = _(
             "Expected {label!r} to give the same answer twice. Received: {difference}. Something "
             "in it is random (dropout in training mode, sampling), or it keeps state from call to "
             "call. Take that out, or pass check=False; steps of training are compared with "
             "{training}."
         )
-    training = "training(net, loss, optimizer, batch)"
-    said = text.format(label=runner.label, difference=found, training=training)
-    raise DifferentAnswerError(said)
+        training = "training(net, loss, optimizer, batch)"
+        said = text.format(label=runner.label, difference=found, training=training)
+        raise DifferentAnswerError(said)
+    return answer

@@ -56,9 +56,9 @@ def measure(
     runner = Runner(label or name_of(function), function, args, kwargs, clock)
     env = environment()
     runner.first()
-    rounds = Rounds({runner.label: runner}, runner.label, alone=True)
+    rounds = Rounds({runner.label: runner}, runner.label, alone=True, most=MOST_SAMPLES)
     rounds.prepare(time_limit)
-    rounds.run(time_limit, lambda: _narrow(runner), most=MOST_SAMPLES)
+    rounds.run(time_limit, lambda: _narrow(runner))
     return runner.measurement(rounds.count, runner.queued, env)
 
 

@@ -8,8 +8,9 @@ that take about as long, never by each one's own luck.
 
 import gc
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,11 +24,22 @@ from d2lhybrid.waiting import bar
 
 SAMPLE_SECONDS = 5e-4  # some thousand times the resolution of perf_counter
 WARM_UP_SHARE = 0.25  # of the time limit, at most, and as much again to settle the streams
-FEWEST_ROUNDS = 20
-MOST_ROUNDS = 2000
 STRETCHED = 2.0  # times the limit that six rounds may take
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep Python's garbage collector out of the samples, as timeit does."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+@dataclass(eq=False)
 class Rounds:
     """The callables that are measured, and the rounds in which they take their turns.
 
@@ -35,14 +47,19 @@ class Rounds:
     turn in each round, unless one callable is measured alone.
     """
 
-    def __init__(
-        self, runners: dict[str, Runner], baseline: str, seed: int = 0, alone: bool = False
-    ) -> None:
-        self.runners, self.baseline, self.alone = runners, baseline, alone
+    runners: dict[str, Runner]
+    baseline: str
+    seed: int = 0
+    alone: bool = False
+    fewest: int = 20  # rounds, before it is looked whether they are clear
+    most: int = 2000  # rounds, each time that some are taken
+
+    def __post_init__(self) -> None:
         self.unavailable: dict[str, str] = {}
-        self.again = runners[baseline].twin()
+        self.queued = False  # does any of them leave work in a queue?
         self.limit_needed: float | None = None
-        self._order = np.random.default_rng(seed)
+        self.again = self.runners[self.baseline].twin()
+        self._order = np.random.default_rng(self.seed)
         self._clock = self.again.clock
 
     @property
@@ -55,11 +72,6 @@ class Rounds:
         """The rounds that are complete."""
         return min(len(turn.times["latency"]) for turn in self.turns)
 
-    @property
-    def queued(self) -> bool:
-        """Does any of them leave work in a queue?"""
-        return any(runner.queued for runner in self.runners.values())
-
     def leave_out(self, runner: Runner, error: Exception) -> None:
         """Go on without one, for this reason; raises it where that is the baseline."""
         if runner.label == self.baseline:
@@ -68,26 +80,29 @@ class Rounds:
         del self.runners[runner.label]
         drain()
 
-    def _each(self, action: Callable[[Runner], None], turns: list[Runner] | None = None) -> None:
+    def _each(self, turns: Iterable[Runner], action: Callable[[Runner], None]) -> None:
         """Do it with each; one that raises is left out from now on."""
-        for runner in turns or list(self.runners.values()):
+        for runner in turns:
             try:
                 action(runner)
             except Exception as error:
                 self.leave_out(runner, call_failed(runner.label, error))
 
+    @_no_collection()
     def prepare(self, time_limit: float) -> None:
         """Warm each up, find out what is queued, and settle how many calls a turn holds."""
         share = time_limit * WARM_UP_SHARE / len(self.runners)
-        self._each(lambda runner: warm_up(runner, share))
-        self._each(probe)
+        self._each([*self.runners.values()], lambda runner: warm_up(runner, share))
+        self._each([*self.runners.values()], probe)
         runners = list(self.runners.values())
         for runner in runners:  # those that wait for the same devices are timed alike
             alike = [one for one in runners if one.devices == runner.devices and one.devices]
             runner.queued = any(one.queued for one in [runner, *alike])
-        self._each(lambda runner: lengthen(runner, share), [one for one in runners if one.queued])
+        queued = [runner for runner in runners if runner.queued]
+        self.queued = bool(queued)
+        self._each(queued, lambda runner: lengthen(runner, share))
         self._set_numbers()
-        self._shorten(time_limit / FEWEST_ROUNDS)
+        self._shorten(time_limit / self.fewest)
         self.again = self.runners[self.baseline].twin()
 
     def _set_numbers(self) -> None:
@@ -112,7 +127,7 @@ class Rounds:
         if all(runner.calls == runner.stream_calls == 1 for runner in self.runners.values()):
             return
         begin = self._clock()
-        self._each(Runner.sample)
+        self._each([*self.runners.values()], Runner.sample)
         runners = list(self.runners.values())
         spent = (self._clock() - begin) * (1 + 1 / len(runners))
         self._cut(0)
@@ -120,19 +135,15 @@ class Rounds:
             runner.calls = max(1, int(runner.calls * room / spent))
             runner.stream_calls = max(1, int(runner.stream_calls * room / spent))
 
+    @_no_collection()
     def run(
-        self,
-        time_limit: float,
-        clear: Callable[[], bool],
-        progress: bool | None = False,
-        most: int = MOST_ROUNDS,
-        fewest: int = FEWEST_ROUNDS,
+        self, time_limit: float, clear: Callable[[], bool], progress: bool | None = False
     ) -> str:
-        """Take rounds until it is clear what they say, or for so long, or so many more.
+        """Take rounds until it is clear what they say, or for so long, or the `most`.
 
-        It is looked whether it is clear after the `fewest`, then whenever there are half as many
-        more. At least six are taken, for fewer say nothing, unless they need more than twice the
-        limit. An interrupt keeps the whole rounds.
+        It is looked whether it is clear whenever there are half as many more. At least
+        six are taken, for fewer say nothing, unless they need more than twice the limit. An
+        interrupt keeps the whole rounds.
 
         Returns:
             Why it stopped: 'clear', 'limit' or 'interrupted'.
@@ -141,11 +152,13 @@ class Rounds:
             KeyboardInterrupt: it came before a round was complete.
         """
         begin, before = self._clock(), self.count
-        look = max(fewest, before * 3 // 2)
+        look = max(self.fewest, before * 3 // 2)
         try:
-            with _no_collection(), bar(most, progress, _("rounds")) as shown:
-                while self.count - before < most:
-                    self._round()
+            with bar(self.most, progress, _("rounds")) as shown:
+                while self.count - before < self.most:
+                    turns = self.turns
+                    order = self._order.permutation(len(turns))
+                    self._each([turns[index] for index in order], Runner.sample)
                     shown.update()
                     if self.count >= look:
                         if clear():
@@ -164,24 +177,8 @@ class Rounds:
             return "interrupted"
         return "limit"
 
-    def _round(self) -> None:
-        turns = self.turns
-        self._each(Runner.sample, [turns[index] for index in self._order.permutation(len(turns))])
-
     def _cut(self, count: int) -> None:
         """Keep the first `count` rounds."""
         for turn in self.turns:
             for times in turn.times.values():
                 del times[count:]
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Keep Python's garbage collector out of the samples, as timeit does."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

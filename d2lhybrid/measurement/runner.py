@@ -11,7 +11,7 @@ by the same slope.
 
 import copy
 import statistics
-from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
@@ -23,7 +23,7 @@ from d2lhybrid.errors import ArgumentError, CannotBuildError, first_line
 from d2lhybrid.frameworks import loaded, owner
 from d2lhybrid.frameworks.protocol import Lazy, Step, Tensors
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measurement.calling import Clock, call_failed, require_one_device
+from d2lhybrid.measurement.calling import Clock, call_failed
 from d2lhybrid.measurement.timing import synchronize
 from d2lhybrid.report.provenance import Environment
 from d2lhybrid.report.records import CLOCKS, Measurement, Samples
@@ -32,6 +32,7 @@ from d2lhybrid.structure import leaves
 STRETCH = 4  # the longer stream holds so many times the calls of the shorter
 
 
+@dataclass(eq=False)
 class Runner:
     """A callable with its arguments, the devices it is waited for on, and the times of its calls.
 
@@ -39,36 +40,38 @@ class Runner:
     and times itself: it returns the seconds of so many calls, waited for one by one or together.
     """
 
-    def __init__(
-        self,
-        label: str,
-        function: Any,
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
-        clock: Clock,
-    ) -> None:
-        if isinstance(function, Call):
-            function, args, kwargs = function.function, function.args, function.kwargs
-        if not callable(function):
+    label: str
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    clock: Clock
+    devices: tuple[Tensors, ...] = ()
+    queues: bool | None = None  # may a call return before it is done? None: not known
+    effects: bool = False  # does a call leave work that waiting for its output leaves out?
+    queued: bool = False  # is a call still going on when it has returned?
+    build_seconds: float | None = None
+    load_seconds: float | None = None
+    first_seconds: float = 0.0
+    call_seconds: float = 0.0  # as far as warming up tells
+    waited_seconds: float = 0.0
+    calls: int = 1  # in a sample of the latency
+    stream_calls: int = 1
+    warmup_calls: int = 0
+    note: str | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.function, Call):
+            self.args, self.kwargs = self.function.args, self.function.kwargs
+            self.function = self.function.function
+        if not callable(self.function):
             text = _(
                 "Expected something to call as {label!r}. Received: {kind}. "
                 "Hand over a function or a model."
             )
-            raise ArgumentError(text.format(label=label, kind=type(function).__name__))
-        if isinstance(function, Lazy):
-            function = function.anew()  # one that is built would have the cold start of a warm one
-        self.label, self.function, self.clock = label, function, clock
-        self.args, self.kwargs = args, dict(kwargs)
-        self.devices: tuple[Tensors, ...] = ()
-        self.queues: bool | None = None  # may a call return before it is done? None: not known
-        self.effects = False  # does a call leave work that waiting for its output leaves out?
-        self.queued = False  # is a call still going on when it has returned?
-        self.build_seconds: float | None = None
-        self.load_seconds: float | None = None
-        self.first_seconds = 0.0
-        self.call_seconds = self.waited_seconds = 0.0  # as far as warming up tells
-        self.calls, self.stream_calls, self.warmup_calls = 1, 1, 0
-        self.notes: list[str] = []
+            kind = type(self.function).__name__
+            raise ArgumentError(text.format(label=self.label, kind=kind))
+        if isinstance(self.function, Lazy):  # one that is built would have no cold start
+            self.function = self.function.anew()
         self.times: dict[str, list[float]] = {clock: [] for clock in CLOCKS}
 
     def twin(self) -> "Runner":
@@ -81,10 +84,9 @@ class Runner:
         """Time building, loading and the first call, as far as there are such; its output.
 
         Raises:
-            CallFailedError: the callable raised, or its arguments are on another device.
+            CallFailedError: the callable raised.
             CannotBuildError: a variant cannot be built here.
         """
-        require_one_device(self.label, self.function, self.args)
         lazy = self.function if isinstance(self.function, Lazy) else None
         try:
             synchronize()
@@ -123,7 +125,7 @@ class Runner:
             self.devices = (framework.tensors,)
         elif not parts or not all(isinstance(one, np.ndarray) for one in parts):
             self.devices = tuple(one.tensors for one in loaded())
-            self.notes += [_unknown(one) for one in parts if _looks_like_a_tensor(one)][:1]
+            self.note = next(filter(None, map(_unknown, parts)), None)
 
     def call(self, calls: int) -> Any:
         """Call so many times, waiting for nothing; the last output."""
@@ -223,20 +225,16 @@ class Runner:
             calls=self.calls,
             stream_calls=self.stream_calls if self.queued else None,
             warmup_calls=self.warmup_calls,
-            note="; ".join(self.notes) or None,
+            note=self.note,
             env=env,
         )
 
 
-def _looks_like_a_tensor(value: Any) -> bool:
-    """Does a library say that this holds an array, one that is not NumPy?"""
-    kind = type(value)
-    return kind.__module__.partition(".")[0] != "numpy" and (
-        hasattr(kind, "__array__") or hasattr(kind, "__dlpack__")
-    )
-
-
 def _unknown(value: Any) -> str:
+    """What to say of a tensor of a library that is not known; empty for anything else."""
     kind = type(value)
+    package = kind.__module__.partition(".")[0]
+    if package == "numpy" or not (hasattr(kind, "__array__") or hasattr(kind, "__dlpack__")):
+        return ""
     text = _("nobody waited for the result: {kind} belongs to no framework that is known here")
-    return text.format(kind=f"{kind.__module__.partition('.')[0]}.{kind.__name__}")
+    return text.format(kind=f"{package}.{kind.__name__}")

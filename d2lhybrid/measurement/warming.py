@@ -48,7 +48,8 @@ def probe(runner: Runner) -> None:
     """
     if not runner.devices or runner.queues is False:
         return
-    clock, times = runner.clock, []
+    clock = runner.clock
+    times: list[tuple[float, float, float]] = []
     turns = min(MOST_PROBES, math.ceil(PROBE_SECONDS / runner.call_seconds))
     while len(times) < turns:
         start = clock()

@@ -1,8 +1,10 @@
 """Plots of results with matplotlib, which is loaded when one is drawn."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from d2lhybrid.i18n import count, number
 from d2lhybrid.i18n import gettext as _
@@ -20,12 +22,15 @@ from d2lhybrid.report.axes import (
     thin,
     time_axis,
 )
-from d2lhybrid.report.comparisons import ComparisonRecord, SweepRecord
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.records import Measurement
 from d2lhybrid.report.text import cold_start_is_felt, in_order
 from d2lhybrid.report.units import seconds
 from d2lhybrid.report.verdicts import VERDICTS
+
+if TYPE_CHECKING:
+    from d2lhybrid.report.results import Comparison
+    from d2lhybrid.report.sweeps import Sweep
 
 _LINEAR = 20  # times so many times apart at most share an axis from 0, on which bars are lengths
 _BAR = 0.62  # of the height of a row
@@ -33,7 +38,7 @@ _HATCH = "////"
 _LINES = {"latency": "-", "throughput": ":"}  # the clocks that are drawn
 
 
-def comparison(c: ComparisonRecord) -> Any:
+def comparison(c: Comparison) -> Any:
     """A bar a variant and clock with its interval, the baseline as a line; returns the axes.
 
     Where the times are more than 20 times apart the axis is logarithmic, and a bar reaches from the
@@ -63,7 +68,7 @@ def comparison(c: ComparisonRecord) -> Any:
 
 
 def _bar(
-    ax: Any, c: ComparisonRecord, label: str, clock: str, y: float, height: float, start: float
+    ax: Any, c: Comparison, label: str, clock: str, y: float, height: float, start: float
 ) -> float:
     """A bar from `start` with its interval, whose end is returned."""
     time, (below, above) = c[label].median_of(clock), _whiskers(c[label], clock)
@@ -80,7 +85,7 @@ def _bar(
     return time + above
 
 
-def _beside_bar(c: ComparisonRecord, label: str, clock: str) -> str:
+def _beside_bar(c: Comparison, label: str, clock: str) -> str:
     time, ratio = seconds(c[label].median_of(clock)), f"{number(c.ratio(label, clock)[0])}×"
     if label == c.baseline:
         return time
@@ -108,7 +113,7 @@ def _cold_starts(ax: Any, measurements: Sequence[Measurement]) -> None:
         right.yaxis.set_label_coords(1.01, 1.0)
 
 
-def waterfall(c: ComparisonRecord, labels: Sequence[str], clock: str = "latency") -> Any:
+def waterfall(c: Comparison, labels: Sequence[str], clock: str = "latency") -> Any:
     """A step for each label in order: a bar from the time before it to its own; returns the axes.
 
     The first bar is a time from 0; each other one is what its layer adds (to the right) or saves
@@ -135,7 +140,7 @@ def waterfall(c: ComparisonRecord, labels: Sequence[str], clock: str = "latency"
     return ax
 
 
-def sweep(s: SweepRecord, xlabel: str = "") -> Any:
+def sweep(s: Sweep, xlabel: str = "") -> Any:
     """Time per call against work, one line a variant and clock, with its band; returns the axes."""
     clocks = [clock for clock in s.clocks if clock in _LINES]
     named = [*s.labels, *(clocks if len(clocks) > 1 else [])]
@@ -158,7 +163,7 @@ def sweep(s: SweepRecord, xlabel: str = "") -> Any:
     return ax
 
 
-def _curve(ax: Any, s: SweepRecord, label: str, clock: str, at: int) -> None:
+def _curve(ax: Any, s: Sweep, label: str, clock: str, at: int) -> None:
     """The medians of a variant by a clock, where it ran, and their intervals as a band."""
     found = [(work, c[label]) for work, c in zip(s.work, s.comparisons, strict=True) if label in c]
     work, measured = zip(*found, strict=True)
