@@ -40,12 +40,8 @@ def quiet(load):
 
 def seen(verdict, low, high, busy=False):
     """What a claim is judged by."""
-    return SimpleNamespace(
-        ratio=lambda *_asked: (1.0, low, high),
-        verdict=lambda *_asked: verdict,
-        busy=busy,
-        margin=0.02,
-    )
+    said = {"ratio": lambda *_: (1.0, low, high), "verdict": lambda *_: verdict}
+    return SimpleNamespace(**said, busy=busy, margin=0.02)
 
 
 @pytest.mark.parametrize(
@@ -285,5 +281,5 @@ def test_claims_of_a_sweep_are_about_one_size_or_all():
     for sense in ("slower", "faster"):
         with pytest.raises(ClaimError, match=sense):
             s.claim("b", sense)
-    with pytest.raises(ArgumentError, match="among 10, 20.*30"):
+    with pytest.raises(ArgumentError, match=r"among 10, 20.*30"):
         s.claim("b", "faster", work=30)

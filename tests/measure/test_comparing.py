@@ -14,7 +14,6 @@ from d2lhybrid.errors import ArgumentError, CallFailedError, UnknownLabelError
 from d2lhybrid.frameworks.protocol import Variant
 from d2lhybrid.measurement.comparing import compare
 from d2lhybrid.measurement.measuring import measure
-from d2lhybrid.measurement.rounds import SAMPLE_SECONDS
 from d2lhybrid.measurement.sweeping import sweep
 from d2lhybrid.measurement.variants import Variants
 from d2lhybrid.report.advice import best
@@ -67,9 +66,9 @@ def test_references_named_join_those_that_come_marked_and_are_never_advised():
 
 def test_variants_that_there_are_not_are_named_with_their_reason():
     ways = Variants({"eager": Variant(list), "aot": Variant("no compiler")})
-    with pytest.raises(UnknownLabelError, match=r"among|one of 'eager'.*'torch\.complie'"):
+    with pytest.raises(UnknownLabelError, match=r"one of 'eager'.*'torch\.complie'"):
         ways["torch.complie"]
-    with pytest.raises(KeyError, match="'aot' .*no compiler"):
+    with pytest.raises(KeyError, match=r"'aot' .*no compiler"):
         ways["aot"]
     with pytest.raises(UnknownLabelError, match="'jit'"):
         ways.only("eager", "jit")
@@ -106,16 +105,6 @@ def test_warm_up_goes_on_until_times_stop_falling():
     assert c["b"].warmup_calls > 40
     assert c["a"].warmup_calls < 20
     assert max(c["b"].samples) < 1.3e-3
-
-
-def test_a_sample_holds_enough_calls_and_the_same_for_those_that_take_about_as_long():
-    m = Machine()
-    functions = {"quick": m.function(1e-6, 0.1), "twin": m.function(1e-6, 0.1),
-                 "slow": m.function(5e-3)}  # fmt: skip
-    c = run(m, functions)
-    assert c["quick"].calls == pytest.approx(SAMPLE_SECONDS / 1e-6, rel=0.2)
-    assert c["quick"].calls == c["twin"].calls
-    assert c["slow"].calls == 1
 
 
 def test_drift_cancels():
@@ -173,24 +162,6 @@ def test_identical_callables_get_no_verdict_by_chance_in_few_rounds(rounds):
         wrong += c.verdict("g") in ("faster", "slower")
     assert wrong == 0
     assert enough > 50
-
-
-def test_an_interrupt_keeps_what_was_measured():
-    m = Machine()
-    turns = 0
-
-    def interrupted():
-        nonlocal turns
-        turns += 1
-        m.now += 5e-3
-        if turns in (30, 200):
-            raise KeyboardInterrupt
-        return 1.0
-
-    c = run(m, {"a": m.function(5e-3), "b": interrupted})
-    assert c.stopped == "interrupted"
-    assert 0 < c.rounds == len(c["a"].samples) == len(c["b"].samples) < 20
-    assert type(c).from_json(c.to_json()) == c
 
 
 def test_the_garbage_collector_is_off_inside_and_on_again_after():

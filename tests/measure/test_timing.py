@@ -80,14 +80,7 @@ def test_waits_on_entry_before_the_clock_and_on_exit_inside_it(recorder, clock):
     assert b.device_seconds == 5
 
 
-def test_waits_and_prints_when_the_body_raises(recorder, capsys):
-    with pytest.raises(KeyError), Benchmark("x"):
-        raise KeyError
-    assert recorder.calls.count("wait") == 2
-    assert capsys.readouterr().out == "x: 1.0000 sec\n"
-
-
-def test_the_devices_complaint_is_raised_but_for_an_exception_of_the_body(recorder, capsys):
+def test_it_waits_and_prints_and_raises_the_devices_complaint_or_the_body_s(recorder, capsys):
     def body(error=None):
         recorder.fails = RuntimeError("device")
         if error:
