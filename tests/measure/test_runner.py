@@ -75,6 +75,16 @@ def test_the_two_times_have_verdicts_of_their_own(on_a_gpu):
     assert c.break_even("b") == 1
 
 
+def test_numbers_of_calls_are_the_same_for_those_that_take_about_as_long(on_a_gpu):
+    machine, gpu = on_a_gpu(**COSTS)
+    c = compared(
+        machine,
+        {k: gpu.kernel(KERNEL * by, 0.2) for k, by in zip("abcd", (1, 1, 1.5, 40), strict=True)},
+    )
+    for numbers in ([m.calls for m in c.values()], [m.stream_calls for m in c.values()]):
+        assert numbers[0] == numbers[1] == numbers[2] > numbers[3]
+
+
 def test_a_callable_against_itself_and_true_slowdowns_on_a_queue(on_a_gpu):
     found = {1.0: Counter(), 1.05: Counter()}
     for by, counts in found.items():
