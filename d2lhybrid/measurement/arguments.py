@@ -64,18 +64,17 @@ def baseline(functions: Any, label: str | None) -> str:
 
 
 def references(functions: Mapping[str, Any], labels: Any, baseline: str) -> tuple[str, ...]:
-    """The labels of yardsticks: those named, and those that ``variants`` has marked."""
+    """The labels of yardsticks: those named, and those that ``variants`` has marked.
+
+    What is the baseline is none.
+    """
     known = [*functions, *getattr(functions, "unavailable", {})]
     several = isinstance(labels, Collection) and not isinstance(labels, str)
     text = _("Expected references among {labels}, in a tuple. Received: {received!r}.")
     fits = several and all(label in known for label in labels)
     _require(fits, text, labels, labels=", ".join(map(repr, known)))
-    text = _(
-        "Expected a baseline that is no reference. Received: {label!r} as both. "
-        "Choose another with baseline=, or take it out of references."
-    )
-    _require(baseline not in labels, text, baseline, label=baseline)
-    return tuple(dict.fromkeys([*getattr(functions, "references", ()), *labels]))
+    marked = dict.fromkeys([*getattr(functions, "references", ()), *labels])
+    return tuple(label for label in marked if label != baseline)
 
 
 def _require(fits: Any, text: str, received: Any, **said: str) -> None:

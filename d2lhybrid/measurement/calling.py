@@ -1,6 +1,7 @@
 """What may go wrong with a call, and what it leaves behind then."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from d2lhybrid.errors import CallFailedError, first_line
 from d2lhybrid.i18n import gettext as _
@@ -28,8 +29,5 @@ def call_failed(label: str, error: Exception) -> CallFailedError:
 def drain() -> None:
     """Let the errors of work that a failed callable left in queues come up and go."""
     for _turn in range(10):
-        try:
-            synchronize()
-            return
-        except Exception:  # it belongs to the callable that is left out
-            continue
+        with suppress(Exception):  # it belongs to the callable that is left out
+            return synchronize()

@@ -2,7 +2,7 @@
 
 from itertools import accumulate
 from time import perf_counter
-from types import TracebackType
+from typing import Any
 
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks import loaded
@@ -102,12 +102,7 @@ class Benchmark:
         self._start = perf_counter()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         try:
             times = map(lambda one, event: one.device_seconds(event), self._tensors, self._events)
             self.device_seconds = max((time for time in times if time is not None), default=None)
