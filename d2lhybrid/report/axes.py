@@ -117,32 +117,17 @@ def notes(ax: Any, above: str, below: str) -> None:
         ax.figure.suptitle(top, fontsize="small", color=BUSY, **place)
 
 
-def beside(ax: Any, said: str, x: float, y: float) -> Any:
-    """A text to the right of a point, which `finish_rows` keeps inside the axes."""
-    text = ax.annotate(
-        said, (x, y), (7, 0), textcoords="offset points", va="center", fontsize="small",
-        parse_math=False,
-    )  # fmt: skip
-    text.set_in_layout(False)
-    return text
+def beside(ax: Any, said: str, x: float, y: float) -> None:
+    """A text to the right of a point; the figure keeps room for what leaves the axes."""
+    place = {"textcoords": "offset points", "va": "center", "fontsize": "small"}
+    ax.annotate(said, (x, y), (7, 0), parse_math=False, **place)
 
 
-def finish_rows(
-    ax: Any, labels: Sequence[str], texts: Sequence[Any], title: str, low: float
-) -> None:
-    """A row for each label from the top, and a time axis from `low` that has room for the texts."""
+def finish_rows(ax: Any, labels: Sequence[str], title: str, low: float) -> None:
+    """A row for each label from the top, and a time axis from `low`."""
     names = ["\n".join(folded(label, _LONG_LABEL)) for label in labels]
     ax.set_yticks(range(len(labels)), names, parse_math=False)
-    ax.set_ylim(len(labels) - 0.5, -0.5)
-    ax.set_xlabel(title)
-    ax.figure.draw_without_rendering()
-    time = ax.xaxis.get_transform()
-    left, right = time.transform(low), time.transform(ax.get_xlim()[1])
-    width = ax.get_window_extent().width
-    for text in texts:  # each begins at its own time and has to end inside
-        free = 1 - (text.get_window_extent().width + text.xyann[0] * ax.figure.dpi / 72 + 8) / width
-        right = max(right, left + (time.transform(text.xy[0]) - left) / max(free, 0.2))
-    ax.set_xlim(low, time.inverted().transform(right))
+    ax.set(ylim=(len(labels) - 0.5, -0.5), xlabel=title, xlim=(low, None))
     time_axis(ax.xaxis, *ax.get_xlim())
     thin(ax.xaxis)
 
