@@ -5,6 +5,7 @@ matplotlib is loaded when a plot is drawn.
 
 import base64
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
@@ -15,7 +16,6 @@ from typing import Any
 from d2lhybrid.errors import MissingPackageError
 from d2lhybrid.i18n import count, general, language, width
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report.table import folded
 from d2lhybrid.report.units import unit
 
 # Noto Sans CJK with the characters of everyday Chinese and Japanese only; see fonts/OFL.txt. The
@@ -33,6 +33,9 @@ BUSY = "#D55E00"
 WIDTH = 5.6  # inches: text stays legible where a phone makes the figure smaller
 _INKED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
 _DECADES = 0.7  # fewer than this, and a logarithmic axis has ticks as a linear one
+# What a line of text is not broken in: a Chinese or Japanese character or a word of others, with
+# the punctuation around it.
+_PART = "[（「]*(?:[぀-鿿]|[^぀-鿿（「 ]{{1,{columns}}})[、。，：；）」ー]*(?: ·)? *|[（「]"
 
 
 @contextmanager
@@ -110,11 +113,23 @@ def thin(axis: Any) -> None:
 def notes(ax: Any, above: str, below: str) -> None:
     """A line that must be seen at the top, and the stamp at the foot, folded to the figure."""
     place = {"x": 0.01, "ha": "left"}
-    foot = "\n".join(folded(below, int(18 * WIDTH)))
-    ax.figure.supxlabel(foot, fontsize="x-small", color=GREY, **place)
+    ax.figure.supxlabel(folded(below, int(18 * WIDTH)), fontsize="x-small", color=GREY, **place)
     if above:
-        top = "\n".join(folded(above, int(13 * WIDTH)))
-        ax.figure.suptitle(top, fontsize="small", color=BUSY, **place)
+        ax.figure.suptitle(folded(above, int(13 * WIDTH)), fontsize="small", color=BUSY, **place)
+
+
+def folded(text: str, columns: int) -> str:
+    """The text in lines of at most so many terminal columns; a wide character takes two.
+
+    A line ends at a space or beside a Chinese or Japanese character, and begins with no closing
+    punctuation.
+    """
+    lines = [""]
+    for part in re.findall(_PART.format(columns=columns), text):
+        if lines[-1] and width(lines[-1] + part.rstrip()) > columns:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(map(str.rstrip, lines))
 
 
 def beside(ax: Any, said: str, x: float, y: float) -> None:
@@ -125,7 +140,7 @@ def beside(ax: Any, said: str, x: float, y: float) -> None:
 
 def finish_rows(ax: Any, labels: Sequence[str], title: str, low: float) -> None:
     """A row for each label from the top, and a time axis from `low`."""
-    names = ["\n".join(folded(label, _LONG_LABEL)) for label in labels]
+    names = [folded(label, _LONG_LABEL) for label in labels]
     ax.set_yticks(range(len(labels)), names, parse_math=False)
     ax.set(ylim=(len(labels) - 0.5, -0.5), xlabel=title, xlim=(low, None))
     time_axis(ax.xaxis, *ax.get_xlim())

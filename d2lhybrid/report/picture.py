@@ -4,7 +4,7 @@ Of the libraries that pip brings, igraph's layout takes all boxes for points, an
 lays wide ones over one another, so neither saves the placing below.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
@@ -15,6 +15,7 @@ from d2lhybrid.report.stages import Node, Stage
 LARGEST = 250  # nodes in a stage: above it, nobody finds anything in a picture
 _LETTER, _LINE, _SMALL = 7.25, 16.0, 13.0  # of a monospaced font of 12 pixels
 _GAP, _RISE, _MARGIN, _BETWEEN = 14.0, 30.0, 10.0, 40.0
+_SWEEPS = 24
 _PARTS, _VALUE = 12, 10  # lines in a box; letters of a constant that is written out
 # Light fills under dark letters, which can be read on a light page and on a dark one.
 _FILLS = {"kept": "#d5d5d5", "fused": "#a9d6f5", "folded": "#f7d488", "merged": "#dcbce6"}
@@ -132,7 +133,6 @@ def _laid_out(stage: Stage, words: Mapping[str, str]) -> tuple[list[_Box], list[
                 one.near.append(other)
                 other.near.append(one)
             paths.append(path)
-    _order(layers)
     _place(layers)
     return [box for layer in layers for box in layer], paths
 
@@ -149,28 +149,8 @@ def _ranks(stage: Stage) -> dict[str, int]:
     return ranks
 
 
-def _sweeps(layers: Sequence[list[_Box]], number: int) -> Iterator[list[_Box]]:
-    """The layers from top to bottom, from bottom to top, and so on."""
-    for sweep in range(number):
-        yield from reversed(layers) if sweep % 2 else layers
-
-
-def _order(layers: Sequence[list[_Box]]) -> None:
-    """Sort each layer by the mean place of what its boxes are connected with (Sugiyama)."""
-    for layer in layers:
-        _number(layer)
-    for layer in _sweeps(layers, 8):
-        layer.sort(key=_Box.middle)
-        _number(layer)
-
-
-def _number(layer: Iterable[_Box]) -> None:
-    for at, box in enumerate(layer):
-        box.x = float(at)
-
-
 def _place(layers: Sequence[list[_Box]]) -> None:
-    """Coordinates: each box near the middle of its neighbours, and none over another."""
+    """Coordinates: boxes in the order of the middles of their neighbours (Sugiyama), near these."""
     y = 0.0
     for layer in layers:
         high, x = max(box.height for box in layer), 0.0
@@ -178,13 +158,15 @@ def _place(layers: Sequence[list[_Box]]) -> None:
             box.y, box.x = y + high / 2, x + box.width / 2
             x += box.width + _GAP
         y += high + _RISE
-    for layer in _sweeps(layers, 16):
-        right = [box.middle() for box in layer]
-        left = right[:]
-        gaps = [(one.width + other.width) / 2 + _GAP for one, other in pairwise(layer)]
-        for at, gap in enumerate(gaps):
-            right[at + 1] = max(right[at + 1], right[at] + gap)
-        for at, gap in reversed(list(enumerate(gaps))):
-            left[at] = min(left[at], left[at + 1] - gap)
-        for box, one, other in zip(layer, right, left, strict=True):
-            box.x = (one + other) / 2
+    for sweep in range(_SWEEPS):
+        for layer in reversed(layers) if sweep % 2 else layers:
+            layer.sort(key=_Box.middle)
+            right = [box.middle() for box in layer]
+            left = right[:]
+            gaps = [(one.width + other.width) / 2 + _GAP for one, other in pairwise(layer)]
+            for at, gap in enumerate(gaps):
+                right[at + 1] = max(right[at + 1], right[at] + gap)
+            for at, gap in reversed(list(enumerate(gaps))):
+                left[at] = min(left[at], left[at + 1] - gap)
+            for box, one, other in zip(layer, right, left, strict=True):
+                box.x = (one + other) / 2  # of the nearest places to either side: no two overlap
