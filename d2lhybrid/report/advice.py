@@ -1,10 +1,16 @@
 """Which variant to use, in one sentence, by rules that are written down here."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from d2lhybrid.i18n import count, names, ngettext, number
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
-from d2lhybrid.report.comparisons import ComparisonRecord
 from d2lhybrid.report.units import NEVER, percent, seconds
+
+if TYPE_CHECKING:
+    from d2lhybrid.report.results import Comparison
 
 # By the verdict on the fastest of the others; a faster one is not used where it never pays.
 _NOTHING = {
@@ -23,7 +29,7 @@ _NOTHING = {
 }
 
 
-def advice(c: ComparisonRecord) -> str:
+def advice(c: Comparison) -> str:
     """One sentence on what to use, by the verdicts on the latency.
 
     1. A busy machine is no ground for advice: measure again.
@@ -64,7 +70,7 @@ def advice(c: ComparisonRecord) -> str:
     )
 
 
-def best(c: ComparisonRecord) -> str | None:
+def best(c: Comparison) -> str | None:
     """The variant to use in place of the baseline by rules 2 and 3 of `advice`, if there is one."""
     faster = {
         label: calls
@@ -78,7 +84,7 @@ def best(c: ComparisonRecord) -> str | None:
     return min(close, key=lambda label: (faster[label], label != top))
 
 
-def _use(c: ComparisonRecord, label: str) -> str:
+def _use(c: Comparison, label: str) -> str:
     calls, ratio = c.break_even(label) or 0, number(c.ratio(label)[0])
     text = _("Use {label}: it is {ratio} times as fast as {baseline}, from the first call on.")
     if calls > 1:

@@ -3,22 +3,28 @@
 It goes beside text and HTML into the outputs of a notebook, as one more MIME type.
 """
 
-from math import isfinite
-from typing import Any
+from __future__ import annotations
 
-from d2lhybrid.report.comparisons import ComparisonRecord, SweepRecord
+from collections.abc import Mapping
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
 from d2lhybrid.report.text import in_order
+
+if TYPE_CHECKING:
+    from d2lhybrid.report.results import Comparison
+    from d2lhybrid.report.sweeps import Sweep
 
 MIME = "application/vnd.d2lhybrid.comparison+json"
 
 
-def of(result: ComparisonRecord | SweepRecord) -> dict[str, Any]:
+def of(result: Comparison | Sweep) -> dict[str, Any]:
     """The rows of a table in its order as plain data; what is not known is None.
 
     Times are in seconds per call, ratios above 1 are faster, and `pays_after` is None, too, where
     a cold start never pays.
     """
-    if isinstance(result, SweepRecord):
+    if not isinstance(result, Mapping):
         comparisons = [of(each) for each in result.comparisons]
         return {"kind": "sweep", "sizes": list(result.sizes), "comparisons": comparisons}
     return {
@@ -32,7 +38,7 @@ def of(result: ComparisonRecord | SweepRecord) -> dict[str, Any]:
     }
 
 
-def _row(c: ComparisonRecord, label: str) -> dict[str, Any]:
+def _row(c: Comparison, label: str) -> dict[str, Any]:
     m, queued = c[label], "throughput" in c.clocks
     estimate, low, high = _ratio(c, label, "latency")
     return {

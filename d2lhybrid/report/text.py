@@ -1,19 +1,25 @@
 """Results as text and HTML, in the reader's language."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import TYPE_CHECKING
 
 from d2lhybrid import stats
 from d2lhybrid.i18n import count, number
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report import remarks
 from d2lhybrid.report.advice import advice, best
-from d2lhybrid.report.comparisons import ComparisonRecord, SweepRecord
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.table import Column, Row, Table
 from d2lhybrid.report.units import NEVER, NEVER_MARK, UNKNOWN, percent, seconds, span
 from d2lhybrid.report.verdicts import VERDICTS
+
+if TYPE_CHECKING:
+    from d2lhybrid.report.results import Comparison
+    from d2lhybrid.report.sweeps import Sweep
 
 _FELT = 10  # calls: what starts in a shorter time goes unnoticed, and has no column
 
@@ -45,19 +51,19 @@ def _lines(said: Iterable[str], tag: str) -> str:
     return "".join(f"<div><{tag}>{escape(line)}</{tag}></div>" for line in said if line)
 
 
-def comparison(c: ComparisonRecord) -> Page:
+def comparison(c: Comparison) -> Page:
     """The table, what to use, and how to read it."""
     busy, details = remarks.busy([c]), [*remarks.ending(c), stamp(c.env, c.seed)]
     return Page(busy, table(c), "" if busy else advice(c), remarks.reading(c), details)
 
 
-def sweep(s: SweepRecord) -> Page:
+def sweep(s: Sweep) -> Page:
     """The table of sizes, and what the signs in it mean."""
     first, busy = s.comparisons[0], remarks.busy(s.comparisons)
     return Page(busy, sweep_table(s), "", remarks.sweep(s), [stamp(first.env, first.seed)])
 
 
-def table(c: ComparisonRecord) -> Table:
+def table(c: Comparison) -> Table:
     """A row a variant: verdict, ratio and time by each clock, then what is paid once."""
     winner = None if c.busy else best(c)
     once = _paid_once(c)
@@ -72,12 +78,12 @@ def table(c: ComparisonRecord) -> Table:
     return Table(columns, rows)
 
 
-def in_order(c: ComparisonRecord) -> list[str]:
+def in_order(c: Comparison) -> list[str]:
     """The labels, references after the variants."""
     return sorted(c, key=lambda label: label in c.references)
 
 
-def sweep_table(s: SweepRecord) -> Table:
+def sweep_table(s: Sweep) -> Table:
     """One row a size: the time of each variant by each clock, its ratio and a sign for it."""
     cells = [(clock, label) for clock in s.clocks for label in s.labels]
     several = len(s.clocks) > 1
@@ -90,7 +96,7 @@ def sweep_table(s: SweepRecord) -> Table:
     return Table([Column(_("work"), left=True), *columns], rows)
 
 
-def _clock_columns(c: ComparisonRecord, clock: str) -> list[Column]:
+def _clock_columns(c: Comparison, clock: str) -> list[Column]:
     title, confidence = remarks.clock_title(clock, c.clocks), stats.confidence(c.rounds)
     group, time = (title, _("time")) if len(c.clocks) > 1 else ("", title)
     interval = _("{confidence} interval").format(confidence=percent(confidence))
@@ -98,7 +104,7 @@ def _clock_columns(c: ComparisonRecord, clock: str) -> list[Column]:
     return [verdict, *(Column(head, group) for head in (_("ratio"), interval, time))]
 
 
-def _clock_cells(c: ComparisonRecord, label: str, clock: str) -> list[str]:
+def _clock_cells(c: Comparison, label: str, clock: str) -> list[str]:
     """Verdict, ratio, its interval, and time."""
     m = c[label]
     if not m.times.of(clock):  # a program of its own has no events on the accelerator
@@ -113,7 +119,7 @@ def _clock_cells(c: ComparisonRecord, label: str, clock: str) -> list[str]:
     return [verdict, number(estimate), ends, time]
 
 
-def _paid_once(c: ComparisonRecord) -> dict[str, dict[str, str]]:
+def _paid_once(c: Comparison) -> dict[str, dict[str, str]]:
     """Columns, by their heads, on what is paid once; those that say something."""
     felt = any(m.cold_seconds > _FELT * m.median for m in c.values())
     builds = {m.label: seconds(m.build_seconds) for m in c.values() if m.build_seconds is not None}
@@ -128,7 +134,7 @@ def _calls(found: float | None) -> str:
     return UNKNOWN if found is None else NEVER_MARK if found == NEVER else count(found)
 
 
-def _sweep_cell(c: ComparisonRecord, label: str, clock: str) -> str:
+def _sweep_cell(c: Comparison, label: str, clock: str) -> str:
     if label not in c or not c[label].times.of(clock):
         return "–"
     time = seconds(c[label].median_of(clock))
