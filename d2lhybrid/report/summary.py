@@ -56,7 +56,7 @@ def _row(c: Comparison, label: str) -> dict[str, Any]:
     }
 
 
-def _ratio(c: ComparisonRecord, label: str, clock: str) -> list[float | None]:
+def _ratio(c: Comparison, label: str, clock: str) -> list[float | None]:
     """The ratio and its interval; the baseline's is 1, as the table has it."""
     return [1.0] * 3 if label == c.baseline else list(map(_known, c.ratio(label, clock)))
 

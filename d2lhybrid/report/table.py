@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from html import escape
 from itertools import groupby, zip_longest
 
-from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import pad, width
 
-BEST = "★"
 # A narrow page parts no number from its unit and no word, also in languages without spaces.
 _HEAD, _WHOLE = ";word-break:keep-all", ";white-space:nowrap"
 
@@ -31,7 +29,6 @@ class Row:
     """Cells, which may have several lines; the `strong` ones stand out in HTML."""
 
     cells: Sequence[str]
-    best: bool = False
     strong: Collection[int] = ()
 
 
@@ -78,7 +75,7 @@ class Table:
         return found
 
     def _widths(self, rows: Sequence[Row]) -> list[int]:
-        columns = zip(*map(_marked, rows), strict=True)
+        columns = zip(*(row.cells for row in rows), strict=True)
         widths = [max(map(width, "\n".join(column).split("\n"))) for column in columns]
         for at, group in self._groups():  # a group's name may be longer than what is below it
             widths[at.stop - 1] += max(0, width(_framed(group)) - self._across(widths[at]))
@@ -97,25 +94,16 @@ class Table:
 
     def _lines(self, row: Row, widths: list[int]) -> list[str]:
         """A row as the lines that its tallest cell needs."""
-        lines = zip_longest(*(cell.split("\n") for cell in _marked(row)), fillvalue="")
+        lines = zip_longest(*(cell.split("\n") for cell in row.cells), fillvalue="")
         placed = (map(_placed, line, widths, self.columns) for line in lines)
         return [self.gap.join(cells).rstrip() for cells in placed]
 
     def _html_cells(self, row: Row) -> list[str]:
-        shown = list(map(_html, row.cells))
-        for index in {0, *row.strong} if row.best else row.strong:
-            shown[index] = f"<strong>{shown[index]}</strong>"
-        if row.best:
-            name = escape(_("fastest"))
-            shown[0] += f'&nbsp;<span role="img" aria-label="{name}">{BEST}</span>'
-        return [
-            _cell("td", column, cell, "" if column.wraps or not at else _WHOLE)
-            for at, (column, cell) in enumerate(zip(self.columns, shown, strict=True))
-        ]
-
-
-def _marked(row: Row) -> list[str]:
-    return [f"{row.cells[0]} {BEST}", *row.cells[1:]] if row.best else list(row.cells)
+        cells = []
+        for at, (column, cell) in enumerate(zip(self.columns, row.cells, strict=True)):
+            shown = f"<strong>{_html(cell)}</strong>" if at in row.strong else _html(cell)
+            cells.append(_cell("td", column, shown, "" if column.wraps or not at else _WHOLE))
+        return cells
 
 
 def _framed(group: str) -> str:

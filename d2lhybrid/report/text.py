@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from d2lhybrid.report.results import Comparison
     from d2lhybrid.report.sweeps import Sweep
 
+_BEST = "★"
 _FELT = 10  # calls: what starts in a shorter time goes unnoticed, and has no column
 
 
@@ -72,9 +73,10 @@ def table(c: Comparison) -> Table:
     columns += [Column(head) for head in once]
     rows = []
     for label in in_order(c):
-        cells = [cell for clock in c.clocks for cell in _clock_cells(c, label, clock)]
+        cells = [f"{label} {_BEST}" if label == winner else label]
+        cells += [cell for clock in c.clocks for cell in _clock_cells(c, label, clock)]
         cells += [found.get(label, "") for found in once.values()]
-        rows.append(Row([label, *cells], best=label == winner))
+        rows.append(Row(cells, strong={0} if label == winner else ()))
     return Table(columns, rows)
 
 
