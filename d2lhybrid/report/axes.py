@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from d2lhybrid.errors import MissingPackageError
-from d2lhybrid.i18n import count, general, language, width
+from d2lhybrid.i18n import general, language, width
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.units import unit
 
@@ -26,7 +26,7 @@ CHINESE, JAPANESE = _FONTS / "NotoSansCJKsc-subset.otf", _FONTS / "NotoSansCJKjp
 GREY = "#7a7a7a"  # as far from white as from the dark of the pages that we know
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "X", "P")
-_LEGEND = 14  # columns of a legend's text in an inch
+_LEGEND, _HANDLE = 14, 9  # columns of a legend's text in an inch, and of what stands before one
 _LONG_LABEL = 18  # columns, beyond which a label of a row has a second line
 _TICKS = {"x": 5, "y": 12}  # powers of ten that have room
 BUSY = "#D55E00"
@@ -94,8 +94,7 @@ def time_axis(axis: Any, low: float, high: float) -> None:
 
 def _tick(value: float, _at: int, one_unit: tuple[str, float] | None) -> str:
     name, size = one_unit or unit(value)
-    rounded = float(f"{value / size:.6g}")
-    return f"{count(rounded) if rounded >= 1000 else general(rounded)} {name}" if value else "0"
+    return f"{general(value / size, 6)} {name}" if value else "0"
 
 
 def thin(axis: Any) -> None:
@@ -149,7 +148,7 @@ def finish_rows(ax: Any, labels: Sequence[str], title: str, low: float) -> None:
 
 def legend_columns(labels: Sequence[str]) -> int:
     """As many columns of a legend as fit above the axes."""
-    return max(1, int(_LEGEND * WIDTH) // (max(map(width, labels)) + 6))
+    return max(1, int(_LEGEND * WIDTH) // (max(map(width, labels)) + _HANDLE))
 
 
 def legend(ax: Any) -> None:
