@@ -13,9 +13,8 @@ from math import log10
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.errors import MissingPackageError
 from d2lhybrid.i18n import general, language, width
-from d2lhybrid.i18n import gettext as _
+from d2lhybrid.installing import require
 from d2lhybrid.report.units import unit
 
 # Noto Sans CJK with the characters of everyday Chinese and Japanese only; see fonts/OFL.txt. The
@@ -40,15 +39,12 @@ _PART = "[（「]*(?:[぀-鿿]|[^぀-鿿（「 ]{{1,{columns}}})[、。，：；
 
 @contextmanager
 def drawing(height: float) -> Iterator[Any]:
-    """Axes in our style, of a new figure so many inches high."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise MissingPackageError(
-            _("Expected matplotlib for a plot. Received: none. Install it: {command}").format(
-                command="pip install matplotlib"
-            )
-        ) from error
+    """Axes in our style, of a new figure so many inches high.
+
+    Raises:
+        MissingPackageError: matplotlib is not installed.
+    """
+    plt = require("matplotlib.pyplot", "notebooks")
     # Outside of the style, for the first figure chooses the backend, and a notebook's sets what
     # leaving the style would undo: whether figures show by themselves. Twice the pixels: a notebook
     # draws the figure itself, and takes only the size from us.

@@ -3,6 +3,7 @@
 import itertools
 import pickle
 import re
+import sys
 import warnings
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from by_hand import BUSY, comparison, sweep
 from matplotlib.colors import to_rgb
 
 from d2lhybrid import i18n
+from d2lhybrid.errors import MissingPackageError
 from d2lhybrid.report.axes import CHINESE, JAPANESE, folded
 from d2lhybrid.report.charts import plot_calls, plot_roofline
 from d2lhybrid.report.sweeps import Sweep
@@ -122,6 +124,12 @@ def test_intervals_are_drawn_and_of_few_samples_their_range(rounds):
     found = [tuple(bar.get_segments()[0][:, 0]) for bar in bars if hasattr(bar, "get_segments")]
     ends = [m.interval() if rounds > 5 else (m.min, max(m.samples)) for m in c.values()]
     assert found == [pytest.approx(one) for one in ends]
+
+
+def test_without_matplotlib_it_is_said_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(MissingPackageError, match="pip install"):
+        plot_calls({"jit": [1.0, 2.0]})
 
 
 def test_verdicts_differ_by_marker_sign_and_colour():
