@@ -3,11 +3,10 @@
 import io
 import logging
 import os
-import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
+from contextlib import contextmanager, nullcontext, redirect_stdout
 
 
 @contextmanager
@@ -28,23 +27,16 @@ def quiet() -> Iterator[None]:
         return
     raised = True
     with tempfile.TemporaryFile() as held:
-        _flush()
         os.dup2(held.fileno(), 2)
         try:
             yield
             raised = False
         finally:
-            _flush()
             os.dup2(shown, 2)
             os.close(shown)
             if raised:
                 held.seek(0)
                 os.write(2, held.read())
-
-
-def _flush() -> None:
-    with suppress(AttributeError, ValueError):  # there is none, or it is closed
-        sys.stderr.flush()
 
 
 @contextmanager
