@@ -41,7 +41,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Call:
     """
     if isinstance(function, Call):
         text = _(
-            "Expected a model or functions. Received: a call(...). Give it all arguments once."
+            "Expected a model or functions. Received: a call(...). Give it all arguments at once."
         )
         raise ArgumentError(text)
     return Call(function, args, kwargs)
