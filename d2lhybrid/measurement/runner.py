@@ -104,7 +104,7 @@ class Runner:
                 raise CannotBuildError(first_line(error) or type(error).__name__) from error
             raise call_failed(self.label, error) from error
         self.first_seconds = self.clock() - start
-        if lazy and lazy.built:
+        if lazy and lazy.built is not None:
             self.function = lazy.built
         self._find_devices(output)
         return output

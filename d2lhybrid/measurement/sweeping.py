@@ -83,7 +83,7 @@ def sweep(
 
 def _one(made: Any, only: Sequence[str] | None, building: Mapping[str, Any]) -> Call:
     """What to compare at one size: the functions, or the variants of the net, with arguments."""
-    if not made or not isinstance(made, (tuple, list, Call)):
+    if not isinstance(made, (tuple, list, Call)) or made in ((), []):
         text = _("Expected {example} from make. Received: {kind}. Let it return a tuple.")
         raise ArgumentError(text.format(example="(net, x)", kind=type(made).__name__))
     first, *args = (made,) if isinstance(made, Call) else made

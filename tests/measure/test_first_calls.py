@@ -109,7 +109,11 @@ def test_answers_are_compared_with_the_baseline_s(check, answer, kept):
     ("baseline", "error", "said"),
     [
         (lambda: np.nan, DifferentAnswerError, "NaN in output of 'a'"),
-        (np.random.default_rng(0).random, DifferentAnswerError, r"random .*keeps state.*training\("),
+        (
+            np.random.default_rng(0).random,
+            DifferentAnswerError,
+            r"random .*keeps state.*training\(",
+        ),
         (iter([1, 1]).__next__, CallFailedError, "'a' to run.*StopIteration"),
         (iter([1]).__next__, CallFailedError, "'a' to run.*StopIteration"),
         (Lazy(raises), CannotBuildError, "baseline.* shapes cannot be multiplied"),
