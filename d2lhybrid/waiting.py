@@ -32,21 +32,19 @@ def waiting(describe: Callable[[int], str], shown: bool | None = None) -> Iterat
         yield
         return
     wait, over = (describe, time.monotonic()), threading.Event()
-    teller = threading.Thread(target=_tell, args=[over], daemon=True)
+    teller = threading.Thread(target=_tell, args=[wait, over], daemon=True)
     _open.append(wait)
-    if _open == [wait]:  # whoever is outermost tells of all
-        teller.start()
+    teller.start()
     try:
         yield
     finally:
         _open.remove(wait)
         over.set()
-        if teller.ident:
-            teller.join()
+        teller.join()
 
 
-def _tell(over: threading.Event) -> None:
-    if over.wait(SHOWN_AFTER):
+def _tell(wait: tuple[Callable[[int], str], float], over: threading.Event) -> None:
+    if wait not in _open[:1] or over.wait(SHOWN_AFTER):  # the outermost tells of all
         return
     from tqdm import tqdm
 

@@ -5,6 +5,7 @@ matplotlib is loaded when a plot is drawn.
 
 import base64
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
@@ -12,10 +13,8 @@ from math import log10
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.errors import MissingPackageError
-from d2lhybrid.i18n import count, general, language, width
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report.table import folded
+from d2lhybrid.i18n import general, language, width
+from d2lhybrid.installing import require
 from d2lhybrid.report.units import unit
 
 # Noto Sans CJK with the characters of everyday Chinese and Japanese only; see fonts/OFL.txt. The
@@ -26,26 +25,26 @@ CHINESE, JAPANESE = _FONTS / "NotoSansCJKsc-subset.otf", _FONTS / "NotoSansCJKjp
 GREY = "#7a7a7a"  # as far from white as from the dark of the pages that we know
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "X", "P")
-_LEGEND = 14  # columns of a legend's text in an inch
+_LEGEND, _HANDLE = 14, 9  # columns of a legend's text in an inch, and of what stands before one
 _LONG_LABEL = 18  # columns, beyond which a label of a row has a second line
 _TICKS = {"x": 5, "y": 12}  # powers of ten that have room
 BUSY = "#D55E00"
 WIDTH = 5.6  # inches: text stays legible where a phone makes the figure smaller
 _INKED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
 _DECADES = 0.7  # fewer than this, and a logarithmic axis has ticks as a linear one
+# What a line of text is not broken in: a Chinese or Japanese character or a word of others, with
+# the punctuation around it.
+_PART = "[（「]*(?:[぀-鿿]|[^぀-鿿（「 ]{{1,{columns}}})[、。，：；）」ー]*(?: ·)? *|[（「]"
 
 
 @contextmanager
 def drawing(height: float) -> Iterator[Any]:
-    """Axes in our style, of a new figure so many inches high."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise MissingPackageError(
-            _("Expected matplotlib for a plot. Received: none. Install it: {command}").format(
-                command="pip install matplotlib"
-            )
-        ) from error
+    """Axes in our style, of a new figure so many inches high.
+
+    Raises:
+        MissingPackageError: matplotlib is not installed.
+    """
+    plt = require("matplotlib.pyplot", "notebooks")
     # Outside of the style, for the first figure chooses the backend, and a notebook's sets what
     # leaving the style would undo: whether figures show by themselves. Twice the pixels: a notebook
     # draws the figure itself, and takes only the size from us.
@@ -91,8 +90,7 @@ def time_axis(axis: Any, low: float, high: float) -> None:
 
 def _tick(value: float, _at: int, one_unit: tuple[str, float] | None) -> str:
     name, size = one_unit or unit(value)
-    rounded = float(f"{value / size:.6g}")
-    return f"{count(rounded) if rounded >= 1000 else general(rounded)} {name}" if value else "0"
+    return f"{general(value / size, 6)} {name}" if value else "0"
 
 
 def thin(axis: Any) -> None:
@@ -110,46 +108,43 @@ def thin(axis: Any) -> None:
 def notes(ax: Any, above: str, below: str) -> None:
     """A line that must be seen at the top, and the stamp at the foot, folded to the figure."""
     place = {"x": 0.01, "ha": "left"}
-    foot = "\n".join(folded(below, int(18 * WIDTH)))
-    ax.figure.supxlabel(foot, fontsize="x-small", color=GREY, **place)
+    ax.figure.supxlabel(folded(below, int(18 * WIDTH)), fontsize="x-small", color=GREY, **place)
     if above:
-        top = "\n".join(folded(above, int(13 * WIDTH)))
-        ax.figure.suptitle(top, fontsize="small", color=BUSY, **place)
+        ax.figure.suptitle(folded(above, int(13 * WIDTH)), fontsize="small", color=BUSY, **place)
 
 
-def beside(ax: Any, said: str, x: float, y: float) -> Any:
-    """A text to the right of a point, which `finish_rows` keeps inside the axes."""
-    text = ax.annotate(
-        said, (x, y), (7, 0), textcoords="offset points", va="center", fontsize="small",
-        parse_math=False,
-    )  # fmt: skip
-    text.set_in_layout(False)
-    return text
+def folded(text: str, columns: int) -> str:
+    """The text in lines of at most so many terminal columns; a wide character takes two.
+
+    A line ends at a space or beside a Chinese or Japanese character, and begins with no closing
+    punctuation.
+    """
+    lines = [""]
+    for part in re.findall(_PART.format(columns=columns), text):
+        if lines[-1] and width(lines[-1] + part.rstrip()) > columns:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(map(str.rstrip, lines))
 
 
-def finish_rows(
-    ax: Any, labels: Sequence[str], texts: Sequence[Any], title: str, low: float
-) -> None:
-    """A row for each label from the top, and a time axis from `low` that has room for the texts."""
-    names = ["\n".join(folded(label, _LONG_LABEL)) for label in labels]
+def beside(ax: Any, said: str, x: float, y: float) -> None:
+    """A text to the right of a point; the figure keeps room for what leaves the axes."""
+    place = {"textcoords": "offset points", "va": "center", "fontsize": "small"}
+    ax.annotate(said, (x, y), (7, 0), parse_math=False, **place)
+
+
+def finish_rows(ax: Any, labels: Sequence[str], title: str, low: float) -> None:
+    """A row for each label from the top, and a time axis from `low`."""
+    names = [folded(label, _LONG_LABEL) for label in labels]
     ax.set_yticks(range(len(labels)), names, parse_math=False)
-    ax.set_ylim(len(labels) - 0.5, -0.5)
-    ax.set_xlabel(title)
-    ax.figure.draw_without_rendering()
-    time = ax.xaxis.get_transform()
-    left, right = time.transform(low), time.transform(ax.get_xlim()[1])
-    width = ax.get_window_extent().width
-    for text in texts:  # each begins at its own time and has to end inside
-        free = 1 - (text.get_window_extent().width + text.xyann[0] * ax.figure.dpi / 72 + 8) / width
-        right = max(right, left + (time.transform(text.xy[0]) - left) / max(free, 0.2))
-    ax.set_xlim(low, time.inverted().transform(right))
+    ax.set(ylim=(len(labels) - 0.5, -0.5), xlabel=title, xlim=(low, None))
     time_axis(ax.xaxis, *ax.get_xlim())
     thin(ax.xaxis)
 
 
 def legend_columns(labels: Sequence[str]) -> int:
     """As many columns of a legend as fit above the axes."""
-    return max(1, int(_LEGEND * WIDTH) // (max(map(width, labels)) + 6))
+    return max(1, int(_LEGEND * WIDTH) // (max(map(width, labels)) + _HANDLE))
 
 
 def legend(ax: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.axes import COLOURS, GREY, MARKERS, drawing, legend
 
-_ARROW = 20  # points between two ends that leave room for an arrow
+_ARROW = 0.1  # of the plot's width and height between two ends that leave room for an arrow
 
 Point = tuple[float, float]
 
@@ -52,15 +52,9 @@ def plot_roofline(steps: Mapping[str, tuple[Point, Point]], bandwidth: float, to
             style = {"marker": marker, "color": colour, "linestyle": "none"}
             ax.plot(*before, markerfacecolor="none", markersize=10, **style)  # around the other
             ax.plot(*after, label=label, markersize=5, **style)
-            _arrow(ax, before, after, colour)
+            (x0, y0), (x1, y1) = (ax.transScale + ax.transLimits).transform([before, after])
+            if hypot(x1 - x0, y1 - y0) > _ARROW:  # their markers do not touch
+                arrow = {"arrowstyle": "->", "color": colour, "shrinkA": 6, "shrinkB": 3}
+                ax.annotate("", after, before, arrowprops=arrow)
         legend(ax)
     return ax
-
-
-def _arrow(ax: Any, start: Point, end: Point, colour: str) -> None:
-    """An arrow between two points, unless their markers touch."""
-    ax.figure.draw_without_rendering()  # for the axes to have their place
-    (x0, y0), (x1, y1) = ax.transData.transform([start, end])
-    if hypot(x1 - x0, y1 - y0) * 72 / ax.figure.dpi > _ARROW:
-        style = {"arrowstyle": "->", "color": colour, "shrinkA": 6, "shrinkB": 3}
-        ax.annotate("", end, start, arrowprops=style)

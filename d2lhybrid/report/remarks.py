@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from d2lhybrid import stats
-from d2lhybrid.i18n import count, listed, ngettext, number
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import listed, ngettext, number
 from d2lhybrid.i18n import noop as N_
-from d2lhybrid.report.units import NEVER, percent, seconds
+from d2lhybrid.report.units import NEVER, UNKNOWN, percent, seconds
 from d2lhybrid.report.verdicts import VERDICTS
 
 if TYPE_CHECKING:
@@ -32,16 +32,15 @@ def busy(comparisons: Sequence[Comparison]) -> str:
     found = [c for c in comparisons if c.busy]
     if not found:
         return ""
-    text = _("⚠ This machine was busy (noise floor {floor}): measure again when it is quiet.")
     loads = [c.env.load for c in found if c.env.load is not None]
-    if loads:
-        text = _(
-            "⚠ This machine was busy (load {load} on {cores} cores, noise floor {floor}): "
-            "measure again when it is quiet."
-        )
-    load, cores = number(max(loads, default=0), 2), count(found[0].env.cores)
-    floor = percent(max(c.noise_floor for c in found))
-    return text.format(load=load, cores=cores, floor=floor)
+    return _(
+        "⚠ This machine was busy (load {load} on {cores} cores, noise floor {floor}): "
+        "measure again when it is quiet."
+    ).format(
+        load=number(max(loads), 2) if loads else UNKNOWN,
+        cores=found[0].env.cores,
+        floor=percent(max(c.noise_floor for c in found)),
+    )
 
 
 def clock_title(clock: str, clocks: Sequence[str]) -> str:
@@ -93,7 +92,8 @@ def reading(c: Comparison) -> list[str]:
             )
         )
     text = _("{label}: {note}.")
-    return lines + [text.format(label=m.label, note=_(m.note)) for m in c.values() if m.note]
+    lines += [text.format(label=m.label, note=_(m.note)) for m in c.values() if m.note]
+    return lines + _not_run_lines([c])
 
 
 def pay_off(c: Comparison) -> dict[str, float | None]:
@@ -104,7 +104,12 @@ def pay_off(c: Comparison) -> dict[str, float | None]:
 
 def sweep(s: Sweep) -> list[str]:
     """What the signs mean, and what was not run."""
-    text = _("{label} was not run: {reason}.")
-    reasons = {label: why for c in s.comparisons for label, why in c.unavailable.items()}
     signs = listed(f"{one.sign} {_(one.word)}" for one in VERDICTS.values())
-    return [signs, *(text.format(label=k, reason=not_run(why)) for k, why in reasons.items())]
+    return [signs, *_not_run_lines(s.comparisons)]
+
+
+def _not_run_lines(comparisons: Sequence[Comparison]) -> list[str]:
+    """What was not run, and why, a line each."""
+    text = _("{label} was not run: {reason}.")
+    reasons = {label: why for c in comparisons for label, why in c.unavailable.items()}
+    return [text.format(label=label, reason=not_run(why)) for label, why in reasons.items()]

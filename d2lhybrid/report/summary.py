@@ -40,21 +40,26 @@ def of(result: Comparison | Sweep) -> dict[str, Any]:
 
 def _row(c: Comparison, label: str) -> dict[str, Any]:
     m, queued = c[label], "throughput" in c.clocks
-    estimate, low, high = c.ratio(label)
+    estimate, low, high = _ratio(c, label, "latency")
     return {
         "label": label,
         "verdict": c.verdict(label),
         "reference": label in c.references,
         "latency": m.median,
         "throughput": m.median_of("throughput") if queued else None,
-        "ratio": _known(estimate),
-        "low": _known(low),
-        "high": _known(high),
-        "throughput_ratio": _known(c.ratio(label, "throughput")[0]) if queued else None,
+        "ratio": estimate,
+        "low": low,
+        "high": high,
+        "throughput_ratio": _ratio(c, label, "throughput")[0] if queued else None,
         "cold": m.cold_seconds,
         "pays_after": _known(c.break_even(label)) if label in c.others else None,
     }
 
 
+def _ratio(c: Comparison, label: str, clock: str) -> list[float | None]:
+    """The ratio and its interval; the baseline's is 1, as the table has it."""
+    return [1.0] * 3 if label == c.baseline else list(map(_known, c.ratio(label, clock)))
+
+
 def _known(value: float | None) -> float | None:
-    return value if value is not None and isfinite(value) else None
+    return value if value and isfinite(value) else None

@@ -1,21 +1,14 @@
 """One formatter for every table that is shown: as text in columns, and as HTML."""
 
-import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby, zip_longest
 
-from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import pad, width
 
-BEST = "★"
-_NARROWEST = 60  # columns that a note takes at least
 # A narrow page parts no number from its unit and no word, also in languages without spaces.
 _HEAD, _WHOLE = ";word-break:keep-all", ";white-space:nowrap"
-# What a line of text is not broken in: a Chinese or Japanese character or a word of others, with
-# the punctuation around it.
-_PART = "[（「]*(?:[぀-鿿]|[^぀-鿿（「 ]{{1,{columns}}})[、。，：；）」ー]*(?: ·)? *|[（「]"
 
 
 @dataclass(frozen=True)
@@ -33,15 +26,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """Cells from the left; a note takes the place of those that are missing.
-
-    A cell may have several lines. The best row of a table is marked. The `strong` cells stand out
-    in HTML.
-    """
+    """Cells, which may have several lines; the `strong` ones stand out in HTML."""
 
     cells: Sequence[str]
-    note: str = ""
-    best: bool = False
     strong: Collection[int] = ()
 
 
@@ -88,7 +75,7 @@ class Table:
         return found
 
     def _widths(self, rows: Sequence[Row]) -> list[int]:
-        columns = zip_longest([""] * len(self.columns), *map(_marked, rows), fillvalue="")
+        columns = zip(*(row.cells for row in rows), strict=True)
         widths = [max(map(width, "\n".join(column).split("\n"))) for column in columns]
         for at, group in self._groups():  # a group's name may be longer than what is below it
             widths[at.stop - 1] += max(0, width(_framed(group)) - self._across(widths[at]))
@@ -107,59 +94,24 @@ class Table:
 
     def _lines(self, row: Row, widths: list[int]) -> list[str]:
         """A row as the lines that its tallest cell needs."""
-        cells = _marked(row)
-        places = [(wide, column.left) for wide, column in zip(widths, self.columns, strict=True)]
-        if row.note:
-            room = max(self._across(widths[len(cells) :]), _NARROWEST)
-            places[len(cells) :] = [(0, True)]
-            cells.append("\n".join(folded(row.note, room)))
-        lines = zip_longest(*(cell.split("\n") for cell in cells), fillvalue="")
-        return [self.gap.join(map(_placed, line, places)).rstrip() for line in lines]
+        lines = zip_longest(*(cell.split("\n") for cell in row.cells), fillvalue="")
+        placed = (map(_placed, line, widths, self.columns) for line in lines)
+        return [self.gap.join(cells).rstrip() for cells in placed]
 
     def _html_cells(self, row: Row) -> list[str]:
-        shown = list(map(_html, row.cells))
-        for index in {0, *row.strong} if row.best else row.strong:
-            shown[index] = f"<strong>{shown[index]}</strong>"
-        if row.best:
-            name = escape(_("fastest"))
-            shown[0] += f'&nbsp;<span role="img" aria-label="{name}">{BEST}</span>'
-        cells = [
-            _cell("td", column, cell, "" if column.wraps or not at else _WHOLE)
-            for at, (column, cell) in enumerate(zip(self.columns, shown, strict=False))
-        ]
-        if row.note:
-            span = len(self.columns) - len(cells)
-            cells.append(f'<td colspan="{span}" style="text-align:left">{_html(row.note)}</td>')
+        cells = []
+        for at, (column, cell) in enumerate(zip(self.columns, row.cells, strict=True)):
+            shown = f"<strong>{_html(cell)}</strong>" if at in row.strong else _html(cell)
+            cells.append(_cell("td", column, shown, "" if column.wraps or not at else _WHOLE))
         return cells
-
-
-def folded(text: str, columns: int) -> list[str]:
-    """The text in lines of at most so many terminal columns; a wide character takes two.
-
-    A line ends at a space or beside a Chinese or Japanese character, and begins with no closing
-    punctuation.
-    """
-    lines: list[str] = []
-    for line in text.split("\n"):
-        lines.append("")
-        for part in re.findall(_PART.format(columns=columns), line):
-            if lines[-1] and width(lines[-1] + part.rstrip()) > columns:
-                lines.append("")
-            lines[-1] += part
-    return list(map(str.rstrip, lines))
-
-
-def _marked(row: Row) -> list[str]:
-    return [f"{row.cells[0]} {BEST}", *row.cells[1:]] if row.best else list(row.cells)
 
 
 def _framed(group: str) -> str:
     return group and f" {group} "
 
 
-def _placed(cell: str, place: tuple[int, bool]) -> str:
-    columns, left = place
-    return pad(cell, columns) if left else " " * (columns - width(cell)) + cell
+def _placed(cell: str, columns: int, column: Column) -> str:
+    return pad(cell, columns) if column.left else " " * (columns - width(cell)) + cell
 
 
 def _html_row(cells: Iterable[str]) -> str:

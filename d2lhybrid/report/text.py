@@ -13,7 +13,6 @@ from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report import remarks
 from d2lhybrid.report.advice import advice, best
 from d2lhybrid.report.provenance import stamp
-from d2lhybrid.report.records import Measurement
 from d2lhybrid.report.table import Column, Row, Table
 from d2lhybrid.report.units import NEVER, NEVER_MARK, UNKNOWN, percent, seconds, span
 from d2lhybrid.report.verdicts import VERDICTS
@@ -22,7 +21,8 @@ if TYPE_CHECKING:
     from d2lhybrid.report.results import Comparison
     from d2lhybrid.report.sweeps import Sweep
 
-_FELT = 10  # a cold start of fewer calls than this goes unnoticed, and has no column
+_BEST = "★"
+_FELT = 10  # calls: what starts in a shorter time goes unnoticed, and has no column
 
 
 @dataclass(frozen=True)
@@ -73,23 +73,16 @@ def table(c: Comparison) -> Table:
     columns += [Column(head) for head in once]
     rows = []
     for label in in_order(c):
-        cells = [cell for clock in c.clocks for cell in _clock_cells(c, label, clock)]
+        cells = [f"{label} {_BEST}" if label == winner else label]
+        cells += [cell for clock in c.clocks for cell in _clock_cells(c, label, clock)]
         cells += [found.get(label, "") for found in once.values()]
-        rows.append(Row([label, *cells], best=label == winner))
-    for label, reason in c.unavailable.items():
-        note = _("Not run: {reason}.").format(reason=remarks.not_run(reason))
-        rows.append(Row([label], note=note))
+        rows.append(Row(cells, strong={0} if label == winner else ()))
     return Table(columns, rows)
 
 
 def in_order(c: Comparison) -> list[str]:
     """The labels, references after the variants."""
     return sorted(c, key=lambda label: label in c.references)
-
-
-def cold_start_is_felt(m: Measurement) -> bool:
-    """Does a cold start take the time of more than ten calls, so that it is worth showing?"""
-    return m.cold_seconds > _FELT * m.median
 
 
 def sweep_table(s: Sweep) -> Table:
@@ -130,7 +123,7 @@ def _clock_cells(c: Comparison, label: str, clock: str) -> list[str]:
 
 def _paid_once(c: Comparison) -> dict[str, dict[str, str]]:
     """Columns, by their heads, on what is paid once; those that say something."""
-    felt = any(map(cold_start_is_felt, c.values()))
+    felt = any(m.cold_seconds > _FELT * m.median for m in c.values())
     builds = {m.label: seconds(m.build_seconds) for m in c.values() if m.build_seconds is not None}
     cold_starts = {m.label: seconds(m.cold_seconds) for m in c.values() if felt}
     pays = {label: _calls(calls) for label, calls in remarks.pay_off(c).items()}
