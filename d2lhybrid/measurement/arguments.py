@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from d2lhybrid.calls import unknown_label
-from d2lhybrid.errors import ArgumentError
+from d2lhybrid.errors import ArgumentError, UnknownLabelError
 from d2lhybrid.i18n import gettext as _
 
 _NUMBERS = (int, float, np.number)
@@ -59,7 +58,9 @@ def baseline(functions: Any, label: str | None) -> str:
         text = _("Expected labels that are strings. Received: {received!r}. Write str(label).")
         _require(isinstance(other, str), text, other)
     if label is not None and label not in functions:
-        raise unknown_label(label, tuple(functions), getattr(functions, "unavailable", {}))
+        text = _("Expected a baseline among {labels}. Received: {received!r}.")
+        said = text.format(labels=", ".join(map(repr, functions)), received=label)
+        raise UnknownLabelError(said, label=label, known=tuple(functions))
     return next(iter(functions)) if label is None else label
 
 

@@ -181,7 +181,7 @@ def test_the_garbage_collector_is_off_inside_and_on_again_after():
         ([print], {}, ArgumentError, "a dict"),
         ({"a": 3}, {}, ArgumentError, "to call as 'a'"),
         ({1: list}, {}, ArgumentError, "labels that are strings.* 1"),
-        ({"a": list}, {"baseline": "b"}, UnknownLabelError, "one of 'a'.*'b'"),
+        ({"a": list}, {"baseline": "b"}, UnknownLabelError, "among 'a'.*'b'"),
         ({"a": list, "C": list}, {"references": ["D"]}, ArgumentError, "among 'a', 'C', in.*'D'"),
         ({"a": list, "C": list}, {"references": "C"}, ArgumentError, "in a tuple.*: 'C'"),
         ({"a": list, "C": list}, {"references": True}, ArgumentError, "in a tuple.*: True"),
