@@ -39,7 +39,7 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Rounds:
     """The callables that are measured, and the rounds in which they take their turns.
 

@@ -32,7 +32,7 @@ from d2lhybrid.structure import leaves
 STRETCH = 4  # the longer stream holds so many times the calls of the shorter
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Runner:
     """A callable with its arguments, the devices it is waited for on, and the times of its calls.
 
@@ -204,7 +204,8 @@ class Runner:
             together, device = self.stream(self.calls)
             latency = throughput = together / self.calls
             device = None if device is None else device / self.calls
-        for clock, seconds in zip(CLOCKS, (latency, throughput, device), strict=True):
+        taken = {"device": device, "throughput": throughput, "latency": latency}
+        for clock, seconds in taken.items():  # the latency last, by which rounds are counted
             if seconds is not None:
                 self.times[clock].append(float(seconds))
 

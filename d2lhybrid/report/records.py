@@ -127,7 +127,22 @@ class Measurement(Result):
     env: Environment = field(hash=False)
 
     def __repr__(self) -> str:
-        return f"{sentences(_in_steady_state(self), *_beside(self))}\n{stamp(self.env)}"
+        low, high = span(*self.interval(), seconds)
+        said = _(
+            "{label}: {median} per call (95% interval {low} to {high}); first call {cold}; "
+            "{calls} calls of warm-up."
+        )
+        times = {"median": seconds(self.median), "cold": seconds(self.first_seconds)}
+        said = said.format(**times, low=low, high=high, label=self.label, calls=self.warmup_calls)
+        stream = self.median_of("throughput") if self.times.throughput else None
+        beside = {
+            _("In a stream of calls: {time} per call."): stream,
+            _("On the device: {time}."): self.device_median,
+            _("Built ahead in {time}."): self.build_seconds,
+            _("Loaded in {time}."): self.load_seconds,
+        }
+        more = [text.format(time=seconds(t)) for text, t in beside.items() if t is not None]
+        return f"{sentences(said, *more)}\n{stamp(self.env)}"
 
     @property
     def samples(self) -> tuple[float, ...]:
@@ -188,32 +203,3 @@ class Measurement(Result):
 def is_busy(env: Environment, floor: float) -> bool:
     """Did the machine do other things, by its load or by a noise floor, so that times lie?"""
     return (env.load is not None and env.load > env.cores) or BUSY_FLOOR < floor < math.inf
-
-
-def _in_steady_state(m: Measurement) -> str:
-    """Latency, first call and warm-up in a sentence."""
-    low, high = span(*m.interval(), seconds)
-    text = _(
-        "{label}: {median} per call (95% interval {low} to {high}); first call {cold}; "
-        "{calls} calls of warm-up."
-    )
-    return text.format(
-        label=m.label,
-        median=seconds(m.median),
-        low=low,
-        high=high,
-        cold=seconds(m.first_seconds),
-        calls=m.warmup_calls,
-    )
-
-
-def _beside(m: Measurement) -> list[str]:
-    """The times beside latency and first call, a sentence each."""
-    stream = m.median_of("throughput") if m.times.throughput else None
-    found = [
-        (_("In a stream of calls: {time} per call."), stream),
-        (_("On the device: {time}."), m.device_median),
-        (_("Built ahead in {time}."), m.build_seconds),
-        (_("Loaded in {time}."), m.load_seconds),
-    ]
-    return [text.format(time=seconds(time)) for text, time in found if time is not None]

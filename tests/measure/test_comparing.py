@@ -92,22 +92,6 @@ def test_break_even_has_three_answers():
     assert c.break_even("b") is None
 
 
-def test_warm_up_goes_on_until_times_stop_falling():
-    m = Machine()
-    calls = 0
-
-    def slow_starter():
-        nonlocal calls
-        calls += 1
-        m.now += 1e-3 * (1 + 40 * 0.9**calls)
-        return 1.0
-
-    c = run(m, {"a": m.function(1e-3), "b": slow_starter})
-    assert c["b"].warmup_calls > 40
-    assert c["a"].warmup_calls < 20
-    assert max(c["b"].samples) < 1.3e-3
-
-
 def test_drift_cancels():
     m = Machine()
     slowing = {"drift": lambda now: 1 + 4 * now}

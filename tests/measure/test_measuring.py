@@ -63,17 +63,3 @@ def test_the_environment_may_shorten_the_measuring(monkeypatch):
 def test_heavy_calls_are_measured_six_times():
     m = Machine()
     assert len(measure(m.function(1.0), clock=m.clock, time_limit=4).samples) == 6
-
-
-def test_an_interrupt_keeps_what_was_measured():
-    m, turns = Machine(), 0
-
-    def interrupted():
-        nonlocal turns
-        turns += 1
-        m.now += 5e-3 * (1 + turns % 3)
-        if turns == 40:
-            raise KeyboardInterrupt
-        return 1.0
-
-    assert 6 < len(measure(interrupted, clock=m.clock).samples) < 40

@@ -304,6 +304,7 @@ def test_nobody_waits_for_an_unknown_library_and_a_note_says_so(made, unknown):
     [
         ([1e-3], 9.0, 15, 1e-3),
         ([2.0**-13], 9.0, 29, 2.0**-13),  # two calls a time, after the first
+        ([1e-3 * (1 + 40 * 0.9**at) for at in range(99)], 9.0, 79, 1e-3 * (1 + 40 * 0.9**78)),
         ([4.0, 2.0, 1.0, 0.5], 6.0, 3, 1.0),
         ([2.0**-4, 2.0**-11], 1e-3, 15, 2.0**-11),  # the first had to wait for a core
         ([2.0**-4], 1e-3, 5, 2.0**-4),  # a quarter of a second
