@@ -21,7 +21,7 @@ _HOMES = {
     "quiet": "quieting",
     "set_language": "i18n",
     "pad": "i18n",
-    **{name: "errors" for name, kind in vars(errors).items() if isinstance(kind, type)},
 }
+_HOMES |= {name: "errors" for name in vars(errors) if name.endswith("Error")}
 __all__ = list(_HOMES)
 __getattr__, __dir__ = attach(__name__, _HOMES)

@@ -204,7 +204,7 @@ def test_a_record_is_a_copy():
 
 def test_what_is_required_to_be_the_same_says_who_and_how_to_let_it_pass():
     one, other = same.record(1.0), same.record(1.5)
-    with pytest.raises(DifferentAnswerError, match="Expected 'b' to compute what 'a'.*check=False"):
+    with pytest.raises(DifferentAnswerError, match="Expected 'b' to compute what 'a'"):
         same.require_same("b", "a", other, one)
     same.require_same("b", "a", other, one, tolerance=0.6)
     same.require_same("b", "a", one, one)
