@@ -8,20 +8,11 @@ import pytest
 from d2lhybrid import cli, diagnosing, doctor, i18n, installing
 
 
-@pytest.fixture(scope="module")
-def healthy():
-    return doctor("torch")
-
-
 @pytest.fixture
-def fake(tmp_path, monkeypatch):
-    """Put a package of this name and content before the real one, in this process and in others."""
-
-    def write(name: str, body: str) -> None:
-        (tmp_path / f"{name}.py").write_text(body)
-        monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
-
-    return write
+def fake_torch(tmp_path, monkeypatch):
+    """Put a module of this content before the real one, for other processes."""
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+    return (tmp_path / "torch.py").write_text
 
 
 @pytest.fixture
@@ -35,19 +26,20 @@ def without(monkeypatch):
     return only
 
 
-def test_a_framework_that_works(healthy):
-    assert healthy.ok
-    said = str(healthy).splitlines()
+def test_a_framework_that_works():
+    found = doctor("torch")
+    assert found.ok
+    said = str(found).splitlines()
     assert said[0].startswith("  Python  3.")
     assert said[1].split() == ["NumPy", version("numpy")]
     assert "computes on cpu" in said[2]
-    assert [one.name for one in healthy.findings] == ["Python", "NumPy", "torch", "C", "C++"]
+    assert [one.name for one in found.findings] == ["Python", "NumPy", "torch", "C", "C++"]
     assert said[-1] == "Everything asked for works."
 
 
-def test_what_is_not_installed_is_a_fault_only_if_asked_for(without, fake, capsys):
+def test_what_is_not_installed_is_a_fault_only_if_asked_for(without, fake_torch, capsys):
     without("torch")
-    fake("torch", "raise ImportError('cannot open libx.so')")
+    fake_torch("raise ImportError('cannot open libx.so')")
     assert cli.main(["doctor"]) == 1
     said = capsys.readouterr().out
     assert "! torch" in said
@@ -76,24 +68,23 @@ def test_a_folder_of_its_name_is_no_framework(tmp_path, monkeypatch):
     [
         ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "status SIGSEGV"),
         ("import time; time.sleep(60)", "no answer within 3 s"),
-        ("raise RuntimeError('cannot open libx.so')", "RuntimeError: cannot open libx.so"),
         ("import sys; print('dying', file=sys.stderr); sys.exit(3)", "status 3: dying"),
         ("import os; os._exit(3)", "it said nothing"),
         ("import nothing_here", "No module named 'nothing_here'"),
     ],
 )
-def test_a_framework_that_misbehaves(fake, body, said):
-    fake("torch", body)
+def test_a_framework_that_misbehaves(fake_torch, body, said):
+    fake_torch(body)
     found = doctor("torch", timeout=3 if "sleep" in body else 120)
     assert not found.ok
     assert said in str(found)
 
 
-def test_it_speaks_the_readers_language(without):
-    without()
+def test_a_process_speaks_the_readers_language(fake_torch):
+    fake_torch("from d2lhybrid.i18n import language; raise ValueError(language())")
     i18n.set_language("zh")
     try:
-        assert f"未安装：{installing.install_command('torch')}" in str(doctor("torch"))
+        assert "ValueError: zh" in str(doctor("torch"))
     finally:
         i18n.set_language(None)
 

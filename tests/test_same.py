@@ -42,6 +42,15 @@ class Cache:
         self.loop = self
 
 
+class Refusing:
+    """Which cannot even be asked."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError
+
+
 def differ(a: Any, b: Any, tolerance: float | None = None) -> str:
     return same.difference(same.record(a), same.record(b), tolerance)
 
@@ -78,6 +87,7 @@ def differ(a: Any, b: Any, tolerance: float | None = None) -> str:
         (deque([np.ones(3)]), deque([np.zeros(3)])),
         (deque([1]), deque([2])),
         (Slotted(np.ones(3)), Slotted(np.zeros(3))),
+        (Refusing(), Refusing()),
         ([Slotted([Cache(1.0)])], [Slotted([Cache(2.0)])]),
     ],
 )
@@ -145,11 +155,6 @@ def test_a_number_alone_is_measured_by_itself(shape):
         assert differ(b, a)
 
 
-@pytest.mark.parametrize(("tolerance", "found"), [(0.1, False), (0.01, True)])
-def test_a_tolerance_of_ones_own(tolerance, found):
-    assert bool(differ(np.float32([1]), np.float32([1.05]), tolerance)) == found
-
-
 @pytest.mark.parametrize(
     ("received", "expected", "said"),
     [
@@ -170,19 +175,6 @@ def test_the_words_name_the_leaf_and_what_was_expected(received, expected, said)
     assert differ(received, expected) == said
 
 
-class Refusing:
-    """Which cannot even be compared with itself."""
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __eq__(self, other: object) -> bool:
-        raise ValueError
-
-
-def test_what_cannot_be_asked_is_not_let_pass():
-    assert differ(Refusing(), Refusing())
-
-
 def test_what_says_nothing_of_equality_is_named():
     answer = same.record({"x": 1.0, "state": object(), "v": Version(1), "d": None, "w": "a"})
     assert same.incomparable(answer) == ["output['state']"]
@@ -190,16 +182,12 @@ def test_what_says_nothing_of_equality_is_named():
     assert same.record(holder) == {"output": holder}
 
 
-def test_nan_is_found_and_named():
-    assert same.with_nan(same.record((1.0, np.float32([1, np.nan])))) == "output[1]"
+def test_nan_is_found_and_named_in_a_copy():
+    array = np.float32([1, np.nan])
+    answer = same.record((1.0, array))
+    array[:] = 9
+    assert same.with_nan(answer) == "output[1]"
     assert same.with_nan(same.record((1.0, np.int64([1]), "nan"))) == ""
-
-
-def test_a_record_is_a_copy():
-    array = np.float32([1, 2])
-    answer = same.record(array)
-    array[0] = 9
-    assert answer["output"].array.tolist() == [1, 2]
 
 
 def test_what_is_required_to_be_the_same_says_who_and_how_to_let_it_pass():
@@ -207,4 +195,3 @@ def test_what_is_required_to_be_the_same_says_who_and_how_to_let_it_pass():
     with pytest.raises(DifferentAnswerError, match="Expected 'b' to compute what 'a'"):
         same.require_same("b", "a", other, one)
     same.require_same("b", "a", other, one, tolerance=0.6)
-    same.require_same("b", "a", one, one)
