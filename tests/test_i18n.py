@@ -1,18 +1,17 @@
-"""The reader's language: how it is found, what it does to texts and numbers, and its catalogs."""
+"""The reader's language: how it is found, and what it does to texts and numbers.
+
+What the catalogs say is looked at by `python -m book check`.
+"""
 
 import shutil
-import string
 from pathlib import Path
 
-import polib
 import pytest
 
 from d2lhybrid import cli, compare, i18n, measure
 from d2lhybrid.teaching import ArgumentError, UnknownLabelError, pad
 
 LOCALE = Path(i18n.__file__).parent / "locale"
-CATALOGS = sorted(LOCALE.glob("*/LC_MESSAGES/d2lhybrid.po"))
-each_catalog = pytest.mark.parametrize("path", CATALOGS, ids=lambda path: path.parts[-3])
 
 
 @pytest.fixture(autouse=True)
@@ -108,33 +107,3 @@ def test_the_command_line_says_in_each_language_what_it_is_for(capsys, language)
     with pytest.raises(SystemExit):
         cli.main(["--help"])
     assert i18n.gettext(cli.COMMANDS["verify"]) in capsys.readouterr().out
-
-
-# The catalogs themselves; `python -m book check` looks at what they say.
-
-
-def placeholders(text):
-    """Names, conversions and formats of the fields to fill, in the order of their names."""
-    fields = string.Formatter().parse(text)
-    return sorted((name, spec, how) for _text, name, spec, how in fields if name is not None)
-
-
-@each_catalog
-def test_catalogs_are_complete_and_keep_the_placeholders(path):
-    entries = [entry for entry in polib.pofile(str(path)) if not entry.obsolete]
-    template = polib.pofile(str(LOCALE / "d2lhybrid.pot"))
-    assert {entry.msgid for entry in entries} == {entry.msgid for entry in template}
-    for entry in entries:
-        assert not entry.fuzzy, entry.msgid
-        for text in entry.msgstr_plural.values() if entry.msgid_plural else [entry.msgstr]:
-            assert text.strip(), entry.msgid
-            assert placeholders(text) == placeholders(entry.msgid), text
-            assert text.endswith("\n") == entry.msgid.endswith("\n")
-
-
-@each_catalog
-def test_compiled_catalogs_are_those_of_their_sources(path):
-    assert path.with_suffix(".mo").read_bytes() == polib.pofile(str(path)).to_binary()
-    i18n.set_language(path.parts[-3])
-    assert i18n.ngettext("{n} core", "{n} cores", 2) != "{n} cores"
-    assert {one.parts[-3] for one in CATALOGS} == set(i18n.LANGUAGES) - {"en"}

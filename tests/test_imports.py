@@ -68,9 +68,9 @@ def imported(path: Path) -> set[str]:
 def floor_of(module: str) -> int:
     inside = module.removeprefix("d2lhybrid.")
     for room in (inside, inside.split(".")[0]):
-        for number, rooms in enumerate(FLOORS):
-            if room in rooms:
-                return number
+        found = [number for number, rooms in enumerate(FLOORS) if room in rooms]
+        if found:
+            return found[0]
     pytest.fail(f"{module} is in a new room: give it its place in FLOORS")
 
 
