@@ -1,11 +1,11 @@
 """The command line: ``python -m d2lhybrid compare``, ``doctor`` and ``verify``."""
 
 import argparse
-import importlib.util
 import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -64,24 +64,21 @@ def _verify(path: str, **options: Any) -> tuple[object, bool]:
 
 
 def functions_of(file: str, names: Sequence[str]) -> dict[str, Callable[..., Any]]:
-    """Run a file, which may import what lies beside it, and take these functions from it.
+    """Import a file, and what it imports from its folder, and take these functions from it.
 
     Raises:
         ArgumentError: there is no such file or function, or the file does not run.
     """
     path = Path(file).resolve()
-    spec = importlib.util.spec_from_file_location(f"compared_{path.stem}", path)
-    if spec is None or spec.loader is None or not path.is_file():  # no .py, or nothing there
-        text = _("Expected a Python file. Received: {received!r}.")
-        raise ArgumentError(text.format(received=file))
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses, pickle and compilers look for it
     sys.path.insert(0, str(path.parent))
     try:
-        spec.loader.exec_module(module)
+        module = import_module(path.stem)
     except (Exception, SystemExit) as error:
         text = _("Expected {file} to run. Received: {error}.")
         raise ArgumentError(text.format(file=file, error=brief(error).rstrip("."))) from error
+    if module.__file__ != str(path):  # no .py file, or one such as json.py
+        text = _("Expected a Python file with a name of its own. Received: {received!r}.")
+        raise ArgumentError(text.format(received=file))
     found = {name: getattr(module, name, None) for name in names}
     for name, function in found.items():
         if not callable(function):

@@ -14,7 +14,7 @@ from d2lhybrid.teaching import Comparison
 ROOT = Path(__file__).parents[1]
 SOURCES = {
     "helper.py": "def total(n):\n    return sum(range(n))\n",
-    "json.py": (  # named as a module that we need, and with a class as people write them
+    "my-program.py": (
         "from __future__ import annotations\nfrom dataclasses import dataclass\n"
         "from helper import total\nprint('loading')\n"
         "@dataclass\nclass Point:\n    x: int\n"
@@ -23,6 +23,7 @@ SOURCES = {
         "def other():\n    return 1\n"
         "number = 3\n"
     ),
+    "json.py": "def f():\n    return 1\n",
     "broken.py": "import sys\nsys.exit('no way')\n",
     "notes.txt": "no Python",
 }
@@ -37,29 +38,30 @@ def _files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path, str(ROOT)])
     yield
-    sys.modules.pop("helper", None)
+    for name in ("helper", "my-program"):
+        sys.modules.pop(name, None)
 
 
 def test_a_table_and_json(capsys):
-    assert cli.main(["compare", "json.py", "f", "g", *QUICK, "--check", "0.1"]) == 0
+    assert cli.main(["compare", "my-program.py", "f", "g", *QUICK, "--check", "0.1"]) == 0
     shown = capsys.readouterr()
     assert "\nf " in shown.out
     assert "loading" in shown.err
     options = ("--json", "--seed", "9", "--baseline", "g", "--margin", "0.1", "--no-progress")
-    assert cli.main(["compare", "json.py", "f", "g", *QUICK, *options]) == 0
+    assert cli.main(["compare", "my-program.py", "f", "g", *QUICK, *options]) == 0
     result = Comparison.from_json(capsys.readouterr().out)
     assert (set(result), result.baseline, result.seed) == ({"f", "g"}, "g", 9)
 
 
 def test_other_answers_are_a_row_and_a_status(capsys):
-    arguments = ["compare", "json.py", "f", "other", *QUICK]
+    arguments = ["compare", "my-program.py", "f", "other", *QUICK]
     assert cli.main(arguments) == 1
     assert "other" in capsys.readouterr().out
     assert cli.main([*arguments, "--no-check"]) == 0
 
 
 def test_it_runs_as_a_module_and_ends_quietly_when_its_reader_goes_away(tmp_path):
-    for name, said in (("broken", "no way"), ("json", "loading")):
+    for name, said in (("broken", "no way"), ("my-program", "loading")):
         command = f"{sys.executable} -m d2lhybrid compare {tmp_path}/{name}.py f | :"
         done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=ROOT)
         assert said in done.stderr
@@ -69,14 +71,15 @@ def test_it_runs_as_a_module_and_ends_quietly_when_its_reader_goes_away(tmp_path
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("compare none.py f", "a Python file"),
-        ("compare notes.txt f", "a Python file"),
-        ("compare json.py nothing", "function 'nothing'"),
-        ("compare json.py f number", "function 'number'"),
+        ("compare none.py f", "No module named 'none'"),
+        ("compare notes.txt f", "No module named 'notes'"),
+        ("compare json.py f", "a name of its own"),
+        ("compare my-program.py nothing", "function 'nothing'"),
+        ("compare my-program.py f number", "function 'number'"),
         ("compare broken.py f", "SystemExit: no way"),
         ("compare helper.py total", "missing 1 required positional argument"),
-        ("compare json.py f --time-limit 0", "above 0"),
-        ("compare json.py f --baseline h", "Received: 'h'"),
+        ("compare my-program.py f --time-limit 0", "above 0"),
+        ("compare my-program.py f --baseline h", "Received: 'h'"),
         ("doctor numpy", "one of the frameworks"),
         ("verify nothing", "nothing is there"),
     ],
@@ -102,7 +105,7 @@ def test_an_interrupt_says_what_is_known(monkeypatch, said, capsys):
         raise KeyboardInterrupt(said)
 
     monkeypatch.setattr(cli, "compare", interrupted)
-    assert cli.main(["compare", "json.py", "f"]) == 130
+    assert cli.main(["compare", "my-program.py", "f"]) == 130
     assert capsys.readouterr().err.endswith(f"d2lhybrid compare: {said}\n" if said else "loading\n")
 
 
