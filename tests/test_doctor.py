@@ -1,4 +1,4 @@
-"""The doctor's table and answer, and that nothing a framework does can stop it."""
+"""The doctor's table and answer, that nothing a framework does can stop it, and its hints."""
 
 from importlib.machinery import PathFinder
 from importlib.metadata import version
@@ -6,6 +6,8 @@ from importlib.metadata import version
 import pytest
 
 from d2lhybrid import cli, diagnosing, doctor, i18n, installing
+from d2lhybrid.frameworks import get
+from d2lhybrid.teaching import has_compiler
 
 
 @pytest.fixture
@@ -117,3 +119,17 @@ def test_hints_install_from_where_the_package_lies(monkeypatch, tmp_path):
     assert installing.install_command("torch") == 'pip install "d2lhybrid[torch]"'
     (tmp_path / "pyproject.toml").touch()
     assert installing.install_command("torch") == f'pip install --editable "{tmp_path}[torch]"'
+
+
+def test_a_device_that_computes_wrongly(monkeypatch, capsys):
+    diagnosing.probe("torch")
+    assert "computes on cpu" in capsys.readouterr().out
+    monkeypatch.setattr(get("torch").tensors, "compute_on", lambda device: 7.0)
+    with pytest.raises(SystemExit, match="came out wrong on cpu"):
+        diagnosing.probe("torch")
+
+
+@pytest.mark.parametrize(("named", "there"), [("python3 -x", True), ("no-such-compiler", False)])
+def test_the_compiler_that_is_named_counts(monkeypatch, named, there):
+    monkeypatch.setenv("CXX", named)
+    assert has_compiler() == there
