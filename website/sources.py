@@ -13,7 +13,7 @@ from book.frameworks import READING_ORDER
 from book.frontpage import front_page_path
 from book.languages import ENGLISH, LANGUAGES, Language
 from book.parse import load
-from d2lhybrid import teaching
+from d2lhybrid import errors
 from d2lhybrid.cli import COMMANDS
 from website.addresses import Addresses, Page
 from website.documents import document_source, documents
@@ -25,7 +25,7 @@ from website.sections import sections
 from website.words import theme_words
 
 _API = Path(__file__).with_name("api")
-_API_PAGES = ("index", "timing", "comparing", "explaining", "artifacts", "surroundings", "teaching")
+_API_PAGES = ("index", "timing", "comparing", "explaining", "artifacts", "surroundings")
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def source_files(collection: Collection, language: str) -> dict[str, bytes]:
 
 def _api_source(name: str) -> str:
     """A page about the package, with the lists that the package itself knows."""
-    kinds = [name for name in teaching.__all__ if name.endswith("Error")]
+    kinds = [name for name in vars(errors) if name.endswith("Error")]
     directive = ".. autoexception:: d2lhybrid.teaching.{}\n   :show-inheritance:\n"
     lists = {
         "{commands}": "\n".join(f"{name:<10}{text}" for name, text in COMMANDS.items()),
