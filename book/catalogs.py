@@ -92,7 +92,7 @@ def merge(fresh: polib.POFile, old: polib.POFile, language: Language, name: str)
             english = _join(entry.previous_msgid, entry.previous_msgid_plural)
             context, flags = entry.previous_msgctxt or context, []
         if known.get(english, context) is None and (translations(entry) or not entry.obsolete):
-            text = _join(entry.msgstr, *entry.msgstr_plural.values())
+            text = _join(*(entry.msgstr_plural or {0: entry.msgstr}).values())
             comments = entry.tcomment.splitlines()
             known.add(english, text, flags=flags, user_comments=comments, context=context)
     contexts = {message.id: message.context for message in known}
