@@ -9,7 +9,7 @@ from book.blocks import Chapter
 from book.draft import TO_NOTEBOOKS, Cell, Draft, name_cells
 from book.errors import BookError, TranslationError
 from book.files import CHAPTERS, Key
-from book.frameworks import FRAMEWORKS, READING_ORDER
+from book.frameworks import FRAMEWORKS
 from book.frontpage import front_page_path
 from book.installation import installation
 from book.languages import LANGUAGES, Language
@@ -92,7 +92,7 @@ def _navigation(draft: Draft, drafts: Sequence[Draft], languages: Sequence[Langu
         shown = (f"**{n}**" if k == key else f"[{n}]({key.link(k)})" for n, k in others)
         return " · ".join(shown)
 
-    here = [name for name in READING_ORDER if name in draft.chapter.frameworks]
+    here = [name for name in FRAMEWORKS if name in draft.chapter.frameworks]
     keys = [key._replace(framework=name) for name in here]
     lines = [row([(FRAMEWORKS[other.framework].name, other) for other in keys])]
     if len(languages) > 1:

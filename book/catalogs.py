@@ -100,7 +100,7 @@ def merge(fresh: polib.POFile, old: polib.POFile, language: Language, name: str)
         template.add(_english(entry), context=entry.msgctxt)
     known.update(template)
     for entry in fresh:
-        message = known.get(_english(entry), entry.msgctxt)
+        message: Any = known.get(_english(entry), entry.msgctxt)
         _fill(entry, message, language.plural_forms)
         if message.previous_id:
             [before] = message.previous_id

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from website.addresses import Addresses
-
 # Documents that lie outside docs/, and the names of their pages.
 _OTHERS = {
     "CONTRIBUTING.md": "contributing",
@@ -20,8 +18,3 @@ def documents(root: Path) -> dict[str, str]:
     found = {path: f"docs/{Path(path).stem}" for path in inside}
     found |= {path: f"docs/{name}" for path, name in _OTHERS.items() if (root / path).exists()}
     return found
-
-
-def document_source(root: Path, path: str, addresses: Addresses) -> str:
-    """The source of a document's page."""
-    return addresses.rewrite((root / path).read_text(encoding="utf-8"), path)

@@ -14,7 +14,7 @@ from pages import Page, read_page, squeezed
 
 import d2lhybrid
 from book.files import NOTEBOOKS, Key, read_notebook
-from book.frameworks import READING_ORDER
+from book.frameworks import FRAMEWORKS
 from book.installation import is_installation
 from book.languages import LANGUAGES
 from website.words import theme_words, words
@@ -155,7 +155,7 @@ def test_ways_to_languages_and_frameworks_say_what_is_there(site: Path, key: Key
     same_language = [one for one in KEYS if one.language == key.language]
     frameworks = {one.framework for one in same_language if one.chapter == key.chapter}
     shown = [link["data-framework"] for link in ways if "data-framework" in link]
-    assert shown == [name for name in READING_ORDER if name in frameworks]
+    assert shown == [name for name in FRAMEWORKS if name in frameworks]
     assert len(ways) == len(shown) + len(LANGUAGES_HERE)
     for link in ways:
         target = read_page((page.path.parent / link["href"]).resolve())
