@@ -15,6 +15,6 @@ _OTHERS = {
 def documents(root: Path) -> dict[str, str]:
     """The names of the documents' pages below ``en``, by the documents' paths."""
     inside = sorted(path.relative_to(root).as_posix() for path in (root / "docs").glob("*.md"))
-    found = {path: f"docs/{Path(path).stem}" for path in inside}
-    found |= {path: f"docs/{name}" for path, name in _OTHERS.items() if (root / path).exists()}
-    return found
+    others = {path: name for path, name in _OTHERS.items() if (root / path).exists()}
+    names = {path: Path(path).stem for path in inside} | others
+    return {path: f"docs/{name}" for path, name in names.items()}

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 
 from nbformat import NotebookNode
 
@@ -31,7 +32,8 @@ def front_source(
     ``chapters`` are the language's, ``descriptions`` say what each teaches, ``reference`` names
     the pages below ``en`` that are in English only, and ``found`` is what ``measured`` finds.
     """
-    say = words(language)
+    say, first = words(language), chapters[0]
+    start = f"{first.title} · {FRAMEWORKS[first.key.framework].name}"
     names = list(dict.fromkeys(chapter.key.chapter for chapter in chapters))
     said = findings(language, found)
     ids = ["start", *(["findings"] if said else []), "chapters"]
@@ -42,10 +44,12 @@ def front_source(
         f"# {LANGUAGES[language].collection}",
         say["question"],
         say["here"],
-        _start(language, chapters[0]),
+        # site.js leads it to the framework chosen last.
+        f"```{{container}} start-here\n[{say['start']} {start}]({place(first.page)})\n```",
     ]
     if found:
-        figure = f"{picture(language, found)}<figcaption>{caption(language, found)}</figcaption>"
+        shown = escape(caption(language, found))
+        figure = f"{picture(language, found)}<figcaption>{shown}</figcaption>"
         parts.append(f'```{{raw}} html\n<figure class="gains">{figure}</figure>\n```')
     if said:
         parts += [f"## {say['findings_title']}", "\n".join(f"1. {one}" for one in said)]
@@ -63,12 +67,6 @@ def front_source(
     if language == ENGLISH.code:
         parts.append(_tree(say["reference"], reference))
     return "\n\n".join(parts) + "\n"
-
-
-def _start(language: str, first: Chapter) -> str:
-    """The link to the first chapter; site.js leads it to the framework chosen last."""
-    text = f"{words(language)['start']} {first.title} · {FRAMEWORKS[first.key.framework].name}"
-    return f"```{{container}} start-here\n[{text}]({place(first.page)})\n```"
 
 
 def measured(chapters: Sequence[Chapter]) -> dict[str, Comparison]:
@@ -112,11 +110,9 @@ def findings(language: str, found: Mapping[str, Comparison]) -> list[str]:
 
 def _chapter(language: str, editions: Sequence[Chapter], about: str) -> list[str]:
     """A chapter's heading, what it teaches, how long it takes, and the ways to its frameworks."""
-    links = "\n".join(
-        f"- [{FRAMEWORKS[one.key.framework].name}]({place(one.page)})" for one in editions
-    )
-    time = takes(language, [one.notebook for one in editions])
-    return [f"### {editions[0].title}", *([about] if about else []), f"*{time}*", links]
+    links = [f"- [{FRAMEWORKS[one.key.framework].name}]({place(one.page)})" for one in editions]
+    time = f"*{takes(language, [one.notebook for one in editions])}*"
+    return [f"### {editions[0].title}", *([about] if about else []), time, "\n".join(links)]
 
 
 def takes(language: str, editions: Sequence[NotebookNode]) -> str:

@@ -1,6 +1,5 @@
 """Stage 4: Sphinx's configuration for one language; its conf.py takes all names from here."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,9 +8,6 @@ from book.languages import LANGUAGES
 from website.words import words
 
 _HERE = Path(__file__).parent
-# nbformat imports jsonschema, and that a grammar for addresses that takes three seconds to read, in
-# each language's process. No notebook is checked by it.
-sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 # Foreground and background that stay readable: contrast of 4.5 and more, also for links in code.
 _LIGHT = {"color-brand-primary": "#0b5a9d", "color-brand-content": "#0b5a9d"}
 _DARK = {"color-brand-primary": "#7cb8f2", "color-brand-content": "#7cb8f2"}

@@ -28,6 +28,7 @@ class Around:
     def __init__(self, app: Sphinx, name: str, data: dict[str, Any]) -> None:
         self.language = str(app.config.site_language)
         self.words = words(self.language)
+        self.api_name = in_english(self.language, self.words["api"])
         self.all_frameworks = FRAMEWORKS
         self.kind = str(data.get("kind", "reference" if "/" in name else name))
         self.name, self.data = name, data
@@ -79,10 +80,6 @@ class Around:
     def reference(self) -> str:
         """The address of the pages that are in English only; empty on English pages."""
         return "" if self.language == ENGLISH.code else self.to("en/api/index")
-
-    def api_name(self) -> str:
-        """What those pages are called."""
-        return in_english(self.language, self.words["api"])
 
     def say(self, html: str, ways: str) -> str:
         """The theme's HTML with the ways to other pages before its main part.

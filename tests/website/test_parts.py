@@ -93,7 +93,7 @@ def small(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., P
 
 def make_site(root: Path) -> Path:
     folder = root / "build" / "html"
-    build_site(root, folder, root / "build" / "work", jobs=2)
+    build_site(root, folder, root / "build" / "work")
     return folder
 
 
