@@ -36,13 +36,11 @@ def assemble(
     translate: Translate,
     languages: Sequence[Language] | None = None,
     url: str = "",
-    only: str | None = None,
 ) -> dict[Key, nbformat.NotebookNode]:
     """The notebooks of one language and one framework, without outputs.
 
     They link to each other and to those in ``languages``, by default all there are. ``url`` is the
-    repository's public address, where a notebook alone gets the package from, or empty. With
-    ``only``, the notebook of that chapter is all that is made; it links to the others all the same.
+    repository's public address, where a notebook alone gets the package from, or empty.
     Raises TranslationError where a translation does not fit its place.
     """
     drafts = {
@@ -51,8 +49,7 @@ def assemble(
         if framework in chapter.frameworks
     }
     others = tuple(LANGUAGES.values()) if languages is None else languages
-    wanted = [draft for name, draft in drafts.items() if only in (None, name)]
-    return {draft.key: _notebook(draft, drafts, others, url) for draft in wanted}
+    return {draft.key: _notebook(draft, drafts, others, url) for draft in drafts.values()}
 
 
 def _notebook(

@@ -15,7 +15,6 @@ from website.picture import caption, number, picture
 from website.repository import Repository
 from website.words import in_english, words
 
-_API = "api/index"
 _APART = 1.05  # from here on, latency and throughput are two answers
 
 
@@ -59,7 +58,7 @@ def front_source(
         parts += _chapter(language, editions, descriptions[name])
     parts += [f"## {say['run_title']}", *_ways_to_run(language, repository)]
     parts += [f"## {in_english(language, say['reference_title'])}", say["reference_text"]]
-    parts.append(f"- [{in_english(language, say['api'])}]({place('en/' + _API)})")
+    parts.append(f"- [{in_english(language, say['api'])}]({place('en/api/index')})")
     for key, framework in FRAMEWORKS.items():
         theirs = [one for one in chapters if one.key.framework == key]
         entries = (f"{one.title} <{key}/{one.key.chapter}>" for one in theirs)

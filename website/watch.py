@@ -19,7 +19,6 @@ from book.build import translate_by
 from book.catalogs import read_all
 from book.errors import BookError
 from book.files import CHAPTERS, FIGURES, TRANSLATIONS, Key, read_notebook
-from book.frameworks import FRAMEWORKS
 from book.languages import LANGUAGES
 from book.parse import load
 from website.addresses import Addresses
@@ -33,37 +32,36 @@ ROOT = Path(__file__).parents[1]
 
 def read_key(text: str, root: Path) -> Key:
     """Which notebook: ``pt/pytorch/hybridize``; the first one without a text. Raises SiteError."""
-    chapters = load(root / CHAPTERS)
-    known = {
-        f"{language}/{framework}/{one.name}": Key(language, framework, one.name)
-        for one in chapters
-        for framework in FRAMEWORKS
+    known = [
+        Key(language, framework, one.name)
+        for one in load(root / CHAPTERS)
+        for framework in one.frameworks
         for language in LANGUAGES
-        if framework in one.frameworks
-    }
-    found = known.get(text or next(iter(known)))
-    if found is None:
+    ]
+    wanted = tuple(text.split("/")) if text else known[0]
+    if wanted not in known:
+        such = ", ".join("/".join(key) for key in known[: len(LANGUAGES)])
         raise SiteError(
-            f"Expected language/framework/chapter: one of {', '.join(known)}. Received: {text}."
+            f"Expected the language, framework and chapter of a notebook: {such}, or another. "
+            f"Received: {text}."
         )
-    return found
+    return Key(*wanted)
 
 
 def preview_sources(root: Path, key: Key) -> dict[str, bytes]:
     """The sources of a site of one page, as the chapters and catalogs are now."""
     language, framework, name = key
     chapters = load(root / CHAPTERS)
-    [source] = [one for one in chapters if one.name == name]
+    source = next(one for one in chapters if one.name == name)
     into = LANGUAGES[language]
     translate = translate_by(into, read_all(root, into, chapters))
-    notebook = assemble(chapters, language, framework, translate, (), only=name)[key]
+    notebook = assemble(chapters, language, framework, translate, ())[key]
     _keep_outputs(notebook, read_notebook(root / key.path))
     chapter = Chapter(key, notebook, tuple(sections(source, framework)), name)
     made = page_source(chapter, {}, {}, Addresses({}, None))
-    tree = f"# {name}\n\n```{{toctree}}\n{framework}/{name}\n```\n"
     files = {
         f"{framework}/{name}.ipynb": nbformat.writes(made).encode(),
-        "index.md": tree.encode(),
+        "index.md": f"# {name}\n\n```{{toctree}}\n{framework}/{name}\n```\n".encode(),
         "conf.py": conf(language, [language]),
     }
     figures = (root / CHAPTERS / FIGURES).glob("*")

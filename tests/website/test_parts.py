@@ -16,7 +16,7 @@ from book.languages import LANGUAGES
 from website.__main__ import main
 from website.addresses import Addresses, Page
 from website.build import build_site
-from website.errors import RepositoryError, SiteError
+from website.errors import SiteError
 from website.landing import landing_page
 from website.repository import Repository, find_repository
 from website.search import SearchChinese, SearchJapanese, SearchPortugueseWithoutAccents
@@ -115,7 +115,7 @@ def test_addresses_of_a_repository() -> None:
 
 @pytest.mark.parametrize("url", ["github.com/a/b", "https://github.com/a", "https://x/a/b c"])
 def test_an_address_that_is_none(url: str) -> None:
-    with pytest.raises(RepositoryError, match="Expected a repository's address"):
+    with pytest.raises(SiteError, match="Expected a repository's address"):
         Repository(url)
 
 
