@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from collection import LANGUAGES, ROOT
 from playwright.sync_api import Browser, Page, Route
-from site_page import PHONE, WIDE, choose, in_sight, place, results, top_of
+from site_page import PHONE, WIDE, choose, place, results, top_of
 
 from book.files import Key, read_notebook
 from book.installation import is_installation
@@ -103,7 +103,7 @@ def test_the_first_page_shows_what_was_found(visit: Visit, language: str, width:
     box = page.locator("figure.gains").bounding_box()
     assert box["height"] > 150
     assert box["x"] + box["width"] <= width
-    bars = page.locator(".gains .bar.faster").evaluate_all("all => all.map(e => e.clientWidth)")
+    bars = page.locator(".gains .bar").evaluate_all("all => all.map(e => +e.getAttribute('width'))")
     assert len(bars) > 3
     assert max(bars) > 3 * min(bars)
     assert page.locator("#findings ol li").count() == 3
@@ -243,11 +243,7 @@ def test_pages_can_be_read_as_files(chromium: Browser, address: str) -> None:
     choose(page, "language", "zh")
     page.locator(".sidebar-search").fill("延迟计算")
     page.locator(".sidebar-search").press("Enter")
-    page.wait_for_selector("#search-results ul.search li")
-    assert results(page)[0] == "mxnet/limits"
-    assert "延迟计算" in page.locator("#search-results p.context").first.inner_text()
-    page.locator("#search-results a.hit").first.click()
-    page.wait_for_selector("article mark")
-    assert in_sight(page, "article mark")
+    page.wait_for_function("document.querySelector('.search-summary')?.textContent")
+    assert "mxnet/limits" in results(page)
     assert complaints == []
     context.close()
