@@ -41,8 +41,8 @@ def pages_with(language: str, word: str) -> set[str]:
     ("language", "typed", "written"),
     [
         *(("zh", word, word) for word in ("追踪", "预热", "图中断", "命令式", "延迟计算")),
-        *(("ja", word, word) for word in ("推論", "遅延計算", "ノイズ", "fullgraph")),
-        *(("pt", "mutação", "mutação"), ("en", "fullgraph", "fullgraph")),
+        *(("ja", word, word) for word in ("コンパイル", "遅延計算", "ノイズ", "fullgraph")),
+        *(("pt", "compilação", "compilação"), ("en", "fullgraph", "fullgraph")),
         # Other forms of a word.
         *(("en", "serializing", "Serialization"), ("en", "COMPILERS", "compiler")),
         *(("pt", "serializacao", "serialização"), ("pt", "compilações", "compilação")),
