@@ -129,11 +129,8 @@ def difference(answer: Answer, expected: Answer, tolerance: float | None = None)
     """
     if answer.keys() != expected.keys():
         return _structure(answer, expected)
-    worst, words = 0.0, ""
-    for path, leaf in answer.items():
-        over, text = _leaf(path, leaf, expected[path], tolerance)
-        if text and over >= worst:
-            worst, words = over, text
+    found = (_leaf(path, leaf, expected[path], tolerance) for path, leaf in answer.items())
+    _over, words = max(found, key=lambda one: one[0], default=(0.0, ""))
     return words
 
 
