@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from book.frameworks import READING_ORDER
+from book.frameworks import FRAMEWORKS
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -46,7 +46,7 @@ def test_every_framework_and_python_is_in_the_matrix() -> None:
     (_, oldest), (_, newest) = setup_env.OLDEST, setup_env.NEWEST
     every = [f"3.{minor}" for minor in range(oldest, newest + 1)]
     assert notebooks["python"] == every
-    assert notebooks["framework"] == list(READING_ORDER)
+    assert notebooks["framework"] == list(FRAMEWORKS)
     assert matrix("unit")["python"] == every
 
 
