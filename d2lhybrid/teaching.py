@@ -13,7 +13,7 @@ _HOMES = {
     "Outcome": "trials",
     "Comparison": "report.results",
     "Measurement": "report.records",
-    "Sweep": "report.sweeps",
+    "Sweep": "report.results",
     "plot_roofline": "report.charts",
     "plot_calls": "report.charts",
     "Peak": "measurement.memory",

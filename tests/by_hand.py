@@ -7,8 +7,7 @@ import numpy as np
 
 from d2lhybrid.report.provenance import Environment
 from d2lhybrid.report.records import Measurement, Samples
-from d2lhybrid.report.results import Comparison
-from d2lhybrid.report.sweeps import Sweep
+from d2lhybrid.report.results import Comparison, Sweep
 
 ENV = Environment(
     date="2026-11-21T10:00:00+00:00",

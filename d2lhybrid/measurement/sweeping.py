@@ -10,8 +10,7 @@ from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.comparing import compare
 from d2lhybrid.measurement.variants import variants
 from d2lhybrid.report import claims
-from d2lhybrid.report.results import Comparison
-from d2lhybrid.report.sweeps import Sweep
+from d2lhybrid.report.results import Comparison, Sweep
 from d2lhybrid.waiting import bar
 
 

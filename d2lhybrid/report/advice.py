@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from d2lhybrid.i18n import count, names, ngettext, number
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
+from d2lhybrid.report.comparisons import ComparisonData
 from d2lhybrid.report.units import NEVER, percent, seconds
-
-if TYPE_CHECKING:
-    from d2lhybrid.report.results import Comparison
 
 # By the verdict on the fastest of the others; a faster one is not used where it never pays.
 _NOTHING = {
@@ -29,7 +25,7 @@ _NOTHING = {
 }
 
 
-def advice(c: Comparison) -> str:
+def advice(c: ComparisonData) -> str:
     """One sentence on what to use, by the verdicts on the latency.
 
     1. A busy machine is no ground for advice: measure again.
@@ -70,7 +66,7 @@ def advice(c: Comparison) -> str:
     )
 
 
-def best(c: Comparison) -> str | None:
+def best(c: ComparisonData) -> str | None:
     """The variant to use in place of the baseline by rules 2 and 3 of `advice`, if there is one."""
     faster = {
         label: calls
@@ -84,7 +80,7 @@ def best(c: Comparison) -> str | None:
     return min(close, key=lambda label: (faster[label], label != top))
 
 
-def _use(c: Comparison, label: str) -> str:
+def _use(c: ComparisonData, label: str) -> str:
     calls, ratio = c.break_even(label) or 0, number(c.ratio(label)[0])
     text = _("Use {label}: it is {ratio} times as fast as {baseline}, from the first call on.")
     if calls > 1:

@@ -18,29 +18,27 @@ import weakref
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from d2lhybrid import stats
 from d2lhybrid.errors import ArgumentError, ClaimError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.i18n import number, sentences
+from d2lhybrid.report.comparisons import ComparisonData
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.records import DEFAULT_CLOCK, is_busy
 from d2lhybrid.report.units import percent
 
-if TYPE_CHECKING:
-    from d2lhybrid.report.results import Comparison
-
 MIME = "application/vnd.d2lhybrid.undecided+json"  # of the output that tests leave out
 
-MeasureOn = Callable[[Callable[["Comparison"], bool]], "Comparison"]
+MeasureOn = Callable[[Callable[[ComparisonData], bool]], ComparisonData]
 """Takes more rounds until what was measured satisfies a question, or for so long."""
 
-_newest: tuple[weakref.ref[Comparison], MeasureOn] | None = None
+_newest: tuple[weakref.ref[ComparisonData], MeasureOn] | None = None
 
 
-def keep(result: Comparison, measure_on: MeasureOn) -> None:
+def keep(result: ComparisonData, measure_on: MeasureOn) -> None:
     """Let claims on this result measure on as long as it lives, and on no older one."""
     global _newest
     _newest = (weakref.ref(result, lambda _dead: forget(measure_on)), measure_on)
@@ -75,7 +73,7 @@ class Claim:
             )
             raise ArgumentError(text.format(received=self.at_least, sense=self.sense))
 
-    def judged(self, c: Comparison) -> str:
+    def judged(self, c: ComparisonData) -> str:
         """'holds', 'contradicted' or 'undecided' by what was measured."""
         _estimate, low, high = c.ratio(self.label, self.clock, self.against)
         verdict, sense = c.verdict(self.label, self.clock, self.against), self.sense
@@ -95,7 +93,7 @@ class Claim:
             return _word(holds, contradicted=high < no_slower)
         return _word(holds, contradicted=verdict == "same" or high < at_least)
 
-    def expected(self, c: Comparison) -> str:
+    def expected(self, c: ComparisonData) -> str:
         """The claim as a sentence."""
         text = _EXPECTED[self.sense] if self.at_least is None else _AT_LEAST[self.sense]
         amount = number(self.at_least or 1.0)
@@ -123,7 +121,7 @@ _AT_LEAST = {
 }
 
 
-def claim(c: Comparison, made: Claim) -> None:
+def claim(c: ComparisonData, made: Claim) -> None:
     """Say nothing if it holds, raise if it is contradicted, else measure on and then say so.
 
     Raises:
@@ -131,7 +129,7 @@ def claim(c: Comparison, made: Claim) -> None:
         ArgumentError, UnknownLabelError: there is no such clock or variant.
     """
 
-    def decided(found: Comparison) -> bool:
+    def decided(found: ComparisonData) -> bool:
         hopeless = made.sense == "same" and is_busy(found.env, 0.0)  # nothing is, at such a load
         return hopeless or made.judged(found) != "undecided"
 
@@ -152,7 +150,7 @@ def require_work(work: float | None, known: Collection[float]) -> None:
         raise ArgumentError(text.format(known=", ".join(map(str, known)), received=work))
 
 
-def _received(made: Claim, c: Comparison) -> str:
+def _received(made: Claim, c: ComparisonData) -> str:
     text = _(
         "Received: the ratio {ratio} ({confidence} interval {low} to {high}, clock {clock}) in "
         "{rounds} rounds, with a noise floor of {floor}. Correct the claim, or what is compared."
@@ -160,7 +158,7 @@ def _received(made: Claim, c: Comparison) -> str:
     return text.format(**_numbers(made, c))
 
 
-def _undecided(made: Claim, c: Comparison) -> str:
+def _undecided(made: Claim, c: ComparisonData) -> str:
     """Why: the machine was too busy, or the ratio is too near to what it is held against."""
     if c.busy:
         text = _(
@@ -176,7 +174,7 @@ def _undecided(made: Claim, c: Comparison) -> str:
     return text.format(**_numbers(made, c))
 
 
-def _numbers(made: Claim, c: Comparison) -> dict[str, Any]:
+def _numbers(made: Claim, c: ComparisonData) -> dict[str, Any]:
     estimate, low, high = c.ratio(made.label, made.clock, made.against)
     return {
         "ratio": number(estimate),

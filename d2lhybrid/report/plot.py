@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from d2lhybrid.i18n import count, number
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report import axes, remarks
 from d2lhybrid.report.axes import COLOURS, GREY, MARKERS
+from d2lhybrid.report.comparisons import ComparisonData, SweepData
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.records import Measurement
 from d2lhybrid.report.text import in_order
 from d2lhybrid.report.units import seconds
 from d2lhybrid.report.verdicts import VERDICTS
-
-if TYPE_CHECKING:
-    from d2lhybrid.report.results import Comparison
-    from d2lhybrid.report.sweeps import Sweep
 
 _LINEAR = 20  # times so many times apart at most share an axis from 0, on which bars are lengths
 _BAR = 0.62  # of the height of a row
@@ -26,7 +23,7 @@ _HATCH = "////"
 _LINES = {"latency": "-", "throughput": ":"}  # the clocks that are drawn
 
 
-def comparison(c: Comparison) -> Any:
+def comparison(c: ComparisonData) -> Any:
     """A bar a variant and clock with its interval, the baseline as a line; returns the axes.
 
     Where the times are more than 20 times apart the axis is logarithmic, and a bar reaches from the
@@ -53,7 +50,7 @@ def comparison(c: Comparison) -> Any:
 
 
 def _bar(
-    ax: Any, c: Comparison, label: str, clock: str, y: float, height: float, start: float
+    ax: Any, c: ComparisonData, label: str, clock: str, y: float, height: float, start: float
 ) -> tuple[float, str]:
     """A bar from `start` with its interval; returns its end, and what is to be said of it."""
     time, (low, high) = c[label].median_of(clock), _ends(c[label], clock)
@@ -79,7 +76,7 @@ def _ends(m: Measurement, clock: str) -> tuple[float, float]:
     return max(low, min(samples)), min(high, max(samples))
 
 
-def waterfall(c: Comparison, labels: Sequence[str], clock: str = "latency") -> Any:
+def waterfall(c: ComparisonData, labels: Sequence[str], clock: str = "latency") -> Any:
     """A step for each label in order: a bar from the time before it to its own; returns the axes.
 
     The first bar is a time from 0; each other one is what its layer adds (to the right) or saves
@@ -105,7 +102,7 @@ def waterfall(c: Comparison, labels: Sequence[str], clock: str = "latency") -> A
     return ax
 
 
-def sweep(s: Sweep, xlabel: str = "") -> Any:
+def sweep(s: SweepData, xlabel: str = "") -> Any:
     """Time per call against work, one line a variant and clock, with its band; returns the axes."""
     clocks = [clock for clock in s.clocks if clock in _LINES]
     names = [remarks.clock_title(clock, clocks) for clock in clocks if len(clocks) > 1]
@@ -128,7 +125,7 @@ def sweep(s: Sweep, xlabel: str = "") -> Any:
     return ax
 
 
-def _curve(ax: Any, s: Sweep, label: str, clock: str, at: int) -> None:
+def _curve(ax: Any, s: SweepData, label: str, clock: str, at: int) -> None:
     """The medians of a variant by a clock, where it ran, and their intervals as a band."""
     found = [(work, c[label]) for work, c in zip(s.work, s.comparisons, strict=True) if label in c]
     work, measured = zip(*found, strict=True)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from d2lhybrid import stats
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import listed, ngettext, number
 from d2lhybrid.i18n import noop as N_
+from d2lhybrid.report.comparisons import ComparisonData, SweepData
 from d2lhybrid.report.units import NEVER, UNKNOWN, percent, seconds
 from d2lhybrid.report.verdicts import VERDICTS
-
-if TYPE_CHECKING:
-    from d2lhybrid.report.results import Comparison
-    from d2lhybrid.report.sweeps import Sweep
 
 _CLOCKS = {
     "latency": N_("latency"),
@@ -27,7 +23,7 @@ _STOPPED = {
 }
 
 
-def busy(comparisons: Sequence[Comparison]) -> str:
+def busy(comparisons: Sequence[ComparisonData]) -> str:
     """One line that says that the machine was busy, at its worst; empty where it was not."""
     found = [c for c in comparisons if c.busy]
     if not found:
@@ -54,14 +50,14 @@ def not_run(reason: str) -> str:
     return _(reason).rstrip(".。")
 
 
-def ending(c: Comparison) -> list[str]:
+def ending(c: ComparisonData) -> list[str]:
     """How the rounds ended."""
     text = ngettext("{n} round; noise floor {floor}.", "{n} rounds; noise floor {floor}.", c.rounds)
     said = text.format(n=c.rounds, floor=percent(c.noise_floor))
     return [_(_STOPPED[c.stopped]), said] if c.stopped in _STOPPED else [said]
 
 
-def reading(c: Comparison) -> list[str]:
+def reading(c: ComparisonData) -> list[str]:
     """How to read what would puzzle in the table, a line each; none where nothing does."""
     lines = []
     calls = pay_off(c).values()
@@ -96,19 +92,19 @@ def reading(c: Comparison) -> list[str]:
     return lines + _not_run_lines([c])
 
 
-def pay_off(c: Comparison) -> dict[str, float | None]:
+def pay_off(c: ComparisonData) -> dict[str, float | None]:
     """`break_even` of the variants; empty where none has to be called more than once to pay."""
     calls = {label: c.break_even(label) for label in c.others}
     return calls if any(found not in (None, NEVER, 1) for found in calls.values()) else {}
 
 
-def sweep(s: Sweep) -> list[str]:
+def sweep(s: SweepData) -> list[str]:
     """What the signs mean, and what was not run."""
     signs = listed(f"{one.sign} {_(one.word)}" for one in VERDICTS.values())
     return [signs, *_not_run_lines(s.comparisons)]
 
 
-def _not_run_lines(comparisons: Sequence[Comparison]) -> list[str]:
+def _not_run_lines(comparisons: Sequence[ComparisonData]) -> list[str]:
     """What was not run, and why, a line each."""
     text = _("{label} was not run: {reason}.")
     reasons = {label: why for c in comparisons for label, why in c.unavailable.items()}

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from d2lhybrid.report.comparisons import ComparisonData, SweepData
 from d2lhybrid.report.text import in_order
-
-if TYPE_CHECKING:
-    from d2lhybrid.report.results import Comparison
-    from d2lhybrid.report.sweeps import Sweep
 
 MIME = "application/vnd.d2lhybrid.comparison+json"
 
 
-def of(result: Comparison | Sweep) -> dict[str, Any]:
+def of(result: ComparisonData | SweepData) -> dict[str, Any]:
     """The rows of a table in its order as plain data; what is not known is None.
 
     Times are in seconds per call, ratios above 1 are faster, and `pays_after` is None, too, where
@@ -38,7 +35,7 @@ def of(result: Comparison | Sweep) -> dict[str, Any]:
     }
 
 
-def _row(c: Comparison, label: str) -> dict[str, Any]:
+def _row(c: ComparisonData, label: str) -> dict[str, Any]:
     m, queued = c[label], "throughput" in c.clocks
     estimate, low, high = _ratio(c, label, "latency")
     return {
@@ -56,7 +53,7 @@ def _row(c: Comparison, label: str) -> dict[str, Any]:
     }
 
 
-def _ratio(c: Comparison, label: str, clock: str) -> list[float | None]:
+def _ratio(c: ComparisonData, label: str, clock: str) -> list[float | None]:
     """The ratio and its interval; the baseline's is 1, as the table has it."""
     return [1.0] * 3 if label == c.baseline else list(map(_known, c.ratio(label, clock)))
 

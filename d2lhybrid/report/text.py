@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
 
 from d2lhybrid import stats
 from d2lhybrid.i18n import count, number
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report import remarks
 from d2lhybrid.report.advice import advice, best
+from d2lhybrid.report.comparisons import ComparisonData, SweepData
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.table import Column, Row, Table
 from d2lhybrid.report.units import NEVER, NEVER_MARK, UNKNOWN, percent, seconds, span
 from d2lhybrid.report.verdicts import VERDICTS
-
-if TYPE_CHECKING:
-    from d2lhybrid.report.results import Comparison
-    from d2lhybrid.report.sweeps import Sweep
 
 _BEST = "★"
 _FELT = 10  # calls: what starts in a shorter time goes unnoticed, and has no column
@@ -52,19 +48,19 @@ def _lines(said: Iterable[str], tag: str) -> str:
     return "".join(f"<div><{tag}>{escape(line)}</{tag}></div>" for line in said if line)
 
 
-def comparison(c: Comparison) -> Page:
+def comparison(c: ComparisonData) -> Page:
     """The table, what to use, and how to read it."""
     busy, details = remarks.busy([c]), [*remarks.ending(c), stamp(c.env, c.seed)]
     return Page(busy, table(c), "" if busy else advice(c), remarks.reading(c), details)
 
 
-def sweep(s: Sweep) -> Page:
+def sweep(s: SweepData) -> Page:
     """The table of sizes, and what the signs in it mean."""
     first, busy = s.comparisons[0], remarks.busy(s.comparisons)
     return Page(busy, sweep_table(s), "", remarks.sweep(s), [stamp(first.env, first.seed)])
 
 
-def table(c: Comparison) -> Table:
+def table(c: ComparisonData) -> Table:
     """A row a variant: verdict, ratio and time by each clock, then what is paid once."""
     winner = None if c.busy else best(c)
     once = _paid_once(c)
@@ -80,12 +76,12 @@ def table(c: Comparison) -> Table:
     return Table(columns, rows)
 
 
-def in_order(c: Comparison) -> list[str]:
+def in_order(c: ComparisonData) -> list[str]:
     """The labels, references after the variants."""
     return sorted(c, key=lambda label: label in c.references)
 
 
-def sweep_table(s: Sweep) -> Table:
+def sweep_table(s: SweepData) -> Table:
     """One row a size: the time of each variant by each clock, its ratio and a sign for it."""
     cells = [(clock, label) for clock in s.clocks for label in s.labels]
     several = len(s.clocks) > 1
@@ -98,7 +94,7 @@ def sweep_table(s: Sweep) -> Table:
     return Table([Column(_("work"), left=True), *columns], rows)
 
 
-def _clock_columns(c: Comparison, clock: str) -> list[Column]:
+def _clock_columns(c: ComparisonData, clock: str) -> list[Column]:
     title, confidence = remarks.clock_title(clock, c.clocks), stats.confidence(c.rounds)
     group, time = (title, _("time")) if len(c.clocks) > 1 else ("", title)
     interval = _("{confidence} interval").format(confidence=percent(confidence))
@@ -106,7 +102,7 @@ def _clock_columns(c: Comparison, clock: str) -> list[Column]:
     return [verdict, *(Column(head, group) for head in (_("ratio"), interval, time))]
 
 
-def _clock_cells(c: Comparison, label: str, clock: str) -> list[str]:
+def _clock_cells(c: ComparisonData, label: str, clock: str) -> list[str]:
     """Verdict, ratio, its interval, and time."""
     m = c[label]
     if not m.times.of(clock):  # a program of its own has no events on the accelerator
@@ -121,7 +117,7 @@ def _clock_cells(c: Comparison, label: str, clock: str) -> list[str]:
     return [verdict, number(estimate), ends, time]
 
 
-def _paid_once(c: Comparison) -> dict[str, dict[str, str]]:
+def _paid_once(c: ComparisonData) -> dict[str, dict[str, str]]:
     """Columns, by their heads, on what is paid once; those that say something."""
     felt = any(m.cold_seconds > _FELT * m.median for m in c.values())
     builds = {m.label: seconds(m.build_seconds) for m in c.values() if m.build_seconds is not None}
@@ -136,7 +132,7 @@ def _calls(found: float | None) -> str:
     return UNKNOWN if found is None else NEVER_MARK if found == NEVER else count(found)
 
 
-def _sweep_cell(c: Comparison, label: str, clock: str) -> str:
+def _sweep_cell(c: ComparisonData, label: str, clock: str) -> str:
     if label not in c or not c[label].times.of(clock):
         return "–"
     time = seconds(c[label].median_of(clock))

@@ -16,7 +16,7 @@ from d2lhybrid import i18n
 from d2lhybrid.errors import MissingPackageError
 from d2lhybrid.report.axes import CHINESE, JAPANESE, folded
 from d2lhybrid.report.charts import plot_calls, plot_roofline
-from d2lhybrid.report.sweeps import Sweep
+from d2lhybrid.report.results import Sweep
 from d2lhybrid.report.units import seconds
 
 CATALOGS = sorted((Path(i18n.__file__).parent / "locale").glob("*/LC_MESSAGES/d2lhybrid.po"))

@@ -13,8 +13,7 @@ from by_hand import BUSY, ENV, comparison, sweep
 from d2lhybrid.errors import DamagedResultError, MissingPackageError, UnknownLabelError
 from d2lhybrid.report import plot, summary, text
 from d2lhybrid.report.records import Measurement, Samples
-from d2lhybrid.report.results import Comparison
-from d2lhybrid.report.sweeps import Sweep
+from d2lhybrid.report.results import Comparison, Sweep
 from d2lhybrid.report.units import NEVER
 
 

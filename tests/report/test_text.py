@@ -9,7 +9,7 @@ from by_hand import BUSY, ENV, comparison, sweep
 
 from d2lhybrid.report import summary, text
 from d2lhybrid.report.records import Samples
-from d2lhybrid.report.sweeps import Sweep
+from d2lhybrid.report.results import Sweep
 
 TIMES = {"eager": 1e-3, "compiled": 5e-4, "slow": 2.5e-3, "<twin>": 1e-3}
 UNAVAILABLE = {"graphs": "it rests on CUDA graphs", "native": "Found no compiler. Install one."}
