@@ -1,0 +1,111 @@
+"""What JAX and Flax do not promise to keep. Where a name is gone, less is known; nothing raises.
+
+Each name is looked up by ``getattr`` when it is needed.
+"""
+
+import gc
+import io
+import logging
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any
+
+import jax
+
+from d2lhybrid.frameworks.explanation import last_user_frame
+from d2lhybrid.i18n import gettext as _
+
+
+def missing(name: str) -> str:
+    """The note for what is shown without a private name."""
+    text = _("This release of {framework} has no {name}, so less is known here.")
+    return text.format(framework="JAX", name=name)
+
+
+def _of(module: str, name: str, default: Any = None) -> Any:
+    try:
+        return getattr(import_module(module), name, default)
+    except ImportError:
+        return default
+
+
+def is_tracing() -> bool:
+    """Is JAX tracing the code that asks?"""
+    clean = _of("jax._src.core", "trace_state_clean")
+    return clean is not None and not clean()
+
+
+def is_started() -> bool:
+    """Has JAX set up its devices? Asking for them would do it now."""
+    return bool(_of("jax._src.xla_bridge", "backends_are_initialized", lambda: True)())
+
+
+def has_effects() -> bool:
+    """Were side effects begun that nobody waited for?"""
+    tokens = _of("jax._src.dispatch", "runtime_tokens")
+    return bool(
+        getattr(tokens, "current_tokens", True) or getattr(tokens, "output_runtime_tokens", True)
+    )
+
+
+def compilations(model: Any) -> int | None:
+    """How often a function behind ``jax.jit`` was compiled so far; None where JAX does not tell."""
+    jitted = getattr(model, "jitted_fn", model)  # which nnx.jit wraps
+    count = getattr(jitted, "_cache_size", None)
+    return None if count is None else count()
+
+
+def input_names(jaxpr: Any) -> tuple[str, ...]:
+    """The path of each input in the arguments; "" where JAX does not tell."""
+    names = getattr(getattr(jaxpr, "debug_info", None), "arg_names", None) or ()
+    known = tuple(name or "" for name in names)
+    return known if len(known) == len(jaxpr.invars) else ("",) * len(jaxpr.invars)
+
+
+def place(source: Any) -> tuple[str, int]:
+    """File and line of the user's code, of what JAX noted of an operation."""
+    traceback = getattr(source, "traceback", None)
+    frames = [(frame.file_name, frame.line_num) for frame in getattr(traceback, "frames", ())]
+    return last_user_frame(reversed(frames))
+
+
+def tracers() -> dict[int, Any] | None:
+    """The tracers that are alive, by id; None where their class has another name.
+
+    ``jax.checking_leaks`` finds leaked ones, too, but not where they were made.
+    """
+    kind = _of("jax._src.interpreters.partial_eval", "DynamicJaxprTracer")
+    if kind is None:
+        return None
+    gc.collect()
+    return {id(one): one for one in gc.get_objects() if type(one) is kind}
+
+
+def outermost(kept: Iterable[Any]) -> list[tuple[str, int]]:
+    """Where those tracers were made that no other one keeps alive as its input."""
+    found = {id(one): one for one in kept}
+    for tracer in list(found.values()):
+        for one in getattr(getattr(tracer, "parent", None), "in_tracers", ()):
+            found.pop(id(one), None)
+    return [place(getattr(tracer, "_line_info", None)) for tracer in found.values()]
+
+
+def reasons_to_compile(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+    """Why a call of a compiled function is compiled once more, from JAX's log; mostly it is not.
+
+    Asking JAX leaves the trace of this call behind in the function, and no compiled program.
+    """
+    logger, text = logging.getLogger("jax"), io.StringIO()
+    handler, propagates = logging.StreamHandler(text), logger.propagate
+    logger.addHandler(handler)
+    logger.propagate = False  # nobody else sees it
+    try:
+        with jax.explain_cache_misses(True):
+            model.trace(*args, **kwargs)
+    except Exception:  # which the explanation itself comes to
+        return []
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagates
+    lines = [line.strip() for line in text.getvalue().splitlines()]
+    return list(dict.fromkeys(line[2:] for line in lines if line.startswith("* ")))
