@@ -7,13 +7,7 @@ import jax
 from jax.extend.core import jaxprs_in_params
 
 from d2lhybrid.calls import name_of
-from d2lhybrid.frameworks.explanation import (
-    Explanation,
-    Finding,
-    from_error,
-    quiet,
-    require_runs,
-)
+from d2lhybrid.frameworks.explanation import Explanation, Finding, from_error, quiet, require_runs
 from d2lhybrid.frameworks.jax import private
 from d2lhybrid.frameworks.jax.modules import eager, is_jitted, pure
 from d2lhybrid.frameworks.tensors import Args, Kwargs
@@ -95,11 +89,7 @@ def _calls_into_python(jaxpr: Any) -> Iterator[Finding]:
 def _leaks(model: Any, args: Args, kwargs: Kwargs) -> tuple[Finding, ...] | None:
     """Values of the trace that are kept beyond it: whoever uses one later gets an error."""
     own = pure(eager(model))
-    known = private.tracers()
-    own.jitted(args, kwargs).trace(own.weights, *args, **kwargs)
-    alive = private.tracers()
-    if known is None or alive is None:
-        return None
+    jitted = own.jitted(args, kwargs)
+    places = private.leaked(lambda: jitted.trace(own.weights, *args, **kwargs))
     text = _("A tracer is leaked: it is kept after the trace in which it means something.")
-    kept = [alive[one] for one in alive.keys() - known.keys()]
-    return tuple(Finding(text, *place) for place in private.outermost(kept))
+    return None if places is None else tuple(Finding(text, *place) for place in places)

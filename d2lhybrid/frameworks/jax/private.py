@@ -6,7 +6,7 @@ Each name is looked up by ``getattr`` when it is needed.
 import gc
 import io
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -22,30 +22,32 @@ def missing(name: str) -> str:
     return text.format(framework="JAX", name=name)
 
 
-def _of(module: str, name: str, default: Any = None) -> Any:
+def _module(name: str) -> Any:
     try:
-        return getattr(import_module(module), name, default)
+        return import_module(f"jax._src.{name}")
     except ImportError:
-        return default
+        return None
+
+
+_core, _dispatch, _devices = map(_module, ("core", "dispatch", "xla_bridge"))
+_partial_eval = _module("interpreters.partial_eval")
 
 
 def is_tracing() -> bool:
     """Is JAX tracing the code that asks?"""
-    clean = _of("jax._src.core", "trace_state_clean")
-    return clean is not None and not clean()
+    return not getattr(_core, "trace_state_clean", lambda: True)()
 
 
 def is_started() -> bool:
     """Has JAX set up its devices? Asking for them would do it now."""
-    return bool(_of("jax._src.xla_bridge", "backends_are_initialized", lambda: True)())
+    return bool(getattr(_devices, "backends_are_initialized", lambda: True)())
 
 
 def has_effects() -> bool:
-    """Were side effects begun that nobody waited for?"""
-    tokens = _of("jax._src.dispatch", "runtime_tokens")
-    return bool(
-        getattr(tokens, "current_tokens", True) or getattr(tokens, "output_runtime_tokens", True)
-    )
+    """Did this thread begin side effects that nobody waited for?"""
+    tokens = getattr(_dispatch, "runtime_tokens", None)
+    begun = getattr(tokens, "current_tokens", True), getattr(tokens, "output_runtime_tokens", True)
+    return any(begun)
 
 
 def compilations(model: Any) -> int | None:
@@ -69,25 +71,27 @@ def place(source: Any) -> tuple[str, int]:
     return last_user_frame(reversed(frames))
 
 
-def tracers() -> dict[int, Any] | None:
-    """The tracers that are alive, by id; None where their class has another name.
+def leaked(trace: Callable[[], object]) -> list[tuple[str, int]] | None:
+    """Where the tracers were made that stay alive after tracing; None where JAX does not tell.
 
-    ``jax.checking_leaks`` finds leaked ones, too, but not where they were made.
+    ``jax.checking_leaks`` finds them, too, but not where they were made.
     """
-    kind = _of("jax._src.interpreters.partial_eval", "DynamicJaxprTracer")
+    kind = getattr(_partial_eval, "DynamicJaxprTracer", None)
     if kind is None:
         return None
-    gc.collect()
-    return {id(one): one for one in gc.get_objects() if type(one) is kind}
-
-
-def outermost(kept: Iterable[Any]) -> list[tuple[str, int]]:
-    """Where those tracers were made that no other one keeps alive as its input."""
-    found = {id(one): one for one in kept}
-    for tracer in list(found.values()):
+    by_others = gc.get_freeze_count()
+    gc.freeze()  # what is alive already is no matter: a million objects, with four frameworks
+    try:
+        trace()
+        gc.collect()
+        kept = {id(one): one for one in gc.get_objects() if type(one) is kind}
+    finally:
+        if not by_others:
+            gc.unfreeze()
+    for tracer in list(kept.values()):  # which keeps its inputs in its turn
         for one in getattr(getattr(tracer, "parent", None), "in_tracers", ()):
-            found.pop(id(one), None)
-    return [place(getattr(tracer, "_line_info", None)) for tracer in found.values()]
+            kept.pop(id(one), None)
+    return [place(getattr(tracer, "_line_info", None)) for tracer in kept.values()]
 
 
 def reasons_to_compile(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:

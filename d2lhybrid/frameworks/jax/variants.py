@@ -10,15 +10,8 @@ from flax import nnx
 from d2lhybrid.frameworks.dense import dense_function
 from d2lhybrid.frameworks.jax.layers import parts
 from d2lhybrid.frameworks.jax.modules import eager, is_static, pure
-from d2lhybrid.frameworks.protocol import (
-    Args,
-    Function,
-    Kwargs,
-    Lazy,
-    Variant,
-    chain,
-    require_options,
-)
+from d2lhybrid.frameworks.protocol import Lazy, Variant, chain, require_options
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.i18n import noop as N_
 
 _SPLIT = """graph, weights = nnx.split(net)
@@ -40,7 +33,7 @@ def variants(
     they are gone after the call; ``training`` donates what a step replaces.
     """
     require_options("jax.jit", options, ())
-    model, module = pure(net), isinstance(net, nnx.Module)
+    model = pure(net)
 
     def jit() -> Function:
         return partial(model.jitted(args, kwargs), model.weights)
@@ -56,11 +49,10 @@ def variants(
         constant = pure(partial(model.run, model.weights))
         return partial(constant.jitted(args, kwargs), None)
 
-    made, given = (f"{_SPLIT}fast = jax.jit(forward)", "weights, x") if module else (
-        "fast = jax.jit(net)", "x"
-    )  # fmt: skip
     found = {"eager": Variant(eager(net), "y = net(x)")}
-    if module:
+    made, given = "fast = jax.jit(net)", "x"
+    if isinstance(net, nnx.Module):
+        made, given = f"{_SPLIT}fast = jax.jit(forward)", "weights, x"
         code = "fast = nnx.jit(lambda net, x: net(x))\ny = fast(net, x)"
         found["nnx.jit"] = Variant(Lazy(nnx_jit), code)
     found["jit"] = Variant(Lazy(jit), f"{made}\ny = fast({given})")

@@ -50,10 +50,10 @@ class Trace:
     """A trace of a model for its arguments; ``function`` makes such, with the model's options."""
 
     model: str
-    compilations: int  # of the model itself, before
     function: Any
-    by_xla: bool
-    notes: tuple[str, ...]
+    compilations: int = 0  # of the model itself, before
+    by_xla: bool = False
+    notes: tuple[str, ...] = ()
     concrete: Any = None
     error: Exception | None = None
 
@@ -65,20 +65,19 @@ def trace(model: Any, args: Args, kwargs: Kwargs) -> Trace:
         CallFailedError: it cannot run without a graph either.
     """
     entry = model if hasattr(model, "get_concrete_function") else model.__call__
-    function, by_xla, compilations, gone = tf.function(model), False, 0, []
-    if hasattr(entry, "experimental_get_tracing_count"):
-        compilations = entry.experimental_get_tracing_count()
-        by_xla = private.is_by_xla(entry)
-        own = private.copied(entry)
-        function = own or tf.function(entry.python_function, jit_compile=by_xla or None)
-        gone = ["_jit_compile"] * (by_xla is None) + ["_clone"] * (own is None)
     name = name_of(entry.python_function if entry is model else model)
-    notes = tuple(map(private.missing, gone))
-    found = Trace(name, compilations, function, bool(by_xla), notes)
+    if hasattr(entry, "experimental_get_tracing_count"):
+        by_xla, own = private.is_by_xla(entry), private.copied(entry)
+        gone = ["_jit_compile"] * (by_xla is None) + ["_clone"] * (own is None)
+        function = own or tf.function(entry.python_function, jit_compile=by_xla or None)
+        notes = tuple(map(private.missing, gone))
+        found = Trace(name, function, entry.experimental_get_tracing_count(), bool(by_xla), notes)
+    else:
+        found = Trace(name, tf.function(model))
     with quiet():
         try:
             found.concrete = function.get_concrete_function(*args, **kwargs)
-            if by_xla:
+            if found.by_xla:
                 _require_xla(found, args, kwargs)
         except Exception as error:
             found.error = error

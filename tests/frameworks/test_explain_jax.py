@@ -1,0 +1,98 @@
+"""explain() for JAX: the program, why a call compiles anew, and what a tracer refuses or leaks."""
+
+import gc
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+from flax import nnx
+
+from d2lhybrid import explain
+from d2lhybrid.errors import CallFailedError
+
+X = jnp.ones((2, 3))
+
+
+def lines(findings):
+    """The code where each was found, which is in this file."""
+    source = Path(__file__).read_text(encoding="utf-8").splitlines()
+    assert {finding.file for finding in findings} == {__file__}
+    return [source[finding.line - 1].partition("  #")[0].strip() for finding in findings]
+
+
+def scaled(x, factor, power=1):
+    return jnp.tanh(x) ** power * factor
+
+
+def test_a_program_is_whole_and_its_note_has_the_types():
+    rngs = nnx.Rngs(0)
+    net = nnx.Sequential(nnx.Linear(3, 4, rngs=rngs), nnx.relu, nnx.Linear(4, 2, rngs=rngs))
+    report = explain(net, X)
+    assert (report.graphs, report.compilations) == (1, 0)
+    assert report.breaks == report.fallbacks == report.unsupported == ()
+    assert "float32[2,3]. " in report.notes[0]
+    assert "(weak type)" in explain(scaled, X, 2.0).notes[0]
+    assert "(weak type)" not in explain(scaled, X, jnp.float32(2.0)).notes[0]
+
+
+@pytest.mark.parametrize("bound", [True, False], ids=["module", "function"])
+def test_what_nnx_jit_compiled_is_explained_as_it_is(bound):
+    net = nnx.Linear(3, 4, rngs=nnx.Rngs(0))
+    args = (X,) if bound else (net, X)
+    compiled = nnx.jit(net if bound else nnx.Linear.__call__)
+    compiled(*args)
+    for _turn in range(2):
+        report = explain(compiled, *args)
+        assert (report.graphs, report.compilations, report.unsupported) == (1, 1, ())
+        assert "float32[2,3]" in report.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("args", "power", "said"),
+    [
+        ((X, 2.0), 1, []),
+        ((jnp.ones((4, 3)), 2.0), 1, ["f32[4,3]", "f32[2,3]"]),
+        ((X.astype(jnp.float16), 2.0), 1, ["f16[2,3]", "f32[2,3]"]),
+        ((X, jnp.float32(2.0)), 1, ["weak_type=False", "weak_type=True"]),
+        ((X, 2.0), 3, ["Static(val=3)"]),
+    ],
+    ids=["the same", "shape", "dtype", "weak type", "static argument"],
+)
+def test_why_a_call_compiles_anew(args, power, said):
+    function = jax.jit(lambda x, factor, power: scaled(x, factor, power), static_argnames="power")
+    function(X, 2.0, power=1)
+    report = explain(function, *args, power=power)
+    assert (report.compilations, function._cache_size()) == (1, 1)
+    found = "".join(note for note in report.notes if "compiles anew: " in note)
+    assert bool(found) == bool(said)
+    assert all(word in found for word in said)
+
+
+def test_calls_into_python_refusals_and_leaks_have_the_users_line():
+    kept = []
+
+    def model(x):
+        jax.debug.print("x is {}", x)  # 1
+        kept.append(x * 2)  # 2
+        return jax.lax.cond(x.sum() > 0, lambda: x, lambda: -x)
+
+    report = explain(model, X)
+    assert (report.graphs, len(report.fallbacks), len(report.unsupported)) == (1, 1, 1)
+    assert lines(report.fallbacks + report.unsupported) == [
+        'jax.debug.print("x is {}", x)',
+        "kept.append(x * 2)",
+    ]
+    assert "leaked" in report.unsupported[0].reason
+    gc.unfreeze()  # as it is for users
+    assert explain(lambda x: x + 1, X).unsupported == ()  # what leaked before is not of this call
+    assert gc.get_freeze_count() == 0
+    gc.freeze()
+    report = explain(lambda x: x if x.sum() > 0 else -x, X)
+    assert (report.graphs, "TracerBool" in report.unsupported[0].reason) == (0, True)
+    assert "if x.sum() > 0" in lines(report.unsupported)[0]
+
+
+def test_a_mistake_in_the_call_is_the_users():
+    with pytest.raises(CallFailedError, match="scaled"):
+        explain(scaled, X, jnp.ones(5))
