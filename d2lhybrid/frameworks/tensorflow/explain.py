@@ -76,7 +76,7 @@ def trace(model: Any, args: Args, kwargs: Kwargs) -> Trace:
         found = Trace(name, tf.function(model))
     with quiet():
         try:
-            found.concrete = function.get_concrete_function(*args, **kwargs)
+            found.concrete = found.function.get_concrete_function(*args, **kwargs)
             if found.by_xla:
                 _require_xla(found, args, kwargs)
         except Exception as error:
