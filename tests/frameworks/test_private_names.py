@@ -3,6 +3,7 @@
 from functools import reduce
 from importlib import import_module
 
+import numpy
 import pytest
 
 from d2lhybrid import explain, graph, synchronize
@@ -74,7 +75,7 @@ def test_nothing_raises_and_what_is_not_shown_is_said(monkeypatch, room, module,
 
     def refused(x):
         kept.append(x * 2)  # a leak
-        return x if float(x[0]) > 0 else -x
+        return x * numpy.asarray(x)
 
     function(x)
     take_away(monkeypatch, room, module, name)
