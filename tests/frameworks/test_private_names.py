@@ -40,6 +40,7 @@ NAMES = {
         ("", "trace_state_clean", False),
         ("", "backends_are_initialized", False),
         ("", "runtime_tokens", False),
+        ("", "current_tokens", False),
         ("", "jitted_fn", False),
         ("", "_cache_size", True),
         ("", "DynamicJaxprTracer", True),

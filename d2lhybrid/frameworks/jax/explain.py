@@ -1,6 +1,7 @@
 """What ``jax.jit`` makes of a model: a jaxpr, when it compiles anew, and what it refuses."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -21,36 +22,26 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
 
     A program of JAX is always whole, so there are no graph breaks.
     """
-    notes: list[str] = []
     compilations = private.compilations(model) if is_jitted(model) else 0
-    if compilations is None:
-        notes.append(private.missing("_cache_size"))
-    again = private.reasons_to_compile(model, args, kwargs) if compilations else []
-    graphs = 0
-    fallbacks: tuple[Finding, ...] = ()
-    unsupported: tuple[Finding, ...] = ()
+    gone = [private.missing("_cache_size")] if compilations is None else []
+    reasons = private.reasons_to_compile(model, args, kwargs) if compilations else []
+    text = _("This call compiles anew: {difference}.")
+    again = [text.format(difference=difference) for difference in reasons]
+    report = Explanation(f"JAX {jax.__version__}", name_of(model), compilations or 0, graphs=0)
     with quiet():
         try:
-            traced = trace(model, args, kwargs)
-            fallbacks = tuple(_calls_into_python(traced.jaxpr.jaxpr))
-            notes.append(_signature(model, traced.jaxpr))
-            graphs = 1
-            leaks = _leaks(model, args, kwargs)
-            unsupported = leaks or ()
-            if leaks is None:
-                notes.append(private.missing("DynamicJaxprTracer"))
+            jaxpr, leaks = trace(model, args, kwargs).jaxpr, _leaks(model, args, kwargs)
         except Exception as error:
             require_runs(name_of(model), lambda: eager(model)(*args, **kwargs))
-            unsupported = (from_error(error),)
-    text = _("This call compiles anew: {difference}.")
-    return Explanation(
-        framework=f"JAX {jax.__version__}",
-        model=name_of(model),
-        compilations=compilations or 0,
-        graphs=graphs,
-        fallbacks=fallbacks,
-        unsupported=unsupported,
-        notes=(*notes, *(text.format(difference=difference) for difference in again)),
+            return replace(report, unsupported=(from_error(error),), notes=tuple(gone))
+    if leaks is None:
+        gone.append(private.missing("DynamicJaxprTracer"))
+    return replace(
+        report,
+        graphs=1,
+        fallbacks=tuple(_calls_into_python(jaxpr.jaxpr)),
+        unsupported=leaks or (),
+        notes=(_signature(model, jaxpr), *gone, *again),
     )
 
 

@@ -7,13 +7,19 @@ import gc
 import io
 import logging
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import jax
 
 from d2lhybrid.frameworks.explanation import last_user_frame
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.quieting import silent
+
+try:
+    from jax._src import core, dispatch, xla_bridge
+    from jax._src.interpreters import partial_eval
+except ImportError:
+    core = dispatch = xla_bridge = partial_eval = None
 
 
 def missing(name: str) -> str:
@@ -22,30 +28,19 @@ def missing(name: str) -> str:
     return text.format(framework="JAX", name=name)
 
 
-def _module(name: str) -> Any:
-    try:
-        return import_module(f"jax._src.{name}")
-    except ImportError:
-        return None
-
-
-_core, _dispatch, _devices = map(_module, ("core", "dispatch", "xla_bridge"))
-_partial_eval = _module("interpreters.partial_eval")
-
-
 def is_tracing() -> bool:
     """Is JAX tracing the code that asks?"""
-    return not getattr(_core, "trace_state_clean", lambda: True)()
+    return not getattr(core, "trace_state_clean", lambda: True)()
 
 
 def is_started() -> bool:
     """Has JAX set up its devices? Asking for them would do it now."""
-    return bool(getattr(_devices, "backends_are_initialized", lambda: True)())
+    return bool(getattr(xla_bridge, "backends_are_initialized", lambda: True)())
 
 
 def has_effects() -> bool:
     """Did this thread begin side effects that nobody waited for?"""
-    tokens = getattr(_dispatch, "runtime_tokens", None)
+    tokens = getattr(dispatch, "runtime_tokens", None)
     begun = getattr(tokens, "current_tokens", True), getattr(tokens, "output_runtime_tokens", True)
     return any(begun)
 
@@ -76,7 +71,7 @@ def leaked(trace: Callable[[], object]) -> list[tuple[str, int]] | None:
 
     ``jax.checking_leaks`` finds them, too, but not where they were made.
     """
-    kind = getattr(_partial_eval, "DynamicJaxprTracer", None)
+    kind = getattr(partial_eval, "DynamicJaxprTracer", None)
     if kind is None:
         return None
     by_others = gc.get_freeze_count()
@@ -104,7 +99,7 @@ def reasons_to_compile(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     logger.addHandler(handler)
     logger.propagate = False  # nobody else sees it
     try:
-        with jax.explain_cache_misses(True):
+        with silent(), jax.explain_cache_misses(True):
             model.trace(*args, **kwargs)
     except Exception:  # which the explanation itself comes to
         return []

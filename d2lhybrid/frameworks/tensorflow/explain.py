@@ -68,7 +68,7 @@ def trace(model: Any, args: Args, kwargs: Kwargs) -> Trace:
     name = name_of(entry.python_function if entry is model else model)
     if hasattr(entry, "experimental_get_tracing_count"):
         by_xla, own = private.is_by_xla(entry), private.copied(entry)
-        gone = ["_jit_compile"] * (by_xla is None) + ["_clone"] * (own is None)
+        gone = [n for n, known in (("_jit_compile", by_xla), ("_clone", own)) if known is None]
         function = own or tf.function(entry.python_function, jit_compile=by_xla or None)
         notes = tuple(map(private.missing, gone))
         found = Trace(name, function, entry.experimental_get_tracing_count(), bool(by_xla), notes)
