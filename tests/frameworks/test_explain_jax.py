@@ -1,4 +1,4 @@
-"""explain() for JAX: the program, why a call compiles anew, and what a tracer refuses or leaks."""
+"""JAX explained: why a call compiles anew, what a tracer refuses or leaks, names in a graph."""
 
 import gc
 from pathlib import Path
@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import pytest
 from flax import nnx
 
-from d2lhybrid import explain
+from d2lhybrid import explain, graph
 from d2lhybrid.errors import CallFailedError
 
 X = jnp.ones((2, 3))
@@ -96,3 +96,21 @@ def test_calls_into_python_refusals_and_leaks_have_the_users_line():
 def test_a_mistake_in_the_call_is_the_users():
     with pytest.raises(CallFailedError, match="scaled"):
         explain(scaled, X, jnp.ones(5))
+
+
+def test_a_graph_names_weights_arguments_and_what_it_does_not_show():
+    key, large = jax.random.key(0), jnp.arange(64.0)
+
+    class Noisy(nnx.Module):
+        def __init__(self):
+            self.scale = nnx.Param(jnp.ones(64))
+
+        def __call__(self, x, *rest):
+            return x * self.scale[...] + large + jax.random.normal(key, (64,)) + rest[0]
+
+    picture = graph(Noisy(), large, large)
+    nodes = {node.name: node for node in picture.stages[0].nodes}
+    assert {"scale", "x", "rest", "constant", "mul"} <= {*nodes}
+    assert "key" in nodes["constant"].key + nodes["constant_1"].key
+    assert picture.fates["random_bits"] != "folded"
+    assert picture.stages[-1].operations
