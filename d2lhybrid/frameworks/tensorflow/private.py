@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import tensorflow as tf
+
 from d2lhybrid.i18n import gettext as _
 
 try:
@@ -62,3 +64,19 @@ def collected() -> Iterator[list[Any]]:
         found.extend(export().function_graphs)
     finally:
         end()
+
+
+def autographed(function: Any) -> Any:
+    """The function with its Python control flow as AutoGraph rewrites it; as it is without that."""
+    autograph: Any = getattr(getattr(tf, "__internal__", None), "autograph", None)
+    convert = getattr(autograph, "tf_convert", None)
+    return convert(function, autograph.control_status_ctx()) if convert else function
+
+
+def trackable(value: Any) -> list[Any]:
+    """What can hang on a module, as variables, tables and layers do; of a model its layers."""
+    if isinstance(value, tf.keras.Model):  # it would trace itself, with its first argument alone
+        layers = getattr(value, "_flatten_layers", lambda **_options: value.layers)
+        return [one for one in layers(include_self=False) if not isinstance(one, tf.keras.Model)]
+    compiled = hasattr(value, "get_concrete_function")
+    return [] if compiled or getattr(value, "_trackable_children", None) is None else [value]
