@@ -1,15 +1,19 @@
-"""JAX explained: why a call compiles anew, what a tracer refuses or leaks, names in a graph."""
+"""What only JAX has: calls that compile anew, tracers that leak, static arguments, modes."""
 
 import gc
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+import optax
 import pytest
 from flax import nnx
 
-from d2lhybrid import explain, graph
-from d2lhybrid.errors import CallFailedError
+from d2lhybrid import call, explain, graph, training, variants
+from d2lhybrid.errors import ArgumentError, CallFailedError
+from d2lhybrid.frameworks import get
+from d2lhybrid.same import record, require_same
 
 X = jnp.ones((2, 3))
 
@@ -114,3 +118,78 @@ def test_a_graph_names_weights_arguments_and_what_it_does_not_show():
     assert "key" in nodes["constant"].key + nodes["constant_1"].key
     assert picture.fates["random_bits"] != "folded"
     assert picture.stages[-1].operations
+
+
+def test_a_loop_is_one_operation_and_what_was_compiled_stays():
+    loop = graph(lambda x: jax.lax.fori_loop(0, 3, lambda i, y: 2 * y, x), X)
+    assert loop.fates == {"scan": "kept"}
+    power = jax.jit(lambda x, exponent: x**exponent, static_argnums=1)
+    assert graph(power, X, 3).fates == {"integer_pow": "fused"}
+    assert power._cache_size() == 0
+
+
+def test_variants_of_what_is_compiled_and_of_static_arguments():
+    class Model(nnx.Module):
+        def __init__(self):
+            self.calls = nnx.Variable(jnp.zeros(()))
+
+        @nnx.jit
+        def __call__(self, x):
+            self.calls[...] += 1
+            return x * 2
+
+    net = Model()
+    for name, function in variants(net, X).items():
+        assert np.array_equal(function(X), 2 * X), name
+    assert net.calls[...] == 0
+    v = variants(jax.jit(lambda x: x + float(np.asarray(x)[0, 0])), X)  # cannot be traced
+    assert v["eager"](X)[0, 0] == 2
+    v = variants(lambda x, flag: x * 2 if flag else x, X, True)
+    assert "arrays or numbers" in v.unavailable["compiled ahead"]
+    assert all(np.array_equal(function(X, True), 2 * X) for function in v.values())
+    with pytest.raises(ArgumentError, match="'dynamic'"):
+        variants(net, X, dynamic=True)
+
+
+def test_inference_switches_every_part_and_back():
+    rngs = nnx.Rngs(0)
+    net = nnx.Sequential(nnx.Dropout(0.5, rngs=rngs), nnx.BatchNorm(3, rngs=rngs))
+    net.layers[0].deterministic = True
+    found = get("jax").tensors.infer(net, (X,), {})
+    assert np.allclose(found, X, atol=1e-4)
+    assert (net.layers[0].deterministic, net.layers[1].use_running_average) == (True, False)
+
+
+class TestTraining:
+    y = jnp.zeros((2, 2))
+
+    @staticmethod
+    def loss(output, target):
+        return (output - target) ** 2
+
+    def test_the_optimizer_is_of_flax_and_keyword_arguments_count(self):
+        class Scaled(nnx.Linear):
+            def __call__(self, x, scale=1.0):
+                return super().__call__(x) * scale
+
+        net = Scaled(3, 2, rngs=nnx.Rngs(0))
+        optimizer = nnx.Optimizer(net, optax.sgd(0.01), wrt=nnx.Param)
+        steps = training(call(net, X, scale=3.0), self.loss, optimizer, (self.y,))
+        expected = record(steps["eager"]())
+        for label in steps:
+            require_same(label, "eager", record(steps[label]()), expected)
+        with pytest.raises(ArgumentError, match="GradientTransformation"):
+            training(net, self.loss, optimizer.tx, (X, self.y))
+
+    @pytest.mark.parametrize("label", ["eager", "nnx.jit", "jit", "jit donated"])
+    def test_the_code_is_what_it_says(self, label):
+        net = nnx.Linear(3, 2, rngs=nnx.Rngs(0))
+        optimizer = nnx.Optimizer(net, optax.sgd(0.01), wrt=nnx.Param)
+        steps = training(net, self.loss, optimizer, (X, self.y))
+        expected = record(steps["eager"]())["output"].values()[0]
+        names = {"jax": jax, "jnp": jnp, "nnx": nnx, "net": net, "loss": self.loss, "x": X}
+        *made, last = steps.code[label].splitlines()  # whose y is the loss, and no target more
+        code = "\n".join([*made, last.replace("y =", "found =")])
+        names |= {"optimizer": optimizer, "y": self.y}
+        exec(code, names)
+        assert np.isclose(float(names["found"]), expected)
