@@ -63,7 +63,7 @@ def variants(
     }
     if everything:
         found |= {
-            "eager functions": _functions(net, args),
+            "eager functions": _functions(net, args, kwargs),
             "tf.lite": _lite(args, kwargs, concrete),
         }
     return found
@@ -131,9 +131,9 @@ _RAW = {
 }
 
 
-def _functions(net: Any, args: Args) -> Variant:
+def _functions(net: Any, args: Args, kwargs: Kwargs) -> Variant:
     if getattr(net, "built", True) is False:
-        net(*args)  # weights whose shapes were left open get them now
+        net(*args, **kwargs)  # weights whose shapes were left open get them now
     layers = chain(parts(net))
     if layers is None:
         return Variant(N_("it is written for a chain of dense layers"))
