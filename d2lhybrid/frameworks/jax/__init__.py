@@ -6,15 +6,7 @@ from typing import Any, ClassVar
 from d2lhybrid.frameworks.explanation import Explanation
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.graph import Graph
-from d2lhybrid.frameworks.protocol import (
-    Args,
-    Framework,
-    Function,
-    Kwargs,
-    Layer,
-    Tensors,
-    Variant,
-)
+from d2lhybrid.frameworks.protocol import Args, Framework, Function, Kwargs, Layer, Tensors, Variant
 
 _FAMILY = frozenset({"jax", "jaxlib", "flax", "optax", "equinox"})
 
@@ -52,11 +44,6 @@ class JAX(Framework):
         from d2lhybrid.frameworks.jax.formats import FORMATS
 
         return FORMATS
-
-    def default_format(self, model: Any) -> str:
-        from d2lhybrid.frameworks.jax.formats import default_format
-
-        return default_format(model)
 
     def training(
         self, net: Function, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
