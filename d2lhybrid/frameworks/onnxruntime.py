@@ -8,11 +8,12 @@ from d2lhybrid.installing import require
 PACKAGE = "onnxruntime"
 
 
-def open_session(path: Path) -> Any:
-    """An inference session on the CPU; loads no custom operators."""
+def open_session(path: Path, threads: int = 0) -> Any:
+    """An inference session on the CPU, with its own number of threads if 0; no custom operators."""
     runtime = require(PACKAGE, "onnx")
     options = runtime.SessionOptions()
     options.log_severity_level = 3
+    options.intra_op_num_threads = threads
     return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 

@@ -35,7 +35,7 @@ class Program(Timed):
         """Start `command`; `inputs` and `outputs` are examples, for their dtypes and shapes."""
         self._inputs, self._outputs = list(inputs), list(outputs)
         self.folder: Any = None  # what has to stay as long as this
-        self._process = subprocess.Popen(
+        self._process: Any = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -45,21 +45,8 @@ class Program(Timed):
         weakref.finalize(self, _end, self._process)
 
     def __call__(self, *args: Any) -> Any:
-        arrays = []
-        for arg, expected in zip(args, self._inputs, strict=True):
-            raw = raw_of(arg)
-            if raw is None or (raw.array.shape, raw.array.dtype) != (
-                expected.shape,
-                expected.dtype,
-            ):
-                raise CannotBuildError(
-                    _(
-                        "Expected an array of shape {shape} and dtype {dtype}, for which the "
-                        "program was built. Received: another. Build it anew for these arguments."
-                    ).format(shape=expected.shape, dtype=expected.dtype)
-                )
-            arrays.append(raw.array)
-        self._send(REQUEST.pack(0, 0) + b"".join(a.tobytes() for a in arrays))
+        arrays = map(array_like, args, self._inputs)
+        self._send(REQUEST.pack(0, 0) + b"".join(array.tobytes() for array in arrays))
         found = tuple(
             np.frombuffer(self._receive(o.nbytes), o.dtype).reshape(o.shape) for o in self._outputs
         )
@@ -71,7 +58,6 @@ class Program(Timed):
         return seconds
 
     def _send(self, data: bytes) -> None:
-        assert self._process.stdin is not None
         try:
             self._process.stdin.write(data)
             self._process.stdin.flush()
@@ -79,23 +65,36 @@ class Program(Timed):
             raise self._ended() from None
 
     def _receive(self, size: int) -> bytes:
-        assert self._process.stdout is not None
         data = self._process.stdout.read(size)
         if len(data) < size:
             raise self._ended()
         return data
 
     def _ended(self) -> CannotBuildError:
-        assert self._process.stderr is not None
         lines = self._process.stderr.read().decode(errors="replace").strip().splitlines()
-        said = [line for line in lines if "Error" in line] or lines
+        last = ([line for line in lines if "Error" in line] or lines or [""])[-1]
         text = _(
             "Expected a program that stays and answers. Received: it ended with status {status}, "
             "and its last words were: {said}"
         )
-        return CannotBuildError(
-            text.format(status=self._process.wait(), said=said[-1] if said else "")
+        return CannotBuildError(text.format(status=self._process.wait(), said=last))
+
+
+def array_like(value: Any, expected: np.ndarray) -> np.ndarray:
+    """The numbers of a tensor that has the dtype and shape of the array `expected`.
+
+    Raises:
+        CannotBuildError: it has not.
+    """
+    raw = raw_of(value)
+    found = (raw.array.shape, raw.array.dtype) if raw else None
+    if raw is None or found != (expected.shape, expected.dtype):
+        text = _(
+            "Expected an array of shape {shape} and dtype {dtype}, for which the "
+            "program was built. Received: another. Build it anew for these arguments."
         )
+        raise CannotBuildError(text.format(shape=expected.shape, dtype=expected.dtype))
+    return raw.array
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

@@ -135,7 +135,7 @@ class Step:
 
 
 class Timed(ABC):
-    """A callable that another process runs, and whose clock is there, too."""
+    """A callable with a clock of its own, such as a program that runs in another process."""
 
     @abstractmethod
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -143,7 +143,7 @@ class Timed(ABC):
 
     @abstractmethod
     def timed(self, calls: int, wait_each: bool) -> float:
-        """Seconds of so many calls with the latest arguments, on the other process's clock.
+        """Seconds of so many calls with the latest arguments, on that clock.
 
         With `wait_each`, each call is waited for; otherwise the last one.
         """
@@ -232,12 +232,11 @@ class Framework(ABC):
 
 def require_options(compiler: str, options: Kwargs, known: tuple[str, ...]) -> None:
     """Raise ArgumentError for an option that the compiler does not have."""
+    text = _("Expected options of {compiler} among {known}. Received: {received!r}.")
+    names = {"compiler": compiler, "known": ", ".join(known)}
     for name in options:
         if name not in known:
-            text = _("Expected options of {compiler} among {known}. Received: {received!r}.")
-            raise ArgumentError(
-                text.format(compiler=compiler, known=", ".join(known), received=name)
-            )
+            raise ArgumentError(text.format(**names, received=name))
 
 
 def require_trainable(
@@ -248,9 +247,8 @@ def require_trainable(
     A function that calls a model is none: a copy of it is the function itself, which goes on
     calling the user's model. `code` makes an optimizer.
     """
-    if isinstance(net, tuple(models.values())) and isinstance(
-        optimizer, tuple(optimizers.values())
-    ):
+    kinds = tuple(models.values()), tuple(optimizers.values())
+    if isinstance(net, kinds[0]) and isinstance(optimizer, kinds[1]):
         return
     text = _(
         "Expected a model of the class {models} and an optimizer for it of the class "
@@ -282,7 +280,6 @@ def copied(net: Any, shared: dict[int, Any]) -> Any:
             "Expected a model that can be copied, so that yours stays as it is. Received: {error}: "
             "{said}. Take out of it what cannot be copied, or compare functions: {example}."
         )
+        names = {"error": type(error).__name__, "said": error}
         example = "compare({'eager': net, 'compiled': ...}, x)"
-        raise CannotBuildError(
-            text.format(error=type(error).__name__, said=error, example=example)
-        ) from error
+        raise CannotBuildError(text.format(**names, example=example)) from error

@@ -1,30 +1,34 @@
 """What the arithmetic of a model costs without a framework: the same network in NumPy and in C.
 
-Both are for chains of dense layers, as ``Framework.layers`` finds them.
+Both are for chains of dense layers, as ``protocol.chain`` finds them.
 """
 
 import math
 import subprocess
 from collections.abc import Sequence
+from itertools import repeat
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from d2lhybrid.compiler import find_compiler
 from d2lhybrid.errors import CannotBuildError, CompilerMissingError
+from d2lhybrid.frameworks.dense import dense_function
 from d2lhybrid.frameworks.folder import Folder
-from d2lhybrid.frameworks.program import Program
-from d2lhybrid.frameworks.protocol import Function, Layer, Lazy, Variant
+from d2lhybrid.frameworks.program import Program, array_like
+from d2lhybrid.frameworks.protocol import Function, Layer, Lazy, Timed, Variant
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.same import raw_of
 
 SOURCE = Path(__file__).parent.parent / "native" / "mlp.c"
-_FUNCTIONS = {
-    "relu": "np.maximum({h}, 0, out={h})",
-    "tanh": "np.tanh({h}, out={h})",
-    "sigmoid": "np.divide(1, 1 + np.exp(-{h}), out={h})",
+_LINEAR = "np.add(np.matmul({h}, w{i}, out=h{i}), b{i}, out=h{i})"
+_ACTIVATIONS = {
+    "relu": "np.maximum({h}, 0, out=h{i})",
+    "tanh": "np.tanh({h}, out=h{i})",
+    "sigmoid": "np.divide(1, 1 + np.exp(-{h}), out=h{i})",
 }
 
 
@@ -35,54 +39,41 @@ def references(layers: list[Layer] | None, args: tuple[Any, ...]) -> dict[str, V
         reason = N_("it is written for a chain of dense layers, in float32 and with one input")
         return {"C": Variant(reason), "NumPy": Variant(reason)}
     x = np.ascontiguousarray(given.array)
-    return {
-        "C": _if_compiler(layers, x),
-        "NumPy": Variant(Lazy(lambda: _numpy(layers, x, args[0])), _numpy_code(layers)),
-    }
+    numpy = InNumPy(layers, x)
+    return {"C": _in_c(layers, x), "NumPy": Variant(numpy, numpy.code)}
 
 
-def _numpy(layers: Sequence[Layer], x: np.ndarray, latest: Any) -> Function:
-    """The network on arrays that are given once: nothing is allocated in a call."""
-    rows = x.shape[:-1]
-    buffers = [np.empty((*rows, len(layer.bias)), np.float32) for layer in layers]
-    source = "\n    ".join(_lines(layers))
-    names: dict[str, Any] = {"np": np}
-    for number, (layer, buffer) in enumerate(zip(layers, buffers, strict=True)):
-        names |= {f"w{number}": layer.weight, f"b{number}": layer.bias, f"h{number}": buffer}
-    exec(f"def run(x):\n    {source}\n    return h{len(layers) - 1}", names)
-    run = names["run"]
+class InNumPy(Timed):
+    """The network on arrays that are there already: nothing is allocated in a call.
 
-    def call(tensor: Any) -> np.ndarray:
-        nonlocal latest
-        if tensor is not latest:
-            raw = raw_of(tensor)
-            assert raw is not None
-            x[...], latest = raw.array, tensor
-        found: np.ndarray = run(x)
+    Its own clock leaves out what it takes to bring a tensor of a framework to NumPy. By hand, the
+    weights w0, b0, ... and the arrays h0, ... for what comes out stand ready.
+    """
+
+    def __init__(self, layers: Sequence[Layer], x: np.ndarray) -> None:
+        rows, self._x = x.shape[:-1], x
+        out = {
+            f"h{i}": np.empty((*rows, len(one.bias)), np.float32) for i, one in enumerate(layers)
+        }
+        self._run, body = dense_function(
+            layers, _LINEAR, _ACTIVATIONS, lambda one: (one.weight, one.bias), {"np": np, **out}
+        )
+        self.code = f"y = {body}"
+
+    def __call__(self, tensor: Any) -> np.ndarray:
+        self._x[...] = array_like(tensor, self._x)
+        found: np.ndarray = self._run(self._x)
         return found
 
-    return call
+    def timed(self, calls: int, wait_each: bool) -> float:
+        run, x = self._run, self._x
+        start = perf_counter()
+        for _turn in repeat(None, calls):
+            run(x)
+        return perf_counter() - start
 
 
-def _lines(layers: Sequence[Layer]) -> list[str]:
-    lines = []
-    for number, layer in enumerate(layers):
-        given = f"h{number - 1}" if number else "x"
-        lines += [
-            f"np.matmul({given}, w{number}, out=h{number})",
-            f"np.add(h{number}, b{number}, out=h{number})",
-        ]
-        if layer.activation:
-            lines.append(_FUNCTIONS[layer.activation].format(h=f"h{number}"))
-    return lines
-
-
-def _numpy_code(layers: Sequence[Layer]) -> str:
-    """By hand; the weights w0, b0, ... and the arrays h0, ... for what comes out stand ready."""
-    return "\n".join([*_lines(layers), f"y = h{len(layers) - 1}"])
-
-
-def _if_compiler(layers: Sequence[Layer], x: np.ndarray) -> Variant:
+def _in_c(layers: Sequence[Layer], x: np.ndarray) -> Variant:
     code = c_code(layers)
     try:
         compiler = find_compiler("C")
@@ -118,16 +109,14 @@ def c_code(layers: Sequence[Layer]) -> str:
 
 def _compile(compiler: list[str], layers: Sequence[Layer], x: np.ndarray, folder: Path) -> None:
     """Write source and weights, and compile them into one file."""
-    arrays: dict[str, np.ndarray] = {}
-    for number, layer in enumerate(layers):
-        arrays |= {f"w{number}": layer.weight, f"b{number}": layer.bias}
-    for name, array in arrays.items():
-        (folder / f"{name}.bin").write_bytes(np.ascontiguousarray(array).tobytes())
-    sizes = [len(layer.bias) for layer in layers]
-    declared = [f'ARRAY({name}, "{folder / name}.bin")' for name in arrays]
-    declared += [f"BUFFER(h{number}, {size});" for number, size in enumerate(sizes[:-1])]
-    rows = math.prod(x.shape[:-1])
-    declared.append(f"enum {{ ROWS = {rows}, INPUTS = {x.shape[-1]}, OUTPUTS = {sizes[-1]} }};")
+    declared = []
+    for i, layer in enumerate(layers):
+        for name, array in ((f"w{i}", layer.weight), (f"b{i}", layer.bias)):
+            (folder / f"{name}.bin").write_bytes(np.ascontiguousarray(array).tobytes())
+            declared.append(f'ARRAY({name}, "{folder / name}.bin")')
+        declared.append(f"BUFFER(h{i}, {len(layer.bias)});")
+    rows, outputs = math.prod(x.shape[:-1]), len(layers[-1].bias)
+    declared.append(f"enum {{ ROWS = {rows}, INPUTS = {x.shape[-1]}, OUTPUTS = {outputs} }};")
     source = SOURCE.read_text(encoding="utf-8")
     source = source.replace("/* the arrays */", "\n".join(declared))
     source = source.replace("/* the layers */", c_code(layers))
@@ -135,8 +124,6 @@ def _compile(compiler: list[str], layers: Sequence[Layer], x: np.ndarray, folder
     command = [*compiler, "-O3", "-march=native", str(folder / "mlp.c"), "-o", str(folder / "mlp")]
     done = subprocess.run([*command, "-lm"], capture_output=True, text=True)
     if done.returncode:
-        raise CannotBuildError(
-            _("Expected the C program to compile. Received from the compiler: {said}").format(
-                said=(done.stderr.strip().splitlines() or [""])[0]
-            )
-        )
+        text = _("Expected the C program to compile. Received from the compiler: {said}")
+        said = (done.stderr.strip().splitlines() or [""])[0]
+        raise CannotBuildError(text.format(said=said))

@@ -15,6 +15,7 @@ import torch
 
 from d2lhybrid.errors import SaveError, brief
 from d2lhybrid.frameworks.samples import Group, Sample, free_axes, held_by
+from d2lhybrid.frameworks.torch.eager import eager
 from d2lhybrid.frameworks.torch.tensors import evaluating
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.quieting import silent
@@ -23,15 +24,6 @@ EXPORTED = ("torch.export", "aotinductor", "onnx")  # the formats that begin wit
 # What torch's exporters say about themselves, such as deprecations inside torch.
 quiet = partial(silent, "torch.onnx")
 _SWITCHING = threading.RLock()
-
-
-def eager(model: Any) -> Any:
-    """The model behind ``torch.compile``, and the module behind its own ``forward``."""
-    model = getattr(model, "_orig_mod", getattr(model, "_torchdynamo_orig_callable", model))
-    owner = getattr(model, "__self__", None)
-    if isinstance(owner, torch.nn.Module) and model.__name__ in ("forward", "__call__"):
-        return owner
-    return model
 
 
 def modules_of(model: Any) -> list[torch.nn.Module]:
