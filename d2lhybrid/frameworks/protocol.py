@@ -5,6 +5,7 @@
 
 import copy
 import os
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -177,6 +178,8 @@ class Framework(ABC):
 
     def load(self) -> Any:
         """Import the framework and return it."""
+        if self.module in sys.modules:  # which TorchDynamo can trace, unlike an import
+            return sys.modules[self.module]
         for name, value in self.environment.items():
             os.environ.setdefault(name, value)
         return import_module(self.module)

@@ -15,8 +15,6 @@ from d2lhybrid.frameworks.protocol import Function
 
 def original(model: Any) -> Any:
     """What was handed to ``torch.compile``; anything else as it is."""
-    if is_disabled(model):
-        return model
     inner = getattr(model, "_orig_mod", getattr(model, "_torchdynamo_orig_callable", None))
     return model if inner is None else original(inner)
 
