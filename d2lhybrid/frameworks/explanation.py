@@ -115,8 +115,8 @@ def call_error(model: str, error: Exception) -> CallFailedError:
         "Expected {model} to run on the given arguments, before any compiler. Received: {error}: "
         "{said}. Call it by itself to see where it fails."
     )
-    said = first_line(error).rstrip(".")
-    return CallFailedError(text.format(model=model, error=type(error).__name__, said=said))
+    names = {"error": type(error).__name__, "said": first_line(error).rstrip(".")}
+    return CallFailedError(text.format(model=model, **names))
 
 
 def nothing_compiled(reason: str) -> str:

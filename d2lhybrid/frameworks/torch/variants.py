@@ -1,13 +1,12 @@
 """The ways to run a model that PyTorch offers."""
 
-from copy import deepcopy
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
 from d2lhybrid.compiler import INDUCTOR, find_compiler
-from d2lhybrid.errors import CompilerMissingError
+from d2lhybrid.errors import ArgumentError, CompilerMissingError
 from d2lhybrid.frameworks.dense import dense_function
 from d2lhybrid.frameworks.protocol import (
     ACTIVATIONS,
@@ -22,10 +21,10 @@ from d2lhybrid.frameworks.protocol import (
 from d2lhybrid.frameworks.torch import ahead
 from d2lhybrid.frameworks.torch.eager import compiled, eager, twin
 from d2lhybrid.frameworks.torch.layers import parts
+from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 
 _RUN = "y = fast(x)"
-_SCRIPT = "torch.jit.script(net)"
 _NO_MODULE = N_("there is no module, only a function")
 _NOT_DENSE = N_("it is written for a chain of dense layers")
 
@@ -39,9 +38,10 @@ def variants(
     TorchScript a twin of its own, for what one leaves behind hides what is wrong with the next.
     """
     require_options("torch.compile", options, ("dynamic", "backend", "mode"))
-    if isinstance(net, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
-        return _scripted(net)
     net = eager(net)
+    if isinstance(net, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
+        text = _("Expected a model in Python. Received: {kind}. Hand over what it was made from.")
+        raise ArgumentError(text.format(kind=type(net).__name__))
     if isinstance(net, torch.nn.Module):
         net = twin(net)
 
@@ -54,12 +54,16 @@ def variants(
             torch.inference_mode()(lambda *args, **kwargs: net(*args, **kwargs)),
             "with torch.inference_mode():\n    y = net(x)",
         ),
-        "torchscript": Variant(Lazy(script), f"fast = {_SCRIPT}\n{_RUN}"),
-        "torchscript frozen": _frozen(net, script, _SCRIPT),
+        "torchscript": Variant(Lazy(script), f"fast = torch.jit.script(net)\n{_RUN}"),
+        "torchscript frozen": _frozen(net, script),
         "torch.compile": _compiled(net, **options),
     }
     if not options.keys() & {"backend", "mode"}:  # unless the user has chosen
-        found["torch.compile reduce-overhead"] = _on_cuda_graphs(net, options)
+        reduced = _compiled(net, **options, mode="reduce-overhead")
+        if not torch.cuda.is_available():
+            reason = N_("it rests on CUDA graphs, and there is no CUDA device")
+            reduced = Variant(reason, reduced.code)
+        found["torch.compile reduce-overhead"] = reduced
     found["aotinductor"] = _ahead(net, ahead.PACKAGE, lambda: ahead.package(net, args, kwargs))
     return found | (_expert(net, args, kwargs, options) if everything else {})
 
@@ -73,49 +77,25 @@ def if_compiler(variant: Lazy) -> Function | str:
     return variant
 
 
-def _scripted(net: Any) -> dict[str, Variant]:
-    reason = N_("TorchScript keeps no Python code to run: hand over the model it was made from")
-    return {
-        "torchscript": Variant(net, "y = net(x)"),
-        "torchscript frozen": _frozen(net, lambda: deepcopy(net), "net"),
-        "inference_mode": Variant(N_("once TorchScript has run with autograd, it fails without")),
-        **{name: Variant(reason) for name in ("eager", "torch.compile", "aotinductor")},
-    }
-
-
-def _frozen(net: Any, script: Function, written: str) -> Variant:
+def _frozen(net: Any, script: Function) -> Variant:
     if not isinstance(net, torch.nn.Module):
         return Variant(_NO_MODULE)
     if net.training:
         return Variant(N_("the model is in training mode; freezing wants net.eval()"))
     return Variant(
         Lazy(lambda: torch.jit.optimize_for_inference(torch.jit.freeze(script()))),
-        f"frozen = torch.jit.freeze({written})\n"
+        "frozen = torch.jit.freeze(torch.jit.script(net))\n"
         f"fast = torch.jit.optimize_for_inference(frozen)\n{_RUN}",
     )
 
 
 def _compiled(net: Function, **options: Any) -> Variant:
     """torch.compile with these options, unless it needs a compiler that is not there."""
-    given = "".join(f", {name}={_written(value)}" for name, value in options.items())
+    given = "".join(f", {name}={value!r}" for name, value in options.items())
     lazy = Lazy(lambda: compiled(net, **options))
     inductor = options.get("backend", "inductor") == "inductor"
     code = f"fast = torch.compile(net{given})\n{_RUN}"
     return Variant(if_compiler(lazy) if inductor else lazy, code)
-
-
-def _written(value: Any) -> str:
-    """An option as it stands in code: a function by its name."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key!r}: {_written(one)}" for key, one in value.items()) + "}"
-    return f"{value.__module__}.{value.__name__}" if callable(value) else repr(value)
-
-
-def _on_cuda_graphs(net: Function, options: Kwargs) -> Variant:
-    found = _compiled(net, **options, mode="reduce-overhead")
-    if torch.cuda.is_available():
-        return found
-    return Variant(N_("it rests on CUDA graphs, and there is no CUDA device"), found.code)
 
 
 def _ahead(net: Any, code: str, make: Any, by_inductor: bool = True) -> Variant:
@@ -141,7 +121,10 @@ def _expert(net: Any, args: Args, kwargs: Kwargs, options: Kwargs) -> dict[str, 
     unguarded = getattr(torch.compiler, "skip_all_guards_unsafe", None)
     if unguarded:
         filtering = {"guard_filter_fn": unguarded}
-        found["torch.compile skip guards"] = _compiled(net, **sizes, options=filtering)
+        by_hand = '{"guard_filter_fn": torch.compiler.skip_all_guards_unsafe}'
+        code = f"fast = torch.compile(net, options={by_hand})\n{_RUN}"
+        run = _compiled(net, **sizes, options=filtering).run
+        found["torch.compile skip guards"] = Variant(run, code)
     layers = chain(parts(net))
     if layers:
         device = args[0].device if args and isinstance(args[0], torch.Tensor) else "cpu"
