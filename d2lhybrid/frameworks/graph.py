@@ -104,7 +104,7 @@ class Graphs(int):
         return self
 
     def __reduce__(self) -> Any:  # another process cannot make them
-        return _copied, (int(self), tuple(self))
+        return _copied, (int(self), tuple(self._made))
 
     @cached_property
     def _made(self) -> Sequence[Graph]:

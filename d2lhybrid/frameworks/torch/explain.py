@@ -48,12 +48,13 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
             unsupported = (from_error(error, private.users_frames(error)),)
     breaks = missing.ask(private.breaks, ())[breaks_before:]
     failures = missing.ask(private.failures, ())
-    failed = [one for one in failures if all(one is not other for other in failures_before)]
+    known = [record for record, *_rest in failures_before]
+    failed = [rest for record, *rest in failures if not any(record is one for one in known)]
     if not failed and not recorder.graphs:  # of what it gave up before, TorchDynamo says no more
-        places = [(code.co_filename, code.co_firstlineno) for code in private.codes_of(model)]
-        failed = [f for f in failures if (f.co_filename, f.co_firstlineno) in places][-1:]
+        places = [[code.co_filename, code.co_firstlineno] for code in private.codes_of(model)]
+        failed = [rest for _record, *rest in failures if rest[1:] in places][-1:]
     if not unsupported:
-        fallbacks += tuple(_skipped(failure) for failure in failed)
+        fallbacks += tuple(Finding(said.splitlines()[0], *place) for said, *place in failed)
     notes = missing.notes(VERSION)
     if not recorder.graphs and not unsupported:
         notes = (nothing_compiled(_why_nothing(model, plain, failed)), *notes)
@@ -93,20 +94,15 @@ def _history(model: Any) -> tuple[int, tuple[Finding, ...]]:
     return count, (Finding(f"recompile_limit ({limit})", *place),)
 
 
-def _skipped(failure: Any) -> Finding:
-    reason = failure.fail_reason.splitlines()[0]
-    return Finding(reason, failure.co_filename, failure.co_firstlineno)
-
-
 def _why_nothing(model: Any, plain: Any, failed: list[Any]) -> str:
-    if failed and "in loop" in failed[-1].fail_reason:
+    if failed:
+        said = str(failed[-1][0])
         text = _(
             "a graph ends inside a loop ({reason}), and TorchDynamo then leaves the whole function "
             "to Python"
         )
-        return text.format(reason=_skipped(failed[-1]).reason)
-    if failed:
-        return _skipped(failed[-1]).reason
+        reason = said.splitlines()[0]
+        return text.format(reason=reason) if "loop" in said else reason
     if private.is_disabled(getattr(plain, "forward", plain)):
         return _("torch.compiler.disable keeps TorchDynamo away from it")
     if plain is not model and type(plain).__module__.startswith("torch.nn."):

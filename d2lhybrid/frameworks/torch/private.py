@@ -46,12 +46,13 @@ def breaks() -> list[tuple[str, str, int]]:
     return [(reason, place.filename, place.lineno or 0) for reason, place in places]
 
 
-def failures() -> list[Any]:
-    """The latest functions that TorchDynamo gave up: `fail_reason`, and the place of their code."""
+def failures() -> list[tuple[object, str, str, int]]:
+    """The latest functions that TorchDynamo gave up: its record, why, and where they stand."""
     import torch._dynamo.utils
 
     latest = torch._dynamo.utils.get_compilation_metrics()
-    return [one for one in latest if one.fail_type == "Unsupported"]
+    failed = [one for one in latest if one.fail_type == "Unsupported"]
+    return [(f, f.fail_reason, f.co_filename, f.co_firstlineno) for f in failed]
 
 
 def codes_of(model: Any) -> list[CodeType]:
@@ -69,7 +70,7 @@ def backends_of(model: Any, codes: Sequence[CodeType]) -> list[Any]:
 
     entries = torch._dynamo.eval_frame._debug_get_cache_entry_list
     found = [entry.backend for code in codes for entry in entries(code)]
-    own = getattr(getattr(model, "dynamo_ctx", None), "callback", None)
+    own: Any = getattr(getattr(model, "dynamo_ctx", None), "callback", None)
     while hasattr(own, "_torchdynamo_orig_backend"):
         own = own._torchdynamo_orig_backend
     if own is not None:

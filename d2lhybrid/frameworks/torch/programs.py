@@ -15,7 +15,7 @@ import torch
 
 from d2lhybrid.errors import SaveError, brief
 from d2lhybrid.frameworks.samples import Group, Sample, free_axes, held_by
-from d2lhybrid.frameworks.torch.eager import eager
+from d2lhybrid.frameworks.torch.eager import eager as eager
 from d2lhybrid.frameworks.torch.tensors import evaluating
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.quieting import silent
