@@ -203,10 +203,6 @@ class Framework(ABC):
         """The formats that it writes and reads, by name, the best first; imports nothing."""
         return {}
 
-    def default_format(self, model: Any) -> str:
-        """The best format for this model today."""
-        return next(iter(self.formats))
-
     def training(
         self, net: Function, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
     ) -> dict[str, Variant]:

@@ -1,6 +1,7 @@
 """Devices and tensors of JAX."""
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import cache
 from typing import Any
 
@@ -98,7 +99,8 @@ class JAXTensors(Tensors):
 
     def from_raw(self, raw: Raw, options: Mapping[str, Any]) -> Any:
         array = raw.array.view(jnp.bfloat16) if raw.dtype == "bfloat16" else raw.array
-        return jnp.array(array)
+        with jax.enable_x64(True) if options.get("x64") else nullcontext():
+            return jnp.array(array)
 
     def doubled(self, tensor: Any, axis: int = 0) -> Any:
         return jnp.concatenate([tensor, tensor], axis) if tensor.ndim > axis else tensor
