@@ -6,15 +6,7 @@ from typing import Any, ClassVar
 from d2lhybrid.frameworks.explanation import Explanation
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.graph import Graph
-from d2lhybrid.frameworks.protocol import (
-    Args,
-    Framework,
-    Function,
-    Kwargs,
-    Layer,
-    Tensors,
-    Variant,
-)
+from d2lhybrid.frameworks.protocol import Args, Framework, Function, Kwargs, Layer, Tensors, Variant
 
 _FAMILY = frozenset({"jax", "jaxlib", "flax", "optax", "equinox"})
 

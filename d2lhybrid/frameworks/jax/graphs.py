@@ -2,19 +2,21 @@
 
 import inspect
 import re
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import jax
 import numpy as np
-from jax.extend.core import Literal
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, jaxpr_as_fun
 
 from d2lhybrid.calls import name_of
 from d2lhybrid.frameworks.explanation import quiet, require_runs
 from d2lhybrid.frameworks.fates import content, judged
 from d2lhybrid.frameworks.graph import Graph
 from d2lhybrid.frameworks.hlo import read
+from d2lhybrid.frameworks.jax import private
 from d2lhybrid.frameworks.jax.explain import trace
 from d2lhybrid.frameworks.jax.modules import eager
 from d2lhybrid.frameworks.protocol import Args, Kwargs
@@ -32,123 +34,106 @@ _HOLDERS = {
 _TRANSPARENT = {"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "copy", "copy_p"}
 _ORIGIN = re.compile(r'op_name="jit\([^"/]*\)/([^"/]+)[^"]*"')
 
-
-@dataclass(frozen=True)
-class _Step:
-    """An equation with a name of its own; what it reads and writes are names or literals."""
-
-    name: str
-    equation: Any
-    reads: tuple[Any, ...]
-    writes: tuple[str, ...]
-
-
-@dataclass
-class _Record:
-    """A jaxpr without functions in it: what they hold stands where they are called."""
-
-    steps: list[_Step] = field(default_factory=list)
-    constants: dict[str, Any] = field(default_factory=dict)
-    inputs: tuple[str, ...] = ()
-    outputs: tuple[Any, ...] = ()
-    names: dict[str, int] = field(default_factory=dict)
-
-    def name(self, wanted: str) -> str:
-        """A name that no other value or step has: tanh, tanh_1, ..."""
-        number = self.names[wanted] = self.names.get(wanted, -1) + 1
-        return f"{wanted}_{number}" if number else wanted
-
-    def constant(self, value: Any) -> str:
-        name = self.name("constant")
-        self.constants[name] = value
-        return name
+# A value in a trace, with the names of the nodes that are drawn for it; none for a literal.
+_Value = tuple[Any, tuple[str, ...]]
 
 
 def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     """Trace a model once, apart from its own compilations, and compile what was traced."""
     with quiet():
         try:
-            traced = trace(model, args, kwargs)
+            closed = trace(model, args, kwargs).jaxpr
         except Exception:
             require_runs(name_of(model), lambda: eager(model)(*args, **kwargs))
             return ()
-        record = _record(traced.jaxpr, model)
-        stages = [_traced(record), _compiled(record, traced.jaxpr.in_avals)]
+        stages = _stages(closed, _input_names(closed.jaxpr, model))
     return (Graph(f"JAX {jax.__version__}", name_of(model), judged(stages)),)
 
 
-def _record(closed: Any, model: Any) -> _Record:
-    record = _Record()
-    paths = closed.jaxpr.debug_info.safe_arg_names(len(closed.jaxpr.invars))
-    record.inputs = tuple(record.name(_readable(path, model)) for path in paths)
-    record.outputs = tuple(_flatten(closed, record.inputs, record))
-    return record
+def _stages(closed: Any, names: Sequence[str]) -> tuple[Stage, Stage]:
+    recorder = _Recorder()
+    inputs = [recorder.node(name) for name in names]
+    outputs: list[_Value] = []
+
+    def run(*given: Any) -> list[Any]:
+        values = [(value, (name,)) for value, name in zip(given, inputs, strict=True)]
+        outputs.extend(recorder.run(closed, values))
+        return [value for value, _sources in outputs]
+
+    kind = inspect.Parameter.POSITIONAL_ONLY  # for XLA to call its parameters as we do
+    signature = inspect.Signature([inspect.Parameter(name, kind) for name in inputs])
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    structs = [
+        jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+        for aval in closed.in_avals
+    ]
+    text = jax.jit(run).lower(*structs).compile().as_text()
+    drawn = tuple(name for _value, sources in outputs for name in sources)
+    traced = Stage(_("traced"), tuple(recorder.nodes), drawn)
+    known = {node.name for node in traced.operations}
+    left = read(_("as XLA leaves it"), _ORIGIN.sub(r'op_name="\1"', text), known)
+    return traced, replace(left, nodes=tuple(map(_named, left.nodes)))
 
 
-def _readable(path: str, model: Any) -> str:
-    """The name of an input: layers_0_kernel of given[0].layers[0].kernel.value, x of given[1]."""
-    words = re.findall(r"\w+", path)
-    if words[:1] == ["given"]:  # by Pure.jitted: the weights, and the arguments by their number
-        words = words[2:-1] if words[1] == "0" else [_parameter(model, int(words[1]) - 1)]
-    return "_".join(words) or "input"
+class _Recorder:
+    """Runs a jaxpr, each equation in a scope of its own name, and keeps the equations as nodes.
 
+    What functions in it hold stands where they are called.
+    """
 
-def _parameter(model: Any, place: int) -> str:
-    try:
-        return list(inspect.signature(eager(model)).parameters)[place]
-    except (TypeError, ValueError, IndexError):  # none, or *args
-        return "input"
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self._names: Counter[str] = Counter()
 
+    def node(self, wanted: str, *data: Any) -> str:
+        """Keep a node under a name that no other one has: tanh, tanh_1, ..."""
+        name = self._name(wanted)
+        self.nodes.append(Node(name, *data))
+        return name
 
-def _flatten(closed: Any, given: Sequence[Any], record: _Record) -> list[Any]:
-    """Add the equations of a jaxpr that gets these values; return the values of its results."""
-    jaxpr = closed.jaxpr
-    known = dict(zip(jaxpr.constvars, map(record.constant, closed.consts), strict=True))
-    known |= dict(zip(jaxpr.invars, given, strict=True))
+    def _name(self, wanted: str) -> str:
+        self._names[wanted] += 1
+        number = self._names[wanted] - 1
+        return f"{wanted}_{number}" if number else wanted
 
-    def value(atom: Any) -> Any:
-        return atom if isinstance(atom, Literal) else known[atom]
+    def run(self, closed: Any, given: Sequence[_Value]) -> list[_Value]:
+        constants = [(c, (self.node("constant", "", (), _content(c)),)) for c in closed.consts]
+        known = dict(zip(closed.jaxpr.constvars, constants, strict=True))
+        known |= dict(zip(closed.jaxpr.invars, given, strict=True))
 
-    for equation in jaxpr.eqns:
-        reads = tuple(map(value, equation.invars))
+        def value(atom: Any) -> _Value:
+            return (atom.val, ()) if isinstance(atom, Literal) else known[atom]
+
+        for equation in closed.jaxpr.eqns:
+            reads = list(map(value, equation.invars))
+            held = equation.params.get(_HOLDERS.get(equation.primitive.name, ""))
+            found = self._step(equation, reads) if held is None else self.run(held, reads)
+            known |= dict(zip(equation.outvars, found, strict=True))
+        return list(map(value, closed.jaxpr.outvars))
+
+    def _step(self, equation: Any, reads: Sequence[_Value]) -> list[_Value]:
         kind = equation.primitive.name
-        if kind in _HOLDERS:
-            found = _flatten(equation.params[_HOLDERS[kind]], reads, record)
-        else:
-            name = record.name(kind)
-            found = [f"{name}:{place}" for place in range(len(equation.outvars))]
-            record.steps.append(_Step(name, equation, reads, tuple(found)))
-        known |= dict(zip(equation.outvars, found, strict=True))
-    return list(map(value, jaxpr.outvars))
+        name = self._name(kind)
+        pairs = list(zip(equation.invars, reads, strict=True))
+        variables = {atom: value for atom, (value, _s) in pairs if not isinstance(atom, Literal)}
+        alone = Jaxpr((), list(variables), equation.outvars, [equation])
+        with jax.named_scope(name):
+            found = jaxpr_as_fun(ClosedJaxpr(alone, ()))(*variables.values())
+        sources = tuple(source for _value, names in reads for source in names)
+        literals = {at: str(value) for at, (value, names) in enumerate(reads) if not names}
+        arranges = _arranges(equation)
+        if not arranges or not sources:  # a literal that is only spread is a constant
+            types = [str(variable.aval) for variable in equation.outvars]
+            key = literals[0] if arranges else f"{types} {equation.params} {literals}"
+            self.nodes.append(Node(name, "" if arranges else kind, sources, key))
+            sources = (name,)
+        return [(value, sources) for value in found]
 
 
-def _traced(record: _Record) -> Stage:
-    """The equations as nodes; a literal that was only spread over an array is a constant."""
-    nodes = [Node(name) for name in record.inputs]
-    nodes += [Node(name, key=_content(array)) for name, array in record.constants.items()]
-    shown: dict[str, tuple[str, ...]] = {node.name: (node.name,) for node in nodes}
-    for step in record.steps:
-        literals = [str(read.val) for read in step.reads if isinstance(read, Literal)]
-        named = [read for read in step.reads if not isinstance(read, Literal)]
-        inputs = tuple(source for read in named for source in shown[read])
-        if named and _is_transparent(step):
-            shown |= dict.fromkeys(step.writes, inputs)
-            continue
-        shown |= dict.fromkeys(step.writes, (step.name,))
-        constant = _is_transparent(step)
-        places = [place for place, r in enumerate(step.reads) if isinstance(r, Literal)]
-        types = [str(variable.aval) for variable in step.equation.outvars]
-        key = f"{types} {step.equation.params} {literals} {places}"
-        operation = "" if constant else step.equation.primitive.name
-        nodes.append(Node(step.name, operation, inputs, literals[0] if constant else key))
-    outputs = [name for out in record.outputs if isinstance(out, str) for name in shown[out]]
-    return Stage(_("traced"), tuple(nodes), tuple(outputs))
-
-
-def _is_transparent(step: _Step) -> bool:
-    kind, given = step.equation.primitive.name, step.equation.invars[:1]
+def _arranges(equation: Any) -> bool:
+    kind, given = equation.primitive.name, equation.invars[:1]
     before = [(atom.aval.shape, atom.aval.dtype) for atom in given]
-    after = [(variable.aval.shape, variable.aval.dtype) for variable in step.equation.outvars]
+    after = [(variable.aval.shape, variable.aval.dtype) for variable in equation.outvars]
     return kind in _TRANSPARENT or (kind == "convert_element_type" and before == after)
 
 
@@ -159,36 +144,21 @@ def _content(array: Any) -> str:
         return repr(array)
 
 
-def _compiled(record: _Record, inputs: Sequence[Any]) -> Stage:
-    """What XLA makes of the equations, each of which runs in a scope of its own name."""
-
-    def replay(*given: Any) -> list[Any]:
-        values = record.constants | dict(zip(record.inputs, given, strict=True))
-
-        def value(read: Any) -> Any:
-            return read.val if isinstance(read, Literal) else values[read]
-
-        for step in record.steps:
-            primitive = step.equation.primitive
-            bound = primitive.get_bind_params(step.equation.params)
-            functions, params = bound if isinstance(bound, tuple) else ((), bound)  # before 0.10
-            with jax.named_scope(step.name), step.equation.ctx.manager:
-                found = primitive.bind(*functions, *map(value, step.reads), **params)
-            several = primitive.multiple_results
-            values |= dict(zip(step.writes, found if several else [found], strict=True))
-        return [value(output) for output in record.outputs]
-
-    kind = inspect.Parameter.POSITIONAL_ONLY  # for XLA to call its parameters as we do
-    replay.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter(name, kind) for name in record.inputs]
-    )
-    structs = [
-        jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type) for aval in inputs
-    ]
-    text = jax.jit(replay).lower(*structs).compile().as_text()
-    names = {step.name for step in record.steps}
-    stage = read(_("as XLA leaves it"), _ORIGIN.sub(r'op_name="\1"', text), names)
-    return replace(stage, nodes=tuple(map(_named, stage.nodes)))
+def _input_names(jaxpr: Any, model: Any) -> list[str]:
+    """Of each input: layers_0_kernel of given[0].layers[0].kernel.value, x of given[1]."""
+    try:
+        parameters = list(inspect.signature(eager(model)).parameters)
+    except (TypeError, ValueError):
+        parameters = []
+    names = []
+    for path in private.input_names(jaxpr):
+        words = re.findall(r"\w+", path)
+        if words[:2] == ["given", "0"]:  # by Pure.jitted: the weights
+            words = words[2:-1]
+        elif words[:1] == ["given"]:  # and the arguments by their number
+            words = parameters[int(words[1]) - 1 :][:1]
+        names.append("_".join(words) or "input")
+    return names
 
 
 def _named(node: Node) -> Node:

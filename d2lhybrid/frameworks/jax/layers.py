@@ -20,11 +20,9 @@ def parts(net: Any) -> Iterator[Layer | str | None]:
             yield from parts(part)
     elif type(net) is nnx.Linear:
         weight = np.array(net.kernel[...])
-        bias = (
-            np.zeros(weight.shape[1], np.float32) if net.bias is None else np.array(net.bias[...])
-        )
+        bias = np.zeros(weight.shape[1:], np.float32) if net.bias is None else net.bias[...]
         in_float32 = weight.dtype == np.float32 and net.dtype in (None, np.float32)
-        yield Layer(weight, bias) if in_float32 else None
+        yield Layer(weight, np.array(bias)) if in_float32 else None
     elif isinstance(net, nnx.Dropout):  # nothing in inference
         yield ""
     else:

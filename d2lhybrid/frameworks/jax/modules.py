@@ -15,8 +15,7 @@ from flax import nnx
 
 from d2lhybrid.frameworks.protocol import Args, Function, Kwargs
 
-# What nnx.Module.eval() switches on.
-_MODES = ("deterministic", "use_running_average")
+_MODES = ("deterministic", "use_running_average")  # what nnx.Module.eval() switches on
 
 
 @dataclass(frozen=True)
@@ -51,16 +50,8 @@ def pure(model: Function) -> Pure:
     """The model with the weights that it has now."""
     if isinstance(model, nnx.Module):
         graph, weights = nnx.split(model)
-
-        def of_module(weights: Any, *args: Any, **kwargs: Any) -> Any:
-            return nnx.merge(graph, weights)(*args, **kwargs)
-
-        return Pure(of_module, weights)
-
-    def of_function(_weights: Any, *args: Any, **kwargs: Any) -> Any:
-        return model(*args, **kwargs)
-
-    return Pure(of_function)
+        return Pure(lambda held, *args, **kwargs: nnx.merge(graph, held)(*args, **kwargs), weights)
+    return Pure(lambda _none, *args, **kwargs: model(*args, **kwargs))
 
 
 def eager(model: Any) -> Function:
@@ -90,21 +81,14 @@ def is_jitted(function: Any) -> bool:
 @contextmanager
 def evaluating(model: Any) -> Iterator[None]:
     """Inference mode for every part, and each one's own mode again afterwards."""
-    before = list(_modes(model))
+    module = isinstance(model, nnx.Module)
+    parts = [part for _path, part in nnx.iter_modules(model)] if module else []
+    before = [(part, mode, getattr(part, mode, None)) for part in parts for mode in _MODES]
+    known = [one for one in before if one[2] is not None]
     try:
-        for part, mode, _value in before:
+        for part, mode, _value in known:
             setattr(part, mode, True)
         yield
     finally:
-        for part, mode, value in before:
+        for part, mode, value in known:
             setattr(part, mode, value)
-
-
-def _modes(model: Any) -> Iterator[tuple[Any, str, bool]]:
-    if not isinstance(model, nnx.Module):
-        return
-    for _path, part in nnx.iter_modules(model):
-        for mode in _MODES:
-            value = getattr(part, mode, None)
-            if value is not None:
-                yield part, mode, value

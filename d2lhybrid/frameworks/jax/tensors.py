@@ -9,12 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
-from jax._src.core import trace_state_clean  # the public names have no such question
-from jax._src.dispatch import runtime_tokens  # of side effects that were begun
-from jax._src.xla_bridge import backends_are_initialized  # nor this one
 
 from d2lhybrid.errors import TracingError
 from d2lhybrid.frameworks.jax.modules import evaluating
+from d2lhybrid.frameworks.jax.private import has_effects, is_started, is_tracing
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs, Tensors
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.structure import leaves
@@ -42,14 +40,14 @@ class JAXTensors(Tensors):
 
         That costs some ten microseconds. What other threads queued and nobody dropped counts, too.
         """
-        if not trace_state_clean():
+        if is_tracing():
             raise TracingError(
                 _(
                     "Expected code that runs now. Received: code that JAX is tracing, where no "
                     "device works yet. Measure outside the compiled function, around its call."
                 )
             )
-        if backends_are_initialized():
+        if is_started():
             jax.block_until_ready([*map(_last, _last_inputs()), *jax.live_arrays()])
             jax.effects_barrier()
 
@@ -58,7 +56,7 @@ class JAXTensors(Tensors):
             output.block_until_ready()  # as people write it; the other one takes 6 µs
         else:
             jax.block_until_ready([one for _path, one in leaves(output)])
-        if runtime_tokens.current_tokens or runtime_tokens.output_runtime_tokens:
+        if has_effects():
             jax.effects_barrier()  # which takes 4% of a call of 60 µs where there are none, too
 
     def is_busy(self) -> bool:
@@ -102,9 +100,6 @@ class JAXTensors(Tensors):
         with jax.enable_x64(True) if options.get("x64") else nullcontext():
             return jnp.array(array)
 
-    def doubled(self, tensor: Any, axis: int = 0) -> Any:
-        return jnp.concatenate([tensor, tensor], axis) if tensor.ndim > axis else tensor
-
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         with evaluating(model):
             return model(*args, **kwargs)
@@ -122,7 +117,7 @@ def _name(device: Any) -> str:
 
 
 def _accelerators() -> list[Any]:
-    if not backends_are_initialized():
+    if not is_started():
         return []
     return [device for device in _devices().values() if device.platform != "cpu"]
 

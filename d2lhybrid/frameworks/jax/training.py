@@ -6,15 +6,8 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from d2lhybrid.frameworks.protocol import (
-    Args,
-    Function,
-    Kwargs,
-    Lazy,
-    Step,
-    Variant,
-    require_trainable,
-)
+from d2lhybrid.frameworks.protocol import Lazy, Step, Variant, require_trainable
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 
 _STEP = """def step(net, optimizer):
     value = lambda net: jnp.mean(loss(net(x), y))
@@ -55,12 +48,16 @@ def training(
         optimizer.update(net, gradient)
         return found
 
+    def copies() -> Any:
+        """With arrays of their own: those that are donated are gone after the step."""
+        return nnx.clone((net, optimizer), arrays=True)
+
     def in_place(run: Function) -> Function:
-        own = _copied(net, optimizer)
+        own = copies()
         return Step(lambda: run(*own), jnp.stack)
 
     def of_state(**options: Any) -> Function:
-        graph, state = nnx.split(_copied(net, optimizer))
+        graph, state = nnx.split(copies())
 
         def pure(state: Any) -> tuple[Any, Any]:
             own = nnx.merge(graph, state)
@@ -76,21 +73,12 @@ def training(
 
         return Step(update, jnp.stack)
 
+    eager, jitted = Lazy(lambda: in_place(step)), Lazy(lambda: in_place(nnx.jit(step)))
+    donated = Lazy(lambda: of_state(donate_argnums=0))
     by_hand = _STEP + _SPLIT + "state, y = jax.jit(pure{})(state)"
     return {
-        "eager": Variant(Lazy(lambda: in_place(step)), _STEP + "y = step(net, optimizer)"),
-        "nnx.jit": Variant(
-            Lazy(lambda: in_place(nnx.jit(step))),
-            _STEP + "y = nnx.jit(step)(net, optimizer)",
-        ),
+        "eager": Variant(eager, _STEP + "y = step(net, optimizer)"),
+        "nnx.jit": Variant(jitted, _STEP + "y = nnx.jit(step)(net, optimizer)"),
         "jit": Variant(Lazy(of_state), by_hand.format("")),
-        "jit donated": Variant(
-            Lazy(lambda: of_state(donate_argnums=0)),
-            by_hand.format(", donate_argnums=0"),
-        ),
+        "jit donated": Variant(donated, by_hand.format(", donate_argnums=0")),
     }
-
-
-def _copied(net: Any, optimizer: Any) -> Any:
-    """Copies with arrays of their own: those that are donated are gone after the step."""
-    return nnx.clone((net, optimizer), arrays=True)

@@ -9,15 +9,7 @@ from typing import Any, ClassVar
 from d2lhybrid.frameworks.explanation import Explanation
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.graph import Graph
-from d2lhybrid.frameworks.protocol import (
-    Args,
-    Framework,
-    Function,
-    Kwargs,
-    Layer,
-    Tensors,
-    Variant,
-)
+from d2lhybrid.frameworks.protocol import Args, Framework, Function, Kwargs, Layer, Tensors, Variant
 
 
 class TensorFlow(Framework):
@@ -27,9 +19,8 @@ class TensorFlow(Framework):
     display = "TensorFlow"
     extra = "tensorflow"
     order = 2
-    environment: ClassVar[Mapping[str, str]] = {
-        "TF_FORCE_GPU_ALLOW_GROWTH": "true"
-    }  # read when it first uses a GPU
+    # Read when it first uses a GPU, of whose memory it would take all.
+    environment: ClassVar[Mapping[str, str]] = {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
 
     def load(self) -> Any:
         """TensorFlow, and before it Triton, where PyTorch's builds for GPUs brought that.

@@ -1,22 +1,19 @@
 """A graph of TensorFlow on its way: traced, and rewritten by Grappler or compiled by XLA."""
 
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable
 from graphlib import TopologicalSorter
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.eager import context
 
-from d2lhybrid.calls import name_of
-from d2lhybrid.frameworks.explanation import quiet, require_runs
+from d2lhybrid.frameworks.explanation import quiet
 from d2lhybrid.frameworks.fates import content, judged
 from d2lhybrid.frameworks.graph import Graph
 from d2lhybrid.frameworks.hlo import read
 from d2lhybrid.frameworks.protocol import Args, Kwargs
-from d2lhybrid.frameworks.tensorflow.explain import require_xla, title, twin
-from d2lhybrid.frameworks.tensorflow.variants import eagerly
+from d2lhybrid.frameworks.tensorflow import private
+from d2lhybrid.frameworks.tensorflow.explain import trace
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.stages import Node, Stage
 
@@ -29,39 +26,38 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
 
     Compiled by XLA where the function says ``jit_compile=True``, else rewritten by Grappler.
     """
-    entry, function = twin(model)
-    by_xla = getattr(entry, "_jit_compile", None) is True
+    found = trace(model, args, kwargs)
+    if found.error:
+        return ()
+    concrete, notes = found.concrete, found.notes
+    results = [tensor.op.name for tensor in concrete.outputs]
+    traced = _stage(_("traced"), concrete.graph.as_graph_def().node, results)
+    stages = [traced]
     with quiet():
-        try:
-            concrete = function.get_concrete_function(*args, **kwargs)
-            if by_xla:
-                require_xla(function, args, kwargs, concrete.graph)
-        except Exception:
-            with eagerly():
-                require_runs(name_of(model), lambda: model(*args, **kwargs))
-            return ()
-        traced = _traced(concrete)
-        if by_xla:
-            stages = [traced, *_compiled(function, traced, args, kwargs)]
+        if found.by_xla:
+            text = found.function.experimental_get_compiler_ir(*args, **kwargs)
+            names = {node.name for node in traced.operations}
+            given = read(_("as XLA gets it (HLO)"), text(stage="hlo"), names)
+            last = read(_("as XLA leaves it"), text(stage="optimized_hlo"), names, given)
+            stages += [given, last]
         else:
-            stages = [traced, _rewritten(concrete, traced, args, kwargs)]
+            with private.collected() as collected:
+                concrete(*args, **kwargs)
+            stages += _rewritten(traced, collected)
+    if len(stages) == 1:
+        notes = (*notes, private.missing("graph_collection"))
     version = f"TensorFlow {tf.__version__}"
-    return (Graph(version, title(model, entry), judged(stages, _fuses)),)
+    return (Graph(version, found.model, judged(stages, _fuses), notes),)
 
 
 def _fuses(operation: str) -> bool:
     return operation.startswith("_Fused") or operation == "AddN"
 
 
-def _traced(concrete: Any) -> Stage:
-    outputs = [tensor.op.name for tensor in concrete.outputs]
-    return _stage(_("traced"), concrete.graph.as_graph_def().node, outputs)
-
-
-def _rewritten(concrete: Any, traced: Stage, args: Args, kwargs: Kwargs) -> Stage:
-    """The graph that ran: TensorFlow keeps it where it is asked to collect its graphs."""
-    with _collected() as collected:
-        concrete(*args, **kwargs)
+def _rewritten(traced: Stage, collected: Collection[Any]) -> list[Stage]:
+    """The graph that ran, of those that TensorFlow has collected."""
+    if not collected:
+        return []
     names = {node.name for node in traced.nodes}
     ours = max(
         collected,
@@ -69,56 +65,31 @@ def _rewritten(concrete: Any, traced: Stage, args: Args, kwargs: Kwargs) -> Stag
     )
     nodes = ours.post_optimization_graph.node
     outputs = [_name(node.input[0]) for node in nodes if node.op in _RESULTS]
-    return _stage(_("after Grappler"), nodes, outputs, names)
+    return [_stage(_("after Grappler"), nodes, outputs, names)]
 
 
-@contextmanager
-def _collected() -> Iterator[list[Any]]:
-    """The graphs of the functions that run inside, once the block has ended."""
-    found: list[Any] = []
-    context.enable_graph_collection()
-    try:
-        yield found
-        found.extend(context.export_run_metadata().function_graphs)
-    finally:
-        context.disable_graph_collection()
-
-
-def _compiled(function: Any, traced: Stage, args: Args, kwargs: Kwargs) -> tuple[Stage, Stage]:
-    text = function.experimental_get_compiler_ir(*args, **kwargs)
-    names = {node.name for node in traced.operations}
-    given = read(_("as XLA gets it (HLO)"), text(stage="hlo"), names)
-    return given, read(_("as XLA leaves it"), text(stage="optimized_hlo"), names, given)
-
-
-def _stage(title: str, nodes: Iterable[Any], outputs: list[str], before: Any = None) -> Stage:
+def _stage(
+    title: str, nodes: Iterable[Any], outputs: list[str], before: Collection[str] = ()
+) -> Stage:
     """The nodes of a GraphDef; with the names of those before, which of them each computes."""
     by_name = {node.name: node for node in nodes if node.op not in _RESULTS}
-    sources = {
-        name: tuple(_name(source) for source in node.input if not source.startswith("^"))
+    sources = {  # a loop of the older kind runs in a circle, closed by NextIteration
+        name: [
+            source
+            for source in (_name(one) for one in node.input if not one.startswith("^"))
+            if source in by_name and by_name[source].op != "NextIteration"
+        ]
         for name, node in by_name.items()
     }
-    ahead = {  # a loop of the older kind runs in a circle, closed by NextIteration
-        name: [s for s in found if s in by_name and by_name[s].op != "NextIteration"]
-        for name, found in sources.items()
-    }
     made = []
-    for name in TopologicalSorter(ahead).static_order():
+    for name in TopologicalSorter(sources).static_order():
         node = by_name[name]
-        constant = node.op == "Const"
-        made.append(
-            Node(
-                name,
-                "" if node.op in _INPUTS or constant else node.op,
-                tuple(ahead[name]),
-                _value(node) if constant else "" if node.op in _INPUTS else _attributes(node),
-                frozenset() if before is None else _origins(name, before),
-            )
-        )
+        operation = "" if node.op == "Const" or node.op in _INPUTS else node.op
+        made.append(Node(name, operation, tuple(sources[name]), _key(node), _origins(name, before)))
     return Stage(title, tuple(made), tuple(outputs))
 
 
-def _origins(name: str, before: set[str]) -> frozenset[str]:
+def _origins(name: str, before: Collection[str]) -> frozenset[str]:
     """Grappler keeps a name, or puts what it did in front of it: ArithmeticOptimizer/..._add_1."""
     if name in before:
         return frozenset({name})
@@ -128,15 +99,15 @@ def _origins(name: str, before: set[str]) -> frozenset[str]:
 
 def _name(source: str) -> str:
     """'MatMul' of 'MatMul:product:0'."""
-    return source.lstrip("^").partition(":")[0]
+    return source.partition(":")[0]
 
 
-def _value(node: Any) -> str:
-    return content(tf.make_ndarray(node.attr["value"].tensor))
-
-
-def _attributes(node: Any) -> str:
+def _key(node: Any) -> str:
     """All that distinguishes the operation, without where it was written down."""
+    if node.op in _INPUTS:
+        return ""
+    if node.op == "Const":
+        return content(tf.make_ndarray(node.attr["value"].tensor))
     kept = {key: str(value) for key, value in node.attr.items() if not key.startswith("_")}
     outputs = [re.sub(r"^[^:]*", "", source) for source in node.input]
     return f"{sorted(kept.items())} {outputs}"

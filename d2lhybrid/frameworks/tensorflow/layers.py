@@ -16,17 +16,16 @@ def parts(net: Any) -> Iterator[Layer | str | None]:
         for layer in net.layers:
             yield from parts(layer)
     elif type(net) is keras.Dense and net.built:
-        in_float32 = net.compute_dtype == "float32" == net.variable_dtype
         weight = np.array(net.kernel.numpy())  # NumPy 2 warns of Keras's own way to an array
         bias = np.array(net.bias.numpy()) if net.use_bias else np.zeros(net.units, np.float32)
+        in_float32 = net.compute_dtype == "float32" == net.variable_dtype
         yield Layer(weight, bias) if in_float32 else None
         yield _activation(net)
     elif isinstance(net, (keras.InputLayer, keras.Dropout)):  # nothing in inference
         yield ""
-    elif type(net) is keras.ReLU and (net.max_value, net.negative_slope, net.threshold) == (
-        None, 0, 0,
-    ):  # fmt: skip
-        yield "relu"
+    elif type(net) is keras.ReLU:
+        plain = (net.max_value, net.negative_slope, net.threshold) == (None, 0, 0)
+        yield "relu" if plain else None
     else:
         yield _activation(net) if type(net) is keras.Activation else None
 

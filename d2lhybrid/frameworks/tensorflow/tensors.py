@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from d2lhybrid.errors import TracingError
 from d2lhybrid.frameworks.protocol import Args, Function, Kwargs, Tensors
+from d2lhybrid.frameworks.tensorflow.private import is_started
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw
 
@@ -34,7 +35,7 @@ class TensorFlowTensors(Tensors):
                     "function, around its call."
                 )
             )
-        if tf.executing_eagerly() and _started():
+        if tf.executing_eagerly() and is_started():
             tf.test.experimental.sync_devices()
 
     def queues(self, tensor: Any) -> bool:
@@ -46,10 +47,8 @@ class TensorFlowTensors(Tensors):
             tf.config.experimental.reset_memory_stats(device)
 
     def peak_bytes(self) -> int | None:
-        devices = _gpus()
-        if not devices:
-            return None
-        return sum(tf.config.experimental.get_memory_info(device)["peak"] for device in devices)
+        peaks = [tf.config.experimental.get_memory_info(device)["peak"] for device in _gpus()]
+        return sum(peaks) if peaks else None
 
     def threads(self) -> int | None:
         return tf.config.threading.get_intra_op_parallelism_threads() or None  # 0: all cores
@@ -57,7 +56,8 @@ class TensorFlowTensors(Tensors):
     def accelerators(self) -> list[str]:
         if not _gpus():
             return []
-        details = map(tf.config.experimental.get_device_details, _physical_gpus())
+        physical = tf.config.list_physical_devices("GPU")
+        details = map(tf.config.experimental.get_device_details, physical)
         return [str(detail.get("device_name", "GPU")) for detail in details]
 
     def places(self, obj: Any) -> set[str]:
@@ -78,9 +78,6 @@ class TensorFlowTensors(Tensors):
             return tf.bitcast(tf.constant(raw.array), tf.bfloat16)
         return tf.constant(raw.array)
 
-    def doubled(self, tensor: Any, axis: int = 0) -> Any:
-        return tf.concat([tensor, tensor], axis) if len(tensor.shape) > axis else tensor
-
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         return inference(model)(*args, **kwargs)
 
@@ -92,19 +89,8 @@ def inference(model: Function) -> Function:
     return model
 
 
-def _physical_gpus() -> list[Any]:
-    return list(tf.config.list_physical_devices("GPU"))
-
-
-def _started() -> bool:
-    """Has TensorFlow set up its devices? Asking them for anything else would do it now."""
-    from tensorflow.python.eager import context  # the public names have no such question
-
-    return bool(context.context()._initialized)
-
-
 def _gpus() -> list[str]:
-    return [d.name for d in tf.config.list_logical_devices("GPU")] if _started() else []
+    return [d.name for d in tf.config.list_logical_devices("GPU")] if is_started() else []
 
 
 TENSORS = TensorFlowTensors()

@@ -4,18 +4,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from d2lhybrid.errors import CannotBuildError
-from d2lhybrid.frameworks.protocol import (
-    Args,
-    Function,
-    Kwargs,
-    Lazy,
-    Step,
-    Variant,
-    copied,
-    require_trainable,
-)
+from d2lhybrid.errors import CannotBuildError, first_line
+from d2lhybrid.frameworks.protocol import Lazy, Step, Variant, copied, require_trainable
 from d2lhybrid.frameworks.tensorflow.variants import refused_by_xla
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.i18n import gettext as _
 
 _STEP = """def step():
@@ -44,7 +36,7 @@ def training(
         "keras.optimizers.SGD(0.1)",
     )
     keras = isinstance(net, tf.keras.layers.Layer)
-    named = ({"training": True} if keras else {}) | dict(kwargs)
+    named = {"training": True, **kwargs} if keras else kwargs
     # Keras wants the target first, and the rest of the world last.
     target_first = isinstance(loss, tf.keras.losses.Loss)
 
@@ -63,13 +55,12 @@ def training(
 
         return Step(tf.function(step, **options) if options else step, tf.stack)
 
-    xla = refused_by_xla(args, kwargs) or Lazy(lambda: make(jit_compile=True))
+    graph, xla = Lazy(lambda: make(jit_compile=None)), Lazy(lambda: make(jit_compile=True))
+    by_xla = refused_by_xla(args, kwargs) or xla
     return {
         "eager": Variant(Lazy(make), _STEP + "y = step()"),
-        "tf.function": Variant(
-            Lazy(lambda: make(jit_compile=None)), _STEP + "y = tf.function(step)()"
-        ),
-        "tf.function XLA": Variant(xla, _STEP + "y = tf.function(step, jit_compile=True)()"),
+        "tf.function": Variant(graph, _STEP + "y = tf.function(step)()"),
+        "tf.function XLA": Variant(by_xla, _STEP + "y = tf.function(step, jit_compile=True)()"),
     }
 
 
@@ -82,12 +73,12 @@ def _copied_keras(net: Any, args: Args, kwargs: Kwargs) -> Any:
         own(*args, **kwargs)
         own.set_weights(net.get_weights())
     except Exception as error:
-        raise CannotBuildError(
-            _(
-                "Expected a Keras model that can be made again from its configuration. Received: "
-                "{error}: {said}. Give it a get_config() that holds what its __init__ takes."
-            ).format(error=type(error).__name__, said=str(error).partition("\n")[0])
-        ) from error
+        text = _(
+            "Expected a Keras model that can be made again from its configuration. Received: "
+            "{error}: {said}. Give it a get_config() that holds what its __init__ takes."
+        )
+        text = text.format(error=type(error).__name__, said=first_line(error))
+        raise CannotBuildError(text) from error
     return own
 
 

@@ -8,23 +8,17 @@ import numpy as np
 import tensorflow as tf
 
 from d2lhybrid.errors import CannotBuildError
-from d2lhybrid.frameworks.protocol import (
-    Args,
-    Function,
-    Kwargs,
-    Lazy,
-    Variant,
-    chain,
-    require_options,
-)
+from d2lhybrid.frameworks.dense import dense_function
+from d2lhybrid.frameworks.protocol import Layer, Lazy, Variant, chain, require_options
 from d2lhybrid.frameworks.tensorflow.layers import parts
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.quieting import silent
 from d2lhybrid.structure import leaves
 
-_RUN = "y = fast(x)"
-_CONCRETE = "fast = tf.function(net{}).get_concrete_function(tf.TensorSpec(x.shape, x.dtype))\n"
+_RUN = "\ny = fast(x)"
+_CONCRETE = "fast = tf.function(net{}).get_concrete_function(tf.TensorSpec(x.shape, x.dtype))"
 # XLA computes with numbers alone; handed strings twice, it ends the process.
 _NUMBERS = N_("XLA computes with numbers alone, and this model has {dtype}")
 
@@ -34,8 +28,10 @@ def variants(
 ) -> dict[str, Variant]:
     """Each way by its name: a callable, or the reason why it cannot be built here."""
     require_options("tf.function", options, ("dynamic",))
-    free = options.get("dynamic")
-    eager = _eager(net)
+    free = bool(options.get("dynamic"))
+    if hasattr(net, "structured_input_signature"):  # a graph is called as it is
+        reason = N_("a concrete function keeps no Python code: hand over what it was made from")
+        return {"concrete function": Variant(net, "y = net(x)"), "eager": Variant(reason)}
 
     def function(xla: bool) -> Any:
         def forward(*given: Any, **named: Any) -> Any:  # a new one, with no trace of another's
@@ -43,44 +39,40 @@ def variants(
 
         return tf.function(forward, jit_compile=xla or None, reduce_retracing=free)
 
-    def concrete(xla: bool) -> Function:
-        given, named = _specs((args, kwargs), free=bool(free))
+    def concrete(xla: bool) -> Any:
+        given, named = tf.nest.map_structure(lambda one: _spec(one, free), (args, kwargs))
         return function(xla).get_concrete_function(*given, **named)
 
     def by_xla(build: Callable[[bool], Function]) -> Function | str:
-        reason = refused_by_xla(args, kwargs)
-
         def checked() -> Function:
-            reason = refused_by_xla(args, kwargs, concrete(False).graph)  # type: ignore[attr-defined]
+            reason = refused_by_xla(args, kwargs, concrete(False).graph)
             if reason:
                 raise CannotBuildError(reason)
             return build(True)
 
-        return reason or Lazy(checked)
+        return refused_by_xla(args, kwargs) or Lazy(checked)
 
-    given = ", reduce_retracing=True" if free else ""
-    xla = ", jit_compile=True"
-    by_name = f"fast = tf.function(net{xla}{given})\n{_RUN}"
+    given, xla = ", reduce_retracing=True" if free else "", ", jit_compile=True"
+    code, by_name = f"fast = tf.function(net{given})", f"fast = tf.function(net{xla}{given})"
     found = {
-        "eager": Variant(eager, "y = net(x)"),
-        "tf.function": Variant(
-            Lazy(lambda: function(False)), f"fast = tf.function(net{given})\n{_RUN}"
-        ),
-        "tf.function XLA": Variant(by_xla(function), by_name),
+        "eager": Variant(_eager(net), "y = net(x)"),
+        "tf.function": Variant(Lazy(lambda: function(False)), code + _RUN),
+        "tf.function XLA": Variant(by_xla(function), by_name + _RUN),
         "concrete function": Variant(Lazy(lambda: concrete(False)), _CONCRETE.format("") + _RUN),
         "concrete function XLA": Variant(by_xla(concrete), _CONCRETE.format(xla) + _RUN),
     }
-    if isinstance(eager, str):  # a graph without Python code is called as it is
-        found = {"concrete function": Variant(net, "y = net(x)"), "eager": Variant(eager)}
-    return found | (_expert(net, args, kwargs, concrete) if everything else {})
+    if everything:
+        found |= {
+            "eager functions": _functions(net, args, kwargs),
+            "tf.lite": _lite(args, kwargs, concrete),
+        }
+    return found
 
 
-def _eager(net: Any) -> Function | str:
+def _eager(net: Any) -> Function:
     """The model without a graph, also where it or a part of it is a tf.function."""
-    if hasattr(net, "structured_input_signature"):
-        return N_("a concrete function keeps no Python code: hand over what it was made from")
     if not any(map(_holds_function, _parts(net))):
-        return net
+        return net  # without what switching costs at each call
 
     def eager(*args: Any, **kwargs: Any) -> Any:
         with eagerly():
@@ -98,10 +90,9 @@ def _parts(net: Any) -> Iterator[Any]:
 
 
 def _holds_function(part: Any) -> bool:
-    known = tf.types.experimental.PolymorphicFunction
-    kinds = [vars(kind) for kind in type(part).__mro__ if not kind.__module__.startswith("keras.")]
-    held = [value for attributes in kinds for value in attributes.values()]
-    return any(isinstance(value, known) for value in (part, *held, *vars(part).values()))
+    own = [kind for kind in type(part).__mro__ if not kind.__module__.startswith("keras.")]
+    held = [value for holder in (*own, part) for value in vars(holder).values()]
+    return any(isinstance(one, tf.types.experimental.PolymorphicFunction) for one in (part, *held))
 
 
 @contextmanager
@@ -119,54 +110,42 @@ def refused_by_xla(args: Args, kwargs: Kwargs, graph: Any = None) -> str:
     """Why XLA cannot have this model: what is no number in its arguments or in its graph."""
     dtypes = [leaf.dtype for _path, leaf in leaves((args, kwargs)) if tf.is_tensor(leaf)]
     if graph is not None:
-        operations = graph.get_operations()
-        dtypes += [t.dtype for operation in operations for t in operation.outputs]
-        inner = graph.as_graph_def().library.function
-        nodes = [node for branch in inner for node in branch.node_def]
+        dtypes += [t.dtype for operation in graph.get_operations() for t in operation.outputs]
+        nodes = [n for branch in graph.as_graph_def().library.function for n in branch.node_def]
         dtypes += [tf.as_dtype(a.type) for node in nodes for a in node.attr.values() if a.type]
     strings = any(dtype.base_dtype == tf.string for dtype in dtypes)
     return _(_NUMBERS).format(dtype="tf.string") if strings else ""
 
 
-def _specs(values: Any, free: bool) -> Any:
-    def spec(value: Any) -> Any:
-        if not tf.is_tensor(value) or not hasattr(value, "shape"):
-            return value
-        if not isinstance(value, tf.Tensor | tf.Variable):
-            return tf.type_spec_from_value(value)
-        shape = [None] * value.shape.rank if free else value.shape
-        return tf.TensorSpec(shape, value.dtype)
-
-    return tf.nest.map_structure(spec, values)
+def _spec(value: Any, free: bool) -> Any:
+    """What a trace is made for: of a tensor its dtype and its shape, or any sizes."""
+    if not isinstance(value, tf.Tensor | tf.Variable):
+        return tf.type_spec_from_value(value) if tf.is_tensor(value) else value
+    return tf.TensorSpec([None] * value.shape.rank if free else value.shape, value.dtype)
 
 
-def _expert(
-    net: Any, args: Args, kwargs: Kwargs, concrete: Callable[[bool], Function]
-) -> dict[str, Variant]:
+_RAW = {
+    "relu": "raw.Relu(features={h})",
+    "sigmoid": "raw.Sigmoid(x={h})",
+    "tanh": "raw.Tanh(x={h})",
+}
+
+
+def _functions(net: Any, args: Args, kwargs: Kwargs) -> Variant:
     if getattr(net, "built", True) is False:
         net(*args, **kwargs)  # weights whose shapes were left open get them now
     layers = chain(parts(net))
-    found = {"eager functions": Variant(N_("it is written for a chain of dense layers"))}
-    if layers:
-        names: dict[str, Any] = {"raw": tf.raw_ops}
-        lines, body = ["raw = tf.raw_ops"], "x"
-        for number, layer in enumerate(layers):
-            names[f"w{number}"] = tf.constant(layer.weight)
-            names[f"b{number}"] = tf.constant(layer.bias)
-            product = f"raw.MatMul(a={body}, b=w{number})"
-            body = f"raw.BiasAdd(value={product}, bias=b{number})"
-            if layer.activation:
-                operation, argument = _RAW[layer.activation]
-                body = f"raw.{operation}({argument}={body})"
-            lines.append(f"y = {body}")
-            body = "y"
-        source = "\n    ".join(lines[1:])
-        exec(f"def functions(x):\n    {source}\n    return y", names)
-        found["eager functions"] = Variant(names["functions"], "\n".join(lines))
-    return found | {"tf.lite": _lite(net, args, kwargs, concrete)}
+    if layers is None:
+        return Variant(N_("it is written for a chain of dense layers"))
+    linear = "raw.BiasAdd(value=raw.MatMul(a={h}, b=w{i}), bias=b{i})"
+
+    def weights(layer: Layer) -> tuple[Any, Any]:
+        return tf.constant(layer.weight), tf.constant(layer.bias)
+
+    run, body = dense_function(layers, linear, _RAW, weights, {"raw": tf.raw_ops})
+    return Variant(run, f"raw = tf.raw_ops\ny = {body}")
 
 
-_RAW = {"relu": ("Relu", "features"), "sigmoid": ("Sigmoid", "x"), "tanh": ("Tanh", "x")}
 _LITE = """traced = tf.function(net).get_concrete_function(tf.TensorSpec(x.shape, x.dtype))
 program = tf.lite.TFLiteConverter.from_concrete_functions([traced]).convert()
 lite = tf.lite.Interpreter(model_content=program)
@@ -176,7 +155,7 @@ lite.invoke()
 y = lite.get_tensor(lite.get_output_details()[0]["index"])"""
 
 
-def _lite(net: Any, args: Args, kwargs: Kwargs, concrete: Callable[[bool], Function]) -> Variant:
+def _lite(args: Args, kwargs: Kwargs, concrete: Callable[[bool], Any]) -> Variant:
     """TensorFlow Lite; its interpreter goes to a package of its own, and then takes its name."""
     if len(args) != 1 or kwargs or not tf.is_tensor(args[0]):
         return Variant(N_("it is written for a model with one input"), _LITE)
@@ -185,7 +164,7 @@ def _lite(net: Any, args: Args, kwargs: Kwargs, concrete: Callable[[bool], Funct
 
     def build() -> bytes:
         traced = concrete(False)
-        if len(tf.nest.flatten(traced.structured_outputs)) != 1:  # type: ignore[attr-defined]
+        if len(tf.nest.flatten(traced.structured_outputs)) != 1:
             raise CannotBuildError(_("tf.lite is written here for a model with one output"))
         # Given the model as well, it leaves the variables out of the program (TensorFlow 2.21): the
         # outputs are NaN. Without, it says through absl that it is told to give the model.
@@ -196,14 +175,13 @@ def _lite(net: Any, args: Args, kwargs: Kwargs, concrete: Callable[[bool], Funct
         threads = tf.config.threading.get_intra_op_parallelism_threads() or None
         lite = tf.lite.Interpreter(model_content=program, num_threads=threads)
         lite.allocate_tensors()
-        (given,), (found,) = lite.get_input_details(), lite.get_output_details()
-        index, result = given["index"], found["index"]
+        given, found = lite.get_input_details()[0]["index"], lite.get_output_details()[0]["index"]
         set_tensor, invoke, get_tensor = lite.set_tensor, lite.invoke, lite.get_tensor
 
         def run(x: Any) -> np.ndarray:
-            set_tensor(index, x.numpy())
+            set_tensor(given, x.numpy())
             invoke()
-            return get_tensor(result)
+            return get_tensor(found)
 
         return run
 
