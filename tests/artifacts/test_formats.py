@@ -12,9 +12,7 @@ FORMATS = [(one.name, name) for one in frameworks.known() for name in one.format
 DEFAULTS = [(one.name, next(iter(one.formats))) for one in frameworks.known()]
 # Each kind of model in the default formats; in the others the simplest.
 CASES = [(*which, kind) for which in DEFAULTS for kind in KINDS]
-CASES += [
-    (*which, "mlp") for which in [*FORMATS, ("mxnet numpy", "mxnet")] if which not in DEFAULTS
-]
+CASES += [(*which, "mlp") for which in [*FORMATS, ("mxnet numpy", "mxnet")] if which not in DEFAULTS]
 
 
 @pytest.mark.parametrize(("framework", "name", "kind"), CASES)

@@ -213,9 +213,7 @@ def test_onnx_data_that_escapes(copied, tmp_path):
 
 def test_a_strangers_manifest_imports_nothing(copied, marker, monkeypatch):
     """Neither a module that it names for loading, nor that of an output class."""
-    (marker.parent / "harmful.py").write_text(
-        f"open({str(marker)!r}, 'w')\nclass Output(dict): pass"
-    )
+    (marker.parent / "harmful.py").write_text(f"open({str(marker)!r}, 'w')\nclass Output(dict): pass")
     monkeypatch.syspath_prepend(marker.parent)
     path = copied("torch", "onnx")
 
