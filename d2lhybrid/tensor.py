@@ -11,7 +11,8 @@ class Raw:
     """A copy of a tensor: its dtype by the name that all frameworks use, and a NumPy array.
 
     NumPy has no bfloat16, so such a tensor is kept as the uint16 array of its bits. Other dtypes
-    that NumPy lacks (float8, quantized) come as their values in float32.
+    that NumPy lacks (float8, quantized) come as their values in float32, and texts as an array of
+    bytes objects, whose dtype is called "string".
     """
 
     dtype: str
@@ -21,7 +22,7 @@ class Raw:
     def of(cls, array: Any, dtype: str | None = None) -> "Raw":
         """From anything that NumPy reads; ``ml_dtypes.bfloat16`` arrays are understood."""
         array = np.asarray(array, order="C")
-        name = dtype or str(array.dtype)
+        name = dtype or str(array.dtype).replace("object", "string")
         if str(array.dtype) == "bfloat16":
             array = array.view(np.uint16)
         return cls(name, array)

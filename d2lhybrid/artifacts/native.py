@@ -19,22 +19,16 @@ from typing import Any
 import numpy as np
 from platformdirs import user_cache_path
 
-from d2lhybrid.artifacts.examples import check_inputs, read_raw, recall, record, tensors_of
-from d2lhybrid.artifacts.files import accessing
+from d2lhybrid import errors
+from d2lhybrid.artifacts.examples import check_inputs, recall, tensors_of
 from d2lhybrid.artifacts.loading import require_loadable
-from d2lhybrid.artifacts.manifest import ITEMSIZE, Example, Manifest
-from d2lhybrid.artifacts.store import Stored, read
+from d2lhybrid.artifacts.manifest import DTYPES, Manifest
+from d2lhybrid.artifacts.store import Stored, accessing, read
 from d2lhybrid.compiler import find_compiler
-from d2lhybrid.errors import (
-    ArtifactAccessError,
-    InputMismatchError,
-    MissingPackageError,
-    NativeRunError,
-    UnsupportedArtifactError,
-)
-from d2lhybrid.frameworks.formats import NativeProgram
+from d2lhybrid.frameworks.formats import Format, NativeProgram
 from d2lhybrid.i18n import general, sentences
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import noop as N_
 from d2lhybrid.tensor import Raw
 from d2lhybrid.waiting import waiting
 
@@ -86,26 +80,23 @@ def run_native(
     True
     """
     stored = read(path)
-    manifest = stored.manifest
+    manifest, chosen = stored.manifest, stored.format
     native = _native_program(stored)
     require_loadable(stored, trust)
     raws = _raws(stored, args, kwargs)
     check_inputs(manifest.inputs, [(raw.dtype, raw.array.shape) for raw in raws])
-    model = stored.format.native_model(stored.root, manifest.options, raws, _cache())
-    program, line = _build(native)
+    model = chosen.native_model(stored.root, manifest.options, raws, _cache())
+    program, line = _build(native, chosen)
     with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as name:
         folder = Path(name)
-        given = _arguments(manifest, record(folder, "input", raws), folder)
-        command = [str(program), str(model), *given]
+        command = [str(program), str(model), *_arguments(manifest, raws, folder)]
         if keep is not None:
             _keep(Path(keep), native, line, command, folder)
-        printed = _execute(command, _("Could not run the program"), timeout)
-        outputs = [
-            _output(row, folder / f"output-{i}.raw") for i, row in enumerate(printed.splitlines())
-        ]
+        printed = _execute(command, _("Could not run the program"), timeout).splitlines()
+        outputs = [_output(row, folder / f"output-{i}.raw") for i, row in enumerate(printed)]
     if len(outputs) != len(manifest.outputs):
         text = _("Expected {n} outputs of the program, received {received}.")
-        raise NativeRunError(text, n=len(manifest.outputs), received=len(outputs))
+        raise errors.NativeRunError(text, n=len(manifest.outputs), received=len(outputs))
     return manifest.returns.filled(outputs)
 
 
@@ -115,54 +106,55 @@ def _native_program(stored: Stored) -> NativeProgram:
     Raises:
         UnsupportedArtifactError: Nothing does.
     """
-    manifest, native = stored.manifest, stored.format.native
+    manifest, native, framework = stored.manifest, stored.format.native, stored.framework
     if native is None:
         text = _("Expected a format that runs without Python, received {format!r}.")
         advice = _("Save the model again in one of these: {formats}.")
-        formats = stored.framework.formats.items()
-        fitting = ", ".join(name for name, one in formats if one.native is not None)
+        fitting = [name for name, one in framework.formats.items() if one.native is not None]
         if not fitting:
             advice = _("{framework} has no such format here: load the model in Python.")
-        said = advice.format(formats=fitting, framework=stored.framework.display)
-        raise UnsupportedArtifactError(sentences(text.format(format=manifest.format), said))
-    known = native.dtypes or tuple(ITEMSIZE)
+        said = advice.format(formats=", ".join(fitting), framework=framework.display)
+        found = sentences(text.format(format=manifest.format), said)
+        raise errors.UnsupportedArtifactError(found)
+    known = native.dtypes or DTYPES[:-1]  # no texts
     for spec in (*manifest.inputs, *manifest.outputs):
         if spec.dtype not in known:
             text = _(
                 "Expected a model whose inputs and outputs are {dtypes}, received {spec}; use load."
             )
-            raise UnsupportedArtifactError(text, dtypes=", ".join(known), spec=spec)
+            raise errors.UnsupportedArtifactError(text, dtypes=", ".join(known), spec=spec)
     return native
 
 
 def _raws(stored: Stored, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Raw]:
     """The tensors in the arguments; of none, those of the recorded example."""
     manifest = stored.manifest
-    if not args and not kwargs:
-        return recall(stored.root, manifest.example_inputs)
-    bits = [spec.dtype == "bfloat16" for spec in manifest.inputs]
-    inputs = tensors_of(manifest, args, kwargs)
-    return [_raw(x, i < len(bits) and bits[i]) for i, x in enumerate(inputs)]
+    if not args and not kwargs and manifest.examples:
+        return recall(stored.root, 0, "input", manifest.inputs)
+    found = []
+    for i, value in enumerate(tensors_of(manifest, args, kwargs)):
+        try:
+            array = np.asarray(value)
+        except Exception as error:  # an object's own __array__ may raise anything
+            text = _("Expected a NumPy array, received a {kind} ({error}); convert it.")
+            fields = {"kind": type(value).__name__, "error": error}
+            raise errors.InputMismatchError(text, **fields) from error
+        bits = array.dtype == np.uint16 and [s.dtype for s in manifest.inputs][i:][:1]
+        found.append(Raw.of(array, "bfloat16" if bits == ["bfloat16"] else None))
+    return found
 
 
-def _raw(value: Any, as_bits: bool) -> Raw:
-    """What NumPy reads; a uint16 where the model takes a bfloat16 (`as_bits`) holds its bits."""
-    try:
-        array = np.asarray(value)
-    except Exception as error:  # an object's own __array__ may raise anything
-        text = _("Expected a NumPy array, received a {kind} ({error}); convert it.")
-        raise InputMismatchError(text, kind=type(value).__name__, error=error) from error
-    return Raw.of(array, "bfloat16" if as_bits and array.dtype == np.uint16 else None)
-
-
-def _arguments(manifest: Manifest, inputs: Sequence[Example], folder: Path) -> list[str]:
-    """Inputs and outputs, called as the framework's library calls them."""
-    names = [spec.name for spec in (*manifest.inputs, *manifest.outputs)]
-    names = list(map(str, manifest.options.get("tensors", names)))
+def _arguments(manifest: Manifest, inputs: Sequence[Raw], folder: Path) -> list[str]:
+    """Inputs and outputs, called as the framework's library calls them; writes the inputs."""
+    theirs = manifest.options.get("tensors")
+    specs = [spec.name for spec in (*manifest.inputs, *manifest.outputs)]
+    names = list(theirs) if isinstance(theirs, tuple) else specs
     arguments = []
-    for name, example in zip(names, inputs, strict=False):
-        shape = ",".join(map(str, example.shape))
-        arguments += ["input", name, example.dtype, shape, str(folder / example.path)]
+    for i, (name, raw) in enumerate(zip(names, inputs, strict=False)):
+        file = folder / f"input-{i}.raw"
+        raw.array.astype(raw.array.dtype.newbyteorder("<")).tofile(file)
+        shape = ",".join(map(str, raw.array.shape))
+        arguments += ["input", name, raw.dtype, shape, str(file)]
     for i, name in enumerate(names[len(inputs) :]):
         arguments += ["output", name, str(folder / f"output-{i}.raw")]
     return arguments
@@ -171,10 +163,11 @@ def _arguments(manifest: Manifest, inputs: Sequence[Example], folder: Path) -> l
 def _output(row: str, file: Path) -> np.ndarray:
     try:
         _name, dtype, *shape = row.split(" ")
-        return read_raw(file, dtype, [int(n) for n in shape]).values()
+        stored = np.dtype("uint16" if dtype == "bfloat16" else dtype).newbyteorder("<")
+        return Raw(dtype, np.fromfile(file, stored).reshape([int(n) for n in shape])).values()
     except (ValueError, TypeError, OSError) as error:
         text = _("The program printed {line!r}, which names no output: {error}")
-        raise NativeRunError(text, line=row[:80], error=error) from error
+        raise errors.NativeRunError(text, line=row[:80], error=error) from error
 
 
 def _cache() -> Path:
@@ -182,29 +175,23 @@ def _cache() -> Path:
     return Path(named) if named else user_cache_path("d2lhybrid")
 
 
-def _build(native: NativeProgram) -> tuple[Path, list[str]]:
+def _build(native: NativeProgram, chosen: Format) -> tuple[Path, list[str]]:
     """The program, compiled unless the cache has it; and the compile line."""
     found = find_spec(native.package)
     if found is None or not found.submodule_search_locations:
-        raise MissingPackageError(
-            _(
-                "Running this model needs the library inside the package {package}; "
-                "install it with: {command}"
-            ).format(package=native.package, command=f"pip install {native.package}")
+        text = _(
+            "Running this model needs the library inside the package {package}; "
+            "install it with: {command}"
         )
-    folder = Path(next(iter(found.submodule_search_locations)))
-    library = next(iter(sorted(folder.glob(native.library))), "") if native.library else ""
-    if native.library and not library:
-        raise MissingPackageError(
-            _("Expected {pattern} in {folder}, found none; install {package} again.").format(
-                pattern=native.library, folder=folder, package=native.package
-            )
-        )
+        command = f"pip install {native.package}"
+        raise errors.MissingPackageError(text.format(package=native.package, command=command))
+    package = Path(next(iter(found.submodule_search_locations)))
     compiler = find_compiler("C" if native.source.endswith(".c") else "C++")
-    flags = [part.format(folder, library) for part in shlex.split(native.flags)]
+    flags = shlex.split(chosen.native_flags(package))
+    flags += [part.format(package) for part in shlex.split(native.flags)]
     line = [*compiler, native.source, "-I.", "-O1", "-o", PROGRAM, *flags]
-    parts = [" ".join(line), _library_stamp(folder)]
-    parts += [source.read_text() for source in _sources(native)]
+    installed = (package / "__init__.py").stat().st_mtime_ns  # another build of the package
+    parts = [" ".join(line), str(installed), *(path.read_text() for path in _sources(native))]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
     made = _cache() / "native" / key
     if not (made / PROGRAM).exists():
@@ -213,35 +200,27 @@ def _build(native: NativeProgram) -> tuple[Path, list[str]]:
 
 
 def _sources(native: NativeProgram) -> list[Path]:
-    return [SOURCES / name for name in (native.source, *native.headers)]
+    return [SOURCES / native.source, SOURCES / "tensors.h"]
 
 
 def _compile(native: NativeProgram, line: list[str], made: Path) -> None:
     working = made.with_name(uuid.uuid4().hex)
-    text = _(
+    text = N_(
         "Could not build the program in {path!r}: {reason}; name a folder that you may "
         "write to in the environment variable D2LHYBRID_CACHE."
     )
+    said = _("compiling {file}, {seconds} s")
     with accessing(made.parent, text):
         try:
             working.mkdir(parents=True)
             for source in _sources(native):
                 shutil.copy(source, working)
-            with waiting(lambda seconds: _telling(native.source, seconds)):
+            with waiting(lambda seconds: said.format(file=native.source, seconds=seconds)):
                 _execute(line, _("Could not compile the program"), 600, working)
             made.mkdir(exist_ok=True)
             (working / PROGRAM).replace(made / PROGRAM)
         finally:
             shutil.rmtree(working, ignore_errors=True)
-
-
-def _telling(source: str, seconds: int) -> str:
-    return _("compiling {file}, {seconds} s").format(file=source, seconds=seconds)
-
-
-def _library_stamp(folder: Path) -> str:
-    """Changes whenever another build of the package is installed."""
-    return str((folder / "__init__.py").stat().st_mtime_ns)
 
 
 def _execute(command: list[str], failure: str, timeout: float, folder: Path | None = None) -> str:
@@ -250,26 +229,24 @@ def _execute(command: list[str], failure: str, timeout: float, folder: Path | No
     Raises:
         NativeRunError: It does not start, ends with an error, or takes longer than `timeout`.
     """
+    environment = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ}
+    said = ""
     try:
         done = subprocess.run(
-            command,
-            cwd=folder,
-            env={"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ},
-            capture_output=True,
-            timeout=timeout,
+            command, cwd=folder, env=environment, capture_output=True, timeout=timeout,
             stdin=subprocess.DEVNULL,
-        )
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
-        said, ended = "", _("after {seconds} s").format(seconds=general(timeout))
+        ended = _("after {seconds} s").format(seconds=general(timeout))
     except OSError as error:
-        said, ended = "", str(error.strerror)
+        ended = str(error.strerror)
     else:
         if not done.returncode:
             return done.stdout.decode(errors="replace")
         said = done.stderr.decode(errors="replace").strip()[-2000:]
         ended = _("status {n}").format(n=done.returncode)
     text = _("{failure} ({ended}): {said}").format(failure=failure, ended=ended, said=said)
-    raise NativeRunError(f"{text}\n  {shlex.join(command)}")
+    raise errors.NativeRunError(f"{text}\n  {shlex.join(command)}")
 
 
 def _keep(
@@ -278,12 +255,11 @@ def _keep(
     """Everything that a reader needs to build and run the program again without us."""
     moved = [part.replace(str(data), ".") for part in command[1:]]
     scripts = {"build.sh": line, "run.sh": [f"./{PROGRAM}", *moved]}
-    with accessing(folder, _("Could not write into {path!r}: {reason}.")):
+    with accessing(folder, N_("Could not write into {path!r}: {reason}.")):
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()) and not (folder / PROGRAM).exists():  # not of an earlier run
-            raise ArtifactAccessError(
-                _("Will not write into {path!r}, which holds other files."), path=str(folder)
-            )
+            text = _("Will not write into {path!r}, which holds other files.")
+            raise errors.ArtifactAccessError(text, path=str(folder))
         for original in (*_sources(native), Path(command[0]), *data.iterdir()):
             shutil.copy(original, folder)
         for name, words in scripts.items():

@@ -1,39 +1,43 @@
-"""``save``: write a model, prove in another process that it runs from there, then publish it."""
+"""``save``: write a model, let another process verify that it runs from there, then publish it."""
 
-import contextlib
 import datetime
 import errno
+import hashlib
 import os
 import platform
 import shutil
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.artifacts import proof
-from d2lhybrid.artifacts.axes import Dynamic, free_groups, named_groups
-from d2lhybrid.artifacts.examples import raw_of, record, size_of
-from d2lhybrid.artifacts.files import entries, flush
+import msgspec
+
+from d2lhybrid.artifacts.examples import record
 from d2lhybrid.artifacts.inspection import Inspection, inspect
-from d2lhybrid.artifacts.manifest import DTYPES, MANIFEST, SIGNATURE, Example, Manifest, parse
-from d2lhybrid.artifacts.proving import prove, specs
-from d2lhybrid.artifacts.publishing import replacing
-from d2lhybrid.artifacts.store import absolute
-from d2lhybrid.artifacts.trust import signature
+from d2lhybrid.artifacts.manifest import (
+    DTYPES,
+    MANIFEST,
+    VERSION,
+    Manifest,
+    TensorSpec,
+    parse,
+)
+from d2lhybrid.artifacts.proof import prove
+from d2lhybrid.artifacts.store import absolute, add_trusted, entries, replacing
 from d2lhybrid.calls import of_arguments
-from d2lhybrid.errors import D2LHybridError, SaveError, brief
+from d2lhybrid.errors import ArtifactError, D2LHybridError, SaveError, brief
 from d2lhybrid.frameworks import format_of, of
-from d2lhybrid.frameworks.formats import Format
-from d2lhybrid.frameworks.layout import Structure
+from d2lhybrid.frameworks.formats import Format, Option
 from d2lhybrid.frameworks.protocol import Framework
-from d2lhybrid.frameworks.samples import Sample, names_of
+from d2lhybrid.frameworks.samples import Dynamic, Sample
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import sentences
 from d2lhybrid.tensor import Raw
 
-MAX_EXAMPLE_BYTES = 16 << 20
+MAX_EXAMPLES = 16 << 20  # bytes; larger ones serve the proof alone
 # What the file system says when it is at fault; any other OSError comes from somebody's code.
 _OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 
@@ -49,8 +53,8 @@ def save(
     """Save a model as an artifact: a folder with the framework's files and a manifest.
 
     The model is saved compiled where the format can hold that. A process of its own loads the file
-    and runs it; only when its outputs are those of the model does the artifact appear at `path`, in
-    one step. What was there before stays until then, and stays for good if anything goes wrong.
+    and runs it; only when its outputs are those of the model does the artifact appear at `path`.
+    What was there before stays until then, and stays for good if anything goes wrong.
 
     Args:
         model: A model or compiled function of PyTorch, TensorFlow, JAX or MXNet; or ``call(model,
@@ -59,9 +63,11 @@ def save(
         args: Example arguments, as the model takes them: tensors, and lists, tuples, dictionaries
             and dataclasses of them, None, numbers and strings. What is no tensor becomes part of
             the program.
-        format: One of the framework's formats; its current best if None.
+        format: One of the framework's formats; its best if None.
         dynamic: The axes that may vary later, for each input by name: ``{"ids": {0: "batch", 1:
-            "length"}}``; axes of one name vary together. None finds out which may.
+            "length"}}``; axes of one name vary together. If None, the first axis of each input
+            that is there as long as that of the first input, where the model and the format allow
+            it; of ``{}``, none.
         kwargs: More example arguments.
 
     Returns:
@@ -71,7 +77,7 @@ def save(
         UnknownFrameworkError: Neither the model nor an input belongs to a known framework.
         SaveError: The framework cannot save this model so, or it does not reload to the same.
         ArtifactNotFoundError: `path` holds something that ``save`` did not write.
-        ArtifactAccessError: Full disk, no permission, missing parent folder, no key to sign with.
+        ArtifactAccessError: Full disk, no permission, missing parent folder.
         UnsupportedArtifactError: The framework has no such format.
         CompilerMissingError: The format is compiled, and no compiler is here.
 
@@ -84,121 +90,147 @@ def save(
     path = absolute(path)  # whatever the current folder is meanwhile
     model, args, kwargs = of_arguments(model, args, kwargs)
     framework = of(model, args, kwargs)
-    chosen = format_of(framework.name, format or framework.default_format(model))
-    if not args and not kwargs and not chosen.weights_only:
+    chosen = format_of(framework.name, format or next(iter(framework.formats)))
+    if not args and not kwargs:
         raise SaveError(_("Expected example inputs, received none; write save(model, path, x)."))
-    signature(b"")  # find out before the work that there is no key to sign with
-    proving = contextlib.nullcontext() if chosen.weights_only else proof.fresh(framework.name)
-    with replacing(path) as folder, chosen.preserving(model), proving as prover:
+    add_trusted()  # find out before the work that there is no list to put it on
+    with replacing(path) as folder, chosen.preserving(model):
         sample = Sample.of(framework.tensors, model, args, kwargs, chosen.function(model))
-        if args or kwargs:
-            _run(framework, chosen, sample)
-            sample.strict = dynamic is not None
-            if dynamic is not None:
-                sample.groups = named_groups(sample, dynamic)
-            elif not chosen.weights_only:
-                sample.groups = free_groups(sample)
-        with _advising(framework, chosen, model):
-            with _writing(framework, chosen, folder):
-                written = chosen.write(sample, folder)
-            given = [raw_of(sample.tensors, t) for t in sample.inputs]
-            examples = _examples(folder, {"input": given, "output": sample.expected})
-            with ThreadPoolExecutor(2) as beside:  # the proof leaves the disk and a core to others
-                flushed, hashed = beside.submit(flush, folder), beside.submit(entries, folder)
-                proved = prove(framework, chosen, sample, written, prover, folder)
-            flushed.result()
-        inputs, outputs = specs(sample, given, proved)
+        options = chosen.options(sample.inputs)
+        examples = _run(framework, sample, dynamic, options)
+        options |= _write(framework, chosen, sample, folder, strict=dynamic is not None)
+        examples = examples[: 1 + bool(sample.larger)]
+        for number, (given, found) in enumerate(examples):
+            record(folder, number, "input", given)
+            record(folder, number, "output", found)
         manifest = Manifest(
+            d2lhybrid_artifact=VERSION,
             format=chosen.name,
             framework=framework.name,
             versions=_versions(framework, chosen),
-            inputs=inputs,
-            outputs=outputs,
-            files=hashed.result(),
+            inputs=_specs(sample.names, [given for given, _found in examples]),
+            outputs=_specs(sample.outputs, [found for _given, found in examples]),
+            fixed=sample.fixed,
             takes=sample.takes,
             returns=sample.returns,
-            example_inputs=examples[0],
-            example_outputs=examples[1],
-            options={**written.options, **({"imports": proved.imports} if proved.imports else {})},
+            files=tuple(entries(folder, flush=True).values()),
+            examples=len(examples),
+            options=options,
             created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         )
-        raw = manifest.to_bytes()
-        parse(raw)  # what cannot be read again is not written
-        (folder / MANIFEST).write_bytes(raw)
-        (folder / SIGNATURE).write_bytes(signature(raw))
+        _seal(manifest, folder)
+        imports = prove(folder, chosen.name, _modules(framework, model))
+        if imports:
+            manifest = msgspec.structs.replace(manifest, options={**options, "imports": imports})
+        if sum(path.stat().st_size for path in (folder / "example").iterdir()) > MAX_EXAMPLES:
+            shutil.rmtree(folder / "example")
+            files = tuple(entries(folder).values())
+            manifest = msgspec.structs.replace(manifest, files=files, examples=0)
+        add_trusted(_seal(manifest, folder))
     return inspect(path)
 
 
-def _run(framework: Framework, chosen: Format, sample: Sample) -> None:
-    """What the model returns for the example, in the sample."""
+def _run(
+    framework: Framework, sample: Sample, dynamic: Dynamic | None, options: dict[str, Option]
+) -> list[tuple[list[Raw], list[Raw]]]:
+    """Inputs and outputs of the model for the example, and for larger inputs if it takes them."""
     try:
-        output = sample.run(sample.inputs)
+        sample.returns, sample.outputs, found = sample.run(sample.inputs)
+    except SaveError:
+        raise
     except Exception as error:
         text = _("{framework} did not run this model on the example: {reason}.")
         said = text.format(framework=framework.display, reason=brief(error))
         raise SaveError(sentences(said, _("Nothing was changed at the path."))) from error
-    sample.returns, found = Structure.of(output, sample.tensors, "output")
-    sample.outputs = names_of(found)
-    sample.expected = [raw_of(sample.tensors, t) for _path, t in found]
-    given = [raw_of(sample.tensors, t) for t in sample.inputs]
-    for raw in (*given, *sample.expected):
+    to_raw = framework.tensors.to_raw
+    examples = [([*map(to_raw, sample.inputs)], [*map(to_raw, found)])]
+    for raw in (*examples[0][0], *examples[0][1]):
         if raw.dtype not in DTYPES:
             text = _(
                 "Expected inputs and outputs of {dtypes}, received {received}; "
                 "convert it inside the model."
             )
             raise SaveError(text, dtypes=", ".join(DTYPES), received=raw.dtype)
-    if not sample.expected and not chosen.weights_only:
+    if not found:
         raise SaveError(_("Expected a model that returns tensors, received none of them."))
+    sample.vary(dynamic, options)
+    if sample.larger:
+        try:
+            returns, _names, found = sample.run(sample.larger)
+            if returns != sample.returns:
+                raise ValueError(_("the output has another structure"))
+            examples.append(([*map(to_raw, sample.larger)], [*map(to_raw, found)]))
+        except Exception as error:
+            _fix(sample, brief(error), strict=dynamic is not None)
+    return examples
 
 
-def _examples(folder: Path, tensors: dict[str, list[Raw]]) -> list[tuple[Example, ...]]:
-    """Recorded inputs and outputs, unless they are big."""
-    if size_of([raw for raws in tensors.values() for raw in raws]) > MAX_EXAMPLE_BYTES:
-        return [() for _name in tensors]
-    (folder / "example").mkdir()
-    return [record(folder, f"example/{name}", raws) for name, raws in tensors.items()]
+def _write(
+    framework: Framework, chosen: Format, sample: Sample, folder: Path, *, strict: bool
+) -> dict[str, Option]:
+    """Let the format write the model, if it must be with fixed sizes; what its reader needs."""
+    try:
+        return chosen.write(sample, folder)
+    except Exception as error:
+        full = shutil.disk_usage(folder).free < 1 << 16
+        if full or (isinstance(error, OSError) and error.errno in _OF_THE_DISK):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
+        if isinstance(error, D2LHybridError) and not isinstance(error, SaveError):
+            raise
+        reason = str(error) if isinstance(error, SaveError) else brief(error)
+        if not sample.larger:
+            text = _("{framework} did not write this model as {format!r}: {reason}")
+            said = text.format(framework=framework.display, format=chosen.name, reason=reason)
+            raise SaveError(sentences(said, _("Nothing was changed at the path."))) from error
+        _fix(sample, reason, strict=strict)
+    return _write(framework, chosen, sample, folder, strict=strict)
+
+
+def _fix(sample: Sample, reason: str, *, strict: bool) -> None:
+    """Let no axis vary, for a reason; or say that those which the user named cannot."""
+    if strict:
+        raise SaveError(_("The model does not let these axes vary: {reason}."), reason=reason)
+    sample.fix("".join(filter(str.isprintable, reason)))
+
+
+def _specs(names: Sequence[str], examples: Sequence[Sequence[Raw]]) -> tuple[TensorSpec, ...]:
+    """Inputs or outputs; an axis may vary where the examples have other sizes."""
+    found = []
+    for name, *raws in zip(names, *examples, strict=True):
+        shapes = zip(*(raw.array.shape for raw in raws), strict=True)
+        free = tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in shapes)
+        found.append(TensorSpec(name, raws[0].dtype, free))
+    return tuple(found)
 
 
 def _versions(framework: Framework, chosen: Format) -> dict[str, str]:
     found = {"python": platform.python_version(), framework.name: framework.tensors.version()}
     for package in ("d2lhybrid", "numpy", *chosen.packages):
-        with contextlib.suppress(PackageNotFoundError):
+        with suppress(PackageNotFoundError):
             found.setdefault(package, version(package))
     return found
 
 
-@contextlib.contextmanager
-def _writing(framework: Framework, chosen: Format, folder: Path) -> Iterator[None]:
-    """Say that a framework does not write a model, unless it is the disk that does not."""
-    try:
-        yield
-    except D2LHybridError:
-        raise
-    except Exception as error:
-        if isinstance(error, OSError) and error.errno in _OF_THE_DISK:
-            raise
-        if shutil.disk_usage(folder).free < 1 << 16:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
-        text = _("{framework} did not write this model as {format!r}: {reason}.")
-        raise SaveError(
-            text, framework=framework.display, format=chosen.name, reason=brief(error)
-        ) from error
+def _modules(framework: Framework, model: Any) -> list[str]:
+    """The modules, other than the framework's and Python's, that the model's classes come from."""
+    model = getattr(model, "__self__", model)
+    parts = [model, *model.modules()] if hasattr(model, "modules") else [model]
+    known = {*sys.stdlib_module_names, framework.module, "d2lhybrid", "builtins"} - {"__main__"}
+    found = {type(part).__module__ for part in parts} | {getattr(model, "__module__", "builtins")}
+    return sorted(name for name in found if name.partition(".")[0] not in known)[:20]
 
 
-@contextlib.contextmanager
-def _advising(framework: Framework, chosen: Format, model: Any) -> Iterator[None]:
-    """Say what to try instead of a format that cannot hold a model."""
+def _seal(manifest: Manifest, folder: Path) -> str:
+    """Write the manifest and return its hash; what cannot be read again is not written.
+
+    Raises:
+        SaveError: JSON cannot hold what stands in it, such as a very large number.
+    """
     try:
-        yield
-    except SaveError as error:
-        others = [
-            name
-            for name, one in framework.formats.items()
-            if not one.weights_only
-            and name not in (chosen.name, *error.refusing)
-            and one.may_hold(model)
-        ]
-        text = _("Formats that may hold this model: {formats}.").format(formats=", ".join(others))
-        said = sentences(str(error), _("Nothing was changed at the path."), text if others else "")
-        raise SaveError(said) from error
+        raw = manifest.to_bytes()
+        parse(raw)
+    except (ArtifactError, ValueError) as error:
+        text = _("Expected arguments and outputs that a manifest can hold: {reason}.")
+        raise SaveError(text, reason=brief(error)) from error
+    (folder / MANIFEST).write_bytes(raw)
+    return hashlib.sha256(raw).hexdigest()

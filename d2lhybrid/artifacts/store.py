@@ -1,26 +1,52 @@
-"""Artifact folders as they are read: found, described by their manifest, and checked against it."""
+"""Artifact folders: found, checked against their manifest, replaced whole, and trusted or not.
 
+A new artifact is written into a hidden folder beside the old one. Two renames exchange them; who
+comes between the two finds the old one under its spare name.
+
+What this user saved or declared trusted is a list of manifests' hashes, one empty file each, in the
+user's data folder (or in ``$D2LHYBRID_DATA``). The manifest holds the hash of every file.
+"""
+
+import contextlib
+import hashlib
 import os
+import shutil
 import stat
+import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from d2lhybrid.artifacts.files import hashes, list_files, read_small, reading
-from d2lhybrid.artifacts.manifest import MANIFEST, Manifest, parse
-from d2lhybrid.errors import ArtifactNotFoundError, DamagedArtifactError
+from platformdirs import user_data_path
+
+from d2lhybrid import errors
+from d2lhybrid.artifacts.manifest import MANIFEST, MAX_BYTES, FileEntry, Manifest, parse
 from d2lhybrid.frameworks import format_of, get
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import listed, ngettext
+from d2lhybrid.i18n import listed, sentences
+from d2lhybrid.i18n import noop as N_
+
+# What desktops and Jupyter leave in any folder.
+LEFT_BEHIND = {".DS_Store", "Thumbs.db", "desktop.ini", ".ipynb_checkpoints"}
+_UNREADABLE = N_("Cannot read {path!r}: {reason}; check its permissions.")
+_UNWRITABLE = N_(
+    "Could not write the artifact {path!r}: {reason}. What was there before is still "
+    "there; free space, or choose a folder that you may write to."
+)
+_UNUSABLE = N_(
+    "Cannot use the list of trusted artifacts {path!r}: {reason}. Its folder can be named in the "
+    "environment variable D2LHYBRID_DATA."
+)
 
 
 @dataclass(frozen=True)
 class Stored:
-    """An artifact folder whose manifest was read: its path, the manifest's bytes and content."""
+    """An artifact folder whose manifest was read: its path, and the manifest's hash and content."""
 
     root: Path
-    raw: bytes
+    digest: str
     manifest: Manifest
 
     @property
@@ -34,22 +60,27 @@ class Stored:
         return format_of(self.manifest.framework, self.manifest.format)
 
 
+@contextlib.contextmanager
+def accessing(path: Path, text: str) -> Iterator[None]:
+    """Say in `text`, with {path} and {reason}, what the operating system does not let us do."""
+    try:
+        yield
+    except errors.ArtifactError:
+        raise
+    except OSError as error:
+        fields = {"path": str(path), "reason": error.strerror or error, "errno": error.errno}
+        raise errors.ArtifactAccessError(_(text), **fields) from error
+
+
 def absolute(path: str | os.PathLike[str]) -> Path:
     """The path from the root on, of a file or folder that need not exist."""
     try:
-        text = os.fsdecode(path)
-        if "\0" in text:
-            raise ValueError(_("a path holds no NUL"))
-        os.fsencode(text)  # as the file system must be able to
-        return Path(os.path.abspath(text))
+        found = os.path.abspath(os.fsdecode(path))
+        os.path.lexists(found)  # or it holds what no path may
+        return Path(found)
     except (TypeError, ValueError, FileNotFoundError) as error:  # the last: no current folder
         text = _("Expected the path of a folder, received {received!r} ({reason}).")
-        raise ArtifactNotFoundError(text, received=path, reason=error) from error
-
-
-def spare(root: Path) -> Path:
-    """Where the old artifact lies while a new one takes its place in two steps."""
-    return root.with_name(f".{root.name}.replaced")
+        raise errors.ArtifactNotFoundError(text, received=path, reason=error) from error
 
 
 def read(path: str | os.PathLike[str]) -> Stored:
@@ -60,75 +91,171 @@ def read(path: str | os.PathLike[str]) -> Stored:
         DamagedArtifactError, UnsupportedArtifactError: The manifest cannot be read.
     """
     root = absolute(path)
-    if not os.path.lexists(root) and os.path.lexists(spare(root)):
-        root = spare(root)
-    with reading(root):
-        try:
-            folder = stat.S_ISDIR(os.lstat(root).st_mode)
-        except (FileNotFoundError, NotADirectoryError):
-            raise _not_found(
-                root, _("Expected an artifact at {path!r}, and nothing is there; check the path.")
-            ) from None
-        if not folder:
+    if not os.path.lexists(root) and os.path.lexists(_spare(root)):
+        root = _spare(root)
+    with accessing(root, _UNREADABLE):
+        if not os.path.lexists(root):
+            text = _("Expected an artifact at {path!r}, and nothing is there; check the path.")
+            raise errors.ArtifactNotFoundError(text, path=str(root))
+        if root.is_symlink() or not root.is_dir() or MANIFEST not in os.listdir(root):
             text = _(
-                "Expected an artifact folder at {path!r}, received a file or a link; "
-                "pass the folder that d2lhybrid.save made."
+                "Expected a folder with a file {file}, as d2lhybrid.save makes it. Received: "
+                "{path!r}. Pass the folder that it made, and no link to it."
             )
-            raise _not_found(root, text)
-        if not os.path.lexists(root / MANIFEST):
-            os.listdir(root)  # says so where nobody may look inside
-            text = _(
-                "The folder {path!r} has no {file}, so d2lhybrid.save did not make it; "
-                "open it with the framework that wrote it."
-            )
-            raise _not_found(root, text)
-        raw = read_small(root / MANIFEST)
-    return Stored(root, raw, parse(raw))
+            raise errors.ArtifactNotFoundError(text, path=str(root), file=MANIFEST)
+        if not stat.S_ISREG((root / MANIFEST).lstat().st_mode):
+            text = _("Expected a plain file, received {name!r}; do not use this artifact.")
+            raise errors.DamagedArtifactError(text, name=MANIFEST)
+        with open(root / MANIFEST, "rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    return Stored(root, hashlib.sha256(raw).hexdigest(), parse(raw))
 
 
-def _not_found(root: Path, text: str) -> ArtifactNotFoundError:
-    return ArtifactNotFoundError(text, path=str(root), file=MANIFEST)
-
-
-def check_files(stored: Stored, *, content: bool = True) -> list[str]:
-    """What differs between the files on disk and the manifest; hashes them if `content`.
+def _files(root: Path) -> dict[str, Path]:
+    """The plain files of a folder by name, but for the manifest and what desktops leave.
 
     Raises:
-        DamagedArtifactError: A link, pipe or device lies in the folder, or two names clash.
+        DamagedArtifactError: There is a link, a pipe or a device.
     """
+    found = {path.relative_to(root).as_posix(): path for path in sorted(root.rglob("*"))}
+    for name, path in list(found.items()):
+        mode = path.lstat().st_mode
+        if stat.S_ISDIR(mode) or not LEFT_BEHIND.isdisjoint(name.split("/")):
+            del found[name]
+        elif not stat.S_ISREG(mode):
+            text = _(
+                "Expected a plain file, received {name!r}, which is a link, a pipe or a device; "
+                "do not use this artifact."
+            )
+            raise errors.DamagedArtifactError(text, name=name)
+    found.pop(MANIFEST, None)
+    return found
+
+
+def entries(root: Path, *, flush: bool = False) -> dict[str, FileEntry]:
+    """The files of a folder; with `flush`, once the disk has them."""
+    found = {}
+    for name, path in _files(root).items():
+        with open(path, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            if flush and os.name == "posix":  # elsewhere it has to be open for writing
+                os.fsync(file.fileno())
+        found[name] = FileEntry(name, path.stat().st_size, digest)
+    return found
+
+
+def problems_of(stored: Stored) -> tuple[str, ...]:
+    """What differs between the files on disk and the manifest; empty if every byte is as saved."""
     expected = {entry.path: entry for entry in stored.manifest.files}
-    with reading(stored.root):
-        found = list_files(stored.root)
-        missing, foreign = _("{name!r} is missing"), _("{name!r} does not belong here")
-        problems = [missing.format(name=name) for name in sorted(expected.keys() - found)]
-        problems += [foreign.format(name=name) for name in sorted(found.keys() - expected)]
-        size = _("{name!r} has {size} bytes, not {expected}")
-        problems += [
-            size.format(name=name, size=found[name], expected=entry.size)
-            for name, entry in sorted(expected.items())
-            if found.get(name, entry.size) != entry.size
-        ]
-        if content and not problems:
-            bytes_ = _("{name!r} has other bytes than were saved")
-            digests = hashes([stored.root / name for name in expected])
-            problems = [
-                bytes_.format(name=name)
-                for (name, entry), digest in zip(expected.items(), digests, strict=True)
-                if entry.sha256 != digest
-            ]
-    return problems
+    try:
+        with accessing(stored.root, _UNREADABLE):
+            found = entries(stored.root)
+    except errors.DamagedArtifactError as error:
+        return (str(error),)
+    problems = []
+    for name in sorted({**expected, **found}):
+        if found.get(name) != expected.get(name):
+            text = _("{name!r} has other bytes than were saved")
+            if name not in expected:
+                text = _("{name!r} does not belong here")
+            elif name not in found:
+                text = _("{name!r} is missing")
+            problems.append(text.format(name=name))
+    return tuple(problems)
 
 
 def require_intact(stored: Stored) -> None:
     """Raise DamagedArtifactError unless every byte is as it was saved."""
-    problems = check_files(stored)
+    problems = problems_of(stored)
     if problems:
-        shown, left = listed(problems[:3]), len(problems) - 3
-        if left > 0:
-            text = ngettext("{problems} and {n} more", "{problems} and {n} more", left)
-            shown = text.format(problems=shown, n=left)
         text = _(
             "Expected the files as they were saved in {path!r}; {problems}. "
             "Nothing was loaded; get the artifact again."
         )
-        raise DamagedArtifactError(text, path=str(stored.root), problems=shown)
+        fields = {"path": str(stored.root), "problems": listed(problems[:3])}
+        raise errors.DamagedArtifactError(text, **fields)
+
+
+def _spare(root: Path) -> Path:
+    """Where the old artifact lies between the two renames."""
+    return root.parent / f".{root.name}.replaced"
+
+
+@contextlib.contextmanager
+def replacing(root: Path) -> Iterator[Path]:
+    """An empty folder to write into, which becomes the artifact at `root` when the block ends.
+
+    Raises:
+        ArtifactNotFoundError: What lies at `root` is not an artifact, or holds files of the user's.
+        ArtifactAccessError: Full disk, no permission, missing parent folder.
+    """
+    staging = root.parent / f".{root.name}.saving-{uuid.uuid4().hex}"
+    with accessing(root, _UNWRITABLE):
+        _require_own(root)
+        try:
+            staging.mkdir()
+            yield staging
+            _require_own(root)
+            _publish(staging, root)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+
+
+def _publish(staging: Path, root: Path) -> None:
+    spare = _spare(root)
+    if not os.path.lexists(root):
+        os.rename(staging, root)
+        return
+    if os.path.lexists(spare):  # of a process that was killed before its last step
+        _require_own(spare)
+        os.rename(spare, f"{staging}-old")
+        shutil.rmtree(f"{staging}-old", ignore_errors=True)
+    os.rename(root, spare)
+    try:
+        os.rename(staging, root)
+    except OSError:
+        if not os.path.lexists(root):
+            os.rename(spare, root)
+        raise
+    os.rename(spare, staging)  # which is removed, so that a spare is always whole
+
+
+def _require_own(root: Path) -> None:
+    """Raise ArtifactNotFoundError if replacing `root` could lose what `save` did not write."""
+    if not os.path.lexists(root):
+        if os.path.lexists(_spare(root)):  # of a process that was killed between two renames
+            os.rename(_spare(root), root)
+        return
+    if root.is_dir() and not root.is_symlink() and not os.listdir(root):
+        return
+    text = _("{name!r} does not belong to the artifact.")
+    try:
+        known = {entry.path for entry in read(root).manifest.files}
+        reasons = [text.format(name=name) for name in sorted(_files(root).keys() - known)]
+    except errors.ArtifactAccessError:
+        raise
+    except errors.ArtifactError as error:
+        reasons = [str(error)]
+    if reasons:
+        text = _("Will not overwrite {path!r}: {reason}").format(path=str(root), reason=reasons[0])
+        advice = _("Choose another path, or move it away.")
+        raise errors.ArtifactNotFoundError(sentences(text, advice))
+
+
+def is_trusted(digest: str) -> bool:
+    """Did this user save the artifact whose manifest has this hash, or call ``trust``?"""
+    return os.path.isfile(_trusted() / digest)
+
+
+def add_trusted(*digests: str) -> None:
+    """Put hashes of manifests on this user's list, which is made where it is not there."""
+    folder = _trusted()
+    with accessing(folder, _UNUSABLE):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for digest in digests:
+            os.close(os.open(folder / digest, os.O_CREAT | os.O_WRONLY, 0o600))
+
+
+def _trusted() -> Path:
+    named = os.environ.get("D2LHYBRID_DATA")
+    return (Path(named) if named else user_data_path("d2lhybrid")) / "trusted"

@@ -24,7 +24,9 @@ _found: list[Framework] = []  # those with a room; no functools.cache, which Tor
 def known() -> tuple[Framework, ...]:
     """Every framework, imported or not, in the order in which readers see them."""
     if not _found:
-        _look()
+        rooms = [room.name for room in pkgutil.iter_modules(__path__) if room.ispkg]
+        found = [import_module(f"{__name__}.{room}").FRAMEWORK for room in rooms]
+        _found.extend(sorted(found, key=lambda framework: framework.order))
     return tuple(_found)
 
 
@@ -42,11 +44,9 @@ def get(name: str) -> Framework:
     for framework in known():
         if framework.name == name:
             return framework
-    raise UnknownFrameworkError(
-        _("Expected one of the frameworks {frameworks}. Received: {received!r}.").format(
-            frameworks=", ".join(framework.name for framework in known()), received=name
-        )
-    )
+    text = _("Expected one of the frameworks {frameworks}. Received: {received!r}.")
+    all_names = ", ".join(framework.name for framework in known())
+    raise UnknownFrameworkError(text.format(frameworks=all_names, received=name))
 
 
 def format_of(framework: str, name: str) -> Format:
@@ -89,19 +89,20 @@ def of(*things: Any) -> Framework:
     framework = owner(*things)
     if framework is not None:
         return framework
-    raise UnknownFrameworkError(
-        _(
-            "Expected a model or tensors of {frameworks}. Received: {kinds}. "
-            "Hand over the model itself, and tensors of its framework."
-        ).format(frameworks=names(), kinds=", ".join(map(_kind, things)) or _("nothing"))
+    text = _(
+        "Expected a model or tensors of {frameworks}. Received: {kinds}. "
+        "Hand over the model itself, and tensors of its framework."
     )
+    kinds = ", ".join(map(_kind, things)) or _("nothing")
+    raise UnknownFrameworkError(text.format(frameworks=names(), kinds=kinds))
 
 
 def owner(*things: Any) -> Framework | None:
     """As ``of``, but None where no framework is found."""
     here = loaded()
     for thing in things:
-        for obj in _candidates(thing):
+        parts = leaves(thing) if isinstance(thing, (dict, list, tuple)) else ()
+        for obj in (thing, *(leaf for _path, leaf in parts)):
             packages = tuple(_packages(obj))
             for framework in here:
                 if framework.owns(packages):
@@ -109,35 +110,15 @@ def owner(*things: Any) -> Framework | None:
     return None
 
 
-def _look() -> None:
-    """Find the rooms in this folder."""
-    rooms = [room.name for room in pkgutil.iter_modules(__path__) if room.ispkg]
-    found = [import_module(f"{__name__}.{room}").FRAMEWORK for room in rooms]
-    _found.extend(sorted(found, key=lambda framework: framework.order))
-
-
-def _candidates(thing: Any) -> Iterator[Any]:
-    yield thing
-    if isinstance(thing, (dict, list, tuple)):
-        for _path, leaf in leaves(thing):
-            yield leaf
-
-
 def _packages(obj: Any) -> Iterator[str]:
     """The top-level packages of the object's classes, and of the one that a method is bound to."""
-    for kind in type(obj).__mro__:
-        yield kind.__module__.partition(".")[0]
     # Asked of the class: an object that answers for its keys may raise anything for a strange name.
     bound_to = obj.__self__ if hasattr(type(obj), "__self__") else None
-    if bound_to is not None and bound_to is not obj:
-        for kind in type(bound_to).__mro__:
+    for one in (obj,) if bound_to is None else (obj, bound_to):
+        for kind in type(one).__mro__:
             yield kind.__module__.partition(".")[0]
 
 
 def _kind(thing: Any) -> str:
     kind = type(thing)
-    return (
-        kind.__qualname__
-        if kind.__module__ == "builtins"
-        else f"{kind.__module__}.{kind.__qualname__}"
-    )
+    return f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")

@@ -26,6 +26,6 @@ def dense_function(
         names[f"w{i}"], names[f"b{i}"] = weights(layer)
         body = linear.format(h=body, i=i)
         if layer.activation:
-            body = activations[layer.activation].format(h=body)
+            body = activations[layer.activation].format(h=body, i=i)
     exec(f"def plain(x):\n    return {body}\n", names)
     return names["plain"], body

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from html import escape
+from typing import Any
 
 from d2lhybrid.errors import CallFailedError, first_line
 from d2lhybrid.i18n import gettext as _
@@ -19,6 +20,7 @@ from d2lhybrid.report.table import Column, Row, Table
 # What libraries log of a call repeats what the explanation says.
 quiet = partial(silent, logs=logging.ERROR)
 _LIBRARIES = tuple({sysconfig.get_path(key) + os.sep for key in ("purelib", "platlib", "stdlib")})
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 @dataclass(frozen=True)
@@ -64,11 +66,8 @@ class Explanation:
             (_("fallbacks to Python"), len(self.fallbacks), self.fallbacks),
             (_("not supported"), len(self.unsupported), self.unsupported),
         ]
-        return Table(
-            [Column(left=True, wraps=True)] * 2,
-            [Row([f"  {n}:", "\n".join(map(str, (count, *found)))]) for n, count, found in rows],
-            gap=" ",
-        )
+        lines = [Row([f"  {n}:", "\n".join(map(str, (count, *f)))]) for n, count, f in rows]
+        return Table([Column(left=True, wraps=True)] * 2, lines, gap=" ")
 
     def _heads(self) -> tuple[str, ...]:
         return (f"{self.model} ({self.framework})", *self.notes)
@@ -78,6 +77,26 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         return "<br>".join(map(escape, self._heads())) + self._table().html()
+
+
+class Missing:
+    """The private names of a framework that a release of it does not have."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, None] = {}
+
+    def ask(self, question: Callable[[], Any], otherwise: Any) -> Any:
+        """The answer, or `otherwise` where a name is gone that it needs."""
+        try:
+            return question()
+        except (AttributeError, ImportError) as error:
+            self._names[error.name or str(error)] = None
+            return otherwise
+
+    def notes(self, framework: str) -> tuple[str, ...]:
+        """What to say of them: a sentence for each."""
+        text = _("This release of {framework} has no {name}, so less is known here.")
+        return tuple(text.format(framework=framework, name=name) for name in self._names)
 
 
 def require_runs(model: str, call: Callable[[], object]) -> None:
@@ -98,8 +117,8 @@ def call_error(model: str, error: Exception) -> CallFailedError:
         "Expected {model} to run on the given arguments, before any compiler. Received: {error}: "
         "{said}. Call it by itself to see where it fails."
     )
-    said = first_line(error).rstrip(".")
-    return CallFailedError(text.format(model=model, error=type(error).__name__, said=said))
+    names = {"error": type(error).__name__, "said": first_line(error).rstrip(".")}
+    return CallFailedError(text.format(model=model, **names))
 
 
 def nothing_compiled(reason: str) -> str:
@@ -119,11 +138,7 @@ def from_error(error: Exception, frames: Iterable[tuple[str, int]] | None = None
 
 def last_user_frame(frames: Iterable[tuple[str, int]]) -> tuple[str, int]:
     """Return the innermost (file, line) that is in no installed package and not in this one."""
-    foreign = (
-        *_LIBRARIES,
-        os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,
-        "<",
-    )
+    foreign = (*_LIBRARIES, _OURS, "<")
     return next((f for f in reversed(list(frames)) if not f[0].startswith(foreign)), ("", 0))
 
 

@@ -1,100 +1,138 @@
 """What became of each recorded operation: a stage of a graph held against the one after it."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from d2lhybrid.i18n import noop as N_
+from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.stages import Node, Stage
 
 KEPT, FUSED, FOLDED, MERGED, DROPPED = "kept", "fused", "folded", "merged", "dropped"
-MEANINGS = {
-    KEPT: N_("kept"),
-    FUSED: N_("fused"),
-    FOLDED: N_("folded"),
-    MERGED: N_("merged"),
-    DROPPED: N_("dropped"),
-}
+# What depends on no input is computed in advance, unless one of these words is in its name.
+_RANDOM = ("rand", "rng", "normal", "dropout", "bernoulli", "uniform", "multinomial", "poisson")
+Test = Callable[[str], bool]
+
+
+def meanings() -> dict[str, str]:
+    """Each fate in the reader's language."""
+    return {
+        KEPT: _("kept"),
+        FUSED: _("fused"),
+        FOLDED: _("folded"),
+        MERGED: _("merged"),
+        DROPPED: _("dropped"),
+    }
 
 
 def judged(
     stages: Sequence[Stage],
-    fuses: Callable[[str], bool] = lambda operation: False,
-    literal: Callable[[str], bool] = lambda operation: False,
+    fuses: Test = lambda operation: False,
+    literal: Test = lambda operation: False,
 ) -> tuple[Stage, ...]:
-    """The stages with the fate of every operation, each against the last one.
+    """The stages with the fate of every operation, each against the last one; of one alone none.
 
     Args:
         fuses: does an operation of this name do the work of several recorded ones?
         literal: is it a constant, which a step of several parts holds as a number?
     """
-    last = stages[-1]
-    ends = [
-        replace(n, fate=(FUSED if len(n.parts) > 1 or fuses(n.operation) else KEPT))
-        if n.operation
-        else n
-        for n in last.nodes
-    ]
-    done = [replace(last, nodes=tuple(ends))]
+    if len(stages) == 1:
+        return tuple(stages)
+    last = {
+        n.name: FUSED if len(n.parts) > 1 or fuses(n.operation) else KEPT for n in stages[-1].nodes
+    }
+    done = [_with_fates(stages[-1], last)]
     for stage in reversed(stages[:-1]):
-        done.insert(0, _against(stage, done[0], fuses, literal))
+        done.insert(0, _with_fates(stage, _against(stage, done[0], fuses, literal)))
     return tuple(done)
 
 
-def _against(
-    stage: Stage, after: Stage, fuses: Callable[[str], bool], literal: Callable[[str], bool]
-) -> Stage:
-    """The stage with fates, where those of the one after it are known."""
+def _with_fates(stage: Stage, fates: Mapping[str, str]) -> Stage:
+    nodes = (replace(n, fate=fates[n.name]) if n.operation else n for n in stage.nodes)
+    return replace(stage, nodes=tuple(nodes))
+
+
+def _against(stage: Stage, after: Stage, fuses: Test, literal: Test) -> dict[str, str]:
+    """The fates of the operations of a stage, where those of the one after it are known."""
     images: dict[str, list[Node]] = {}
     for node in after.nodes:
         for origin in node.origins:
             images.setdefault(origin, []).append(node)
     absorbed = _absorbed(stage, images, fuses)
-    needed, constant, same = _needed(stage), _constant(stage), _Same()
-    for node in stage.nodes:
-        same.add(node)
-    before = _Same()  # what stands further up, past the steps that change nothing
-    taken_over: set[str] = set()  # by an operation that does the work of several
+    needed, constant = _needed(stage), _constant(stage)
+    equal = _Equal(stage)
+    fates: dict[str, str] = {}
 
-    def fate(node: Node) -> str:
-        name, mine = node.name, images.get(node.name, [])
+    def with_image(node: Node, mine: Sequence[Node]) -> str:
         together = [image for image in mine if len(image.parts) > 1]
         if together and literal(node.operation):
             return FOLDED
-        if together and any(set(before.like(node)) & image.origins for image in together):
-            return MERGED
-        if mine and any(source in taken_over for source in node.inputs):
+        if any(image.origins.intersection(fates, equal.to(node)) for image in together):
+            return MERGED  # with an earlier one
+        if any(source in absorbed and fates.get(source) == FUSED for source in node.inputs):
             return FUSED
-        if mine:
-            fates = [image.fate for image in mine if image.operation] or [FOLDED]
-            if name in constant and name in needed and fates[0] == DROPPED:
-                return FOLDED  # later, after what needed it
-            return FUSED if FUSED in fates else fates[0]
-        if name not in needed:
+        found = [image.fate for image in mine if image.operation] or [FOLDED]
+        if node.name in constant & needed and found[0] == DROPPED:
+            return FOLDED  # later, after what needed it
+        return FUSED if FUSED in found else found[0]
+
+    def without_image(node: Node) -> str:
+        if node.name not in needed:
             return DROPPED
-        if name in constant:
+        if node.name in constant:
             return FOLDED
-        if any(twin in images for twin in (*same.like(node), *before.like(node))):
+        if any(name in images for name in equal.to(node)):
             return MERGED
-        if name in absorbed:
-            taken_over.add(name)
+        if node.name in absorbed:
             return FUSED
-        before.passes(node, constant)
+        given = [source for source in node.inputs if source not in constant]
+        if len(given) == 1:
+            equal.hands_on(node, given[0])
         return DROPPED
 
-    nodes = []
     for node in stage.nodes:
-        nodes.append(replace(node, fate=fate(node)) if node.operation else node)
-        before.add(node)
-    return replace(stage, nodes=tuple(nodes))
+        equal.number(node)
+        if node.operation:
+            mine = images.get(node.name)
+            fates[node.name] = with_image(node, mine) if mine else without_image(node)
+    return fates
 
 
-def _absorbed(
-    stage: Stage, images: dict[str, list[Node]], fuses: Callable[[str], bool]
-) -> set[str]:
+class _Equal:
+    """Which nodes compute the same of the same: they have one number."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._numbers: dict[Any, int] = {}
+        self._of: dict[str, Any] = {}
+        self._names: dict[Any, set[str]] = defaultdict(set)
+        for node in stage.nodes:
+            self.number(node)
+
+    def number(self, node: Node) -> None:
+        """Number a node, once more where more is known of its inputs."""
+        own = "" if node.operation or node.key else node.name
+        inputs = tuple(self._of.get(source, source) for source in node.inputs)
+        key = own, node.operation, node.key, inputs
+        self._set(node.name, self._numbers.setdefault(key, len(self._numbers)))
+
+    def hands_on(self, node: Node, source: str) -> None:
+        """The node computes what `source` does."""
+        self._set(node.name, self._of[source])
+
+    def to(self, node: Node) -> set[str]:
+        """The other nodes that are known to compute the same."""
+        return self._names[self._of[node.name]] - {node.name}
+
+    def _set(self, name: str, number: int) -> None:
+        self._names[self._of.get(name)].discard(name)
+        self._of[name] = number
+        self._names[number].add(name)
+
+
+def _absorbed(stage: Stage, images: Mapping[str, list[Node]], fuses: Test) -> Collection[str]:
     """The nodes without an image that lead to an operation which does the work of several."""
     found: set[str] = set()  # with those whose images are such operations
     for node in reversed(stage.nodes):
@@ -102,37 +140,6 @@ def _absorbed(
         if any(fuses(image.operation) for image in own) or (not own and node.name in found):
             found.update(node.inputs)
     return found - images.keys()
-
-
-class _Same:
-    """Which nodes compute the same of the same."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[Any, int] = {}
-        self._of: dict[str, int | str] = {}
-        self._names: dict[int | str, list[str]] = {}
-
-    def add(self, node: Node) -> None:
-        if node.name not in self._of:
-            number = self._numbers.setdefault(self._signature(node), len(self._numbers))
-            self._of[node.name] = number
-        self._names.setdefault(self._of[node.name], []).append(node.name)
-
-    def passes(self, node: Node, constant: set[str]) -> None:
-        """The node hands its one input on: it is the same as that."""
-        sources = [source for source in node.inputs if source not in constant]
-        if len(sources) == 1:
-            self._of[node.name] = self._of.get(sources[0], sources[0])
-
-    def like(self, node: Node) -> list[str]:
-        """The nodes that compute the same, as far as they are known."""
-        number = self._numbers.get(self._signature(node), -1)
-        return [name for name in self._names.get(number, ()) if name != node.name]
-
-    def _signature(self, node: Node) -> Any:
-        own = "" if node.operation or node.key else node.name
-        inputs = tuple(self._of.get(source, source) for source in node.inputs)
-        return own, node.operation, node.key, inputs
 
 
 def _needed(stage: Stage) -> set[str]:
@@ -148,9 +155,9 @@ def _constant(stage: Stage) -> set[str]:
     """The nodes that depend on no input, and on no random number."""
     found: set[str] = set()
     for node in stage.nodes:
-        random = any(word in node.operation.lower() for word in ("rand", "normal", "dropout"))
         given = not node.operation and not node.key
-        if not given and not random and all(source in found for source in node.inputs):
+        random = any(word in node.operation.lower() for word in _RANDOM)
+        if not given and not random and found.issuperset(node.inputs):
             found.add(node.name)
     return found
 

@@ -6,30 +6,17 @@ it, so that the list of formats, and with it ``inspect``, costs no framework.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from d2lhybrid.frameworks.samples import Group, Sample, held_by
+from d2lhybrid.frameworks.samples import Sample
 from d2lhybrid.tensor import Raw
 
+Option = bool | str | tuple[str, ...]
 Options = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Written:
-    """What a writer knows once it has written.
-
-    Attributes:
-        options: What the reader needs. The names that the framework's library gives to inputs and
-            outputs, in the order of the call, stand there as ``tensors``.
-        groups: Which of the sample's groups of axes may vary in the file.
-    """
-
-    options: dict[str, Any] = field(default_factory=dict)
-    groups: list[Group] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -39,10 +26,8 @@ class NativeProgram:
     Attributes:
         source: Its file, in C or C++.
         package: The Python package whose library it links with.
-        flags: For the compiler; ``{0}`` is the package's folder, ``{1}`` the `library`.
+        flags: For the compiler; ``{0}`` is the package's folder.
         model: What it takes for the model, in the artifact's folder.
-        headers: Files of ours that it includes.
-        library: Where in the package its library is, as a pattern, if the flags need it.
         dtypes: Those that it can hand out, where that is not all.
     """
 
@@ -50,60 +35,31 @@ class NativeProgram:
     package: str
     flags: str
     model: str
-    headers: tuple[str, ...] = ("tensors.h",)
-    library: str = ""
     dtypes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Sign:
-    """Something inside a file that ``inspect`` tells: bytes that match, in files with this ending.
-
-    `message` may show the first group of the pattern as ``{name}``.
-    """
-
-    ending: str
-    pattern: bytes
-    message: str
-
-
 class Format(ABC):
-    """One way to keep a model.
-
-    A file holds a program from flat tensors to tensors in the order of the model's output, unless
-    it is `structured`.
-    """
+    """One way to keep a model: a program from flat tensors to the tensors of its output."""
 
     name: ClassVar[str]
     packages: ClassVar[tuple[str, ...]]  # whose versions are recorded
     risk: ClassVar[str] = ""  # what a hostile file can do when it loads; empty: it holds no code
     note: ClassVar[str] = ""  # for readers of ``inspect``
-    weights_only: ClassVar[bool] = False
-    structured: ClassVar[bool] = False  # what ``read`` returns is called as the model itself is
     converts: ClassVar[bool] = False  # does it take tensors of others, such as NumPy's arrays?
-    file: ClassVar[str]  # the file or folder with the model
-    archive: ClassVar[bool] = False  # is that file a zip archive?
-    signs: ClassVar[tuple[Sign, ...]] = ()
     native: ClassVar[NativeProgram | None] = None
 
     @abstractmethod
-    def write(self, sample: Sample, folder: Path) -> Written:
-        """Write the model into an empty folder."""
+    def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
+        """Write the model into an empty folder, and return what the reader needs.
+
+        The names that the framework's library gives to inputs and outputs, in the order of the
+        call, stand there as ``tensors``. What the framework raises where the axes of the sample
+        may not vary goes on; the caller fixes them and tries again.
+        """
 
     @abstractmethod
-    def read(self, folder: Path, options: Options, into: Any = None) -> Any:
-        """A callable, or for weights alone what became of them and of ``load``'s `into`."""
-
-    def read_alone(self, folder: Path, package: str) -> Any:
-        """A callable of NumPy arrays that needs `package` in place of the framework, or None."""
-        return None
-
-    def require(self, options: Options) -> None:  # noqa: B027
-        """Raise UnsupportedArtifactError if this machine cannot run the model."""
-
-    def differing(self, model: Any, folder: Path) -> str:
-        """Of weights alone: how the file differs from the model, in words; empty if it does not."""
-        return ""
+    def read(self, folder: Path, options: Options) -> Any:
+        """The program, as a callable; UnsupportedArtifactError if this machine cannot run it."""
 
     def native_model(
         self, folder: Path, options: Options, inputs: Sequence[Raw], cache: Path
@@ -112,28 +68,19 @@ class Format(ABC):
         assert self.native is not None
         return folder / self.native.model
 
-    def may_hold(self, model: Any) -> bool:
-        """Could this format hold the model, as far as is known without trying?"""
-        return True
+    def native_flags(self, package: Path) -> str:
+        """More flags for the compiler of the native program, for the package in that folder."""
+        return ""
 
     def function(self, model: Any) -> Any:
         """What has the signature of the model's call."""
         return model
 
+    def options(self, inputs: Sequence[Any]) -> dict[str, Option]:
+        """What is to be known to make such tensors again: their device or their kind."""
+        return {}
+
     @contextmanager
     def preserving(self, model: Any) -> Iterator[None]:
-        """Put back, at the end, what running the model changes in it or in what it holds."""
-        kept = [self.restorer(part) for part in held_by(model)]
-        try:
-            yield
-        finally:
-            for restore in kept:
-                if restore is not None:
-                    restore()
-
-    def restorer(self, part: Any) -> Callable[[], None] | None:
-        """What puts back the state that `part` has now; None if it keeps none.
-
-        `part` is anything that a model's code can reach: a module, but also a class or a number.
-        """
-        return None
+        """Put back, at the end, what running the model changes in it."""
+        yield

@@ -7,11 +7,10 @@ from functools import cached_property
 from html import escape
 from typing import Any
 
-from d2lhybrid.errors import MissingPackageError
-from d2lhybrid.frameworks.fates import MEANINGS
+from d2lhybrid.frameworks.fates import meanings
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import pad, width
-from d2lhybrid.installing import install_command
+from d2lhybrid.installing import require
 from d2lhybrid.report.picture import LARGEST, svg
 from d2lhybrid.report.stages import Stage
 
@@ -40,8 +39,7 @@ class Graph:
 
     def svg(self) -> str:
         """All stages side by side as an SVG picture; its text takes the colour of the page."""
-        words = {fate: _(word) for fate, word in MEANINGS.items()}
-        return svg(self.stages, words, self._headline())
+        return svg(self.stages, meanings(), self._headline())
 
     def to_networkx(self, stage: int = 0) -> Any:
         """One stage, the recorded one first, as a ``networkx.DiGraph`` with all data of the nodes.
@@ -49,34 +47,32 @@ class Graph:
         Raises:
             MissingPackageError: NetworkX is not installed.
         """
-        try:
-            import networkx
-        except ImportError as error:
-            text = _("Expected NetworkX. Received: {error}. Install it: {command}")
-            command = install_command("graphs")
-            raise MissingPackageError(text.format(error=error, command=command)) from error
+        networkx = require("networkx", "graphs")
         graph = networkx.DiGraph(title=self.stages[stage].title)
         for node in self.stages[stage].nodes:
-            data = {"operation": node.operation, "fate": node.fate, "parts": node.parts}
-            graph.add_node(node.name, **data)
-        for node in self.stages[stage].nodes:
+            graph.add_node(node.name, operation=node.operation, fate=node.fate, parts=node.parts)
             graph.add_edges_from((source, node.name) for source in node.inputs)
         return graph
 
     def _headline(self) -> str:
         text = _("{model} ({framework}): operations recorded: {recorded}, steps that run: {left}")
-        numbers = {"recorded": len(self.fates), "left": len(self.stages[-1].operations)}
-        return text.format(model=self.model, framework=self.framework, **numbers)
+        return text.format(
+            model=self.model,
+            framework=self.framework,
+            recorded=len(self.fates),
+            left=len(self.stages[-1].operations),
+        )
 
     def _lines(self) -> Iterator[str]:
         yield self._headline()
         yield from (f"  {note}" for note in self.notes)
-        wide = max(8, *(width(_(word)) for word in MEANINGS.values()))
+        words = meanings()
+        wide = max(8, *map(width, words.values()))
         for stage in self.stages:
             yield f"  {stage.title}"
             for node in stage.operations:
                 what = ", ".join(node.parts) if len(node.parts) > 1 else node.operation
-                fate = pad(_(MEANINGS[node.fate]), wide)
+                fate = pad(words.get(node.fate, ""), wide)
                 yield f"    {fate} {node.name} = {what}({', '.join(node.inputs)})"
 
     def __repr__(self) -> str:
@@ -104,6 +100,12 @@ class Graphs(int):
         self.make = make
         return self
 
+    def __deepcopy__(self, memo: object) -> "Graphs":
+        return self
+
+    def __reduce__(self) -> Any:  # another process cannot make them
+        return _copied, (int(self), tuple(self._made))
+
     @cached_property
     def _made(self) -> Sequence[Graph]:
         return self.make() if self else ()
@@ -114,5 +116,6 @@ class Graphs(int):
     def __getitem__(self, place: int) -> Graph:
         return self._made[place]
 
-    def __iter__(self) -> Iterator[Graph]:
-        return iter(self._made)
+
+def _copied(number: int, made: Sequence[Graph]) -> Graphs:
+    return Graphs(number, lambda: made)

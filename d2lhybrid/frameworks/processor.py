@@ -1,7 +1,7 @@
 """Which processor native code was compiled for, and whether this one can run it.
 
 An instruction that a processor does not know ends the whole process, so this is found out before
-any native code runs.
+any native code runs. Linux is read here: py-cpuinfo takes a second and starts processes for it.
 """
 
 import platform
@@ -31,13 +31,13 @@ def processor() -> dict[str, Any]:
         text = ""
     line = re.search(r"^(?:flags|Features)\s*:(.*)", text, re.MULTILINE)
     names = sorted(filter(_INSTRUCTIONS.fullmatch, line[1].split())) if line else []
-    return {"machine": platform.machine().lower(), "instructions": names}
+    return {"machine": platform.machine().lower(), "instructions": tuple(names)}
 
 
 def require_processor(options: Mapping[str, Any]) -> None:
-    """Raise UnsupportedArtifactError if code for ``options["processor"]`` cannot run here."""
+    """Raise UnsupportedArtifactError if code for the machine in `options` cannot run here."""
     here = processor()
-    made = {**here, **options.get("processor", {})}
+    made = {**here, **options}
     lacking = sorted({*made["instructions"]} - {*here["instructions"]})
     if made["machine"] != here["machine"]:
         text = _("This model was compiled for a {machine} processor, and this is {here}.")

@@ -5,6 +5,7 @@
 
 import copy
 import os
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -135,7 +136,7 @@ class Step:
 
 
 class Timed(ABC):
-    """A callable that another process runs, and whose clock is there, too."""
+    """A callable with a clock of its own, such as a program that runs in another process."""
 
     @abstractmethod
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -143,7 +144,7 @@ class Timed(ABC):
 
     @abstractmethod
     def timed(self, calls: int, wait_each: bool) -> float:
-        """Seconds of so many calls with the latest arguments, on the other process's clock.
+        """Seconds of so many calls with the latest arguments, on that clock.
 
         With `wait_each`, each call is waited for; otherwise the last one.
         """
@@ -177,6 +178,8 @@ class Framework(ABC):
 
     def load(self) -> Any:
         """Import the framework and return it."""
+        if self.module in sys.modules:  # which TorchDynamo can trace, unlike an import
+            return sys.modules[self.module]
         for name, value in self.environment.items():
             os.environ.setdefault(name, value)
         return import_module(self.module)
@@ -199,10 +202,6 @@ class Framework(ABC):
     def formats(self) -> Mapping[str, Format]:
         """The formats that it writes and reads, by name, the best first; imports nothing."""
         return {}
-
-    def default_format(self, model: Any) -> str:
-        """The best format for this model today."""
-        return next(iter(self.formats))
 
     def training(
         self, net: Function, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
@@ -232,12 +231,11 @@ class Framework(ABC):
 
 def require_options(compiler: str, options: Kwargs, known: tuple[str, ...]) -> None:
     """Raise ArgumentError for an option that the compiler does not have."""
+    text = _("Expected options of {compiler} among {known}. Received: {received!r}.")
+    names = {"compiler": compiler, "known": ", ".join(known)}
     for name in options:
         if name not in known:
-            text = _("Expected options of {compiler} among {known}. Received: {received!r}.")
-            raise ArgumentError(
-                text.format(compiler=compiler, known=", ".join(known), received=name)
-            )
+            raise ArgumentError(text.format(**names, received=name))
 
 
 def require_trainable(
@@ -248,9 +246,8 @@ def require_trainable(
     A function that calls a model is none: a copy of it is the function itself, which goes on
     calling the user's model. `code` makes an optimizer.
     """
-    if isinstance(net, tuple(models.values())) and isinstance(
-        optimizer, tuple(optimizers.values())
-    ):
+    kinds = tuple(models.values()), tuple(optimizers.values())
+    if isinstance(net, kinds[0]) and isinstance(optimizer, kinds[1]):
         return
     text = _(
         "Expected a model of the class {models} and an optimizer for it of the class "
@@ -282,7 +279,6 @@ def copied(net: Any, shared: dict[int, Any]) -> Any:
             "Expected a model that can be copied, so that yours stays as it is. Received: {error}: "
             "{said}. Take out of it what cannot be copied, or compare functions: {example}."
         )
+        names = {"error": type(error).__name__, "said": error}
         example = "compare({'eager': net, 'compiled': ...}, x)"
-        raise CannotBuildError(
-            text.format(error=type(error).__name__, said=error, example=example)
-        ) from error
+        raise CannotBuildError(text.format(**names, example=example)) from error

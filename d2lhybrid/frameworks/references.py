@@ -1,30 +1,37 @@
 """What the arithmetic of a model costs without a framework: the same network in NumPy and in C.
 
-Both are for chains of dense layers, as ``Framework.layers`` finds them.
+Both are for chains of dense layers, as ``protocol.chain`` finds them, and both have a clock of
+their own: what it takes to bring a tensor of a framework there does not count.
 """
 
 import math
+import struct
 import subprocess
+import weakref
 from collections.abc import Sequence
+from itertools import repeat
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from d2lhybrid.compiler import find_compiler
 from d2lhybrid.errors import CannotBuildError, CompilerMissingError
+from d2lhybrid.frameworks.dense import dense_function
 from d2lhybrid.frameworks.folder import Folder
-from d2lhybrid.frameworks.program import Program
-from d2lhybrid.frameworks.protocol import Function, Layer, Lazy, Variant
+from d2lhybrid.frameworks.protocol import Layer, Lazy, Timed, Variant
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.same import raw_of
 
 SOURCE = Path(__file__).parent.parent / "native" / "mlp.c"
-_FUNCTIONS = {
-    "relu": "np.maximum({h}, 0, out={h})",
-    "tanh": "np.tanh({h}, out={h})",
-    "sigmoid": "np.divide(1, 1 + np.exp(-{h}), out={h})",
+_REQUEST, _SECONDS = struct.Struct("<qq"), struct.Struct("<d")
+_LINEAR = "np.add(np.matmul({h}, w{i}, out=h{i}), b{i}, out=h{i})"
+_ACTIVATIONS = {
+    "relu": "np.maximum({h}, 0, out=h{i})",
+    "tanh": "np.tanh({h}, out=h{i})",
+    "sigmoid": "np.divide(1, 1 + np.exp(-{h}), out=h{i})",
 }
 
 
@@ -35,108 +42,131 @@ def references(layers: list[Layer] | None, args: tuple[Any, ...]) -> dict[str, V
         reason = N_("it is written for a chain of dense layers, in float32 and with one input")
         return {"C": Variant(reason), "NumPy": Variant(reason)}
     x = np.ascontiguousarray(given.array)
-    return {
-        "C": _if_compiler(layers, x),
-        "NumPy": Variant(Lazy(lambda: _numpy(layers, x, args[0])), _numpy_code(layers)),
-    }
-
-
-def _numpy(layers: Sequence[Layer], x: np.ndarray, latest: Any) -> Function:
-    """The network on arrays that are given once: nothing is allocated in a call."""
-    rows = x.shape[:-1]
-    buffers = [np.empty((*rows, len(layer.bias)), np.float32) for layer in layers]
-    source = "\n    ".join(_lines(layers))
-    names: dict[str, Any] = {"np": np}
-    for number, (layer, buffer) in enumerate(zip(layers, buffers, strict=True)):
-        names |= {f"w{number}": layer.weight, f"b{number}": layer.bias, f"h{number}": buffer}
-    exec(f"def run(x):\n    {source}\n    return h{len(layers) - 1}", names)
-    run = names["run"]
-
-    def call(tensor: Any) -> np.ndarray:
-        nonlocal latest
-        if tensor is not latest:
-            raw = raw_of(tensor)
-            assert raw is not None
-            x[...], latest = raw.array, tensor
-        found: np.ndarray = run(x)
-        return found
-
-    return call
-
-
-def _lines(layers: Sequence[Layer]) -> list[str]:
-    lines = []
-    for number, layer in enumerate(layers):
-        given = f"h{number - 1}" if number else "x"
-        lines += [
-            f"np.matmul({given}, w{number}, out=h{number})",
-            f"np.add(h{number}, b{number}, out=h{number})",
-        ]
-        if layer.activation:
-            lines.append(_FUNCTIONS[layer.activation].format(h=f"h{number}"))
-    return lines
-
-
-def _numpy_code(layers: Sequence[Layer]) -> str:
-    """By hand; the weights w0, b0, ... and the arrays h0, ... for what comes out stand ready."""
-    return "\n".join([*_lines(layers), f"y = h{len(layers) - 1}"])
-
-
-def _if_compiler(layers: Sequence[Layer], x: np.ndarray) -> Variant:
-    code = c_code(layers)
+    numpy = InNumPy(layers, x)
     try:
         compiler = find_compiler("C")
+        in_c: Lazy | str = Lazy(
+            lambda: _compiled(compiler, layers, x), lambda folder: InC(folder, layers, x)
+        )
     except CompilerMissingError as error:
-        return Variant(str(error), code)
+        in_c = str(error)
+    return {"C": Variant(in_c, c_code(layers)), "NumPy": Variant(numpy, numpy.code)}
 
-    def build() -> Folder:
-        folder = Folder()
-        _compile(compiler, layers, x, folder.path)
-        return folder
 
-    def load(folder: Folder) -> Function:
-        output = np.empty((*x.shape[:-1], len(layers[-1].bias)), np.float32)
-        program = Program([str(folder.path / "mlp")], [x], [output])
-        program.folder = folder  # which is there as long as the program
-        return program
+class InNumPy(Timed):
+    """The network on arrays that are there already: nothing is allocated in a call.
 
-    return Variant(Lazy(build, load), code)
+    By hand, the weights w0, b0, ... and the arrays h0, ... for what comes out stand ready.
+    """
+
+    def __init__(self, layers: Sequence[Layer], x: np.ndarray) -> None:
+        self._x = x.copy()
+        names: dict[str, Any] = {"np": np}
+        for i, layer in enumerate(layers):
+            names[f"h{i}"] = np.empty((*x.shape[:-1], len(layer.bias)), np.float32)
+        self._run, body = dense_function(
+            layers, _LINEAR, _ACTIVATIONS, lambda layer: (layer.weight, layer.bias), names
+        )
+        self.code = f"y = {body}"
+
+    def __call__(self, tensor: Any) -> np.ndarray:
+        self._x[...] = _array_like(tensor, self._x)
+        found: np.ndarray = self._run(self._x)
+        return found
+
+    def timed(self, calls: int, wait_each: bool) -> float:
+        run, x = self._run, self._x
+        start = perf_counter()
+        for _turn in repeat(None, calls):
+            run(x)
+        return perf_counter() - start
+
+
+class InC(Timed):
+    """The program in C as a process that stays, from a tensor to a NumPy array.
+
+    It reads two whole numbers of 64 bits: how many calls, and whether to wait for each, which is
+    nothing here. For no call at all the input follows, and it answers with the output; else with
+    the seconds that the calls took, a float of 64 bits.
+    """
+
+    def __init__(self, folder: Folder, layers: Sequence[Layer], x: np.ndarray) -> None:
+        self._folder = folder  # which is there as long as this
+        self._x, self._shape = x, (*x.shape[:-1], len(layers[-1].bias))
+        command, pipe = [str(folder.path / "mlp")], subprocess.PIPE
+        self._process: Any = subprocess.Popen(command, stdin=pipe, stdout=pipe)
+        weakref.finalize(self, _end, self._process)
+
+    def __call__(self, tensor: Any) -> np.ndarray:
+        array = _array_like(tensor, self._x)
+        answer = self._asked(_REQUEST.pack(0, 0) + array.tobytes(), 4 * math.prod(self._shape))
+        return np.frombuffer(answer, np.float32).reshape(self._shape)
+
+    def timed(self, calls: int, wait_each: bool) -> float:
+        answer = self._asked(_REQUEST.pack(calls, wait_each), _SECONDS.size)
+        return float(_SECONDS.unpack(answer)[0])
+
+    def _asked(self, request: bytes, size: int) -> bytes:
+        try:
+            self._process.stdin.write(request)
+            self._process.stdin.flush()
+            answer: bytes = self._process.stdout.read(size)
+        except BrokenPipeError:
+            answer = b""
+        if len(answer) < size:
+            text = _("Expected a program that stays and answers. Received: it ended with {status}.")
+            raise CannotBuildError(text.format(status=self._process.wait()))
+        return answer
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.kill()
+    process.communicate()
+
+
+def _array_like(tensor: Any, expected: np.ndarray) -> np.ndarray:
+    """The numbers of a tensor that has this dtype and shape; else CannotBuildError."""
+    raw = raw_of(tensor)
+    if raw is None or (raw.array.shape, raw.array.dtype) != (expected.shape, expected.dtype):
+        text = _(
+            "Expected an array of shape {shape} and dtype {dtype}, for which the "
+            "program was built. Received: another. Build it anew for these arguments."
+        )
+        raise CannotBuildError(text.format(shape=expected.shape, dtype=expected.dtype))
+    return raw.array
 
 
 def c_code(layers: Sequence[Layer]) -> str:
     """The body of the C program: a call for each layer, from x to y."""
-    lines = []
-    for number, layer in enumerate(layers):
-        given = f"h{number - 1}" if number else "x"
-        result = "y" if number == len(layers) - 1 else f"h{number}"
+    lines, given = [], "x"
+    for i, layer in enumerate(layers):
+        result = "y" if i == len(layers) - 1 else f"h{i}"
         inputs, outputs = layer.weight.shape
-        lines.append(f"dense(w{number}, b{number}, {given}, {result}, {inputs}, {outputs});")
+        lines.append(f"dense(w{i}, b{i}, {given}, {result}, {inputs}, {outputs});")
         if layer.activation:
             lines.append(f"{layer.activation}({result}, {outputs});")
+        given = result
     return "\n".join(lines)
 
 
-def _compile(compiler: list[str], layers: Sequence[Layer], x: np.ndarray, folder: Path) -> None:
-    """Write source and weights, and compile them into one file."""
-    arrays: dict[str, np.ndarray] = {}
-    for number, layer in enumerate(layers):
-        arrays |= {f"w{number}": layer.weight, f"b{number}": layer.bias}
-    for name, array in arrays.items():
-        (folder / f"{name}.bin").write_bytes(np.ascontiguousarray(array).tobytes())
-    sizes = [len(layer.bias) for layer in layers]
-    declared = [f'ARRAY({name}, "{folder / name}.bin")' for name in arrays]
-    declared += [f"BUFFER(h{number}, {size});" for number, size in enumerate(sizes[:-1])]
-    rows = math.prod(x.shape[:-1])
-    declared.append(f"enum {{ ROWS = {rows}, INPUTS = {x.shape[-1]}, OUTPUTS = {sizes[-1]} }};")
-    source = SOURCE.read_text(encoding="utf-8")
-    source = source.replace("/* the arrays */", "\n".join(declared))
+def _compiled(compiler: list[str], layers: Sequence[Layer], x: np.ndarray) -> Folder:
+    """A folder with the program: source and weights are compiled into one file."""
+    folder, declared = Folder(), []
+    path = folder.path / "mlp"
+    for i, layer in enumerate(layers):
+        for name, array in ((f"w{i}", layer.weight), (f"b{i}", layer.bias)):
+            (folder.path / f"{name}.bin").write_bytes(np.ascontiguousarray(array).tobytes())
+            declared.append(f'ARRAY({name}, "{folder.path / name}.bin")')
+        declared.append(f"BUFFER(h{i}, {len(layer.bias)});")
+    rows, outputs = math.prod(x.shape[:-1]), len(layers[-1].bias)
+    declared.append(f"enum {{ ROWS = {rows}, INPUTS = {x.shape[-1]}, OUTPUTS = {outputs} }};")
+    source = SOURCE.read_text(encoding="utf-8").replace("/* the arrays */", "\n".join(declared))
     source = source.replace("/* the layers */", c_code(layers))
-    (folder / "mlp.c").write_text(source, encoding="utf-8")
-    command = [*compiler, "-O3", "-march=native", str(folder / "mlp.c"), "-o", str(folder / "mlp")]
-    done = subprocess.run([*command, "-lm"], capture_output=True, text=True)
+    path.with_suffix(".c").write_text(source, encoding="utf-8")
+    command = [*compiler, "-O3", "-march=native", f"{path}.c", "-o", str(path), "-lm"]
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        raise CannotBuildError(
-            _("Expected the C program to compile. Received from the compiler: {said}").format(
-                said=(done.stderr.strip().splitlines() or [""])[0]
-            )
-        )
+        text = _("Expected the C program to compile. Received from the compiler: {said}")
+        said = (done.stderr.strip().splitlines() or [""])[0]
+        raise CannotBuildError(text.format(said=said))
+    return folder

@@ -2,20 +2,21 @@
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from types import ModuleType
 from typing import Any
-from weakref import ref
 
-from d2lhybrid.frameworks.layout import Structure
+import numpy as np
+
+from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks.tensors import Args, Kwargs, Tensors
-from d2lhybrid.structure import Leaf, described, leaves, rebuilt
+from d2lhybrid.frameworks.trees import TreeSpec, taken_apart
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.structure import Leaf
 from d2lhybrid.tensor import Raw
 
-Group = list[list[int]]  # for each input the axes that vary together with those of the others
+Dynamic = Mapping[str, Mapping[int, str]]
+Axes = list[dict[int, str]]  # for each input the axes that may vary, by what they are called
 
 
 @dataclass
@@ -25,29 +26,24 @@ class Sample:
     Attributes:
         model: What the user handed over.
         tensors: How to handle tensors of its framework.
-        takes, returns: The structures of the arguments and of the output.
+        takes, returns: The trees of the arguments and of the output.
         inputs: The tensors in the arguments, in order.
         names, outputs: What inputs and outputs are called.
-        expected: A copy of the outputs.
-        groups: The axes that vary together in the model itself, one entry for each group, with
-            the axes of each input; the first is that of the batch.
-        holds_objects: Whether the output holds objects, such as caches, that had to be opened.
-        strict: Whether the user named these axes, so that a format must not give them up.
+        axes: Which axes may vary; those of one name vary together.
+        larger: The inputs, twice as long in these axes; empty where none may vary.
+        fixed: Why none may vary, though it was tried.
     """
 
     model: Any
     tensors: Tensors
-    args: Args
-    kwargs: Kwargs
-    takes: Structure
+    takes: TreeSpec
     inputs: list[Any]
     names: list[str]
-    returns: Structure = field(default_factory=lambda: Structure(None))
+    returns: TreeSpec = field(default_factory=lambda: TreeSpec("none"))
     outputs: list[str] = field(default_factory=list)
-    expected: list[Raw] = field(default_factory=list)
-    groups: list[Group] = field(default_factory=list)
-    holds_objects: bool = False
-    strict: bool = False
+    axes: Axes = field(default_factory=list)
+    larger: list[Any] = field(default_factory=list)
+    fixed: str = ""
 
     @classmethod
     def of(
@@ -58,123 +54,72 @@ class Sample:
         called += [f"input_{i}" for i in range(len(called), len(args))]
         found: list[Leaf] = []
         for name, value in (*zip(called, args, strict=False), *kwargs.items()):
-            found += Structure.of(value, tensors, name)[1]
-        takes, _same = Structure.of((args, kwargs), tensors, "")
-        inputs = [tensor for _path, tensor in found]
-        return cls(model, tensors, args, kwargs, takes, inputs, names_of(found))
+            found += taken_apart(value, tensors, name)[1]
+        takes, _same = taken_apart((args, kwargs), tensors, "")
+        return cls(model, tensors, takes, [tensor for _path, tensor in found], _names(found))
 
     @property
     def plain(self) -> bool:
         """Does the model take these tensors one by one, and return nothing of a library's class?"""
-        known = not self.returns.constants and self.returns.classless
-        return self.takes.flat and known and not self.holds_objects
+        return self.takes.flat and self.returns.plain
 
     def flat(self, *inputs: Any) -> tuple[Any, ...]:
         """Run the model on other tensors in the same places; the tensors of its output."""
         args, kwargs = self.takes.filled(inputs)
-        found = opened(self.model(*args, **kwargs), self.tensors)
-        return tuple(t for _path, t in Structure.of(found, self.tensors, "output")[1])
+        found = taken_apart(self.model(*args, **kwargs), self.tensors, "output", opening=True)[1]
+        return tuple(tensor for _path, tensor in found)
 
-    def run(self, inputs: Sequence[Any]) -> Any:
-        """What the model returns for other tensors in the same places, for inference."""
+    def run(self, inputs: Sequence[Any]) -> tuple[TreeSpec, list[str], list[Any]]:
+        """What the model returns for other tensors in the same places, for inference.
+
+        Returns the tree of the output, and the names of its tensors beside them.
+        """
         args, kwargs = self.takes.filled(inputs)
         output = self.tensors.infer(self.model, args, kwargs)
-        found = opened(output, self.tensors)
-        self.holds_objects = found is not output
-        return found
+        tree, found = taken_apart(output, self.tensors, "output", opening=True)
+        return tree, _names(found), [tensor for _path, tensor in found]
 
-    def doubled(self, groups: Sequence[Group]) -> list[Any]:
-        """The inputs, twice along the axes of each of the groups."""
-        inputs = list(self.inputs)
-        for group in groups:
-            for i, axes in enumerate(group):
-                for axis in axes:
-                    inputs[i] = self.tensors.doubled(inputs[i], axis)
-        return inputs
+    def vary(self, dynamic: Dynamic | None, options: Mapping[str, Any]) -> None:
+        """Set the axes, as the user names them or by default those of the batch, and `larger`.
 
-    def built(self, build: Callable[[list[Group]], Any]) -> tuple[Any, list[Group]]:
-        """What `build` makes with the most groups of axes that it does not refuse, and these.
-
-        All groups are tried, then each alone, then none; what it says of the last goes on.
+        Raises:
+            ArgumentError: An input of a name is not there, or has no such axis.
         """
-        choices = [self.groups]
-        if not self.strict:
-            choices += [[group] for group in self.groups] if len(self.groups) > 1 else []
-            choices += [[]] if self.groups else []
-        for groups in choices[:-1]:
-            with suppress(Exception):
-                return build(groups), groups
-        return build(choices[-1]), choices[-1]
+        shapes = [tuple(map(int, tensor.shape)) for tensor in self.inputs]
+        batch = next((shape[0] for shape in shapes if shape), None)
+        self.axes = [{0: "batch"} if shape and shape[0] == batch else {} for shape in shapes]
+        if dynamic is not None:
+            self.axes = [dict(dynamic.get(name, {})) for name in self.names]
+            _require_known(dynamic, dict(zip(self.names, shapes, strict=True)))
+        self.larger = []
+        for tensor, axes in zip(self.inputs, self.axes, strict=True):
+            raw = self.tensors.to_raw(tensor)
+            array = raw.array
+            for axis in axes:
+                array = np.concatenate([array, array], axis)
+            grown = self.tensors.from_raw(Raw(raw.dtype, array), options)
+            self.larger.append(grown if axes else tensor)
+        if not any(self.axes):
+            self.larger = []
+
+    def fix(self, reason: str) -> None:
+        """Let no axis vary."""
+        self.axes, self.larger, self.fixed = [{} for _input in self.inputs], [], reason
 
 
-def free_axes(groups: Sequence[Group], count: int) -> list[set[int]]:
-    """The axes of each of `count` inputs that vary in any of the groups."""
-    return [{axis for group in groups for axis in group[i]} for i in range(count)]
+def _require_known(dynamic: Dynamic, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    for name, axes in dynamic.items():
+        if name not in shapes:
+            text = _("Expected names of the inputs ({names}) in dynamic. Received: {received!r}.")
+            raise ArgumentError(text.format(names=", ".join(shapes), received=name))
+        rank = len(shapes[name])
+        for axis in axes:
+            if axis not in range(rank):
+                text = _("Expected one of the {rank} axes of {name}. Received: {received!r}.")
+                raise ArgumentError(text.format(rank=rank, name=name, received=axis))
 
 
-# Where a method has its owner, and a compiled or decorated function the one inside.
-_INNER = ("__self__", "python_function", "__wrapped__")
-
-
-def held_by(model: Any) -> list[Any]:
-    """The model, or what a method or a function of the user's holds and may compute with.
-
-    That is the object that a method is bound to, what stands in a function's closure or in the
-    globals that its code names, what ``functools.partial`` keeps, and the function inside one that
-    was compiled or decorated.
-    """
-    found: list[Any] = []
-    waiting = [model]
-    while waiting and len(found) < 1000:
-        one = waiting.pop()
-        if any(one is known for known in found):
-            continue
-        found.append(one)
-        function = getattr(one, "__func__", getattr(one, "python_function", one))
-        code = getattr(function, "__code__", None)
-        waiting += [getattr(one, name, None) for name in _INNER]
-        if isinstance(one, ref):  # as tf.function keeps the owner of a method that it decorates
-            waiting.append(one())
-        if isinstance(one, partial):
-            waiting += [one.func, *one.args, *one.keywords.values()]
-        if code is not None:
-            spaces = getattr(function, "__globals__", {})
-            waiting += [spaces[name] for name in code.co_names if name in spaces]
-            for cell in getattr(function, "__closure__", None) or ():
-                with suppress(ValueError):  # a cell that nothing was put into yet
-                    waiting.append(cell.cell_contents)
-    return [one for one in found if one is not None and not isinstance(one, ModuleType)]
-
-
-def opened(value: Any, tensors: Tensors, depth: int = 0) -> Any:
-    """An output whose objects without a structure, such as caches, are dictionaries of tensors."""
-    if not any(_closed(leaf, tensors) for _path, leaf in leaves(value)):
-        return value
-    inner = [
-        _attributes(leaf, tensors, depth) if _closed(leaf, tensors) else leaf
-        for _path, leaf in leaves(value)
-        if leaf is not None
-    ]
-    return rebuilt(described(value), inner)
-
-
-def _closed(leaf: Any, tensors: Tensors) -> bool:
-    plain = leaf is None or isinstance(leaf, (bool, int, float, str))
-    return not plain and not tensors.is_tensor(leaf) and hasattr(leaf, "__dict__")
-
-
-def _attributes(obj: Any, tensors: Tensors, depth: int) -> Any:
-    """What of an object's attributes holds tensors, by name."""
-    if depth > 4 or isinstance(obj, type):
-        return None
-    parts = {k: opened(v, tensors, depth + 1) for k, v in vars(obj).items()}
-    held = {
-        k: v for k, v in parts.items() if any(tensors.is_tensor(leaf) for _p, leaf in leaves(v))
-    }
-    return held or None
-
-
-def names_of(found: Sequence[Leaf]) -> list[str]:
+def _names(found: Sequence[Leaf]) -> list[str]:
     """Names of inputs or outputs that every format can hold, made from the paths to them."""
     made: list[str] = []
     for path, _tensor in found:

@@ -3,49 +3,56 @@
 import json
 from pathlib import Path
 
-from d2lhybrid.artifacts.files import entries
-from d2lhybrid.artifacts.manifest import MANIFEST, SIGNATURE, Manifest, TensorSpec
-from d2lhybrid.artifacts.publishing import replacing
-from d2lhybrid.artifacts.trust import signature
-from d2lhybrid.frameworks.layout import Structure
+import msgspec
 
+from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Manifest, TensorSpec, parse
+from d2lhybrid.artifacts.store import add_trusted, entries, read, replacing
+from d2lhybrid.frameworks.trees import TreeSpec
+
+TENSOR = TreeSpec("tensor")
 FIELDS = {
+    "d2lhybrid_artifact": VERSION,
     "versions": {"torch": "1"},
     "inputs": (TensorSpec("x", "float32", (None, 4)),),
     "outputs": (TensorSpec("y", "float32", (None, 4)),),
-    "takes": Structure({"tuple": [{"tuple": [0]}, {"mapping": [], "of": []}]}),
-    "returns": Structure(0),
-    "example_inputs": (),
-    "example_outputs": (),
+    "fixed": "",
+    "takes": TreeSpec("tuple", parts=(TreeSpec("tuple", parts=(TENSOR,)), TreeSpec("dict"))),
+    "returns": TENSOR,
+    "examples": 0,
     "options": {},
     "created": "",
 }
 
 
-def make(path, files=None, *, format="safetensors", framework="torch", signed=True):
+def make(path, files=None, *, format="onnx", framework="torch", trusted=True):
     """Write an artifact with these files; nothing is loaded, so they may hold anything."""
+    path = Path(path)
     with replacing(path) as folder:
-        for name, data in (files or {"model.safetensors": b"weights"}).items():
+        for name, data in (files or {"model.onnx": b"weights"}).items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(data)
-        manifest = Manifest(format=format, framework=framework, files=entries(folder), **FIELDS)
+        files = tuple(entries(folder).values())
+        manifest = Manifest(format=format, framework=framework, files=files, **FIELDS)
         (folder / MANIFEST).write_bytes(manifest.to_bytes())
-        if signed:
-            (folder / SIGNATURE).write_bytes(signature(manifest.to_bytes()))
-    return Path(path)
+    if trusted:
+        add_trusted(read(path).digest)
+    return path
 
 
 def edit(path, change):
-    """Let `change` alter the manifest, as somebody without our key could."""
+    """Let `change` alter the manifest, as somebody would who can compute its hash."""
     body = json.loads((path / MANIFEST).read_text())
-    (path / MANIFEST).write_text(json.dumps(change(body) or body))
-    (path / SIGNATURE).unlink(missing_ok=True)
+    change(body)
+    raw = json.dumps(body).encode()
+    try:
+        raw = msgspec.json.decode(raw, type=Manifest).to_bytes()
+    except msgspec.ValidationError:  # which a reader is to find out
+        pass
+    (path / MANIFEST).write_bytes(raw)
 
 
 def forge(path):
-    """Make the manifest fit the files again, unsigned: what an attacker hands out."""
-
-    def change(body):
-        body["files"] = [vars(e) for e in entries(path)]
-
-    edit(path, change)
+    """Make the manifest fit the files again: what an attacker hands out."""
+    manifest = parse((path / MANIFEST).read_bytes())
+    files = tuple(entries(path).values())
+    (path / MANIFEST).write_bytes(msgspec.structs.replace(manifest, files=files).to_bytes())

@@ -2,7 +2,10 @@
 
 import numpy as np
 
+from d2lhybrid import frameworks
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
+from d2lhybrid.same import difference
+from d2lhybrid.tensor import Raw
 
 KINDS = ("mlp", "cnn", "rnn")
 SHAPES = {"mlp": (512,), "cnn": (3, 8, 8), "rnn": (5, 4)}
@@ -171,3 +174,11 @@ def inputs(framework, kind, batch, dtype="float32"):
 
         return (jnp.asarray(example(kind, batch), dtype),)
     return mxnet_inputs(kind, batch, framework == "mxnet numpy")
+
+
+def differ(framework, run, given, received):
+    """In words, how the model's outputs differ from those received; empty if they do not."""
+    tensors = frameworks.get(framework.split()[0]).tensors
+    expected = [tensors.to_raw(t) for t in [tensors.infer(run, given, {})]]
+    found = [one if isinstance(one, Raw) else tensors.to_raw(one) for one in received]
+    return difference(dict(enumerate(found)), dict(enumerate(expected)))

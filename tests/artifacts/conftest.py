@@ -1,12 +1,25 @@
-"""The fixtures of these tests, which those of the models share."""
+"""The fixtures of these tests: a user, and artifacts that are saved once."""
+
+import os
 
 import pytest
 from artifact_models import inputs, model
-from proving import fresh_process, one_process_proves_all, provers, user
 
 from d2lhybrid import save
 
-__all__ = ["fresh_process", "one_process_proves_all", "provers", "user"]
+
+@pytest.fixture(autouse=True)
+def user(tmp_path_factory, monkeypatch):
+    """A user with a data folder of their own; calling it changes to another user."""
+    session = tmp_path_factory.getbasetemp()
+    shared = session.parent if "PYTEST_XDIST_WORKER" in os.environ else session
+    monkeypatch.setenv("D2LHYBRID_CACHE", str(shared / "cache"))
+
+    def become(name="me"):
+        monkeypatch.setenv("D2LHYBRID_DATA", str(session / f"user-{name}"))
+
+    become()
+    return become
 
 
 @pytest.fixture(scope="session")

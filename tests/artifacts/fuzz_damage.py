@@ -3,7 +3,7 @@
     python tests/artifacts/fuzz_damage.py --count 600 --seed 0
 
 Mutations are bit flips, truncations, insertions and swaps of two blocks, in any of the
-framework's files (or, with ``--target ours``, in the manifest, the signature and the example).
+framework's files (or, with ``--target ours``, in the manifest and the example).
 Each worker process does many mutations and says what became of each; when one kills it, the next
 worker goes on behind it.
 """
@@ -25,12 +25,11 @@ from artifact_models import inputs, model
 import d2lhybrid
 from d2lhybrid import frameworks, load, save
 from d2lhybrid.artifacts.examples import recall
-from d2lhybrid.artifacts.program import run_raw
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.errors import D2LHybridError
+from d2lhybrid.structure import leaves
 
-# Of a format that several frameworks have, such as weights alone, that of the first.
-FORMATS = {name: one.name for one in reversed(frameworks.known()) for name in one.formats}
+FORMATS = {name: one.name for one in frameworks.known() for name in one.formats}
 OUTCOMES = ("refused", "unchanged", "silent", "foreign", "crash", "hang")
 PATIENCE = 60.0  # seconds for one mutation
 
@@ -64,23 +63,15 @@ def worker(artifact, scratch, through, target, start, count, seed):
     """Do mutations start..count and print one line for each."""
     stored = read(artifact)
     theirs = [e.path for e in stored.manifest.files if not e.path.startswith("example/")]
-    ours = ["d2lhybrid.json", "d2lhybrid.sig"]
-    ours += [e.path for e in stored.manifest.files if e.path.startswith("example/")]
-    tensors = frameworks.get(stored.manifest.framework).tensors
-    chosen, options, takes = stored.format, stored.manifest.options, stored.manifest.takes
-    recorded = recall(stored.root, stored.manifest.example_inputs)
-
-    def outputs(model):
-        if chosen.weights_only:
-            return [(k, tensors.to_raw(t).array.tobytes()) for k, t in sorted(model.items())]
-        program = getattr(model, "model", model)
-        found = run_raw(chosen, tensors, program, takes, recorded, options)
-        return [raw.array.tobytes() for raw in found]
+    ours = ["d2lhybrid.json", *(e.path for e in stored.manifest.files if e.path not in theirs)]
+    tensors, options = frameworks.get(stored.manifest.framework).tensors, stored.manifest.options
+    recorded = recall(stored.root, 0, "input", stored.manifest.inputs)
 
     def get(path):
-        if through == "load":
-            return outputs(load(path))
-        return outputs(chosen.read(path, options, None))
+        program = load(path).model if through == "load" else stored.format.read(path, options)
+        given = tuple(tensors.from_raw(raw, options) for raw in recorded)
+        found = leaves(tensors.infer(program, given, {}))
+        return [tensors.to_raw(leaf).array.tobytes() for _path, leaf in found]
 
     expected = get(artifact)
     print("ready", flush=True)

@@ -1,6 +1,19 @@
-"""The same small network in each framework, with an input."""
+"""For each framework the same small network and its training, and functions with planted causes."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+DATA = np.random.default_rng(0).standard_normal((16, 10)).astype(np.float32)
+
+
+class Training(NamedTuple):
+    """What ``training`` takes, one step by hand, and a copy of all that is learned."""
+
+    arguments: tuple[Any, Any, Any, tuple[Any, Any]]
+    step: Callable[[], None]
+    weights: Callable[[], list[Any]]
 
 
 def torch_model() -> tuple[Any, Any]:
@@ -19,6 +32,15 @@ def tensorflow_model() -> tuple[Any, Any]:
     return net, tf.random.stateless_normal((1, 8), (0, 0))
 
 
+def jax_model() -> tuple[Any, Any]:
+    import jax
+    from flax import nnx
+
+    rngs = nnx.Rngs(0)
+    net = nnx.Sequential(nnx.Linear(8, 4, rngs=rngs), nnx.relu, nnx.Linear(4, 2, rngs=rngs))
+    return net, jax.random.normal(jax.random.key(0), (1, 8))
+
+
 def mxnet_model() -> tuple[Any, Any]:
     from d2lhybrid import import_mxnet
 
@@ -31,13 +53,156 @@ def mxnet_model() -> tuple[Any, Any]:
     return net, mxnet.np.array([[0.5, -1, 2, 3, -2, 1, 0, 1]])
 
 
-def jax_model() -> tuple[Any, Any]:
+def torch_training() -> Training:
+    import torch
+
+    net = torch_model()[0].train()
+    loss, optimizer = torch.nn.functional.mse_loss, torch.optim.Adam(net.parameters(), lr=0.01)
+    x, y = torch.from_numpy(DATA[:, :8].copy()), torch.from_numpy(DATA[:, 8:].copy())
+
+    def step() -> None:
+        optimizer.zero_grad()
+        loss(net(x), y).backward()
+        optimizer.step()
+
+    return Training(
+        (net, loss, optimizer, (x, y)),
+        step,
+        lambda: [p.detach().numpy().copy() for p in net.parameters()],
+    )
+
+
+def tensorflow_training() -> Training:
+    import tensorflow as tf
+
+    net, _x = tensorflow_model()
+    optimizer, loss = tf.keras.optimizers.Adam(0.01), tf.keras.losses.MeanSquaredError()
+    x, y = tf.constant(DATA[:, :8]), tf.constant(DATA[:, 8:])
+    net(x)
+
+    def step() -> None:
+        with tf.GradientTape() as tape:
+            value = loss(y, net(x))
+        optimizer.apply(tape.gradient(value, net.trainable_variables), net.trainable_variables)
+
+    return Training(
+        (net, loss, optimizer, (x, y)), step, lambda: [w.copy() for w in net.get_weights()]
+    )
+
+
+def jax_training() -> Training:
     import jax
+    import jax.numpy as jnp
+    import optax
     from flax import nnx
 
-    rngs = nnx.Rngs(0)
-    net = nnx.Sequential(nnx.Linear(8, 4, rngs=rngs), nnx.relu, nnx.Linear(4, 2, rngs=rngs))
-    return net, jax.random.normal(jax.random.key(0), (1, 8))
+    net, _x = jax_model()
+    optimizer = nnx.Optimizer(net, optax.adam(0.01), wrt=nnx.Param)
+    x, y = jnp.asarray(DATA[:, :8]), jnp.asarray(DATA[:, 8:])
+
+    def loss(output: Any, target: Any) -> Any:
+        return (output - target) ** 2
+
+    def step() -> None:
+        optimizer.update(net, nnx.grad(lambda net: loss(net(x), y).mean())(net))
+
+    return Training(
+        (net, loss, optimizer, (x, y)),
+        step,
+        lambda: [np.array(w) for w in jax.tree.leaves(nnx.state((net, optimizer)))],
+    )
+
+
+def mxnet_training() -> Training:
+    from d2lhybrid import import_mxnet
+
+    mx = import_mxnet()
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Dense(4, activation="relu"), mx.gluon.nn.Dense(2))
+    net.initialize()
+    x, y = mx.nd.array(DATA[:, :8]), mx.nd.array(DATA[:, 8:])
+    net(x)
+    loss = mx.gluon.loss.L2Loss()
+    trainer = mx.gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.01})
+
+    def step() -> None:
+        with mx.autograd.record():
+            value = loss(net(x), y)
+        value.backward()
+        trainer.step(len(y))
+
+    return Training(
+        (net, loss, trainer, (x, y)),
+        step,
+        lambda: [p.data().asnumpy() for p in net.collect_params().values()],
+    )
+
+
+def planted(x: Any, weight: Any, bias: Any, lib: Any) -> Any:
+    """A product with a bias, a dead branch, constants, the same tangent twice, an activation."""
+    hidden = lib.product(x, weight, bias)
+    dead = lib.sin(hidden)
+    del dead
+    scale = lib.ones(64) * 2 * 3
+    return lib.relu(lib.tanh(hidden) * scale + (lib.tanh(hidden) + 1))
+
+
+def torch_planted() -> tuple[Any, Any]:
+    import torch
+
+    class Lib:
+        sin, tanh, relu, ones = torch.sin, torch.tanh, torch.relu, torch.ones
+        product = staticmethod(lambda x, weight, bias: x @ weight + bias)
+
+    weight, bias = torch.ones(64, 64), torch.ones(64)
+    return lambda x: planted(x, weight, bias, Lib), torch.ones(8, 64)
+
+
+def tensorflow_planted() -> tuple[Any, Any]:
+    import tensorflow as tf
+
+    class Lib:
+        sin, tanh, relu = tf.sin, tf.tanh, tf.nn.relu
+        ones = staticmethod(lambda size: tf.fill([size], tf.ones([])))
+        product = staticmethod(lambda x, w, b: tf.nn.bias_add(tf.matmul(x, w), b))
+
+    with tf.device("/CPU:0"):
+        weight, bias, x = tf.ones([64, 64]), tf.ones([64]), tf.ones([8, 64])
+    return lambda x: planted(x, weight, bias, Lib), x
+
+
+def jax_planted() -> tuple[Any, Any]:
+    import jax
+    import jax.numpy as jnp
+
+    class Lib:
+        sin, tanh, relu, ones = jnp.sin, jnp.tanh, jax.nn.relu, jnp.ones
+        product = staticmethod(lambda x, weight, bias: x @ weight + bias)
+
+    weight, bias = jnp.ones([64, 64]), jnp.ones([64])
+    return lambda x: planted(x, weight, bias, Lib), jnp.ones([8, 64])
+
+
+def mxnet_planted() -> tuple[Any, Any]:
+    from d2lhybrid import import_mxnet
+
+    mx = import_mxnet()
+
+    class Planted(mx.gluon.HybridBlock):  # type: ignore[misc,name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.dense = mx.gluon.nn.Dense(64)
+
+        def hybrid_forward(self, F: Any, x: Any) -> Any:
+            hidden = self.dense(x)
+            F.sin(hidden)
+            scale = F.ones((1, 64)) * 2 * 3
+            sides = F.broadcast_mul(F.tanh(hidden), scale), F.tanh(hidden) + 1
+            return F.relu(sides[0] + sides[1])
+
+    net = Planted()
+    net.initialize(ctx=mx.cpu())
+    return net, mx.nd.ones((8, 64), ctx=mx.cpu())
 
 
 MODELS = {
@@ -45,4 +210,16 @@ MODELS = {
     "tensorflow": tensorflow_model,
     "jax": jax_model,
     "mxnet": mxnet_model,
+}
+TRAINING = {
+    "torch": torch_training,
+    "tensorflow": tensorflow_training,
+    "jax": jax_training,
+    "mxnet": mxnet_training,
+}
+PLANTED = {
+    "torch": torch_planted,
+    "tensorflow": tensorflow_planted,
+    "jax": jax_planted,
+    "mxnet": mxnet_planted,
 }

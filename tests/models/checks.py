@@ -12,9 +12,9 @@ from pathlib import Path
 
 from d2lhybrid import compare, explain, run_native, save, variants, verify
 from d2lhybrid.artifacts.examples import recall
-from d2lhybrid.artifacts.program import unlike
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.calls import Call
+from d2lhybrid.same import difference
 from d2lhybrid.structure import leaves
 from d2lhybrid.teaching import Comparison
 from d2lhybrid.tensor import Raw
@@ -89,8 +89,8 @@ def check_load(folder: Path, data: Path) -> str:
     (said,) = read_elsewhere([folder], data)
     if said.get("difference") != "" or not said["ok"]:
         raise Wrong(str(said))
-    if said["form"] != read(folder).manifest.returns.form:
-        raise Wrong(f"another structure: {said['form']}")
+    if said["tree"] != read(folder).manifest.returns.cls:
+        raise Wrong(f"another structure: {said['tree']}")
     return ""
 
 
@@ -99,17 +99,17 @@ def check_verify(folder: Path) -> str:
     found = verify(folder)
     if not found.ok:
         raise Wrong(str(found))
-    return "" if found.compared else found.outputs
+    return ""
 
 
 def check_native(folder: Path) -> str:
     """The program without Python computes the recorded outputs."""
     manifest = read(folder).manifest
-    recorded = [raw.values() for raw in recall(folder, manifest.example_inputs)]
+    recorded = [raw.values() for raw in recall(folder, 0, "input", manifest.inputs)]
     args, kwargs = manifest.takes.filled(recorded)
     output = run_native(folder, *args, **kwargs)
     received = [Raw.of(leaf) for _path, leaf in leaves(output) if hasattr(leaf, "__array__")]
-    expected = recall(folder, manifest.example_outputs)
-    if found := unlike(expected, received, [spec.name for spec in manifest.outputs]):
+    expected = [Raw.of(raw.values()) for raw in recall(folder, 0, "output", manifest.outputs)]
+    if found := difference(dict(enumerate(received)), dict(enumerate(expected))):
         raise Wrong(found)
     return ""

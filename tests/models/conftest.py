@@ -1,10 +1,13 @@
-"""The fixtures of the artifacts' tests: a user, and processes for the proofs."""
+"""Each test has a user with a data folder of their own; compiled programs are shared by all."""
 
-import sys
-from pathlib import Path
+import os
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "artifacts"))
+import pytest
 
-from proving import fresh_process, one_process_proves_all, provers, user
 
-__all__ = ["fresh_process", "one_process_proves_all", "provers", "user"]
+@pytest.fixture(autouse=True)
+def user(tmp_path_factory, monkeypatch):
+    session = tmp_path_factory.getbasetemp()
+    shared = session.parent if "PYTEST_XDIST_WORKER" in os.environ else session
+    monkeypatch.setenv("D2LHYBRID_CACHE", str(shared / "cache"))
+    monkeypatch.setenv("D2LHYBRID_DATA", str(session / "user-me"))

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from d2lhybrid import load, verify
 from d2lhybrid.artifacts.examples import recall
-from d2lhybrid.artifacts.program import flat, unlike
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.frameworks import get
-from d2lhybrid.structure import described
+from d2lhybrid.frameworks.trees import taken_apart
+from d2lhybrid.same import difference
 
 
 def told(folder):
@@ -25,14 +25,16 @@ def told(folder):
     manifest = stored.manifest
     model = load(folder)  # imports the framework
     tensors = get(manifest.framework).tensors
-    recorded = recall(stored.root, manifest.example_inputs)
+    recorded = recall(stored.root, 0, "input", manifest.inputs)
     args, kwargs = manifest.takes.filled([tensors.from_raw(r, manifest.options) for r in recorded])
     output = tensors.infer(model, args, kwargs)
-    received = [tensors.to_raw(t) for t in flat(tensors, output)]
-    names = [spec.name for spec in manifest.outputs]
-    wanted = recall(stored.root, manifest.example_outputs)
-    received = [type(r)(w.dtype, r.array) for r, w in zip(received, wanted, strict=True)]
-    return {"difference": unlike(wanted, received, names), "form": described(output)}
+    tree, found = taken_apart(output, tensors, "output")
+    received = [tensors.to_raw(tensor) for _path, tensor in found]
+    wanted = recall(stored.root, 0, "output", manifest.outputs)
+    differs = difference(dict(enumerate(received)), dict(enumerate(wanted)))
+    # An object such as a cache comes back as a dictionary.
+    same = str(tree) == str(manifest.returns)
+    return {"difference": differs, "tree": tree.cls if same else str(tree)}
 
 
 if __name__ == "__main__":

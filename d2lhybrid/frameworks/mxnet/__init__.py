@@ -50,11 +50,6 @@ class MXNet(Framework):
 
         return FORMATS
 
-    def default_format(self, model: Any) -> str:
-        from d2lhybrid.frameworks.mxnet.formats import default_format
-
-        return default_format(model)
-
     def training(
         self, net: Function, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
     ) -> dict[str, Variant]:

@@ -45,11 +45,6 @@ class PyTorch(Framework):
 
         return FORMATS
 
-    def default_format(self, model: Any) -> str:
-        from d2lhybrid.frameworks.torch.formats import default_format
-
-        return default_format(model)
-
     def training(
         self, net: Function, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
     ) -> dict[str, Variant]:

@@ -1,60 +1,155 @@
-"""The formats that PyTorch writes and reads."""
+"""The formats that PyTorch writes and reads. Each begins with a program of ``torch.export``."""
 
+import errno
 import hashlib
+import os
+import shutil
 import sys
+import threading
 import uuid
-from collections.abc import Callable, Sequence
-from importlib.util import find_spec
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, ClassVar
 
-from d2lhybrid.compiler import INDUCTOR, find_compiler, has_compiler
-from d2lhybrid.errors import ArtifactLoadError, SaveError
-from d2lhybrid.frameworks.formats import Format, NativeProgram, Options, Sign, Written
-from d2lhybrid.frameworks.onnxruntime import PACKAGE, numpy_callable, open_session
+from d2lhybrid.compiler import INDUCTOR, find_compiler
+from d2lhybrid.errors import SaveError, brief
+from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options
+from d2lhybrid.frameworks.onnxruntime import PACKAGE, library_of, open_session
 from d2lhybrid.frameworks.processor import processor, require_processor
 from d2lhybrid.frameworks.samples import Sample
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.installing import require
-from d2lhybrid.tensor import Raw, spec
+from d2lhybrid.quieting import silent
+from d2lhybrid.tensor import Raw
 
 ONNX_LIMIT = 1_900_000_000  # a protobuf file ends at 2 GB; weights go beside it from here on
-_FLAGS = (
+# What torch's exporters say about themselves, such as deprecations inside torch.
+_quiet = partial(silent, "torch.onnx")
+_SWITCHING = threading.RLock()
+# A compiled package asks for libtorch when it is opened, and finds it only if the program has it
+# already: so the linker must not drop it, although the program calls nothing in it.
+_KEEP = "" if sys.platform == "darwin" else "-Wl,--no-as-needed "
+_NATIVE = NativeProgram(
+    "aotinductor.cpp",
+    "torch",
     "-std=c++20 -I{0}/include -I{0}/include/torch/csrc/api/include "
-    "-L{0}/lib -Wl,-rpath,{0}/lib {keep}-ltorch -ltorch_cpu -lc10"
-    # A compiled package asks for libtorch when it is opened, and finds it only if the program has
-    # it already: so the linker must not drop it, although the program calls nothing in it.
-).replace("{keep}", "" if sys.platform == "darwin" else "-Wl,--no-as-needed ")
-
-
-def _program(source: str, model: str) -> NativeProgram:
-    return NativeProgram(source, "torch", _FLAGS, model, ("tensors.h", "torch_tensors.h"))
-
-
-def default_format(model: Any) -> str:
-    import torch
-
-    return "torchscript" if isinstance(model, torch.jit.ScriptModule) else "torch.export"
+    f"-L{{0}}/lib -Wl,-rpath,{{0}}/lib {_KEEP}-ltorch -ltorch_cpu -lc10",
+    "model.pt2",
+)
 
 
 class TorchFormat(Format):
     """What PyTorch's formats share."""
 
     packages: ClassVar[tuple[str, ...]] = ("torch",)
-    archive = True
 
     def function(self, model: Any) -> Any:
-        from d2lhybrid.frameworks.torch.programs import eager
-
-        model = eager(model)
+        model = _eager(model)
         return getattr(model, "forward", model)
 
-    def restorer(self, part: Any) -> Callable[[], None] | None:
-        """The buffers, which a model may count or average in."""
-        from d2lhybrid.frameworks.torch.programs import buffers_restorer
+    def options(self, inputs: Sequence[Any]) -> dict[str, Option]:
+        return {"device": str(inputs[0].device)} if inputs else {}
 
-        return buffers_restorer(part)
+    @contextmanager
+    def preserving(self, model: Any) -> Iterator[None]:
+        """The buffers, which a model may count or average in."""
+        import torch
+
+        model = _eager(model)
+        buffers = list(model.buffers()) if isinstance(model, torch.nn.Module) else []
+        kept = [buffer.detach().clone() for buffer in buffers]
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for buffer, value in zip(buffers, kept, strict=True):
+                    buffer.copy_(value)
+
+
+def _eager(model: Any) -> Any:
+    from d2lhybrid.frameworks.torch.programs import eager
+
+    return eager(model)
+
+
+def _exported(sample: Sample, folder: Path) -> Any:
+    """A program of flat tensors, in which the sample's axes vary.
+
+    Raises:
+        SaveError: What the exporter says of the model.
+        OSError: The disk has no room for it; torch would find out and end the whole process.
+    """
+    import torch
+
+    from d2lhybrid.frameworks.torch.tensors import evaluating
+
+    module = _module_of(sample)
+    free: Any = tuple(dict.fromkeys(axes, torch.export.Dim.DYNAMIC) or None for axes in sample.axes)
+    kinds = [parameter.kind for parameter in signature(module.forward).parameters.values()]
+    if Parameter.VAR_POSITIONAL in kinds:
+        free = (free,)
+    free = free if sample.larger else None
+    # The exporter takes a size of 1 for a constant, so it sees the larger example.
+    inputs = tuple(sample.larger or sample.inputs)
+    try:
+        with evaluating(module), torch.no_grad(), _quiet():
+            program = torch.export.export(
+                module, inputs, dynamic_shapes=free if sample.larger else None
+            )
+            run = program.module()
+            for given in filter(None, (sample.inputs, sample.larger)):
+                run(*given)  # there may be a guard that lets one of them alone pass
+    except Exception as error:
+        text = _("The exporter of PyTorch, torch.export, does not take this model: {reason}.")
+        raise SaveError(text, reason=brief(error)) from error
+    held = (*program.state_dict.values(), *program.constants.values())
+    needed = int(1.05 * sum(getattr(t, "nbytes", 0) for t in held)) + (1 << 16)
+    if shutil.disk_usage(folder).free < needed:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    program.example_inputs = None  # they would be pickled; the manifest has better ones
+    return program
+
+
+def _module_of(sample: Sample) -> Any:
+    """The model, as a module that takes and returns flat tensors."""
+    import torch
+
+    model = _eager(sample.model)
+    if sample.plain and isinstance(model, torch.nn.Module):
+        return model
+    flat = replace(sample, model=model).flat
+
+    class Flat(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, *tensors: Any) -> Any:
+            found = flat(*tensors)
+            return found[0] if len(found) == 1 else found
+
+    return Flat()
+
+
+@contextmanager
+def _weights_only() -> Iterator[None]:
+    """Torch's own switch against unpickling, which ``torch.export.load`` does by default."""
+    name = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
+    with _SWITCHING, _quiet():  # one thread must not take away the other's
+        before = os.environ.get(name)
+        os.environ[name] = "1"
+        try:
+            yield
+        finally:
+            if before is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = before
 
 
 class Exported(TorchFormat):
@@ -62,31 +157,24 @@ class Exported(TorchFormat):
 
     name = "torch.export"
     risk = N_("Loading parses a program and can unpickle tensors of unusual kinds.")
-    file = "model.pt2"
-    native = _program("aotinductor.cpp", "model.pt2")
+    native = _NATIVE
 
-    def write(self, sample: Sample, folder: Path) -> Written:
+    def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
         import torch
 
-        from d2lhybrid.frameworks.torch.programs import exported, options, quiet, reserve
+        program = _exported(sample, folder)
+        with _quiet():
+            torch.export.save(program, folder / "model.pt2")
+        return {}
 
-        program, groups = exported(sample)
-        reserve(sample.model, folder)
-        program.example_inputs = None  # they would be pickled; the manifest has better ones
-        with quiet():
-            torch.export.save(program, folder / self.file)
-        return Written(options(sample), groups)
-
-    def read(self, folder: Path, options: Options, into: Any = None) -> Any:
+    def read(self, folder: Path, options: Options) -> Any:
         return self._program(folder).module()
 
     def _program(self, folder: Path) -> Any:
         import torch
 
-        from d2lhybrid.frameworks.torch.programs import quiet, weights_only
-
-        with weights_only(), quiet():
-            return torch.export.load(folder / self.file)
+        with _weights_only():
+            return torch.export.load(folder / "model.pt2")
 
     def native_model(
         self, folder: Path, options: Options, inputs: Sequence[Raw], cache: Path
@@ -98,14 +186,13 @@ class Exported(TorchFormat):
         from d2lhybrid.frameworks.torch.tensors import TENSORS
 
         find_compiler("C++", INDUCTOR)
-        digest = hashlib.sha256((folder / self.file).read_bytes())
+        digest = hashlib.sha256((folder / "model.pt2").read_bytes())
         digest.update(repr((torch.__version__, processor())).encode())
         made = cache / "compiled" / f"{digest.hexdigest()[:24]}.pt2"
         if not made.exists():
             made.parent.mkdir(parents=True, exist_ok=True)
             program = self._program(folder)
-            example = tuple(TENSORS.from_raw(raw, options) for raw in inputs)
-            program.example_inputs = (example, {})
+            program.example_inputs = (tuple(TENSORS.from_raw(raw, options) for raw in inputs), {})
             working = made.with_name(f"{uuid.uuid4().hex}.pt2")
             try:
                 compile_ahead(program, working)
@@ -121,62 +208,29 @@ class AOTInductor(TorchFormat):
     name = "aotinductor"
     risk = N_("It is native code that loading runs, with everything you may do.")
     note = N_("Compiled for this kind of processor and this version of torch.")
-    file = "model.pt2"
-    native = _program("aotinductor.cpp", "model.pt2")
+    native = _NATIVE
 
-    def may_hold(self, model: Any) -> bool:
-        return has_compiler()
-
-    def write(self, sample: Sample, folder: Path) -> Written:
-        from d2lhybrid.frameworks.torch.programs import compile_ahead, exported, options, reserve
+    def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
+        from d2lhybrid.frameworks.torch.programs import compile_ahead
 
         find_compiler("C++", INDUCTOR)  # Inductor's own search ends in an error without advice
-        program, groups = exported(sample)
-        reserve(sample.model, folder, more=4 << 20)
-        compile_ahead(program, folder / self.file)
-        return Written({**options(sample), "processor": processor()}, groups)
+        program = _exported(sample, folder)
+        program.example_inputs = (tuple(sample.larger or sample.inputs), {})
+        compile_ahead(program, folder / "model.pt2")
+        return processor()
 
-    def read(self, folder: Path, options: Options, into: Any = None) -> Any:
+    def read(self, folder: Path, options: Options) -> Any:
         import torch
 
-        from d2lhybrid.frameworks.torch.programs import quiet, weights_only
-
-        with weights_only(), quiet():
-            return torch._inductor.aoti_load_package(str(folder / self.file))
-
-    def require(self, options: Options) -> None:
         require_processor(options)
+        with _weights_only():
+            return torch._inductor.aoti_load_package(str(folder / "model.pt2"))
 
-
-class TorchScript(TorchFormat):
-    """A TorchScript archive."""
-
-    name = "torchscript"
-    risk = N_("Loading runs the archive's own __setstate__ code.")
-    note = N_(
-        "TorchScript is deprecated since PyTorch 2.10 and ends with Python 3.14; "
-        "torch.export and AOTInductor replace it."
-    )
-    file = "model.pt"
-    signs = (Sign(".py", b"__setstate__", N_("code that runs at load (__setstate__)")),)
-    native = _program("torchscript.cpp", "model.pt")
-
-    def write(self, sample: Sample, folder: Path) -> Written:
-        from d2lhybrid.frameworks.torch.programs import options, quiet, reserve, scripted
-
-        reserve(sample.model, folder)
-        with quiet():
-            scripted(sample).save(str(folder / self.file))
-        return Written(options(sample), sample.groups)
-
-    def read(self, folder: Path, options: Options, into: Any = None) -> Any:
-        import torch
-
-        from d2lhybrid.frameworks.torch.programs import quiet
-
-        with quiet():
-            device = options.get("device", "cpu")
-            return torch.jit.load(str(folder / self.file), map_location=device)
+    def native_model(
+        self, folder: Path, options: Options, inputs: Sequence[Raw], cache: Path
+    ) -> Path:
+        require_processor(options)
+        return folder / "model.pt2"
 
 
 class Onnx(TorchFormat):
@@ -184,106 +238,42 @@ class Onnx(TorchFormat):
 
     name = "onnx"
     packages = ("torch", "onnx", "onnxruntime", "onnxscript")
-    file = "model.onnx"
-    archive = False
-    native = NativeProgram(
-        "onnx.c", PACKAGE, "'-DONNXRUNTIME=\"{1}\"' -ldl", "model.onnx",
-        library="capi/libonnxruntime.*",
-    )  # fmt: skip
+    native = NativeProgram("onnx.c", PACKAGE, "-ldl", "model.onnx")
 
-    def may_hold(self, model: Any) -> bool:
-        return all(map(find_spec, self.packages))
-
-    def write(self, sample: Sample, folder: Path) -> Written:
+    def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
         import torch
-
-        from d2lhybrid.frameworks.torch.programs import exported, options, quiet
 
         for package in ("onnx", "onnxscript"):
             require(package, "onnx")
-        program, groups = exported(sample)
+        program = _exported(sample, folder)
         size = sum(t.nbytes for t in (*program.state_dict.values(), *program.constants.values()))
         names = {"input_names": sample.names, "output_names": sample.outputs}
-        with quiet():
+        with _quiet():
             try:
                 onnx = torch.onnx.export(program, dynamo=True, verbose=False, **names)
             except torch.onnx.OnnxExporterError as error:
                 raise (error.__cause__ or error) from None  # its own text is a list of advice
-            onnx.save(folder / self.file, external_data=size > ONNX_LIMIT)
-        session = open_session(folder / self.file)
-        theirs = [t.name for t in (*session.get_inputs(), *session.get_outputs())]
-        return Written({**options(sample), "tensors": theirs}, groups)
+            onnx.save(folder / "model.onnx", external_data=size > ONNX_LIMIT)
+        session = open_session(folder / "model.onnx")
+        names_there = (one.name for one in (*session.get_inputs(), *session.get_outputs()))
+        return {"tensors": tuple(names_there)}
 
-    def read(self, folder: Path, options: Options, into: Any = None) -> Any:
+    def read(self, folder: Path, options: Options) -> Any:
         """ONNX Runtime behind torch tensors."""
         import torch
 
-        on_arrays = numpy_callable(folder / self.file)
+        session = open_session(folder / "model.onnx")
+        names = [one.name for one in session.get_inputs()]
 
         def run(*inputs: Any) -> Any:
-            found = on_arrays(*(t.detach().cpu().numpy() for t in inputs))
-            if isinstance(found, tuple):
-                return tuple(map(torch.from_numpy, found))
-            return torch.from_numpy(found)
+            arrays = (tensor.detach().cpu().numpy() for tensor in inputs)
+            found = session.run(None, dict(zip(names, arrays, strict=True)))
+            return tuple(map(torch.from_numpy, found))
 
         return run
 
-    def read_alone(self, folder: Path, package: str) -> Any:
-        return numpy_callable(folder / self.file) if package == PACKAGE else None
+    def native_flags(self, package: Path) -> str:
+        return f"'-DONNXRUNTIME=\"{library_of(package)}\"'"
 
 
-class Weights(TorchFormat):
-    """The weights alone."""
-
-    name = "safetensors"
-    packages = ("torch", "safetensors")
-    note = N_("Weights alone: load(path, into=model) puts them into a model that you build.")
-    weights_only = True
-    file = "model.safetensors"
-    archive = False
-
-    def write(self, sample: Sample, folder: Path) -> Written:
-        from d2lhybrid.frameworks.torch.programs import options, weights_of
-
-        library = require("safetensors.torch", "safetensors")
-        library.save_model(weights_of(sample.model), str(folder / self.file))
-        return Written(options(sample))
-
-    def read(self, folder: Path, options: Options, into: Any = None) -> Any:
-        """The weights by name; or, if `into` is a module, that module with the weights loaded."""
-        from d2lhybrid.frameworks.torch.programs import eager
-
-        library = require("safetensors.torch", "safetensors")
-        if into is None:
-            return library.load_file(str(folder / self.file))
-        try:
-            library.load_model(eager(into), str(folder / self.file))
-        except RuntimeError as error:
-            text = _(
-                "Expected a module with the parameters that were saved, received a {kind} that "
-                "differs: {error}"
-            )
-            raise ArtifactLoadError(text, kind=type(into).__name__, error=error) from error
-        return into
-
-    def differing(self, model: Any, folder: Path) -> str:
-        """The first tensor in the file that is not the model's, in words."""
-        import torch
-
-        from d2lhybrid.frameworks.torch.programs import weights_of
-
-        state = weights_of(model).state_dict()
-        with require("safetensors", "safetensors").safe_open(folder / self.file, "pt") as file:
-            for name in file.keys():  # noqa: SIM118  # it is no dictionary
-                stored, mine = file.get_tensor(name), state[name].detach().cpu()
-                bits = [t.contiguous().reshape(-1).view(torch.uint8) for t in (stored, mine)]
-                if spec(stored) != spec(mine) or not torch.equal(*bits):
-                    return _("{name!r} differs").format(name=name)
-            if not file.keys():
-                raise SaveError(_("The model has no weights, so there is nothing to save."))
-        return ""
-
-
-FORMATS: dict[str, Format] = {
-    one.name: one for one in (Exported(), TorchScript(), AOTInductor(), Onnx(), Weights())
-}
+FORMATS: dict[str, Format] = {one.name: one for one in (Exported(), AOTInductor(), Onnx())}

@@ -6,20 +6,16 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-import torch._dynamo
-from torch._functorch import config as functorch_config
-from torch._functorch.aot_autograd import make_boxed_func
-from torch._inductor import config
-from torch._inductor.compile_fx import compile_fx, compile_fx_inner
-from torch._inductor.ir import ExternKernel
 
 from d2lhybrid.calls import name_of
+from d2lhybrid.errors import brief
 from d2lhybrid.frameworks.explanation import quiet, require_runs
 from d2lhybrid.frameworks.fates import judged
 from d2lhybrid.frameworks.graph import Graph
 from d2lhybrid.frameworks.protocol import Args, Kwargs
-from d2lhybrid.frameworks.torch.explain import eager_of
-from d2lhybrid.frameworks.torch.variants import compiled
+from d2lhybrid.frameworks.torch import private
+from d2lhybrid.frameworks.torch.eager import compiled, eager
+from d2lhybrid.frameworks.torch.explain import VERSION
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.stages import Node, Stage
 
@@ -30,65 +26,37 @@ _VIEWS |= {"unsqueeze", "slice", "select", "as_strided", "alias", "detach", "get
 _FUSING = ("aten.addmm", "aten.baddbmm", "aten.addmv", "mkldnn.")
 
 
-class _Planned(Exception):
-    """Inductor knows its kernels; what would follow is writing and compiling their code."""
-
-
 def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     """Run a module or function once under TorchDynamo; nothing is compiled, no compiler needed.
 
     What was compiled before stays. A graph that Inductor cannot plan has its recorded stage only.
     """
-    original, eager = eager_of(model)
-    found: list[tuple[Stage, ...]] = []
+    plain = eager(model)
+    found: list[Graph] = []
 
     def backend(recorded: Any, inputs: Any) -> Any:
-        stages = [_stage(_("recorded by TorchDynamo"), recorded.graph)]
-        number = len(found)
-        found.append(tuple(stages))
+        found.append(_graph(name_of(plain), recorded, inputs))
+        return recorded.forward
 
-        def inner(lowered: Any, example_inputs: Any, **settings: Any) -> Any:
-            runs = torch.fx.GraphModule(lowered, copy.deepcopy(lowered.graph))
-            if not settings.get("is_backward"):
-                planned = _planned(stages[0], lowered, example_inputs, settings)
-                found[number] = tuple(stages + planned)
-            return make_boxed_func(runs.forward)
-
-        return compile_fx(recorded, inputs, inner_compile=inner)
-
-    with quiet(), functorch_config.patch(enable_autograd_cache=False):
+    with quiet():
         try:
-            compiled(eager, backend=backend)(*args, **kwargs)
+            compiled(plain, backend=backend)(*args, **kwargs)
         except Exception:
-            require_runs(name_of(original), lambda: eager(*args, **kwargs))
-    version = f"PyTorch {torch.__version__.partition('+')[0]}"
-    return tuple(Graph(version, name_of(original), _judged(stages)) for stages in found)
+            require_runs(name_of(plain), lambda: eager(model)(*args, **kwargs))
+    return tuple(found)
 
 
-def _judged(stages: Sequence[Stage]) -> tuple[Stage, ...]:
-    return judged(
-        stages,
-        fuses=lambda operation: operation.startswith(_FUSING),
-        literal=_is_literal,
-    )
-
-
-def _planned(recorded: Stage, lowered: Any, inputs: Any, settings: dict[str, Any]) -> list[Stage]:
-    """The ATen graph after Inductor's passes, and the kernels that it makes of it."""
-    kernels: list[tuple[Any, ...]] = []
-
-    def read(scheduled: Any) -> Any:
-        kernels.extend(map(_kernel, scheduled))
-        raise _Planned
-
-    with config.patch(_post_fusion_custom_pass=read, fx_graph_cache=False):
-        try:
-            compile_fx_inner(lowered, inputs, **settings)
-        except Exception:
-            if not kernels:
-                return []
-    aten = _stage(_("as ATen operations"), lowered.graph, _VIEWS, _unused(lowered.graph))
-    return [_adopted(recorded, aten), _kernels(aten, kernels)]
+def _graph(name: str, recorded: Any, inputs: Any) -> Graph:
+    first = _stage(_("recorded by TorchDynamo"), recorded.graph)
+    try:
+        plan = torch.fx.GraphModule(recorded, copy.deepcopy(recorded.graph))
+        lowered, kernels = private.planned(plan, inputs)
+        aten = _adopted(first, _stage(_("as ATen operations"), lowered, _VIEWS, _unused(lowered)))
+        stages = (first, aten, _kernels(aten, kernels))
+    except Exception as error:  # what Inductor does not take, or a private name that is gone
+        text = _("What Inductor makes of this graph is not known: {reason}.")
+        return Graph(VERSION, name, judged((first,)), (text.format(reason=brief(error)),))
+    return Graph(VERSION, name, judged(stages, lambda kind: kind.startswith(_FUSING), _is_literal))
 
 
 def _adopted(recorded: Stage, aten: Stage) -> Stage:
@@ -109,36 +77,20 @@ def _adopted(recorded: Stage, aten: Stage) -> Stage:
     return replace(aten, nodes=tuple(nodes))
 
 
-def _kernel(scheduled: Any) -> tuple[set[str], list[str], list[str]]:
-    """The ATen nodes that it computes, the buffers that it reads, and those that it writes."""
-    origins = {o.name for one in scheduled.get_nodes() for o in _origins(one.node)}
-    reads = sorted(dependency.name for dependency in scheduled.read_writes.reads)
-    return origins, reads, sorted(scheduled.get_buffer_names())
-
-
-def _origins(planned: Any) -> Sequence[Any]:
-    """Of a library's function the node that calls it, though Inductor lists its inputs, too."""
-    one = getattr(planned, "origin_node", None)
-    found: Sequence[Any] = tuple(getattr(planned, "origins", ()))
-    return (one,) if one is not None and isinstance(planned, ExternKernel) else found
-
-
-def _kernels(aten: Stage, kernels: Sequence[tuple[Any, ...]]) -> Stage:
-    names = [f"k{number}" for number, _kernel in enumerate(kernels, 1)]
-    pairs = list(zip(names, kernels, strict=True))
-    writers = {buffer: name for name, (_origins, _reads, writes) in pairs for buffer in writes}
+def _kernels(aten: Stage, kernels: Sequence[frozenset[str]]) -> Stage:
+    """The kernels as nodes; one gets what another computes where an operation in it asks for it."""
     inputs = tuple(node for node in aten.nodes if not node.operation)
-    writers |= {node.name: node.name for node in inputs}
+    made_by = {node.name: node.name for node in inputs}
+    made_by |= {made: f"k{number}" for number, names in enumerate(kernels, 1) for made in names}
     done = []
-    for name, (origins, reads, _writes) in pairs:
-        inside = [n for n in aten.operations if n.name in origins and not _is_literal(n.operation)]
-        distinct = {(n.operation, n.key, n.inputs): n for n in inside}
-        parts = tuple(_short(node.operation) for node in distinct.values())
-        sources = dict.fromkeys(writers[read] for read in reads if read in writers)
-        sources.pop(name, None)
-        label = " ".join(parts) or name
-        done.append(Node(name, label, tuple(sources), "", frozenset(origins), parts))
-    return Stage(_("as kernels of Inductor"), (*inputs, *done), tuple(names))
+    for number, names in enumerate(kernels, 1):
+        inside = [n for n in aten.operations if n.name in names and not _is_literal(n.operation)]
+        reads = [read for one in inside for read in one.inputs if read not in names]
+        sources = tuple(dict.fromkeys(made_by[read] for read in reads if read in made_by))
+        distinct = {(one.operation, one.key, one.inputs): _short(one.operation) for one in inside}
+        parts = tuple(distinct.values())
+        done.append(Node(f"k{number}", " ".join(parts) or "k", sources, "", names, parts))
+    return Stage(_("as kernels of Inductor"), (*inputs, *done), tuple(one.name for one in done))
 
 
 def _is_literal(operation: str) -> bool:
@@ -162,50 +114,22 @@ def _unused(graph: Any) -> set[Any]:
 def _stage(
     title: str, graph: Any, without: Collection[str] = (), unused: Collection[Any] = ()
 ) -> Stage:
-    nodes = []
+    nodes: list[Node] = []
     outputs: tuple[str, ...] = ()
     shown: dict[str, str] = {}  # for a node, the one that is drawn in its place
     for node in graph.nodes:
         if node in unused:
             continue
         inputs = tuple(shown[source.name] for source in node.all_input_nodes)
+        kind = "" if node.op in ("placeholder", "get_attr") else private.operation(node)
         shown[node.name] = node.name
-        if inputs and _short(_operation(node)) in without:
-            shown[node.name] = inputs[0]
-            continue
         if node.op == "output":
             outputs = inputs
-            continue
-        sources = node.meta.get("from_node") or ()
-        nodes.append(
-            Node(
-                node.name,
-                "" if node.op in ("placeholder", "get_attr") else _operation(node),
-                inputs,
-                "" if node.op in ("placeholder", "get_attr") else _numbers(node),
-                frozenset(_roots(sources)),
-            )
-        )
+        elif inputs and _short(kind) in without:
+            shown[node.name] = inputs[0]
+        else:
+            # The arguments, with the inputs left out.
+            key = str(torch.fx.map_arg((node.args, node.kwargs), lambda source: "_"))
+            origins = frozenset(private.sources(node))
+            nodes.append(Node(node.name, kind, inputs, key if kind else "", origins))
     return Stage(title, tuple(nodes), outputs)
-
-
-def _numbers(node: Any) -> str:
-    """The arguments of a node with its inputs left out."""
-    return str(torch.fx.map_arg((node.args, node.kwargs), lambda source: "_"))
-
-
-def _operation(node: Any) -> str:
-    if node.op != "call_function":
-        return str(node.target)
-    if isinstance(node.target, torch._ops.OpOverload):
-        return str(node.target)
-    return str(torch.fx.graph._get_qualified_name(node.target)).rpartition(".")[2]
-
-
-def _roots(sources: Sequence[Any]) -> list[str]:
-    """The recorded nodes from which a node comes, however many graphs ago."""
-    found = []
-    for source in sources:
-        found.append(source.name)
-        found += _roots(source.from_node)
-    return found

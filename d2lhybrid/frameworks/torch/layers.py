@@ -7,12 +7,14 @@ import torch
 from torch import nn
 
 from d2lhybrid.frameworks.protocol import Layer
+from d2lhybrid.frameworks.torch.private import original
 
 _ACTIVATIONS = {nn.ReLU: "relu", nn.Sigmoid: "sigmoid", nn.Tanh: "tanh"}
 
 
 def parts(net: Any) -> Iterator[Layer | str | None]:
     """Those of a ``Sequential``, also inside another; a model of any other class is one part."""
+    net = original(net)
     if type(net) is nn.Sequential:
         for module in net:
             yield from parts(module)

@@ -9,6 +9,7 @@ import torch
 
 from d2lhybrid.errors import TracingError
 from d2lhybrid.frameworks.protocol import Args, Function, Kwargs, Tensors
+from d2lhybrid.frameworks.torch.private import cuda_context
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw, spec
 
@@ -60,12 +61,6 @@ class TorchTensors(Tensors):
             return None
         return sum(torch.cuda.max_memory_allocated(device) for device in devices)
 
-    def flush_cache(self) -> None:
-        for device in _busy_cuda():
-            size = getattr(torch.cuda.get_device_properties(device), "L2_cache_size", 1 << 26)
-            # More than once over, so that the device is busy while the next kernels are launched.
-            torch.empty(4 * size, dtype=torch.int8, device=device).zero_()
-
     def threads(self) -> int | None:
         return torch.get_num_threads()
 
@@ -104,9 +99,6 @@ class TorchTensors(Tensors):
         else:
             tensor = torch.from_numpy(raw.array.copy())
         return tensor.to(options.get("device", "cpu"))
-
-    def doubled(self, tensor: Any, axis: int = 0) -> Any:
-        return torch.cat([tensor, tensor], axis) if tensor.dim() > axis else tensor
 
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         with evaluating(model), torch.no_grad():
@@ -167,9 +159,8 @@ def _busy_cuda() -> list[torch.device]:
     """The CUDA devices with a context. Asking others for anything would make one: 300 MB each."""
     if not torch.cuda.is_initialized():
         return []
-    has_context = getattr(torch._C, "_cuda_hasPrimaryContext", lambda index: True)
     indices = range(torch.cuda.device_count())
-    return [torch.device("cuda", index) for index in indices if has_context(index)]
+    return [torch.device("cuda", index) for index in indices if cuda_context(index)]
 
 
 def _event(device: torch.device) -> Any:

@@ -14,7 +14,8 @@ from d2lhybrid.frameworks.protocol import (
     copied,
     require_trainable,
 )
-from d2lhybrid.frameworks.torch.variants import compiled, if_compiler
+from d2lhybrid.frameworks.torch.eager import compiled
+from d2lhybrid.frameworks.torch.variants import if_compiler
 
 _STEP = """def step():
     optimizer.zero_grad()
@@ -54,14 +55,16 @@ def training(
 
         return Step(compiled(step) if compile_step else step, torch.stack)
 
+    def variant(code: str, **how: bool) -> Variant:
+        lazy = Lazy(lambda: make(**how))
+        return Variant(if_compiler(lazy) if how else lazy, code)
+
     return {
-        "eager": Variant(Lazy(make), _STEP + "y = step()"),
-        "torch.compile": Variant(
-            if_compiler(Lazy(lambda: make(compile_model=True))),
-            "net = torch.compile(net)\n" + _STEP + "y = step()",
+        "eager": variant(_STEP + "y = step()"),
+        "torch.compile": variant(
+            "net = torch.compile(net)\n" + _STEP + "y = step()", compile_model=True
         ),
-        "torch.compile step": Variant(
-            if_compiler(Lazy(lambda: make(compile_step=True))),
-            _STEP + "fast = torch.compile(step)\ny = fast()",
+        "torch.compile step": variant(
+            _STEP + "fast = torch.compile(step)\ny = fast()", compile_step=True
         ),
     }

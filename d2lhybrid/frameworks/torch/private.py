@@ -1,0 +1,162 @@
+"""Every private name of PyTorch that this room uses, behind a small function.
+
+They are looked up when they are asked for. One that a version of PyTorch does not have raises
+AttributeError or ImportError there, which ``explain`` and ``graph`` turn into a note.
+"""
+
+from collections.abc import Iterator, Sequence
+from types import CodeType
+from typing import Any
+
+import torch
+
+from d2lhybrid.frameworks.protocol import Function
+
+
+def original(model: Any) -> Any:
+    """What was handed to ``torch.compile``; anything else as it is."""
+    inner = getattr(model, "_orig_mod", getattr(model, "_torchdynamo_orig_callable", None))
+    return model if inner is None else original(inner)
+
+
+def is_compiled_in_place(model: Any) -> bool:
+    """Did the user call ``model.compile()``? A copy of such a module is not compiled."""
+    return getattr(model, "_compiled_call_impl", None) is not None
+
+
+def is_disabled(function: Any) -> bool:
+    """Does ``torch.compiler.disable`` keep TorchDynamo away from it?"""
+    return getattr(function, "_torchdynamo_disable", False) is True
+
+
+def cuda_context(index: int) -> bool:
+    """Does this process have a context on a CUDA device? Yes where PyTorch does not tell."""
+    return bool(getattr(torch._C, "_cuda_hasPrimaryContext", lambda index: True)(index))
+
+
+# What TorchDynamo has done.
+
+
+def breaks() -> list[tuple[str, str, int]]:
+    """The graph breaks of this process so far: the reason, and the user's file and line."""
+    import torch._dynamo.output_graph
+
+    found = [one for one in torch._dynamo.output_graph.graph_break_reasons if one.user_stack]
+    places = [(one.reason, one.user_stack[-1]) for one in found]
+    return [(reason, place.filename, place.lineno or 0) for reason, place in places]
+
+
+def failures() -> list[tuple[object, str, str, int]]:
+    """The latest functions that TorchDynamo gave up: its record, why, and where they stand."""
+    import torch._dynamo.utils
+
+    latest = torch._dynamo.utils.get_compilation_metrics()
+    failed = [one for one in latest if one.fail_type == "Unsupported"]
+    return [(f, f.fail_reason, f.co_filename, f.co_firstlineno) for f in failed]
+
+
+def codes_of(model: Any) -> list[CodeType]:
+    """The code that TorchDynamo compiles for a model; for a module of ``torch.nn`` a wrapper."""
+    inner = original(model)
+    wrapper = getattr(getattr(model, "forward", model), "_torchdynamo_orig_callable", inner)
+    forward = type(inner).forward if isinstance(inner, torch.nn.Module) else inner
+    found = [getattr(function, "__code__", None) for function in (wrapper, forward)]
+    return list({id(code): code for code in found if code}.values())
+
+
+def backends_of(model: Any, codes: Sequence[CodeType]) -> list[Any]:
+    """For each program compiled from `codes` the backend; of a compiled module its own alone."""
+    import torch._dynamo.eval_frame
+
+    entries = torch._dynamo.eval_frame._debug_get_cache_entry_list
+    found = [entry.backend for code in codes for entry in entries(code)]
+    own: Any = getattr(getattr(model, "dynamo_ctx", None), "callback", None)
+    while hasattr(own, "_torchdynamo_orig_backend"):
+        own = own._torchdynamo_orig_backend
+    if own is not None:
+        return [backend for backend in found if backend is own]
+    return [getattr(backend, "compiler_fn", backend) for backend in found]
+
+
+def recompile_limit() -> int:
+    """How many programs of one code TorchDynamo keeps; behind these it runs Python."""
+    return int(torch._dynamo.config.recompile_limit)
+
+
+def users_frames(error: Exception) -> list[tuple[str, int]] | None:
+    """The lines of the user's code on the way to an error of TorchDynamo, where it noted them."""
+    stack = getattr(error, "real_stack", None)
+    return stack and [(frame.filename, frame.lineno or 0) for frame in stack]
+
+
+# What Inductor is about to do.
+
+
+class _Planned(Exception):
+    """Inductor knows its kernels; what would follow is writing and compiling their code."""
+
+
+def planned(recorded: Any, inputs: Any) -> tuple[Any, list[frozenset[str]]]:
+    """The ATen graph after Inductor's passes, and for each kernel the names of its nodes in it.
+
+    Raises:
+        Exception: whatever Inductor says of a graph that it cannot plan.
+    """
+    import torch._functorch.config
+    import torch._inductor.compile_fx
+    import torch._inductor.config
+
+    graphs: list[Any] = []
+    kernels: list[frozenset[str]] = []
+
+    def read(scheduled: Any) -> Any:
+        kernels.extend(map(_nodes_of, scheduled))
+        raise _Planned
+
+    def inner(lowered: Any, examples: Any, **settings: Any) -> Any:
+        with torch._inductor.config.patch(_post_fusion_custom_pass=read, fx_graph_cache=False):
+            graphs.append(lowered.graph)
+            torch._inductor.compile_fx.compile_fx_inner(lowered, examples, **settings)
+        raise _Planned  # a graph without a kernel
+
+    try:
+        with torch._functorch.config.patch(enable_autograd_cache=False):
+            torch._inductor.compile_fx.compile_fx(recorded, inputs, inner_compile=inner)
+    except Exception:
+        if not kernels:
+            raise
+    return graphs[0], kernels
+
+
+def _nodes_of(scheduled: Any) -> frozenset[str]:
+    return frozenset(origin.name for one in scheduled.get_nodes() for origin in _origins(one.node))
+
+
+def _origins(buffer: Any) -> Sequence[Any]:
+    """Of a library's function the node that calls it, though Inductor lists its inputs, too."""
+    import torch._inductor.ir
+
+    one = getattr(buffer, "origin_node", None)
+    library = one is not None and isinstance(buffer, torch._inductor.ir.ExternKernel)
+    return (one,) if library else buffer.origins
+
+
+def operation(node: Any) -> str:
+    """What a node of a graph does: 'aten.add.Tensor', 'matmul', ..."""
+    plain = node.op == "call_function" and type(node.target).__name__ != "OpOverload"
+    return str(getattr(node.target, "__name__", node.target) if plain else node.target)
+
+
+def sources(node: Any) -> Iterator[str]:
+    """The names of the recorded nodes from which one comes, however many graphs ago."""
+    waiting = list(node.meta.get("from_node") or ())
+    while waiting:
+        one = waiting.pop()
+        yield one.name
+        waiting += one.from_node
+
+
+def boxed_call(package: Any) -> Function:
+    """The loader's own call of an AOTInductor package, from a list of tensors to one."""
+    found: Function = package.loader.boxed_run
+    return found

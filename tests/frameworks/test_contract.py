@@ -1,0 +1,309 @@
+"""What every framework keeps to, by the public verbs. One that is missing fails these tests."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from models import MODELS, PLANTED, TRAINING
+
+from d2lhybrid import call, explain, graph, import_mxnet, training, variants
+from d2lhybrid.errors import (
+    ArgumentError,
+    CallFailedError,
+    DifferentAnswerError,
+    UnknownFrameworkError,
+)
+from d2lhybrid.frameworks import get, known, of
+from d2lhybrid.frameworks.protocol import chain
+from d2lhybrid.same import record, require_same
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # what compilers say of themselves
+HERE = Path(__file__)
+NAMES = [framework.name for framework in known()]
+
+
+@pytest.fixture(params=NAMES)
+def framework(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def built():
+    """For each framework its model, an input, and all variants, which are compiled once."""
+    made = {}
+
+    def of_framework(name):
+        if name not in made:
+            net, x = MODELS[name]()
+            made[name] = net, x, variants(net, x, all=True, references=True)
+        if name == "mxnet":  # whose NumPy semantics are switched off after each test
+            import_mxnet().npx.set_np()
+        return made[name]
+
+    return of_framework
+
+
+def require_equal_outputs(found, *args, **kwargs):
+    expected = record(next(iter(found.values()))(*args, **kwargs))
+    for name, function in found.items():
+        for _turn in range(2):  # the second time is not the first
+            require_same(name, "eager", record(function(*args, **kwargs)), expected)
+
+
+def test_variants_agree_and_leave_the_model_as_it_was(framework, built):
+    net, x, v = built(framework)
+    before, attributes = record(net(x)), sorted(vars(net))
+    assert next(iter(v)) == "eager"
+    assert len(v) >= 6  # the references among them
+    assert v.references == ("C", "NumPy")
+    assert v.only("eager", "NumPy").references == ("NumPy",)
+    assert all(isinstance(reason, str) for reason in v.unavailable.values())
+    for given in (x, x * 2):
+        require_equal_outputs(v, given)
+    require_same("after", "before", record(net(x)), before)
+    assert sorted(vars(net)) == attributes
+
+
+def test_each_variant_is_written_by_hand_as_its_code_says(framework, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    net, x = MODELS[framework]()
+    code = variants(net, x, all=True, references=True).code
+    assert code.pop("C").startswith("dense(w0, b0, x, h0, 8, 4);\nrelu(h0, 4);\n")
+    code.pop("torch.compile reduce-overhead", None)  # of CUDA graphs
+    expected = record(net(x))["output"].values()
+    for name, snippet in code.items():
+        names = {**_known(), "net": net, "x": x}
+        for i, layer in enumerate(chain(get(framework).parts(net))):
+            names |= {f"w{i}": layer.weight, f"b{i}": layer.bias}
+            if framework == "torch" and name != "NumPy":
+                named = names["torch"].from_numpy
+                names |= {f"w{i}": named(layer.weight.T.copy()), f"b{i}": named(layer.bias)}
+            names[f"h{i}"] = np.empty((1, len(layer.bias)), np.float32)
+        if name == "NumPy":
+            names["x"] = record(x)["output"].array
+        exec(snippet, names)
+        (found,) = [leaf.values() for leaf in record(names["y"]).values()]
+        assert np.allclose(found, expected, atol=1e-5), name
+
+
+def _known():
+    import jax
+    import onnxruntime
+    import tensorflow as tf
+    import torch
+    from flax import nnx
+
+    known = {"torch": torch, "F": torch.nn.functional, "tf": tf, "raw": tf.raw_ops, "jax": jax}
+    known |= {"jnp": jax.numpy, "nnx": nnx, "onnxruntime": onnxruntime}
+    return known | {"np": np, "numpy": np}
+
+
+def test_functions_and_keyword_arguments(framework):
+    _net, x = MODELS[framework]()
+    v = variants(call(lambda x, *, mode: x * mode, x, mode=3.0))
+    quick = [name for name in v if "compile" not in name and "script" not in name]
+    require_equal_outputs(v.only(*quick), x, mode=3.0)
+    v = variants(lambda x: x + 1, x, all=True, references=True)
+    assert "dense layers" in v.unavailable["C"]
+    assert "NumPy" in v.unavailable
+    with pytest.raises(CallFailedError):
+        variants(lambda x: 1 / 0, x)
+
+
+def test_the_references_take_what_x_holds_and_have_a_clock(framework, built):
+    net, x, v = built(framework)
+    for name in v.references:
+        lazy = v[name]
+        run = lazy.load() if name == "C" else lazy
+        require_same(name, "net", record(run(x * 3)), record(net(x * 3)))
+        require_same(name, "net", record(run(x)), record(net(x)))
+        assert 0 < run.timed(10, True) < 1
+        with pytest.raises(Exception, match="shape"):
+            run(x[:, :4])
+
+
+@pytest.mark.parametrize("begun", [False, True], ids=["fresh optimizer", "begun optimizer"])
+def test_all_learn_the_same_and_the_users_own_does_not(framework, begun):
+    arguments, step, weights = TRAINING[framework]()
+    for _turn in range(2 * begun):  # the optimizer has a state, which counts in the next steps
+        step()
+    before = weights()
+    steps = training(*arguments)
+    assert next(iter(steps)) == "eager"
+    assert len(steps) >= 3
+    expected = record(steps["eager"]())
+    for label, function in steps.items():
+        for _turn in range(3):
+            require_same(label, "eager", record(function()), expected)
+    for array, now in zip(before, weights(), strict=True):
+        assert np.array_equal(array, now)
+    losses = expected["output"].values()
+    assert losses.shape == (3,)
+    assert len(set(losses.tolist())) == 3  # it learns
+
+
+def test_the_state_of_the_optimizer_counts():
+    begun, fresh = TRAINING["torch"](), TRAINING["torch"]()
+    begun.step()
+    fresh.arguments[0].load_state_dict(begun.arguments[0].state_dict())
+    steps = [record(training(*one.arguments)["eager"]()) for one in (begun, fresh)]
+    with pytest.raises(DifferentAnswerError):
+        require_same("fresh", "begun", *steps)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda net, loss, optimizer, batch: (lambda x: net(x), loss, optimizer, batch),
+        lambda net, loss, optimizer, batch: (net, loss, "adam", batch),
+        lambda net, loss, optimizer, batch: (net, loss, optimizer, batch[0]),
+        lambda net, loss, optimizer, batch: (net, loss, optimizer, batch[:1]),
+        lambda net, loss, optimizer, batch: (call(net, batch[0]), loss, optimizer, batch),
+    ],
+    ids=["a function", "no optimizer", "no batch", "no target", "the input twice"],
+)
+def test_what_cannot_be_trained(framework, change):
+    with pytest.raises(ArgumentError, match="Received"):
+        training(*change(*TRAINING[framework]().arguments))
+
+
+def test_a_call_with_its_target_is_trained(framework):
+    net, loss, optimizer, (x, y) = TRAINING[framework]().arguments
+    expected = record(training(net, loss, optimizer, (x, y))["eager"]())
+    require_same(
+        "call", "batch", record(training(call(net, x), loss, optimizer, (y,))["eager"]()), expected
+    )
+
+
+def torch_broken(x):
+    if x.sum() > 0:  # torch: breaks
+        x = x + 1
+    return x * 2
+
+
+def tensorflow_broken(x):
+    return x.numpy()  # tensorflow: unsupported
+
+
+def jax_broken(x):
+    return x * float(x[0])  # jax: unsupported
+
+
+def mxnet_broken():
+    class Branch(import_mxnet().gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            if x.sum() > 1:  # mxnet: unsupported
+                return x
+            return -x
+
+    return Branch()
+
+
+def broken(framework):
+    """A function with a planted cause, an input, the kind of finding, and its line."""
+    import jax
+    import tensorflow as tf
+    import torch
+
+    ones = {"torch": torch.ones, "tensorflow": tf.ones, "jax": jax.numpy.ones}
+    function = globals()[f"{framework}_broken"]
+    if framework == "mxnet":
+        function, ones["mxnet"] = function(), import_mxnet().nd.ones
+    lines = HERE.read_text(encoding="utf-8").splitlines()
+    (number,) = [n for n, line in enumerate(lines, 1) if f"# {framework}: " in line]
+    kind = lines[number - 1].rpartition(": ")[2]
+    return function, ones[framework]((3,)), kind, (str(HERE), number)
+
+
+def test_a_planted_cause_is_found_with_its_line(framework):
+    function, x, kind, place = broken(framework)
+    report = explain(function, x)
+    (finding,) = getattr(report, kind)
+    assert (finding.file, finding.line) == place
+    assert finding.reason
+    assert report.graphs == (2 if kind == "breaks" else 0)
+
+
+def test_a_whole_model_is_one_graph_and_what_was_compiled_stays(framework):
+    net, x = MODELS[framework]()
+    compiled, count = _compiled(framework, net, x)
+    for _turn in range(2):
+        report = explain(compiled, x)
+        assert (report.graphs, report.compilations) == (1, count)
+        assert report.breaks == report.fallbacks == report.unsupported == ()
+        assert report.framework.startswith(get(framework).display)
+
+
+def _compiled(framework, net, x):
+    """The model compiled by its framework and called; the compilations that this took."""
+    import jax
+    import tensorflow as tf
+    import torch
+    from flax import nnx
+
+    if framework == "mxnet":
+        net.hybridize()
+        net(x)
+        return net, 1
+    compilers = {"tensorflow": tf.function, "jax": nnx.jit}
+    compilers["torch"] = lambda net: torch.compile(net, backend="eager", dynamic=False)
+    compiled = compilers[framework](net)
+    double = (torch.cat, tf.concat, jax.numpy.concatenate)[
+        ["torch", "tensorflow", "jax"].index(framework)
+    ]
+    for given in (x, double([x, x], 0)):
+        compiled(given)
+    if framework == "tensorflow":  # which traces once more for the variables of a model
+        return compiled, compiled.experimental_get_tracing_count()
+    return compiled, 2
+
+
+def test_a_mistake_in_the_call_is_the_users(framework):
+    net, x = MODELS[framework]()
+    net(x)
+    for ask in (explain,) if framework == "mxnet" else (explain, graph):
+        with pytest.raises(CallFailedError):
+            ask(net, x[:, :4])
+    for ask in (explain, graph):
+        with pytest.raises(ArgumentError, match="Received"):
+            ask(x, x)
+
+
+def test_what_becomes_of_planted_operations(framework):
+    picture = graph(*PLANTED[framework]())
+    fates = {}
+    for node in picture.stages[0].operations:
+        kind = node.operation.lower().rpartition(".")[2]
+        fates.setdefault(kind, []).append(node.fate)
+    assert "merged" in fates["tanh"]
+    assert fates.get("sin", ["dropped"]) == ["dropped"]  # MXNet's symbols begin at their results
+    if framework != "mxnet":  # which computes a constant at each call
+        assert "folded" in fates["mul"]
+        assert "fused" in picture.fates.values()
+    assert len(picture.stages[-1].operations) < len(picture.stages[0].operations)
+    assert picture.svg().startswith("<svg")
+    assert int(explain(*PLANTED[framework]()).graphs) == 1
+
+
+def test_what_has_no_graph(framework):
+    function, x, kind, _place = broken(framework)
+    if kind == "breaks":
+        assert len(explain(function, x).graphs) == 2
+        assert "2" in graph(function, x).notes[0]
+        function = lambda x: 3  # noqa: E731
+    with pytest.raises(ArgumentError, match="explain"):
+        graph(function, x)
+
+
+def test_objects_are_known_by_their_classes(framework):
+    net, x = MODELS[framework]()
+    for thing in (net, x, net.__call__, {"a": [1, (x,)]}):
+        assert of(thing) is get(framework), thing
+
+
+@pytest.mark.parametrize("thing", [3, "torch", np.ones(1), lambda x: x, None, [1]])
+def test_strangers_are_refused(thing):
+    with pytest.raises(UnknownFrameworkError, match="Received"):
+        of(thing)
+    with pytest.raises(UnknownFrameworkError):
+        explain(len, thing)

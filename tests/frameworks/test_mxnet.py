@@ -1,0 +1,127 @@
+"""What is special to MXNet."""
+
+import numpy as np
+import pytest
+from models import mxnet_model
+
+from d2lhybrid import call, explain, graph, import_mxnet, training, variants
+from d2lhybrid.errors import ArgumentError, CallFailedError
+from d2lhybrid.same import record, require_same
+
+
+@pytest.fixture
+def mx():
+    return import_mxnet()
+
+
+def test_the_users_block_stays_hybridized_and_shares_its_parameters():
+    net, x = mxnet_model()
+    net.hybridize(static_alloc=True)
+    net(x)
+    op, flags = net._cached_op, net._flags
+    v = variants(net, x)
+    first = [function(x).asnumpy() for function in v.values()]
+    assert v["eager"]._cached_op is None
+    assert (net._active, net._cached_op, net._flags) == (True, op, flags)
+    net[1].bias.data()[:] += 1
+    for function, before in zip(v.values(), first, strict=True):
+        assert np.allclose(function(x).asnumpy(), before + 1)
+
+
+def test_options_and_a_plain_block():
+    net, x = mxnet_model()
+    with pytest.raises(ArgumentError, match="'dynamic'"):
+        variants(net, x, dynamic=True)
+    v = variants(net, x, backend="MKLDNN").only("eager", "hybridized", "static_shape")
+    for function in v.values():
+        require_same("it", "eager", record(function(x)), record(v["eager"](x)))
+    plain = import_mxnet().gluon.nn.Sequential()
+    plain.add(net)
+    v = variants(plain, x)
+    assert list(v) == ["eager"]
+    assert "HybridBlock" in v.unavailable["hybridized"]
+
+
+def test_keyword_arguments(mx):
+    class Weighted(mx.gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.weight = self.params.get("weight", shape=(1, 8), init="ones")
+
+        def hybrid_forward(self, F, x, mask, weight):
+            return x * mask * weight
+
+    _net, x = mxnet_model()
+    weighted = Weighted()
+    weighted.initialize()
+    v = variants(weighted, x, mask=x)
+    for function in v.values():
+        assert np.allclose(function(x, mask=x * 2).asnumpy(), 2 * x.asnumpy() ** 2)
+    with pytest.raises(CallFailedError, match="masks"):
+        variants(weighted, x, masks=x)
+    trainer = mx.gluon.Trainer(weighted.collect_params(), "sgd")
+    with pytest.raises(CallFailedError, match="scales"):
+        training(call(weighted, x, scales=3.0), mx.gluon.loss.L2Loss(), trainer, (x,))
+
+
+def test_plain_blocks_and_functions_are_fallbacks(mx):
+    class Plain(mx.gluon.Block):
+        def forward(self, x):
+            return -x
+
+    class Undercover(mx.gluon.HybridBlock):
+        def forward(self, x):
+            return x
+
+    net = mx.gluon.nn.Sequential()
+    net.add(mx.gluon.nn.Dense(2), Plain(), Undercover())
+    net.initialize()
+    report = explain(net, mx.nd.ones((1, 3)))
+    assert [finding.reason for finding in report.fallbacks] == [
+        "Sequential(Block).forward",
+        "Plain(Block).forward",
+        "Undercover(HybridBlock).forward",
+    ]
+    assert report.graphs == 1
+    report = explain(lambda x: x * 2, mx.nd.ones(3))
+    assert (report.graphs, report.fallbacks[0].file) == (0, __file__)
+    assert "MXNet compiles HybridBlocks" in str(report)
+    with pytest.raises(ArgumentError, match="MXNet"):
+        graph(lambda x: x * 2, mx.nd.ones((1,)))
+
+
+def test_an_error_that_comes_late_is_the_calls(mx):
+    net = mx.gluon.nn.Dense(2)
+    net.initialize()
+    net.cast("float16")
+    x = mx.nd.ones((1, 3), dtype="float16")
+    for ask in (explain, variants):
+        with pytest.raises(CallFailedError, match="float16"):
+            ask(net, x)
+        mx.nd.waitall()  # nothing is left in the queue
+
+
+def test_lists_and_the_numpy_style(mx):
+    cell = mx.gluon.rnn.LSTM(4)
+    cell.initialize()
+    report = explain(cell, mx.nd.ones((2, 1, 3)), cell.begin_state(1))
+    assert (report.graphs, report.unsupported) == (1, ())
+
+    class Pair(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x, others):
+            return F.np.sin(x) + others[0], others[1] * 2
+
+    with mx.util.np_shape(True), mx.util.np_array(True):
+        one = mx.np.ones((2, 3), ctx=mx.cpu())
+        assert graph(Pair(), one, [one, one]).count("kept") == 3
+
+
+def test_its_library_fuses(mx):
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Dense(4, activation="relu"), mx.gluon.nn.Dense(2))
+    net.initialize(ctx=mx.cpu())
+    x = mx.nd.ones((1, 3), ctx=mx.cpu())
+    assert graph(net, x).count("kept") == 3
+    net.hybridize(backend="MKLDNN")
+    picture = graph(net, x)
+    assert (picture.count("fused"), len(picture.stages[-1].operations)) == (3, 2)

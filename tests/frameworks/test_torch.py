@@ -1,0 +1,341 @@
+"""What is special to PyTorch: what was compiled before, options, private names that are gone."""
+
+import functools
+import threading
+
+import pytest
+import torch
+from models import torch_model, torch_planted
+
+from d2lhybrid import explain, graph, has_compiler, synchronize, variants
+from d2lhybrid.errors import ArgumentError, CallFailedError, CannotBuildError, TracingError
+from d2lhybrid.frameworks import known
+from d2lhybrid.same import record, require_same
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # torch's, of its own TorchScript
+X = torch.ones(1, 8)
+
+
+@pytest.fixture(autouse=True)
+def _forgotten():
+    torch.compiler.reset()
+    yield
+    torch.compiler.reset()
+
+
+class Own(torch.nn.Module):
+    """Code of the user's own: torch.nn.Sequential.compile() compiles nothing."""
+
+    def forward(self, x):
+        return x * 2
+
+
+class Disabled(torch.nn.Module):
+    @torch.compiler.disable
+    def forward(self, x):
+        return x * 2
+
+
+def recorder(graphs):
+    """A backend of torch.compile that keeps the graphs it is given."""
+    return lambda graph, inputs: graphs.append(graph) or graph.forward
+
+
+class TestEagerIsEager:
+    @pytest.mark.parametrize(
+        "make",
+        [
+            lambda compiled, lin: compiled(torch.nn.Sequential(lin)),
+            lambda compiled, lin: torch.nn.Sequential(compiled(lin)),
+            lambda compiled, lin: torch.nn.Sequential(*[compiled(lin)] * 2),
+            lambda compiled, lin: compiled(torch.nn.Sequential(torch.nn.Sequential(compiled(lin)))),
+            lambda compiled, lin: compiled(lin.forward),
+            lambda compiled, lin: compiled(lambda x: lin(x) + 1),
+        ],
+        ids=["model", "part", "part twice", "model and part", "method", "function"],
+    )
+    def test_what_was_compiled_is_run_by_python(self, make):
+        graphs = []
+        compiled = functools.partial(torch.compile, backend=recorder(graphs))
+        model = make(compiled, torch.nn.Linear(8, 8))
+        v = variants(model, X)
+        require_same("eager", "compiled", record(v["eager"](X)), record(v["inference_mode"](X)))
+        assert not graphs
+        model(X)
+        assert graphs  # the user's own stays compiled
+
+    def test_a_module_that_was_compiled_in_place(self):
+        graphs, net = [], torch.nn.Sequential(Own())
+        net[0].compile(backend=recorder(graphs))
+        for model in (net, net[0]):
+            variants(model, X)["eager"](X)
+            assert explain(model, X).graphs == 1
+        assert not graphs
+        net(X)
+        assert len(graphs) == 1
+        assert (explain(net[0], X).compilations, explain(net[0], X).notes) == (1, ())
+
+    def test_torchscript_cannot_be_eager_again(self):
+        net, x = torch_model()
+        with pytest.raises(ArgumentError, match="made from"):
+            variants(torch.jit.script(net), x)
+
+
+class Refused(torch.nn.Module):
+    def forward(self, x):
+        return x.to("cpu", **{}) if isinstance(x, (list, torch.Tensor, *[])) else x
+
+
+class TestVariants:
+    def test_their_names(self):
+        v = variants(*torch_model(), all=True)
+        assert [*v][:5] == [
+            "eager", "inference_mode", "torchscript", "torchscript frozen", "torch.compile",
+        ]  # fmt: skip
+        assert "torch.compile reduce-overhead" in {*v, *v.unavailable}
+
+    def test_options_of_the_compiler(self):
+        net, x = torch_model()
+        v = variants(net, x, backend="eager", dynamic=True)
+        assert v.code["torch.compile"].startswith("fast = torch.compile(net, dynamic=True, backend")
+        assert "torch.compile reduce-overhead" not in {*v, *v.unavailable}
+        graphs = []
+        variants(net, x, backend=recorder(graphs))["torch.compile"](x)
+        assert len(graphs) == 1
+
+    def test_every_model_compiles_anew(self):
+        graphs = []
+        for rows in range(1, 13):  # one cache holds eight
+            net, x = torch_model()
+            x = x.expand(rows, -1)
+            variants(net, x, backend=recorder(graphs))["torch.compile"](x)
+        assert len(graphs) == 12
+
+    def test_without_a_compiler_the_reason_names_the_package(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("PATH", str(tmp_path))
+        for name in ("CC", "CXX"):
+            monkeypatch.delenv(name, raising=False)
+        v = variants(*torch_model(), all=True, references=True)
+        for name in ("torch.compile", "aotinductor", "aotinductor boxed"):
+            assert "apt install g++" in v.unavailable[name]
+        assert "apt install gcc" in v.unavailable["C"]
+        assert {"eager", "torchscript frozen", "NumPy", "onnxruntime io binding"} <= set(v)
+
+    def test_what_a_forward_writes_stays_as_it_was(self):
+        class Counting(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = torch.nn.Linear(2, 2)
+                self.register_buffer("calls", torch.zeros(()))
+
+            def forward(self, x):
+                self.calls += 1
+                self.last = self.linear(x)  # a tensor that cannot be copied
+                return self.last
+
+        counting, norm = Counting().eval(), torch.nn.BatchNorm1d(2)
+        counting(torch.ones(3, 2))
+        weight_norm = torch.nn.utils.weight_norm(torch.nn.Linear(2, 2)).eval()  # a computed weight
+        partly = torch.nn.Sequential(torch.nn.Linear(2, 2), norm).eval()
+        norm.train()  # as when a layer is tuned
+        for net in (counting, partly, weight_norm, torch.nn.Sequential(norm)):
+            v = variants(net, torch.randn(3, 2))
+            for function in v.only("eager", "inference_mode").values():
+                function(torch.randn(3, 2))
+        assert (counting.calls, norm.num_batches_tracked) == (1, 0)
+        assert "training mode" in v.unavailable["torchscript frozen"]
+
+    def test_what_torchscript_says_of_a_model_is_not_hidden_from_frozen(self):
+        v, said = variants(Refused().eval(), X), set()
+        for name in ("torchscript", "torchscript frozen", "torchscript frozen"):
+            with pytest.raises(Exception, match=r"(?s).+") as caught:
+                v[name](X)
+            said.add(str(caught.value))
+        assert len(said) == 1
+
+    @pytest.mark.skipif(not has_compiler(), reason="no C++ compiler")
+    def test_structures_come_back_or_are_refused(self):
+        class Net(torch.nn.Module):
+            def forward(self, pair, *, scale):
+                return {"sum": pair["x"] + pair["y"], "all": (pair["x"] * scale, [pair["y"] * 2])}
+
+        pair, scale = {"x": torch.ones(2), "y": torch.arange(2.0)}, torch.tensor(3.0)
+        v = variants(Net().eval(), pair, scale=scale, all=True)
+        found = [record(v[name](pair, scale=scale)) for name in ("eager", "aotinductor")]
+        require_same("aotinductor", "eager", *found)
+        for name in ("aotinductor boxed", "onnxruntime io binding"):
+            with pytest.raises(CannotBuildError, match="one input"):
+                v[name](pair, scale=scale)
+
+    def test_what_cannot_be_offered_at_all(self):
+        net, x = torch_model()
+        for given in (x.to("meta"), torch.ones(1, 3)):
+            with pytest.raises(CallFailedError):
+                variants(net, given)
+        with pytest.raises(ArgumentError, match="'jit'"):
+            variants(net, x).only("jit")
+        net.lock = threading.Lock()
+        with pytest.raises(CannotBuildError, match=r"can be copied.*lock"):
+            variants(net, x)
+
+
+def in_a_loop(x):
+    for turn in range(2):
+        x = x + turn
+        print(end="")
+    return x
+
+
+@torch._dynamo.forbid_in_graph
+def forbidden(x):
+    return torch.float64
+
+
+class TestExplain:
+    def test_a_break_in_a_loop_leaves_nothing_compiled(self):
+        for model in (in_a_loop, torch.compile(in_a_loop)):  # and what was given up before
+            report = explain(model, X)
+            (finding,) = report.fallbacks
+            assert (report.graphs, finding.line) == (0, in_a_loop.__code__.co_firstlineno)
+            assert "a graph ends inside a loop" in report.notes[0]
+
+    @pytest.mark.parametrize(
+        ("model", "word"),
+        [
+            (Disabled(), "torch.compiler.disable"),
+            (lambda x: 3, "no operation"),
+        ],
+    )
+    def test_why_nothing_is_compiled(self, model, word):
+        report = explain(model, X)
+        assert (report.graphs, word in report.notes[0]) == (0, True)
+
+    def test_sequential_compile_compiles_nothing(self):
+        net = torch.nn.Sequential(torch.nn.Linear(8, 2))
+        assert explain(net, X).graphs == 1
+        net.compile(backend="eager")
+        report = explain(net, X)
+        assert (report.graphs, "Sequential.compile()" in report.notes[0]) == (0, True)
+
+    def test_a_refusal_has_the_users_line(self):
+        def model(x):
+            return x.to(forbidden(x))
+
+        (finding,) = explain(model, X).unsupported
+        assert finding.line == model.__code__.co_firstlineno + 1
+
+    def test_the_limit_of_recompilations_is_a_fallback(self):
+        compiled = torch.compile(lambda x, name: x * len(name), backend="eager")
+        with torch._dynamo.config.patch(recompile_limit=2):
+            for name in ("a", "bc"):
+                compiled(X, name)
+            (fallback,) = explain(compiled, X, "d").fallbacks
+        assert fallback.reason == "recompile_limit (2)"
+
+    def test_only_its_own_compilations_count(self):
+        compiled = torch.compile(torch.nn.Linear(8, 3), backend="eager")
+        compiled(X)
+        torch.compile(torch.nn.ReLU(), backend="eager")(X)  # its code is a wrapper of torch's, too
+        assert explain(compiled, X).compilations == 1
+
+
+class TestGraph:
+    def test_three_stages(self):
+        picture = graph(*torch_planted())
+        fates = picture.fates
+        assert (fates["dead"], fates["ones"], fates["scale"]) == ("dropped", "folded", "folded")
+        assert sorted(fates[name] for name in fates if "tanh" in name) == ["fused", "merged"]
+        assert fates["matmul"] == fates["relu"] == "fused"
+        assert len(picture.stages) == 3
+        product, rest = picture.stages[-1].operations
+        assert rest.inputs == (product.name,)
+
+    @pytest.mark.skipif(not has_compiler(), reason="no C++ compiler")
+    def test_the_code_that_runs_says_the_same(self):
+        from torch._inductor.utils import run_and_get_code
+
+        function, x = torch_planted()
+        _result, (code, *_) = run_and_get_code(torch.compile(function), x)
+        assert code.count("tanh()") <= 2  # one in the vector loop, one in its remainder
+        assert (".sin()" in code, "6.0" in code) == (False, True)
+
+    def test_what_a_rewriting_puts_in_stands_for_what_it_replaces(self):
+        def divided(x):
+            return (x / x.max().item()).sum() > 0
+
+        compiled = torch.compile(divided, backend="eager")
+        for rows in (1, 2, 3):  # another number each: from now on it is an input of the graph
+            compiled(torch.full((rows, 3), float(rows)))
+        _before, after = explain(compiled, torch.ones(2, 3)).graphs
+        assert {node.operation for node in after.stages[0].operations} >= {"truediv", "sum"}
+        assert "dropped" not in after.fates.values()
+
+
+class Without:
+    """A module without one of its names."""
+
+    def __init__(self, module, name):
+        self._module, self._name = module, name
+
+    def __getattr__(self, name):
+        if name == self._name:
+            raise AttributeError(f"{self._module.__name__} has no {name}", name=name, obj=self)
+        return getattr(self._module, name)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("output_graph", "graph_break_reasons"),
+        ("utils", "get_compilation_metrics"),
+        ("eval_frame", "_debug_get_cache_entry_list"),
+        ("config", "recompile_limit"),
+    ],
+)
+def test_explain_says_which_private_name_is_gone(monkeypatch, module, name):
+    compiled = torch.compile(Own(), backend="eager")
+    compiled(X)
+    whole = getattr(torch._dynamo, module)
+    monkeypatch.setattr(torch._dynamo, module, Without(whole, name))
+    report = explain(compiled, X)
+    assert report.graphs == 1
+    assert [note for note in report.notes if name in note]
+    monkeypatch.undo()
+    assert explain(compiled, X).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("compile_fx", "compile_fx"),
+        ("compile_fx", "compile_fx_inner"),
+        ("config", "patch"),
+        ("ir", "ExternKernel"),
+    ],
+)
+def test_graph_says_that_it_shows_the_recorded_stage_alone(monkeypatch, module, name):
+    monkeypatch.setattr(torch._inductor, module, Without(getattr(torch._inductor, module), name))
+    picture = graph(*torch_planted())
+    assert len(picture.stages) == 1
+    assert set(picture.fates.values()) == {""}
+    assert name in picture.notes[0]
+    assert name in repr(picture)
+    assert picture.svg()
+
+
+def test_waiting_while_pytorch_traces():
+    for framework in known():  # with all the others in the process
+        framework.load()
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            synchronize()
+            return x + 1
+
+    with pytest.raises(TracingError, match="PyTorch is tracing"):
+        torch.export.export(Net(), (X,))
+    with pytest.raises(Exception, match="Measure outside the compiled function"):
+        torch.compile(Net(), backend="eager", fullgraph=True)(X)
+    torch._dynamo.reset()
+    # A graph break leaves the graph, and there waiting is possible.
+    assert torch.compile(Net(), backend="eager")(X).tolist() == (X + 1).tolist()
