@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -40,13 +41,13 @@ def prove(folder: Path, format: str, modules: Sequence[str]) -> tuple[str, ...]:
                     command, env=environment, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
                     timeout=TIMEOUT,
                 )  # fmt: skip
-            found = json.loads(answer.read_bytes())
-        except subprocess.TimeoutExpired:
-            found = {"error": _("after {seconds} s").format(seconds=general(TIMEOUT))}
-        except (OSError, ValueError):  # there is no whole answer
             last = said.read_text(errors="replace").strip().splitlines()[-1:]
             text = _("the process ended with status {status}: {said}")
             found = {"error": text.format(status=done.returncode, said=" ".join(last))}
+            with suppress(OSError, ValueError):  # there is no whole answer
+                found = json.loads(answer.read_bytes())
+        except subprocess.TimeoutExpired:
+            found = {"error": _("after {seconds} s").format(seconds=general(TIMEOUT))}
     if found.get("outputs") == "same":
         return tuple(names) if found["imported"] else ()
     if "error" not in found:

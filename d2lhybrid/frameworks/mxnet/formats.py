@@ -41,7 +41,7 @@ class SymbolAndParameters(Format):
             )
             raise SaveError(text, kind=type(model).__name__)
         numbers = map(str, range(len(sample.inputs))) if len(sample.inputs) > 1 else [""]
-        names = [f"data{number}" for number in numbers]
+        names = ["data" + number for number in numbers]
         numpy_semantics = is_numpy(tuple(sample.inputs))
         with semantics(numpy_semantics), silent():
             symbols = [mx.sym.var(name) for name in names]
