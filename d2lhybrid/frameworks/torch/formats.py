@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import logging
 import os
 import shutil
 import sys
@@ -29,7 +30,7 @@ from d2lhybrid.tensor import Raw
 
 ONNX_LIMIT = 1_900_000_000  # a protobuf file ends at 2 GB; weights go beside it from here on
 # What torch's exporters say about themselves, such as deprecations inside torch.
-_quiet = partial(silent, "torch.onnx")
+_quiet = partial(silent, logs=logging.WARNING)
 _SWITCHING = threading.RLock()
 # A compiled package asks for libtorch when it is opened, and finds it only if the program has it
 # already: so the linker must not drop it, although the program calls nothing in it.

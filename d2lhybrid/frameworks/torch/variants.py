@@ -111,6 +111,7 @@ def _expert(net: Any, args: Args, kwargs: Kwargs, options: Kwargs) -> dict[str, 
     sizes = {name: value for name, value in options.items() if name == "dynamic"}
     found = {
         "aotinductor boxed": _ahead(net, ahead.BOXED, lambda: ahead.boxed(net, args, kwargs)),
+        "torch.compile max-autotune": _compiled(net, **sizes, mode="max-autotune"),
         "onnxruntime io binding": _ahead(
             net, ahead.ONNX_BOUND, lambda: ahead.onnx_bound(net, args, kwargs), by_inductor=False
         ),
