@@ -100,7 +100,7 @@ def main():
         if options.make:
             failed = whole(options.make, options.runs)
         else:
-            notebooks, _ = selected(options.language, options.framework, options.chapter)
+            notebooks = selected(options.language, options.framework, options.chapter)
             failed = one_by_one(notebooks, options.runs)
     sys.exit(1 if failed else 0)
 

@@ -1,8 +1,8 @@
 """Keep the figures on the front page those of the committed notebooks.
 
 README.md has regions between ``<!-- measured: NAME -->`` and ``<!-- end -->``. ``make notebooks``
-runs this file, which writes them anew from the English notebooks' outputs; with ``--check``, as
-``make check`` runs it, it writes nothing and says which regions are behind. A finding that no
+runs this file, which writes them anew from what the English notebooks measured; with ``--check``,
+as ``make check`` runs it, it writes nothing and says which regions are behind. A finding that no
 longer holds stops it: then the sentence has to be rewritten, not the number.
 """
 
@@ -14,6 +14,9 @@ from pathlib import Path
 
 import nbformat
 
+from book.measured import MIME, Comparison, comparisons
+from d2lhybrid.report.units import seconds
+
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 REGION = re.compile(r"(<!-- measured: (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -23,42 +26,26 @@ class FrontPageError(Exception):
     """What the front page says does not follow from the notebooks."""
 
 
-def printed(framework: str) -> list[str]:
-    """Every text that the cells of the framework's first chapter put out, in order."""
-    path = ROOT / "notebooks" / "en" / framework / "hybridize.ipynb"
-    texts = []
-    for cell in nbformat.read(path, as_version=4).cells:
-        for output in cell.get("outputs", ()):
-            found = output.get("text") or output.get("data", {}).get("text/plain", "")
-            texts.append(found if isinstance(found, str) else "".join(found))
-    return texts
+def notebook(framework: str) -> nbformat.NotebookNode:
+    """The framework's first chapter, in English."""
+    return nbformat.read(ROOT / "notebooks/en" / framework / "hybridize.ipynb", as_version=4)
 
 
-def comparisons(framework: str) -> list[str]:
-    """The tables of the chapter's comparisons, with their sentences and stamps, in order."""
-    return [
-        text.strip("\n")
-        for text in printed(framework)
-        if re.search(r"^variant +verdict", text, re.M)
-    ]
+def comparison(framework: str, *labels: str) -> Comparison:
+    """The first of the chapter's comparisons that has all of these rows."""
+    for found in comparisons(notebook(framework)):
+        if {row.label for row in found.rows}.issuperset(labels):
+            return found
+    raise FrontPageError(f"The {framework} notebook no longer compares {', '.join(labels)}.")
 
 
-def comparison(framework: str, *variants: str) -> str:
-    """The first of them that has all of these variants."""
-    for table in comparisons(framework):
-        if all(re.search(rf"^(★ )?{re.escape(name)}( ★)?  ", table, re.M) for name in variants):
-            return table
-    raise FrontPageError(f"The {framework} notebook no longer compares {', '.join(variants)}.")
-
-
-def row(table: str, variant: str, clock: int = 0) -> tuple[str, float]:
-    """Time per call and ratio of a variant, as its table has them; of the second clock with 1."""
-    for line in table.splitlines():
-        cells = re.split(r"\s{2,}", line.strip())
-        if cells[0].strip("★ ") == variant:
-            _verdict, ratio, time = cells[1 + 3 * clock : 4 + 3 * clock]
-            return time, float(ratio.replace(",", ""))
-    raise FrontPageError(f"There is no row {variant!r} in:\n{table}")
+def times_as_fast(found: Comparison, label: str, clock: str = "latency") -> float:
+    """How many times as fast as the baseline a row is, by a clock."""
+    (row,) = (row for row in found.rows if row.label == label)
+    ratio = row.ratio if clock == "latency" else row.throughput_ratio
+    if ratio is None:
+        raise FrontPageError(f"{label} has no ratio by {clock}.")
+    return ratio
 
 
 def demand(holds: bool, finding: str) -> None:
@@ -66,64 +53,71 @@ def demand(holds: bool, finding: str) -> None:
         raise FrontPageError(f"No longer true in the notebooks: {finding}. Rewrite the finding.")
 
 
-def item(text: str) -> str:
-    return textwrap.fill(f"- {text}", 100, subsequent_indent="  ", break_on_hyphens=False) + "\n"
-
-
 def slower_and_faster() -> str:
     small = comparison("pytorch", "eager", "torch.compile")
-    (eager, _), (compiled, ratio) = row(small, "eager"), row(small, "torch.compile")
-    gain = row(comparison("pytorch", "torch.compile", "copy"), "torch.compile")[1]
-    demand(ratio < 1 < gain, "torch.compile is slower on the MLP and faster on a normalization")
-    return item(
+    latency = {row.label: seconds(row.latency) for row in small.rows}
+    gain = times_as_fast(comparison("pytorch", "torch.compile", "copy"), "torch.compile")
+    demand(
+        times_as_fast(small, "torch.compile") < 1 < gain,
+        "torch.compile is slower on the MLP and faster on a normalization",
+    )
+    return (
         "**The same compiler loses and wins.** PyTorch runs the chapter's small network in "
-        f"{eager} a call, and compiled with `torch.compile` in {compiled}: entering and leaving "
-        "compiled code costs more than it saves. A normalization of a large array it makes "
-        f"{gain} times as fast, because it fuses 14 passes through memory into 2."
+        f"{latency['eager']} a call, and compiled with `torch.compile` in "
+        f"{latency['torch.compile']}: entering and leaving compiled code costs more than it saves. "
+        f"A normalization of a large array it makes {gain:.3g} times as fast, because it fuses 14 "
+        "passes through memory into 2."
     )
 
 
 def the_wrapper() -> str:
-    table = comparison("tensorflow", "eager functions", "tf.function", "concrete function XLA")
-    graph, functions = row(table, "tf.function")[1], row(table, "eager functions")[1]
-    both = row(table, "concrete function XLA")[1]
+    labels = ("tf.function", "eager functions", "concrete function XLA")
+    table = comparison("tensorflow", *labels)
+    graph, functions, both = (times_as_fast(table, label) for label in labels)
     demand(1 < graph < both and functions > 1.5, "most of TensorFlow's gain is Keras")
-    return item(
+    return (
         "**Ask what a speed-up is made of.** In TensorFlow, `tf.function` is "
-        f"{graph} times as fast as eager execution. But the same operations called without Keras "
-        f"and without any graph are {functions} times as fast. The graph, called directly and "
-        f"compiled by XLA, comes to {both} times."
+        f"{graph:.3g} times as fast as eager execution. But the same operations called without "
+        f"Keras and without any graph are {functions:.3g} times as fast. The graph, called "
+        f"directly and compiled by XLA, comes to {both:.3g} times."
     )
 
 
 def two_answers() -> str:
     table = comparison("mxnet", "eager", "static_shape")
-    latency, throughput = (row(table, "static_shape", clock)[1] for clock in (0, 1))
+    clocks = ("latency", "throughput")
+    latency, throughput = (times_as_fast(table, "static_shape", clock) for clock in clocks)
     demand(1 < latency < throughput * 0.95, "MXNet gains more in a stream than in a single call")
-    return item(
+    return (
         "**“How much faster?” can have two true answers.** In MXNet, the compiled network is "
-        f"{latency} times as fast for somebody who waits for each answer, and {throughput} times "
-        "for somebody who streams, because the work is queued."
+        f"{latency:.3g} times as fast for somebody who waits for each answer, and "
+        f"{throughput:.3g} times for somebody who streams, because the work is queued."
     )
 
 
-def machines() -> str:
-    names = ("pytorch", "tensorflow", "mxnet")
-    stamps = {comparison(name, "eager").splitlines()[-1] for name in names}
-    dates = sorted({stamp.split(" · ")[0] for stamp in stamps})
-    found = {re.search(r"· ([^·]+ · \d+ cores)", stamp) for stamp in stamps}
-    demand(None not in found, "the stamp names the machine")
-    on = " and ".join(sorted({match[1] for match in found if match}))
-    span = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
-    return f"\nMeasured by the notebooks, {span}: {on}, no GPU.\n"
+FINDINGS = {"pytorch": slower_and_faster, "tensorflow": the_wrapper, "mxnet": two_answers}
 
 
 def findings() -> str:
-    return "\n" + slower_and_faster() + the_wrapper() + two_answers() + machines() + "\n"
+    """The three sentences, and when and on what they were measured."""
+    items = [
+        textwrap.fill(f"- {finding()}", 100, subsequent_indent="  ", break_on_hyphens=False)
+        for finding in FINDINGS.values()
+    ]
+    found = [comparison(name, "eager") for name in FINDINGS]
+    dates = " to ".join(sorted({one.date for one in found})[:: max(1, len(found) - 1)])
+    machines = " and ".join(sorted({one.processor for one in found}))
+    return "\n" + "\n".join(items) + f"\n\nMeasured by the notebooks, {dates}: {machines}.\n\n"
 
 
 def table() -> str:
-    return f"\n```text\n{comparison('mxnet', 'eager')}\n```\n\n"
+    """MXNet's first comparison, as it is printed."""
+    for cell in notebook("mxnet").cells:
+        for output in cell.get("outputs", ()):
+            if MIME in output.get("data", {}):
+                shown = output["data"]["text/plain"].strip("\n")
+                return f"\n```text\n{shown}\n```\n\n"
+    raise FrontPageError("The mxnet notebook no longer compares anything.")
 
 
 REGIONS: dict[str, Callable[[], str]] = {"findings": findings, "comparison": table}

@@ -15,8 +15,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import lab_copy
-import lab_front
-from lab_words import words
 
 from d2lhybrid.i18n import language
 
@@ -56,11 +54,11 @@ def write_config(folder: Path, code: str) -> None:
 def main() -> None:
     """Start JupyterLab with the options that this script was given."""
     from jupyterlab.labapp import LabApp
+    from lab_extension import words
 
     code = language()
     say = words(code)
     kept = lab_copy.bring_up_to_date()
-    lab_front.write_first_pages(ROOT, lab_copy.FOLDER)
     print(say["copy"].format(folder=lab_copy.FOLDER / lab_copy.NOTEBOOKS))
     if kept:
         print(say["kept"].format(names=", ".join(kept), reset=say["reset"]))

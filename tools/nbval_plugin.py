@@ -7,17 +7,15 @@
   to run.
 - What the tables and plots show is a measurement and is not compared, so the time limits of the
   notebooks are cut to half a second. A claim that is undecided by then is measured on.
-- Notebooks that run beside one another share the cores, each with its part of the threads. With
-  more threads than cores, an operation waits for a thread that waits for a core, and that takes
-  the same time whatever calls the operation: all variants look alike.
+- Notebooks that run beside one another share the cores, each with its part of the threads: where
+  threads wait for cores, all variants take the same time.
 - The translations of a notebook compile the same programs. What PyTorch has compiled for the first,
   it finds again for the others, in a folder of this run; the notebooks switch that off for their
   readers, whose cold start is to be cold. What it keeps nothing of, `compile_once` does. They run
   one after the other in one process: AOTInductor removes what it no longer needs from the folder
   of a program, under the hands of another process.
-- Test processes talk to their kernels through sockets in a folder. Two that look for free ports in
-  the same moment can be given the same one, and then a kernel dies before its first cell, or lives
-  on and is never heard.
+- Test processes talk to their kernels through sockets in a folder: two that look for free ports in
+  the same moment can be given the same one.
 
 How many claims and cells were left out is said at the end.
 """
@@ -40,12 +38,11 @@ from nbval.plugin import IPyNbCell
 from xdist.scheduler import LoadScopeScheduling
 
 from book.execute import is_progress
-from d2lhybrid.measurement.arguments import MOST_SECONDS
 from d2lhybrid.report.claims import MIME
 
 CACHE = "TORCHINDUCTOR_CACHE_DIR"
 # Kernels inherit these.
-os.environ.setdefault(MOST_SECONDS, "0.5")
+os.environ.setdefault("D2LHYBRID_MOST_SECONDS", "0.5")
 os.environ.setdefault("TORCHINDUCTOR_FORCE_DISABLE_CACHES", "0")
 
 if (beside := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))) > 1:

@@ -11,32 +11,24 @@ import sys
 from pathlib import Path
 
 from fontTools import subset  # type: ignore[import-untyped]
-from fontTools.ttLib import TTCollection, TTFont  # type: ignore[import-untyped]
+from fontTools.ttLib import TTCollection  # type: ignore[import-untyped]
 
 FOLDER = Path(__file__).parents[1] / "d2lhybrid" / "fonts"
-# The font's name in the collection, the name that the subset gets (one of its own, so that a full
-# Noto on the system stays what it is), and the codec and the rows of its first level.
-FONTS = (
-    ("Noto Sans CJK SC", "D2L Hybrid SC", "NotoSansCJKsc-subset.otf", "gb2312", range(0xB0, 0xD8)),
-    ("Noto Sans CJK JP", "D2L Hybrid JP", "NotoSansCJKjp-subset.otf", "euc_jp", range(0xB0, 0xD0)),
-)
+COMMON = {*range(0x20, 0x7F), *range(0x3000, 0x3100), *range(0xFF00, 0xFFF0), *b"\xb5\xb7\xd7"}
+# Language, codec, the rows of its first level.
+FONTS = (("SC", "gb2312", range(0xB0, 0xD8)), ("JP", "euc_jp", range(0xB0, 0xD0)))
 
-
-def characters(codec: str, rows: range) -> set[int]:
-    """The code points to keep."""
-    kept = {*range(0x20, 0x7F), *range(0x3000, 0x3100), *range(0xFF00, 0xFFF0), *b"\xb5\xb7\xd7"}
-    for row in rows:
-        for cell in range(0xA1, 0xFF):
-            kept.update(map(ord, bytes([row, cell]).decode(codec, errors="ignore")))
-    return kept
-
-
-def cut(font: TTFont, family: str, kept: set[int]) -> TTFont:
-    """Take the other characters out, and give the font its name."""
+for language, codec, rows in FONTS:
+    fonts = {font["name"].getDebugName(1): font for font in TTCollection(sys.argv[1])}
+    font = fonts[f"Noto Sans CJK {language}"]
+    level = (bytes([row, cell]) for row in rows for cell in range(0xA1, 0xFF))
+    kept = COMMON.union(*(map(ord, pair.decode(codec, errors="ignore")) for pair in level))
     options = subset.Options(layout_features=[], hinting=False, desubroutinize=False)
     subsetter = subset.Subsetter(options)
     subsetter.populate(unicodes=kept)
     subsetter.subset(font)
+    # A name of its own, so that a full Noto on the system stays what it is.
+    family = f"D2L Hybrid {language}"
     for record in font["name"].names:
         if record.nameID in (1, 4, 16):
             record.string = family
@@ -45,17 +37,4 @@ def cut(font: TTFont, family: str, kept: set[int]) -> TTFont:
     cff = font["CFF "].cff
     cff.fontNames = [family.replace(" ", "")]
     cff[0].FamilyName = cff[0].FullName = family
-    return font
-
-
-def main() -> None:
-    """Write the subsets."""
-    for source, family, file, codec, rows in FONTS:
-        collection = {font["name"].getDebugName(1): font for font in TTCollection(sys.argv[1])}
-        target = FOLDER / file
-        cut(collection[source], family, characters(codec, rows)).save(target)
-        print(f"{target.name}: {target.stat().st_size / 1e6:.2f} MB")
-
-
-if __name__ == "__main__":
-    main()
+    font.save(FOLDER / f"NotoSansCJK{language.lower()}-subset.otf")
