@@ -46,7 +46,7 @@ test-browser: setup  ## JupyterLab and the site in chromium; ALL=1 runs every no
 	$(PY) -m pytest tests/browser $(if $(ALL),--all)
 
 test-bare: setup  ## a notebook's first cell on a machine that has PyTorch alone; downloads PyTorch
-	$(PY) -m tools.bare_notebook $(if $(CHAPTER),--chapter $(CHAPTER))
+	$(PY) tools/bare_notebook.py $(if $(CHAPTER),--chapter $(CHAPTER))
 
 picture: setup  ## take README's picture anew, in chromium
 	$(PY) -m pytest tests/browser/test_lab_picture.py::test_take_the_picture
@@ -104,7 +104,7 @@ bench: setup  ## the benchmarks, one table each, into build/benchmarks; ONLY="gp
 	done; exit $$status
 
 under-load: setup  ## every English notebook 20 times with every core kept busy, hours; or ARGS="--make test --runs 5 --load 15"
-	$(PY) benchmarks/under_load.py $(if $(ARGS),$(ARGS),--runs 20)
+	$(IN_A_FOLDER) $(PY) benchmarks/under_load.py $(if $(ARGS),$(ARGS),--runs 20)
 
 fuzz: setup  ## the long campaigns: damaged artifacts, killed saves, a full disk; half an hour
 	$(PY) tests/artifacts/fuzz_damage.py --count 600 --seed 0
@@ -144,4 +144,4 @@ format: setup  ## let the formatter rewrite the Python files
 	$(PY) -m ruff format .
 
 clean:  ## remove what the other targets made, except the notebooks
-	rm -rf .venv .venv-numpy .venv-newest .venv-models build dist artifacts
+	rm -rf .venv .venv-numpy .venv-newest build dist artifacts

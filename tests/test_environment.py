@@ -123,17 +123,16 @@ def test_an_environment_is_made_anew_when_what_it_is_made_of_changes(
     for part in (setup_env.LOCK, "pyproject.toml"):
         (tmp_path / part).parent.mkdir(exist_ok=True)
         (tmp_path / part).write_bytes((ROOT / part).read_bytes())
-    before = setup_env.digest(installs, False, tmp_path)
+    before = setup_env.digest(installs, tmp_path)
     text = (tmp_path / name).read_text(encoding="utf-8")
     (tmp_path / name).write_text(text.replace(old, new), encoding="utf-8")
-    assert (setup_env.digest(installs, False, tmp_path) != before) == anew
+    assert (setup_env.digest(installs, tmp_path) != before) == anew
 
 
-def test_an_environment_is_made_once_and_finds_what_it_stands_on(tmp_path: Path) -> None:
-    python = setup_env.environment(tmp_path / "env", on_top=True)
-    code = "import pytest, sys; print(sys.prefix)"
-    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == str(tmp_path / "env")
+def test_an_environment_is_made_once(tmp_path: Path) -> None:
+    python = setup_env.environment(tmp_path / "env")
+    done = subprocess.check_output([python, "-c", "import sys; print(sys.prefix)"], text=True)
+    assert done.strip() == str(tmp_path / "env")
     (tmp_path / "env" / "kept").touch()
-    assert setup_env.environment(tmp_path / "env", on_top=True) == python
+    assert setup_env.environment(tmp_path / "env") == python
     assert (tmp_path / "env" / "kept").exists()

@@ -13,7 +13,6 @@ import pytest
 from nbformat.sign import NotebookNotary
 
 from book.files import NOTEBOOKS
-from book.frontpage import front_page_path
 from book.languages import LANGUAGES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,16 +20,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 import lab  # noqa: E402
 import lab_copy  # noqa: E402
-from lab_extension import words  # noqa: E402
 
 LOCALE = "@jupyterlab/translation-extension:plugin"
-
-
-def test_each_language_has_its_front_page_and_others_the_english_one() -> None:
-    for code, language in LANGUAGES.items():
-        assert lab.front_page(code) == front_page_path(language).as_posix()
-        assert (ROOT / lab.front_page(code)).is_file()
-    assert lab.front_page("eo") == "notebooks/README.md"
 
 
 def test_the_interface_is_in_the_language_and_the_settings_of_the_set_up_stay() -> None:
@@ -58,6 +49,8 @@ def test_jupyter_reads_what_is_written(tmp_path: Path, monkeypatch: pytest.Monke
     lab.write_config(tmp_path, "zh")
     manager = BaseJSONConfigManager(config_dir=str(tmp_path / "labconfig"))
     assert manager.get("default_setting_overrides")[LOCALE] == {"locale": "zh_CN"}
+    said = json.loads(manager.get("page_config")["d2lhybrid"])
+    assert said == lab.words("zh") != lab.words("en")
     manager = BaseJSONConfigManager(config_dir=str(tmp_path / "jupyter_server_config.d"))
     extensions = manager.get("lab_extension")["ServerApp"]["jpserver_extensions"]
     assert extensions == {"lab_extension": True}
@@ -160,10 +153,10 @@ def test_a_damaged_record_costs_no_changes(originals: Path, tmp_path: Path) -> N
 
 
 def test_the_buttons_speak_every_language() -> None:
-    english = words("en")
-    assert words("eo") == english
+    english = lab.words("en")
+    assert lab.words("eo") == english
     for code in LANGUAGES:
-        ours = words(code)
+        ours = lab.words(code)
         assert ours.keys() == english.keys()
         assert code == "en" or ours != english
         for key, text in english.items():

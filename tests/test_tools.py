@@ -88,6 +88,6 @@ def test_the_page_of_the_models_shows_what_came() -> None:
 
 
 def test_a_model_that_ends_its_process_is_a_row() -> None:
-    found = models.examine(sys.executable, "no library", "of this name", limit=100)
+    found = models.examine("no library", "of this name", limit=100)
     assert {one["outcome"] for one in found.values()} == {"ended"}
     assert found["save"]["said"] == "the process ended with status 1: KeyError: 'no library'"

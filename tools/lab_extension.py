@@ -1,11 +1,9 @@
 """An extension of Jupyter's server: what the buttons of ``labextension/`` ask it for.
 
-It says where JupyterLab is, for the site's links, and what the buttons are called in the reader's
-language, and puts a notebook back to what it was.
+It says where JupyterLab is, for the site's links, and puts a notebook back to what it was.
 """
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +12,6 @@ from jupyter_server.auth.decorator import allow_unauthenticated
 from jupyter_server.base.handlers import JupyterHandler
 from jupyter_server.utils import url_path_join
 from tornado import web
-
-from d2lhybrid.i18n import language
-
-
-@cache
-def words(code: str) -> dict[str, str]:
-    """The words of a language, or the English ones where it has none."""
-    text = Path(__file__).with_name("lab_words.json").read_text(encoding="utf-8")
-    found: dict[str, dict[str, str]] = json.loads(text)
-    return found.get(code, found["en"])
 
 
 class Here(JupyterHandler):
@@ -37,15 +25,6 @@ class Here(JupyterHandler):
         self.finish({"lab": base + url_path_join(self.base_url, "lab/tree/")})
 
 
-class Words(JupyterHandler):
-    """What the buttons say, in the reader's language."""
-
-    @web.authenticated
-    def get(self) -> None:
-        """All of it."""
-        self.finish(words(language()))
-
-
 class Reset(JupyterHandler):
     """A notebook becomes what it was at first."""
 
@@ -55,8 +34,6 @@ class Reset(JupyterHandler):
         path = str(json.loads(self.request.body)["path"])
         if not lab_copy.reset(Path(self.settings["server_root_dir"]).expanduser(), path):
             self.set_status(404)
-            self.finish(words(language())["reset_unknown"].format(path=path))
-            return
         self.finish({})
 
 
@@ -65,7 +42,7 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
 
 
 def _load_jupyter_server_extension(server: Any) -> None:
-    places = {"here": Here, "words": Words, "reset": Reset}
+    places = {"here": Here, "reset": Reset}
     base = server.web_app.settings["base_url"]
     server.web_app.add_handlers(
         ".*$",

@@ -1,10 +1,8 @@
 """Take real models through every function of the package and write docs/models.md.
 
 ``make models`` runs this file; ONLY="BERT resnet" chooses models by a part of their names, and then
-the table is printed, not written. The libraries of models are installed into ``.venv-models``, on
-top of the environment that runs this. Each model has a process of its own with a time limit, so
-that one that crashes or hangs is a row. Ends with status 1 where something else than "works" or a
-refusal came.
+the tables are printed, not written. Each model has a process of its own with a time limit, so that
+one that crashes or hangs is a row. Where something else than "works" or a refusal came, it fails.
 """
 
 import argparse
@@ -22,28 +20,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from setup_env import ROOT, environment
-
-PAGE = ROOT / "docs/models.md"
+ROOT = Path(__file__).resolve().parent.parent
+LIBRARIES = ROOT / "build/models"
+PAGE, MADE = ROOT / "docs/models.md", "\n<!-- what follows is made -->\n"
 FUNCTIONS = ("compare", "explain", "save", "load", "verify", "run_native")
 SHOWN = {"works": "works", "refused": "refused", "not saved": "–"}
 LONGEST = 240  # characters of a footnote
-INTRODUCTION = """\
-# Real models
-
-`make models` takes the models below through the package, with random weights, batch size 1 and
-small inputs, on a CPU: `compare` with those of the ordinary ways that build quickly, `explain`,
-`save` in the framework's default format, `load` in another process, `verify`, and `run_native`,
-which for PyTorch runs the model saved as ONNX. It writes this page.
-`make models ONLY="BERT resnet18"` runs some and prints the table. `tests/models/zoo.py` says how
-each is built; the small ones, one for each structure that models take and return, also run in
-`make test`.
-
-"works" means that the outputs were compared with the model's. A footnote behind it is what the
-function says besides, such as a way to run the model that cannot be built. "refused" is an error
-of ours, whose first sentence is the footnote, and "–" that nothing was saved to go on with.
-Anything else is a mistake, and `make models` fails.
-"""
 
 Found = dict[str, dict[str, str]]  # by function
 
@@ -55,51 +37,49 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--limit", type=float, default=600, help="seconds for one model")
     options = parser.parse_args()
-    pins = ["--no-deps", "--requirement", "requirements/models.txt"]
-    python = environment(ROOT / ".venv-models", pins, on_top=True)
-    paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
-    os.environ.update(
-        PYTHONPATH=os.pathsep.join(filter(None, paths)),
-        D2LHYBRID_LANGUAGE="en",
-        HF_HUB_OFFLINE="1",
-        TF_CPP_MIN_LOG_LEVEL="3",
-    )
-    every = [tuple(one) for one in json.loads(told(python, "tests/models/zoo.py").splitlines()[-1])]
-    parts = options.only or [""]
-    chosen = [one for one in every if any(part in one[1] for part in parts)]
+    if not LIBRARIES.exists():
+        pip = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", str(LIBRARIES)]
+        told(*pip, "--requirement", "requirements/models.txt")
+    path = os.pathsep.join([str(ROOT), str(LIBRARIES), os.environ.get("PYTHONPATH", "")])
+    os.environ |= {"PYTHONPATH": path, "D2LHYBRID_LANGUAGE": "en"}
+    os.environ |= {"HF_HUB_OFFLINE": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    listed = json.loads(told("tests/models/zoo.py").splitlines()[-1])
+    every = [(library, name) for library, name in listed]
+    chosen = [one for one in every if any(part in one[1] for part in options.only or [""])]
     with ThreadPoolExecutor(options.jobs) as pool:
-        rows = pool.map(lambda one: examine(python, *one, limit=options.limit), chosen)
+        rows = pool.map(lambda one: examine(*one, options.limit), chosen)
         found = dict(zip(chosen, rows, strict=True))
-    text = page(found, told(python, "-m", "pip", "freeze"))
+    text = page(found, told("-m", "pip", "freeze"))
     if chosen == every:
-        PAGE.write_text(text, encoding="utf-8")
+        written = PAGE.read_text(encoding="utf-8").partition(MADE)[0]
+        PAGE.write_text(f"{written}{MADE}\n{text}", encoding="utf-8")
     print(text)
     sys.exit(any(one["outcome"] not in SHOWN for row in found.values() for one in row.values()))
 
 
-def told(*command: str) -> str:
-    """What a command prints."""
-    return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
+def told(*arguments: str) -> str:
+    """What Python prints with these arguments."""
+    return subprocess.check_output([sys.executable, *arguments], cwd=ROOT, text=True)
 
 
-def examine(python: str, library: str, name: str, limit: float) -> Found:
+def examine(library: str, name: str, limit: float) -> Found:
     """What came of each function for one model, in a process of its own that may end early."""
-    with TemporaryDirectory() as folder:
-        lines, said = Path(folder, "found.jsonl"), Path(folder, "said.txt")
-        command = [python, "-W", "ignore", "tests/models/examine.py", library, name, folder]
-        with said.open("w") as file:
-            process = subprocess.Popen(
-                command, cwd=ROOT, stdout=file, stderr=file, start_new_session=True
-            )
-            try:
-                ended = f"the process ended with status {process.wait(limit)}"
-            except subprocess.TimeoutExpired:
-                ended = f"the process was stopped after {limit:g} seconds"
-            with contextlib.suppress(ProcessLookupError):  # compilers that it started
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+    with TemporaryDirectory() as folder, Path(folder, "said").open("w+", errors="replace") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", "tests/models/examine.py", library, name, folder],
+            cwd=ROOT, stdout=said, stderr=said, start_new_session=True,
+        )  # fmt: skip
+        try:
+            ended = f"the process ended with status {process.wait(limit)}"
+        except subprocess.TimeoutExpired:
+            ended = f"the process was stopped after {limit:g} seconds"
+        with contextlib.suppress(ProcessLookupError):  # compilers that it started
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        said.seek(0)
+        last = " ".join(said.read().strip().splitlines()[-1:])
+        lines = Path(folder, "found.jsonl")
         rows = lines.read_text("utf-8").splitlines() if lines.exists() else []
-        last = " ".join(said.read_text(errors="replace").strip().splitlines()[-1:])
     found: Found = {row["function"]: row for row in map(json.loads, rows)}
     missing = {"outcome": "ended", "said": f"{ended}: {last}"}
     result = {function: found.get(function, missing) for function in FUNCTIONS}
@@ -108,11 +88,10 @@ def examine(python: str, library: str, name: str, limit: float) -> Found:
 
 
 def page(found: dict[tuple[str, str], Found], installed: str) -> str:
-    """The page: how it is made, how often each function works, and a table for each library.
+    """The made part of the page: how often each function works, and a table for each library.
 
     ``installed`` is what ``pip freeze`` says.
     """
-    notes: list[str] = []
     counts = Counter((f, one["outcome"]) for row in found.values() for f, one in row.items())
     said = [
         f"`{function}` works for {counts[function, 'works']}"
@@ -121,9 +100,10 @@ def page(found: dict[tuple[str, str], Found], installed: str) -> str:
     ]
     named = r"^(torch|tensorflow|jax|mxnet|flax|keras|torchvision|timm|transformers)(?:-cpu)?==(.+)"
     packages = [f"{name} {version}" for name, version in re.findall(named, installed, re.M)]
-    versions = [f"Python {platform.python_version()}", ", ".join(packages)]
-    lines = [INTRODUCTION, f"Of {len(found)} models, {'; '.join(said)}.", ""]
-    lines += [" · ".join([str(datetime.date.today()), *versions])]
+    machine = f"{datetime.date.today()} · Python {platform.python_version()}"
+    lines = [f"Of {len(found)} models, {'; '.join(said)}.", ""]
+    lines += [f"{machine} · {', '.join(packages)}"]
+    notes: list[str] = []
     for library in dict.fromkeys(library for library, _name in found):
         lines += ["", f"## {library[0].upper()}{library[1:]}", ""]
         lines += [f"| model | {' | '.join(f'`{function}`' for function in FUNCTIONS)} |"]

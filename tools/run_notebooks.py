@@ -6,12 +6,15 @@ equally long, for as many machines.
 """
 
 import argparse
+import json
 import platform
 import subprocess
 import sys
 from pathlib import Path
 
 from setup_env import mxnet_problem
+
+from book.files import SECONDS
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = ROOT / "tests" / "notebooks"
@@ -32,8 +35,17 @@ def selected(language: str, framework: str, chapter: str, shard: str = "1/1") ->
     return found[which - 1 :: count]
 
 
+def seconds(notebook: Path) -> float:
+    """How long it took when it was executed last."""
+    if notebook.is_dir():
+        return 0
+    metadata = json.loads(notebook.read_bytes())["metadata"]
+    return float(metadata.get("d2lhybrid", {}).get(SECONDS, 0))
+
+
 def command(notebooks: list[Path], jobs: str, *more: str) -> list[str]:
-    """The pytest command that executes and compares these notebooks."""
+    """The pytest command that executes and compares these notebooks, the longest first."""
+    notebooks = sorted(notebooks, key=seconds, reverse=True)
     return [
         *(sys.executable, "-m", "pytest", "-c", str(SETTINGS / "nbval.ini")),
         *("-p", "tools.nbval_plugin", "-p", "tools.compile_once"),
@@ -50,9 +62,9 @@ def main() -> None:
     parser.add_argument("--jobs", default="auto", help="notebooks that run at a time")
     parser.add_argument("--shard", default="1/1", help="only one part of them: 2/5")
     options = parser.parse_args()
-    wanted = (getattr(options, name) or "*" for name in ("language", "framework", "chapter"))
+    language, framework = options.language or "*", options.framework or "*"
     try:
-        chosen = selected(*wanted, options.shard or "1/1")
+        chosen = selected(language, framework, options.chapter or "*", options.shard or "1/1")
     except ValueError:
         parser.error(f"expected which part of how many, as 2/5, received {options.shard!r}")
     if problem := mxnet_problem(platform.system(), platform.machine()):

@@ -1,9 +1,7 @@
 """Make ``.venv``, the one environment of the notebooks and the tests, and those beside it.
 
 ``make setup`` runs this file with a plain Python, so it uses the standard library only, and pip,
-which heeds whatever the machine's settings say of indexes, wheels, proxies and certificates. The
-versions come from ``requirements/``. A stamp inside an environment says from what it was made; when
-nothing changed, nothing is done.
+which heeds whatever the machine's settings say of indexes, wheels, proxies and certificates.
 """
 
 import argparse
@@ -13,7 +11,6 @@ import platform
 import shutil
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
@@ -29,9 +26,9 @@ def problem(version: tuple[int, int], system: str, machine: str) -> str | None:
     """Why this Python on this machine cannot hold the environment, or None if it can."""
     if not OLDEST <= version <= NEWEST:
         return (
-            f"The notebooks need Python {OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}, but "
-            f"{sys.executable} is Python {version[0]}.{version[1]}. Name another one: "
-            "make setup PYTHON=python3.11"
+            "The notebooks need Python {}.{} to {}.{}, ".format(*OLDEST, *NEWEST)
+            + f"but {sys.executable} is Python {version[0]}.{version[1]}. "
+            "Name another one: make setup PYTHON=python3.11"
         )
     if system == "Darwin" and machine == "x86_64":
         return (
@@ -51,23 +48,18 @@ def mxnet_problem(system: str, machine: str) -> str | None:
     )
 
 
-def environment(folder: Path, *installs: Sequence[str], on_top: bool = False) -> str:
+def environment(folder: Path, *installs: Sequence[str]) -> str:
     """The Python of the environment in a folder; make it anew where what it is made of changed.
 
-    Takes the arguments of each ``pip install``, in turn. With ``on_top`` it also finds the packages
-    of the Python that runs this, which keeps gigabytes of frameworks from being installed twice.
+    Takes the arguments of each ``pip install``, in turn.
     """
     python = str(folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
-    stamp, made_of = folder / "setup-stamp.txt", digest(installs, on_top)
+    stamp, made_of = folder / "setup-stamp.txt", digest(installs)
     if stamp.exists() and stamp.read_text() == made_of:
         return python
     print(f"Setting up {folder.name} with Python {platform.python_version()}", flush=True)
     shutil.rmtree(folder, ignore_errors=True)
     run(sys.executable, "-m", "venv", str(folder))
-    if on_top:
-        paths = {"base": str(folder), "platbase": str(folder)}
-        own = Path(sysconfig.get_path("purelib", "venv", vars=paths))
-        (own / "on-top-of.pth").write_text(sysconfig.get_path("purelib") + "\n")
     quiet = [] if sys.stdout.isatty() else ["--quiet"]
     for arguments in installs:
         run(python, "-m", "pip", "install", "--disable-pip-version-check", *quiet, *arguments)
@@ -75,9 +67,9 @@ def environment(folder: Path, *installs: Sequence[str], on_top: bool = False) ->
     return python
 
 
-def digest(installs: Sequence[Sequence[str]], on_top: bool, root: Path = ROOT) -> str:
+def digest(installs: Sequence[Sequence[str]], root: Path = ROOT) -> str:
     """A digest of all that an environment is made from: this Python, the arguments, their files."""
-    found = hashlib.sha256(f"{sys.version} {sys.prefix} {installs} {on_top}".encode())
+    found = hashlib.sha256(f"{sys.version} {sys.prefix} {installs}".encode())
     for name in chain.from_iterable(installs):
         if (root / name).is_file():
             found.update((root / name).read_bytes())

@@ -28,13 +28,11 @@ for language, codec, rows in FONTS:
     subsetter.populate(unicodes=kept)
     subsetter.subset(font)
     # A name of its own, so that a full Noto on the system stays what it is.
-    family = f"D2L Hybrid {language}"
+    family, name = f"D2L Hybrid {language}", f"D2LHybrid{language}"
     for record in font["name"].names:
-        if record.nameID in (1, 4, 16):
-            record.string = family
-        elif record.nameID == 6:
-            record.string = family.replace(" ", "")
+        record.string = {1: family, 4: family, 16: family, 6: name}.get(
+            record.nameID, record.string
+        )
     cff = font["CFF "].cff
-    cff.fontNames = [family.replace(" ", "")]
-    cff[0].FamilyName = cff[0].FullName = family
+    cff.fontNames, cff[0].FamilyName, cff[0].FullName = [name], family, family
     font.save(FOLDER / f"NotoSansCJK{language.lower()}-subset.otf")

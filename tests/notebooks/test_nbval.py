@@ -147,7 +147,7 @@ for one in (cache_dir(), shutil.which('g++')):
     cell = new_code_cell(source, id="threads", execution_count=1)
     cores = os.cpu_count() or 1
     cell.outputs = [
-        new_output("stream", text=f"{max(1, cores // 2)} {cores}\nFalse ipc\ntmp\ntmp\n")
+        new_output("stream", text=f"{max(1, cores // 2)} {cores}\nFalse ipc\ntor\ntmp\n")
     ]
     for name in ("en/torch/a", "ja/torch/a", "en/torch/b"):
         (path := tmp_path / f"{name}.ipynb").parent.mkdir(parents=True, exist_ok=True)

@@ -228,7 +228,7 @@
       settings,
     );
     if (response.ok) await panel.context.revert();
-    else await showDialog({ title: say.reset, body: await response.text() });
+    else await showDialog({ title: say.reset, body: say.reset_unknown.replace("{path}", panel.context.path) });
   };
 
   const equip = async (app, panel, say) => {
@@ -263,14 +263,8 @@
     autoStart: true,
     activate: async (app) => {
       document.head.appendChild(document.createElement("style")).textContent = STYLE;
-      const { ServerConnection } = await load("@jupyterlab/services");
-      const settings = ServerConnection.makeSettings();
-      const response = await ServerConnection.makeRequest(
-        `${settings.baseUrl}d2lhybrid/words`,
-        {},
-        settings,
-      );
-      const say = await response.json();
+      const { PageConfig } = await load("@jupyterlab/coreutils");
+      const say = JSON.parse(PageConfig.getOption("d2lhybrid"));
       const known = new WeakSet();
       const look = () => {
         for (const widget of app.shell.widgets("main")) {
