@@ -47,7 +47,7 @@ def main() -> None:
     every = [(library, name) for library, name in listed]
     chosen = [one for one in every if any(part in one[1] for part in options.only or [""])]
     with ThreadPoolExecutor(options.jobs) as pool:
-        rows = pool.map(lambda one: examine(*one, options.limit), chosen)
+        rows = pool.map(lambda one: examine(one[0], one[1], options.limit), chosen)
         found = dict(zip(chosen, rows, strict=True))
     text = page(found, told("-m", "pip", "freeze"))
     if chosen == every:
