@@ -34,19 +34,19 @@ test: setup  ## everything: unit tests, MXNet on NumPy 1, every notebook
 	@$(IN_A_FOLDER) FOLDER="$$FOLDER" $(MAKE) --no-print-directory test-unit test-numpy test-notebooks
 
 test-unit: setup  ## unit tests and the examples in the docs
-	$(IN_A_FOLDER) $(PY) -m pytest -p tools.compile_once -n $(JOBS) --dist loadfile --no-loadscope-reorder
+	@$(IN_A_FOLDER) $(PY) -m pytest -p tools.compile_once -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 test-numpy: setup  ## MXNet on NumPy 1.26, in an environment of its own; NUMPY=2.2.6 on another
 	$(PY) tools/setup_env.py --numpy $(or $(NUMPY),1.26.4)
 
 test-notebooks: setup  ## execute every notebook and compare what it prints
-	$(IN_A_FOLDER) $(PY) tools/run_notebooks.py --jobs $(JOBS) --language "$(LANG_)" --framework "$(FRAMEWORK)" --chapter "$(CHAPTER)" --shard "$(SHARD)"
+	@$(IN_A_FOLDER) $(PY) tools/run_notebooks.py --jobs $(JOBS) --shard $(or $(SHARD),1/1) "$(or $(LANG_),*)/$(or $(FRAMEWORK),*)/$(or $(CHAPTER),*)"
 
 test-browser: setup  ## JupyterLab and the site in chromium; ALL=1 runs every notebook there
 	$(PY) -m pytest tests/browser $(if $(ALL),--all)
 
 test-bare: setup  ## a notebook's first cell on a machine that has PyTorch alone; downloads PyTorch
-	$(PY) tools/bare_notebook.py $(if $(CHAPTER),--chapter $(CHAPTER))
+	$(PY) tools/bare_notebook.py
 
 picture: setup  ## take README's picture anew, in chromium
 	$(PY) -m pytest tests/browser/test_lab_picture.py::test_take_the_picture
@@ -104,7 +104,7 @@ bench: setup  ## the benchmarks, one table each, into build/benchmarks; ONLY="gp
 	done; exit $$status
 
 under-load: setup  ## every English notebook 20 times with every core kept busy, hours; or ARGS="--make test --runs 5 --load 15"
-	$(IN_A_FOLDER) $(PY) benchmarks/under_load.py $(if $(ARGS),$(ARGS),--runs 20)
+	@$(IN_A_FOLDER) $(PY) benchmarks/under_load.py $(if $(ARGS),$(ARGS),--runs 20)
 
 fuzz: setup  ## the long campaigns: damaged artifacts, killed saves, a full disk; half an hour
 	$(PY) tests/artifacts/fuzz_damage.py --count 600 --seed 0

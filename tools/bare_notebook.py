@@ -5,7 +5,6 @@ its repository. Its first cell has to install what is missing, d2lhybrid from th
 all others have to run.
 """
 
-import argparse
 import os
 import re
 import shutil
@@ -22,7 +21,6 @@ from book.parse import load
 from book.translate import identity
 
 BARE = ROOT / "build" / "bare"
-CELL_SECONDS = 600
 
 
 def bare_environment() -> None:
@@ -34,35 +32,31 @@ def bare_environment() -> None:
     subprocess.run([python, "-m", *kernel], check=True, stdout=subprocess.DEVNULL)
 
 
-def run(chapter: str) -> str:
+def run() -> str:
     """Run a notebook alone in a folder with the bare Python; what its first cell printed.
 
     Raises CellExecutionError where a cell fails.
     """
     url = ROOT.as_uri().replace("///", "//localhost/")  # some releases of pip want a host
     made = assemble(load(ROOT / CHAPTERS), "en", "pytorch", identity, url=url)
-    notebook = made[Key("en", "pytorch", chapter)]
+    notebook = made[Key("en", "pytorch", "hybridize")]
     with TemporaryDirectory() as folder:
         where = {"metadata": {"path": folder}}
-        NotebookClient(
-            notebook, kernel_name="bare", timeout=CELL_SECONDS, resources=where
-        ).execute()
+        client = NotebookClient(notebook, kernel_name="bare", timeout=600, resources=where)
+        client.execute()
     first = next(cell for cell in notebook.cells if cell.cell_type == "code")
     return "".join(output.get("text", "") for output in first.outputs)
 
 
 def main() -> None:
     """Make the environment and run the notebook; say what its first cell installed."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--chapter", default="hybridize")
-    options = parser.parse_args()
     # PYTHONPATH could name the checkout, and other Jupyters have kernels of this name.
     os.environ.update(PYTHONPATH="", JUPYTER_PATH=str(BARE / "share/jupyter"))
     bare_environment()
-    installed = re.findall(r"^Successfully installed .*", run(options.chapter), re.MULTILINE)
+    installed = re.findall(r"^Successfully installed .*", run(), re.MULTILINE)
     if "d2lhybrid" not in " ".join(installed):
         sys.exit(f"Expected the first cell to install d2lhybrid. Installed: {installed}.")
-    print(*installed, f"{options.chapter}: all other cells ran.", sep="\n")
+    print(*installed, "All other cells ran.", sep="\n")
 
 
 if __name__ == "__main__":

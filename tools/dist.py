@@ -8,6 +8,7 @@ installed in an empty environment, without any framework: there ``doctor``, ``co
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -37,19 +38,16 @@ assert "benchmark" in shell.magics_manager.magics["cell"]
 """
 
 
-def version(root: Path = ROOT) -> str:
+def version() -> str:
     """The package's version, from the one place that says it."""
-    for line in (root / "d2lhybrid/__init__.py").read_text(encoding="utf-8").splitlines():
-        if line.startswith("__version__ = "):
-            return line.split('"')[1]
-    sys.exit('Expected a line __version__ = "…" in d2lhybrid/__init__.py, found none.')
+    text = (ROOT / "d2lhybrid/__init__.py").read_text(encoding="utf-8")
+    return re.findall(r'^__version__ = "(.*)"$', text, re.MULTILINE)[0]
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> None:
     """Run a command, without PYTHONPATH, which could name the checkout; what fails ends all."""
     told = {**os.environ, "PYTHONPATH": "", "D2LHYBRID_LANGUAGE": "en"}
-    if subprocess.run([str(part) for part in command], cwd=cwd, env=told).returncode:
-        sys.exit(f"This command failed: {' '.join(map(str, command))}")
+    subprocess.run([str(part) for part in command], cwd=cwd, env=told, check=True)
 
 
 def build() -> Path:

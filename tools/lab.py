@@ -3,9 +3,8 @@
 What a reader runs and changes goes into ``my/notebooks`` (``lab_copy``), so the tracked notebooks
 stay as they are. ``labextension/`` is what JupyterLab learns here, ``lab_extension`` its server.
 
-The language is that of the notebooks' reports: D2LHYBRID_LANGUAGE, else the system's. It chooses
-the front page, and the default for JupyterLab's own menus; what the reader has chosen in
-JupyterLab (menu Settings, Language) wins over that default. Options are JupyterLab's.
+The language, D2LHYBRID_LANGUAGE or the system's, chooses the front page and the default for
+JupyterLab's own menus, over which the reader's choice there wins. Options are JupyterLab's.
 """
 
 import json
@@ -34,7 +33,7 @@ def words(code: str) -> dict[str, str]:
 
 
 def defaults(code: str) -> dict[str, dict[str, object]]:
-    """Return the settings that JupyterLab starts from where the reader has chosen nothing."""
+    """The settings that JupyterLab starts from where the reader has chosen nothing."""
     chosen: dict[str, dict[str, object]] = json.loads(OVERRIDES.read_text(encoding="utf-8"))
     chosen["@jupyterlab/translation-extension:plugin"] = {"locale": PACKS.get(code, "en")}
     return chosen

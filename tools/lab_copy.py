@@ -67,12 +67,11 @@ def _copy(content: bytes, path: Path) -> None:
 
 def _sign(content: bytes) -> None:
     """Let JupyterLab show all that this notebook holds, as if the reader had run it."""
-    import nbformat
-    from nbformat.sign import NotebookNotary
+    import nbformat.sign
 
     # What is no notebook needs none; where the key cannot be kept, the text is there all the same.
     with suppress(OSError, ValueError, nbformat.ValidationError):
-        NotebookNotary().sign(nbformat.reads(content.decode("utf-8"), as_version=4))
+        nbformat.sign.NotebookNotary().sign(nbformat.reads(content.decode("utf-8"), as_version=4))
 
 
 def _digest(content: bytes) -> str:
@@ -88,10 +87,9 @@ def _digest(content: bytes) -> str:
 
 
 def _read(folder: Path) -> dict[str, str]:
-    try:
-        found: dict[str, str] = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
+    found: dict[str, str] = {}
+    with suppress(OSError, ValueError):
+        found = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
     return found
 
 

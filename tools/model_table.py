@@ -34,7 +34,6 @@ def main() -> None:
     """Run those that are chosen; write the page if these are all, and print it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("only", nargs="*", help="parts of names; all if none")
-    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--limit", type=float, default=600, help="seconds for one model")
     options = parser.parse_args()
     if not LIBRARIES.exists():
@@ -46,7 +45,7 @@ def main() -> None:
     listed = json.loads(told("tests/models/zoo.py").splitlines()[-1])
     every = [(library, name) for library, name in listed]
     chosen = [one for one in every if any(part in one[1] for part in options.only or [""])]
-    with ThreadPoolExecutor(options.jobs) as pool:
+    with ThreadPoolExecutor(2) as pool:
         rows = pool.map(lambda one: examine(one[0], one[1], options.limit), chosen)
         found = dict(zip(chosen, rows, strict=True))
     text = page(found, told("-m", "pip", "freeze"))

@@ -35,7 +35,6 @@ from nbval import kernel
 from nbval.plugin import IPyNbCell
 from xdist.scheduler import LoadScopeScheduling
 
-from book.execute import is_progress
 from d2lhybrid.report.claims import MIME
 
 # Kernels inherit these.
@@ -52,11 +51,8 @@ _manager = kernel.KernelManager
 def compare_outputs(
     self: Any, test: Sequence[Any], reference: Sequence[Any], **options: Any
 ) -> Any:
-    """As nbval's own, without what undecided claims and bars of progress show, here or there."""
-    kept = (
-        [one for one in side if not (undecided(one) or is_progress(one))]
-        for side in (test, reference)
-    )
+    """As nbval's own, without what undecided claims show, here or there."""
+    kept = ([one for one in side if not undecided(one)] for side in (test, reference))
     return _compare(self, *kept, **options)
 
 

@@ -20,51 +20,43 @@ ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = ROOT / "tests" / "notebooks"
 
 
-def selected(language: str, framework: str, chapter: str, shard: str = "1/1") -> list[Path]:
-    """The notebooks that match, ``*`` for any, and of these one part of so many.
+def selected(pattern: str = "*/*/*", shard: str = "1/1") -> list[Path]:
+    """The notebooks of these languages, frameworks and chapters, one part of so many.
 
     They are dealt out by chapter and framework, so each part has its share of the long ones.
     """
-    found = sorted(
-        (ROOT / "notebooks").glob(f"{language}/{framework}/{chapter}.ipynb"),
-        key=lambda path: (path.stem, path.parent.name, path),
-    )
+    found = (ROOT / "notebooks").glob(f"{pattern}.ipynb")
     which, count = map(int, shard.split("/"))
     if not 1 <= which <= count:
         raise ValueError(shard)
-    return found[which - 1 :: count]
-
-
-def seconds(notebook: Path) -> float:
-    """How long it took when it was executed last."""
-    if notebook.is_dir():
-        return 0
-    metadata = json.loads(notebook.read_bytes())["metadata"]
-    return float(metadata.get("d2lhybrid", {}).get(SECONDS, 0))
+    return sorted(found, key=lambda path: (path.stem, *path.parts[::-1]))[which - 1 :: count]
 
 
 def command(notebooks: list[Path], jobs: str, *more: str) -> list[str]:
     """The pytest command that executes and compares these notebooks, the longest first."""
-    notebooks = sorted(notebooks, key=seconds, reverse=True)
     return [
         *(sys.executable, "-m", "pytest", "-c", str(SETTINGS / "nbval.ini")),
         *("-p", "tools.nbval_plugin", "-p", "tools.compile_once"),
         *("--rootdir", str(ROOT), "--nbval-sanitize-with", str(SETTINGS / "sanitize.cfg")),
-        *("-n", jobs, *more, *map(str, notebooks)),
+        *("-n", jobs, *more, *map(str, sorted(notebooks, key=seconds, reverse=True))),
     ]
+
+
+def seconds(notebook: Path) -> float:
+    """How long it took when it was executed last; of a folder nobody knows."""
+    metadata = {} if notebook.is_dir() else json.loads(notebook.read_bytes())["metadata"]
+    return float(metadata.get("d2lhybrid", {}).get(SECONDS, 0))
 
 
 def main() -> None:
     """Run nbval on the selected notebooks and end with its status."""
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("language", "framework", "chapter"):
-        parser.add_argument(f"--{name}", default="*", help=f"only this {name}")
+    parser.add_argument("only", nargs="?", default="*/*/*", help="such as en/pytorch/*")
     parser.add_argument("--jobs", default="auto", help="notebooks that run at a time")
     parser.add_argument("--shard", default="1/1", help="only one part of them: 2/5")
     options = parser.parse_args()
-    language, framework = options.language or "*", options.framework or "*"
     try:
-        chosen = selected(language, framework, options.chapter or "*", options.shard or "1/1")
+        chosen = selected(options.only, options.shard)
     except ValueError:
         parser.error(f"expected which part of how many, as 2/5, received {options.shard!r}")
     if problem := mxnet_problem(platform.system(), platform.machine()):
@@ -72,7 +64,7 @@ def main() -> None:
         chosen = [path for path in chosen if path.parent.name != "mxnet"]
     if not chosen:
         sys.exit("No notebook left to run: is one committed under notebooks/?")
-    if left_out := len(every := selected("*", "*", "*")) - len(chosen):
+    if left_out := len(every := selected()) - len(chosen):
         print(f"Left out by choice: {left_out} of {len(every)} notebooks")
     sys.exit(subprocess.run(command(chosen, options.jobs), cwd=ROOT).returncode)
 

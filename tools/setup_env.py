@@ -16,9 +16,8 @@ from itertools import chain
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
 LOCK = "requirements/lock.txt"
-# MXNet and d2l: what they need is in the lock file, what they pin is not. The file says why.
-NO_DEPS = "requirements/no-deps.txt"
 OLDEST, NEWEST = (3, 11), (3, 13)
 
 
@@ -68,7 +67,7 @@ def environment(folder: Path, *installs: Sequence[str]) -> str:
 
 
 def digest(installs: Sequence[Sequence[str]], root: Path = ROOT) -> str:
-    """A digest of all that an environment is made from: this Python, the arguments, their files."""
+    """A digest of what an environment is made from: this Python, the arguments, their files."""
     found = hashlib.sha256(f"{sys.version} {sys.prefix} {installs}".encode())
     for name in chain.from_iterable(installs):
         if (root / name).is_file():
@@ -101,21 +100,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--numpy", metavar="RELEASE", help="try MXNet on this NumPy instead")
     release = parser.parse_args().numpy
-    system, machine = platform.system(), platform.machine()
-    if trouble := problem(sys.version_info[:2], system, machine):
+    here = platform.system(), platform.machine()
+    if trouble := problem(sys.version_info[:2], *here):
         sys.exit(trouble)
-    if left_out := mxnet_problem(system, machine):
+    if left_out := mxnet_problem(*here):
         print(left_out)
-    if release:
-        if not left_out:
-            try_numpy(release)
-        return
-    environment(
-        ROOT / ".venv",
-        ["--requirement", LOCK],
-        ["--no-deps", "--requirement", NO_DEPS],
-        ["--no-deps", "--editable", "."],
-    )
+    if not release:
+        no_deps = ["--no-deps", "--requirement", "requirements/no-deps.txt"]
+        environment(VENV, ["--requirement", LOCK], no_deps, ["--no-deps", "--editable", "."])
+    elif not left_out:
+        try_numpy(release)
 
 
 if __name__ == "__main__":
