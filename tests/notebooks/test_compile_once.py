@@ -2,7 +2,6 @@
 
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -78,9 +77,3 @@ def test_all_else_is_compiled(
     calls = 3 if status or "b.o" in more else 2
     assert compile_it(text, *more, header=header) == (status, calls)
     assert subprocess.call(["fake++", "--version"]) == 0
-
-
-def test_there_may_be_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert shutil.which("g++") is None
-    assert not list(put_in_front(tmp_path / "run").iterdir())
