@@ -12,8 +12,8 @@
 4. ``execute``: a notebook -> the same notebook with its outputs.
 5. ``check``: committed notebooks against what their sources build; writes nothing.
 
-``languages`` and ``frameworks`` hold one row each per language and framework, ``files`` says
-where everything lies. ``python -m book`` is the way in; docs/authoring.md is the manual.
+``languages`` and ``frameworks`` say which there are, ``files`` where everything lies, and
+``measured`` what executed notebooks have measured. ``python -m book`` is the way in; docs/authoring.md is the manual.
 """
 
 import sys

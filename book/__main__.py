@@ -22,6 +22,14 @@ from book.languages import ENGLISH, LANGUAGES
 from book.parse import load
 
 ROOT = Path(__file__).parents[1]
+_BUILD = (
+    "Writes the notebooks that differ from what their sources build. Without --execute they have "
+    "no outputs, which `check` reports."
+)
+_MESSAGES = (
+    "Writes translations/*.pot and merges them into the catalogs that there are; likewise those of "
+    "the package in d2lhybrid/locale."
+)
 
 
 def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
@@ -48,56 +56,28 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m book", description="Makes notebooks/ from chapters/ and translations/."
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    make = commands.add_parser(
-        "build",
-        help="write the notebooks whose sources changed",
-        description="Writes the notebooks that differ from what their sources build. Without "
-        "--execute they have no outputs, which `check` reports.",
-    )
+    about = "write the notebooks whose sources changed"
+    make = commands.add_parser("build", help=about, description=_BUILD)
     make.add_argument("--execute", action="store_true", help="run them and keep their outputs")
     make.add_argument("--all", action="store_true", help="also those that did not change")
-    make.add_argument(
-        "--jobs",
-        type=int,
-        default=os.cpu_count() or 1,
-        help="notebooks that run at a time (default: %(default)s); 1 for undisturbed timings",
-    )
-    make.add_argument(
-        "--timeout",
-        type=int,
-        default=CELL_SECONDS,
-        metavar="SECONDS",
-        help="limit for one cell (default: %(default)s)",
-    )
-    make.add_argument(
-        "--partial", action="store_true", help="show and mark what is not translated, or stale"
-    )
-    make.add_argument(
-        "--output",
-        type=Path,
-        metavar="FOLDER",
-        help="write notebooks/ below this folder, and leave the committed one as it is",
-    )
+    jobs = "notebooks that run at a time (default: %(default)s); 1 for undisturbed timings"
+    make.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help=jobs)
+    limit = "seconds for one cell (default: %(default)s)"
+    make.add_argument("--timeout", type=int, default=CELL_SECONDS, metavar="SECONDS", help=limit)
+    gaps = "show and mark what is not translated, or stale"
+    make.add_argument("--partial", action="store_true", help=gaps)
+    folder = "write notebooks/ below this folder, and leave the committed one as it is"
+    make.add_argument("--output", type=Path, metavar="FOLDER", help=folder)
     make.add_argument("--language", choices=LANGUAGES, help="only this language")
     make.add_argument("--framework", choices=FRAMEWORKS, help="only this framework")
     make.add_argument("--chapter", help="only this chapter: its file's name without .md")
-    messages = commands.add_parser(
-        "messages",
-        help="bring templates and catalogs up to date",
-        description="Writes translations/*.pot and merges them into the catalogs that there are; "
-        "likewise those of the package in d2lhybrid/locale.",
-    )
-    messages.add_argument(
-        "--start",
-        nargs="*",
-        default=(),
-        choices=[code for code in LANGUAGES if code != ENGLISH.code],
-        metavar="LANGUAGE",
-        help="make the catalogs of a language that has none yet",
-    )
-    commands.add_parser(
-        "check", help="compare the committed notebooks with their sources; writes nothing"
-    )
+    about = "bring templates and catalogs up to date"
+    messages = commands.add_parser("messages", help=about, description=_MESSAGES)
+    others = [code for code in LANGUAGES if code != ENGLISH.code]
+    start = "make the catalogs of a language that has none yet"
+    messages.add_argument("--start", nargs="*", default=(), choices=others, help=start)
+    about = "compare the committed notebooks with their sources; writes nothing"
+    commands.add_parser("check", help=about)
     return parser
 
 

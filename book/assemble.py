@@ -9,7 +9,7 @@ from book.blocks import Chapter
 from book.draft import TO_NOTEBOOKS, Cell, Draft, name_cells
 from book.errors import BookError, TranslationError
 from book.files import CHAPTERS, Key
-from book.frameworks import FRAMEWORKS, READING_ORDER
+from book.frameworks import FRAMEWORKS
 from book.frontpage import front_page_path
 from book.installation import installation
 from book.languages import LANGUAGES, Language
@@ -36,13 +36,11 @@ def assemble(
     translate: Translate,
     languages: Sequence[Language] | None = None,
     url: str = "",
-    only: str | None = None,
 ) -> dict[Key, nbformat.NotebookNode]:
     """The notebooks of one language and one framework, without outputs.
 
     They link to each other and to those in ``languages``, by default all there are. ``url`` is the
-    repository's public address, where a notebook alone gets the package from, or empty. With
-    ``only``, the notebook of that chapter is all that is made; it links to the others all the same.
+    repository's public address, where a notebook alone gets the package from, or empty.
     Raises TranslationError where a translation does not fit its place.
     """
     drafts = {
@@ -51,8 +49,7 @@ def assemble(
         if framework in chapter.frameworks
     }
     others = tuple(LANGUAGES.values()) if languages is None else languages
-    wanted = [draft for name, draft in drafts.items() if only in (None, name)]
-    return {draft.key: _notebook(draft, drafts, others, url) for draft in wanted}
+    return {draft.key: _notebook(draft, drafts, others, url) for draft in drafts.values()}
 
 
 def _notebook(
@@ -92,7 +89,7 @@ def _navigation(draft: Draft, drafts: Sequence[Draft], languages: Sequence[Langu
         shown = (f"**{n}**" if k == key else f"[{n}]({key.link(k)})" for n, k in others)
         return " · ".join(shown)
 
-    here = [name for name in READING_ORDER if name in draft.chapter.frameworks]
+    here = [name for name in FRAMEWORKS if name in draft.chapter.frameworks]
     keys = [key._replace(framework=name) for name in here]
     lines = [row([(FRAMEWORKS[other.framework].name, other) for other in keys])]
     if len(languages) > 1:

@@ -1,6 +1,6 @@
 """Stage 2, its guard: everything that is wrong with the catalogs of a language."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import polib
@@ -43,20 +43,29 @@ def audit(
     """Every message of a language that is missing, stale, or not as it should be."""
     for chapter in chapters:
         path = catalog_path(language, chapter.name).as_posix()
-        found = entries(catalogs[chapter.name])
         wanted = {message_key(message): message for message in chapter.messages}
-        for key, message in wanted.items():
-            entry = found.get(key)
-            if entry is None:
-                where = f"{message.file}:{message.line}"
-                yield Problem(path, 1, f"behind {where}, {quote(key)}: {UPDATE}, then translate.")
-                continue
-            for text in entry_problems(message, entry, language, terms):
-                yield Problem(path, entry.linenum or 1, f"{quote(key)}: {text}.")
-        for key, entry in found.items():
-            if key not in wanted:
-                text = f"{quote(key)}: no longer in {chapter.file}; {UPDATE}."
-                yield Problem(path, entry.linenum or 1, text)
+        yield from catalog_problems(path, catalogs[chapter.name], wanted, language, terms)
+
+
+def catalog_problems(
+    path: str,
+    catalog: polib.POFile,
+    wanted: Mapping[Key, Message],
+    language: Language,
+    terms: Sequence[Term],
+) -> Iterator[Problem]:
+    """What is wrong with the catalog at ``path``, which should hold these messages."""
+    found = entries(catalog)
+    for key, message in wanted.items():
+        entry = found.pop(key, None)
+        if entry is None:
+            where = f"{message.file}:{message.line}"
+            yield Problem(path, 1, f"behind {where}, {quote(key)}: {UPDATE}, then translate.")
+            continue
+        for text in entry_problems(message, entry, language, terms):
+            yield Problem(path, entry.linenum or 1, f"{quote(key)}: {text}.")
+    for key, entry in found.items():
+        yield Problem(path, entry.linenum or 1, f"{quote(key)}: no longer said; {UPDATE}.")
 
 
 def entry_problems(

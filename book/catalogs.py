@@ -6,11 +6,11 @@ label in several frameworks is translated once. Where one text needs two transla
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import polib
+from babel.messages import Catalog
 
 from book.blocks import Chapter
 from book.errors import CatalogError, Problem
@@ -24,7 +24,7 @@ Key: TypeAlias = tuple[str, str]
 Catalogs: TypeAlias = Mapping[str, polib.POFile]
 """The catalogs of one language by the names of their chapters."""
 
-_SIMILAR = 0.6  # the share of equal text from which on an old translation is worth showing
+_NUL = "\0"  # between the forms of a message, as compiled catalogs have it
 _HINTS = {
     "label": "Printed by code: no quotation marks, and not much longer than the English.",
     "comment": "A comment in code.",
@@ -81,27 +81,34 @@ def new_file(
 def merge(fresh: polib.POFile, old: polib.POFile, language: Language, name: str) -> polib.POFile:
     """The entries of the template ``fresh`` with the translations that ``old`` has for them.
 
-    A changed text gets the translation of the most similar old one, marked fuzzy. What no
+    Babel finds them. A changed text gets the translation of a similar one, marked fuzzy; what no
     message needs any more stays as an obsolete entry, so that no translation is ever lost.
     """
-    current = {entry_key(entry): entry for entry in old if not entry.obsolete}
-    translated = [entry for entry in old if translations(entry)]
-    # Those in use last: they win over obsolete ones.
-    known = {_translates(e): e for e in sorted(translated, key=lambda e: not e.obsolete)}
-    wanted = {entry_key(entry) for entry in fresh}
-    left = [entry for key, entry in known.items() if key not in wanted]
-    kept: set[int] = set()
+    known, template = Catalog(), Catalog()
+    # Each stands under the English text that it was made for; of two, the first one stays.
+    for entry in sorted(old, key=lambda e: (not translations(e), e.obsolete, e.fuzzy)):
+        english, context, flags = _english(entry), entry.msgctxt, entry.flags
+        if entry.fuzzy and entry.previous_msgid:
+            english = _join(entry.previous_msgid, entry.previous_msgid_plural)
+            context, flags = entry.previous_msgctxt or context, []
+        if known.get(english, context) is None and (translations(entry) or not entry.obsolete):
+            text = _join(*(entry.msgstr_plural or {0: entry.msgstr}).values())
+            comments = entry.tcomment.splitlines()
+            known.add(english, text, flags=flags, user_comments=comments, context=context)
+    contexts = {message.id: message.context for message in known}
     for entry in fresh:
-        source = known.get(entry_key(entry)) or current.get(entry_key(entry))
-        if not (source and translations(source)):
-            source = _closest(entry, left) or source
-        if source:
-            _carry(source, entry)
-            kept.add(id(source))
-        if entry.msgid_plural:
-            forms = entry.msgstr_plural
-            entry.msgstr_plural = {n: forms.get(n, "") for n in range(language.plural_forms)}
-    obsolete = [_obsolete(entry) for entry in translated if id(entry) not in kept]
+        template.add(_english(entry), context=entry.msgctxt)
+    known.update(template)
+    for entry in fresh:
+        message: Any = known.get(_english(entry), entry.msgctxt)
+        _fill(entry, message, language.plural_forms)
+        if message.previous_id:
+            [before] = message.previous_id
+            entry.previous_msgid, _, plural = before.partition(_NUL)
+            entry.previous_msgid_plural = plural or None
+            other = contexts[before] != entry.msgctxt
+            entry.previous_msgctxt = contexts[before] if other else None
+    obsolete = [_obsolete(message) for message in known.obsolete.values() if message.string]
     header = {**old.metadata, "Language": language.gettext_name, "Plural-Forms": language.plural}
     return new_file([*fresh, *obsolete], name, header)
 
@@ -111,68 +118,32 @@ def translations(entry: polib.POEntry) -> list[str]:
     return [text for text in (entry.msgstr, *entry.msgstr_plural.values()) if text]
 
 
-def _translates(entry: polib.POEntry) -> Key:
-    """The English text that an entry's translation was made for."""
-    if entry.fuzzy and entry.previous_msgid:
-        return entry.previous_msgctxt or entry.msgctxt or "", entry.previous_msgid
-    return entry_key(entry)
+def _english(entry: polib.POEntry) -> str:
+    return _join(entry.msgid, entry.msgid_plural)
 
 
-def _translates_plural(entry: polib.POEntry) -> str:
-    """The English plural that an entry's translation was made for; empty where there was none."""
-    if entry.fuzzy and entry.previous_msgid:
-        return entry.previous_msgid_plural or ""
-    return str(entry.msgid_plural)
+def _join(*forms: str | None) -> str:
+    """Singular and plural as one text, as compiled catalogs hold them."""
+    return _NUL.join(form or "" for form in forms).rstrip(_NUL)
 
 
-def _closest(entry: polib.POEntry, old: Sequence[polib.POEntry]) -> polib.POEntry | None:
-    """The old entry whose English text is most like this one's, if any is like it."""
-    matcher = SequenceMatcher(b=entry.msgid.lower(), autojunk=False)
-    best, found = _SIMILAR, None
-    for candidate in old:
-        context, text = _translates(candidate)
-        matcher.set_seq1(text.lower())
-        bonus = 0.01 * (context == entry.msgctxt)
-        if min(matcher.real_quick_ratio(), matcher.quick_ratio()) + bonus >= best:
-            ratio = matcher.ratio() + bonus
-            if ratio > best:
-                best, found = ratio, candidate
-    return found
-
-
-def _carry(source: polib.POEntry, entry: polib.POEntry) -> None:
-    """Put a translation into an entry, fuzzy where it was made for another text."""
-    context, text = _translates(source)
-    forms = translations(source)
-    entry.tcomment = source.tcomment
+def _fill(entry: polib.POEntry, message: Any, plural_forms: int) -> None:
+    """Put a translation into an entry."""
+    forms = (message.string or "").split(_NUL)
     if entry.msgid_plural:
-        entry.msgstr_plural = source.msgstr_plural or dict(enumerate(forms))
+        padded = [*forms, *[""] * plural_forms]
+        entry.msgstr_plural = dict(enumerate(padded[:plural_forms]))
     else:
-        entry.msgstr = "".join(forms[-1:])
-    entry.flags = [flag for flag in source.flags if flag != "fuzzy"]
-    plural = _translates_plural(source)
-    if forms and ((context, text) != entry_key(entry) or plural != entry.msgid_plural):
-        entry.flags.append("fuzzy")
-        entry.previous_msgid = text
-        entry.previous_msgid_plural = plural or None
-        entry.previous_msgctxt = context if context != entry.msgctxt else None
-    elif source.fuzzy and not source.previous_msgid:
-        entry.flags.append("fuzzy")  # a translator's own doubt
+        entry.msgstr = forms[-1]
+    entry.tcomment = "\n".join(message.user_comments)
+    entry.flags = ["fuzzy"] if message.fuzzy else []
 
 
-def _obsolete(entry: polib.POEntry) -> polib.POEntry:
-    context, text = _translates(entry)
-    doubtful = entry.fuzzy and not entry.previous_msgid
-    return polib.POEntry(
-        msgctxt=context,
-        msgid=text,
-        msgid_plural=_translates_plural(entry),
-        msgstr=entry.msgstr,
-        msgstr_plural=entry.msgstr_plural,
-        tcomment=entry.tcomment,
-        flags=["fuzzy"] if doubtful else [],
-        obsolete=True,
-    )
+def _obsolete(message: Any) -> polib.POEntry:
+    one, _, many = message.id.partition(_NUL)
+    made = polib.POEntry(msgctxt=message.context, msgid=one, msgid_plural=many, obsolete=True)
+    _fill(made, message, message.string.count(_NUL) + 1)
+    return made
 
 
 def catalog_path(language: Language, chapter: str) -> Path:

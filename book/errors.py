@@ -20,24 +20,24 @@ class BookError(Exception):
     """Base of the errors below; the command line prints it and exits with 1."""
 
 
-class ChapterError(BookError):
-    """All problems of the collection's chapters, sorted by file and line."""
-
-    def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = sorted(set(problems))
-        super().__init__("\n".join(map(str, self.problems)))
-
-
 class TranslationError(BookError):
     """A translation does not fit the place it was made for."""
 
 
-class CatalogError(TranslationError):
-    """All problems of the catalogs, sorted by file and line."""
+class _Problems(BookError):
+    """All problems, sorted by file and line."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = sorted(set(problems))
         super().__init__("\n".join(map(str, self.problems)))
+
+
+class ChapterError(_Problems):
+    """The problems of the collection's chapters."""
+
+
+class CatalogError(_Problems, TranslationError):
+    """The problems of the catalogs."""
 
 
 class ExecutionError(BookError):

@@ -1,10 +1,15 @@
-"""The frameworks of the collection: one row each.
+"""The frameworks of the collection, in the order in which readers meet them.
 
-Their order here is that of the catalogs' contexts, so a change of it would cost translators all of
-them; ``READING_ORDER`` is the order in which readers meet them.
+The package knows which there are and what they are called. A framework that chapters are written
+for has a row here besides.
 """
 
 from dataclasses import dataclass
+
+from d2lhybrid.frameworks import known
+
+# What a chapter's tabs and the folder of its notebooks say, by the package's name of a framework.
+_KEYS = {"torch": "pytorch", "tensorflow": "tensorflow", "jax": "jax", "mxnet": "mxnet"}
 
 
 @dataclass(frozen=True)
@@ -17,15 +22,7 @@ class Framework:
 
 
 FRAMEWORKS = {
-    framework.key: framework
-    for framework in (
-        Framework("mxnet", "MXNet", "mxnet"),
-        Framework("pytorch", "PyTorch", "torch"),
-        Framework("tensorflow", "TensorFlow", "tensorflow"),
-        Framework("jax", "JAX", "jax"),
-    )
+    _KEYS[one.name]: Framework(_KEYS[one.name], one.display, one.module)
+    for one in known()
+    if one.name in _KEYS
 }
-
-START = "pytorch"
-"""Where a reader begins who has chosen nothing yet."""
-READING_ORDER = (START, "tensorflow", "jax", "mxnet")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from book.blocks import Chapter
 from book.files import NOTEBOOKS, Key
-from book.frameworks import FRAMEWORKS, READING_ORDER
+from book.frameworks import FRAMEWORKS
 from book.languages import ENGLISH, Language
 from book.prose import plain
 from book.translate import Translate
@@ -33,7 +33,7 @@ def front_page(
             for one in languages
         )
         parts.append(" · ".join(links))
-    head = ["", *(FRAMEWORKS[key].name for key in READING_ORDER)]
+    head = ["", *(FRAMEWORKS[key].name for key in FRAMEWORKS)]
     rows = [head, ["---"] * len(head)]
     rows += [_row(chapter, language, translate) for chapter in chapters]
     table = "\n".join(f"| {' | '.join(row)} |".replace("|  |", "| |") for row in rows)
@@ -46,7 +46,7 @@ def _row(chapter: Chapter, language: Language, translate: Translate) -> list[str
     if chapter.description:
         about += f"<br>{translate(chapter.description)}"
     links = []
-    for framework in READING_ORDER:
+    for framework in FRAMEWORKS:
         path = Key(language.code, framework, chapter.name).path.relative_to(NOTEBOOKS)
         shown = f"[{language.open}]({path.as_posix()})"
         links.append(shown if framework in chapter.frameworks else "")

@@ -5,7 +5,7 @@ the package from the copy of the repository around the notebook; a notebook alon
 the public address, where the project names one.
 """
 
-import re
+import tomllib
 from pathlib import Path
 
 from book.draft import Cell
@@ -46,10 +46,8 @@ def is_installation(metadata: dict[str, object]) -> bool:
 
 def project_url(root: Path) -> str:
     """The repository's address, as ``[project.urls]`` of pyproject.toml names it; or nothing."""
-    try:
-        text = (root / "pyproject.toml").read_text(encoding="utf-8")
-    except OSError:
-        return ""
-    urls = re.search(r"^\[project\.urls\]\n((?:[^\[\n].*\n|\n)*)", text, re.MULTILINE)
-    found = urls and re.search(r'^"?repository"?\s*=\s*"([^"]*)"', urls[1], re.M | re.IGNORECASE)
-    return found[1].strip().removesuffix("/").removesuffix(".git") if found else ""
+    file = root / "pyproject.toml"
+    project = tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    urls = project.get("project", {}).get("urls", {})
+    found = next((url for name, url in urls.items() if name.lower() == "repository"), "")
+    return str(found).strip().removesuffix("/").removesuffix(".git")

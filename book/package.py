@@ -9,7 +9,7 @@ from pathlib import Path
 import polib
 from babel.messages.extract import extract_from_file
 
-from book.audit import UPDATE, entry_problems, quote
+from book.audit import UPDATE, catalog_problems
 from book.catalogs import (
     entries,
     entry_key,
@@ -21,7 +21,7 @@ from book.catalogs import (
 )
 from book.errors import Problem
 from book.glossary import Term
-from book.languages import ENGLISH, LANGUAGES, Language
+from book.languages import LANGUAGES, Language
 from book.pieces import MESSAGE
 from book.translate import Context, Message
 
@@ -79,12 +79,10 @@ def update(root: Path, start: Sequence[str] = ()) -> Iterator[Path]:
     if not (root / NAME).is_dir():
         return
     files = {TEMPLATE: to_bytes(template(root))}
-    for language in LANGUAGES.values():
+    for language in dict.fromkeys([*translated(root), *(LANGUAGES[code] for code in start)]):
         path = catalog_path(language)
-        if language != ENGLISH and (language.code in start or (root / path).is_file()):
-            merged = merge(template(root), read(root / path), language, "package")
-            files[path] = to_bytes(merged)
-            files[path.with_suffix(".mo")] = merged.to_binary()
+        merged = merge(template(root), read(root / path), language, "package")
+        files |= {path: to_bytes(merged), path.with_suffix(".mo"): merged.to_binary()}
     yield from write_changed(root, files)
 
 
@@ -93,20 +91,15 @@ def audit(root: Path, terms: Sequence[Term]) -> Iterator[Problem]:
     fresh = entries(template(root)) if (root / NAME).is_dir() else {}
     if fresh and set(entries(read(root / TEMPLATE))) != set(fresh):
         yield Problem(TEMPLATE.as_posix(), 1, f"behind the source; {UPDATE}.")
+    context = Context(NAME, "", (), MESSAGE)
+    wanted = {
+        key: Message(entry.msgid, context, entry.occurrences[0][0], 1)
+        for key, entry in fresh.items()
+    }
     for language in translated(root):
         path = catalog_path(language)
         catalog = read(root / path)
-        found = entries(catalog)
-        for key in [key for key in fresh if key not in found]:
-            yield Problem(str(path), 1, f"{quote(key)}: missing; {UPDATE}, then translate.")
-        for key, entry in found.items():
-            line = entry.linenum or 1
-            if key not in fresh:
-                yield Problem(str(path), line, f"{quote(key)}: nobody says this; {UPDATE}.")
-                continue
-            message = Message(entry.msgid, Context(NAME, "", (), MESSAGE), str(path), line)
-            for text in entry_problems(message, entry, language, terms):
-                yield Problem(str(path), line, f"{quote(key)}: {text}.")
+        yield from catalog_problems(str(path), catalog, wanted, language, terms)
         compiled = path.with_suffix(".mo")
         if not (root / compiled).is_file() or (root / compiled).read_bytes() != catalog.to_binary():
             yield Problem(str(compiled), 1, f"not compiled from {path.name}; {UPDATE}.")

@@ -13,8 +13,6 @@ from book.reader import Inside, Reader
 from book.references import check_references
 from book.translate import Context, Message
 
-Known = dict[tuple[Path, str], Chapter]
-
 
 @dataclass(frozen=True)
 class _Front:
@@ -26,24 +24,17 @@ class _Front:
     description: str = ""
 
 
-def load(folder: Path, known: Known | None = None) -> tuple[Chapter, ...]:
+def load(folder: Path) -> tuple[Chapter, ...]:
     """Parse all chapters of a folder, in the order of their file names.
 
-    ``known`` keeps what was parsed without a problem: a preview parses what was saved since.
     Raises ChapterError with every problem of every chapter.
     """
     problems: list[Problem] = []
     chapters = []
     for path in sorted(folder.glob("[!.]*.md")):  # an editor's own files begin with a dot
-        text = path.read_text(encoding="utf-8")
-        chapter = known.get((path, text)) if known is not None else None
-        if chapter is None:
-            reader = Reader(path)
-            chapter = _chapter(reader, text)
-            problems += reader.problems
-            if known is not None and not reader.problems:
-                known[path, text] = chapter
-        chapters.append(chapter)
+        reader = Reader(path)
+        chapters.append(_chapter(reader, path.read_text(encoding="utf-8")))
+        problems += reader.problems
     problems += check_references(chapters)
     if problems:
         raise ChapterError(problems)

@@ -1,55 +1,33 @@
 """Measure, compare, save and run eager and compiled models in PyTorch, TensorFlow, JAX and MXNet.
 
-The public names load on first use, so ``import d2lhybrid`` costs milliseconds and loads no
-framework.
+The names load on first use, so ``import d2lhybrid`` costs milliseconds and loads no framework.
+What the chapters print with, the classes of results and the errors are in ``d2lhybrid.teaching``.
 """
 
-from importlib import import_module
-from typing import Any
+from d2lhybrid.lazy import attach
 
 __version__ = "0.1.0"
 
-_HOME = {
+_HOMES = {
     "Benchmark": "measurement.timing",
     "Timer": "measurement.timing",
     "synchronize": "measurement.timing",
-    "quiet": "quieting",
-    "explain": "frameworks.explaining",
-    "graph": "frameworks.explaining",
-    "has_compiler": "compiler",
-    "Comparison": "report.results",
-    "Measurement": "report.records",
-    "Sweep": "report.sweeps",
-    "call": "calls",
-    "compare": "measurement.comparing",
-    "import_mxnet": "frameworks.mxnet.compat",
-    "load_ipython_extension": "magic",
     "measure": "measurement.measuring",
-    "set_language": "i18n",
+    "compare": "measurement.comparing",
+    "variants": "measurement.variants",
     "sweep": "measurement.sweeping",
     "training": "measurement.training",
-    "variants": "measurement.variants",
-    "Trials": "teaching",
-    "outcome": "teaching",
-    "D2LHybridError": "errors",
+    "call": "calls",
+    "explain": "frameworks.explaining",
+    "graph": "frameworks.explaining",
     "save": "artifacts.saving",
     "load": "artifacts.loading",
     "verify": "artifacts.loading",
-    "trust": "artifacts.loading",
     "inspect": "artifacts.inspection",
+    "trust": "artifacts.loading",
     "run_native": "artifacts.native",
+    "doctor": "diagnosing",
+    "import_mxnet": "frameworks.mxnet.compat",
 }
-
-__all__ = [*_HOME, "__version__"]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'd2lhybrid' has no attribute {name!r}")
-    value = getattr(import_module(f"d2lhybrid.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__all__ = [*_HOMES, "__version__"]
+__getattr__, __dir__ = attach(__name__, _HOMES | {"load_ipython_extension": "magic"})

@@ -1,11 +1,15 @@
 """A model together with its arguments, where one of them has the name of an option of ours."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
+from inspect import Parameter, signature
 from typing import Any
 
-from d2lhybrid.errors import ArgumentError
+from d2lhybrid.errors import ArgumentError, UnknownLabelError
 from d2lhybrid.i18n import gettext as _
+
+FORWARD = ("forward", "call", "hybrid_forward")  # where models name their own parameters
 
 
 @dataclass(frozen=True)
@@ -31,19 +35,35 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Call:
     >>> result = compare(call({"f": f}, 1.0, seed=3), seed=0, time_limit=0.1, progress=False)
     >>> list(result)
     ['f']
+
+    Raises:
+        ArgumentError: `function` is such a call already.
     """
+    if isinstance(function, Call):
+        text = _(
+            "Expected a model or functions. Received: a call(...). Give it all arguments at once."
+        )
+        raise ArgumentError(text)
     return Call(function, args, kwargs)
 
 
 def of_arguments(
-    first: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    first: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], options: Collection[str] = ()
 ) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """What is called, its positional and its keyword arguments, however they were handed over.
 
+    Args:
+        first: a model, a mapping of callables, or a ``Call``.
+        args, kwargs: what stood beside it.
+        options: the names of the verb's own options, of which no keyword may be a misspelling.
+
     Raises:
-        ArgumentError: there are arguments inside a ``call`` and beside it.
+        ArgumentError: there are arguments inside a ``call`` and beside it, or a keyword that
+            no callable names is nearly one of `options`.
     """
-    if not isinstance(first, Call):
+    inside = isinstance(first, Call)
+    _require_no_misspelling(first.function if inside else first, kwargs, options)
+    if not inside:
         return first, tuple(args), dict(kwargs)
     if args or kwargs:
         beside = [*(type(arg).__name__ for arg in args), *(f"{name}=" for name in kwargs)]
@@ -56,8 +76,55 @@ def of_arguments(
     return first.function, first.args, dict(first.kwargs)
 
 
+def options_of(verb: Callable[..., Any]) -> tuple[str, ...]:
+    """The options of a function: what it takes by name alone.
+
+    >>> from d2lhybrid import measure
+    >>> options_of(measure)
+    ('label', 'time_limit', 'clock')
+    """
+    kinds = {name: one.kind for name, one in signature(verb).parameters.items()}
+    return tuple(name for name, kind in kinds.items() if kind is Parameter.KEYWORD_ONLY)
+
+
+def _require_no_misspelling(
+    first: Any, kwargs: Mapping[str, Any], options: Collection[str]
+) -> None:
+    for name in kwargs:
+        near = get_close_matches(name, options, n=1, cutoff=0.8)
+        if near and name not in _named_parameters(first):
+            text = _(
+                "Expected options among {known}. Received: {received!r}. Write {near}=, or, where "
+                "the model has a keyword {received}, call(model, ..., {received}=...)."
+            )
+            raise ArgumentError(text.format(known=", ".join(options), received=name, near=near[0]))
+
+
+def _named_parameters(first: Any) -> Iterator[str]:
+    """The parameters of a callable, of the forward pass of a model, or of several of them."""
+    for function in first.values() if isinstance(first, Mapping) else [first]:
+        for one in (function, *(getattr(function, name, None) for name in FORWARD)):
+            try:
+                yield from signature(one).parameters
+            except (TypeError, ValueError):  # it is none, or it is written in C
+                continue
+
+
 def name_of(function: Any) -> str:
     """A label for a callable: its own name, or that of its class."""
     if isinstance(function, Call):
         function = function.function
     return str(getattr(function, "__name__", None) or type(function).__name__)
+
+
+def unknown_label(
+    label: Any, known: Collection[str], unavailable: Mapping[str, str]
+) -> UnknownLabelError:
+    """The error to raise for a label that is not there: why it is not, or which there are."""
+    if label in unavailable:
+        said = _("{label!r} is not available: {reason}")
+        said = said.format(label=label, reason=_(unavailable[label]))
+    else:
+        said = _("Expected one of {labels}. Received: {received!r}.")
+        said = said.format(labels=", ".join(map(repr, known)), received=label)
+    return UnknownLabelError(said, label=label, known=tuple(known))

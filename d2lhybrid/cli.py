@@ -1,165 +1,130 @@
-"""The command line: one parser for ``python -m d2lhybrid COMMAND``; ``commands`` does the work."""
+"""The command line: ``python -m d2lhybrid compare``, ``doctor`` and ``verify``."""
 
 import argparse
+import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
-from d2lhybrid import commands
-from d2lhybrid.errors import D2LHybridError, UnknownFrameworkError
-from d2lhybrid.frameworks import get, known
+from d2lhybrid.artifacts.loading import verify
+from d2lhybrid.diagnosing import doctor
+from d2lhybrid.errors import ArgumentError, D2LHybridError, brief
+from d2lhybrid.frameworks import known
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
+from d2lhybrid.measurement.comparing import compare
 
-# What argparse itself says, for translators: Python comes with no catalogs.
-ARGPARSE = (
-    N_("usage: "),
-    N_("positional arguments"),
-    N_("options"),
-    N_("show this help message and exit"),
-    N_("show program's version number and exit"),
-    N_("%(prog)s: error: %(message)s\n"),
-    N_("argument %(argument_name)s: %(message)s"),
-    N_("the following arguments are required: %s"),
-    N_("unrecognized arguments: %s"),
-    N_("expected one argument"),
-    N_("not allowed with argument %s"),
-    N_("invalid choice: %(value)r (choose from %(choices)s)"),
-)
+COMMANDS = {
+    "compare": N_("time functions in a file, side by side"),
+    "doctor": N_("does everything that the notebooks need work here?"),
+    "verify": N_("is it what was saved?"),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status; 2 where the command line itself is wrong."""
-    given = sys.argv[1:] if arguments is None else arguments
-    with _translated_argparse():
-        try:
-            options = parser().parse_args(given or ["--help"])
-        except SystemExit as end:  # argparse has said what there is to say
-            return int(end.code or 0)
+    """Run one command and return its exit status; argparse ends with 2 what it cannot read."""
+    options = vars(_parser().parse_args(arguments))
+    command = options.pop("command")
     try:
-        return int(getattr(commands, options.command)(options))
+        said, ok = options.pop("run")(**options)
+        print(said, flush=True)
+        return 0 if ok else 1
     except D2LHybridError as error:
-        print(f"d2lhybrid {options.command}: {commands.in_flags(str(error))}", file=sys.stderr)
+        print(f"d2lhybrid {command}: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # a reader such as `head` has had enough; Python flushes once more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt as stopped:  # with what is known by then, where it says something
         if str(stopped):
-            print(f"d2lhybrid {options.command}: {stopped}", file=sys.stderr)
+            print(f"d2lhybrid {command}: {stopped}", file=sys.stderr)
         return 130
 
 
-def parser() -> argparse.ArgumentParser:
-    """The parser of all commands, in the language in use."""
+def _compare(
+    file: str, functions: Sequence[str], json: bool = False, **options: Any
+) -> tuple[object, bool]:
+    """A table, or JSON; well if every function went through, whatever the verdict."""
+    with redirect_stdout(sys.stderr):  # what the file prints is no part of the result
+        result = compare(functions_of(file, functions), **options)
+    return (result.to_json() if json else result), not result.unavailable
+
+
+def _doctor(frameworks: Sequence[str], **options: Any) -> tuple[object, bool]:
+    found = doctor(*frameworks, **options)
+    return found, found.ok
+
+
+def _verify(path: str, **options: Any) -> tuple[object, bool]:
+    found = verify(path, **options)
+    return found, found.ok
+
+
+def functions_of(file: str, names: Sequence[str]) -> dict[str, Callable[..., Any]]:
+    """Import a file, and what it imports from its folder, and take these functions from it.
+
+    Raises:
+        ArgumentError: there is no such file or function, or the file does not run.
+    """
+    path = Path(file).resolve()
+    sys.path.insert(0, str(path.parent))
+    try:
+        module = import_module(path.stem)
+    except (Exception, SystemExit) as error:
+        text = _("Expected {file} to run. Received: {error}.")
+        raise ArgumentError(text.format(file=file, error=brief(error).rstrip("."))) from error
+    if module.__file__ != str(path):  # no .py file, or one such as json.py
+        text = _("Expected a Python file with a name of its own. Received: {received!r}.")
+        raise ArgumentError(text.format(received=file))
+    found = {name: getattr(module, name, None) for name in names}
+    for name, function in found.items():
+        if not callable(function):
+            text = _("Expected a function {name!r} in {file}. Received: none.")
+            raise ArgumentError(text.format(name=name, file=file))
+    return found  # type: ignore[return-value]
+
+
+def _parser() -> argparse.ArgumentParser:
+    """The parser of all commands; an option that is not given is left to the function's default."""
     description = _("Measure, compare, save and run compiled models.")
     root = argparse.ArgumentParser("python -m d2lhybrid", description=description)
-    version = sys.modules[__package__].__version__
-    shown = _("show program's version number and exit")
-    root.add_argument("--version", action="version", version=f"d2lhybrid {version}", help=shown)
+    version = f"d2lhybrid {sys.modules[__package__].__version__}"
+    root.add_argument("--version", action="version", version=version)
     every = root.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    kind = argparse.RawDescriptionHelpFormatter  # keeps the lines of the examples
-    for name, (message, add_options) in COMMANDS.items():
-        text = _(message)
-        described = text[:1].upper() + text[1:]
-        add_options(every.add_parser(name, help=text, description=described, formatter_class=kind))
-    return root
-
-
-def _compare(command: argparse.ArgumentParser) -> None:
-    example = "python -m d2lhybrid compare old/impl.py:f new/impl.py:f"
-    text = _("Each file is run once and imports from its own folder:\n  {example}")
-    command.epilog = text.format(example=example)
-    place = _("FILE.py:FUNCTION, called without arguments; the first is the baseline")
-    command.add_argument("function", nargs="+", help=place)
-    command.add_argument("--json", action="store_true", help=_("print JSON instead of a table"))
+    unset = argparse.SUPPRESS
+    comparing, diagnosing, verifying = (
+        every.add_parser(name, help=_(text), description=_(text), argument_default=unset)
+        for name, text in COMMANDS.items()
+    )
+    comparing.set_defaults(run=_compare)
+    diagnosing.set_defaults(run=_doctor)
+    verifying.set_defaults(run=_verify)
+    where = _("run once; it imports from its own folder")
+    comparing.add_argument("file", metavar="FILE.py", help=where)
+    what = _("called without arguments; the first is the baseline")
+    comparing.add_argument("functions", metavar="FUNCTION", nargs="+", help=what)
+    comparing.add_argument("--json", action="store_true", help=_("print JSON instead of a table"))
+    comparing.add_argument("--baseline", metavar="FUNCTION", help=_("another one than the first"))
     seconds = _("seconds of measuring, 20 if not given; first calls come on top")
-    command.add_argument("--time-limit", type=_above_zero, default=20.0, metavar="S", help=seconds)
-    order = _("for the order inside the rounds")
-    command.add_argument("--seed", type=_whole, metavar="N", help=order)
-    check = command.add_mutually_exclusive_group()
-    largest = _("how far the answers may lie apart, as a fraction")
-    check.add_argument("--tolerance", type=_above_zero, metavar="X", help=largest)
-    check.add_argument("--no-check", action="store_true", help=_("the answers may differ"))
-
-
-def _explain(command: argparse.ArgumentParser) -> None:
-    example = "  def example():\n      return net, torch.ones(1, 512)"
-    text = _("The function is called once and returns what to explain:\n{example}")
-    command.epilog = text.format(example=example)
-    place = _("FILE.py:FUNCTION, which returns a model and the arguments of one call, in a tuple")
-    command.add_argument("function", help=place)
-
-
-def _artifact(command: argparse.ArgumentParser) -> None:
-    command.add_argument("path", help=_("folder of the artifact"))
-
-
-def _trusting(command: argparse.ArgumentParser) -> None:
-    _artifact(command)
-    once = _("run it this once although you have not signed it")
-    command.add_argument("--trust", action="store_true", help=once)
-
-
-def _run(command: argparse.ArgumentParser) -> None:
-    _trusting(command)
-    inputs = _("a .npy file for each input; without any it runs on the example in the artifact")
-    command.add_argument("inputs", nargs="*", help=inputs)
-    folder = _("folder for the source, the compile line and the program")
-    command.add_argument("--keep", metavar="FOLDER", help=folder)
-    out = _("write the outputs to {names}").format(names="OUT-0.npy, OUT-1.npy, ...")
-    command.add_argument("--out", help=out)
-
-
-def _doctor(command: argparse.ArgumentParser) -> None:
+    comparing.add_argument("--time-limit", type=float, metavar="S", help=seconds)
+    same = _("what counts as the same speed, as a fraction")
+    comparing.add_argument("--margin", type=float, metavar="X", help=same)
+    comparing.add_argument("--seed", type=int, help=_("for the order inside the rounds"))
+    apart = _("how far the answers may lie apart, as a fraction")
+    comparing.add_argument("--check", type=float, metavar="X", help=apart)
+    differ = _("the answers may differ")
+    comparing.add_argument("--no-check", action="store_false", dest="check", help=differ)
+    silent = _("show no progress")
+    comparing.add_argument("--no-progress", action="store_false", dest="progress", help=silent)
     names = ", ".join(framework.name for framework in known())
     which = _("one or more of {frameworks}").format(frameworks=names)
-    command.add_argument("framework", nargs="*", type=_framework, help=which)
-    seconds = _("seconds for each framework")
-    command.add_argument("--timeout", type=_above_zero, default=180.0, metavar="S", help=seconds)
-
-
-COMMANDS = {
-    "compare": (N_("time functions in files, side by side"), _compare),
-    "explain": (N_("what does the compiler make of a model?"), _explain),
-    "inspect": (N_("what is a saved model, and may do?"), _artifact),
-    "verify": (N_("is it what was saved?"), _trusting),
-    "trust": (N_("let it run from now on"), _artifact),
-    "run": (N_("run it outside Python"), _run),
-    "doctor": (N_("does everything that the notebooks need work here?"), _doctor),
-}
-
-# What may stand behind an option; argparse puts its name before what is said.
-
-
-def _above_zero(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if 0 < value < float("inf"):
-        return value
-    said = _("expected a number above 0, received {received!r}").format(received=text)
-    raise argparse.ArgumentTypeError(said)
-
-
-def _whole(text: str) -> int:
-    if text.isdecimal():
-        return int(text)
-    said = _("expected a whole number of 0 or more, received {received!r}").format(received=text)
-    raise argparse.ArgumentTypeError(said)
-
-
-def _framework(text: str) -> str:
-    try:
-        return get(text).name
-    except UnknownFrameworkError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-@contextmanager
-def _translated_argparse() -> Iterator[None]:
-    """Let argparse find its words in our catalogs; it calls ``_`` for each of them."""
-    before: Callable[[str], str] = argparse._  # type: ignore[attr-defined]
-    argparse._ = _  # type: ignore[attr-defined]
-    try:
-        yield
-    finally:
-        argparse._ = before  # type: ignore[attr-defined]
+    diagnosing.add_argument("frameworks", metavar="FRAMEWORK", nargs="*", default=(), help=which)
+    each = _("seconds for each framework")
+    diagnosing.add_argument("--timeout", type=float, metavar="S", help=each)
+    verifying.add_argument("path", help=_("folder of the artifact"))
+    once = _("run it this once although it is not trusted")
+    verifying.add_argument("--trust", action="store_true", help=once)
+    return root

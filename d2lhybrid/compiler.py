@@ -1,7 +1,6 @@
 """The C and C++ compilers of this machine, found by their names; none is run."""
 
 import os
-import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -9,10 +8,10 @@ from collections.abc import Sequence
 from d2lhybrid.errors import CompilerMissingError
 from d2lhybrid.i18n import gettext as _
 
-# The variable that names one, what they are called, and the packages that have one.
+# The variable that names one, what they are called, and what installs one.
 _KNOWN = {
-    "C": ("CC", ("cc", "gcc", "clang"), "gcc", "gcc"),
-    "C++": ("CXX", ("c++", "g++", "clang++"), "g++", "gcc-c++"),
+    "C": ("CC", ("cc", "gcc", "clang"), "apt install gcc, dnf install gcc"),
+    "C++": ("CXX", ("c++", "g++", "clang++"), "apt install g++, dnf install gcc-c++"),
 }
 # The one that PyTorch's Inductor calls unless CXX names another.
 INDUCTOR = ({"darwin": "clang++", "win32": "cl"}.get(sys.platform, "g++"),)
@@ -24,8 +23,8 @@ def find_compiler(language: str, names: Sequence[str] = ()) -> list[str]:
     Raises:
         CompilerMissingError: There is none, with the package that has one.
     """
-    variable, known, apt, dnf = _KNOWN[language]
-    said = _words(os.environ.get(variable, ""))
+    variable, known, commands = _KNOWN[language]
+    said = os.environ.get(variable, "").split()
     for candidate in [said] if said else [[name] for name in names or known]:
         if shutil.which(candidate[0]):
             return candidate
@@ -37,22 +36,9 @@ def find_compiler(language: str, names: Sequence[str] = ()) -> list[str]:
         text,
         language=language,
         names=" ".join(said) or ", ".join(names or known),
-        commands=", ".join(
-            (
-                f"apt install {apt}",
-                f"dnf install {dnf}",
-                "conda install -c conda-forge cxx-compiler",
-            )
-        ),
+        commands=f"{commands}, conda install -c conda-forge cxx-compiler",
         mac_command="xcode-select --install",
     )
-
-
-def _words(command: str) -> list[str]:
-    try:
-        return shlex.split(command)
-    except ValueError:  # a quote that does not end: no program has that name
-        return [command]
 
 
 def has_compiler() -> bool:
@@ -67,7 +53,6 @@ def has_compiler() -> bool:
     False
     """
     try:
-        find_compiler("C++", INDUCTOR)
+        return bool(find_compiler("C++", INDUCTOR))
     except CompilerMissingError:
         return False
-    return True

@@ -43,8 +43,8 @@ def set_language(language: str | None) -> None:
     >>> set_language(None)
     """
     global _chosen
-    found = _supported(language) if language is not None else None
-    if language is not None and found is None:
+    found = None if language is None else _supported(str(language))
+    if found is None and language is not None:
         text = gettext("Expected one of {languages}. Received: {received!r}.")
         raise ArgumentError(text.format(languages=", ".join(LANGUAGES), received=language))
     _chosen = found
@@ -66,9 +66,8 @@ def language() -> str:
 
 def gettext(message: str) -> str:
     """The message in the language in use; the message itself where the catalog has none."""
-    return (
-        _catalog(language()).gettext(message) if message else ""
-    )  # that of "" is the catalog's header
+    # That of "" is the catalog's header.
+    return _catalog(language()).gettext(message) if message else ""
 
 
 def ngettext(one: str, many: str, count: int) -> str:
@@ -170,10 +169,8 @@ def _supported(name: str) -> str | None:
 
 
 def _of_locale() -> str:
-    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
-        if os.environ.get(name):
-            return _supported(os.environ[name]) or "en"
-    return "en"
+    named = filter(None, map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG")))
+    return _supported(next(named, "")) or "en"
 
 
 @cache

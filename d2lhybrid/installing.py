@@ -1,8 +1,6 @@
 """The command that installs more of d2lhybrid: every hint takes it from here."""
 
-import json
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +11,14 @@ _ROOT = Path(__file__).resolve().parents[1]
 
 
 def install_command(extra: str) -> str:
-    """What to type for an extra such as "torch", from where this d2lhybrid came.
+    """What to type for an extra such as "torch": from the folder of a clone, if this is one.
 
     >>> install_command("torch").startswith("pip install")
     True
     """
     if (_ROOT / "pyproject.toml").is_file():
         return f'pip install --editable "{_ROOT}[{extra}]"'
-    source = _source()
-    place = f" @ {source}" if source else ""
-    return f'pip install "d2lhybrid[{extra}]{place}"'
+    return f'pip install "d2lhybrid[{extra}]"'
 
 
 def require(package: str, extra: str) -> Any:
@@ -39,19 +35,7 @@ def require(package: str, extra: str) -> Any:
 
 def missing(package: str, extra: str, error: ImportError) -> MissingPackageError:
     """The error that says how to install a package."""
+    text = _("This needs {package}, which does not import ({error}); install it with: {command}")
     return MissingPackageError(
-        _(
-            "This needs {package}, which does not import ({error}); install it with: {command}"
-        ).format(package=package, error=error, command=install_command(extra))
+        text.format(package=package, error=error, command=install_command(extra))
     )
-
-
-def _source() -> str:
-    """Where pip found this package, as it noted (PEP 610); empty where it came from an index."""
-    try:
-        noted = json.loads(distribution("d2lhybrid").read_text("direct_url.json") or "{}")
-    except (PackageNotFoundError, ValueError):
-        return ""
-    url = str(noted.get("url", ""))
-    version = noted.get("vcs_info")
-    return f"{version['vcs']}+{url}@{version['commit_id']}" if version else url

@@ -1,12 +1,12 @@
-"""Keep out of a notebook what libraries say of themselves: native code, warnings and loggers."""
+"""Keep out of a notebook what libraries say of themselves: native code, warnings, logs, prints."""
 
+import io
 import logging
 import os
-import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, redirect_stdout
 
 
 @contextmanager
@@ -14,46 +14,47 @@ def quiet() -> Iterator[None]:
     """Hold back what native code logs inside the block; show it if the block raises.
 
     TensorFlow's C++ code, for one, logs while it is imported, before any setting of its own can
-    stop it. What Python itself writes to ``sys.stderr``, such as its warnings, still shows.
+    stop it. In a notebook, what Python itself writes to ``sys.stderr``, such as its warnings, goes
+    another way and still shows.
 
     >>> with quiet():
     ...     _ = os.write(2, b"a line from a native library\\n")
     """
-    sys.stderr.flush()
-    original, shown = os.dup(2), sys.stderr
-    with suppress(AttributeError, OSError, ValueError):  # a notebook's writes to no file
-        if shown.fileno() == 2:
-            sys.stderr = os.fdopen(original, "w", 1, shown.encoding, shown.errors, closefd=False)
+    try:
+        shown = os.dup(2)
+    except OSError:  # a program without a standard error: there is nothing to hold back
+        yield
+        return
+    raised = True
     with tempfile.TemporaryFile() as held:
         os.dup2(held.fileno(), 2)
         try:
             yield
-        except BaseException:
-            os.dup2(original, 2)
-            held.seek(0)
-            os.write(2, held.read())
-            raise
+            raised = False
         finally:
-            sys.stderr.flush()
-            sys.stderr = shown
-            os.dup2(original, 2)
-            os.close(original)
+            os.dup2(shown, 2)
+            os.close(shown)
+            if raised:
+                held.seek(0)
+                os.write(2, held.read())
 
 
 @contextmanager
-def silent(*loggers: str, category: type[Warning] = Warning) -> Iterator[None]:
-    """Keep warnings of a category back inside the block, and what these loggers say below an error.
+def silent(
+    *, category: type[Warning] = Warning, logs: int = logging.NOTSET, prints: bool = False
+) -> Iterator[None]:
+    """Keep warnings of a category back inside the block, logs up to a level, and prints.
 
-    >>> with silent("a library"):
+    >>> with silent(logs=logging.WARNING, prints=True):
     ...     warnings.warn("deprecated inside the library")
+    ...     logging.warning("and logged")
+    ...     print("and printed")
     """
-    before = {log: log.level for log in map(logging.getLogger, loggers)}
-    with warnings.catch_warnings():
+    before = logging.root.manager.disable
+    with warnings.catch_warnings(), redirect_stdout(io.StringIO()) if prints else nullcontext():
         warnings.simplefilter("ignore", category)
+        logging.disable(max(before, logs))
         try:
-            for log in before:
-                log.setLevel(logging.ERROR)
             yield
         finally:
-            for log, level in before.items():
-                log.setLevel(level)
+            logging.disable(before)

@@ -9,6 +9,7 @@ of a sum near zero were cannot be seen in it, and a guess would let wrong number
 ways to a sum near zero may come out as different; compare them by the terms, or without a check.
 """
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -41,21 +42,12 @@ Answer = Mapping[str, Any]
 
 def record(output: Any) -> dict[str, Any]:
     """Copy an output's leaves now, for a compiled program may write the next one over it."""
-    return {
-        path: leaf for path, value in leaves(output, "output") for path, leaf in _seen(value, path)
-    }
-
-
-def _seen(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    """A leaf as ``Raw`` if it holds numbers; of an object, the tensors that it holds."""
-    raw = raw_of(value)
-    if raw is not None:
-        yield path, raw
-        return
-    inside = dict(_tensors_inside(value, path, set()))
-    yield from inside.items()
-    if not inside:
-        yield path, value
+    found: dict[str, Any] = {}
+    for path, value in leaves(output, "output"):
+        raw = raw_of(value)
+        inside = dict(_tensors_inside(value, path, set())) if raw is None else {path: raw}
+        found |= inside or {path: value}
+    return found
 
 
 def raw_of(value: Any) -> Raw | None:
@@ -73,12 +65,12 @@ def raw_of(value: Any) -> Raw | None:
 
 
 def _tensors_inside(value: Any, path: str, known: set[int]) -> Iterator[tuple[str, Raw]]:
-    """The tensors that an object of a library, such as a cache, keeps in its attributes."""
-    if id(value) in known or not hasattr(value, "__dict__") or isinstance(value, type):
+    """The tensors that an object of a library, such as a cache, keeps."""
+    if id(value) in known or isinstance(value, type):
         return
     known.add(id(value))
-    for name, part in vars(value).items():
-        for where, leaf in leaves(part, f"{path}.{name}"):
+    for step, part in _kept(value):
+        for where, leaf in leaves(part, path + step):
             raw = None if isinstance(leaf, (bool, int, float, complex)) else raw_of(leaf)
             if raw is not None:
                 yield where, raw
@@ -86,12 +78,22 @@ def _tensors_inside(value: Any, path: str, known: set[int]) -> Iterator[tuple[st
                 yield from _tensors_inside(leaf, where, known)
 
 
+def _kept(value: Any) -> Iterator[tuple[str, Any]]:
+    """What an object keeps in its attributes and slots, or a deque in its places."""
+    if isinstance(value, deque):
+        yield from ((f"[{place}]", part) for place, part in enumerate(value))
+    slots = (name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ()))
+    for name in (*getattr(value, "__dict__", ()), *slots):
+        if hasattr(value, name):
+            yield f".{name}", getattr(value, name)
+
+
 def incomparable(answer: Answer) -> list[str]:
     """The paths of what can only be compared by being the same object or type."""
     return [
         path
         for path, leaf in answer.items()
-        if not isinstance(leaf, Raw | str | bytes | None) and type(leaf).__eq__ is object.__eq__
+        if not isinstance(leaf, Raw | None) and type(leaf).__eq__ is object.__eq__
     ]
 
 
@@ -127,11 +129,8 @@ def difference(answer: Answer, expected: Answer, tolerance: float | None = None)
     """
     if answer.keys() != expected.keys():
         return _structure(answer, expected)
-    worst, words = 0.0, ""
-    for path, leaf in answer.items():
-        over, text = _leaf(path, leaf, expected[path], tolerance)
-        if text and over >= worst:
-            worst, words = over, text
+    found = (_leaf(path, leaf, expected[path], tolerance) for path, leaf in answer.items())
+    _over, words = max(found, key=lambda one: one[0], default=(0.0, ""))
     return words
 
 
@@ -149,12 +148,10 @@ def _structure(answer: Answer, expected: Answer) -> str:
 def _leaf(path: str, leaf: Any, other: Any, tolerance: float | None) -> tuple[float, str]:
     """How far a leaf is over what is allowed, and the words for it; empty words if it is not."""
     if not isinstance(leaf, Raw) or not isinstance(other, Raw):
-        same = type(leaf) is type(other) and (
-            leaf is other or type(leaf).__eq__ is object.__eq__ or bool(leaf == other)
-        )
+        if _equal(leaf, other):
+            return 0.0, ""
         text = _("{output} is {received!r} instead of {expected!r}")
-        words = text.format(output=path, received=leaf, expected=other)
-        return (0.0, "") if same else (np.inf, words)
+        return np.inf, text.format(output=path, received=leaf, expected=other)
     if NUMBER not in (leaf.dtype, other.dtype) and leaf.dtype != other.dtype:
         text = _("{output} has dtype {received} instead of {expected}")
         return np.inf, text.format(output=path, received=leaf.dtype, expected=other.dtype)
@@ -171,10 +168,20 @@ def _leaf(path: str, leaf: Any, other: Any, tolerance: float | None) -> tuple[fl
     return over, text.format(gap=general(gap), output=path, number=general(beside))
 
 
+def _equal(leaf: Any, other: Any) -> bool:
+    """Are leaves without numbers equal by their own word, or of one type that says nothing?"""
+    if type(leaf) is not type(other):
+        return False
+    if leaf is other or type(leaf).__eq__ is object.__eq__:
+        return True
+    try:
+        return bool(leaf == other)
+    except Exception:  # such as that of an array inside, which is nothing to let pass
+        return False
+
+
 def _allowed(leaf: Raw, other: Raw) -> float:
-    dtypes = [dtype for dtype in (leaf.dtype, other.dtype) if dtype != NUMBER]
-    if not dtypes:  # Python's own floats are of double precision
-        return TOLERANCE["float64"]
+    dtypes = {leaf.dtype, other.dtype} - {NUMBER} or {"float64"}  # as Python's own floats are
     return max(TOLERANCE.get(dtype, 0.0) for dtype in dtypes)
 
 

@@ -80,18 +80,21 @@ def noise_floor(baseline: Sequence[float], again: Sequence[float]) -> float:
     return float(np.expm1(max(abs(low), abs(high))))
 
 
-def verdict(interval: tuple[float, float, float], floor: float, margin: float = MARGIN) -> str:
+def verdict(
+    interval: tuple[float, float, float], floor: float, margin: float = MARGIN, busy: bool = False
+) -> str:
     """'faster', 'slower', 'same' or 'undecided'.
 
     A difference counts when the whole interval lies beyond the noise floor, and two callables are
-    the same when the whole interval lies within the margin.
+    the same when the whole interval lies within the margin. On a `busy` machine nothing is the
+    same: what waits for a core takes the same time, whatever it computes.
 
     >>> verdict((1.5, 1.4, 1.6), floor=0.01), verdict((1.0, 0.99, 1.01), floor=0.01)
     ('faster', 'same')
     """
     _, low, high = interval
     if 1 / (1 + margin) <= low and high <= 1 + margin:
-        return "same"
+        return "undecided" if busy else "same"
     if low > 1 + floor:
         return "faster"
     if high < 1 / (1 + floor):

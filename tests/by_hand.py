@@ -59,8 +59,6 @@ def comparison(
             "calls": 10,
             "stream_calls": None,
             "warmup_calls": 3,
-            "peak_bytes": None,
-            "host_peak_bytes": None,
             "note": None,
             "env": env,
         }
@@ -75,9 +73,7 @@ def comparison(
         "seed": 1,
         "stopped": "clear",
     }
-    c = Comparison(tuple(measurements), **{**given, **fields})
-    c.check()
-    return c
+    return Comparison(tuple(measurements), **{**given, **fields})
 
 
 def sweep(work: Sequence[float], by_label: Mapping[str, Sequence[float]], **fields: Any) -> Sweep:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from d2lhybrid.frameworks.protocol import Framework, Tensors
+from d2lhybrid.frameworks.protocol import Framework, Tensors, Variant
 from d2lhybrid.tensor import Raw
 
 
@@ -18,7 +18,7 @@ class Machine:
         self.rng = np.random.default_rng(seed)
 
     def clock(self) -> float:
-        return self.now
+        return float(self.now)
 
     def function(
         self,
@@ -63,16 +63,14 @@ class Gpu(Framework, Tensors):
         self,
         machine: Machine,
         launch: float,
-        flush: float = 0.0,
         wait: float = 0.0,
         wake: float = 0.0,
         depth: int = 1000,
         events: bool = True,
     ) -> None:
-        self.machine, self.launch, self.flush = machine, launch, flush
+        self.machine, self.launch = machine, launch
         self.wait_cost, self.wake, self.events = wait, wake, events
         self.ends: deque[float] = deque(maxlen=depth)  # of the latest pieces of work
-        self.flushes = 0
 
     @property
     def free_at(self) -> float:
@@ -111,10 +109,6 @@ class Gpu(Framework, Tensors):
         self.synchronize()
         return end - started
 
-    def flush_cache(self) -> None:
-        self.flushes += 1
-        self.queue(self.flush)
-
     def version(self) -> str:
         return "1"
 
@@ -124,15 +118,18 @@ class Gpu(Framework, Tensors):
     def compute_on(self, device: str) -> float:
         return 8.0
 
-    def places(self, obj: Any) -> set[str]:
-        return set()
-
     @property
     def tensors(self) -> "Gpu":
         return self
 
+    def variants(self, net: Any, args: Any, kwargs: Any, everything: bool, options: Any) -> Any:
+        return {"eager": Variant(net)}
+
     def is_tensor(self, obj: Any) -> bool:
         return False
+
+    def places(self, obj: Any) -> set[str]:
+        return set()
 
     def to_raw(self, tensor: Any) -> Raw:
         return Raw.of(np.asarray(tensor))

@@ -210,7 +210,7 @@ class TestTorch:
     def test_the_code_that_runs_says_the_same(self, function):
         from torch._inductor.utils import run_and_get_code
 
-        from d2lhybrid import has_compiler
+        from d2lhybrid.teaching import has_compiler
 
         if not has_compiler():
             pytest.skip("no C++ compiler")

@@ -1,13 +1,11 @@
-"""What takes long says what it does; what does not is silent."""
+"""What takes long says what it does, on one line that vanishes; what does not is silent."""
 
+import sys
 import time
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from d2lhybrid import waiting
-from d2lhybrid.artifacts import native
 
 
 @pytest.fixture
@@ -16,31 +14,44 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "_EVERY", 0.01)
 
 
+def wait_for(said: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """All that was written until `said` is among it."""
+    written, end = "", time.monotonic() + 10
+    while said not in written:
+        assert time.monotonic() < end, written
+        written += capsys.readouterr().err
+    return written
+
+
 def test_a_short_wait_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
-    with waiting.waiting(lambda seconds: "compiling"):
+    with waiting.waiting(lambda seconds: "compiling", shown=True):
         pass
     assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.usefixtures("at_once")
-def test_a_long_wait_is_told_until_it_ends(capsys: pytest.CaptureFixture[str]) -> None:
-    with waiting.waiting(lambda seconds: f"waiting {seconds} s"):
-        time.sleep(0.2)
-    said = capsys.readouterr().err
-    assert "waiting 0 s" in said
-    assert said.endswith("\r")  # and nothing of it stays
+def test_waits_inside_one_another_share_a_line_of_which_nothing_stays(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with waiting.bar(3, shown=True, said="sizes") as sizes:
+        sizes.update()
+        wait_for("sizes 1/3", capsys)
+        with waiting.waiting(lambda seconds: f"compiling, {seconds} s", shown=True):
+            written = wait_for("sizes 1/3, compiling, 0 s", capsys)
+        sizes.update()
+        written += wait_for("sizes 2/3", capsys)
+    written += capsys.readouterr().err
+    assert "\n" not in written
+    assert written.endswith("\r")
 
 
 @pytest.mark.usefixtures("at_once")
-def test_compiling_a_program_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("stderr", ["a file", None])
+def test_nothing_is_written_where_nobody_reads(
+    stderr: str | None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def compile_slowly(command: list[str], failure: str, timeout: float, folder: Path) -> None:
-        time.sleep(0.2)
-        (folder / native.PROGRAM).touch()
-
-    monkeypatch.setattr(native, "_execute", compile_slowly)
-    program = SimpleNamespace(source="mxnet.c", headers=())
-    native._compile(program, [], tmp_path / "cache")  # type: ignore[arg-type]
-    assert (tmp_path / "cache" / native.PROGRAM).exists()
-    assert "mxnet.c" in capsys.readouterr().err
+    if stderr is None:
+        monkeypatch.setattr(sys, "stderr", None)
+    with waiting.bar(3, said="sizes"), waiting.waiting(lambda seconds: "compiling"):
+        time.sleep(0.05)
+    assert capsys.readouterr() == ("", "")

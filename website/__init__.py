@@ -12,6 +12,6 @@ The stages, in this order:
    frameworks), ``search`` (how a language's words are cut) and ``mathml``.
 5. ``landing``: the page that sends readers to their language.
 
-``words`` reads what the site says by itself, from ``words/``. ``build`` runs it all, and
-``python -m website`` is the way in.
+``words`` reads what the site says by itself, from ``book/words/``. ``build`` runs it all, and
+``python -m website`` is the way in; ``watch`` shows one page while its chapter is written.
 """

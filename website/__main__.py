@@ -1,8 +1,6 @@
 """The command line: ``python -m website`` builds the site into ``build/html``."""
 
 import argparse
-import os
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,17 +15,12 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     """Build the site of the repository at ``root``; 0 where all is well."""
     parser = argparse.ArgumentParser(prog="python -m website", description=__doc__)
     parser.add_argument("--output", type=Path, default=root / "build" / "html")
-    parser.add_argument("--fresh", action="store_true", help="forget what earlier builds did")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="languages at a time")
     options = parser.parse_args(arguments)
     from website.build import build_site
 
     site = options.output.resolve()
-    work = site.with_name(f"{site.name}-work")
-    if options.fresh:
-        shutil.rmtree(work, ignore_errors=True)
     try:
-        build_site(root, site, work, options.jobs)
+        build_site(root, site, site.with_name(f"{site.name}-work"))
     except (SiteError, BookError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -18,7 +18,7 @@ _ROOT = Path(__file__).parents[1]
 _LEFT_OUT = shutil.ignore_patterns(".*", "_sources", "objects.inv")
 
 
-def build_site(root: Path, site: Path, work: Path, jobs: int) -> None:
+def build_site(root: Path, site: Path, work: Path) -> None:
     """Build the site of the repository at ``root`` into the folder ``site``.
 
     ``work`` keeps the sources and what Sphinx remembers, so that the next build does only what
@@ -28,7 +28,7 @@ def build_site(root: Path, site: Path, work: Path, jobs: int) -> None:
     codes = [language.code for language in collection.languages]
     for code in codes:
         synchronize(work / code / "source", source_files(collection, code))
-    with ThreadPoolExecutor(jobs) as pool:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
         problems = list(pool.map(lambda code: _sphinx(work / code), codes))
     if any(problems):
         raise SiteError("\n".join(filter(None, problems)))

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from website.addresses import Addresses
-
 # Documents that lie outside docs/, and the names of their pages.
 _OTHERS = {
     "CONTRIBUTING.md": "contributing",
@@ -17,11 +15,6 @@ _OTHERS = {
 def documents(root: Path) -> dict[str, str]:
     """The names of the documents' pages below ``en``, by the documents' paths."""
     inside = sorted(path.relative_to(root).as_posix() for path in (root / "docs").glob("*.md"))
-    found = {path: f"docs/{Path(path).stem}" for path in inside}
-    found |= {path: f"docs/{name}" for path, name in _OTHERS.items() if (root / path).exists()}
-    return found
-
-
-def document_source(root: Path, path: str, addresses: Addresses) -> str:
-    """The source of a document's page."""
-    return addresses.rewrite((root / path).read_text(encoding="utf-8"), path)
+    others = {path: name for path, name in _OTHERS.items() if (root / path).exists()}
+    names = {path: Path(path).stem for path in inside} | others
+    return {path: f"docs/{name}" for path, name in names.items()}

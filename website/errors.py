@@ -3,7 +3,3 @@
 
 class SiteError(Exception):
     """The site cannot be made from what there is; says what to do."""
-
-
-class RepositoryError(SiteError):
-    """The address cannot be a repository's."""

@@ -1,52 +1,41 @@
 """Stage 2: the first page of a language, which leads to its chapters and holds the site's tree."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 
 from nbformat import NotebookNode
 
-from book.frameworks import FRAMEWORKS, READING_ORDER
+from book.frameworks import FRAMEWORKS
 from book.languages import ENGLISH, LANGUAGES
+from book.measured import Comparison, comparisons
 from website.addresses import place
 from website.notebooks import Chapter, reading_minutes, running_minutes
-from website.picture import number, picture
+from website.picture import caption, number, picture
 from website.repository import Repository
-from website.results import Comparison
 from website.words import in_english, words
 
-_API = "api/index"
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What the first page shows of the notebooks' figures; ``waited`` in seconds."""
-
-    comparisons: Sequence[Comparison] = ()
-    waited: tuple[float, float] | None = None
-
-
-NOTHING = Measured()
+_APART = 1.05  # from here on, latency and throughput are two answers
 
 
 def front_source(
     language: str,
     chapters: Sequence[Chapter],
-    descriptions: dict[str, str],
+    descriptions: Mapping[str, str],
     reference: Sequence[str],
     repository: Repository | None,
-    measured: Measured = NOTHING,
+    found: Mapping[str, Comparison],
 ) -> str:
     """The page's source.
 
     ``chapters`` are the language's, ``descriptions`` say what each teaches, ``reference`` names
-    the pages below ``en`` that are in English only, and ``measured`` is what the English notebooks
-    have measured.
+    the pages below ``en`` that are in English only, and ``found`` is what ``measured`` finds.
     """
-    say = words(language)
+    say, first = words(language), chapters[0]
+    start = f"{first.title} · {FRAMEWORKS[first.key.framework].name}"
     names = list(dict.fromkeys(chapter.key.chapter for chapter in chapters))
-    found = findings(language, measured)
-    ids = ["start", *(["findings"] if found else []), "chapters"]
+    said = findings(language, found)
+    ids = ["start", *(["findings"] if said else []), "chapters"]
     ids += [*(f"chapter-{name}" for name in names), "run", "reference"]
     site = json.dumps({"kind": "front", "sections": ids})
     parts = [
@@ -54,65 +43,75 @@ def front_source(
         f"# {LANGUAGES[language].collection}",
         say["question"],
         say["here"],
+        # site.js leads it to the framework chosen last.
+        f"```{{container}} start-here\n[{say['start']} {start}]({place(first.page)})\n```",
     ]
-    parts += _start(language, [one for one in chapters if one.key.chapter == names[0]])
-    if shown := picture(language, measured.comparisons):
-        parts.append(f"```{{raw}} html\n{shown}\n```")
     if found:
-        parts += [f"## {say['findings_title']}", "\n".join(f"1. {one}" for one in found)]
+        shown = escape(caption(language, found))
+        figure = f"{picture(language, found)}<figcaption>{shown}</figcaption>"
+        parts.append(f'```{{raw}} html\n<figure class="gains">{figure}</figure>\n```')
+    if said:
+        parts += [f"## {say['findings_title']}", "\n".join(f"1. {one}" for one in said)]
     parts += [f"## {say['chapters_title']}", say["pick"]]
     for name in names:
         editions = [one for one in chapters if one.key.chapter == name]
-        parts += _chapter(language, editions, descriptions)
+        parts += _chapter(language, editions, descriptions[name])
     parts += [f"## {say['run_title']}", *_ways_to_run(language, repository)]
     parts += [f"## {in_english(language, say['reference_title'])}", say["reference_text"]]
-    parts.append(f"- [{in_english(language, say['api'])}]({place('en/' + _API)})")
-    parts += [_tree(FRAMEWORKS[key].name, _titles(chapters, key)) for key in READING_ORDER]
+    parts.append(f"- [{in_english(language, say['api'])}]({place('en/api/index')})")
+    for key, framework in FRAMEWORKS.items():
+        theirs = [one for one in chapters if one.key.framework == key]
+        entries = (f"{one.title} <{key}/{one.key.chapter}>" for one in theirs)
+        parts.append(_tree(framework.name, entries))
     if language == ENGLISH.code:
         parts.append(_tree(say["reference"], reference))
     return "\n\n".join(parts) + "\n"
 
 
-def _start(language: str, editions: Sequence[Chapter]) -> list[str]:
-    """The link to the first chapter; site.js leads it to the framework chosen last."""
-    first = editions[0]
-    text = f"{words(language)['start']} {first.title} · {FRAMEWORKS[first.key.framework].name}"
-    return [f"```{{container}} start-here\n[{text}]({place(first.page)})\n```"]
+def measured(chapters: Sequence[Chapter]) -> dict[str, Comparison]:
+    """The first comparison of each framework's English notebooks; none where none was executed."""
+    found: dict[str, Comparison] = {}
+    for chapter in chapters:
+        language, framework, _ = chapter.key
+        first = next(comparisons(chapter.notebook), None)
+        if language == ENGLISH.code and first:
+            found.setdefault(framework, first)
+    return {key: found[key] for key in FRAMEWORKS if key in found}
 
 
-def findings(language: str, measured: Measured) -> list[str]:
+def findings(language: str, found: Mapping[str, Comparison]) -> list[str]:
     """The findings that the figures bear out, each a sentence or two."""
-    say, found = words(language), []
-    slower = [(one, one.slower[0]) for one in measured.comparisons if one.slower]
+    say = words(language)
+
+    def name(framework: str) -> str:
+        return FRAMEWORKS[framework].name
+
+    said = []
+    slower = [(one.slower[0], framework) for framework, one in found.items() if one.slower]
     if slower:
-        one, worst = min(slower, key=lambda pair: pair[1].ratio)
-        found.append(
-            say["finding_slower"].format(
-                framework=FRAMEWORKS[one.framework].name,
-                variant=worst.variant,
-                times=number(1 / worst.ratio, language),
-            )
-        )
-    gains = [one for one in measured.comparisons if one.best.ratio > 1]
-    if len(gains) > 1:
-        shown = (
-            f"{FRAMEWORKS[one.framework].name} {number(one.best.ratio, language)}×" for one in gains
-        )
-        found.append(say["finding_gain"].format(gains=" · ".join(shown)))
-    if measured.waited:
-        short, long = (number(1000 * seconds, language) for seconds in measured.waited)
-        found.append(say["finding_wait"].format(short=short, long=long))
-    return found
+        row, framework = min(slower, key=lambda pair: pair[0].ratio or 1)
+        times = number(1 / (row.ratio or 1), language)
+        sentence = say["finding_slower"]
+        said.append(sentence.format(framework=name(framework), variant=row.label, times=times))
+    best = {name(key): one.best for key, one in found.items() if (one.best.ratio or 0) > 1}
+    if len(best) > 1:
+        gains = (f"{key} {number(row.ratio or 1, language)}×" for key, row in best.items())
+        said.append(say["finding_gain"].format(gains=" · ".join(gains)))
+    for framework, row in best.items():
+        ratios = (row.ratio or 1, row.throughput_ratio or 1)
+        if ratios[1] > _APART * ratios[0]:
+            latency, throughput = (number(ratio, language) for ratio in ratios)
+            values = {"framework": framework, "latency": latency, "throughput": throughput}
+            said.append(say["finding_two"].format(**values))
+            break
+    return said
 
 
-def _chapter(language: str, editions: Sequence[Chapter], descriptions: dict[str, str]) -> list[str]:
+def _chapter(language: str, editions: Sequence[Chapter], about: str) -> list[str]:
     """A chapter's heading, what it teaches, how long it takes, and the ways to its frameworks."""
-    links = "\n".join(
-        f"- [{FRAMEWORKS[one.key.framework].name}]({place(one.page)})" for one in editions
-    )
-    about = descriptions[editions[0].key.chapter]
-    time = takes(language, [one.notebook for one in editions])
-    return [f"### {editions[0].title}", *([about] if about else []), f"*{time}*", links]
+    links = [f"- [{FRAMEWORKS[one.key.framework].name}]({place(one.page)})" for one in editions]
+    time = f"*{takes(language, [one.notebook for one in editions])}*"
+    return [f"### {editions[0].title}", *([about] if about else []), time, "\n".join(links)]
 
 
 def takes(language: str, editions: Sequence[NotebookNode]) -> str:
@@ -124,20 +123,13 @@ def takes(language: str, editions: Sequence[NotebookNode]) -> str:
 
 
 def _ways_to_run(language: str, repository: Repository | None) -> list[str]:
-    say = words(language)
-    here = "make lab"
+    say, steps = words(language), ["make lab"]
     if repository:
         folder = repository.name.rpartition("/")[2]
-        here = f"git clone {repository.url}\ncd {folder}\nmake lab"
-    parts = [say["run_here"], f"```bash\n{here}\n```"]
-    return [*parts, *([say["run_elsewhere"]] if repository else [])]
+        steps = [f"git clone {repository.url}", f"cd {folder}", *steps]
+    parts = [say["run_here"], "\n".join(["```bash", *steps, "```"])]
+    return [*parts, say["run_elsewhere"]] if repository else parts
 
 
-def _titles(chapters: Sequence[Chapter], framework: str) -> list[str]:
-    found = [chapter for chapter in chapters if chapter.key.framework == framework]
-    return [f"{one.title} <{framework}/{one.key.chapter}>" for one in found]
-
-
-def _tree(caption: str, entries: Sequence[str]) -> str:
-    lines = ["```{toctree}", ":hidden:", f":caption: {caption}", "", *entries, "```"]
-    return "\n".join(lines)
+def _tree(caption: str, entries: Iterable[str]) -> str:
+    return "\n".join(["```{toctree}", ":hidden:", f":caption: {caption}", "", *entries, "```"])

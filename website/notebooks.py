@@ -3,10 +3,12 @@
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import nbformat
 
@@ -23,6 +25,14 @@ _SOLUTION = 4  # the level of its heading
 # Read in a minute: words of a technical text, Chinese or Japanese characters, lines of code.
 _WORDS, _SIGNS, _LINES = 180, 400, 20
 _FIGURES = "](../../figures/"  # as a notebook writes the address of a figure
+
+
+class Title(NamedTuple):
+    """A heading of a notebook: its cell, its level there, and its text without markup."""
+
+    cell: nbformat.NotebookNode
+    level: int
+    text: str
 
 
 @dataclass(frozen=True)
@@ -44,10 +54,9 @@ class Chapter:
     def ids(self) -> dict[str, str]:
         """From the fragments that lead into the notebook to ids of the page."""
         ids: dict[str, str] = {}
-        for cell, headings in _headings(self.notebook, self.sections):
-            for section, text in headings:
-                ids.setdefault(anchor(text) or "", section.id)
-            ids[f"cell-id={cell.id}"] = headings[0][0].id
+        for title, section in zip(titles(self.notebook), self.sections, strict=True):
+            ids.setdefault(anchor(title.text) or "", section.id)
+            ids.setdefault(f"cell-id={title.cell.id}", section.id)
         return ids
 
     @property
@@ -66,56 +75,56 @@ def read_chapter(root: Path, key: Key, sections: Sequence[Section]) -> Chapter:
 
     Raises SiteError where it has other headings.
     """
-    notebook = _read(root, key)
-    found = _outlines(notebook)
-    if [level for level, _, _ in found] != [section.level for section in sections]:
+    notebook, found = _read(root, key)
+    if [title.level for title in found] != [section.level for section in sections]:
         raise SiteError(
             f"The headings of {key.path} are not those of its chapter; `make notebooks` builds it "
             "anew."
         )
-    return Chapter(key, notebook, tuple(sections), found[0][1])
+    return Chapter(key, notebook, tuple(sections), found[0].text)
 
 
 def read_translation(root: Path, language: str, english: Chapter) -> Chapter:
     """Read a committed translation, which may be of an earlier English text."""
     key = english.key._replace(language=language)
-    notebook = _read(root, key)
-    found = _outlines(notebook)
+    notebook, found = _read(root, key)
     behind = [cell.id for cell in notebook.cells] != [cell.id for cell in english.notebook.cells]
     sections = english.sections
-    if [level for level, _, _ in found] != [section.level for section in sections]:
-        sections = tuple(_align(found, english))
-    return Chapter(key, notebook, sections, found[0][1], behind)
+    if [title.level for title in found] != [section.level for section in sections]:
+        # The same heading is in a cell with the same id.
+        pairs = zip(titles(english.notebook), sections, strict=True)
+        known = {(title.cell.id, title.level): section for title, section in pairs}
+        sections = tuple(
+            known.get((title.cell.id, title.level)) or Section(title.level, f"sec-earlier-{number}")
+            for number, title in enumerate(found)
+        )
+    return Chapter(key, notebook, sections, found[0].text, behind)
 
 
-def _align(found: Sequence[tuple[int, str, str]], english: Chapter) -> Iterator[Section]:
-    """The sections of an earlier text: the same heading is in a cell with the same id."""
-    titles = zip(_outlines(english.notebook), english.sections, strict=True)
-    known = {(cell, level): section for (level, _, cell), section in titles}
-    for number, (level, _, cell) in enumerate(found):
-        yield known.get((cell, level)) or Section(level, f"sec-earlier-{number}")
-
-
-def _read(root: Path, key: Key) -> nbformat.NotebookNode:
+def _read(root: Path, key: Key) -> tuple[nbformat.NotebookNode, list[Title]]:
     notebook = read_notebook(root / key.path)
-    if notebook is None or not _outlines(notebook):
+    found = titles(notebook) if notebook else []
+    if not found:
         raise SiteError(f"Expected the notebook {key.path}; build it with `make notebooks`.")
-    return notebook
+    return notebook, found
 
 
 def page_source(
     chapter: Chapter,
-    frameworks: Mapping[str, Chapter],
-    languages: Mapping[str, Chapter],
+    frameworks: Mapping[str, str],
+    languages: Mapping[str, str],
     addresses: Addresses,
 ) -> nbformat.NotebookNode:
     """The notebook of a page: links to places of the site, no navigation, alt texts for plots.
 
-    ``frameworks`` and ``languages`` hold the same chapter in each of them, in the readers' order.
+    ``frameworks`` and ``languages`` hold the outlines of the same chapter in each of them, in the
+    readers' order.
     """
     made = deepcopy(chapter.notebook)
-    titles = {cell.id: headings for cell, headings in _headings(made, chapter.sections)}
     made.cells = _body(made)
+    begun: dict[str, list[tuple[Section, str]]] = {}
+    for title, section in zip(titles(chapter.notebook), chapter.sections, strict=True):
+        begun.setdefault(title.cell.id, []).append((section, title.text))
     heading, folded = chapter.title, False
     for cell in made.cells:
         if cell.cell_type == "code":
@@ -124,7 +133,7 @@ def page_source(
             continue
         source = addresses.rewrite(cell.source, chapter.key.path.as_posix())
         cell.source = source.replace(_FIGURES, "](../figures/")
-        for section, text in titles.get(cell.id, ()):
+        for section, text in begun.get(cell.id, ()):
             heading = text
             folded = section.is_solution or (folded and section.level > _SOLUTION)
             if folded:
@@ -136,17 +145,12 @@ def page_source(
         "chapter": chapter.key.chapter,
         "framework": chapter.key.framework,
         "sections": [section.id for section in chapter.sections],
-        "frameworks": {name: other.outline for name, other in frameworks.items()},
-        "languages": {code: other.outline for code, other in languages.items()},
+        "frameworks": frameworks,
+        "languages": languages,
         "behind": chapter.behind,
     }
-    made.metadata = nbformat.from_dict(
-        {
-            "kernelspec": made.metadata.kernelspec,
-            "language_info": made.metadata.language_info,
-            "site": json.dumps(site),
-        }
-    )
+    kept = {name: made.metadata[name] for name in ("kernelspec", "language_info")}
+    made.metadata = nbformat.from_dict({**kept, "site": json.dumps(site)})
     return made
 
 
@@ -156,9 +160,11 @@ def _body(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     A page has links of its own. Both cells of links have the same words to be named after, so the
     last one is the first one's repetition.
     """
-    first, *rest = notebook.cells
+    links = notebook.cells[0].id
     return [
-        cell for cell in rest if cell.id != f"{first.id}-2" and not is_installation(cell.metadata)
+        cell
+        for cell in notebook.cells
+        if cell.id not in (links, f"{links}-2") and not is_installation(cell.metadata)
     ]
 
 
@@ -179,31 +185,12 @@ def running_minutes(notebook: nbformat.NotebookNode) -> int | None:
     return math.ceil(seconds / 60) if seconds else None
 
 
-def _headings(
-    notebook: nbformat.NotebookNode, sections: Sequence[Section]
-) -> Iterator[tuple[nbformat.NotebookNode, list[tuple[Section, str]]]]:
-    """The cells that hold headings, each with the sections that these begin and their texts."""
-    rest = iter(sections)
+def titles(notebook: nbformat.NotebookNode) -> list[Title]:
+    """The headings of the page, in order."""
+    found = []
     for cell in _body(notebook):
-        if cell.cell_type == "markdown" and (found := _outline(cell.source)):
-            yield cell, [(next(rest), text) for _, text in found]
-
-
-def _outlines(notebook: nbformat.NotebookNode) -> list[tuple[int, str, str]]:
-    """The level and the text of each heading, and the id of its cell."""
-    return [
-        (*heading, cell.id)
-        for cell in _body(notebook)
-        if cell.cell_type == "markdown"
-        for heading in _outline(cell.source)
-    ]
-
-
-def _outline(markdown: str) -> list[tuple[int, str]]:
-    """The level and the plain text of each heading."""
-    tokens = MARKDOWN.parse(markdown)
-    return [
-        (int(token.tag[1:]), plain(tokens[at + 1].content))
-        for at, token in enumerate(tokens)
-        if token.type == "heading_open"
-    ]
+        tokens = MARKDOWN.parse(cell.source) if cell.cell_type == "markdown" else []
+        for token, inside in pairwise(tokens):
+            if token.type == "heading_open":
+                found.append(Title(cell, int(token.tag[1:]), plain(inside.content)))
+    return found

@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from book.installation import project_url
-from website.errors import RepositoryError
+from website.errors import SiteError
 
 BRANCH = "main"
 
@@ -20,7 +20,7 @@ class Repository:
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"https://[\w.-]+(/[\w.~-]+){2,}", self.url):
-            raise RepositoryError(
+            raise SiteError(
                 f"Expected a repository's address, https://host/owner/name. Received: {self.url!r}."
                 f" Correct Repository under [project.urls] in pyproject.toml."
             )
@@ -49,10 +49,9 @@ class Repository:
 
     def binder(self, notebook: str) -> str:
         """A notebook in JupyterLab on Binder."""
-        source = {
-            "github.com": f"gh/{self.name}",
-            "gitlab.com": f"gl/{quote(self.name, safe='')}",
-        }.get(self.host, f"git/{quote(self.url, safe='')}")
+        source = (
+            f"gh/{self.name}" if self.host == "github.com" else f"git/{quote(self.url, safe='')}"
+        )
         place = quote(f"lab/tree/{notebook}", safe="")
         return f"https://mybinder.org/v2/{source}/{quote(self.branch, safe='')}?urlpath={place}"
 
@@ -60,7 +59,7 @@ class Repository:
 def find_repository(root: Path) -> Repository | None:
     """The repository that pyproject.toml names; None where it names none.
 
-    Raises RepositoryError where it names something else.
+    Raises SiteError where it names something else.
     """
     url = project_url(root)
     return Repository(url) if url else None

@@ -2,18 +2,14 @@
 
 Chinese and Japanese write no spaces. A run of their characters is indexed as all its pairs of
 neighbours, and its single characters; a question is cut into the same pairs, and a page answers
-that has them all. So every word is found without a dictionary, new words included.
-
-What a page says, by section, goes into a script beside Sphinx's index. So the results can show
-where a word stands and lead there, also where the pages are files that no server hands out.
+that has them all. So every word is found without a dictionary, new words included. The rest, and
+the page of the results, is Sphinx's own.
 """
 
 import json
 import re
 import unicodedata
-from html.parser import HTMLParser
 from itertools import pairwise
-from pathlib import Path
 
 from sphinx.application import Sphinx
 from sphinx.search.en import SearchEnglish
@@ -81,72 +77,7 @@ def _without_accents(word: str) -> str:
     return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
-class SectionTexts(HTMLParser):
-    """The text of a built page's article, by the id of the section that it stands in."""
-
-    _NOT_READ = ("script", "style", "annotation")
-    _INLINE = ("a", "b", "code", "em", "i", "mark", "small", "span", "strong", "sub", "sup")
-    _VOID = ("area", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr")
-
-    def __init__(self, html: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self._open: list[tuple[str, str | None]] = []  # elements, with the id of a section
-        self._parts: dict[str, list[str]] = {}
-        self.feed(html)
-        self.texts = {
-            name: text
-            for name, parts in self._parts.items()
-            if (text := " ".join("".join(parts).split()))
-        }
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what is open; a link of a heading to itself is none of the text."""
-        values = dict(attrs)
-        self._space(tag)
-        if tag in self._VOID:
-            return
-        name = values.get("id") if tag in ("article", "section", "details", "dt") else None
-        if tag == "article":
-            name = ""
-        hidden = "headerlink" in (values.get("class") or "")
-        self._open.append(("script" if hidden else tag, name))
-
-    def handle_endtag(self, tag: str) -> None:
-        """Close it, and what HTML lets authors leave open in it."""
-        self._space(tag)
-        while tag not in self._VOID and self._open:
-            if self._open.pop()[0] in (tag, "script"):
-                break
-
-    def handle_data(self, data: str) -> None:
-        """Keep what stands in the article."""
-        tags = [tag for tag, _ in self._open]
-        if "article" not in tags or any(tag in self._NOT_READ for tag in tags):
-            return
-        section = next(name for _, name in reversed(self._open) if name is not None)
-        self._parts.setdefault(section, []).append(data)
-
-    def _space(self, tag: str) -> None:
-        """Keep the texts of blocks apart."""
-        if tag not in self._INLINE:
-            self.handle_data(" ")
-
-
-def write_texts(app: Sphinx, failure: Exception | None) -> None:
-    """Write ``searchtexts.js``, which the page of the search loads, from the built pages."""
-    if failure is not None:
-        return
-    folder = Path(app.outdir)
-    texts = {
-        name: SectionTexts((folder / f"{name}.html").read_text(encoding="utf-8")).texts
-        for name in sorted(app.env.found_docs)
-    }
-    script = f"window.SEARCH_TEXTS = {json.dumps(texts, ensure_ascii=False)};\n"
-    (folder / "searchtexts.js").write_text(script, encoding="utf-8")
-
-
 def setup(app: Sphinx) -> None:
     """Register them in the place of Sphinx's own."""
     for language in (SearchChinese, SearchJapanese, SearchPortugueseWithoutAccents):
         app.add_search_language(language)
-    app.connect("build-finished", write_texts)

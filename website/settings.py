@@ -1,6 +1,5 @@
 """Stage 4: Sphinx's configuration for one language; its conf.py takes all names from here."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,12 +8,12 @@ from book.languages import LANGUAGES
 from website.words import words
 
 _HERE = Path(__file__).parent
-# nbformat imports jsonschema, and that a grammar for addresses that takes three seconds to read, in
-# each language's process. No notebook is checked by it.
-sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 # Foreground and background that stay readable: contrast of 4.5 and more, also for links in code.
 _LIGHT = {"color-brand-primary": "#0b5a9d", "color-brand-content": "#0b5a9d"}
 _DARK = {"color-brand-primary": "#7cb8f2", "color-brand-content": "#7cb8f2"}
+
+_EXTENSIONS = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "website.extension"]
+_SIDEBAR = ("brand", "search", "scroll-start", "navigation", "reference", "scroll-end")
 
 
 def settings(language: str, languages: Sequence[str], repository: str, conf: str) -> dict[str, Any]:
@@ -29,9 +28,7 @@ def settings(language: str, languages: Sequence[str], repository: str, conf: str
         "html_title": say["site"],
         "language": LANGUAGES[language].gettext_name,
         "locale_dirs": [str(Path(conf).parent / "locale")],
-        "extensions": [
-            *("myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "website.extension"),
-        ],
+        "extensions": _EXTENSIONS,
         "site_language": language,
         "site_languages": list(languages),
         "site_repository": repository,
@@ -50,23 +47,16 @@ def settings(language: str, languages: Sequence[str], repository: str, conf: str
         "autodoc_member_order": "bysource",
         "python_use_unqualified_type_names": True,
         "html_theme": "furo",
-        "html_theme_options": {
-            "light_css_variables": _LIGHT,
-            "dark_css_variables": _DARK,
-        },
+        "html_theme_options": {"light_css_variables": _LIGHT, "dark_css_variables": _DARK},
         "pygments_style": "a11y-high-contrast-light",
         "pygments_dark_style": "a11y-high-contrast-dark",
         "templates_path": [str(_HERE / "templates")],
         "html_static_path": [str(_HERE / "static")],
         "html_favicon": str(_HERE / "static" / "favicon.svg"),
         "html_css_files": ["site.css"],
-        "html_js_files": [("find.js", {"defer": "defer"}), ("site.js", {"defer": "defer"})],
-        "html_sidebars": {
-            "**": [
-                *("sidebar/brand.html", "sidebar/search.html", "sidebar/scroll-start.html"),
-                *("sidebar/navigation.html", "sidebar/reference.html", "sidebar/scroll-end.html"),
-            ]
-        },
+        "html_js_files": [("site.js", {"defer": "defer"})],
+        "html_sidebars": {"**": [f"sidebar/{name}.html" for name in _SIDEBAR]},
+        "html_show_search_summary": False,  # it asks for every page, which files cannot
         "html_search_scorer": str(_HERE / "scorer.js"),
         "html_math_renderer": "mathml",
         "html_copy_source": False,

@@ -1,6 +1,7 @@
 """Stage 3: everything that a language's pages are made from, in a folder for Sphinx."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,23 +10,21 @@ import nbformat
 from book.build import translate_by
 from book.catalogs import present, read_all
 from book.files import CHAPTERS, FIGURES, NOTEBOOKS, Key, write
-from book.frameworks import READING_ORDER
+from book.frameworks import FRAMEWORKS
 from book.frontpage import front_page_path
 from book.languages import ENGLISH, LANGUAGES, Language
 from book.parse import load
-from d2lhybrid import errors
+from d2lhybrid import teaching
 from d2lhybrid.cli import COMMANDS
 from website.addresses import Addresses, Page
-from website.documents import document_source, documents
-from website.front import Measured, front_source
+from website.documents import documents
+from website.front import front_source, measured
 from website.notebooks import Chapter, page_source, read_chapter, read_translation
 from website.repository import Repository
-from website.results import comparisons, waited
 from website.sections import sections
 from website.words import theme_words
 
 _API = Path(__file__).with_name("api")
-_API_PAGES = ("index", "timing", "comparing", "explaining", "artifacts", "surroundings")
 
 
 @dataclass(frozen=True)
@@ -34,24 +33,20 @@ class Collection:
 
     root: Path
     languages: tuple[Language, ...]
-    chapters: tuple[Chapter, ...]
+    chapters: Sequence[Chapter]
     descriptions: Mapping[str, dict[str, str]]
     documents: Mapping[str, str]
     repository: Repository | None
 
-    def languages_of(self, key: Key) -> dict[str, Chapter]:
-        """The same notebook in each language."""
-        same = {one.key.language: one for one in self.chapters if one.key[1:] == key[1:]}
-        return {one.code: same[one.code] for one in self.languages}
-
-    def frameworks_of(self, key: Key) -> dict[str, Chapter]:
-        """The same chapter of the same language in each framework that has it."""
-        same = {
-            one.key.framework: one
-            for one in self.chapters
-            if (one.key.language, one.key.chapter) == (key.language, key.chapter)
-        }
-        return {name: same[name] for name in READING_ORDER if name in same}
+    def editions(self, key: Key) -> tuple[dict[str, str], dict[str, str]]:
+        """The outlines of the same chapter in each framework, and of the notebook by language."""
+        known = {one.key: one.outline for one in self.chapters}
+        frameworks = {name: key._replace(framework=name) for name in FRAMEWORKS}
+        languages = {one.code: key._replace(language=one.code) for one in self.languages}
+        return (
+            {name: known[other] for name, other in frameworks.items() if other in known},
+            {code: known[other] for code, other in languages.items()},
+        )
 
     @property
     def addresses(self) -> Addresses:
@@ -74,13 +69,14 @@ def read_collection(root: Path, repository: Repository | None) -> Collection:
     english = [
         read_chapter(root, Key(ENGLISH.code, key, source.name), sections(source, key))
         for source in sources
-        for key in READING_ORDER
+        for key in FRAMEWORKS
         if key in source.frameworks
     ]
-    chapters = list(english)
-    for language in languages:
-        if language != ENGLISH:
-            chapters += [read_translation(root, language.code, chapter) for chapter in english]
+    others = [language.code for language in languages if language != ENGLISH]
+    chapters = [
+        *english,
+        *(read_translation(root, code, chapter) for code in others for chapter in english),
+    ]
     descriptions = {}
     for language in languages:
         translate = translate_by(language, read_all(root, language, sources))
@@ -88,9 +84,7 @@ def read_collection(root: Path, repository: Repository | None) -> Collection:
             source.name: translate(source.description) if source.description else ""
             for source in sources
         }
-    return Collection(
-        *(root, languages, tuple(chapters), descriptions, documents(root), repository)
-    )
+    return Collection(root, languages, chapters, descriptions, documents(root), repository)
 
 
 def source_files(collection: Collection, language: str) -> dict[str, bytes]:
@@ -100,51 +94,61 @@ def source_files(collection: Collection, language: str) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     for chapter in ours:
         _, framework, name = key = chapter.key
-        made = page_source(
-            chapter, collection.frameworks_of(key), collection.languages_of(key), addresses
-        )
+        made = page_source(chapter, *collection.editions(key), addresses)
         files[f"{framework}/{name}.ipynb"] = nbformat.writes(made).encode()
     for figure in sorted((collection.root / NOTEBOOKS / FIGURES).glob("*")):
         files[f"{FIGURES}/{figure.name}"] = figure.read_bytes()
     reference: list[str] = []
     if language == ENGLISH.code:
-        reference = [*(f"api/{name}" for name in _API_PAGES), *collection.documents.values()]
-        for name in _API_PAGES:
-            files[f"api/{name}.md"] = _api_source(name).encode()
-        for path, name in collection.documents.items():
-            files[f"{name}.md"] = document_source(collection.root, path, addresses).encode()
+        api = {f"api/{name}": text for name, text in _api_sources().items()}
+        papers = {
+            name: addresses.rewrite((collection.root / path).read_text(encoding="utf-8"), path)
+            for path, name in collection.documents.items()
+        }
+        reference = [*api, *papers]
+        files |= {f"{name}.md": text.encode() for name, text in (api | papers).items()}
     front = front_source(
         language,
         ours,
         collection.descriptions[language],
         reference,
         collection.repository,
-        Measured(comparisons(collection.chapters), waited(collection.chapters)),
+        measured(collection.chapters),
     )
     files["index.md"] = front.encode()
     codes = [one.code for one in collection.languages]
     url = collection.repository.url if collection.repository else ""
-    files["conf.py"] = (
-        "from website.settings import settings\n\n"
-        f"globals().update(settings({language!r}, {codes!r}, {url!r}, __file__))\n"
-    ).encode()
+    files["conf.py"] = conf(language, codes, url)
     if language != ENGLISH.code:
-        files[_catalog_path(language)] = _theme_catalog(language)
+        name = LANGUAGES[language].gettext_name
+        files[f"locale/{name}/LC_MESSAGES/sphinx.po"] = _theme_catalog(language)
     return files
 
 
-def _api_source(name: str) -> str:
-    """A page about the package, with the lists that the package itself knows."""
-    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
-    directive = ".. autoexception:: d2lhybrid.errors.{}\n   :show-inheritance:\n"
+def conf(language: str, languages: Sequence[str], url: str = "") -> bytes:
+    """The conf.py of a language's folder: all it has is in ``settings``."""
+    return (
+        "from website.settings import settings\n\n"
+        f"globals().update(settings({language!r}, {languages!r}, {url!r}, __file__))\n"
+    ).encode()
+
+
+def _api_sources() -> dict[str, str]:
+    """The pages about the package, in the order of the index, with the lists that it has itself."""
+    kinds = [name for name in teaching.__all__ if name.endswith("Error")]
+    directive = ".. autoexception:: d2lhybrid.teaching.{}\n   :show-inheritance:\n"
     lists = {
         "{commands}": "\n".join(f"{name:<10}{text}" for name, text in COMMANDS.items()),
-        "{errors}": "\n".join(directive.format(kind.__name__) for kind in kinds[1:]),
+        "{errors}": "\n".join(directive.format(name) for name in kinds),
     }
-    text = (_API / f"{name}.md").read_text(encoding="utf-8")
-    for mark, content in lists.items():
-        text = text.replace(mark, content)
-    return text
+    index = (_API / "index.md").read_text(encoding="utf-8")
+    found = {}
+    for name in ("index", *re.findall(r"\]\((\w+)\.md\)", index)):
+        text = (_API / f"{name}.md").read_text(encoding="utf-8")
+        for mark, content in lists.items():
+            text = text.replace(mark, content)
+        found[name] = text
+    return found
 
 
 def _theme_catalog(language: str) -> bytes:
@@ -153,11 +157,6 @@ def _theme_catalog(language: str) -> bytes:
     for english, ours in theme_words(language).items():
         rows.append(f'msgid "{english}"\nmsgstr "{ours}"')
     return ("\n\n".join(rows) + "\n").encode()
-
-
-def _catalog_path(language: str) -> str:
-    """Where that catalog lies in a language's folder."""
-    return f"locale/{LANGUAGES[language].gettext_name}/LC_MESSAGES/sphinx.po"
 
 
 def synchronize(folder: Path, files: Mapping[str, bytes]) -> None:

@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 
 from book.files import Key
 from book.frameworks import FRAMEWORKS
-from book.languages import ENGLISH, LANGUAGES
+from book.languages import ENGLISH, LANGUAGES, Language
 from website.notebooks import page_name
 from website.repository import Repository
 from website.transforms import relative
@@ -28,6 +28,8 @@ class Around:
     def __init__(self, app: Sphinx, name: str, data: dict[str, Any]) -> None:
         self.language = str(app.config.site_language)
         self.words = words(self.language)
+        self.api_name = in_english(self.language, self.words["api"])
+        self.all_frameworks = FRAMEWORKS
         self.kind = str(data.get("kind", "reference" if "/" in name else name))
         self.name, self.data = name, data
         self._languages: list[str] = app.config.site_languages
@@ -45,55 +47,29 @@ class Around:
         """The relative address of a page, such as ``pt/index``."""
         return relative(f"/{page}.html", f"/{self.language}/{self.name}.html")
 
-    def languages(self) -> list[dict[str, Any]]:
-        """The same page in every language, or its first page where there is no such."""
+    @property
+    def languages(self) -> list[Language]:
+        """The languages of the site."""
+        return [LANGUAGES[code] for code in self._languages]
+
+    def in_language(self, code: str) -> str:
+        """The same page in a language, or its first page where there is no such."""
         same = self.kind in ("chapter", "front", "search")
-        sections = self.data.get("languages", {})
-        return [
-            {
-                "code": code,
-                "tag": LANGUAGES[code].tag,
-                "name": LANGUAGES[code].name.partition(" (")[0],
-                "href": self.to(f"{code}/{self.name if same else 'index'}"),
-                "sections": sections.get(code),
-                "current": code == self.language,
-            }
-            for code in self._languages
-        ]
+        return self.to(f"{code}/{self.name if same else 'index'}")
 
-    def frameworks(self) -> list[dict[str, Any]]:
-        """The same chapter for every framework that has it, and the sections it has there."""
-        if self.key is None:
-            return []
-        return [
-            {
-                "key": framework,
-                "name": FRAMEWORKS[framework].name,
-                "href": self.to(page_name(self.key._replace(framework=framework))),
-                "sections": sections,
-                "current": framework == self.key.framework,
-            }
-            for framework, sections in self.data["frameworks"].items()
-        ]
-
-    def all_frameworks(self) -> str:
-        """The keys of all frameworks, as addresses have them."""
-        return " ".join(FRAMEWORKS)
+    def in_framework(self, key: Key, framework: str) -> str:
+        """The same chapter for a framework."""
+        return self.to(page_name(key._replace(framework=framework)))
 
     def places(self) -> list[dict[str, str]]:
         """Where else the notebook can be opened."""
         if self.key is None:
             return []
-        path = self.key.path.as_posix()
-        up = "../" * (self.name.count("/") + 1)
+        path, hint = self.key.path.as_posix(), self.words["jupyterlab_hint"]
+        file = "../" * (self.name.count("/") + 1) + path
         found = [
-            {"name": self.words["download"], "href": up + path, "download": self.key.path.name},
-            {
-                "name": "JupyterLab",
-                "href": _LAB + path,
-                "lab": path,
-                "title": self.words["jupyterlab_hint"],
-            },
+            {"name": self.words["download"], "href": file, "download": self.key.path.name},
+            {"name": "JupyterLab", "href": _LAB + path, "lab": path, "title": hint},
         ]
         if self.repository:
             if colab := self.repository.colab(path):
@@ -104,10 +80,6 @@ class Around:
     def reference(self) -> str:
         """The address of the pages that are in English only; empty on English pages."""
         return "" if self.language == ENGLISH.code else self.to("en/api/index")
-
-    def api_name(self) -> str:
-        """What those pages are called."""
-        return in_english(self.language, self.words["api"])
 
     def say(self, html: str, ways: str) -> str:
         """The theme's HTML with the ways to other pages before its main part.

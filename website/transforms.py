@@ -29,8 +29,8 @@ def page_data(document: nodes.document) -> dict[str, Any]:
     return {}
 
 
-class SectionIds(SphinxTransform):
-    """Give the sections the ids that the page's source lists, in their order."""
+class Sections(SphinxTransform):
+    """Give the sections the ids that the page's source lists, in order; solutions become folds."""
 
     default_priority = 500
 
@@ -46,17 +46,7 @@ class SectionIds(SphinxTransform):
             )
         for section, name in zip(found, ids, strict=True):
             section["ids"] = [name]
-
-
-class FoldSolutions(SphinxTransform):
-    """Solutions, which are sections, become folds."""
-
-    default_priority = SectionIds.default_priority + 1
-
-    def apply(self, **options: Any) -> None:
-        """Replace each section of a solution."""
-        for section in list(self.document.findall(nodes.section)):
-            if section["ids"] and section["ids"][0].startswith("solution-"):
+            if name.startswith("solution-"):
                 title, *rest = section.children
                 fold = Fold("", FoldTitle("", *title.children), *rest, ids=section["ids"])
                 section.replace_self(fold)
@@ -117,6 +107,5 @@ def setup(app: Sphinx) -> None:
     """Register all of it."""
     app.add_node(Fold, html=(visit_fold, depart_fold))
     app.add_node(FoldTitle, html=(visit_fold_title, depart_fold_title))
-    app.add_transform(SectionIds)
-    app.add_transform(FoldSolutions)
+    app.add_transform(Sections)
     app.add_post_transform(Places)

@@ -1,20 +1,18 @@
-"""What the site says by itself, in each language: one file of ``words/`` for each."""
+"""What the site says by itself, in each language: in the files of ``book/words/``."""
 
 import re
 from functools import cache
-from pathlib import Path
 
-import yaml
+from book.languages import words_file
 
 WITHOUT_SPACES = "[\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]"
-FOLDER = Path(__file__).with_name("words")
 
 
 @cache
 def words(language: str) -> dict[str, str]:
-    """The site's words in a language, by what they are for; ``words/en.yaml`` says which."""
-    text = (FOLDER / f"{language}.yaml").read_text(encoding="utf-8")
-    return {key: _joined(value.strip()) for key, value in yaml.safe_load(text).items()}
+    """The site's words in a language, by what they are for; ``book/words/en.yaml`` says which."""
+    texts = {key: text for key, text in words_file(language).items() if key != "language"}
+    return {key: _joined(text.strip()) for key, text in texts.items()}
 
 
 def _joined(text: str) -> str:

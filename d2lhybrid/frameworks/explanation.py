@@ -6,9 +6,9 @@ import os
 import sys
 import sysconfig
 import traceback
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 
 from d2lhybrid.errors import CallFailedError, first_line
@@ -16,6 +16,8 @@ from d2lhybrid.i18n import gettext as _
 from d2lhybrid.quieting import silent
 from d2lhybrid.report.table import Column, Row, Table
 
+# What libraries log of a call repeats what the explanation says.
+quiet = partial(silent, logs=logging.ERROR)
 _LIBRARIES = tuple({sysconfig.get_path(key) + os.sep for key in ("purelib", "platlib", "stdlib")})
 
 
@@ -123,18 +125,6 @@ def last_user_frame(frames: Iterable[tuple[str, int]]) -> tuple[str, int]:
         "<",
     )
     return next((f for f in reversed(list(frames)) if not f[0].startswith(foreign)), ("", 0))
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Keep warnings and log messages back: they repeat what the explanation says."""
-    before = logging.root.manager.disable
-    logging.disable(logging.ERROR)
-    try:
-        with silent():
-            yield
-    finally:
-        logging.disable(before)
 
 
 def _readable(file: str) -> str:

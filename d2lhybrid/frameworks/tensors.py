@@ -94,9 +94,5 @@ class Tensors(ABC):
         """The tensor inside the framework, on the device that `options` name."""
 
     @abstractmethod
-    def doubled(self, tensor: Any, axis: int = 0) -> Any:
-        """The tensor twice along an axis; a scalar stays as it is."""
-
-    @abstractmethod
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         """Run the model for inference, without dropout or gradients; what it returns."""

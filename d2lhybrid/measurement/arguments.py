@@ -16,91 +16,68 @@ MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"
 
 
 def time_limit(seconds: Any) -> float:
-    """How long to measure; not longer than the environment variable allows."""
-    return min(limit("time_limit", seconds), _most_seconds())
-
-
-def limit(name: str, seconds: Any) -> float:
-    """A number of seconds above 0."""
-    if isinstance(seconds, _NUMBERS) and seconds > 0:
-        return float(seconds)
-    raise _no_seconds(name, seconds)
-
-
-def _most_seconds() -> float:
-    """What the environment variable says; no limit if it is not set."""
-    given = os.environ.get(MOST_SECONDS) or "inf"
+    """How long to measure, above 0; not longer than the environment variable allows."""
+    given, most = os.environ.get(MOST_SECONDS) or "inf", 0.0
     with contextlib.suppress(ValueError):
-        if (most := float(given)) > 0:
-            return most
-    raise _no_seconds(MOST_SECONDS, given)
-
-
-def _no_seconds(name: str, received: Any) -> ArgumentError:
+        most = float(given)
     text = _("Expected seconds, above 0, as {name}, such as {name}=10. Received: {received!r}.")
-    return ArgumentError(text.format(name=name, received=received))
+    _require(most > 0, text, given, name=MOST_SECONDS)
+    _require(isinstance(seconds, _NUMBERS) and seconds > 0, text, seconds, name="time_limit")
+    return min(float(seconds), most)
 
 
-def fraction(margin: Any) -> float:
+def margin(fraction: Any) -> float:
     """A margin of 0 or more."""
-    if isinstance(margin, _NUMBERS) and 0 <= margin < float("inf"):
-        return float(margin)
     text = _("Expected a fraction, 0 or more, such as margin=0.02. Received: {received!r}.")
-    raise ArgumentError(text.format(received=margin))
+    _require(isinstance(fraction, _NUMBERS) and 0 <= fraction < float("inf"), text, fraction)
+    return float(fraction)
 
 
 def tolerance(check: Any) -> float | bool:
     """True, False or the largest difference allowed."""
     if isinstance(check, (bool, np.bool_)):
         return bool(check)
-    if isinstance(check, _NUMBERS) and check >= 0:
-        return float(check)
     text = _("Expected True, False or a tolerance, such as check=0.01. Received: {received!r}.")
-    raise ArgumentError(text.format(received=check))
+    _require(isinstance(check, _NUMBERS) and 0 <= check < float("inf"), text, check)
+    return float(check)
 
 
-def whole(seed: Any) -> int:
+def seed(number: Any) -> int:
     """A seed."""
-    if isinstance(seed, (int, np.integer)) and seed >= 0:
-        return int(seed)
     text = _("Expected a whole number, 0 or more, such as seed=1. Received: {received!r}.")
-    raise ArgumentError(text.format(received=seed))
+    _require(isinstance(number, (int, np.integer)) and number >= 0, text, number)
+    return int(number)
 
 
 def baseline(functions: Any, label: str | None) -> str:
     """The label that ratios refer to; the first one for None."""
-    if not isinstance(functions, Mapping) or not functions:
-        text = _("Expected a dict of callables, such as {example}. Received: {received!r}.")
-        example = "{'eager': f, 'compiled': g}"
-        raise ArgumentError(text.format(example=example, received=functions))
+    text = _("Expected a dict of callables, such as {example}. Received: {received!r}.")
+    example = "{'eager': f, 'compiled': g}"
+    _require(isinstance(functions, Mapping) and functions, text, functions, example=example)
     for other in functions:
-        if not isinstance(other, str):
-            text = _("Expected labels that are strings. Received: {received!r}. Write str(label).")
-            raise ArgumentError(text.format(received=other))
-    known = tuple(functions)
-    if label is None:
-        return known[0]
-    if label not in known:
+        text = _("Expected labels that are strings. Received: {received!r}. Write str(label).")
+        _require(isinstance(other, str), text, other)
+    if label is not None and label not in functions:
         text = _("Expected a baseline among {labels}. Received: {received!r}.")
-        said = text.format(labels=", ".join(map(repr, known)), received=label)
-        raise UnknownLabelError(said, label=label, known=known)
-    return label
+        said = text.format(labels=", ".join(map(repr, functions)), received=label)
+        raise UnknownLabelError(said, label=label, known=tuple(functions))
+    return next(iter(functions)) if label is None else label
 
 
 def references(functions: Mapping[str, Any], labels: Any, baseline: str) -> tuple[str, ...]:
-    """The labels of yardsticks: those named, and those that ``variants`` has marked."""
+    """The labels of yardsticks: those named, and those that ``variants`` has marked.
+
+    What is the baseline is none.
+    """
     known = [*functions, *getattr(functions, "unavailable", {})]
-    if (
-        isinstance(labels, str)
-        or not isinstance(labels, Collection)
-        or any(label not in known for label in labels)
-    ):
-        text = _("Expected references among {labels}, in a tuple. Received: {received!r}.")
-        raise ArgumentError(text.format(labels=", ".join(map(repr, known)), received=labels))
-    if baseline in labels:
-        text = _(
-            "Expected a baseline that is no reference. Received: {label!r} as both. "
-            "Choose another with baseline=, or take it out of references."
-        )
-        raise ArgumentError(text.format(label=baseline))
-    return tuple(dict.fromkeys([*getattr(functions, "references", ()), *labels]))
+    several = isinstance(labels, Collection) and not isinstance(labels, str)
+    text = _("Expected references among {labels}, in a tuple. Received: {received!r}.")
+    fits = several and all(label in known for label in labels)
+    _require(fits, text, labels, labels=", ".join(map(repr, known)))
+    marked = dict.fromkeys([*getattr(functions, "references", ()), *labels])
+    return tuple(label for label in marked if label != baseline)
+
+
+def _require(fits: Any, text: str, received: Any, **said: str) -> None:
+    if not fits:
+        raise ArgumentError(text.format(received=received, **said))

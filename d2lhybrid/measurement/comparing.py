@@ -2,26 +2,25 @@
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 from d2lhybrid import stats
-from d2lhybrid.calls import Call, of_arguments
-from d2lhybrid.i18n import gettext as _
+from d2lhybrid.calls import Call, of_arguments, options_of
 from d2lhybrid.measurement import arguments
-from d2lhybrid.measurement.building import Building
 from d2lhybrid.measurement.calling import Clock
-from d2lhybrid.measurement.rounds import Rounds, no_collection
-from d2lhybrid.measurement.running import Runner
-from d2lhybrid.report.provenance import Environment, environment
-from d2lhybrid.report.remarks import not_run
+from d2lhybrid.measurement.first_calls import first_calls
+from d2lhybrid.measurement.rounds import Rounds
+from d2lhybrid.measurement.runner import Runner
+from d2lhybrid.report import claims
+from d2lhybrid.report.provenance import Environment, environment, load
+from d2lhybrid.report.records import is_busy
 from d2lhybrid.report.results import Comparison
-from d2lhybrid.report.units import seconds
 
-BUILD_LIMIT = 600.0
 WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
-HURRY = 2.0  # seconds of rounds that are taken of what there is after an early interrupt
+PATIENCE = 3.0  # times the limit of the comparison that an undecided claim is measured on
+LEAST_SECONDS = 20.0  # that it is measured on, where that limit was short
 
 
 def compare(
@@ -31,12 +30,9 @@ def compare(
     references: Sequence[str] = (),
     check: bool | float = True,
     time_limit: float = 20.0,
-    build_limit: float = BUILD_LIMIT,
-    memory: bool = False,
     seed: int | None = None,
     margin: float = stats.MARGIN,
-    flush_l2: bool = False,
-    progress: bool = True,
+    progress: bool | None = None,
     clock: Clock = perf_counter,
     **kwargs: Any,
 ) -> Comparison:
@@ -48,14 +44,14 @@ def compare(
     order drawn from `seed`, and one more of the baseline, which gives the noise floor. Where work
     is queued, a turn times both calls that are waited for and a stream of calls. It ends when every
     verdict is clear and every interval narrower than 10%, at the earliest after 20 rounds; after
-    2000 rounds; after `time_limit` seconds of rounds; or at an interrupt, with what has been
-    measured. Six rounds are taken unless they need more than twice the limit; the result then says
-    which limit would do, and gives no verdict.
+    2000 rounds; after `time_limit` seconds of rounds; or at an interrupt, with the whole rounds
+    that there are. Six rounds are taken unless they need more than twice the limit; the result then
+    says which limit would do, and gives no verdict.
 
     A variant that cannot be built, raises or answers something else is no end of the comparison:
     it is a row with its reason. Ctrl-C while one is being built leaves out that one and what was to
-    come, and takes a few rounds of the others; Ctrl-C in warm-up takes a few of those that answer
-    within two seconds. A second one ends it at once.
+    come, and goes on with the others. A compiler that keeps what it built on disk builds the same
+    in a fraction of the time in the next process: first calls are those of this run.
 
     Args:
         functions: the callables by label, or what ``variants`` returns.
@@ -67,24 +63,22 @@ def compare(
         check: True compares outputs with the tolerance of their dtype, a number is the tolerance,
             False compares nothing.
         time_limit: seconds of rounds; first calls and warm-up come on top.
-        build_limit: seconds that building and the first call of one variant may take.
-        memory: measure also how far building and calling drive the memory of process and devices
-            up, in `host_peak_bytes` and `peak_bytes`.
         seed: of the order within the rounds; drawn if None, and kept in the result.
         margin: what counts as the same, as a fraction (0.02 is 2%).
-        flush_l2: empty the accelerator's cache before each call.
-        progress: show a bar for what takes longer than two seconds.
-        clock: returns seconds.
+        progress: say what is being done where it takes longer than two seconds; None does so
+            where the standard error is a terminal.
+        clock: returns seconds, by which the limit counts, too.
 
     Returns:
-        A Comparison.
+        A Comparison. The newest one can measure on for a claim that is undecided, and keeps
+        `functions` and their arguments for it; older ones hold nothing but numbers.
 
     Raises:
         ArgumentError, UnknownLabelError: the arguments do not fit.
         CannotBuildError: the baseline cannot be built on this machine.
         CallFailedError: the baseline raised.
         DifferentAnswerError: the baseline's answer is NaN, or another one at the second call.
-        KeyboardInterrupt: there was no time for a single round; it says what is known.
+        KeyboardInterrupt: it came before there was a whole round.
 
     >>> import numpy as np
     >>> x = np.ones(10_000)
@@ -92,118 +86,63 @@ def compare(
     >>> result.verdict("NumPy")
     'faster'
     """
-    ways, args, kwargs = of_arguments(functions, args, kwargs)
+    ways, args, kwargs = of_arguments(functions, args, kwargs, options_of(compare))
     base = arguments.baseline(ways, baseline)
     yardsticks = arguments.references(ways, references, base)
-    time_limit = arguments.time_limit(time_limit)
-    build_limit = arguments.limit("build_limit", build_limit)
-    margin, check = arguments.fraction(margin), arguments.tolerance(check)
-    seed = secrets.randbits(32) if seed is None else arguments.whole(seed)
-    runners = {
-        label: Runner(label, function, args, kwargs, clock=clock, flush=flush_l2)
-        for label, function in ways.items()
-    }
+    limit, margin = arguments.time_limit(time_limit), arguments.margin(margin)
+    check = arguments.tolerance(check)
+    seed = secrets.randbits(32) if seed is None else arguments.seed(seed)
+    claims.forget()
+    runners = {label: Runner(label, one, args, kwargs, clock) for label, one in ways.items()}
+    rounds = Rounds(runners, base, seed)
+    rounds.unavailable |= getattr(ways, "unavailable", {})
     env = environment()
-    building = Building(runners, base, check, build_limit, memory)
-    building.run(progress)
-    session = Session(
-        Rounds(runners, base, seed),
-        env,
-        unavailable=dict(getattr(ways, "unavailable", {})) | building.unavailable,
-        references=yardsticks,
-        settings={"checked": check, "seed": seed, "margin": margin},
-        time_limit=time_limit,
-    )
-    session.start(progress, hurried=building.interrupted)
-    return session.result()
+    interrupted = first_calls(rounds, check, progress)
+    rounds.prepare(limit)
+    stopped = rounds.run(limit, lambda: _clear(rounds, margin, env), progress)
 
-
-@dataclass
-class Session:
-    """A comparison that is still open: what a claim measures on with where it is undecided."""
-
-    rounds: Rounds
-    env: Environment
-    unavailable: dict[str, str]
-    references: tuple[str, ...]
-    settings: dict[str, Any]
-    time_limit: float
-    stopped: str = "limit"
-
-    def start(self, progress: bool, hurried: bool) -> None:
-        """Warm up and take the first rounds; in a hurry, or interrupted before one, just a few.
-
-        Raises:
-            KeyboardInterrupt: no round was complete when it was interrupted in a hurry, or the
-                baseline takes too long for one.
-        """
-        built, patience = list(self.rounds.runners.values()), None
-        if not hurried:
-            try:
-                return self._first_rounds(progress)
-            except KeyboardInterrupt:
-                patience = HURRY
-        self.time_limit = min(self.time_limit, HURRY)
-        try:
-            self._first_rounds(progress, patience)
-        except KeyboardInterrupt:  # without the stacks of framework and user
-            raise KeyboardInterrupt(self._known(built)) from None
-        self.stopped = "interrupted"
-
-    def _first_rounds(self, progress: bool, patience: float | None = None) -> None:
-        with no_collection():
-            self.rounds.prepare(self.time_limit, patience)
-        self.go_on(self.time_limit, progress=progress)
-
-    def _known(self, built: Sequence[Runner]) -> str:
-        """What there is to say without a single round."""
-        lines = [_("Interrupted before each had been timed once, so there is no comparison.")]
-        for one in built:
-            text = _("{label}: {cold} to the first answer.")
-            if one.call_seconds:
-                text = _("{label}: {cold} to the first answer, {time} per call.")
-            cold = (one.build_seconds or 0) + (one.load_seconds or 0) + one.first_seconds
-            time = seconds(one.call_seconds)
-            lines.append(text.format(label=one.label, cold=seconds(cold), time=time))
-        text = _("{label} was not run: {reason}.")
-        for label, reason in (self.unavailable | self.rounds.unavailable).items():
-            lines.append(text.format(label=label, reason=not_run(reason)))
-        return "\n".join(lines)
-
-    def go_on(
-        self, seconds: float, clear: Callable[[], bool] | None = None, progress: bool = False
-    ) -> None:
-        """Take rounds for so long, or until `clear`: by default, until every verdict is."""
-        if clear:  # of one thing alone, which few rounds may tell
-            self.rounds.look_from(stats.FEW.start)
-        with no_collection():
-            self.stopped = self.rounds.run(seconds, clear or self._clear, progress)
-
-    def result(self) -> Comparison:
-        """What has been measured up to now."""
-        rounds = self.rounds
-        count, queued = rounds.count, rounds.queued
-        found = Comparison(
+    def result(env: Environment) -> Comparison:
+        return Comparison(
             measurements=tuple(
-                runner.measurement(count, queued, self.env) for runner in rounds.runners.values()
+                runner.measurement(rounds.count, rounds.queued, env)
+                for runner in rounds.runners.values()
             ),
-            baseline=rounds.baseline,
-            again=rounds.again.samples(count, queued),
-            unavailable=self.unavailable | rounds.unavailable,
-            references=tuple(label for label in self.references if label in rounds.runners),
-            stopped=self.stopped,
+            baseline=base,
+            again=rounds.again.samples(rounds.count, rounds.queued),
+            unavailable=dict(rounds.unavailable),
+            references=tuple(label for label in yardsticks if label in rounds.runners),
+            checked=check,
+            seed=seed,
+            stopped="interrupted" if interrupted else stopped,
+            margin=margin,
             limit_needed=rounds.limit_needed,
-            **self.settings,
         )
-        object.__setattr__(found, "_session", self)
-        return found
 
-    def _clear(self) -> bool:
-        """Is there a verdict on everyone, with an interval that is narrow enough to read?"""
-        found = self.result()
-        for clock in ("latency", "throughput") if self.rounds.queued else ("latency",):
-            for label in found:
-                _estimate, low, high = found.ratio(label, clock)
-                if found.verdict(label, clock) == "undecided" or high > WIDTH * low:
-                    return False
-        return True
+    def measure_on(decided: Callable[[Comparison], bool]) -> Comparison:
+        now = replace(env, load=max(filter(None, [env.load, load()]), default=env.load))
+        if not decided(result(now)):
+            rounds.fewest = stats.FEW.start  # one question alone may be clear soon
+            longer = max(PATIENCE * limit, LEAST_SECONDS)
+            rounds.run(longer, lambda: decided(result(now)))
+        return result(now)
+
+    found = result(env)
+    claims.keep(found, measure_on)
+    return found
+
+
+def _clear(rounds: Rounds, margin: float, env: Environment) -> bool:
+    """Is there a verdict on everyone, with an interval that is narrow enough to read?"""
+    base, again = rounds.runners[rounds.baseline].times, rounds.again.times
+    busy = is_busy(env, stats.noise_floor(base["latency"], again["latency"]))
+    for clock in ("latency", "throughput") if rounds.queued else ("latency",):
+        floor = stats.noise_floor(base[clock], again[clock])
+        for turn in rounds.turns:
+            if turn.times is base:
+                continue
+            interval = stats.ratio(base[clock], turn.times[clock])
+            verdict = stats.verdict(interval, floor, margin, busy)
+            undecided = verdict == "undecided" and turn is not rounds.again
+            if undecided or interval[2] > WIDTH * interval[1]:
+                return False
+    return True

@@ -1,14 +1,14 @@
 """How far building and calling a variant drive the memory of process and devices up."""
 
-import ctypes
 import gc
+import re
 from contextlib import suppress
 from pathlib import Path
 
 from d2lhybrid.frameworks import loaded
 from d2lhybrid.measurement.timing import synchronize
 
-_STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+_PROCESS = Path("/proc/self")
 _RESET_PEAK = "5"
 
 
@@ -21,22 +21,27 @@ class Peak:
     """
 
     def __init__(self) -> None:
+        import psutil
+
         synchronize()
         gc.collect()
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).malloc_trim(0)  # what was freed goes back to the system
+        with suppress(AttributeError, OSError):  # of another C library than glibc
+            psutil.heap_trim()  # what was freed goes back to the system
         self._before: int | None = None
         with suppress(OSError):
-            _CLEAR.write_text(_RESET_PEAK, encoding="ascii")
-            self._before = _resident("VmRSS")
+            (_PROCESS / "clear_refs").write_text(_RESET_PEAK, encoding="ascii")
+            self._before = psutil.Process().memory_info().rss
         for framework in loaded():
             framework.tensors.reset_peak()
         self._devices = {one.name: one.tensors.peak_bytes() or 0 for one in loaded()}
 
     def host_bytes(self) -> int | None:
         """How far the process's memory rose; None where the system does not tell."""
-        now = _resident("VmHWM") if self._before is not None else None
-        return None if now is None or self._before is None else max(0, now - self._before)
+        if self._before is None:
+            return None
+        status = (_PROCESS / "status").read_text(encoding="ascii", errors="replace")
+        peak = re.search(r"^VmHWM:\s*(\d+) kB", status, re.MULTILINE)
+        return max(0, 1024 * int(peak[1]) - self._before) if peak else None
 
     def device_bytes(self) -> int | None:
         """How far the memory of all devices rose; None where no framework can tell."""
@@ -47,12 +52,3 @@ class Peak:
             if (peak := one.tensors.peak_bytes()) is not None
         ]
         return sum(rises) if rises else None
-
-
-def _resident(name: str) -> int | None:
-    """A line of the process's status, in bytes."""
-    with suppress(OSError):
-        for line in _STATUS.read_text(encoding="ascii", errors="replace").splitlines():
-            if line.startswith(f"{name}:"):
-                return 1024 * int(line.split()[1])
-    return None

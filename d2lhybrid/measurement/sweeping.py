@@ -1,28 +1,28 @@
 """The same comparison over a range of sizes: where does compiling cease to matter?"""
 
-from collections.abc import Callable, Mapping, Sequence
-from inspect import signature
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from d2lhybrid.calls import Call, call, of_arguments
+from d2lhybrid.calls import Call, call, of_arguments, options_of
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks.protocol import require_options
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.comparing import compare
-from d2lhybrid.measurement.patience import around, bar
 from d2lhybrid.measurement.variants import variants
+from d2lhybrid.report import claims
 from d2lhybrid.report.results import Comparison
 from d2lhybrid.report.sweeps import Sweep
+from d2lhybrid.waiting import bar
 
 
 def sweep(
     make: Callable[[Any], tuple[Any, ...] | Call],
-    sizes: Sequence[float],
+    sizes: Iterable[float],
     *,
     only: Sequence[str] | None = None,
     work: Callable[[Any], float] | None = None,
     time_limit: float = 10.0,
-    progress: bool = True,
+    progress: bool | None = None,
     **options: Any,
 ) -> Sweep:
     """Compare at each of `sizes`.
@@ -33,16 +33,19 @@ def sweep(
         only: with a net, the names of its variants to take; all if None.
         work: from a size to what the plot shows it as, such as multiply-adds; the size if None.
         time_limit: seconds for each size, as for ``compare``.
-        progress: show a bar for what takes longer than two seconds, and what is being built.
+        progress: say what is being done where it takes longer than two seconds; None does so
+            where the standard error is a terminal.
         options: others of ``compare``, and, with a net, of ``variants``, such as ``dynamic=True``.
             Both have `references`: True builds the programs, labels mark rows as yardsticks.
 
     Returns:
-        A Sweep. An interrupt ends it with the sizes that are complete, or a first one cut short.
+        A Sweep, which holds nothing but numbers: its claims measure nothing more. An interrupt
+        ends it with the sizes that are complete, or a first one cut short.
 
     Raises:
-        ArgumentError: `sizes` is empty, `only` names no variant, `options` has one that neither
-            has, or one of ``variants`` where `make` gives functions.
+        ArgumentError: `sizes` is empty, `make` returns something else, `options` has one that
+            neither has, or one of ``variants`` where `make` gives functions.
+        UnknownLabelError: `only` names no variant.
         Otherwise what ``compare`` and ``variants`` raise.
 
     >>> import numpy as np
@@ -52,46 +55,41 @@ def sweep(
     >>> [point.verdict("NumPy") for point in points.comparisons]
     ['faster', 'faster']
     """
-    if not len(sizes):
+    sizes = list(sizes)
+    if not sizes:
         raise ArgumentError(_("Expected at least one size. Received: none."))
-    ours, theirs = _names(variants), _names(compare)
+    ours, theirs = options_of(variants), options_of(compare)
     require_options("sweep", options, ("only", "work", *dict.fromkeys([*theirs, *ours])))
     if not isinstance(options.get("references"), bool):
         ours = tuple(name for name in ours if name != "references")
     building = {name: options.pop(name) for name in ours if name in options}
     done: list[Comparison] = []
-    sizes_done = bar(len(sizes), progress, _("sizes"))
     try:
-        with around(sizes_done):
+        with bar(len(sizes), progress, _("sizes")) as shown:
             for size in sizes:
                 model = _one(make(size), only, building)
                 done.append(compare(model, time_limit=time_limit, progress=progress, **options))
-                sizes_done.update()
+                claims.forget()  # the models and inputs of this size
+                shown.update()
                 if done[-1].stopped == "interrupted":
                     done = done[:-1] or done  # a lone one is kept, though it was cut short
                     break
     except KeyboardInterrupt:
         if not done:
             raise
-    taken = list(sizes)[: len(done)]
-    shown = [work(size) for size in taken] if work else taken
-    return Sweep(_plain(taken), _plain(shown), tuple(done))
+    taken = sizes[: len(done)]
+    return Sweep(_plain(taken), _plain(map(work, taken) if work else taken), tuple(done))
 
 
-def _names(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The options of a function: what it takes by name alone."""
-    parameters = signature(function).parameters.values()
-    return tuple(one.name for one in parameters if one.kind is one.KEYWORD_ONLY)
-
-
-def _one(
-    made: tuple[Any, ...] | Call, only: Sequence[str] | None, building: Mapping[str, Any]
-) -> Call:
+def _one(made: Any, only: Sequence[str] | None, building: Mapping[str, Any]) -> Call:
     """What to compare at one size: the functions, or the variants of the net, with arguments."""
+    if not isinstance(made, (tuple, list, Call)) or made in ((), []):
+        text = _("Expected {example} from make. Received: {kind}. Let it return a tuple.")
+        raise ArgumentError(text.format(example="(net, x)", kind=type(made).__name__))
     first, *args = (made,) if isinstance(made, Call) else made
     model, given, kwargs = of_arguments(first, tuple(args), {})
     if not isinstance(model, Mapping):
-        ways = variants(call(model, *given, **kwargs), **building)  # type: ignore[arg-type]
+        ways = variants(call(model, *given, **kwargs), **building)
         model = ways.only(*only) if only else ways
     elif building:
         text = _(
@@ -102,6 +100,6 @@ def _one(
     return call(model, *given, **kwargs)
 
 
-def _plain(values: Sequence[Any]) -> tuple[float, ...]:
+def _plain(values: Iterable[Any]) -> tuple[float, ...]:
     """Python's numbers for NumPy's, which JSON does not know."""
     return tuple(value.item() if hasattr(value, "item") else value for value in values)

@@ -2,7 +2,6 @@
 
 from itertools import accumulate
 from time import perf_counter
-from types import TracebackType
 from typing import Any
 
 from d2lhybrid.errors import ArgumentError
@@ -73,8 +72,8 @@ class Benchmark:
     After the block, `seconds` is the wall-clock time, `device_seconds` the time between events
     on the accelerator's current stream (the longest over the devices), and `peak_bytes` the peak
     device memory inside the block, summed over the devices. The last two are None where no
-    framework can tell them. Where the body raises, the line is still printed and the exception
-    goes on.
+    framework can tell them, and `peak_bytes` inside another block, whose peak it would hide.
+    Where the body raises, the line is still printed and the exception goes on.
 
     >>> with Benchmark("Two additions") as b:  # doctest: +ELLIPSIS
     ...     _ = 1 + 1 + 1
@@ -83,8 +82,7 @@ class Benchmark:
     True
     """
 
-    __slots__ = ("_adapters", "_events", "_peaks", "_start", "description", "device_seconds",
-                 "peak_bytes", "seconds")  # fmt: skip
+    _open = 0  # blocks inside one another
 
     def __init__(self, description: str = "Done") -> None:
         self.description = description
@@ -93,34 +91,21 @@ class Benchmark:
         self.peak_bytes: int | None = None
 
     def __enter__(self) -> "Benchmark":
-        adapters = [framework.tensors for framework in loaded()]
-        self._adapters = adapters
-        self._events: list[Any] = []
-        self._peaks: dict[Any, int] = {}
+        self._tensors = [framework.tensors for framework in loaded()]
         self.device_seconds = self.peak_bytes = None
-        if adapters:
-            for adapter in adapters:
-                adapter.synchronize()
-            for outer in _open:  # starting a new record ends theirs: let them note it first
-                outer._note_peaks()
-            for adapter in adapters:
-                adapter.reset_peak()
-            self._events = [adapter.start_events() for adapter in adapters]
-        _open.append(self)
+        for one in self._tensors:
+            one.synchronize()
+            if not Benchmark._open:
+                one.reset_peak()
+        self._events = [one.start_events() for one in self._tensors]
+        Benchmark._open += 1
         self._start = perf_counter()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         try:
-            for adapter, event in zip(self._adapters, self._events, strict=False):
-                seconds = adapter.device_seconds(event)
-                if seconds is not None:
-                    self.device_seconds = max(seconds, self.device_seconds or 0.0)
+            times = map(lambda one, event: one.device_seconds(event), self._tensors, self._events)
+            self.device_seconds = max((time for time in times if time is not None), default=None)
             synchronize()
         except Exception:
             if error is None:
@@ -128,17 +113,8 @@ class Benchmark:
             # The body's own exception says more than a device's complaint about it.
         finally:
             self.seconds = perf_counter() - self._start
-            _open.remove(self)
+            Benchmark._open -= 1
             print(f"{self.description}: {self.seconds:.4f} sec")
-        if self._adapters:
-            self._note_peaks()
-            self.peak_bytes = sum(self._peaks.values()) if self._peaks else None
-
-    def _note_peaks(self) -> None:
-        for adapter in self._adapters:
-            peak = adapter.peak_bytes()
-            if peak is not None:
-                self._peaks[adapter] = max(peak, self._peaks.get(adapter, 0))
-
-
-_open: list[Benchmark] = []
+        if not Benchmark._open:
+            peaks = [peak for one in self._tensors if (peak := one.peak_bytes()) is not None]
+            self.peak_bytes = sum(peaks) if peaks else None

@@ -49,7 +49,16 @@ def training(
     >>> steps["eager"]().shape
     torch.Size([3])
     """
-    *inputs, target = _require_batch(batch, isinstance(net, Call))
+    inside = isinstance(net, Call)
+    if not isinstance(batch, (tuple, list)) or (len(batch) != 1 if inside else len(batch) < 2):
+        text = _(
+            "Expected a batch with the model's input and the target, such as (x, y), or, beside "
+            "call(net, x), with the target alone, (y,). Received: {kind}."
+        )
+        kinds = [type(part).__name__ for part in batch] if isinstance(batch, (tuple, list)) else []
+        kind = f"({', '.join(kinds)})" if kinds else type(batch).__name__
+        raise ArgumentError(text.format(kind=kind))
+    *inputs, target = batch
     model, args, kwargs = of_arguments(net, tuple(inputs), {})
     framework = of(model, optimizer, args, kwargs)
     try:
@@ -59,26 +68,3 @@ def training(
     except Exception as error:
         drain()
         raise call_failed(name_of(model), error) from error
-
-
-def _require_batch(batch: Any, inside_call: bool) -> Sequence[Any]:
-    """The batch: the model's arguments, unless they stand inside a ``call``, and the target."""
-    several = isinstance(batch, (tuple, list))
-    if inside_call:
-        if several and len(batch) == 1:
-            return batch
-        text = _(
-            "Expected the target alone in the batch, for the model's arguments stand inside "
-            "call(...). Received: {received}. Write {example}."
-        )
-        kinds = [type(part).__name__ for part in batch] if several else []
-        received = f"({', '.join(kinds)})" if several else type(batch).__name__
-        example = "training(call(net, x), loss, optimizer, (y,))"
-        raise ArgumentError(text.format(received=received, example=example))
-    if several and len(batch) > 1:
-        return batch
-    text = _(
-        "Expected a batch with the model's input and the target, such as (x, y). "
-        "Received: {kind}. Put them into a tuple, the target last."
-    )
-    raise ArgumentError(text.format(kind=type(batch).__name__))

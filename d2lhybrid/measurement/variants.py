@@ -3,13 +3,13 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from d2lhybrid.calls import name_of, of_arguments
-from d2lhybrid.errors import ArgumentError, D2LHybridError
+from d2lhybrid.calls import Call, name_of, of_arguments, options_of, unknown_label
+from d2lhybrid.errors import D2LHybridError
 from d2lhybrid.frameworks import of
 from d2lhybrid.frameworks.protocol import Lazy, Variant, chain
 from d2lhybrid.frameworks.references import references as reference_programs
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measurement.calling import call_failed, drain, require_one_device
+from d2lhybrid.measurement.calling import call_failed, drain
 
 
 class Variants(Mapping[str, Callable[..., Any]]):
@@ -28,6 +28,9 @@ class Variants(Mapping[str, Callable[..., Any]]):
         self.references = tuple(name for name in self._callables if name in references)
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
+        """A callable; raises UnknownLabelError, a KeyError, where there is none of that name."""
+        if name not in self._callables:
+            raise unknown_label(name, tuple(self), self.unavailable)
         return self._callables[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -37,12 +40,10 @@ class Variants(Mapping[str, Callable[..., Any]]):
         return len(self._callables)
 
     def only(self, *names: str) -> "Variants":
-        """These alone, in this order; raises ArgumentError for an unknown name."""
+        """These alone, in this order; raises UnknownLabelError for an unknown name."""
         for name in names:
             if name not in self._found:
-                known = ", ".join(map(repr, self._found))
-                text = _("Expected names among {names}. Received: {received!r}.")
-                raise ArgumentError(text.format(names=known, received=name))
+                raise unknown_label(name, tuple(self._found), {})
         return Variants({name: self._found[name] for name in names}, self.references)
 
     def __repr__(self) -> str:
@@ -59,7 +60,7 @@ class Code(dict[str, str]):
 
 
 def variants(
-    net: Callable[..., Any],
+    net: Callable[..., Any] | Call,
     *args: Any,
     all: bool = False,
     references: bool = False,
@@ -93,9 +94,9 @@ def variants(
 
     Raises:
         UnknownFrameworkError: neither `net` nor an argument belongs to a known framework.
-        ArgumentError: the framework has no such option.
-        CallFailedError: ``net(*args, **kwargs)`` raised, or it and its arguments are on different
-            devices.
+        ArgumentError: the framework has no such option, or a keyword that `net` does not name is
+            nearly one.
+        CallFailedError: ``net(*args, **kwargs)`` raised.
         CannotBuildError: the model cannot be copied.
 
     >>> import torch
@@ -129,20 +130,19 @@ def variants(
     >>> list(compare(ways, x, time_limit=0.5, progress=False))  # as exact as float32 can be
     ['float32', 'channels_last']
     """
-    net, args, kwargs = of_arguments(net, args, kwargs)
-    framework = of(net, *args, *kwargs.values())
-    require_one_device(net, args)
+    model, args, kwargs = of_arguments(net, args, kwargs, options_of(variants))
+    framework = of(model, *args, *kwargs.values())
     given = {"dynamic": dynamic, "backend": backend, "mode": mode}
     options = {name: value for name, value in given.items() if value is not None}
     try:
-        found = framework.variants(net, args, kwargs, all, options)
+        found = framework.variants(model, args, kwargs, all, options)
         ready = (one.run for one in found.values() if not isinstance(one.run, str | Lazy))
-        next(ready, net)(*args, **kwargs)
+        next(ready, model)(*args, **kwargs)
         framework.tensors.synchronize()  # errors of the work come late
     except D2LHybridError:
         raise
     except Exception as error:
         drain()
-        raise call_failed(name_of(net), error) from error
-    programs = reference_programs(chain(framework.parts(net)), args) if references else {}
+        raise call_failed(name_of(model), error) from error
+    programs = reference_programs(chain(framework.parts(model)), args) if references else {}
     return Variants(found | programs, programs)

@@ -1,12 +1,35 @@
 """Which variant to use, in one sentence, by rules that are written down here."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from d2lhybrid.i18n import count, names, ngettext, number
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report.comparisons import ComparisonRecord
+from d2lhybrid.i18n import noop as N_
 from d2lhybrid.report.units import NEVER, percent, seconds
 
+if TYPE_CHECKING:
+    from d2lhybrid.report.results import Comparison
 
-def advice(c: ComparisonRecord) -> str:
+# By the verdict on the fastest of the others; a faster one is not used where it never pays.
+_NOTHING = {
+    "slower": N_(
+        "Nothing beats {baseline} here, because even the fastest of the others, {label}, "
+        "takes {ratio} times as long."
+    ),
+    "same": N_(
+        "Nothing beats {baseline} here, because even the fastest of the others, {label}, "
+        "takes the same time to within {margin}."
+    ),
+    "faster": N_(
+        "Nothing beats {baseline} here, because {label} is faster, but never makes up for its "
+        "cold start of {cold}."
+    ),
+}
+
+
+def advice(c: Comparison) -> str:
     """One sentence on what to use, by the verdicts on the latency.
 
     1. A busy machine is no ground for advice: measure again.
@@ -34,10 +57,20 @@ def advice(c: ComparisonRecord) -> str:
             len(undecided),
         )
         return text.format(baseline=c.baseline, others=names(undecided))
-    return _nothing(c)
+    if not c.others:
+        text = _("Nothing beats {baseline} here, because nothing else was run.")
+        return text.format(baseline=c.baseline)
+    label = max(c.others, key=lambda other: c.ratio(other)[0])
+    return _(_NOTHING[c.verdict(label)]).format(
+        baseline=c.baseline,
+        label=label,
+        ratio=number(1 / c.ratio(label)[0]),
+        margin=percent(c.margin),
+        cold=seconds(c[label].cold_seconds),
+    )
 
 
-def best(c: ComparisonRecord) -> str | None:
+def best(c: Comparison) -> str | None:
     """The variant to use in place of the baseline by rules 2 and 3 of `advice`, if there is one."""
     faster = {
         label: calls
@@ -51,44 +84,12 @@ def best(c: ComparisonRecord) -> str | None:
     return min(close, key=lambda label: (faster[label], label != top))
 
 
-def _use(c: ComparisonRecord, label: str) -> str:
-    calls = c.break_even(label)
-    if calls == 1:
-        text = _("Use {label}: it is {ratio} times as fast as {baseline}, from the first call on.")
-    else:
+def _use(c: Comparison, label: str) -> str:
+    calls, ratio = c.break_even(label) or 0, number(c.ratio(label)[0])
+    text = _("Use {label}: it is {ratio} times as fast as {baseline}, from the first call on.")
+    if calls > 1:
         text = _(
             "Use {label}: it is {ratio} times as fast as {baseline}, and its cold start has paid "
             "for itself after {calls} calls."
         )
-    ratio = number(c.ratio(label)[0])
-    return text.format(label=label, ratio=ratio, baseline=c.baseline, calls=count(calls or 0))
-
-
-def _nothing(c: ComparisonRecord) -> str:
-    if not c.others:
-        text = _("Nothing beats {baseline} here, because nothing else was run.")
-        return text.format(baseline=c.baseline)
-    label = max(c.others, key=lambda other: c.ratio(other)[0])
-    verdict = c.verdict(label)
-    if verdict == "slower":
-        text = _(
-            "Nothing beats {baseline} here, because even the fastest of the others, {label}, "
-            "takes {ratio} times as long."
-        )
-    elif verdict == "same":
-        text = _(
-            "Nothing beats {baseline} here, because even the fastest of the others, {label}, "
-            "takes the same time to within {margin}."
-        )
-    else:
-        text = _(
-            "Nothing beats {baseline} here, because {label} is faster, but never makes up for its "
-            "cold start of {cold}."
-        )
-    return text.format(
-        baseline=c.baseline,
-        label=label,
-        ratio=number(1 / c.ratio(label)[0]),
-        margin=percent(c.margin),
-        cold=seconds(c[label].cold_seconds),
-    )
+    return text.format(label=label, ratio=ratio, baseline=c.baseline, calls=count(calls))

@@ -5,17 +5,16 @@ matplotlib is loaded when a plot is drawn.
 
 import base64
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
-from math import ceil, log10
+from math import log10
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.errors import MissingPackageError
-from d2lhybrid.i18n import count, general, language, width
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report.table import folded
+from d2lhybrid.i18n import general, language, width
+from d2lhybrid.installing import require
 from d2lhybrid.report.units import unit
 
 # Noto Sans CJK with the characters of everyday Chinese and Japanese only; see fonts/OFL.txt. The
@@ -26,44 +25,40 @@ CHINESE, JAPANESE = _FONTS / "NotoSansCJKsc-subset.otf", _FONTS / "NotoSansCJKjp
 GREY = "#7a7a7a"  # as far from white as from the dark of the pages that we know
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "X", "P")
-_LEGEND = 14  # columns of a legend's text in an inch
+_LEGEND, _HANDLE = 14, 9  # columns of a legend's text in an inch, and of what stands before one
 _LONG_LABEL = 18  # columns, beyond which a label of a row has a second line
 _TICKS = {"x": 5, "y": 12}  # powers of ten that have room
 BUSY = "#D55E00"
 WIDTH = 5.6  # inches: text stays legible where a phone makes the figure smaller
 _INKED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
 _DECADES = 0.7  # fewer than this, and a logarithmic axis has ticks as a linear one
+# What a line of text is not broken in: a Chinese or Japanese character or a word of others, with
+# the punctuation around it.
+_PART = "[（「]*(?:[぀-鿿]|[^぀-鿿（「 ]{{1,{columns}}})[、。，：；）」ー]*(?: ·)? *|[（「]"
 
 
 @contextmanager
-def drawing(ax: Any, height: float) -> Iterator[Any]:
-    """Axes to draw on in our style: `ax`, or those of a new figure so many inches high."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise MissingPackageError(
-            _("Expected matplotlib for a plot. Received: none. Install it: {command}").format(
-                command="pip install matplotlib"
-            )
-        ) from error
+def drawing(height: float) -> Iterator[Any]:
+    """Axes in our style, of a new figure so many inches high.
+
+    Raises:
+        MissingPackageError: matplotlib is not installed.
+    """
+    plt = require("matplotlib.pyplot", "notebooks")
+    # Outside of the style, for the first figure chooses the backend, and a notebook's sets what
+    # leaving the style would undo: whether figures show by themselves. Twice the pixels: a notebook
+    # draws the figure itself, and takes only the size from us.
+    dpi = 2 * plt.rcParams["figure.dpi"]
+    figure = plt.figure(figsize=(WIDTH, height), dpi=dpi, layout="constrained")
+    figure.patch.set_visible(False)  # so that the page's own colour shows
+    figure._repr_mimebundle_ = partial(_sharp, figure)
     families = _families()
-    style = {"font.family": families, "axes.spines.top": False, "axes.spines.right": False}
-    ours = ax is None
-    if ours:
-        # Outside of the style, for the first figure chooses the backend, and a notebook's sets what
-        # leaving the style would undo: whether figures show by themselves. Twice the pixels: a
-        # notebook draws the figure itself, and takes only the size from us.
-        dpi = 2 * plt.rcParams["figure.dpi"]
-        figure = plt.figure(figsize=(WIDTH, height), dpi=dpi, layout="constrained")
-        figure.patch.set_visible(False)  # so that the page's own colour shows
-        figure._repr_mimebundle_ = partial(_sharp, figure)
-    with plt.rc_context({**style, **dict.fromkeys(_INKED, GREY)}):
-        if ours:
-            ax = figure.subplots()
-            ax.patch.set_visible(False)
-        # Of the user's axes, too, and of ticks that are made only when drawn.
-        for label in (ax.xaxis.label, ax.yaxis.label):
-            label.set(fontfamily=families, fontsize="small")
+    style = {"font.family": families, "axes.labelsize": "small"}
+    unframed = {"axes.spines.top": False, "axes.spines.right": False}
+    with plt.rc_context({**style, **unframed, **dict.fromkeys(_INKED, GREY)}):
+        ax = figure.subplots()
+        ax.patch.set_visible(False)
+        # Of ticks that are made only when drawn, too.
         ax.tick_params(labelfontfamily=families, labelsize="small")
         yield ax
 
@@ -95,8 +90,7 @@ def time_axis(axis: Any, low: float, high: float) -> None:
 
 def _tick(value: float, _at: int, one_unit: tuple[str, float] | None) -> str:
     name, size = one_unit or unit(value)
-    rounded = float(f"{value / size:.6g}")
-    return f"{count(rounded) if rounded >= 1000 else general(rounded)} {name}" if value else "0"
+    return f"{general(value / size, 6)} {name}" if value else "0"
 
 
 def thin(axis: Any) -> None:
@@ -113,66 +107,51 @@ def thin(axis: Any) -> None:
 
 def notes(ax: Any, above: str, below: str) -> None:
     """A line that must be seen at the top, and the stamp at the foot, folded to the figure."""
-    figure = ax.figure
-    alone = figure.get_layout_engine() is not None and figure.axes == [ax]
-    wide = WIDTH if alone else ax.get_window_extent().width / figure.dpi
-    above = "\n".join(folded(above, int(13 * wide)))
-    below = "\n".join(folded(below, int((18 if alone else 15) * wide)))
-    small = {"fontsize": "x-small", "color": GREY}
-    if alone:
-        figure.supxlabel(below, x=0.01, ha="left", **small)
-        if above:
-            figure.suptitle(above, x=0.01, ha="left", fontsize="small", color=BUSY)
-    else:
-        place = {"xycoords": "axes fraction", "textcoords": "offset points"}
-        ax.annotate(below, (0, 0), (0, -38), va="top", **place, **small)
-        if above:
-            family = ax.xaxis.label.get_fontfamily()
-            ax.set_title(above, loc="left", fontsize="small", fontfamily=family, color=BUSY)
+    place = {"x": 0.01, "ha": "left"}
+    ax.figure.supxlabel(folded(below, int(18 * WIDTH)), fontsize="x-small", color=GREY, **place)
+    if above:
+        ax.figure.suptitle(folded(above, int(13 * WIDTH)), fontsize="small", color=BUSY, **place)
 
 
-def beside(ax: Any, said: str, x: float, y: float) -> Any:
-    """A text to the right of a point, which `finish_rows` keeps inside the axes."""
-    text = ax.annotate(
-        said, (x, y), (7, 0), textcoords="offset points", va="center", fontsize="small",
-        parse_math=False,
-    )  # fmt: skip
-    text.set_in_layout(False)
-    return text
+def folded(text: str, columns: int) -> str:
+    """The text in lines of at most so many terminal columns; a wide character takes two.
+
+    A line ends at a space or beside a Chinese or Japanese character, and begins with no closing
+    punctuation.
+    """
+    lines = [""]
+    for part in re.findall(_PART.format(columns=columns), text):
+        if lines[-1] and width(lines[-1] + part.rstrip()) > columns:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(map(str.rstrip, lines))
 
 
-def finish_rows(
-    ax: Any, labels: Sequence[str], texts: Sequence[Any], title: str, low: float
-) -> None:
-    """A row for each label from the top, and a time axis from `low` that has room for the texts."""
-    names = ["\n".join(folded(label, _LONG_LABEL)) for label in labels]
+def beside(ax: Any, said: str, x: float, y: float) -> None:
+    """A text to the right of a point; the figure keeps room for what leaves the axes."""
+    place = {"textcoords": "offset points", "va": "center", "fontsize": "small"}
+    ax.annotate(said, (x, y), (7, 0), parse_math=False, **place)
+
+
+def finish_rows(ax: Any, labels: Sequence[str], title: str, low: float) -> None:
+    """A row for each label from the top, and a time axis from `low`."""
+    names = [folded(label, _LONG_LABEL) for label in labels]
     ax.set_yticks(range(len(labels)), names, parse_math=False)
-    ax.set_ylim(len(labels) - 0.5, -0.5)
-    ax.set_xlabel(title)
-    ax.figure.draw_without_rendering()
-    time = ax.xaxis.get_transform()
-    left, right = time.transform(low), time.transform(ax.get_xlim()[1])
-    width = ax.get_window_extent().width
-    for text in texts:  # each begins at its own time and has to end inside
-        free = 1 - (text.get_window_extent().width + text.xyann[0] * ax.figure.dpi / 72 + 8) / width
-        right = max(right, left + (time.transform(text.xy[0]) - left) / max(free, 0.2))
-    ax.set_xlim(low, time.inverted().transform(right))
+    ax.set(ylim=(len(labels) - 0.5, -0.5), xlabel=title, xlim=(low, None))
     time_axis(ax.xaxis, *ax.get_xlim())
     thin(ax.xaxis)
 
 
-def legend_grid(ax: Any, labels: Sequence[str]) -> tuple[int, int]:
-    """The columns and rows of a legend above the axes, or above new ones for None."""
-    wide = WIDTH if ax is None else ax.get_window_extent().width / ax.figure.dpi
-    columns = max(1, int(_LEGEND * wide) // (max(map(width, labels)) + 6))
-    return columns, ceil(len(labels) / columns)
+def legend_columns(labels: Sequence[str]) -> int:
+    """As many columns of a legend as fit above the axes."""
+    return max(1, int(_LEGEND * WIDTH) // (max(map(width, labels)) + _HANDLE))
 
 
-def legend(ax: Any, columns: int = 0) -> None:
-    """A legend above the axes, so that it hides no line; as many columns as fit by default."""
+def legend(ax: Any) -> None:
+    """A legend above the axes, so that it hides no line."""
     handles, labels = ax.get_legend_handles_labels()
     made = ax.legend(
-        handles, labels, ncols=columns or legend_grid(ax, labels)[0], fontsize="small",
+        handles, labels, ncols=legend_columns(labels), fontsize="small",
         frameon=False, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2,
     )  # fmt: skip
     for text in made.get_texts():

@@ -7,68 +7,54 @@ from typing import Any
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.axes import COLOURS, GREY, MARKERS, drawing, legend
 
-_ARROW = 20  # points between two ends that leave room for an arrow
+_ARROW = 0.1  # of the plot's width and height between two ends that leave room for an arrow
 
 Point = tuple[float, float]
 
 
-def plot_calls(milliseconds: Mapping[str, Sequence[float]], ax: Any = None) -> Any:
+def plot_calls(milliseconds: Mapping[str, Sequence[float]]) -> Any:
     """Draw the times of calls in the order in which they were made, a line a way; returns the axes.
 
     >>> plot_calls({"jit": [50, 0.2, 0.2], "pad": [60, 0.3, 0.3]}).get_yscale()
     'log'
     """
-    with drawing(ax, 3.8) as ax:
+    with drawing(3.8) as ax:
         for at, (label, values) in enumerate(milliseconds.items()):
             ax.plot(
                 range(1, len(values) + 1), values, label=label, linewidth=1.2, markersize=3.5,
                 color=COLOURS[at % len(COLOURS)], marker=MARKERS[at % len(MARKERS)],
             )  # fmt: skip
-        ax.set_yscale("log")
-        ax.set_xlabel(_("number of the call"))
-        ax.set_ylabel("ms")
+        ax.set(yscale="log", xlabel=_("number of the call"), ylabel="ms")
         legend(ax)
     return ax
 
 
-def plot_roofline(
-    steps: Mapping[str, tuple[Point, Point]], bandwidth: float, top: float, ax: Any = None
-) -> Any:
+def plot_roofline(steps: Mapping[str, tuple[Point, Point]], bandwidth: float, top: float) -> Any:
     """Draw what programs reach below the two limits of a machine; returns the axes.
 
     Args:
         steps: for each program, (FLOP/byte, FLOP/s) before (hollow) and after (filled).
         bandwidth: bytes per second, the slope of the roof.
         top: FLOP/s, its flat part.
-        ax: the matplotlib axes to draw on; new ones if None.
 
     >>> plot_roofline({"chain": ((0.1, 5e8), (0.6, 2e9))}, 2e10, 1e11).get_xlabel()
     'FLOP/byte'
     """
     xs, ys = zip(*(point for pair in steps.values() for point in pair), strict=True)
-    left, right = min(*xs, top / bandwidth) / 2, max(*xs, top / bandwidth) * 2
-    with drawing(ax, 4.4) as ax:
-        ax.set(
-            xscale="log", yscale="log", xlim=(left, right), ylim=(min(ys) / 2, 2 * max(*ys, top))
-        )
-        bend = top / bandwidth
+    bend = top / bandwidth
+    left, right = min(*xs, bend) / 2, max(*xs, bend) * 2
+    with drawing(4.4) as ax:
+        ax.set(xscale="log", yscale="log", xlabel="FLOP/byte", ylabel="FLOP/s")
+        ax.set(xlim=(left, right), ylim=(min(ys) / 2, 2 * max(*ys, top)))
         ax.plot([left, bend, right], [left * bandwidth, top, top], color=GREY, linewidth=1)
         for at, (label, (before, after)) in enumerate(steps.items()):
             colour, marker = COLOURS[at % len(COLOURS)], MARKERS[at % len(MARKERS)]
             style = {"marker": marker, "color": colour, "linestyle": "none"}
             ax.plot(*before, markerfacecolor="none", markersize=10, **style)  # around the other
             ax.plot(*after, label=label, markersize=5, **style)
-            _arrow(ax, before, after, colour)
-        ax.set_xlabel("FLOP/byte")
-        ax.set_ylabel("FLOP/s")
+            (x0, y0), (x1, y1) = (ax.transScale + ax.transLimits).transform([before, after])
+            if hypot(x1 - x0, y1 - y0) > _ARROW:  # their markers do not touch
+                arrow = {"arrowstyle": "->", "color": colour, "shrinkA": 6, "shrinkB": 3}
+                ax.annotate("", after, before, arrowprops=arrow)
         legend(ax)
     return ax
-
-
-def _arrow(ax: Any, start: Point, end: Point, colour: str) -> None:
-    """An arrow between two points, unless their markers touch."""
-    ax.figure.draw_without_rendering()  # for the axes to have their place
-    (x0, y0), (x1, y1) = ax.transData.transform([start, end])
-    if hypot(x1 - x0, y1 - y0) * 72 / ax.figure.dpi > _ARROW:
-        style = {"arrowstyle": "->", "color": colour, "shrinkA": 6, "shrinkB": 3}
-        ax.annotate("", end, start, arrowprops=style)

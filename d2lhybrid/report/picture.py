@@ -15,14 +15,15 @@ from d2lhybrid.report.stages import Node, Stage
 LARGEST = 250  # nodes in a stage: above it, nobody finds anything in a picture
 _LETTER, _LINE, _SMALL = 7.25, 16.0, 13.0  # of a monospaced font of 12 pixels
 _GAP, _RISE, _MARGIN, _BETWEEN = 14.0, 30.0, 10.0, 40.0
+_SWEEPS = 24
 _PARTS, _VALUE = 12, 10  # lines in a box; letters of a constant that is written out
 # Light fills under dark letters, which can be read on a light page and on a dark one.
 _FILLS = {"kept": "#d5d5d5", "fused": "#a9d6f5", "folded": "#f7d488", "merged": "#dcbce6"}
 
 
-@dataclass
+@dataclass(eq=False)
 class _Box:
-    """A node, or, without one, the bend of an edge that passes a layer."""
+    """A node, or, without one, the bend of an edge that passes a layer; x and y are its middle."""
 
     node: Node | None = None
     lines: tuple[str, ...] = ()
@@ -33,12 +34,15 @@ class _Box:
 
     @property
     def width(self) -> float:
-        texts = (*self.lines, self.small)
-        return max(map(width, texts)) * _LETTER + 16 if self.node else 6.0
+        return max(map(width, (*self.lines, self.small))) * _LETTER + 16 if self.node else 6.0
 
     @property
     def height(self) -> float:
-        return len(self.lines) * _LINE + (_SMALL if self.small else 0) + 8 if self.node else 0.0
+        return len(self.lines) * _LINE + bool(self.small) * _SMALL + 8 if self.node else 0.0
+
+    def middle(self) -> float:
+        """The mean place of its neighbours."""
+        return sum(box.x for box in self.near) / len(self.near) if self.near else self.x
 
 
 def svg(stages: Sequence[Stage], words: Mapping[str, str], headline: str) -> str:
@@ -59,67 +63,56 @@ def svg(stages: Sequence[Stage], words: Mapping[str, str], headline: str) -> str
 
 def _panel(stage: Stage, words: Mapping[str, str]) -> tuple[float, float, str]:
     """Width, height and drawing of one stage under its title."""
-    boxes, edges = _laid_out(stage, words)
-    title = width(stage.title) * _LETTER * 1.1
+    boxes, paths = _laid_out(stage, words)
     left = min((box.x - box.width / 2 for box in boxes), default=0.0)
     right = max((box.x + box.width / 2 for box in boxes), default=0.0)
     bottom = max((box.y + box.height / 2 for box in boxes), default=0.0)
-    wide = max(title, right - left)
-    shift = (wide - (right - left)) / 2 - left
-    drawn = [f'<text x="{wide / 2:.0f}" y="12" font-weight="bold">{escape(stage.title)}</text>']
-    drawn.append(f'<g transform="translate({shift:.1f},26)">')
-    drawn += [_edge(path) for path in edges]
-    drawn += [_box(box) for box in boxes if box.node]
-    drawn.append("</g>")
-    return wide, bottom + 28, "".join(drawn)
+    wide = max(width(stage.title) * _LETTER * 1.1, right - left)
+    shift = (wide - left - right) / 2
+    drawn = "".join([*map(_edge, paths), *(_box(box, box.node) for box in boxes if box.node)])
+    title = _text(wide / 2, 12, stage.title, ' font-weight="bold"')
+    return wide, bottom + 28, f'{title}<g transform="translate({shift:.1f},26)">{drawn}</g>'
+
+
+def _text(x: float, y: float, said: str, style: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}"{style}>{escape(said)}</text>'
 
 
 def _edge(path: Sequence[_Box]) -> str:
-    first, last = path[0], path[-1]
-    points = [(first.x, first.y + first.height / 2)]
-    points += [(bend.x, bend.y) for bend in path[1:-1]]
-    points.append((last.x, last.y - last.height / 2 - 5))
+    first, *bends, last = path
+    x, y = last.x, last.y - last.height / 2 - 5
+    points = [(first.x, first.y + first.height / 2), *((box.x, box.y) for box in bends), (x, y)]
     line = f"M{points[0][0]:.1f},{points[0][1]:.1f}"
     for (x0, y0), (x1, y1) in pairwise(points):
         middle = (y0 + y1) / 2
         line += f"C{x0:.1f},{middle:.1f} {x1:.1f},{middle:.1f} {x1:.1f},{y1:.1f}"
-    x, y = points[-1]
     return (
         f'<path d="{line}" fill="none" stroke="currentColor" stroke-opacity="0.5"/>'
         f'<path d="M{x - 3.5:.1f},{y:.1f}h7l-3.5,5z" fill-opacity="0.6"/>'
     )
 
 
-def _box(box: _Box) -> str:
-    assert box.node is not None
-    fill = _FILLS.get(box.node.fate)
-    ink = "#111" if fill else "currentColor"
-    frame = f'fill="{fill or "none"}" stroke="currentColor" stroke-opacity="0.7"'
-    if box.node.fate == "dropped":
-        frame += ' stroke-dasharray="4 3"'
-    radius = 4 if box.node.operation else box.height / 2
-    top = box.y - box.height / 2
-    drawn = [
-        f'<g fill="{ink}"><title>{escape(box.node.name)}</title><rect '
-        f'x="{box.x - box.width / 2:.1f}" y="{top:.1f}" width="{box.width:.1f}" '
-        f'height="{box.height:.1f}" rx="{radius:.0f}" {frame}/>'
-    ]
-    for number, line in enumerate(box.lines):
-        y = top + 4 + (number + 0.75) * _LINE
-        drawn.append(f'<text x="{box.x:.1f}" y="{y:.1f}">{escape(line)}</text>')
-    if box.small:
-        y = top + box.height - 6
-        drawn.append(f'<text x="{box.x:.1f}" y="{y:.1f}" font-size="10">{escape(box.small)}</text>')
-    return "".join([*drawn, "</g>"])
+def _box(box: _Box, node: Node) -> str:
+    fill = _FILLS.get(node.fate, "none")
+    dashes = ' stroke-dasharray="4 3"' if node.fate == "dropped" else ""
+    left, top = box.x - box.width / 2, box.y - box.height / 2
+    texts = [_text(box.x, top + _LINE * at, line) for at, line in enumerate(box.lines, 1)]
+    small = _text(box.x, top + box.height - 6, box.small, ' font-size="10"') if box.small else ""
+    return (
+        f'<g fill="{"currentColor" if fill == "none" else "#111"}">'
+        f"<title>{escape(node.name)}</title>"
+        f'<rect x="{left:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" '
+        f'rx="{4 if node.operation else box.height / 2:.0f}" fill="{fill}" stroke="currentColor" '
+        f'stroke-opacity="0.7"{dashes}/>{"".join(texts)}{small}</g>'
+    )
 
 
 def _lines(node: Node) -> tuple[str, ...]:
     if not node.operation:
         return (node.key if 0 < len(node.key) <= _VALUE else node.name,)
-    if len(node.parts) <= 1:
-        return (node.operation,)
     more = len(node.parts) - _PARTS
-    return node.parts if more <= 0 else (*node.parts[:_PARTS], f"… + {more}")
+    shown = node.parts if more <= 0 else (*node.parts[:_PARTS], f"… + {more}")
+    return shown if len(node.parts) > 1 else (node.operation,)
 
 
 def _laid_out(stage: Stage, words: Mapping[str, str]) -> tuple[list[_Box], list[list[_Box]]]:
@@ -132,15 +125,14 @@ def _laid_out(stage: Stage, words: Mapping[str, str]) -> tuple[list[_Box], list[
     paths = []
     for node in stage.nodes:
         for source in dict.fromkeys(node.inputs):
-            bends = [_Box() for _layer in range(ranks[source] + 1, ranks[node.name])]
-            for place, bend in enumerate(bends):
-                layers[ranks[source] + 1 + place].append(bend)
-            path = [boxes[source], *bends, boxes[node.name]]
+            passed = layers[ranks[source] + 1 : ranks[node.name]]
+            path = [boxes[source], *(_Box() for _layer in passed), boxes[node.name]]
+            for layer, bend in zip(passed, path[1:-1], strict=True):
+                layer.append(bend)
             for one, other in pairwise(path):
                 one.near.append(other)
                 other.near.append(one)
             paths.append(path)
-    _order(layers)
     _place(layers)
     return [box for layer in layers for box in layer], paths
 
@@ -157,21 +149,8 @@ def _ranks(stage: Stage) -> dict[str, int]:
     return ranks
 
 
-def _order(layers: list[list[_Box]]) -> None:
-    """Sort each layer by the mean place of what its boxes are connected with (Sugiyama)."""
-    for sweep in range(8):
-        for layer in layers if sweep % 2 == 0 else reversed(layers):
-            for at, box in enumerate(layer):
-                box.x = float(at)
-        for layer in layers if sweep % 2 == 0 else reversed(layers):
-            mean = {id(b): sum(n.x for n in b.near) / len(b.near) if b.near else b.x for b in layer}
-            layer.sort(key=lambda box: mean[id(box)])
-            for at, box in enumerate(layer):
-                box.x = float(at)
-
-
-def _place(layers: list[list[_Box]]) -> None:
-    """Coordinates: each box near the middle of its neighbours, and none over another."""
+def _place(layers: Sequence[list[_Box]]) -> None:
+    """Coordinates: boxes in the order of the middles of their neighbours (Sugiyama), near these."""
     y = 0.0
     for layer in layers:
         high, x = max(box.height for box in layer), 0.0
@@ -179,14 +158,15 @@ def _place(layers: list[list[_Box]]) -> None:
             box.y, box.x = y + high / 2, x + box.width / 2
             x += box.width + _GAP
         y += high + _RISE
-    for sweep in range(16):
-        for layer in layers if sweep % 2 == 0 else reversed(layers):
-            wish = [sum(n.x for n in b.near) / len(b.near) if b.near else b.x for b in layer]
-            gaps = [(a.width + b.width) / 2 + _GAP for a, b in pairwise(layer)]
-            right, left = wish[:], wish[:]
+    for sweep in range(_SWEEPS):
+        for layer in reversed(layers) if sweep % 2 else layers:
+            layer.sort(key=_Box.middle)
+            right = [box.middle() for box in layer]
+            left = right[:]
+            gaps = [(one.width + other.width) / 2 + _GAP for one, other in pairwise(layer)]
             for at, gap in enumerate(gaps):
                 right[at + 1] = max(right[at + 1], right[at] + gap)
-            for at in range(len(gaps) - 1, -1, -1):
-                left[at] = min(left[at], left[at + 1] - gaps[at])
+            for at, gap in reversed(list(enumerate(gaps))):
+                left[at] = min(left[at], left[at + 1] - gap)
             for box, one, other in zip(layer, right, left, strict=True):
-                box.x = (one + other) / 2
+                box.x = (one + other) / 2  # of the nearest places to either side: no two overlap

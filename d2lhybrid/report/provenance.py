@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -40,24 +41,22 @@ class Environment:
 
 def environment() -> Environment:
     """This process and machine, now; wakes no device that has not been used."""
-    frameworks = loaded()
+    found = {one.name: one.tensors for one in loaded()}
     versions = {"python": platform.python_version(), "numpy": np.__version__}
     with suppress(PackageNotFoundError):
         versions["d2lhybrid"] = version("d2lhybrid")
-    versions |= {one.name: one.tensors.version() for one in frameworks}
-    threads = {
-        one.name: count for one in frameworks if (count := one.tensors.threads()) is not None
-    }
-    accelerators = [name for one in frameworks for name in one.tensors.accelerators()]
+    threads = {name: one.threads() for name, one in found.items()}
+    accelerators = [name for one in found.values() for name in one.accelerators()]
+    model = re.search(r"^model name\s*: (.*)", _read("/proc/cpuinfo"), re.MULTILINE)
     return Environment(
         date=datetime.now(UTC).isoformat(timespec="seconds"),
-        versions=versions,
+        versions=versions | {name: one.version() for name, one in found.items()},
         system=platform.platform(),
-        cpu=_cpu(),
+        cpu=model[1] if model else platform.processor() or platform.machine(),
         cores=_cores(),
-        threads=threads,
+        threads={name: count for name, count in threads.items() if count is not None},
         accelerators=tuple(dict.fromkeys(accelerators)),
-        governor=_read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        governor=_read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") or None,
         load=load(),
     )
 
@@ -81,6 +80,11 @@ def stamp(env: Environment, seed: int | None = None) -> str:
     return " · ".join(parts)
 
 
+def _processor_seconds() -> float:
+    """Of this process and of its children that have ended."""
+    return sum(os.times()[:4])
+
+
 class Load:
     """The load average of the last minute, without what this process itself adds to it.
 
@@ -91,10 +95,10 @@ class Load:
     """
 
     def __init__(
-        self, clock: Callable[[], float] = monotonic, used: Callable[[], float] | None = None
+        self, clock: Callable[[], float] = monotonic, used: Callable[[], float] = _processor_seconds
     ) -> None:
-        self._clock, self._used = clock, used or _processor_seconds
-        self._at, self._before, self._own = self._clock(), self._used(), 0.0
+        self._clock, self._used = clock, used
+        self._at, self._before, self._own = clock(), used(), 0.0
 
     def __call__(self) -> float | None:
         """The load of the others now; None where the system does not say."""
@@ -107,11 +111,6 @@ class Load:
         if not hasattr(os, "getloadavg"):
             return None
         return round(max(0.0, os.getloadavg()[0] - self._own), 2)
-
-
-def _processor_seconds() -> float:
-    """Of this process and of its children that have ended."""
-    return sum(os.times()[:4])
 
 
 load = Load()
@@ -133,16 +132,8 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _cpu() -> str:
-    for line in (_read("/proc/cpuinfo") or "").splitlines():
-        name, _colon, value = line.partition(":")
-        if name.strip() == "model name":
-            return value.strip()
-    return platform.processor() or platform.machine()
-
-
-def _read(path: str) -> str | None:
-    try:
+def _read(path: str) -> str:
+    """What Linux says in a file; nothing elsewhere."""
+    with suppress(OSError):
         return Path(path).read_text(encoding="utf-8").strip()
-    except OSError:
-        return None
+    return ""

@@ -3,52 +3,74 @@
 The schema is described in docs/results-schema.md.
 """
 
+import math
 import statistics
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar, TypeVar
+
+import msgspec
 
 from d2lhybrid import stats
-from d2lhybrid.errors import ArgumentError
+from d2lhybrid.errors import ArgumentError, DamagedResultError
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import noop as N_
 from d2lhybrid.i18n import sentences
-from d2lhybrid.jsonrecord import Record
 from d2lhybrid.report.provenance import Environment, stamp
 from d2lhybrid.report.units import seconds, span
 
 CLOCKS = ("latency", "throughput", "device")
 DEFAULT_CLOCK = "latency"  # what somebody who waits for an answer sees
 AGREE = 0.05  # latency and throughput that are closer than this are one time
+BUSY_FLOOR = 0.2  # a noise floor above this says that the machine did other things
+
+R = TypeVar("R", bound="Result")
+Seconds = Annotated[float, msgspec.Meta(ge=0)]
+Times = Annotated[tuple[Seconds, ...], msgspec.Meta(min_length=1)]
 
 
-class Result(Record):
-    """A record of version 2, which reads version 1, too."""
+class _Head(msgspec.Struct):
+    schema: str
+    version: int
 
-    version: ClassVar[int] = 2
+
+class Result:
+    """What all results share: JSON out and in, exactly; see docs/results-schema.md."""
+
+    version: ClassVar[int] = 1  # of the schema
+
+    def to_json(self) -> str:
+        """JSON that `from_json` reads back exactly."""
+        head = {"schema": _schema(type(self)), "version": self.version}
+        return msgspec.json.encode(head | msgspec.to_builtins(self)).decode()
 
     @classmethod
-    def upgraded(cls, content: dict[str, Any], version: int) -> dict[str, Any]:
-        """The fields of version 1, which had one clock and waited once a sample."""
-        if "comparisons" in content:
-            return content | {"comparisons": [cls.upgraded(c, 1) for c in content["comparisons"]]}
-        if "measurements" in content:
-            return content | {
-                "measurements": [cls.upgraded(one, 1) for one in content["measurements"]],
-                "again": {"latency": content["again"], "throughput": None, "device": None},
-                "references": [],
-                "limit_needed": None,
-            }
-        fields = dict.fromkeys(
-            ["build_seconds", "load_seconds", "stream_calls", "peak_bytes", "host_peak_bytes"]
+    def from_json(cls: type[R], text: str) -> R:
+        """Read what `to_json` wrote.
+
+        Raises:
+            DamagedResultError: the text is no JSON, of something else, or not whole.
+        """
+        schema = _schema(cls)
+        try:
+            head = msgspec.json.decode(text, type=_Head)
+            if (head.schema, head.version) == (schema, cls.version):
+                return msgspec.json.decode(text, type=cls)
+        except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
+            raise DamagedResultError(
+                _(
+                    "Expected JSON of a {schema} as in docs/results-schema.md. Received: "
+                    "something that does not fit ({reason}). Check that the file is whole."
+                ).format(schema=schema, reason=error)
+            ) from error
+        raise DamagedResultError(
+            _(
+                "Expected {schema}, version {version}. Received: {other}, version {number}. "
+                "Read it with the class and the d2lhybrid that wrote it."
+            ).format(schema=schema, version=cls.version, other=head.schema, number=head.version)
         )
-        latency, device = content.pop("samples"), content.pop("device_samples")
-        several = content["calls"] > 1
-        return fields | {
-            "first_seconds": content.pop("cold_seconds"),
-            **content,
-            "times": {"latency": latency, "throughput": None, "device": device},
-            "note": N_("the calls of a sample were waited for together") if several else None,
-        }
+
+
+def _schema(kind: type) -> str:
+    return f"d2lhybrid-{kind.__name__.lower()}"
 
 
 @dataclass(frozen=True)
@@ -60,9 +82,14 @@ class Samples:
     the accelerator's own events; None without one.
     """
 
-    latency: tuple[float, ...]
-    throughput: tuple[float, ...] | None = None
-    device: tuple[float, ...] | None = None
+    latency: Times
+    throughput: Times | None = None
+    device: Times | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ValueError unless there are as many times by each clock."""
+        if any(len(times or self.latency) != len(self.latency) for times in vars(self).values()):
+            raise ValueError(_("rounds are missing"))
 
     def of(self, clock: str | None) -> tuple[float, ...] | None:
         """The samples of one clock, the default one for None."""
@@ -72,14 +99,6 @@ class Samples:
         if clock == "device":
             return self.device
         return self.latency if clock != "throughput" else self.throughput or self.latency
-
-    def check(self) -> None:
-        """Raise ValueError unless all times are times, and as many by each clock."""
-        for samples in (self.latency, self.throughput, self.device):
-            if samples is not None:
-                require_times(samples)
-                if len(samples) != len(self.latency):
-                    raise ValueError(_("rounds are missing"))
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,26 +116,33 @@ class Measurement(Result):
     """
 
     label: str
-    build_seconds: float | None
-    load_seconds: float | None
-    first_seconds: float
+    build_seconds: Seconds | None
+    load_seconds: Seconds | None
+    first_seconds: Seconds
     times: Samples
     calls: int
     stream_calls: int | None
     warmup_calls: int
-    peak_bytes: int | None
-    host_peak_bytes: int | None
     note: str | None
-    env: Environment
+    env: Environment = field(hash=False)
 
     def __repr__(self) -> str:
-        return f"{sentences(_in_steady_state(self), *_beside(self))}\n{stamp(self.env)}"
-
-    def check(self) -> None:
-        """Raise ValueError unless all times are times."""
-        paid = (self.build_seconds, self.load_seconds, self.first_seconds)
-        require_times(tuple(seconds for seconds in paid if seconds is not None))
-        self.times.check()
+        low, high = span(*self.interval(), seconds)
+        said = _(
+            "{label}: {median} per call (95% interval {low} to {high}); first call {cold}; "
+            "{calls} calls of warm-up."
+        )
+        times = {"median": seconds(self.median), "cold": seconds(self.first_seconds)}
+        said = said.format(**times, low=low, high=high, label=self.label, calls=self.warmup_calls)
+        stream = self.median_of("throughput") if self.times.throughput else None
+        beside = {
+            _("In a stream of calls: {time} per call."): stream,
+            _("On the device: {time}."): self.device_median,
+            _("Built ahead in {time}."): self.build_seconds,
+            _("Loaded in {time}."): self.load_seconds,
+        }
+        more = [text.format(time=seconds(t)) for text, t in beside.items() if t is not None]
+        return f"{sentences(said, *more)}\n{stamp(self.env)}"
 
     @property
     def samples(self) -> tuple[float, ...]:
@@ -174,35 +200,6 @@ class Measurement(Result):
         return (self.load_seconds or 0.0) + self.first_seconds
 
 
-def require_times(times: tuple[float, ...]) -> None:
-    if not times or not all(time >= 0 for time in times):
-        raise ValueError(_("a time is missing, or is no number of seconds, 0 or more"))
-
-
-def _in_steady_state(m: Measurement) -> str:
-    """Latency, first call and warm-up in a sentence."""
-    low, high = span(*m.interval(), seconds)
-    text = _(
-        "{label}: {median} per call (95% interval {low} to {high}); first call {cold}; "
-        "{calls} calls of warm-up."
-    )
-    return text.format(
-        label=m.label,
-        median=seconds(m.median),
-        low=low,
-        high=high,
-        cold=seconds(m.first_seconds),
-        calls=m.warmup_calls,
-    )
-
-
-def _beside(m: Measurement) -> list[str]:
-    """The times beside latency and first call, a sentence each."""
-    stream = m.median_of("throughput") if m.times.throughput else None
-    found = [
-        (_("In a stream of calls: {time} per call."), stream),
-        (_("On the device: {time}."), m.device_median),
-        (_("Built ahead in {time}."), m.build_seconds),
-        (_("Loaded in {time}."), m.load_seconds),
-    ]
-    return [text.format(time=seconds(time)) for text, time in found if time is not None]
+def is_busy(env: Environment, floor: float) -> bool:
+    """Did the machine do other things, by its load or by a noise floor, so that times lie?"""
+    return (env.load is not None and env.load > env.cores) or BUSY_FLOOR < floor < math.inf

@@ -1,16 +1,16 @@
 """What ``sweep`` returns: a comparison at each of several sizes."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from d2lhybrid.report import claims, plot, text
-from d2lhybrid.report.comparisons import SweepRecord
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.report import claims, plot, summary, text
+from d2lhybrid.report.records import Result
 from d2lhybrid.report.results import Comparison
 
 
 @dataclass(frozen=True, repr=False)
-class Sweep(SweepRecord):
+class Sweep(Result):
     """The same comparison over a range of sizes; `work` is what the plot's axis shows.
 
     >>> import numpy as np
@@ -22,7 +22,14 @@ class Sweep(SweepRecord):
     (1000, 100000)
     """
 
+    sizes: tuple[int | float, ...]
+    work: tuple[int | float, ...]
     comparisons: tuple[Comparison, ...]
+
+    def __post_init__(self) -> None:
+        """Raise ValueError unless there is one comparison a size."""
+        if not len(self.comparisons) == len(self.sizes) == len(self.work) > 0:
+            raise ValueError(_("sizes, work and comparisons differ in number"))
 
     def __repr__(self) -> str:
         return str(text.sweep(self))
@@ -30,18 +37,30 @@ class Sweep(SweepRecord):
     def _repr_html_(self) -> str:
         return text.sweep(self).html()
 
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
+        return {summary.MIME: summary.of(self)}
+
+    @property
+    def labels(self) -> list[str]:
+        """Every variant that was measured at some size."""
+        return list(dict.fromkeys(label for c in self.comparisons for label in c))
+
+    @property
+    def clocks(self) -> list[str]:
+        """The clocks that say something of their own at some size."""
+        return list(dict.fromkeys(clock for c in self.comparisons for clock in c.clocks))
+
     def claim(self, label: str, sense: str, *, work: float | None = None, **options: Any) -> None:
         """As ``Comparison.claim``, at the size that the plot shows as `work`, or at all of them."""
-        claims.claim_of_sweep(self, label, sense, work=work, **options)
+        claims.require_work(work, self.work)
+        for each, comparison in zip(self.work, self.comparisons, strict=True):
+            if work is None or each == work:
+                comparison.claim(label, sense, **options)
 
-    def plot(
-        self, ax: Any = None, *, xlabel: str = "", lines: Mapping[str, float] | None = None
-    ) -> Any:
+    def plot(self, *, xlabel: str = "") -> Any:
         """Draw time per call against work; returns the axes.
 
         Args:
-            ax: the matplotlib axes to draw on; new ones if None.
             xlabel: what the work is; "work" in the reader's language if empty.
-            lines: times in seconds to draw dashed across the plot, by their labels.
         """
-        return plot.sweep(self, ax, xlabel, lines or {})
+        return plot.sweep(self, xlabel)

@@ -1,22 +1,28 @@
 """Results as text and HTML, in the reader's language."""
 
-from collections.abc import Callable, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import TYPE_CHECKING
 
 from d2lhybrid import stats
 from d2lhybrid.i18n import count, number
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report import remarks
 from d2lhybrid.report.advice import advice, best
-from d2lhybrid.report.comparisons import ComparisonRecord, SweepRecord
 from d2lhybrid.report.provenance import stamp
-from d2lhybrid.report.records import Measurement
 from d2lhybrid.report.table import Column, Row, Table
 from d2lhybrid.report.units import NEVER, NEVER_MARK, UNKNOWN, percent, seconds, span
 from d2lhybrid.report.verdicts import VERDICTS
 
-_FELT = 10  # a cold start of fewer calls than this goes unnoticed, and has no column
+if TYPE_CHECKING:
+    from d2lhybrid.report.results import Comparison
+    from d2lhybrid.report.sweeps import Sweep
+
+_BEST = "★"
+_FELT = 10  # calls: what starts in a shorter time goes unnoticed, and has no column
 
 
 @dataclass(frozen=True)
@@ -28,52 +34,37 @@ class Page:
     advice: str
     remarks: Sequence[str]
     details: Sequence[str]
-    stamp: str
 
     def __str__(self) -> str:
-        below = [*filter(None, [self.advice]), *self.remarks, *self.details, self.stamp]
-        return "\n".join([*filter(None, [self.busy]), str(self.table), "", *below])
+        above = [self.busy] if self.busy else []
+        below = filter(None, [self.advice, *self.remarks, *self.details])
+        return "\n".join([*above, str(self.table), "", *below])
 
     def html(self) -> str:
         """The same as HTML."""
-        busy, advised = (
-            f"<div><strong>{escape(line)}</strong></div>" if line else ""
-            for line in (self.busy, self.advice)
-        )
-        said, details = (
-            "".join(f"<div>{escape(line)}</div>" for line in lines)
-            for lines in (self.remarks, self.details)
-        )
-        place = f"<small>{escape(self.stamp)}</small>"
-        if details:
-            title = escape(_("Details"))
-            place = f"<details><summary>{title}</summary>{details}{place}</details>"
-        return f"{busy}{self.table.html()}{advised}{said}{place}"
+        said = f"{_lines([self.advice], 'strong')}{_lines(self.remarks, 'span')}"
+        details = f"<summary>{escape(_('Details'))}</summary>{_lines(self.details, 'small')}"
+        above = f"{_lines([self.busy], 'strong')}{self.table.html()}"
+        return f"{above}{said}<details>{details}</details>"
 
 
-def comparison(c: ComparisonRecord) -> Page:
-    """The table, what to use, how to read it, and the sentence on each variant."""
-    busy = remarks.busy([c])
-    return Page(
-        busy=busy,
-        table=table(c),
-        advice="" if busy else advice(c),
-        remarks=remarks.reading(c),
-        details=remarks.comparison(c),
-        stamp=stamp(c.env, c.seed),
-    )
+def _lines(said: Iterable[str], tag: str) -> str:
+    return "".join(f"<div><{tag}>{escape(line)}</{tag}></div>" for line in said if line)
 
 
-def sweep(s: SweepRecord) -> Page:
-    """The table of sizes, and which variant is what at which of them."""
-    first = s.comparisons[0]
-    said = remarks.sweep(s)
-    return Page(
-        remarks.busy(s.comparisons), sweep_table(s), "", said, [], stamp(first.env, first.seed)
-    )
+def comparison(c: Comparison) -> Page:
+    """The table, what to use, and how to read it."""
+    busy, details = remarks.busy([c]), [*remarks.ending(c), stamp(c.env, c.seed)]
+    return Page(busy, table(c), "" if busy else advice(c), remarks.reading(c), details)
 
 
-def table(c: ComparisonRecord) -> Table:
+def sweep(s: Sweep) -> Page:
+    """The table of sizes, and what the signs in it mean."""
+    first, busy = s.comparisons[0], remarks.busy(s.comparisons)
+    return Page(busy, sweep_table(s), "", remarks.sweep(s), [stamp(first.env, first.seed)])
+
+
+def table(c: Comparison) -> Table:
     """A row a variant: verdict, ratio and time by each clock, then what is paid once."""
     winner = None if c.busy else best(c)
     once = _paid_once(c)
@@ -82,26 +73,19 @@ def table(c: ComparisonRecord) -> Table:
     columns += [Column(head) for head in once]
     rows = []
     for label in in_order(c):
-        cells = [cell for clock in c.clocks for cell in _clock_cells(c, label, clock)]
-        cells += [found[label] for found in once.values()]
-        rows.append(Row([label, *cells], best=label == winner))
-    for label, reason in c.unavailable.items():
-        note = _("Not run: {reason}.").format(reason=remarks.not_run(reason))
-        rows.append(Row([label], note=note))
+        cells = [f"{label} {_BEST}" if label == winner else label]
+        cells += [cell for clock in c.clocks for cell in _clock_cells(c, label, clock)]
+        cells += [found.get(label, "") for found in once.values()]
+        rows.append(Row(cells, strong={0} if label == winner else ()))
     return Table(columns, rows)
 
 
-def in_order(c: ComparisonRecord) -> list[str]:
+def in_order(c: Comparison) -> list[str]:
     """The labels, references after the variants."""
     return sorted(c, key=lambda label: label in c.references)
 
 
-def cold_start_is_felt(m: Measurement) -> bool:
-    """Does a cold start take the time of more than ten calls, so that it is worth showing?"""
-    return m.cold_seconds > _FELT * m.median
-
-
-def sweep_table(s: SweepRecord) -> Table:
+def sweep_table(s: Sweep) -> Table:
     """One row a size: the time of each variant by each clock, its ratio and a sign for it."""
     cells = [(clock, label) for clock in s.clocks for label in s.labels]
     several = len(s.clocks) > 1
@@ -114,53 +98,37 @@ def sweep_table(s: SweepRecord) -> Table:
     return Table([Column(_("work"), left=True), *columns], rows)
 
 
-def _clock_columns(c: ComparisonRecord, clock: str) -> list[Column]:
-    title = remarks.clock_title(clock, c.clocks)
-    if len(c.clocks) > 1:
-        heads = [Column(_("verdict"), title, left=True), Column(_("ratio"), title)]
-        return [*heads, Column(_("time"), title)]
-    heads = [Column(_("verdict"), left=True), Column(_("ratio")), Column(title)]
-    ratio, time = map(_interval, (stats.confidence(c.rounds), stats.CONFIDENCE))
-    return [*heads, Column(_("of the ratio"), ratio), Column(_("of the time"), time)]
+def _clock_columns(c: Comparison, clock: str) -> list[Column]:
+    title, confidence = remarks.clock_title(clock, c.clocks), stats.confidence(c.rounds)
+    group, time = (title, _("time")) if len(c.clocks) > 1 else ("", title)
+    interval = _("{confidence} interval").format(confidence=percent(confidence))
+    verdict = Column(_("verdict"), group, left=True)
+    return [verdict, *(Column(head, group) for head in (_("ratio"), interval, time))]
 
 
-def _interval(confidence: float) -> str:
-    return _("{confidence} interval").format(confidence=percent(confidence))
-
-
-def _clock_cells(c: ComparisonRecord, label: str, clock: str) -> list[str]:
-    """Verdict, ratio and time; the intervals too where there is one clock alone."""
+def _clock_cells(c: Comparison, label: str, clock: str) -> list[str]:
+    """Verdict, ratio, its interval, and time."""
     m = c[label]
     if not m.times.of(clock):  # a program of its own has no events on the accelerator
-        return ["", UNKNOWN, UNKNOWN]
-    estimate, low, high = c.ratio(label, clock)
+        return ["", UNKNOWN, "", UNKNOWN]
+    time = seconds(m.median_of(clock))
+    if label == c.baseline:
+        return [_("baseline"), "1", "", time]
     found = VERDICTS[c.verdict(label, clock)]
-    verdict, ratio, between = f"{found.sign} {_(found.word)}", number(estimate), span(low, high)
-    if label in c.references:
-        verdict = _("reference")
-    elif label == c.baseline:
-        verdict, ratio, between = _("baseline"), "1", ("", "")
-    cells = [verdict, ratio, seconds(m.median_of(clock))]
-    if len(c.clocks) == 1:
-        cells += [_between(*between), _between(*span(*m.interval(clock), seconds))]
-    return cells
+    verdict = _("reference") if label in c.references else f"{found.sign} {_(found.word)}"
+    estimate, low, high = c.ratio(label, clock)
+    ends = " – ".join(dict.fromkeys(span(low, high)))
+    return [verdict, number(estimate), ends, time]
 
 
-def _between(low: str, high: str) -> str:
-    return low if low == high in ("", UNKNOWN) else f"{low} – {high}"
-
-
-def _paid_once(c: ComparisonRecord) -> dict[str, dict[str, str]]:
-    """Columns, by their heads, on what is paid once or held; those that say something."""
-    felt, calls = any(map(cold_start_is_felt, c.values())), remarks.pay_off(c)
-    shown = {
-        _("build"): {m.label: _known(m.build_seconds, seconds) for m in c.values()},
-        _("cold start"): {m.label: seconds(m.cold_seconds) if felt else "" for m in c.values()},
-        _("pays after"): {label: _calls(calls[label]) if label in calls else "" for label in c},
-        _("peak memory, device"): {m.label: _known(m.peak_bytes, _bytes) for m in c.values()},
-        _("peak memory, host"): {m.label: _known(m.host_peak_bytes, _bytes) for m in c.values()},
-    }
-    return {head: cells for head, cells in shown.items() if any(cells.values())}
+def _paid_once(c: Comparison) -> dict[str, dict[str, str]]:
+    """Columns, by their heads, on what is paid once; those that say something."""
+    felt = any(m.cold_seconds > _FELT * m.median for m in c.values())
+    builds = {m.label: seconds(m.build_seconds) for m in c.values() if m.build_seconds is not None}
+    cold_starts = {m.label: seconds(m.cold_seconds) for m in c.values() if felt}
+    pays = {label: _calls(calls) for label, calls in remarks.pay_off(c).items()}
+    shown = {_("build"): builds, _("cold start"): cold_starts, _("pays after"): pays}
+    return {head: cells for head, cells in shown.items() if cells}
 
 
 def _calls(found: float | None) -> str:
@@ -168,16 +136,7 @@ def _calls(found: float | None) -> str:
     return UNKNOWN if found is None else NEVER_MARK if found == NEVER else count(found)
 
 
-def _known(value: float | None, show: Callable[[float], str]) -> str:
-    return "" if value is None else show(value)
-
-
-def _bytes(value: float) -> str:
-    unit, size = ("MiB", 2**20) if value >= 2**20 else ("KiB", 2**10)
-    return f"{number(value / size)} {unit}" if value else "0 MiB"
-
-
-def _sweep_cell(c: ComparisonRecord, label: str, clock: str) -> str:
+def _sweep_cell(c: Comparison, label: str, clock: str) -> str:
     if label not in c or not c[label].times.of(clock):
         return "–"
     time = seconds(c[label].median_of(clock))

@@ -19,58 +19,11 @@ class Verdict:
     sign: str
     marker: str
     colour: str
-    said: str
-    every_size: str
-    some_sizes: str
 
 
 VERDICTS: Mapping[str, Verdict] = {
-    "faster": Verdict(
-        N_("faster"),
-        "▲",
-        "<",
-        "#009E73",
-        N_(
-            "{label} is {ratio} times as fast as {baseline} "
-            "({confidence} interval {low} to {high})."
-        ),
-        N_("{label} is faster than {baseline} at every size."),
-        N_("{label} is faster than {baseline} at {sizes}."),
-    ),
-    "slower": Verdict(
-        N_("slower"),
-        "▼",
-        ">",
-        "#D55E00",
-        N_(
-            "{label} takes {ratio} times as long as {baseline} "
-            "({confidence} interval {low} to {high})."
-        ),
-        N_("{label} is slower than {baseline} at every size."),
-        N_("{label} is slower than {baseline} at {sizes}."),
-    ),
-    "same": Verdict(
-        N_("same"),
-        "=",
-        "s",
-        "#56B4E9",
-        N_(
-            "{label} and {baseline} take the same time to within {margin} "
-            "({confidence} interval of the ratio {low} to {high})."
-        ),
-        N_("{label} and {baseline} take the same time at every size."),
-        N_("{label} and {baseline} take the same time at {sizes}."),
-    ),
-    "undecided": Verdict(
-        N_("undecided"),
-        "?",
-        "D",
-        "#E69F00",
-        N_(
-            "It is undecided whether {label} is faster than {baseline} ({confidence} interval of "
-            "the ratio {low} to {high}, noise floor {floor})."
-        ),
-        N_("It is undecided at every size whether {label} is faster than {baseline}."),
-        N_("It is undecided at {sizes} whether {label} is faster than {baseline}."),
-    ),
+    "faster": Verdict(N_("faster"), "▲", "<", "#009E73"),
+    "slower": Verdict(N_("slower"), "▼", ">", "#D55E00"),
+    "same": Verdict(N_("same"), "=", "s", "#56B4E9"),
+    "undecided": Verdict(N_("undecided"), "?", "D", "#E69F00"),
 }

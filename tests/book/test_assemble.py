@@ -67,17 +67,11 @@ def test_a_heading_opens_a_cell_and_prose_between_code_is_one(full: Path) -> Non
             assert after.source.startswith("#") or cell.source.startswith("#### Solution")
 
 
-def test_options_become_metadata(full: Path) -> None:
-    [cell] = [c for c in cells(build(full), "mxnet", "full") if "%matplotlib" in c.source]
+def test_options_become_metadata_and_solutions_fold(full: Path) -> None:
+    found = cells(build(full), "mxnet", "full")
+    [cell] = [c for c in found if "%matplotlib" in c.source]
     assert cell.metadata == {"tags": ["hide-input"], "jupyter": {"source_hidden": True}}
-
-
-def test_solutions_are_folded_below_their_heading(full: Path) -> None:
-    folded = {
-        cell.source
-        for cell in cells(build(full), "mxnet", "full")
-        if cell.metadata.get("jp-MarkdownHeadingCollapsed")
-    }
+    folded = {c.source for c in found if c.metadata.get("jp-MarkdownHeadingCollapsed")}
     assert folded == {"#### Solution 1", "#### Solution 2"}
 
 
@@ -97,14 +91,6 @@ def test_cells_are_shared_and_ids_survive_edits_elsewhere(project: Callable[...,
     assert [c.id for c in cells(before, "mxnet", "a")] == [
         c.id for c in cells(before, "pytorch", "a")
     ]
-
-
-def test_repeated_cells_have_ids_of_their_own(project: Callable[..., Path]) -> None:
-    cell = "```{code-cell} python\nx = 1\n```\n\n"
-    ids = [c.id for c in cells(build(project(a=FRONT + "# Title\n\n" + 3 * cell)), "mxnet", "a")]
-    assert len(set(ids)) == 7
-    assert ids[4] == f"{ids[3]}-2"
-    assert ids[5] == f"{ids[3]}-3"
 
 
 def test_every_link_leads_somewhere(full: Path) -> None:
@@ -170,14 +156,6 @@ def test_only_the_frameworks_of_a_chapter(project: Callable[..., Path]) -> None:
     root = project(a=FRONT.replace("mxnet, ", "") + "# Title\n")
     assert [key.framework for key in build(root).notebooks] == ["pytorch", "tensorflow"]
     assert not assemble(load(root / "chapters"), "en", "mxnet", identity)
-
-
-def test_one_chapter_alone_is_as_among_the_others(full: Path) -> None:
-    chapters = load(full / "chapters")
-    every = assemble(chapters, "en", "pytorch", identity)
-    assert len(every) == 2
-    for key, notebook in every.items():
-        assert assemble(chapters, "en", "pytorch", identity, only=key.chapter) == {key: notebook}
 
 
 @pytest.mark.parametrize(

@@ -76,41 +76,22 @@ def test_a_template_has_every_message_and_its_file(root: Path) -> None:
     assert found["size"].comment == "the heading of a column."
     assert found["{n} file"].msgid_plural == "{n} files"
     assert {entry.occurrences[0] for entry in found.values()} == {("d2lhybrid/a.py", "")}
-
-
-def test_an_update_is_idempotent_and_compiles(root: Path) -> None:
-    assert list(update(root)) == []
-    compiled = polib.mofile(str((root / PO).with_suffix(".mo")))
-    assert {entry.msgid: entry.msgstr for entry in compiled}["size"] == "tamanho"
-    assert polib.pofile(str(root / PO)).metadata["Language"] == "pt_BR"
-
-
-def test_a_line_more_in_the_code_changes_no_catalog(root: Path) -> None:
-    edit(root, "REASON", "\n\nREASON")
+    edit(root, "REASON", "\n\nREASON")  # a line more in the code changes no catalog
     assert list(update(root)) == []
 
 
-def test_a_changed_sentence_is_named_and_its_translation_kept(root: Path) -> None:
-    edit(root, "Received: {x", "Found: {x")
-    assert [text for text in problems(root) if "missing" in text or "nobody says" in text]
-    list(update(root))
-    [stale] = problems(root)
-    assert "fuzzy: revise it for the new English text, which was 'Expected a number" in stale
-    compiled = polib.mofile(str((root / PO).with_suffix(".mo")))
-    assert len(compiled) == 3  # a reader gets the new English, not the old translation
-    edit(root, "Found: {x", "Received: {x")
-    list(update(root))
-    assert problems(root) == []
-
-
-def test_a_changed_plural_is_stale_too(root: Path) -> None:
-    edit(root, '"{n} files"', '"{n} files of it"')
+@pytest.mark.parametrize(
+    ("old", "new"), [("Received: {x", "Found: {x"), ('"{n} files"', '"{n} files of it"')]
+)
+def test_a_changed_message_is_stale_until_it_is_taken_back(root: Path, old: str, new: str) -> None:
+    edit(root, old, new)
     for _turn in range(2):
         list(update(root))
         [stale] = problems(root)
-        assert "{n} file" in stale
         assert "fuzzy" in stale
-    edit(root, '"{n} files of it"', '"{n} files"')
+        compiled = polib.mofile(str((root / PO).with_suffix(".mo")))
+        assert len(compiled) == 3  # a reader gets the new English, not the old translation
+    edit(root, new, old)
     list(update(root))
     assert problems(root) == []
 
@@ -128,7 +109,6 @@ def test_what_nobody_says_any_more_is_kept(root: Path) -> None:
         ("size", "", "not translated"),
         ("{n} file", ["{n} arquivo", ""], "not translated"),
         (LONG, PT[LONG].replace("{x:.3g}", "{x}"), "code: expected {x:.3g}, found {x}"),
-        (LONG, PT[LONG].replace("{path!r}", "{caminho!r}"), "expected {path!r}, found {caminho!r}"),
         (LONG, PT[LONG].replace("10 MB", "12 MB"), "numbers: expected 10"),
         (LONG, PT[LONG].replace(".3g}. ", ".3g} . "), "take it out"),
         ("there is no layer", "não há estrato", "must never appear"),
@@ -140,7 +120,6 @@ def test_what_is_wrong_with_a_translation(
 ) -> None:
     translate(root, {msgid: text})
     found = problems(root)
-    assert found
     assert any(expected in problem for problem in found), found
     assert all(problem.startswith(f"{PO}:") for problem in found)
 
@@ -150,22 +129,20 @@ def test_a_catalog_that_was_not_compiled(root: Path) -> None:
     catalog.find("size").msgstr = "dimensão"
     catalog.save()
     [problem] = problems(root)
-    assert "d2lhybrid.mo:1: not compiled" in problem
+    assert "not compiled" in problem
     (root / PO).with_suffix(".mo").unlink()
     assert problems(root) == [problem]
 
 
-def test_check_names_them_and_a_project_without_a_package_has_none(
+def test_check_names_problems_of_package_and_chapters(
     root: Path, project: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     translate(root, {"size": ""})
-    assert main(["check"], root) == 1
-    assert '"size": not translated' in capsys.readouterr().err
     project(a="no chapter")
     assert main(["check"], root) == 1
     said = capsys.readouterr().err
     assert "chapters/a.md" in said
-    assert '"size": not translated' in said  # not only the first of the two
+    assert '"size": not translated' in said
     (root / "chapters" / "a.md").unlink()
     translate(root, {"size": "tamanho"})
     assert main(["check"], root) == 0

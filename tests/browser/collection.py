@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from book.files import CHAPTERS as FOLDER
-from book.frameworks import READING_ORDER
+from book.frameworks import FRAMEWORKS as ALL_FRAMEWORKS
 from book.languages import LANGUAGES as ALL_LANGUAGES
 from book.parse import load
 
@@ -16,7 +16,7 @@ CHAPTERS = tuple(source.name for source in _SOURCES)
 EDITIONS = tuple(
     (framework, source.name)
     for source in _SOURCES
-    for framework in READING_ORDER
+    for framework in ALL_FRAMEWORKS
     if framework in source.frameworks
 )
 """Framework and chapter of every notebook of a language."""

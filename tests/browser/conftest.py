@@ -93,7 +93,7 @@ def address() -> Iterator[str]:
     from website.build import build_site
 
     folder = ROOT / "build" / "html"
-    build_site(ROOT, folder, ROOT / "build" / "html-work", jobs=2)
+    build_site(ROOT, folder, ROOT / "build" / "html-work")
     server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=folder))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()

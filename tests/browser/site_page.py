@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Page
 
 WIDE, PHONE = 1500, 375
+ON_A_PHONE = {"width": PHONE, "is_mobile": True, "has_touch": True}
 
 
 def place(page: Page) -> str:
@@ -25,19 +26,6 @@ def top_of(page: Page, selector: str) -> float:
 
 def results(page: Page) -> list[str]:
     """The pages found, without their endings."""
-    page.wait_for_timeout(300)  # results appear one by one
-    links = page.locator("#search-results ul.search a").all()
+    links = page.locator("#search-results ul.search > li > a").all()
     found = [str(link.get_attribute("href")).split(".html")[0] for link in links]
     return list(dict.fromkeys(found))
-
-
-IN_SIGHT = """marks => marks.some(mark => {
-  const box = mark.getBoundingClientRect();
-  return box.top >= 0 && box.bottom <= innerHeight;
-})"""
-
-
-def in_sight(page: Page, selector: str) -> bool:
-    """Whether one of these stands in the window once the page has come to rest."""
-    page.wait_for_timeout(500)
-    return bool(page.locator(selector).evaluate_all(IN_SIGHT))

@@ -97,10 +97,9 @@ def test_front_page(reader: Reader, page: Page, screenshots: Path) -> None:
     assert viewer.locator("tbody tr").count() == len(CHAPTERS)
     links = viewer.locator("tbody a").all_text_contents()
     assert links == [language.open] * len(EDITIONS)
-    question = " ".join(words(reader.code)["question"].split())
-    assert question in " ".join(viewer.inner_text().split())
-    picture = viewer.locator("img[alt]").first
-    assert picture.evaluate("e => e.naturalWidth") > 500
+    question = "".join(words(reader.code)["question"].split())
+    assert question in "".join(viewer.inner_text().split())
+    assert viewer.locator("img[alt]").first.evaluate("e => e.naturalWidth") >= 480
     assert not glyphs.boxes(viewer, glyphs.cjk(viewer.inner_text()))
     page.screenshot(path=screenshots / f"lab-{reader.code}-front.png")
     for other in LANGUAGES.values():
@@ -116,7 +115,12 @@ def test_a_notebook_looks_right(
 ) -> None:
     panel = open_from_front_page(reader, page, framework, chapter)
     content = expected.read(reader.file(framework, chapter))
+    name = f"{FRAMEWORKS[framework].name} · {LANGUAGES[reader.code].name}"
+    tab = page.locator(lab_page.TAB).inner_text().strip()
+    assert tab == f"{expected.title(content)} · {name}"
     assert not panel.locator(".jp-MarkdownCell:not(.jp-mod-rendered)").count()
+    folded = panel.locator(".jp-InputPlaceholder").all_inner_texts()
+    assert {text.strip() for text in folded} <= {""}  # no code of what is hidden
     looks.look_at_pictures(panel)
     looks.look_at_folds(panel, content)
     looks.look_at_outputs(panel, content, reader.code)
@@ -148,10 +152,12 @@ def test_a_notebook_runs(
     ]
     looks.look_at_outputs(panel, content, reader.code)
     name = f"lab-{reader.code}-{framework}-{chapter}-run"
-    table = ".jp-OutputArea-output:has(table)"
-    take(page, panel.locator(table).first, screenshots / f"{name}-table.png")
+    places = {"table": ".jp-OutputArea-output:has(table)"}
     if chapter == "hybridize":
-        take(page, panel.locator(PLOT).first, screenshots / f"{name}-plot.png")
+        places["plot"] = PLOT
+    for kind, place in places.items():
+        lab_page.show(panel.locator(place).first)
+        page.screenshot(path=screenshots / f"{name}-{kind}.png")
 
 
 def test_links_lead_to_the_other_languages_frameworks_and_chapters(
@@ -172,23 +178,6 @@ def test_links_lead_to_the_other_languages_frameworks_and_chapters(
     opened(reader, page, following)
 
 
-def test_links_within_a_notebook_lead_to_their_section(reader: Reader, page: Page) -> None:
-    panel = open_from_front_page(reader, page, "pytorch", "hybridize")
-    content = expected.read(reader.file("pytorch", "hybridize"))
-    sources = ["".join(cell["source"]) for cell in content["cells"]]
-    words = next(
-        found[1] for text in reversed(sources) if (found := re.search(r"\[([^]]+)\]\([^)]*#", text))
-    )
-    link = panel.locator(".jp-Cell a", has_text=words).last
-    link.scroll_into_view_if_needed()
-    before = panel.locator(".jp-WindowedPanel-outer").evaluate("outer => outer.scrollTop")
-    link.click()
-    page.wait_for_function(
-        "before => document.querySelector('.jp-WindowedPanel-outer').scrollTop < before - 500",
-        arg=before,
-    )
-
-
 def test_a_link_to_a_section_of_another_chapter_leads_there(reader: Reader, page: Page) -> None:
     panel = open_from_front_page(reader, page, "pytorch", "inside")
     # The link to "Other Numbers", which stands in the second half of the other chapter.
@@ -204,8 +193,7 @@ def test_a_link_to_a_section_of_another_chapter_leads_there(reader: Reader, page
         "panel => document.querySelector(`${panel} .jp-WindowedPanel-outer`).scrollTop > 5000",
         arg=lab_page.PANEL,
     )
-    heading = page.locator(f"{lab_page.PANEL} .jp-Cell.jp-mod-active h2").first
-    assert heading.is_visible()
+    assert page.locator(f"{lab_page.PANEL} .jp-Cell.jp-mod-active h2").first.is_visible()
 
 
 def test_a_notebook_that_was_only_looked_at_is_as_it_was(reader: Reader, page: Page) -> None:
@@ -219,31 +207,9 @@ def test_a_notebook_that_was_only_looked_at_is_as_it_was(reader: Reader, page: P
     assert path.read_bytes() == (lab_server.ROOT / reader.path("mxnet", "hybridize")).read_bytes()
 
 
-def test_a_tab_says_which_notebook_it_holds(reader: Reader, page: Page) -> None:
-    open_from_front_page(reader, page, "pytorch", "limits")
-    content = expected.read(reader.file("pytorch", "limits"))
-    tab = page.locator(lab_page.TAB)
-    name = LANGUAGES[reader.code].name
-    assert tab.inner_text().strip() == f"{expected.title(content)} · PyTorch · {name}"
-    assert reader.file("pytorch", "limits").exists()  # the title is no new name for the file
-
-
-def test_folded_code_shows_nothing_of_itself(reader: Reader, page: Page) -> None:
-    panel = open_from_front_page(reader, page, "tensorflow", "hybridize")
-    folded = panel.locator(".jp-InputPlaceholder")
-    assert folded.count()
-    assert {text.strip() for text in folded.all_inner_texts()} <= {""}
-
-
 def test_another_edition_opens_at_the_same_section(reader: Reader, page: Page) -> None:
     panel = open_from_front_page(reader, page, "pytorch", "hybridize")
-    content = expected.read(reader.file("pytorch", "hybridize"))
-    headings = [
-        cell["id"]
-        for cell in content["cells"]
-        if cell["cell_type"] == "markdown" and "".join(cell["source"]).startswith("## ")
-    ]
-    at = next(n for n, cell in enumerate(content["cells"]) if cell["id"] == headings[4])
+    at = heads(reader.file("pytorch", "hybridize"))[4]
     heading = panel.locator(f".jp-Cell[data-windowed-list-index='{at}']")
     lab_page.show(heading)
     page.wait_for_timeout(500)
@@ -264,18 +230,17 @@ def test_another_edition_opens_at_the_same_section(reader: Reader, page: Page) -
 
 def test_progress_is_counted_and_leads_on(reader: Reader, page: Page) -> None:
     panel = open_from_front_page(reader, page, "pytorch", "hybridize")
-    content = expected.read(reader.file("pytorch", "hybridize"))
-    heads = [n for n, cell in enumerate(content["cells"]) if "".join(cell["source"])[:3] == "## "]
+    begin = heads(reader.file("pytorch", "hybridize"))
     button = panel.locator(".d2lhybrid-progress")
-    lab_page.show(panel.locator(f".jp-Cell[data-windowed-list-index='{heads[1]}']"))
+    lab_page.show(panel.locator(f".jp-Cell[data-windowed-list-index='{begin[1]}']"))
     page.wait_for_function(
         "() => /^[1-9]/.test(document.querySelector('.d2lhybrid-progress').textContent)"
     )
     read, total = map(int, button.inner_text().split("/"))
-    assert total == len(heads) - 1  # the last one leads to other notebooks
+    assert total == len(begin) - 1  # the last one leads to other notebooks
     assert str(total) in button.get_attribute("aria-label")
     button.click()  # to the first section that was not read
-    head = panel.locator(f".jp-Cell[data-windowed-list-index='{heads[read]}'] h2")
+    head = panel.locator(f".jp-Cell[data-windowed-list-index='{begin[read]}'] h2")
     page.wait_for_timeout(2500)
     assert 0 < head.bounding_box()["y"] < 500
     viewer = lab_page.open_front_page(page, reader.server.address)
@@ -310,6 +275,12 @@ def open_from_front_page(reader: Reader, page: Page, framework: str, chapter: st
     return opened(reader, page, reader.path(framework, chapter))
 
 
+def heads(file: Path) -> list[int]:
+    """Where the cells stand that begin a section."""
+    cells = expected.read(file)["cells"]
+    return [n for n, cell in enumerate(cells) if "".join(cell["source"]).startswith("## ")]
+
+
 def top_link(page: Page, words: str) -> Locator:
     """A link of the cell that opens the notebook in front."""
     return page.locator(lab_page.PANEL).locator(".jp-Cell").first.locator("a", has_text=words)
@@ -321,12 +292,6 @@ def opened(reader: Reader, page: Page, path: str) -> Locator:
     panel = lab_page.notebook(page, path, len(content["cells"]))
     assert expected.title(content) in panel.locator("h1").text_content()
     return panel
-
-
-def take(page: Page, place: Locator, path: Path) -> None:
-    """A picture of the window with a place of the notebook in the middle."""
-    lab_page.show(place)
-    page.screenshot(path=path)
 
 
 def menu_words(code: str) -> tuple[str, str]:

@@ -10,32 +10,26 @@ from fake import Gpu, Machine
 
 from d2lhybrid import frameworks
 
-SIMULATED = (
-    "test_building", "test_claims", "test_comparing", "test_first_calls", "test_measuring",
-    "test_records", "test_rounds", "test_runner", "test_running", "test_session", "test_sweeping",
-)  # fmt: skip
-
-
-@pytest.fixture
-def on_a_gpu(monkeypatch: Any) -> Iterator[Callable[..., tuple[Machine, Gpu]]]:
-    """A function that makes a machine with an accelerator, the only framework there is."""
-
-    def make(seed: int = 0, **costs: Any) -> tuple[Machine, Gpu]:
-        machine = Machine(seed)
-        gpu = frameworks.register(Gpu(machine, **costs))
-        monkeypatch.setitem(sys.modules, "gpu", sys)
-        monkeypatch.setattr(frameworks, "known", lambda: (gpu,))
-        return machine, gpu
-
-    yield make
-    frameworks.unregister("gpu")
-
 
 @pytest.fixture(autouse=True)
 def no_frameworks(monkeypatch: Any, request: Any) -> None:
     """On a simulated machine, no real framework is waited for, whatever other tests imported."""
-    if request.module.__name__ in SIMULATED:
+    if request.module.__name__ != "test_real":
         monkeypatch.setattr(frameworks, "known", lambda: ())
+
+
+@pytest.fixture
+def on_a_gpu(monkeypatch: Any, no_frameworks: None) -> Callable[..., tuple[Machine, Gpu]]:
+    """A function that makes a machine with an accelerator, the only framework there is."""
+
+    def make(seed: int = 0, **costs: Any) -> tuple[Machine, Gpu]:
+        machine = Machine(seed)
+        gpu = Gpu(machine, **costs)
+        monkeypatch.setitem(sys.modules, "gpu", sys)
+        monkeypatch.setattr(frameworks, "known", lambda: (gpu,))
+        return machine, gpu
+
+    return make
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -43,6 +37,6 @@ def load(request: Any) -> Iterator[list[float]]:
     """What a simulated machine says of its load: a list of one number, which a test may change."""
     said = [0.0]
     with pytest.MonkeyPatch.context() as patch:
-        if request.module.__name__ in SIMULATED:
+        if request.module.__name__ != "test_real":
             patch.setattr(os, "getloadavg", lambda: said * 3, raising=False)
         yield said

@@ -1,17 +1,14 @@
 """sweep on a simulated machine."""
 
-import re
-import time
-
 import numpy as np
 import pytest
 from fake import Machine
 
-from d2lhybrid.calls import call
+from d2lhybrid import waiting
 from d2lhybrid.errors import ArgumentError, UnknownLabelError
-from d2lhybrid.frameworks.protocol import Lazy
-from d2lhybrid.measurement import patience
+from d2lhybrid.frameworks.protocol import Lazy, Variant
 from d2lhybrid.measurement.sweeping import sweep
+from d2lhybrid.measurement.variants import Variants
 
 
 def test_sweep():
@@ -20,11 +17,10 @@ def test_sweep():
     def make(n):
         return {"eager": m.function(1e-4 + n * 1e-8), "compiled": m.function(1e-5 + n * 1e-8)}, n
 
-    s = sweep(make, [10, 10**4, 10**7], work=lambda n: 2 * n, clock=m.clock, progress=False)
-    assert s.meeting("compiled") == 2 * 10**7
-    assert s.comparisons[0].verdict("compiled") == "faster"
-    with pytest.raises(ArgumentError):
-        sweep(make, [])
+    sizes = (10**at for at in (1, 4, 7))  # a generator will do
+    s = sweep(make, sizes, work=lambda n: 2 * n, clock=m.clock, progress=False)
+    assert (s.sizes, s.work) == ((10, 10**4, 10**7), (20, 2 * 10**4, 2 * 10**7))
+    assert [c.verdict("compiled") for c in s.comparisons] == ["faster", "faster", "same"]
 
 
 def test_an_interrupt_ends_a_sweep_with_the_sizes_that_are_complete():
@@ -45,46 +41,26 @@ def test_an_interrupt_ends_a_sweep_with_the_sizes_that_are_complete():
 
     s = sweep(make, np.array([1, 2, 3]), clock=m.clock, progress=False)
     assert s.sizes == (1,)
+    assert type(s.sizes[0]) is int
     s = sweep(make, [2, 3], clock=m.clock, progress=False)
     assert (s.sizes, s.comparisons[0].stopped) == ((2,), "interrupted")
+    with pytest.raises(KeyboardInterrupt):
+        sweep(lambda n: ({"a": Lazy(lambda: (_ for _ in ()).throw(KeyboardInterrupt()))},), [1])
 
 
 def test_a_sweep_shows_a_variant_that_is_missing_at_a_size():
     m = Machine()
 
-    class Ways(dict):
-        def __init__(self, **functions):
-            super().__init__(functions)
-            self.unavailable = {} if "b" in self else {"b": "no room"}
-
     def make(n):
-        a, b = m.function(1e-3), m.function(1e-4)
-        return (Ways(a=a, b=b) if n == 1 else Ways(a=a),)
+        b = m.function(1e-4) if n == 1 else "no room"
+        return (Variants({"a": Variant(m.function(1e-3)), "b": Variant(b)}),)
 
     s = sweep(make, [1, 2], clock=m.clock, progress=False)
-    assert s.meeting("b") == 2
-    assert "b" in repr(s)
-    with pytest.raises(UnknownLabelError):
-        s.meeting("c")
-
-
-def test_arguments_by_name():
-    m, seen = Machine(), []
-    f = m.function(1e-3)
-
-    def takes(x, *, seed):
-        seen.append((x, seed))
-        return f()
-
-    s = sweep(lambda n: call({"a": takes}, n, seed=2), [1, 2], clock=m.clock, progress=False)
-    assert s.sizes == (1, 2)
-    assert set(seen) == {(1, 2), (2, 2)}
-
-
-def test_an_option_that_nobody_has_is_named():
-    m = Machine()
-    with pytest.raises(ArgumentError, match=r"options of sweep.*margin.*dynamic.*: 'dynamics'"):
-        sweep(lambda n: ({"a": m.function(1e-3)},), [1], dynamics=True, progress=False)
+    assert s.labels == ["a", "b"]
+    assert [list(c) for c in s.comparisons] == [["a", "b"], ["a"]]
+    assert "no room" in repr(s)
+    with pytest.raises(UnknownLabelError, match="no room"):
+        s.claim("b", "faster")
 
 
 def test_labels_as_references_mark_rows_at_every_size():
@@ -95,33 +71,44 @@ def test_labels_as_references_mark_rows_at_every_size():
 
     s = sweep(make, [1, 2], references=["copy"], clock=m.clock, progress=False)
     assert [c.references for c in s.comparisons] == [("copy",)] * 2
-    with pytest.raises(ArgumentError, match=r"model from make.*references="):
-        sweep(make, [1], references=True, clock=m.clock, progress=False)
 
 
-def test_functions_have_no_variants_to_build():
-    m = Machine()
-    with pytest.raises(ArgumentError, match=r"model from make.*dynamic=, mode="):
-        sweep(lambda n: ({"a": m.function(1e-3)},), [1], mode="x", dynamic=True, progress=False)
+FUNCTIONS = ({"a": list},)
+
+
+@pytest.mark.parametrize(
+    ("made", "sizes", "options", "said"),
+    [
+        (FUNCTIONS, [], {}, "at least one size"),
+        (FUNCTIONS, [1], {"dynamics": True}, r"options of sweep.*margin.*dynamic.*: 'dynamics'"),
+        (FUNCTIONS, [1], {"references": True}, r"model from make.*references="),
+        (FUNCTIONS, [1], {"mode": "x", "dynamic": True}, r"model from make.*dynamic=, mode="),
+        (list, [1], {}, r"\(net, x\) from make.*type"),
+        ((), [1], {}, r"\(net, x\) from make.*tuple"),
+    ],
+)
+def test_bad_input_is_named(made, sizes, options, said):
+    with pytest.raises(ArgumentError, match=said):
+        sweep(lambda n: made, sizes, progress=False, **options)
 
 
 def test_progress_names_the_size_and_what_is_being_built_on_one_line(capsys, monkeypatch):
-    monkeypatch.setattr(patience, "SHOWN_AFTER", 0.0)
-    m = Machine()
+    monkeypatch.setattr(waiting, "SHOWN_AFTER", 0.0)
+    monkeypatch.setattr(waiting, "_EVERY", 0.01)
+    m, said = Machine(), ""
 
     def make(n):
         def build():
-            time.sleep(1.3)
+            nonlocal said
+            while f"sizes {n}/2, building b, 0 s" not in said:
+                said += capsys.readouterr().err
             return m.function(1e-3)
 
         return ({"a": m.function(1e-3), "b": Lazy(build)},)
 
-    sweep(make, [1, 2], clock=m.clock)
-    said = capsys.readouterr().err
-    assert re.search("sizes: 0/2, building b, [0-9]+ s", said)
-    assert re.search("sizes: 1/2, building b, [0-9]+ s", said)
-    assert "sizes: 1/2, rounds: " in said
+    sweep(make, [0, 1], clock=m.clock, progress=True)
+    said += capsys.readouterr().err
     assert "\n" not in said  # nor a way back up
     assert not said.split("\r")[-2].strip()  # it is gone
-    sweep(make, [1], clock=m.clock, progress=False)
+    sweep(lambda n: FUNCTIONS, [1], time_limit=0.1)
     assert capsys.readouterr().err == ""

@@ -10,12 +10,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from d2lhybrid import Comparison, compare, explain, run_native, save, variants, verify
+from d2lhybrid import compare, explain, run_native, save, variants, verify
 from d2lhybrid.artifacts.examples import recall
 from d2lhybrid.artifacts.program import unlike
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.calls import Call
 from d2lhybrid.structure import leaves
+from d2lhybrid.teaching import Comparison
 from d2lhybrid.tensor import Raw
 
 HERE = Path(__file__).parent

@@ -13,5 +13,5 @@ ROOT = Path(__file__).resolve().parents[2]
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the site, as it is without a public repository."""
     folder = tmp_path_factory.mktemp("site")
-    build_site(ROOT, folder / "html", folder / "work", jobs=2)
+    build_site(ROOT, folder / "html", folder / "work")
     return folder / "html"

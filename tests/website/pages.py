@@ -36,7 +36,6 @@ class Page(HTMLParser):
         self._open: list[str] = []
         self.source = self.path.read_text(encoding="utf-8")
         self.feed(self.source)
-        assert self._open == [], f"{self.path}: not closed: {self._open}"
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         values = {name: value or "" for name, value in attrs}

@@ -2,31 +2,27 @@
 
 import json
 import re
-import stat
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import nbformat
 import pytest
-import yaml
 from pages import read_page
 
 from book.__main__ import main as book
-from book.languages import LANGUAGES
+from book.languages import LANGUAGES, WORDS
+from book.measured import MIME
 from website.__main__ import main
 from website.addresses import Addresses, Page
 from website.build import build_site
-from website.errors import RepositoryError, SiteError
-from website.landing import landing_page
+from website.errors import SiteError
 from website.repository import Repository, find_repository
 from website.search import SearchChinese, SearchJapanese, SearchPortugueseWithoutAccents
-from website.transforms import relative
-from website.words import FOLDER, in_english, words
+from website.watch import main as watch
+from website.words import in_english, words
 
-ROOT = Path(__file__).resolve().parents[2]
 GITHUB = Repository("https://github.com/someone/measured")
 NOTEBOOK = "notebooks/pt/mxnet/limits.ipynb"
-
 CHAPTER = """\
 ---
 title: One
@@ -38,10 +34,6 @@ description: what it teaches
 # One
 
 Text with a formula, $a \\le \\frac{1}{2}$, and a link to [a file](../README.md).
-
-$$
-\\sum_i x_i
-$$
 
 (sec-first)=
 ## First
@@ -72,6 +64,12 @@ Done.
 More.
 ::::
 """
+ROWS = [
+    {"label": "eager", "verdict": "baseline", "latency": 2e-5, "ratio": 1.0},
+    {"label": "a&b", "verdict": "slower", "latency": 4e-5, "ratio": 0.5},
+    {"label": "jit", "verdict": "faster", "latency": 1e-5, "ratio": 2.0, "throughput_ratio": 5.0},
+    {"label": "C", "verdict": "faster", "latency": 1e-6, "ratio": 20.0, "reference": True},
+]
 
 
 @pytest.fixture
@@ -92,67 +90,35 @@ def small(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., P
 
 
 def make_site(root: Path) -> Path:
-    folder = root / "build" / "html"
-    build_site(root, folder, root / "build" / "work", jobs=2)
-    return folder
+    build_site(root, root / "build" / "html", root / "build" / "work")
+    return root / "build" / "html"
 
 
-def test_addresses_of_a_repository() -> None:
+def show_rows(root: Path, framework: str, **changes: object) -> None:
+    """Give a notebook's cell the output of a comparison."""
+    path = root / "notebooks" / "en" / framework / "one.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    summary = {"kind": "comparison", "baseline": "eager", "rows": ROWS, "processor": "X<86>"}
+    data = {MIME: summary | {"date": "2026-01-02"} | changes, "text/plain": "a table"}
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    code[-1].outputs = [nbformat.v4.new_output("display_data", data)]
+    nbformat.write(notebook, path)
+
+
+def test_addresses_of_a_repository(tmp_path: Path) -> None:
     assert GITHUB.file("docs/x.md") == "https://github.com/someone/measured/blob/main/docs/x.md"
-    assert GITHUB.colab(NOTEBOOK) == (
-        f"https://colab.research.google.com/github/someone/measured/blob/main/{NOTEBOOK}"
-    )
-    assert GITHUB.binder(NOTEBOOK) == (
-        "https://mybinder.org/v2/gh/someone/measured/main"
-        "?urlpath=lab%2Ftree%2Fnotebooks%2Fpt%2Fmxnet%2Flimits.ipynb"
-    )
-    gitlab = Repository("https://gitlab.com/group/sub/measured")
-    assert gitlab.colab(NOTEBOOK) is None
-    assert "/v2/gl/group%2Fsub%2Fmeasured/main?" in gitlab.binder(NOTEBOOK)
+    assert str(GITHUB.colab(NOTEBOOK)).endswith(f"/github/someone/measured/blob/main/{NOTEBOOK}")
+    assert "/v2/gh/someone/measured/main?urlpath=lab%2Ftree%2Fnot" in GITHUB.binder(NOTEBOOK)
     other = Repository("https://git.example.org/someone/measured")
+    assert other.colab(NOTEBOOK) is None
     assert "/v2/git/https%3A%2F%2Fgit.example.org%2Fsomeone%2Fmeasured/" in other.binder(NOTEBOOK)
-
-
-@pytest.mark.parametrize("url", ["github.com/a/b", "https://github.com/a", "https://x/a/b c"])
-def test_an_address_that_is_none(url: str) -> None:
-    with pytest.raises(RepositoryError, match="Expected a repository's address"):
-        Repository(url)
-
-
-def test_where_the_address_comes_from(tmp_path: Path) -> None:
     file = tmp_path / "pyproject.toml"
-    file.write_text('[project]\nname = "x"\n\n[tool.x]\nrepository = "https://no/such/one"\n')
-    assert find_repository(tmp_path) is None
-    file.write_text(
-        '[project]\nname = "x"\n\n[project.urls]\nHomepage = "https://example.org"\n'
-        'Repository = "https://github.com/someone/measured.git"\n\n[tool.x]\n'
-    )
-    assert find_repository(tmp_path) == GITHUB
-
-
-def test_what_binder_needs() -> None:
-    folder = ROOT / "binder"
-    lines = (folder / "requirements.txt").read_text().splitlines()
-    (path,) = [line.removeprefix("-r ") for line in lines if not line.startswith("#")]
-    assert (folder / path).resolve() == ROOT / "requirements" / "lock.txt"
-    script = folder / "postBuild"
-    assert script.stat().st_mode & stat.S_IXUSR
-    subprocess.run(["bash", "-n", script], check=True)
-    for name in re.findall(r"requirements/\S+", script.read_text()):
-        assert (ROOT / name).is_file()
-    version = (folder / "runtime.txt").read_text().strip().removeprefix("python-")
-    assert f"python={version}" in (ROOT / "environment.yml").read_text()
-
-
-def test_relative_addresses() -> None:
-    page = "/pt/mxnet/limits.html"
-    assert relative("/pt/mxnet/hybridize.html#a", page) == "hybridize.html#a"
-    assert relative("/pt/pytorch/limits.html", page) == "../pytorch/limits.html"
-    assert relative("/en/index.html", page) == "../../en/index.html"
-    assert relative("/pt/index.html", page) == "../index.html"
-    assert relative("/pt/mxnet/limits.html#a", page) == "#a"
-    assert relative("/pt/mxnet/limits.html", page) == "limits.html"
-    assert relative("/ja/index.html", "/en/index.html") == "../ja/index.html"
+    for url, found in ((f"{GITHUB.url}.git", GITHUB), ("", None)):
+        file.write_text(f'[project.urls]\nRepository = "{url}"\n\n[tool.x]\nrepository = "x"\n')
+        assert find_repository(tmp_path) == found
+    for url in ("github.com/a/b", "https://github.com/a", "https://x/a/b c"):
+        with pytest.raises(SiteError, match="address"):
+            Repository(url)
 
 
 def test_links_of_sources() -> None:
@@ -166,26 +132,22 @@ def test_links_of_sources() -> None:
     )
     page = "site:/pt/mxnet/limits.html"
     start = f"[a](site:/en/docs/a.html#part) [n]({page}#sec-here) `[c](a.md)` [i]({page}#sec-three)"
-    assert (
-        Addresses(pages, None).rewrite(text, "docs/a.md")
-        == f"{start} [f](site:) [w](https://x.org)"
-    )
-    there = Addresses(pages, GITHUB).rewrite(text, "docs/a.md")
-    assert there == f"{start} [f]({GITHUB.url}/blob/main/Makefile) [w](https://x.org)"
+    for repository, file in ((None, "site:"), (GITHUB, f"{GITHUB.url}/blob/main/Makefile")):
+        made = Addresses(pages, repository).rewrite(text, "docs/a.md")
+        assert made == f"{start} [f]({file}) [w](https://x.org)"
 
 
 def test_words_are_the_same_in_every_language() -> None:
     english = words("en")
-    assert {path.stem for path in FOLDER.glob("*.yaml")} == set(LANGUAGES)
-    for path in FOLDER.glob("*.yaml"):
-        assert list(yaml.safe_load(path.read_text(encoding="utf-8"))) == list(english), path.name
-        ours = words(path.stem)
+    assert {path.stem for path in WORDS.glob("*.yaml")} == set(LANGUAGES)
+    for code in LANGUAGES:
+        ours = words(code)
+        assert list(ours) == list(english), code
         for key, text in english.items():
             pieces = r"\{\w*\}|`[^`]+`"
             assert sorted(re.findall(pieces, ours[key])) == sorted(re.findall(pieces, text))
             assert bool(ours[key]) == bool(text) or key == "reference_note"
-            if path.stem in ("zh", "ja"):
-                assert "\n" not in ours[key]
+            assert code not in ("zh", "ja") or "\n" not in ours[key]
     assert in_english("pt", "API") == "API (em inglês)"
     assert in_english("ja", "API") == "API（英語）"
     assert in_english("en", "API") == "API"
@@ -201,16 +163,10 @@ def test_how_words_are_cut_for_the_search() -> None:
     assert portuguese.split("a compilação") == ["a", "compilação", "compilacao"]
 
 
-def test_the_landing_page_offers_these_languages() -> None:
-    page = landing_page(["en", "ja"])
-    assert 'const languages = ["en", "ja"];' in page
-    assert '<a href="ja/index.html" hreflang="ja"' in page
-    assert "pt/" not in page
-    assert "$" not in re.sub(r"\$\{", "", page)
-
-
 def test_a_small_site(small: Callable[..., Path]) -> None:
     root = small(url=GITHUB.url)
+    show_rows(root, "pytorch")
+    show_rows(root, "mxnet", rows=[*ROWS[:3], {**ROWS[0], "verdict": "undecided"}])
     site = make_site(root)
     page = read_page(site / "en/pytorch/one.html")
     assert page.sections == [
@@ -219,36 +175,34 @@ def test_a_small_site(small: Callable[..., Path]) -> None:
     ]
     assert page.headings == [1, 2, 3, 2, 2, 3, 4]
     other = read_page(site / "en/mxnet/one.html")
-    assert [name for name in page.sections if name not in other.sections] == [
-        "sec-only-for-pytorch"
-    ]
-    # Formulas need no script.
-    assert page.source.count("<math") == 2
-    assert "<mfrac>" in page.source
-    assert not [address for address in page.loads if "math" in address.lower()]
-    # The repository's places.
-    places = {link["href"] for link in page.links}
+    assert set(page.sections) - set(other.sections) == {"sec-only-for-pytorch"}
+    assert "<mfrac>" in page.source  # formulas need no script
     notebook = "notebooks/en/pytorch/one.ipynb"
-    assert GITHUB.colab(notebook) in places
-    assert GITHUB.binder(notebook) in places
-    assert "../index.html" in places  # README.md is the front page
-    front = read_page(site / "en/index.html")
+    places = {GITHUB.colab(notebook), GITHUB.binder(notebook), "../index.html"}  # README.md
+    assert places <= {link["href"] for link in page.links}
     assert "find_spec" not in page.text  # the cell that installs is for JupyterLab and Colab
-    assert f"git+{GITHUB.url}" in (site / notebook).read_text(encoding="utf-8")
+    landing = read_page(site / "index.html")
+    assert [link["href"] for link in landing.links] == ["en/index.html"]
+    assert 'const languages = ["en"];' in landing.source
+    # What was measured.
+    front = read_page(site / "en/index.html")
     assert f"git clone {GITHUB.url}" in front.text
-    # A second build does what has changed.
-    before = (site / "en/mxnet/one.html").read_bytes()
+    assert front.source.count('class="bar"') == 8
+    for said in ("a&b", "takes 2 times as long", "PyTorch 2× · MXNet 2×", "2 times", "X<86>"):
+        assert said in front.text
+    assert words("en")["picture_pale"] in front.text
+    # A second build does what has changed, and what Sphinx warns of is an error.
     small(CHAPTER.replace("More.", "Much more."), url=GITHUB.url)
-    assert make_site(root) == site
-    assert "Much more." in (site / "en/pytorch/one.html").read_text(encoding="utf-8")
-    assert (site / "en/mxnet/one.html").read_bytes() != before
-    # What Sphinx warns of is an error.
     path = root / "notebooks/en/mxnet/one.ipynb"
-    changed = json.loads(path.read_text())
-    changed["cells"][2]["source"] += ["\n\n[nowhere][nothing]\n\n![missing](../missing.svg)"]
+    sound = path.read_text()
+    changed = json.loads(sound)
+    changed["cells"][2]["source"] += ["\n\n![missing](../missing.svg)"]
     path.write_text(json.dumps(changed))
-    with pytest.raises(SiteError, match=r"image file not readable: .*missing\.svg"):
+    with pytest.raises(SiteError, match=r"missing\.svg"):
         make_site(root)
+    path.write_text(sound)
+    assert "Much more." in (make_site(root) / "en/pytorch/one.html").read_text(encoding="utf-8")
+    assert words("en")["findings_title"] not in (site / "en/index.html").read_text("utf-8")
 
 
 def test_a_translation_that_is_behind(
@@ -261,8 +215,7 @@ def test_a_translation_that_is_behind(
     small(CHAPTER, "--partial")
     small(CHAPTER.replace("## Exercises", "(sec-new)=\n## New\n\n## Exercises"), "--language", "en")
     site = make_site(root)
-    page = read_page(site / "pt/mxnet/one.html")
-    english = read_page(site / "en/mxnet/one.html")
+    page, english = (read_page(site / code / "mxnet/one.html") for code in ("pt", "en"))
     assert words("pt")["behind"] in page.text
     assert words("en")["behind"] not in english.text
     assert page.sections == [name for name in english.sections if name != "sec-new"]
@@ -270,7 +223,24 @@ def test_a_translation_that_is_behind(
     assert "sec-new" not in way["data-sections"].split()
     # English itself cannot be behind its chapter.
     (root / "chapters" / "one.md").write_text(CHAPTER + "\n## Later\n", encoding="utf-8")
-    with pytest.raises(SiteError, match="make notebooks"):
-        make_site(root)
     assert main([], root) == 1
     assert "make notebooks" in capsys.readouterr().err
+
+
+def test_the_preview_shows_what_was_saved(
+    small: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = small()
+    show_rows(root, "pytorch")
+    chapter = root / "chapters" / "one.md"
+    chapter.write_text(CHAPTER.replace("Done.", "Done so."), encoding="utf-8")
+    assert watch(["en/pytorch/one", "--once"], root) == 0
+    source = root / "build/preview/en-pytorch-one/source"
+    made = (source / "pytorch/one.ipynb").read_text(encoding="utf-8")
+    assert "Done so." in made
+    assert "a table" in made  # the code is the same, so its output is
+    assert watch(["en/jax/one", "--once"], root) == 1
+    assert "en/pytorch/one" in capsys.readouterr().err
+    chapter.write_text("no chapter", encoding="utf-8")
+    assert watch(["", "--once"], root) == 1
+    assert "one.md" in capsys.readouterr().err

@@ -178,22 +178,6 @@
     }
   };
 
-  // What the search found is marked, and the page opens at the first mark of the section.
-  const showFound = () => {
-    const words = new URLSearchParams(location.search).get("mark")?.split(/\s+/);
-    const article = document.querySelector("article");
-    if (!words || !article || typeof Find === "undefined") return holdTarget();
-    const marks = Find.mark(article, words);
-    const section = target();
-    const first = marks.find((one) => !section || section.contains(one)) || marks[0];
-    if (!first) return holdTarget();
-    for (let fold = first.closest("details"); fold; fold = fold.parentElement.closest("details"))
-      fold.open = true;
-    const show = () => first.scrollIntoView({ block: "center" });
-    show();
-    addEventListener("load", show); // pictures above it have their heights by then
-  };
-
   // A table that is too wide for a phone becomes a list: a block for each row, each cell labelled.
   const NARROW = matchMedia("(max-width: 40em)");
   const headsOf = (table) => {
@@ -353,7 +337,7 @@
   addCopyButtons();
   makeScrollersReachable();
   openFold();
-  showFound();
+  holdTarget();
   addEventListener("hashchange", openFold);
   addEventListener("resize", () => {
     fitTables();

@@ -43,6 +43,8 @@ _OLD_NAMES: dict[str, Any] = {
     "PZERO": 0.0,
     "NZERO": -0.0,
     "compat": SimpleNamespace(basestring=str),
+    "in1d": mended.in_1d,
+    "msort": mended.sorted_along_the_first_axis,
 }
 _RENAMED = {
     "alltrue": "all",
@@ -55,7 +57,6 @@ _RENAMED = {
     "float_": "float64",
     "unicode_": "str_",
 }
-_WRITTEN_ANEW = {"in1d": mended.in_1d, "msort": mended.sorted_along_the_first_axis}
 # MXNet lists these in mxnet/numpy/fallback.py and reads them at import; hardly anyone calls them.
 _GONE = ("fv", "ipmt", "irr", "mirr", "nper", "npv", "pmt", "ppmt", "pv", "rate")
 
@@ -89,16 +90,15 @@ def import_mxnet() -> ModuleType:
             except ImportError as error:
                 raise MissingPackageError(_why(error)) from error
             except (OSError, RuntimeError) as error:  # a shared library is missing
-                raise MissingPackageError(
-                    _(
-                        "Expected MXNet to import. Received: {error}. Install the libraries that "
-                        "it needs: {command}, or for a GPU {gpu_command}."
-                    ).format(
-                        error=error,
-                        command=install_command("mxnet"),
-                        gpu_command=install_command("mxnet-gpu"),
-                    )
-                ) from error
+                text = _(
+                    "Expected MXNet to import. Received: {error}. Install the libraries that "
+                    "it needs: {command}, or for a GPU {gpu_command}."
+                )
+                commands = {
+                    "command": install_command("mxnet"),
+                    "gpu_command": install_command("mxnet-gpu"),
+                }
+                raise MissingPackageError(text.format(error=error, **commands)) from error
             mended.mend(found)
         return found
 
@@ -107,27 +107,19 @@ class _NumPy(ModuleType):
     """NumPy as MXNet knew it."""
 
     def __getattr__(self, name: str) -> Any:
-        value = _old_or_new(name)
+        if name in _OLD_NAMES:
+            value = _OLD_NAMES[name]
+        elif hasattr(numpy, name):
+            value = getattr(numpy, name)
+        elif name in _GONE:
+            value = _gone(name)
+        else:
+            value = getattr(numpy, _RENAMED.get(name, name))
         setattr(self, name, value)  # MXNet looks names up at every call
         return value
 
     def __dir__(self) -> list[str]:
         return dir(numpy)
-
-
-def _old_or_new(name: str) -> Any:
-    if name in _OLD_NAMES:
-        return _OLD_NAMES[name]
-    try:
-        return getattr(numpy, name)
-    except AttributeError:
-        if name in _RENAMED:
-            return getattr(numpy, _RENAMED[name])
-        if name in _WRITTEN_ANEW:
-            return _WRITTEN_ANEW[name]
-        if name in _GONE:
-            return _gone(name)
-        raise
 
 
 def _gone(name: str) -> Callable[..., Any]:
@@ -192,34 +184,29 @@ _SPELLING_BUILTINS = {**_BUILTINS, "str": mended.plain_str}
 
 def _why(error: ImportError) -> str:
     """A sentence for an import that failed."""
-    system, machine = platform.system(), platform.machine()
-    if error.name == "mxnet":
-        if not (system == "Linux" or (system == "Darwin" and machine == "x86_64")):
-            return _(
-                "Expected MXNet to be installed. Received: {system} on {machine}, for which "
-                "MXNet has no wheels. Use Linux or an Intel Mac; PyTorch and TensorFlow work here."
-            ).format(system=system, machine=machine)
-        if numpy.lib.NumpyVersion(numpy.__version__) >= "2.0.0":
-            return _(
-                "Expected MXNet to be installed. Received: no module named mxnet. Its own pins "
-                "would replace NumPy {version}, on which it runs here. Install it without them: "
-                "{command}, then {second_command}."
-            ).format(
-                version=numpy.__version__,
-                command="pip install --no-deps mxnet==1.9.1",
-                second_command='pip install graphviz requests "setuptools<81"',
-            )
+    system, machine, command = platform.system(), platform.machine(), install_command("mxnet")
+    if error.name != "mxnet":
+        text = _("Expected MXNet to import. Received: {error}. Try: {command}")
+        return text.format(error=error, command=command)  # the extra names setuptools, too
+    if not (system == "Linux" or (system == "Darwin" and machine == "x86_64")):
         return _(
-            "Expected MXNet to be installed. Received: no module named mxnet. "
-            "Install it with: {command}"
-        ).format(command=install_command("mxnet"))
-    if error.name in ("distutils", "distutils.version"):
+            "Expected MXNet to be installed. Received: {system} on {machine}, for which "
+            "MXNet has no wheels. Use Linux or an Intel Mac; PyTorch and TensorFlow work here."
+        ).format(system=system, machine=machine)
+    if numpy.lib.NumpyVersion(numpy.__version__) >= "2.0.0":
         return _(
-            "Expected distutils, which MXNet needs. Received: Python {version} without it. "
-            "setuptools below 81 brings it back, and the extra names it: {command}"
-        ).format(version=platform.python_version(), command=install_command("mxnet"))
-    text = _("Expected MXNet to import. Received: {error}. Try: {command}")
-    return text.format(error=error, command=install_command("mxnet"))
+            "Expected MXNet to be installed. Received: no module named mxnet. Its own pins "
+            "would replace NumPy {version}, on which it runs here. Install it without them: "
+            "{command}, then {second_command}."
+        ).format(
+            version=numpy.__version__,
+            command="pip install --no-deps mxnet==1.9.1",
+            second_command='pip install graphviz requests "setuptools<81"',
+        )
+    return _(
+        "Expected MXNet to be installed. Received: no module named mxnet. "
+        "Install it with: {command}"
+    ).format(command=command)
 
 
 def _load_cuda_11() -> None:
@@ -233,17 +220,12 @@ def _load_cuda_11() -> None:
         metadata.distribution("mxnet-cu112")
     except metadata.PackageNotFoundError:
         return
-    waiting = sorted(Path(str(files)).glob("*/lib/lib*.so.*"))
-    while waiting:
-        left = [path for path in waiting if not _load(path)]
-        if len(left) == len(waiting):
-            return
+    waiting, before = sorted(Path(str(files)).glob("*/lib/lib*.so.*")), -1
+    while len(waiting) != before:
+        before, left = len(waiting), []
+        for path in waiting:
+            try:
+                ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+            except OSError:
+                left.append(path)
         waiting = left
-
-
-def _load(path: Path) -> bool:
-    try:
-        ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
-    except OSError:
-        return False
-    return True

@@ -35,11 +35,9 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     unsupported = []
     with quiet():
         seen, failure = run_once(model, hybrid, args, kwargs)
-        for block in hybrid:
-            if id(block) not in seen:  # the call failed before it came here
-                continue
+        for block, given in seen:
             try:
-                block(*symbols_like(seen[id(block)]))
+                block(*symbols_like(given, {}))
             except Exception as error:
                 unsupported.append(from_error(error))
     if failure and not unsupported:  # the mistake is not the compiler's
@@ -70,8 +68,8 @@ def _of_function(function: Any, args: Args, kwargs: Kwargs) -> Explanation:
 
 def run_once(
     model: Any, hybrid: list[Any], args: Args, kwargs: Kwargs
-) -> tuple[dict[int, Args], Exception | None]:
-    """Call the model; return what each hybrid block was given, by its id, and what was raised.
+) -> tuple[list[tuple[Any, Args]], Exception | None]:
+    """Call the model; each hybrid block that was reached with what it was given, and any error.
 
     Raises:
         CallFailedError: the model does not take these arguments.
@@ -81,7 +79,7 @@ def run_once(
             args = (*args, *by_position(model, args, kwargs).values())
         except TypeError as error:
             raise call_error(name_of(model), error) from error
-    seen = {id(model): args}
+    seen: dict[int, Args] = {id(model): args}
     hooks = [
         block.register_forward_pre_hook(lambda b, given: seen.setdefault(id(b), given))
         for block in hybrid
@@ -94,7 +92,7 @@ def run_once(
         failure = error
     for hook in hooks:
         hook.detach()
-    return seen, failure
+    return [(block, seen[id(block)]) for block in hybrid if id(block) in seen], failure
 
 
 def is_hybrid(block: Any) -> bool:
@@ -112,14 +110,15 @@ def parts_of(block: Any) -> Iterator[Any]:
             yield from parts_of(child)
 
 
-def symbols_like(values: Any, prefix: str = "input") -> list[Any]:
-    """Replace each array, also in lists, by a symbol of the same style."""
+def symbols_like(values: Any, named: dict[str, Any], prefix: str = "input") -> list[Any]:
+    """A symbol of the same style for each array, also in lists; `named` gets the arrays by name."""
     symbols = []
     for number, value in enumerate(values):
         name = f"{prefix}_{number}"
         if isinstance(value, (list, tuple)):
-            symbols.append(symbols_like(value, name))
+            symbols.append(symbols_like(value, named, name))
         else:
+            named[name] = value
             symbol = mx.sym.var(name)
             symbols.append(symbol.as_np_ndarray() if isinstance(value, mx.np.ndarray) else symbol)
     return symbols

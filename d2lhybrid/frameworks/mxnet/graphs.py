@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import mxnet as mx
@@ -29,28 +29,23 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     found = []
     with quiet():
         seen, failure = run_once(model, hybrid, args, kwargs)
-        for block in hybrid:
-            if id(block) in seen:
-                try:
-                    symbol = _recorded(block, seen[id(block)])
-                except Exception:  # not hybrid after all, as explain says
-                    continue
-                found.append(_graph(block, symbol, seen[id(block)]))
+        for block, given in seen:
+            arrays: dict[str, Any] = {}
+            try:
+                outputs = [leaf for _path, leaf in leaves(block(*symbols_like(given, arrays)))]
+            except Exception:  # not hybrid after all, as explain says
+                continue
+            symbol = outputs[0] if len(outputs) == 1 else mx.sym.Group(outputs)
+            found.append(_graph(block, symbol, arrays))
     if failure and not found:
         raise call_error(name_of(model), failure) from failure
     return tuple(found)
 
 
-def _recorded(block: Any, given: Args) -> Any:
-    symbols = block(*symbols_like(given))
-    found = [leaf for _path, leaf in leaves(symbols)]
-    return found[0] if len(found) == 1 else mx.sym.Group(found)
-
-
-def _graph(block: Any, symbol: Any, given: Args) -> Graph:
+def _graph(block: Any, symbol: Any, arrays: dict[str, Any]) -> Graph:
     stages = (
-        _stage(_("recorded as a symbol"), symbol, None),
-        _stage(_("after MXNet's passes"), _optimized(block, symbol, given), symbol),
+        _stage(_("recorded as a symbol"), symbol),
+        _stage(_("after MXNet's passes"), _optimized(block, symbol, arrays), traced=True),
     )
     return Graph(
         f"MXNet {mx.__version__}",
@@ -59,31 +54,18 @@ def _graph(block: Any, symbol: Any, given: Args) -> Graph:
     )
 
 
-def _optimized(block: Any, symbol: Any, given: Args) -> Any:
+def _optimized(block: Any, symbol: Any, arrays: dict[str, Any]) -> Any:
     """The symbol as an executor runs it, with the library that `hybridize` was told, if any."""
-    arrays = [leaf for _path, leaf in leaves(given)]
-    names = [name for name in symbol.list_inputs() if name.startswith("input_")]
-    by_name = dict(zip(_names(given), arrays, strict=True))
-    shapes = {name: by_name[name].shape for name in names}
-    kinds = {name: by_name[name].dtype for name in names}
+    used = {name: array for name, array in arrays.items() if name in symbol.list_inputs()}
+    shapes = {name: array.shape for name, array in used.items()}
+    kinds = {name: array.dtype for name, array in used.items()}
     if getattr(block, "_backend", None):
         symbol = symbol.optimize_for(block._backend)
-    numpy_style = isinstance(arrays[0], mx.np.ndarray)
-    style = mx.util.np_shape(True) if numpy_style else nullcontext()
-    with style, _no_other_backend():
+    first = next(iter(arrays.values()))
+    with mx.util.np_shape(isinstance(first, mx.np.ndarray)), _no_other_backend():
         bind = getattr(symbol, "simple_bind", None) or symbol._simple_bind
-        executor = bind(arrays[0].ctx, grad_req="null", type_dict=kinds, **shapes)
+        executor = bind(first.ctx, grad_req="null", type_dict=kinds, **shapes)
         return executor.get_optimized_symbol()
-
-
-def _names(values: Any, prefix: str = "input") -> Iterator[str]:
-    """The names that `symbols_like` gives, in the order of the arrays."""
-    for number, value in enumerate(values):
-        name = f"{prefix}_{number}"
-        if isinstance(value, (list, tuple)):
-            yield from _names(value, name)
-        else:
-            yield name
 
 
 @contextmanager
@@ -101,8 +83,8 @@ def _no_other_backend() -> Iterator[None]:
             os.environ[name] = before
 
 
-def _stage(title: str, symbol: Any, before: Any) -> Stage:
-    """The nodes of a symbol; with the one before, which of its operations each computes."""
+def _stage(title: str, symbol: Any, traced: bool = False) -> Stage:
+    """The nodes of a symbol; if `traced`, with the recorded operations that each computes."""
     graph = json.loads(symbol.tojson())
     names = [node["name"] for node in graph["nodes"]]
     nodes = []
@@ -114,9 +96,7 @@ def _stage(title: str, symbol: Any, before: Any) -> Stage:
                 "" if node["op"] == "null" else node["op"],
                 tuple(names[place] for place, *_rest in node["inputs"]),
                 _key(node),
-                frozenset(n["name"] for n in inside or [node])
-                if before is not None
-                else frozenset(),
+                frozenset(n["name"] for n in inside or [node]) if traced else frozenset(),
                 tuple(n["op"] for n in inside),
             )
         )

@@ -128,34 +128,29 @@ def _bytes_of_records() -> None:
     """``recordio`` calls ``tostring`` on arrays, which NumPy 2.3 dropped for ``tobytes``."""
     if hasattr(numpy.ndarray, "tostring"):
         return
+
+    def asarray(*args: Any, **kwargs: Any) -> Any:
+        return numpy.asarray(*args, **kwargs).view(_WithToString)
+
+    def imencode(*args: Any) -> Any:
+        done, buffer = opencv.imencode(*args)
+        return done, buffer.view(_WithToString)
+
     records: Any = import_module("mxnet.recordio")
-    pack = records.pack
-
-    class Labels:
-        """NumPy for ``pack``: the array of labels that it makes knows ``tostring``."""
-
-        float32 = numpy.float32
-
-        @staticmethod
-        def asarray(value: Any, dtype: Any) -> Any:
-            return numpy.asarray(value, dtype).view(_WithToString)
-
-    class Images:
-        """OpenCV for ``pack_img``, likewise."""
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(opencv, name)
-
-        def imencode(self, *args: Any) -> Any:
-            done, buffer = opencv.imencode(*args)
-            return done, buffer.view(_WithToString)
-
     opencv = records.cv2
-    scope = {**vars(records), "np": Labels}
-    records.pack = type(pack)(pack.__code__, scope, pack.__name__, pack.__defaults__)
-    records.pack.__doc__ = pack.__doc__
+    records.np = _Besides(numpy, asarray=asarray)
     if opencv is not None:
-        records.cv2 = Images()
+        records.cv2 = _Besides(opencv, imencode=imencode)
+
+
+class _Besides:
+    """A module with some functions of ours in place of its own."""
+
+    def __init__(self, module: ModuleType, **ours: Callable[..., Any]) -> None:
+        vars(self).update(ours, _module=module)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
 
 
 class _WithToString(numpy.ndarray):

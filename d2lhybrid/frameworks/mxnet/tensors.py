@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from functools import partial
 from inspect import signature
-from types import FrameType
+from traceback import walk_stack
 from typing import Any
 
 import mxnet
@@ -62,14 +62,6 @@ class MXNetTensors(Tensors):
             make = mxnet.np.array if numpy_semantics else mxnet.nd.array
             return make(raw.array, dtype=raw.array.dtype)
 
-    def doubled(self, tensor: Any, axis: int = 0) -> Any:
-        with semantics(is_numpy((tensor,))):
-            if tensor.ndim <= axis:
-                return tensor
-            if is_numpy((tensor,)):
-                return mxnet.np.concatenate([tensor, tensor], axis)
-            return mxnet.nd.concat(tensor, tensor, dim=axis)
-
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         if kwargs and isinstance(model, Block):
             args, kwargs = (*args, *by_position(model, args, kwargs).values()), {}
@@ -118,12 +110,8 @@ def _homes(parameter: Any) -> list[Any]:
 
 def _tracing() -> bool:
     """Is this called while a HybridBlock builds its graph? MXNet has no flag for it."""
-    frame: FrameType | None = sys._getframe()
-    while frame is not None:
-        if frame.f_code is _TRACE:
-            return True
-        frame = frame.f_back
-    return False
+    frames = walk_stack(sys._getframe())
+    return any(frame.f_code is _TRACE for frame, _line in frames)
 
 
 _TRACE = HybridBlock._get_graph.__code__

@@ -85,20 +85,16 @@ def training(
 
 def _copied_trainer(trainer: Any, net: Any) -> Any:
     """A trainer of the copied parameters with the same settings and state."""
-    made = gluon.Trainer(net.collect_params(), _copied_optimizer(trainer._optimizer), kvstore=None)
+    optimizer = trainer._optimizer
+    parameters, optimizer.param_dict = optimizer.param_dict, {}  # those of the user's model
+    try:
+        made = gluon.Trainer(net.collect_params(), copied(optimizer, {}), kvstore=None)
+    finally:
+        optimizer.param_dict = parameters
     if trainer._kv_initialized and trainer._updaters[0].states:
         for updater in made._updaters:
             updater.set_states(trainer._updaters[0].get_states(dump_optimizer=False))
     return made
-
-
-def _copied_optimizer(optimizer: Any) -> Any:
-    """The optimizer without the parameters of the model that it was made for."""
-    parameters, optimizer.param_dict = optimizer.param_dict, {}
-    try:
-        return copied(optimizer, {})
-    finally:
-        optimizer.param_dict = parameters
 
 
 def _stacked(losses: list[Any]) -> Any:

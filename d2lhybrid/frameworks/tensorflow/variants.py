@@ -1,5 +1,6 @@
 """The ways to run a model that TensorFlow offers."""
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -189,7 +190,7 @@ def _lite(net: Any, args: Args, kwargs: Kwargs, concrete: Callable[[bool], Funct
             raise CannotBuildError(_("tf.lite is written here for a model with one output"))
         # Given the model as well, it leaves the variables out of the program (TensorFlow 2.21): the
         # outputs are NaN. Without, it says through absl that it is told to give the model.
-        with silent("absl"):
+        with silent(logs=logging.WARNING):
             return bytes(tf.lite.TFLiteConverter.from_concrete_functions([traced]).convert())
 
     def load(program: bytes) -> Function:

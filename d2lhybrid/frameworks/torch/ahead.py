@@ -4,8 +4,7 @@ Each class builds into a folder, which a release does once, and loads from it, w
 does.
 """
 
-import contextlib
-import io
+import logging
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
@@ -103,7 +102,7 @@ class Onnx(Ahead):
 
     def write(self, program: Any, folder: Path) -> None:
         require("onnxscript", "onnx")
-        with silent("torch.onnx"), contextlib.redirect_stdout(io.StringIO()):
+        with silent(logs=logging.WARNING, prints=True):
             torch.onnx.export(program, dynamo=True, verbose=False).save(folder / "model.onnx")
 
     def read(self, folder: Path, spec: Any) -> Function:

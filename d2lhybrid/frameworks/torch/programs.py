@@ -1,6 +1,7 @@
 """Models of PyTorch as programs that can be written to a file."""
 
 import inspect
+import logging
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -21,7 +22,7 @@ from d2lhybrid.quieting import silent
 
 EXPORTED = ("torch.export", "aotinductor", "onnx")  # the formats that begin with torch.export
 # What torch's exporters say about themselves, such as deprecations inside torch.
-quiet = partial(silent, "torch.onnx")
+quiet = partial(silent, logs=logging.WARNING)
 _SWITCHING = threading.RLock()
 
 

@@ -1,0 +1,259 @@
+"""What the chapters print: tables of figures, and what compilers make of the same function."""
+
+import copy
+import textwrap
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from d2lhybrid.errors import ArgumentError, brief
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import listed, pad
+from d2lhybrid.report.table import Column, Row, Table
+from d2lhybrid.same import raw_of
+
+Function = Callable[..., Any]
+Way = Callable[[Function, Any], Function]
+Tried = Mapping[str, Any]  # by way: a result, the text of an error, or an Outcome
+
+LONGEST_LINE = 150
+DIGITS = 4
+
+
+class Raised(str):
+    """What stands in place of a result: the type of an error and the first line of its message."""
+
+    @classmethod
+    def of(cls, error: Any) -> "Raised":
+        """That of an error or a warning, cut if it is long."""
+        return cls(textwrap.shorten(brief(error), LONGEST_LINE))
+
+    @property
+    def kind(self) -> str:
+        """The type alone."""
+        return self.partition(":")[0]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one way: the result, the warnings on the way, and the graphs it took.
+
+    ``as_good`` says that a result unlike the eager one is right, too: rounded or drawn otherwise.
+    """
+
+    result: Any
+    warnings: tuple[str, ...] = ()
+    graphs: int = 0
+    as_good: bool = False
+
+    def same(self, expected: Any) -> bool:
+        """Whether it is this result; by what they print, because NaN equals nothing."""
+        return repr(self.result) == repr(expected)
+
+    def verdict(self, expected: Any) -> str:
+        """The word for it in the table."""
+        if isinstance(self.result, Raised):
+            return self.result.kind
+        if self.same(expected):
+            text = _("as eager (graphs: {count})") if self.graphs else _("as eager")
+            return text.format(count=self.graphs)
+        if self.as_good:
+            return _("other numbers")
+        return _("wrong result, with a warning") if self.warnings else _("wrong result")
+
+    def shown(self, expected: Any) -> str:
+        """What is printed: the result itself where it is not the expected one, and the warnings."""
+        text = str(self.result)
+        if self.same(expected):
+            text = _("the same (graphs: {count})") if self.graphs else _("the same")
+            text = text.format(count=self.graphs)
+        return "\n".join([text, *self.warnings])
+
+
+@dataclass
+class Situation:
+    """One row of the table: what eager execution gave, what each way made of it, what to write."""
+
+    eager: dict[str, Any] = field(default_factory=dict)  # by style
+    ways: dict[str, str] = field(default_factory=dict)
+    instead: dict[str, list[str]] = field(default_factory=dict)  # what is wrong with each
+
+
+def outcome(function: Function, *inputs: Any) -> Any:
+    """Call a function; return its result as rounded Python numbers, or what it raised as text.
+
+    >>> outcome(lambda x: x / 3, 1.0)
+    0.3333
+    >>> outcome(lambda x: x.shape, [1, 2])
+    "AttributeError: 'list' object has no attribute 'shape'"
+    """
+    try:
+        return _numbers(function(*inputs))
+    except Exception as error:
+        return Raised.of(error)
+
+
+def print_table(heads: Sequence[str], rows: Sequence[Sequence[object]], group: str = "") -> None:
+    """Print rows of figures under their heads; names may stand first, and `group` over the others.
+
+    >>> print_table(["size", "copy", "sum"], [[8, 1.5, 12.25]], group="GB/s")
+          ── GB/s ───
+    size  copy    sum
+       8   1.5  12.25
+    """
+    named = any(isinstance(row[0], str) for row in rows)
+    columns = [Column(heads[0], left=named), *(Column(head, group) for head in heads[1:])]
+    print(Table(columns, [Row(list(map(str, row))) for row in rows]))
+
+
+@dataclass(repr=False, eq=False)
+class Trials:
+    """Calls functions eagerly and compiled, prints what each way gives, and keeps it for a table.
+
+    Every version is called twice, with an example and then with another input, and the second
+    result counts: a compiler that has fixed something of the example shows it there. Results
+    are compared as they are printed, with four digits after the point. The object itself shows
+    as a table of all the situations that were named with ``of``.
+
+    Args:
+        ways: the compilers by name. Each takes the function and the example, and returns what
+            to call.
+        inputs: the example and the other input, where a call names none.
+        eager: makes the uncompiled version of a function; the function itself if not given.
+        reset: called before each way.
+        graphs: how many graphs the last way has compiled.
+
+    Raises:
+        ArgumentError: a call has not two inputs.
+
+    >>> import operator
+    >>> trials = Trials({"frozen": lambda f, example: lambda x: f(example)}, inputs=(1, 2))
+    >>> trials(operator.neg, of="a changed input")
+    eager   -2.0
+    frozen  -1.0
+    >>> trials
+    situation        eager  frozen        instead
+    a changed input  works  wrong result
+    """
+
+    ways: Mapping[str, Way]
+    _: KW_ONLY
+    inputs: tuple[Any, ...] = ()
+    eager: Callable[[Function], Function] = lambda function: function
+    reset: Callable[[], object] = lambda: None
+    graphs: Callable[[], int] = lambda: 0
+    situations: dict[str, Situation] = field(default_factory=dict, init=False)
+
+    def __call__(
+        self, function: Function, *inputs: Any, of: str = "", instead: str = "", style: str = ""
+    ) -> None:
+        """Try a function in every way and print what comes.
+
+        Args:
+            function: what is tried.
+            *inputs: the example and the other input, in place of those of this object.
+            of: the situation that this is about, under which the table has it.
+            instead: what this function uses in place of what went wrong in the situation; its
+                eager result is compared with that of the function that it replaces.
+            style: a second name for the same ways.
+        """
+        given = inputs or self.inputs
+        if len(given) != 2:
+            text = _("Expected two inputs: an example and another. Received: {received}.")
+            raise ArgumentError(text.format(received=len(given)))
+        expected = outcome(_second, lambda f, _: self.eager(f), function, *given)
+        tried = {name: self._try(way, function, *given) for name, way in self.ways.items()}
+        self.show(expected, tried, style=style)
+        if of:
+            self.record(of, expected, tried, instead=instead, style=style)
+
+    def show(self, expected: Any, tried: Tried, *, style: str = "") -> None:
+        """Print what eager execution gave and what each way made of it."""
+        styled = [pad(style, len("classic"))] if style else []  # of one width, for all to line up
+        rows = [Row([*styled, _("eager"), str(expected)])]
+        for name, found in tried.items():
+            rows.append(Row([*("" for _style in styled), name, _outcome(found).shown(expected)]))
+        print(Table([Column(left=True)] * len(rows[0].cells), rows))
+
+    def record(
+        self, of: str, expected: Any, tried: Tried, *, instead: str = "", style: str = ""
+    ) -> None:
+        """Keep what came of each way for the table; results, texts of errors, or outcomes."""
+        row = self.situations.setdefault(of, Situation())
+        outcomes = {_styled(name, style): _outcome(found) for name, found in tried.items()}
+        if not instead:
+            row.eager[style] = expected
+            row.ways.update({name: found.verdict(expected) for name, found in outcomes.items()})
+            return
+        wrong = row.instead.setdefault(instead, [])
+        wrong += [name for name, found in outcomes.items() if not found.same(expected)]
+        before = row.eager.get(style, expected)
+        if not isinstance(before, Raised) and not Outcome(expected).same(before):
+            wrong.append(_styled(_("eager"), style))
+
+    def _try(self, way: Way, function: Function, example: Any, other: Any) -> Outcome:
+        self.reset()
+        with warnings.catch_warnings(record=True) as caught:
+            result = outcome(_second, way, function, example, other)
+        return Outcome(
+            result, tuple(sorted({Raised.of(one.message) for one in caught})), self.graphs()
+        )
+
+    def _table(self) -> Table:
+        """What nothing else tells the reader of stands out: a wrong result."""
+        names = list(dict.fromkeys(name for row in self.situations.values() for name in row.ways))
+        silent = (_("wrong result"), _("wrong result, with a warning"))
+        rows = []
+        for of, row in self.situations.items():
+            errors = [r.kind for r in row.eager.values() if isinstance(r, Raised)]
+            eager = listed(dict.fromkeys(errors)) or (_("works") if row.eager else "–")
+            instead = listed(_advice(name, wrong) for name, wrong in row.instead.items())
+            cells = [of, eager, *(row.ways.get(name, "–") for name in names), instead]
+            rows.append(Row(cells, strong=[i for i, cell in enumerate(cells) if cell in silent]))
+        heads = [_("situation"), _("eager"), *names, _("instead")]
+        return Table([Column(head, left=True, wraps=True) for head in heads], rows)
+
+    def __repr__(self) -> str:
+        return str(self._table())
+
+    def _repr_html_(self) -> str:
+        return self._table().html()
+
+
+def _second(way: Way, function: Function, example: Any, other: Any) -> Any:
+    """What a function gives for the other input, after the example; it may write into a copy."""
+    compiled = way(function, copy.deepcopy(example))
+    compiled(copy.deepcopy(example))
+    return compiled(copy.deepcopy(other))
+
+
+def _outcome(found: Any) -> Outcome:
+    return found if isinstance(found, Outcome) else Outcome(found)
+
+
+def _styled(name: str, style: str) -> str:
+    # Translators: a way to run a function, and the style that the function is written in
+    return _("{name} ({style})").format(name=name, style=style) if style else name
+
+
+def _advice(name: str, wrong: list[str]) -> str:
+    if not wrong:
+        return name
+    return _("{name} (differs: {ways})").format(name=name, ways=listed(wrong))
+
+
+def _numbers(value: Any) -> Any:
+    """Arrays of any framework as rounded Python numbers; what is no number as it is."""
+    if isinstance(value, (list, tuple)):
+        return [_numbers(part) for part in value]
+    raw = raw_of(value)
+    if raw is None:
+        return value
+    numbers = raw.values()
+    if numbers.dtype.kind in "iufc":
+        wide = numbers.astype(np.result_type(numbers, np.float64))
+        numbers = wide.round(DIGITS) + 0  # there is no -0.0 then
+    return numbers.tolist()
