@@ -7,13 +7,17 @@ PY ?= .venv/bin/python
 JOBS ?= auto
 # An environment with the newest release of everything that still has any: without MXNet.
 NEWEST := .venv-newest/bin/python
-NEWEST_TESTS := tests/measure tests/frameworks tests/artifacts/test_torch_formats.py \
-	tests/artifacts/test_tensorflow_formats.py tests/artifacts/test_jax_formats.py \
-	tests/test_explain_jax.py
+NEWEST_FRAMEWORKS := $(filter-out mxnet,$(notdir $(wildcard notebooks/en/*)))
 TENSORFLOW := $(if $(filter Darwin,$(shell uname)),tensorflow,tensorflow-cpu)
+# The temporary folder of a run, for what tests and notebooks leave there: a gigabyte of what PyTorch
+# has compiled. It is gone when the run ends; the parts of `make test` share one.
+export FOLDER
+IN_A_FOLDER = $(if $(FOLDER),TMPDIR="$$FOLDER",FOLDER=$$(mktemp -d) && trap 'rm -rf "$$FOLDER"' EXIT \
+	&& trap 'exit 1' INT TERM && TMPDIR="$$FOLDER")
+BENCHMARKS := verdicts agreement claims_under_load ladder artifacts_io gpu
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy test-notebooks test-browser test-bare picture check check-notebooks check-types check-style check-workflows html watch dist notebooks executed messages models bench under-load fuzz mutants newest conda lock format clean
+.PHONY: help setup lab test test-unit test-numpy test-notebooks test-browser test-bare picture check check-notebooks check-types check-style check-workflows html watch dist notebooks executed messages models bench under-load fuzz newest conda lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -26,22 +30,23 @@ endif
 lab: setup  ## open JupyterLab on your copy of the notebooks, my/notebooks; its options as ARGS="--no-browser --port 8899"
 	$(PY) tools/lab.py $(ALLOW_ROOT) $(ARGS)
 
-test: test-unit test-numpy test-notebooks  ## everything: unit tests, MXNet on NumPy 1, every notebook
+test: setup  ## everything: unit tests, MXNet on NumPy 1, every notebook
+	@$(IN_A_FOLDER) FOLDER="$$FOLDER" $(MAKE) --no-print-directory test-unit test-numpy test-notebooks
 
 test-unit: setup  ## unit tests and the examples in the docs
-	$(PY) -m pytest -p tools.compile_once -n $(JOBS) --dist loadfile --no-loadscope-reorder
+	@$(IN_A_FOLDER) $(PY) -m pytest -p tools.compile_once -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 test-numpy: setup  ## MXNet on NumPy 1.26, in an environment of its own; NUMPY=2.2.6 on another
-	$(PY) tools/numpy_env.py $(NUMPY)
+	$(PY) tools/setup_env.py --numpy $(or $(NUMPY),1.26.4)
 
 test-notebooks: setup  ## execute every notebook and compare what it prints
-	$(PY) tools/run_notebooks.py --jobs $(JOBS) --language "$(LANG_)" --framework "$(FRAMEWORK)" --chapter "$(CHAPTER)" --shard "$(SHARD)"
+	@$(IN_A_FOLDER) $(PY) tools/run_notebooks.py --jobs $(JOBS) --shard $(or $(SHARD),1/1) "$(or $(LANG_),*)/$(or $(FRAMEWORK),*)/$(or $(CHAPTER),*)"
 
 test-browser: setup  ## JupyterLab and the site in chromium; ALL=1 runs every notebook there
 	$(PY) -m pytest tests/browser $(if $(ALL),--all)
 
-test-bare: setup  ## a notebook's first cell on a machine that has PyTorch alone; downloads some megabytes
-	$(PY) -m tools.bare_notebook $(if $(CHAPTER),--chapter $(CHAPTER))
+test-bare: setup  ## a notebook's first cell on a machine that has PyTorch alone; downloads PyTorch
+	$(PY) tools/bare_notebook.py
 
 picture: setup  ## take README's picture anew, in chromium
 	$(PY) -m pytest tests/browser/test_lab_picture.py::test_take_the_picture
@@ -90,11 +95,16 @@ messages: setup  ## bring the translators' catalogs up to date; START=ja begins 
 models: setup  ## real models through every function, into docs/models.md; ONLY="BERT" chooses; half an hour
 	$(PY) tools/model_table.py $(ARGS) $(ONLY)
 
-bench: setup  ## the benchmarks, one table each; ONLY="gpu ladder" chooses; takes a quiet machine
-	$(PY) tools/run_benchmarks.py $(ONLY)
+bench: SHELL := bash
+bench: setup  ## the benchmarks, one table each, into build/benchmarks; ONLY="gpu ladder" chooses; takes a quiet machine
+	@mkdir -p build/benchmarks; $(PY) -m d2lhybrid doctor | tee build/benchmarks/machine.txt
+	@set -o pipefail; status=0; for name in $(or $(ONLY),$(BENCHMARKS)); do \
+		echo "== $$name, $$(date -I)"; \
+		$(PY) -u benchmarks/$$name.py 2>&1 | tee build/benchmarks/$$name.txt || status=1; \
+	done; exit $$status
 
 under-load: setup  ## every English notebook 20 times with every core kept busy, hours; or ARGS="--make test --runs 5 --load 15"
-	$(PY) benchmarks/under_load.py $(if $(ARGS),$(ARGS),--runs 20)
+	@$(IN_A_FOLDER) $(PY) benchmarks/under_load.py $(if $(ARGS),$(ARGS),--runs 20)
 
 fuzz: setup  ## the long campaigns: damaged artifacts, killed saves, a full disk; half an hour
 	$(PY) tests/artifacts/fuzz_damage.py --count 600 --seed 0
@@ -104,32 +114,34 @@ fuzz: setup  ## the long campaigns: damaged artifacts, killed saves, a full disk
 
 newest:  ## do the tests pass, and the notebooks run, with the newest releases? downloads gigabytes
 	$(PYTHON) -m venv .venv-newest
-	$(NEWEST) -m pip install --quiet --upgrade --upgrade-strategy eager pip $(TENSORFLOW) \
-		--editable ".[torch,jax,onnx,safetensors,notebooks,test]"
+	$(NEWEST) -m pip install --quiet --upgrade --upgrade-strategy eager pip $(TENSORFLOW) --editable ".[dev]"
 	$(NEWEST) -m pip install --quiet --no-deps d2l
-	$(NEWEST) -m pip list | grep -iE '^(torch|tensorflow|keras|jax|flax|numpy|onnx)'
+	$(NEWEST) -m pip list
 	status=0; \
-	$(NEWEST) -m pytest -p no:cacheprovider -k "not mxnet" $(NEWEST_TESTS) || status=1; \
-	for framework in pytorch tensorflow jax; do \
+	$(NEWEST) -m pytest -p no:cacheprovider -k "not mxnet" tests/measure tests/frameworks tests/artifacts || status=1; \
+	for framework in $(NEWEST_FRAMEWORKS); do \
 		$(NEWEST) -m book build --execute --all --jobs 1 --output build/newest --language en \
 			--framework $$framework || status=1; \
 	done; exit $$status
-
-mutants: setup  ## do the tests notice small changes of the measuring code? ONLY="stats" chooses; an hour at most
-	$(PY) tools/mutation.py $(ONLY)
 
 conda:  ## create or refresh the conda environment of environment.yml, for a machine with a GPU
 	conda env update --file environment.yml --prune
 	conda run --no-capture-output --name d2lhybrid python -m pip install --no-deps \
 		d2l==1.0.3 mxnet-cu112==1.9.1
 
-lock: setup  ## pin the newest versions that fit together
+# PyTorch brings the CUDA libraries of its build itself, with exact versions: naming them would bring
+# gigabytes to a machine whose PyTorch is the small CPU build.
+lock: setup  ## pin the newest versions that fit together, for every Python and platform
 	$(PY) -m pip install --quiet uv==0.13.8
-	$(PY) tools/lock.py
+	$(PY) -m uv --quiet pip compile pyproject.toml requirements/notebooks.in --extra dev --universal \
+		--python-version 3.11 --no-python-downloads --no-annotate --no-header --no-emit-index-url \
+		--output-file build/lock.txt
+	(echo '# Made by `make lock` from pyproject.toml and requirements/notebooks.in; not edited by hand.'; \
+		grep -vE '^(--|nvidia-|cuda-|triton==)' build/lock.txt) > requirements/lock.txt
 
 format: setup  ## let the formatter rewrite the Python files
 	$(PY) -m ruff check --fix --quiet .
 	$(PY) -m ruff format .
 
 clean:  ## remove what the other targets made, except the notebooks
-	rm -rf .venv .venv-numpy .venv-newest .venv-mutants .venv-models mutants build dist artifacts
+	rm -rf .venv .venv-numpy .venv-newest build dist artifacts

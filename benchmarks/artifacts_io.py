@@ -3,13 +3,10 @@
     python benchmarks/artifacts_io.py --megabytes 400 --repeat 3
 
 Each figure comes from a process of its own, which builds the model (or finds its artifact), then
-does one thing. Wall and processor time are that thing's alone, memory is the peak of the whole
-process, and each is the best of the repetitions. ``save`` does more than the framework's call: it
-hashes, lets another process load the file and run it, and waits until the disk has it all; the
-start of that process is a part of its time. So a second row sets it
-against the framework's save and load together, the least that a proof can cost.
-``load`` hashes every byte first, so it too has a second row: what a user of the framework writes to
-hash the files and then to load them.
+does one thing. Wall time is that thing's alone, memory is the peak of the whole process, and each
+is the best of the repetitions. ``save`` does more than the framework's call: it hashes, and lets
+another process load the file and run it. So it is set against the framework's save and load
+together, the least that a proof can cost, and ``load`` against hashing the files and loading them.
 """
 
 import argparse
@@ -25,35 +22,9 @@ import time
 import warnings
 from pathlib import Path
 
-WIDTH = 4096
-FORMATS = ("torch.export", "savedmodel", "mxnet")
+from callables import WIDTH, square_layers
 
-
-def build(name, megabytes):
-    """A stack of square layers of that size, and an input for it."""
-    layers = max(1, round(megabytes * 2**20 / (4 * WIDTH * WIDTH)))
-    if name == "savedmodel":
-        import tensorflow as tf
-
-        stack = [tf.keras.layers.Input((WIDTH,))]
-        stack += [tf.keras.layers.Dense(WIDTH, use_bias=False) for _ in range(layers)]
-        return tf.keras.Sequential(stack), tf.ones((1, WIDTH))
-    if name == "mxnet":
-        from d2lhybrid import import_mxnet
-
-        mx = import_mxnet()
-        model = mx.gluon.nn.HybridSequential()
-        for _ in range(layers):
-            model.add(mx.gluon.nn.Dense(WIDTH, use_bias=False, in_units=WIDTH))
-        model.initialize()
-        model.hybridize()
-        x = mx.nd.ones((1, WIDTH))
-        model(x).wait_to_read()
-        return model, x
-    import torch
-
-    stack = [torch.nn.Linear(WIDTH, WIDTH, bias=False) for _ in range(layers)]
-    return torch.nn.Sequential(*stack).eval(), torch.ones(1, WIDTH)
+FORMATS = {"torch.export": "torch", "savedmodel": "tensorflow", "mxnet": "mxnet"}
 
 
 def own_save(name, model, x, folder):
@@ -88,56 +59,51 @@ def own_load(name, folder):
     return torch.export.load(folder / "model.pt2").module()
 
 
+def hash_files(folder):
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb", buffering=0) as file:
+                hashlib.file_digest(file, "sha256")
+
+
 def measure(name, what, folder, megabytes):
     """Do one thing in this process; print its seconds and the peak memory in MiB."""
     import d2lhybrid
 
     warnings.simplefilter("ignore")
     # Also before a load, so that all that is needed is imported and awake before the clock starts.
-    model, x = build(name, megabytes if "save" in what else 1)
-    save, load = d2lhybrid.save, d2lhybrid.load
-    kept = None
-    start, worked = time.perf_counter(), time.process_time()
-    if what == "save":
-        save(model, folder / "ours", x, format=name)
-    elif what == "load":
-        kept = load(folder / "ours")
-    elif what in ("own load", "own hash and load"):
-        for path in (folder / "theirs").rglob("*") if "hash" in what else ():
-            if path.is_file():
-                hash_file(path)
-        kept = own_load(name, folder / "theirs")
+    model, x = square_layers(FORMATS[name], megabytes if "save" in what else 1)
+    ours, theirs = folder / "ours", folder / "theirs"
+    kept, start = None, time.perf_counter()
+    if what == "our save":
+        d2lhybrid.save(model, ours, x, format=name)
+    elif what == "our load":
+        kept = d2lhybrid.load(ours)
+    elif what == "own save and load":
+        theirs.mkdir()
+        own_save(name, model, x, theirs)
+        kept = own_load(name, theirs)
     else:
-        (folder / "theirs").mkdir()
-        own_save(name, model, x, folder / "theirs")
-        if what == "own save and load":
-            kept = own_load(name, folder / "theirs")
+        hash_files(theirs)
+        kept = own_load(name, theirs)
     if name == "mxnet":
         d2lhybrid.import_mxnet().nd.waitall()
-    seconds, worked = time.perf_counter() - start, time.process_time() - worked
+    seconds = time.perf_counter() - start
     del kept
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"seconds": seconds, "worked": worked, "peak": peak}))
-
-
-def hash_file(path):
-    with open(path, "rb", buffering=0) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    print(json.dumps([seconds, peak]))
 
 
 def best(name, what, folder, options):
-    """The least of each figure, of some processes that do the same."""
+    """The least seconds and MiB, of some processes that do the same."""
     found = []
     for _ in range(options.repeat):
         if "save" in what:
-            shutil.rmtree(folder / "theirs", ignore_errors=True)
-            shutil.rmtree(folder / "ours", ignore_errors=True)
+            shutil.rmtree(folder / ("ours" if "our" in what else "theirs"), ignore_errors=True)
         command = [sys.executable, __file__, "--worker", name, what, str(folder)]
-        done = subprocess.run(
-            [*command, str(options.megabytes)], check=True, stdout=subprocess.PIPE, text=True
-        )
-        found.append(json.loads(done.stdout.splitlines()[-1]))
-    return {key: min(f[key] for f in found) for key in ("seconds", "worked", "peak")}
+        said = subprocess.check_output([*command, str(options.megabytes)], text=True)
+        found.append(json.loads(said.splitlines()[-1]))
+    return [min(column) for column in zip(*found, strict=True)]
 
 
 def main():
@@ -147,33 +113,17 @@ def main():
     parser.add_argument("--format", action="append", choices=FORMATS)
     parser.add_argument("--folder", help="where to write; the disk matters")
     options = parser.parse_args()
-    print("| format | what | framework | d2lhybrid | time | processor | peak |")
-    print("|---|---|---|---|---:|---:|---:|")
+    print("| format | what | framework | d2lhybrid | time | peak |\n|---|---|---|---|---:|---:|")
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
         os.environ.update(D2LHYBRID_DATA=str(folder / "user"), TF_CPP_MIN_LOG_LEVEL="3")
         for format in options.format or FORMATS:
-            (folder / "ours").mkdir(exist_ok=True)
-            proof = best(format, "own save and load", folder, options)
-            saved, loaded, hashed = (
-                best(format, f"own {w}", folder, options) for w in ("save", "load", "hash and load")
-            )
-            (folder / "ours").mkdir(exist_ok=True)
-            our_save, our_load = (best(format, w, folder, options) for w in ("save", "load"))
-            for what, a, b in (
-                ("save", saved, our_save),
-                ("save, against save and load", proof, our_save),
-                ("load", loaded, our_load),
-                ("load, against hash and load", hashed, our_load),
-            ):
-                ratios = [b[key] / a[key] for key in ("seconds", "worked", "peak")]
-                print(
-                    f"| {format} | {what} | {a['seconds']:.2f} s, {a['peak']:.0f} MiB "
-                    f"| {b['seconds']:.2f} s, {b['peak']:.0f} MiB "
-                    f"| {ratios[0]:.2f} | {ratios[1]:.2f} | {ratios[2]:.2f} |",
-                    flush=True,
-                )
-            shutil.rmtree(folder / "ours")
+            for theirs, ours in (("own save and load", "our save"),
+                                 ("own hash and load", "our load")):  # fmt: skip
+                a, b = (best(format, what, folder, options) for what in (theirs, ours))
+                print(f"| {format} | {ours}, against {theirs} | {a[0]:.2f} s, {a[1]:.0f} MiB "
+                      f"| {b[0]:.2f} s, {b[1]:.0f} MiB | {b[0] / a[0]:.2f} | {b[1] / a[1]:.2f} |",
+                      flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":

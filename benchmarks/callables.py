@@ -11,19 +11,86 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZES = (512, 256, 128, 2)
+WIDTH = 4096  # of the layers of large models
 ROWS = (
     "mxnet eager", "mxnet hybridized", "mxnet static", "pytorch", "tensorflow", "jax", "simulated",
 )  # fmt: skip
 
 
+def network(framework):
+    """The chapter's network in a framework, and an input."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    return _dense(framework, SIZES, bias=True)
+
+
+def square_layers(framework, megabytes):
+    """Layers of that size in all, without anything between them, and an input."""
+    layers = max(1, round(megabytes * 2**20 / (4 * WIDTH * WIDTH)))
+    return _dense(framework, [WIDTH] * (layers + 1), bias=False)
+
+
+def _dense(framework, sizes, bias):
+    """Dense layers; with a bias, and then with ReLU between them, or bare."""
+    pairs = list(itertools.pairwise(sizes))
+    names = ["relu" if bias else None] * (len(pairs) - 1) + [None]
+    if framework == "torch":
+        import torch
+
+        layers = [torch.nn.Linear(a, b, bias=bias) for a, b in pairs]
+        if bias:
+            layers = [part for layer in layers for part in (layer, torch.nn.ReLU())][:-1]
+        return torch.nn.Sequential(*layers).eval(), torch.ones(1, sizes[0])
+    if framework == "tensorflow":
+        import tensorflow as tf
+
+        layers = [tf.keras.layers.Input((sizes[0],))]
+        layers += [
+            tf.keras.layers.Dense(b, name, use_bias=bias)
+            for (_, b), name in zip(pairs, names, strict=True)
+        ]
+        return tf.keras.Sequential(layers), tf.ones((1, sizes[0]))
+    if framework == "jax":
+        import jax
+        from flax import nnx
+
+        layers = [nnx.Linear(a, b, use_bias=bias, rngs=nnx.Rngs(0)) for a, b in pairs]
+        if bias:
+            layers = [part for layer in layers for part in (layer, jax.nn.relu)][:-1]
+        return nnx.Sequential(*layers), jax.numpy.ones((1, sizes[0]))
+    from d2lhybrid import import_mxnet
+
+    import_mxnet()
+    from mxnet import np, npx
+    from mxnet.gluon import nn
+
+    npx.set_np()
+    net = nn.HybridSequential()
+    for (a, b), name in zip(pairs, names, strict=True):
+        net.add(nn.Dense(b, activation=name, use_bias=bias, in_units=a))
+    net.initialize()
+    return net, np.ones((1, sizes[0]))
+
+
 def callable_of(row):
     """A callable without arguments: the network on one input."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    if row.startswith("mxnet"):
-        return _mxnet(row.removeprefix("mxnet "))
-    if row == "pytorch":
-        return _pytorch()
-    return _jax() if row == "jax" else _tensorflow()
+    framework, _, way = row.partition(" ")
+    net, x = network({"pytorch": "torch"}.get(framework, framework))
+    if framework == "tensorflow":
+        import tensorflow as tf
+
+        net = tf.function(net).get_concrete_function(x)
+    elif framework == "jax":
+        import jax
+        from flax import nnx
+
+        graph, state = nnx.split(net)
+        run = jax.jit(lambda state, x: nnx.merge(graph, state)(x))
+        return lambda: run(state, x)
+    elif way == "hybridized":
+        net.hybridize()
+    elif way == "static":
+        net.hybridize(static_alloc=True, static_shape=True)
+    return lambda: net(x)
 
 
 def wait_by_hand(output):
@@ -33,68 +100,6 @@ def wait_by_hand(output):
         output.wait_to_read()
     elif package.startswith("jax"):
         output.block_until_ready()
-
-
-def _mxnet(way):
-    from d2lhybrid import import_mxnet
-
-    import_mxnet()
-    from mxnet import np, npx
-    from mxnet.gluon import nn
-
-    npx.set_np()
-    net = nn.HybridSequential()
-    net.add(nn.Dense(256, activation="relu"), nn.Dense(128, activation="relu"), nn.Dense(2))
-    net.initialize()
-    if way == "hybridized":
-        net.hybridize()
-    elif way == "static":
-        net.hybridize(static_alloc=True, static_shape=True)
-    x = np.ones((1, 512))
-    return lambda: net(x)
-
-
-def _pytorch():
-    import torch
-
-    net = torch.nn.Sequential(
-        torch.nn.Linear(512, 256), torch.nn.ReLU(),
-        torch.nn.Linear(256, 128), torch.nn.ReLU(), torch.nn.Linear(128, 2),
-    ).eval()  # fmt: skip
-    x = torch.ones(1, 512)
-    return lambda: net(x)
-
-
-def _tensorflow():
-    import tensorflow as tf
-
-    dense = tf.keras.layers.Dense
-    net = tf.keras.Sequential([dense(256, "relu"), dense(128, "relu"), dense(2)])
-    x = tf.ones((1, 512))
-    net(x)
-    run = tf.function(net).get_concrete_function(x)
-    return lambda: run(x)
-
-
-def _jax():
-    import jax
-    from flax import nnx
-
-    net, x = jax_network(), jax.numpy.ones((1, 512))
-    graph, state = nnx.split(net)
-    run = jax.jit(lambda state, x: nnx.merge(graph, state)(x))
-    return lambda: run(state, x)
-
-
-def jax_network():
-    """The chapter's network in Flax."""
-    import jax
-    from flax import nnx
-
-    rngs = nnx.Rngs(0)
-    layers = [nnx.Linear(a, b, rngs=rngs) for a, b in itertools.pairwise(SIZES)]
-    between = [part for layer in layers for part in (layer, jax.nn.relu)][:-1]
-    return nnx.Sequential(*between)
 
 
 def repeated(function, times):
@@ -117,7 +122,7 @@ def simulated(seed):
 
     machine = Machine(seed)
     gpu = Gpu(machine, launch=5e-6, wait=2e-6, wake=60e-6, depth=100)
-    frameworks.register(gpu)
+    frameworks.known = lambda: (gpu,)
     sys.modules.setdefault("gpu", sys)
     return machine.clock, lambda by: gpu.kernel(2e-4 * by, 0.05)
 

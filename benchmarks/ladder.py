@@ -4,63 +4,17 @@ Each framework runs in a process of its own, on one thread. The times are latenc
 waited for. The ratio says how many times the C program's time a call takes.
 """
 
-import itertools
 import os
 import subprocess
 import sys
 
-SIZES = (512, 256, 128, 2)
+from callables import network
 
-
-def torch_model():
-    import torch
-
-    torch.set_num_threads(1)
-    layers = []
-    for a, b in itertools.pairwise(SIZES):
-        layers += [torch.nn.Linear(a, b), torch.nn.ReLU()]
-    return torch.nn.Sequential(*layers[:-1]).eval(), torch.ones(1, 512)
-
-
-def tensorflow_model():
-    import tensorflow as tf
-
-    tf.config.threading.set_intra_op_parallelism_threads(1)
-    dense = tf.keras.layers.Dense
-    net = tf.keras.Sequential([dense(256, "relu"), dense(128, "relu"), dense(2)])
-    return net, tf.ones((1, 512))
-
-
-def mxnet_model():
-    from d2lhybrid import import_mxnet
-
-    import_mxnet()
-    from mxnet import np, npx
-    from mxnet.gluon import nn
-
-    npx.set_np()
-    net = nn.HybridSequential()
-    net.add(nn.Dense(256, activation="relu"), nn.Dense(128, activation="relu"), nn.Dense(2))
-    net.initialize()
-    return net, np.ones((1, 512))
-
-
-def jax_model():
-    import jax
-    from callables import jax_network
-
-    return jax_network(), jax.numpy.ones((1, 512))
-
-
-MODELS = {
-    "torch": torch_model, "tensorflow": tensorflow_model, "jax": jax_model, "mxnet": mxnet_model,
-}  # fmt: skip
+from d2lhybrid import compare, frameworks, variants
 
 
 def one(name):
-    from d2lhybrid import compare, variants
-
-    net, x = MODELS[name]()
+    net, x = network(name)
     ways = variants(net, x, all=True, references=True)
     c = compare(ways, x, time_limit=60, progress=False)
     least = c["C"].median
@@ -74,12 +28,13 @@ def one(name):
 
 
 def main():
-    if sys.argv[1:2] and sys.argv[1] in MODELS:
+    if sys.argv[1:]:
         one(sys.argv[1])
         return
     print(f"{'':<40}{'per call':>12}{'of C':>9}{'times as fast as eager (95%)':>30}")
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    for name in MODELS:
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TF_NUM_INTRAOP_THREADS")
+    threads = dict.fromkeys(names, "1")
+    for name in (one.name for one in frameworks.known()):
         env = {**os.environ, **threads, "TF_CPP_MIN_LOG_LEVEL": "3"}
         command = [sys.executable, __file__, name]
         done = subprocess.run(command, capture_output=True, text=True, env=env)

@@ -1,6 +1,6 @@
 """Do the notebooks pass on a busy machine? Each one so many times, with every core kept busy.
 
-    python benchmarks/under_load.py --runs 20 --language en --framework pytorch
+    python benchmarks/under_load.py --runs 20 --only "en/pytorch/*"
     python benchmarks/under_load.py --runs 5 --load 15 --make test
 
 Other processes count in an endless loop, one for each core or as many as `--load` says, while nbval
@@ -89,9 +89,7 @@ def main():
     )
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--make", metavar="TARGET", help="run this instead of single notebooks")
-    parser.add_argument("--language", default="en")
-    for name in ("framework", "chapter"):
-        parser.add_argument(f"--{name}", default="*")
+    parser.add_argument("--only", default="en/*/*", help="such notebooks")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     parser.add_argument("--load", type=int, default=cores or 1, help="busy processes beside")
     options = parser.parse_args()
@@ -100,7 +98,7 @@ def main():
         if options.make:
             failed = whole(options.make, options.runs)
         else:
-            notebooks, _ = selected(options.language, options.framework, options.chapter)
+            notebooks = selected(options.only)
             failed = one_by_one(notebooks, options.runs)
     sys.exit(1 if failed else 0)
 

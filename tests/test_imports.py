@@ -112,7 +112,7 @@ def test_importing_the_public_modules_loads_nothing_heavy_and_is_quick():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     spent, heavy = done.stdout.splitlines()
     assert heavy == "[]"
-    assert float(spent) < 0.5  # 50 ms on a quiet machine: benchmarks/overhead.py
+    assert float(spent) < 0.5  # 50 ms on a quiet machine: benchmarks/agreement.py
 
 
 @pytest.mark.parametrize("module", ["d2lhybrid", "d2lhybrid.teaching"])

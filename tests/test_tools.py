@@ -1,110 +1,61 @@
-"""What our tools decide: which notebooks run where, what is kept, which mutants live."""
+"""What our tools decide: which notebooks run where, what is released, what a page says."""
 
-import json
-import subprocess
+import re
 import sys
 from pathlib import Path
 
 import pytest
+import yaml
+
+import d2lhybrid
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-import environments  # noqa: E402
+import dist  # noqa: E402
 import model_table as models  # noqa: E402
-import mutation  # noqa: E402
-import run_benchmarks  # noqa: E402
 import run_notebooks  # noqa: E402
 
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 
-def test_every_notebook_runs_in_one_shard(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    ran: list[Path] = []
 
-    def run(command: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
-        ran.extend(Path(part) for part in command if part.endswith(".ipynb"))
-        return subprocess.CompletedProcess(command, 0)
-
-    monkeypatch.setattr(subprocess, "run", run)
-    monkeypatch.setattr(run_notebooks, "mxnet_problem", lambda *machine: None)
-    for which in (1, 2, 3):
-        monkeypatch.setattr(sys, "argv", ["", "--framework", "mxnet", "--shard", f"{which}/3"])
-        with pytest.raises(SystemExit, match="0"):
-            run_notebooks.main()
-    assert sorted(ran) == sorted((ROOT / "notebooks").glob("*/mxnet/*.ipynb"))
-    assert capsys.readouterr().out.count("Left out by choice: ") == 3
+def test_every_notebook_runs_in_one_shard() -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8"))
+    shards = workflow["jobs"]["notebooks"]["strategy"]["matrix"]["shard"]
+    parts = [run_notebooks.selected(shard=shard) for shard in shards]
+    every = sorted((ROOT / "notebooks").glob("*/*/*.ipynb"))
+    assert sorted(path for part in parts for path in part) == every
+    assert {path.parent.name for path in run_notebooks.selected("*/jax/*")} == {"jax"}
     for wrong in ("0/5", "6/5", "5", "a/b"):
-        monkeypatch.setattr(sys, "argv", ["", "--shard", wrong])
-        with pytest.raises(SystemExit, match="2"):
-            run_notebooks.main()
+        with pytest.raises(ValueError):  # noqa: PT011
+            run_notebooks.selected(shard=wrong)
 
 
-@pytest.mark.parametrize("count", [1, 2, 7, 20])
-def test_shards_are_about_equally_long(count: int) -> None:
-    weights = {Path(f"{chapter:03}"): 10 + 30 * (chapter % 2) for chapter in range(120)}
-    shards = run_notebooks.split(weights, count)
-    loads = [sum(weights[path] for path in shard) for shard in shards]
-    assert len(loads) == count
-    assert max(loads) - min(loads) <= max(weights.values())
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_the_forge_runs_what_runs_here(path: Path) -> None:
+    targets = re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].values()
+    for command in (step["run"] for job in jobs for step in job["steps"] if "run" in step):
+        (target,) = re.findall(r"\bmake ([a-z0-9-]+)", command)
+        assert target in targets
 
 
-def test_a_benchmark_that_fails_is_kept_and_does_not_stop_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "good.py").write_text("print('good 1.0 µs')\n")
-    (tmp_path / "poor.py").write_text("print('poor 2.0 µs')\nraise SystemExit(3)\n")
-    monkeypatch.setattr(run_benchmarks, "BENCHMARKS", tmp_path)
-    monkeypatch.setattr(run_benchmarks, "RESULTS", tmp_path / "results")
-    monkeypatch.setattr(run_benchmarks, "DOCTOR", (sys.executable, "-c", "print('a machine')"))
-    monkeypatch.setattr(sys, "argv", ["", "poor", "good"])
-    with pytest.raises(SystemExit, match="failed: poor"):
-        run_benchmarks.main()
-    kept = {
-        path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "results").iterdir()
-    }
-    assert {"good", "poor", "machine"} == kept.keys()
-    assert "a machine" in kept["machine"]
-    assert "poor 2.0 µs" in kept["poor"]
+def test_strangers_code_never_runs_on_the_gpu_machine() -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/gpu.yml").read_text(encoding="utf-8"))
+    assert set(workflow[True]) == {"workflow_dispatch", "schedule"}  # YAML 1.1 reads `on` as true
 
 
-RESULTS = """
-    d2lhybrid.stats.x_iqr__mutmut_1: survived
-    d2lhybrid.stats.x_iqr__mutmut_2: killed
-    d2lhybrid.stats.x_iqr__mutmut_3: timeout
-    d2lhybrid.report.text.x_table__mutmut_1: no tests
-    d2lhybrid.report.text.x_table__mutmut_2: not checked
-"""
+def test_the_version_is_one() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert dist.version() == d2lhybrid.__version__ == str(citation["version"])
 
 
-def test_living_mutants_are_named_and_counted() -> None:
-    report, enough = mutation.summary(RESULTS)
-    assert report.splitlines() == [
-        "d2lhybrid.stats.x_iqr__mutmut_1: survived",
-        "d2lhybrid.report.text.x_table__mutmut_1: no tests",
-        "d2lhybrid.report.text: 0 of 1 killed (0.0%)",
-        "d2lhybrid.stats: 2 of 3 killed (66.7%)",
-    ]
-    assert not enough
-    nine = "".join(f"p.m.x_f__mutmut_{n}: killed\n" for n in range(9))
-    assert mutation.summary(nine + "p.m.x_f__mutmut_9: survived") == (
-        "p.m.x_f__mutmut_9: survived\np.m: 9 of 10 killed (90.0%)",
-        True,
-    )
-    assert not mutation.summary("")[1]
-
-
-def test_an_environment_is_made_once_and_finds_what_it_stands_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(environments, "ROOT", tmp_path)
-    python = environments.environment(".venv-x", on_top=True)
-    code = "import pytest, sys; print(sys.prefix)"
-    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == str(tmp_path / ".venv-x")
-    (tmp_path / ".venv-x" / "kept").touch()
-    assert environments.environment(".venv-x", on_top=True) == python
-    assert (tmp_path / ".venv-x" / "kept").exists()
+@pytest.mark.parametrize("tag", ["v9.9.9", d2lhybrid.__version__, ""])
+def test_another_tag_builds_nothing(tag: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["dist.py", "--tag", tag])
+    monkeypatch.setattr(dist, "build", lambda: pytest.fail("it builds"))
+    with pytest.raises(SystemExit, match="Expected the tag v"):
+        dist.main()
 
 
 def test_the_page_of_the_models_shows_what_came() -> None:
@@ -116,20 +67,16 @@ def test_the_page_of_the_models_shows_what_came() -> None:
         ("timm", "second"): row | {"save": {"outcome": "refused", "said": said}},
         ("timm", "third"): row | {"load": {"outcome": "ended", "said": "status -11"}},
     }
-    text = models.page(found, {"timm": "1.0"})
+    text = models.page(found, "numpy==2\ntensorflow-cpu==2.21.0\ntimm==1.0")
+    assert "· tensorflow 2.21.0, timm 1.0\n" in text
     assert "Of 3 models, `compare` works for 3;" in text
     assert "`save` works for 1 and refuses 2;" in text
     assert "| first | works | works | refused [^1] | works | works | works |" in text
-    assert "| second | works | works | refused [^1] | works | works | works |" in text
     assert "| third | works | works | works | **ended** [^2] | works | works |" in text
     assert "\n[^1]: PyTorch 2.13 did not \\| a\\_b.\n[^2]: status -11\n" in text
 
 
-def test_a_model_that_ends_its_process_is_a_row(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(models, "KEPT", tmp_path)
-    models.examine(sys.executable, "no library", "of this name", limit=100)
-    found = json.loads(models.place("no library", "of this name").read_text("utf-8"))
+def test_a_model_that_ends_its_process_is_a_row() -> None:
+    found = models.examine("no library", "of this name", limit=100)
     assert {one["outcome"] for one in found.values()} == {"ended"}
     assert found["save"]["said"] == "the process ended with status 1: KeyError: 'no library'"

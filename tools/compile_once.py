@@ -1,13 +1,10 @@
 """A C++ compiler that compiles a file once: ``compile_once.py FOLDER g++ a.cpp -o a ...``.
 
 The notebooks compile one program ahead of time again and again, in four languages, as the tests do
-for one model, and PyTorch keeps nothing of that. While they run, this file stands in front of the
-compiler. What it has made of a source, of the headers beside it and of options lies in the folder,
-which belongs to that run: nothing else that is included changes meanwhile. All other commands go to
-the compiler as they are.
-
-To pytest this file is a plugin, too: ``-p tools.compile_once`` does that for a run and all its
-processes.
+for one model, and PyTorch keeps nothing of that. As a plugin of pytest (``-p tools.compile_once``)
+this file stands in front of the compiler while they run. What it has made of a source, of the
+headers beside it and of options lies in a folder of that run: nothing else that is included changes
+meanwhile. All other commands go to the compiler as they are.
 """
 
 import hashlib
@@ -23,7 +20,6 @@ from typing import Any
 
 # PyTorch adds its commands to a source that it has compiled, and compiles it so the next time.
 APPENDED = b"\n// Compile cmd\n"
-COMPILERS = ("g++", "c++")
 
 
 def main(folder: Path, compiler: str, options: list[str]) -> int:
@@ -48,12 +44,11 @@ def main(folder: Path, compiler: str, options: list[str]) -> int:
 
 def _put(made: str | Path, place: str | Path) -> None:
     """Copy a file in one step, for another process may be running what is there."""
-    new = f"{place}.{os.getpid()}"
-    shutil.copy(made, new)
-    os.replace(new, place)
+    shutil.copy(made, f"{place}.{os.getpid()}")
+    os.replace(f"{place}.{os.getpid()}", place)
 
 
-def put_in_front(folder: Path, compilers: Sequence[str] = COMPILERS) -> Path:
+def put_in_front(folder: Path, compilers: Sequence[str] = ("g++", "c++")) -> Path:
     """Make a folder for PATH in which the names of the compilers that there are, are this file."""
     (before := folder / "bin").mkdir(parents=True)
     for name in compilers:
@@ -66,16 +61,11 @@ def put_in_front(folder: Path, compilers: Sequence[str] = COMPILERS) -> Path:
 
 def pytest_configure(config: Any) -> None:
     """Stand in front in this process and in those that it starts, until it ends."""
-    if hasattr(config, "workerinput"):  # a process of xdist, which has the path already
-        return
-    folder, path = tempfile.mkdtemp(), os.environ["PATH"]
-
-    def clean() -> None:
-        os.environ["PATH"] = path
-        shutil.rmtree(folder, ignore_errors=True)
-
-    config.add_cleanup(clean)
-    os.environ["PATH"] = f"{put_in_front(Path(folder))}{os.pathsep}{path}"
+    if not hasattr(config, "workerinput"):  # a process of xdist has the path already
+        folder, path = tempfile.TemporaryDirectory(), os.environ["PATH"]
+        config.add_cleanup(folder.cleanup)
+        config.add_cleanup(lambda: os.environ.update(PATH=path))
+        os.environ["PATH"] = f"{put_in_front(Path(folder.name))}{os.pathsep}{path}"
 
 
 if __name__ == "__main__":

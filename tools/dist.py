@@ -1,9 +1,9 @@
 """Build the package and try what was built: ``make dist``.
 
 The wheel and the source distribution go to ``dist/``. Two linters read them, and the wheel is
-installed in an empty environment, without any framework: there its examples have to pass, and
-``doctor``, ``compare`` and ``%load_ext`` have to work. The version is that of
-``d2lhybrid/__init__.py``, the only place for it; ``--tag v1.2.3`` demands that a tag says the same.
+installed in an empty environment, without any framework: there ``doctor``, ``compare`` and
+``%load_ext`` have to work. The version is that of ``d2lhybrid/__init__.py``, the only place for it;
+``--tag v1.2.3`` demands that a tag says the same.
 """
 
 import argparse
@@ -12,71 +12,65 @@ import re
 import shutil
 import subprocess
 import sys
-import venv
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from zipfile import ZipFile
 
-ROOT = Path(__file__).resolve().parent.parent
+from setup_env import ROOT, environment
+
 DIST = ROOT / "dist"
-TOOLS = ROOT / "build" / "dist-tools"
-EMPTY = ROOT / "build" / "dist-empty"
-TRIALS = ROOT / "tools" / "dist_trials.py"
-# Without PYTHONPATH, which could put the checkout in the place of what was installed.
-_ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+TRIAL = """
+import subprocess, sys
+from IPython.core.interactiveshell import InteractiveShell
+import d2lhybrid
+from d2lhybrid import compare
+assert d2lhybrid.__version__ == sys.argv[1], d2lhybrid.__version__
+assert d2lhybrid.__file__.startswith(sys.prefix), d2lhybrid.__file__
+command = [sys.executable, "-m", "d2lhybrid", "doctor"]
+doctor = subprocess.run(command, capture_output=True, text=True)
+assert doctor.returncode == 1 and not doctor.stderr, doctor
+assert "No framework is installed." in doctor.stdout, doctor.stdout
+print(compare({"sum": sum, "last": lambda numbers: numbers[-1]}, list(range(1000)), check=False,
+              time_limit=2))
+shell = InteractiveShell.instance()
+shell.run_line_magic("load_ext", "d2lhybrid")
+assert "benchmark" in shell.magics_manager.magics["cell"]
+"""
 
 
-def version(root: Path = ROOT) -> str:
+def version() -> str:
     """The package's version, from the one place that says it."""
-    text = (root / "d2lhybrid" / "__init__.py").read_text(encoding="utf-8")
-    found = re.search(r'^__version__ = "([^"]+)"$', text, re.MULTILINE)
-    if not found:
-        sys.exit('Expected a line __version__ = "…" in d2lhybrid/__init__.py, found none.')
-    return found[1]
+    text = (ROOT / "d2lhybrid/__init__.py").read_text(encoding="utf-8")
+    return re.findall(r'^__version__ = "(.*)"$', text, re.MULTILINE)[0]
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> None:
-    """Run a command; what fails ends all."""
-    print("$", *(str(part).replace(f"{ROOT}/", "") for part in command), flush=True)
-    status = subprocess.run([str(part) for part in command], cwd=cwd, env=_ENVIRONMENT).returncode
-    if status:
-        sys.exit(f"This command failed: {' '.join(map(str, command))}")
-
-
-def environment(folder: Path, fresh: bool) -> Path:
-    """The interpreter of an environment of its own."""
-    python = folder / "bin" / "python"
-    if fresh or not python.exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        venv.create(folder, with_pip=True)
-    return python
+    """Run a command, without PYTHONPATH, which could name the checkout; what fails ends all."""
+    told = {**os.environ, "PYTHONPATH": "", "D2LHYBRID_LANGUAGE": "en"}
+    subprocess.run([str(part) for part in command], cwd=cwd, env=told, check=True)
 
 
 def build() -> Path:
-    """Build both and lint both; the wheel."""
-    python = environment(TOOLS, fresh=False)
-    pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    run(*pip, "--requirement", ROOT / "requirements/dist.txt")
+    """Build both and lint both; the wheel, which holds every tracked file of the package."""
+    tools = environment(ROOT / "build/dist-tools", ["--requirement", "requirements/dist.txt"])
     shutil.rmtree(DIST, ignore_errors=True)
-    run(python, "-m", "build", "--no-isolation", "--outdir", DIST)
-    files = sorted(DIST.iterdir())
-    run(python, "-m", "twine", "check", "--strict", *files)
+    run(tools, "-m", "build", "--no-isolation", "--outdir", DIST)
+    run(tools, "-m", "twine", "check", "--strict", *sorted(DIST.iterdir()))
     (wheel,) = DIST.glob("*.whl")
-    run(TOOLS / "bin" / "check-wheel-contents", wheel)
-    if wheel.name.split("-")[1] != version():
-        sys.exit(f"Expected a wheel of version {version()}. Received: {wheel.name}.")
+    run(Path(tools).with_name("check-wheel-contents"), wheel)
+    listed = subprocess.check_output(["git", "ls-files", "d2lhybrid"], cwd=ROOT, text=True)
+    if missing := set(listed.splitlines()) - set(ZipFile(wheel).namelist()):
+        sys.exit(f"Expected every file of the package in {wheel.name}. Missing: {sorted(missing)}.")
     return wheel
 
 
 def try_out(wheel: Path) -> None:
     """Install the wheel in an empty environment and use it from an empty folder."""
-    python = environment(EMPTY, fresh=True)
-    pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    run(*pip, wheel)
-    with TemporaryDirectory() as name:
-        here = Path(name)
-        run(EMPTY / "bin" / "d2lhybrid", "--help", cwd=here)
-        run(*pip, "ipython", cwd=here)
-        run(python, "-W", "error", TRIALS, cwd=here)
+    shutil.rmtree(empty := ROOT / "build/dist-empty", ignore_errors=True)
+    python = environment(empty, [str(wheel), "ipython"])
+    with TemporaryDirectory() as folder:
+        run(empty / "bin/d2lhybrid", "--help", cwd=Path(folder))
+        run(python, "-W", "error", "-c", TRIAL, version(), cwd=Path(folder))
 
 
 def main() -> None:

@@ -3,9 +3,8 @@
 What a reader runs and changes goes into ``my/notebooks`` (``lab_copy``), so the tracked notebooks
 stay as they are. ``labextension/`` is what JupyterLab learns here, ``lab_extension`` its server.
 
-The language is that of the notebooks' reports: D2LHYBRID_LANGUAGE, else the system's. It chooses
-the front page, and the default for JupyterLab's own menus; what the reader has chosen in
-JupyterLab (menu Settings, Language) wins over that default. Options are JupyterLab's.
+The language, D2LHYBRID_LANGUAGE or the system's, chooses the front page and the default for
+JupyterLab's own menus, over which the reader's choice there wins. Options are JupyterLab's.
 """
 
 import json
@@ -15,25 +14,26 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import lab_copy
-import lab_front
-from lab_words import words
 
+from book.frontpage import front_page_path
+from book.languages import ENGLISH, LANGUAGES
 from d2lhybrid.i18n import language
 
 ROOT = Path(__file__).resolve().parent.parent
+WORDS = Path(__file__).with_name("lab_words.json")
 OVERRIDES = ROOT / "requirements/overrides.json"
 # The languages of JupyterLab's language packs in requirements/lock.txt; English needs none.
 PACKS = {"pt": "pt_BR", "zh": "zh_CN", "ja": "ja_JP"}
 
 
-def front_page(code: str) -> str:
-    """Return the path of the front page in a language, from the root of the checkout."""
-    own = f"notebooks/README.{code}.md"
-    return own if (ROOT / own).exists() else "notebooks/README.md"
+def words(code: str) -> dict[str, str]:
+    """What ``make lab`` and its buttons say in a language, or the English words for one without."""
+    found: dict[str, dict[str, str]] = json.loads(WORDS.read_text(encoding="utf-8"))
+    return found.get(code, found["en"])
 
 
 def defaults(code: str) -> dict[str, dict[str, object]]:
-    """Return the settings that JupyterLab starts from where the reader has chosen nothing."""
+    """The settings that JupyterLab starts from where the reader has chosen nothing."""
     chosen: dict[str, dict[str, object]] = json.loads(OVERRIDES.read_text(encoding="utf-8"))
     chosen["@jupyterlab/translation-extension:plugin"] = {"locale": PACKS.get(code, "en")}
     return chosen
@@ -41,15 +41,15 @@ def defaults(code: str) -> dict[str, dict[str, object]]:
 
 def write_config(folder: Path, code: str) -> None:
     """Write a folder of configuration for one run of JupyterLab; Jupyter merges it with others."""
-    for name, content in (
-        ("labconfig/default_setting_overrides.json", defaults(code)),
-        (
-            "jupyter_server_config.d/lab_extension.json",
-            {"ServerApp": {"jpserver_extensions": {"lab_extension": True}}},
-        ),
-    ):
+    for name, content in {
+        "labconfig/default_setting_overrides.json": defaults(code),
+        "labconfig/page_config.json": {"d2lhybrid": json.dumps(words(code))},
+        "jupyter_server_config.d/lab_extension.json": {
+            "ServerApp": {"jpserver_extensions": {"lab_extension": True}}
+        },
+    }.items():
         path = folder / name
-        path.parent.mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(content), encoding="utf-8")
 
 
@@ -60,7 +60,6 @@ def main() -> None:
     code = language()
     say = words(code)
     kept = lab_copy.bring_up_to_date()
-    lab_front.write_first_pages(ROOT, lab_copy.FOLDER)
     print(say["copy"].format(folder=lab_copy.FOLDER / lab_copy.NOTEBOOKS))
     if kept:
         print(say["kept"].format(names=", ".join(kept), reset=say["reset"]))
@@ -69,7 +68,8 @@ def main() -> None:
         # What the reader's own folders say comes first.
         theirs = os.environ.get("JUPYTER_CONFIG_PATH", "").split(os.pathsep)
         os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join([*filter(None, theirs), folder])
-        address = f"--LabApp.default_url=/lab/tree/{front_page(code)}"
+        page = front_page_path(LANGUAGES.get(code, ENGLISH))
+        address = f"--LabApp.default_url=/lab/tree/{page.as_posix()}"
         own = [
             f"--ServerApp.root_dir={lab_copy.FOLDER}",
             f"--LabApp.extra_labextensions_path={ROOT / 'tools/labextension'}",

@@ -24,16 +24,15 @@ def bring_up_to_date(root: Path = ROOT, folder: Path = FOLDER) -> list[str]:
     record = _read(folder)
     kept = []
     for name in _files(root):
-        original = (root / name).read_bytes()
-        mine = folder / name
-        if mine.exists() and _digest(mine.read_bytes()) != record.get(name):
-            if record.get(name) != _digest(original) and mine.read_bytes() != original:
+        original, mine = (root / name).read_bytes(), folder / name
+        copied, newest = record.get(name), _digest(original)
+        if mine.exists() and _digest(mine.read_bytes()) not in (copied, newest):
+            if copied != newest:
                 kept.append(name)
-                continue
-            if mine.read_bytes() != original:
-                continue  # changed by the reader only
-        _copy(original, mine)
-        record[name] = _digest(original)
+            continue
+        if copied != newest or not mine.exists():
+            _copy(original, mine)
+        record[name] = newest
     _write(folder, record)
     return kept
 
@@ -52,8 +51,7 @@ def reset(folder: Path, path: str, root: Path = ROOT) -> bool:
 def _files(root: Path) -> Iterator[str]:
     """The originals, as paths below the root."""
     for path in sorted((root / NOTEBOOKS).rglob("*")):
-        first_page = path.match("README*.md")  # of which lab_front makes the reader's
-        if path.is_file() and not first_page and not set(_LEFT_OUT) & set(path.parts):
+        if path.is_file() and not set(_LEFT_OUT) & set(path.parts):
             yield path.relative_to(root).as_posix()
 
 
@@ -69,23 +67,29 @@ def _copy(content: bytes, path: Path) -> None:
 
 def _sign(content: bytes) -> None:
     """Let JupyterLab show all that this notebook holds, as if the reader had run it."""
-    import nbformat
-    from nbformat.sign import NotebookNotary
+    import nbformat.sign
 
     # What is no notebook needs none; where the key cannot be kept, the text is there all the same.
     with suppress(OSError, ValueError, nbformat.ValidationError):
-        NotebookNotary().sign(nbformat.reads(content.decode("utf-8"), as_version=4))
+        nbformat.sign.NotebookNotary().sign(nbformat.reads(content.decode("utf-8"), as_version=4))
 
 
 def _digest(content: bytes) -> str:
+    """A digest of what the reader may have changed.
+
+    JupyterLab writes the version of Python into each notebook that is looked at: that is no change.
+    """
+    with suppress(ValueError, AttributeError):
+        notebook = json.loads(content)
+        notebook.get("metadata", {}).pop("language_info", None)
+        content = json.dumps(notebook, sort_keys=True).encode()
     return hashlib.sha256(content).hexdigest()
 
 
 def _read(folder: Path) -> dict[str, str]:
-    try:
-        found: dict[str, str] = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
+    found: dict[str, str] = {}
+    with suppress(OSError, ValueError):
+        found = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
     return found
 
 

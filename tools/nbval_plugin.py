@@ -2,22 +2,18 @@
 
 - A claim that a busy machine could not decide shows an output of a type of its own. It is left out
   of the comparison, on both sides.
-- Of the cells with the tag `gpu`, what they print where there is no GPU is committed, and compared
-  there like all others. Where there is one, what they print is that machine's own: they only have
-  to run.
-- What the tables and plots show is a measurement and is not compared, so the time limits of the
-  notebooks are cut to half a second. A claim that is undecided by then is measured on.
-- Notebooks that run beside one another share the cores, each with its part of the threads. With
-  more threads than cores, an operation waits for a thread that waits for a core, and that takes
-  the same time whatever calls the operation: all variants look alike.
+- Of the cells with the tag `gpu`, what they print where there is no GPU is committed. Where there
+  is one, what they print is that machine's own: they only have to run.
+- What tables and plots show is not compared, so the time limits of the notebooks are cut. A claim
+  that is undecided by then is measured on.
+- Notebooks that run beside one another share the cores, each with its part of the threads: where
+  threads wait for cores, all variants take the same time.
 - The translations of a notebook compile the same programs. What PyTorch has compiled for the first,
-  it finds again for the others, in a folder of this run; the notebooks switch that off for their
-  readers, whose cold start is to be cold. What it keeps nothing of, `compile_once` does. They run
-  one after the other in one process: AOTInductor removes what it no longer needs from the folder
-  of a program, under the hands of another process.
-- Test processes talk to their kernels through sockets in a folder. Two that look for free ports in
-  the same moment can be given the same one, and then a kernel dies before its first cell, or lives
-  on and is never heard.
+  it finds again for the others; the notebooks switch that off for their readers, whose cold start
+  is to be cold. They run one after the other in one process: AOTInductor removes what it no longer
+  needs from the folder of a program, under the hands of another process.
+- Test processes talk to their kernels through sockets in a folder: two that look for free ports in
+  the same moment can be given the same one.
 
 How many claims and cells were left out is said at the end.
 """
@@ -39,13 +35,10 @@ from nbval import kernel
 from nbval.plugin import IPyNbCell
 from xdist.scheduler import LoadScopeScheduling
 
-from book.execute import is_progress
-from d2lhybrid.measurement.arguments import MOST_SECONDS
 from d2lhybrid.report.claims import MIME
 
-CACHE = "TORCHINDUCTOR_CACHE_DIR"
 # Kernels inherit these.
-os.environ.setdefault(MOST_SECONDS, "0.5")
+os.environ.setdefault("D2LHYBRID_MOST_SECONDS", "0.2")
 os.environ.setdefault("TORCHINDUCTOR_FORCE_DISABLE_CACHES", "0")
 
 if (beside := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))) > 1:
@@ -58,11 +51,8 @@ _manager = kernel.KernelManager
 def compare_outputs(
     self: Any, test: Sequence[Any], reference: Sequence[Any], **options: Any
 ) -> Any:
-    """As nbval's own, without what undecided claims and bars of progress show, here or there."""
-    kept = (
-        [one for one in side if not (undecided(one) or is_progress(one))]
-        for side in (test, reference)
-    )
+    """As nbval's own, without what undecided claims show, here or there."""
+    kept = ([one for one in side if not undecided(one)] for side in (test, reference))
     return _compare(self, *kept, **options)
 
 
@@ -80,13 +70,6 @@ def kernel_manager(**options: Any) -> Any:
 
 IPyNbCell.compare_outputs = compare_outputs
 kernel.KernelManager = kernel_manager
-
-
-def pytest_configure(config: Any) -> None:
-    """Make the folder for what is compiled, which test processes beside one another share."""
-    if CACHE not in os.environ:
-        os.environ[CACHE] = tempfile.mkdtemp()
-        config.add_cleanup(lambda: shutil.rmtree(os.environ.pop(CACHE), ignore_errors=True))
 
 
 def _needs_gpu(item: Any) -> bool:
@@ -127,10 +110,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say how many claims and cells were left out, and why."""
     passed = terminalreporter.stats.get("passed", ())
     noted = [name for report in passed for name, _one in report.user_properties]
-    for name, why in (
-        ("claim", "undecided: this machine was too busy to tell"),
-        ("cell", "left out: no GPU"),
-    ):
+    for name, why in (("claim", "this machine was too busy to tell"), ("cell", "no GPU")):
         if count := noted.count(name):
             were = f"{name} was" if count == 1 else f"{name}s were"
-            terminalreporter.write_line(f"{count} {were} {why}")
+            terminalreporter.write_line(f"{count} {were} left out: {why}")

@@ -10,85 +10,63 @@ import json
 import platform
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from setup_env import mxnet_problem
+
+from book.files import SECONDS
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = ROOT / "tests" / "notebooks"
 
 
-def selected(language: str, framework: str, chapter: str) -> tuple[list[Path], list[Path]]:
-    """Return the notebooks that match, ``*`` for any, and the others."""
-    every = sorted((ROOT / "notebooks").glob("*/*/*.ipynb"))
-    chosen = sorted((ROOT / "notebooks").glob(f"{language}/{framework}/{chapter}.ipynb"))
-    return chosen, [path for path in every if path not in chosen]
+def selected(pattern: str = "*/*/*", shard: str = "1/1") -> list[Path]:
+    """The notebooks of these languages, frameworks and chapters, one part of so many.
 
-
-def weight(notebook: Path) -> int:
-    """How long a notebook is, in code cells. It decides who shares a shard, and nothing else."""
-    cells = json.loads(notebook.read_bytes())["cells"]
-    return sum(cell["cell_type"] == "code" for cell in cells)
-
-
-def split(weights: Mapping[Path, int], count: int) -> list[list[Path]]:
-    """Deal the heaviest first, each to the shard that is lightest so far.
-
-    The translations of a notebook weigh the same, so they come one after the other and land in
-    different shards. The same notebooks make the same shards everywhere.
+    They are dealt out by chapter and framework, so each part has its share of the long ones.
     """
-    shards: list[list[Path]] = [[] for _ in range(count)]
-    loads = [0] * count
-    for path in sorted(weights, key=lambda path: (-weights[path], path)):
-        lightest = loads.index(min(loads))
-        shards[lightest].append(path)
-        loads[lightest] += weights[path]
-    return [sorted(shard) for shard in shards]
-
-
-def numbers(text: str) -> tuple[int, int]:
-    """Which shard of how many: ``2/5`` is (2, 5), and nothing is (1, 1)."""
-    which, _, count = (text or "1/1").partition("/")
-    if which.isdecimal() and count.isdecimal() and 1 <= int(which) <= int(count):
-        return int(which), int(count)
-    raise argparse.ArgumentTypeError(f"expected which of how many, as 2/5, received {text!r}")
+    found = (ROOT / "notebooks").glob(f"{pattern}.ipynb")
+    which, count = map(int, shard.split("/"))
+    if not 1 <= which <= count:
+        raise ValueError(shard)
+    return sorted(found, key=lambda path: (path.stem, *path.parts[::-1]))[which - 1 :: count]
 
 
 def command(notebooks: list[Path], jobs: str, *more: str) -> list[str]:
-    """Return the pytest command that executes and compares these notebooks."""
+    """The pytest command that executes and compares these notebooks, the longest first."""
     return [
         *(sys.executable, "-m", "pytest", "-c", str(SETTINGS / "nbval.ini")),
         *("-p", "tools.nbval_plugin", "-p", "tools.compile_once"),
         *("--rootdir", str(ROOT), "--nbval-sanitize-with", str(SETTINGS / "sanitize.cfg")),
-        *("-n", jobs, *more, *map(str, notebooks)),
+        *("-n", jobs, *more, *map(str, sorted(notebooks, key=seconds, reverse=True))),
     ]
+
+
+def seconds(notebook: Path) -> float:
+    """How long it took when it was executed last; of a folder nobody knows."""
+    metadata = {} if notebook.is_dir() else json.loads(notebook.read_bytes())["metadata"]
+    return float(metadata.get("d2lhybrid", {}).get(SECONDS, 0))
 
 
 def main() -> None:
     """Run nbval on the selected notebooks and end with its status."""
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("language", "framework", "chapter"):
-        parser.add_argument(f"--{name}", default="*", help=f"only this {name}")
+    parser.add_argument("only", nargs="?", default="*/*/*", help="such as en/pytorch/*")
     parser.add_argument("--jobs", default="auto", help="notebooks that run at a time")
-    parser.add_argument("--shard", type=numbers, default="", help="only one part of them: 2/5")
+    parser.add_argument("--shard", default="1/1", help="only one part of them: 2/5")
     options = parser.parse_args()
-    wanted = (getattr(options, name) or "*" for name in ("language", "framework", "chapter"))
-    chosen, others = selected(*wanted)
+    try:
+        chosen = selected(options.only, options.shard)
+    except ValueError:
+        parser.error(f"expected which part of how many, as 2/5, received {options.shard!r}")
     if problem := mxnet_problem(platform.system(), platform.machine()):
         print(problem)
         chosen = [path for path in chosen if path.parent.name != "mxnet"]
     if not chosen:
         sys.exit("No notebook left to run: is one committed under notebooks/?")
-    which, count = options.shard
-    shard = split({path: weight(path) for path in chosen}, count)[which - 1]
-    others += [path for path in chosen if path not in shard]
-    if others:
-        print(f"Left out by choice: {len(others)} of {len(others) + len(shard)} notebooks")
-    if not shard:
-        print(f"Shard {which} of {count} is empty: there are fewer notebooks than shards.")
-        return
-    sys.exit(subprocess.run(command(shard, options.jobs), cwd=ROOT).returncode)
+    if left_out := len(every := selected()) - len(chosen):
+        print(f"Left out by choice: {left_out} of {len(every)} notebooks")
+    sys.exit(subprocess.run(command(chosen, options.jobs), cwd=ROOT).returncode)
 
 
 if __name__ == "__main__":

@@ -1,56 +1,44 @@
-"""Create or refresh ``.venv``, the one environment of the notebooks and the tests.
+"""Make ``.venv``, the one environment of the notebooks and the tests, and those beside it.
 
-``make setup`` runs this file with a plain Python, so it uses the standard library only. The
-versions come from ``requirements/lock.txt``. A stamp inside ``.venv`` remembers from what it was
-made; when nothing changed, the script ends at once.
+``make setup`` runs this file with a plain Python, so it uses the standard library only, and pip,
+which heeds whatever the machine's settings say of indexes, wheels, proxies and certificates.
 """
 
+import argparse
 import hashlib
-import json
 import os
 import platform
-import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
-
-import pip_progress
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
-STAMP = VENV / "setup-stamp.txt"
 LOCK = "requirements/lock.txt"
-# MXNet and d2l: what they need is in the lock file, what they pin is not. The file says why.
-NO_DEPS = "requirements/no-deps.txt"
-INPUTS = (LOCK, NO_DEPS, "requirements/overrides.json")
-
 OLDEST, NEWEST = (3, 11), (3, 13)
 
 
-def python_problem(version: tuple[int, int]) -> str | None:
-    """Return why this Python cannot hold the environment, or None if it can."""
-    if OLDEST <= version <= NEWEST:
-        return None
-    return (
-        f"The notebooks need Python {OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}, but "
-        f"{sys.executable} is Python {version[0]}.{version[1]}. Name another one: "
-        "make setup PYTHON=python3.11"
-    )
-
-
-def machine_problem(system: str, machine: str) -> str | None:
-    """Return why this kind of machine cannot hold the environment, or None if it can."""
-    if system != "Darwin" or machine != "x86_64":
-        return None
-    return (
-        "The notebooks need a PyTorch of today, which has no package for Macs with Intel "
-        "processors. Use Linux, in a container or on another machine."
-    )
+def problem(version: tuple[int, int], system: str, machine: str) -> str | None:
+    """Why this Python on this machine cannot hold the environment, or None if it can."""
+    if not OLDEST <= version <= NEWEST:
+        return (
+            "The notebooks need Python {}.{} to {}.{}, ".format(*OLDEST, *NEWEST)
+            + f"but {sys.executable} is Python {version[0]}.{version[1]}. "
+            "Name another one: make setup PYTHON=python3.11"
+        )
+    if system == "Darwin" and machine == "x86_64":
+        return (
+            "The notebooks need a PyTorch of today, which has no package for Macs with Intel "
+            "processors. Use Linux, in a container or on another machine."
+        )
+    return None
 
 
 def mxnet_problem(system: str, machine: str) -> str | None:
-    """Return why MXNet cannot be installed here, or None if it can."""
+    """Why MXNet cannot be installed here, or None if it can."""
     if system == "Linux":
         return None
     return (
@@ -59,73 +47,69 @@ def mxnet_problem(system: str, machine: str) -> str | None:
     )
 
 
-def stamp(root: Path = ROOT) -> str:
-    """Return a digest of everything the environment is made from."""
-    import tomllib  # here, for an older Python is told what it lacks in `main`
+def environment(folder: Path, *installs: Sequence[str]) -> str:
+    """The Python of the environment in a folder; make it anew where what it is made of changed.
 
-    digest = hashlib.sha256(sys.version.encode())
-    for name in INPUTS:
-        digest.update((root / name).read_bytes())
-    # Of pyproject.toml what is installed; how the linters and the tests run makes no environment.
-    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    project["tool"] = project.get("tool", {}).get("hatch")
-    digest.update(json.dumps(project, sort_keys=True).encode())
-    return digest.hexdigest()
+    Takes the arguments of each ``pip install``, in turn.
+    """
+    python = str(folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
+    stamp, made_of = folder / "setup-stamp.txt", digest(installs)
+    if stamp.exists() and stamp.read_text() == made_of:
+        return python
+    print(f"Setting up {folder.name} with Python {platform.python_version()}", flush=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    run(sys.executable, "-m", "venv", str(folder))
+    quiet = [] if sys.stdout.isatty() else ["--quiet"]
+    for arguments in installs:
+        run(python, "-m", "pip", "install", "--disable-pip-version-check", *quiet, *arguments)
+    stamp.write_text(made_of)
+    return python
+
+
+def digest(installs: Sequence[Sequence[str]], root: Path = ROOT) -> str:
+    """A digest of what an environment is made from: this Python, the arguments, their files."""
+    found = hashlib.sha256(f"{sys.version} {sys.prefix} {installs}".encode())
+    for name in chain.from_iterable(installs):
+        if (root / name).is_file():
+            found.update((root / name).read_bytes())
+    if any("--editable" in arguments for arguments in installs):
+        # How linters and tests are run, which comes below, makes no other environment.
+        project = (root / "pyproject.toml").read_text(encoding="utf-8").partition("[tool.ruff]")[0]
+        found.update(project.encode())
+    return found.hexdigest()
 
 
 def run(*command: str) -> None:
-    """Run a command in the checkout; a failure ends the set-up with the command's own status."""
-    status = subprocess.run(command, cwd=ROOT).returncode
-    if status:
+    """Run a command in the checkout; a failure ends all."""
+    if subprocess.run(command, cwd=ROOT).returncode:
         sys.exit(f"Set-up stopped: this command failed: {' '.join(command)}")
 
 
-def install_lock(python: str) -> None:
-    """Install what the lock file pins, and say how far it is: it is gigabytes."""
-    lock = (ROOT / LOCK).read_text(encoding="utf-8")
-    total = len(re.findall(r"^[\w.-]+(?===)", lock, re.MULTILINE))  # for each system and Python
-    pip = (python, "-m", "pip", "install", "--disable-pip-version-check")
-    pip_progress.install([*pip, "--requirement", LOCK], total, ROOT)
-
-
-def check_consistency(python: str) -> None:
-    """Stop where ``pip check`` complains of what was not installed without its needs.
-
-    MXNet and d2l pin packages of their time, which ``requirements/no-deps.txt`` explains.
-    """
-    names = re.findall(r"^\w+(?===)", (ROOT / NO_DEPS).read_text(encoding="utf-8"), re.MULTILINE)
-    expected = tuple(f"{name} " for name in names)
-    command = [python, "-m", "pip", "check"]
-    report = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
-    complaints = [line for line in report.splitlines() if line != "No broken requirements found."]
-    others = [line for line in complaints if not line.startswith(expected)]
-    if others:
-        sys.exit("The installed packages do not fit together:\n" + "\n".join(others))
+def try_numpy(release: str) -> None:
+    """Run tests/compat_numpy.py with MXNet on this release of NumPy, in ``.venv-numpy``."""
+    if release.startswith("1.") and sys.version_info >= (3, 13):
+        print("NumPy 1 has no release for this Python, so MXNet is tried on NumPy 2 alone.")
+        return
+    wanted = ["--no-deps", f"numpy=={release}", "--requirement", "requirements/numpy1.txt"]
+    python = environment(ROOT / ".venv-numpy", wanted)
+    sys.exit(subprocess.run([python, "tests/compat_numpy.py"], cwd=ROOT).returncode)
 
 
 def main() -> None:
     """Create ``.venv`` if it is missing or out of date."""
-    version = sys.version_info[:2]
-    system, machine = platform.system(), platform.machine()
-    if problem := python_problem(version) or machine_problem(system, machine):
-        sys.exit(problem)
-    if left_out := mxnet_problem(system, machine):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--numpy", metavar="RELEASE", help="try MXNet on this NumPy instead")
+    release = parser.parse_args().numpy
+    here = platform.system(), platform.machine()
+    if trouble := problem(sys.version_info[:2], *here):
+        sys.exit(trouble)
+    if left_out := mxnet_problem(*here):
         print(left_out)
-    if STAMP.exists() and STAMP.read_text() == stamp():
-        return
-    print(f"Setting up {VENV.name} with Python {platform.python_version()}", flush=True)
-    shutil.rmtree(VENV, ignore_errors=True)
-    run(sys.executable, "-m", "venv", str(VENV))
-    python = str(VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
-    pip = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    install_lock(python)
-    run(*pip, "--no-deps", "--requirement", NO_DEPS)
-    run(*pip, "--no-deps", "--editable", ".")
-    check_consistency(python)
-    settings = VENV / "share/jupyter/lab/settings"
-    settings.mkdir(parents=True, exist_ok=True)
-    shutil.copy(ROOT / "requirements/overrides.json", settings / "overrides.json")
-    STAMP.write_text(stamp())
+    if not release:
+        no_deps = ["--no-deps", "--requirement", "requirements/no-deps.txt"]
+        environment(VENV, ["--requirement", LOCK], no_deps, ["--no-deps", "--editable", "."])
+    elif not left_out:
+        try_numpy(release)
 
 
 if __name__ == "__main__":

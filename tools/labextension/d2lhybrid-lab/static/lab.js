@@ -184,12 +184,12 @@
   };
 
   // On the front page, how far each chapter was read stands beside the link to it, and below the
-  // link for those who begin is one for those who come back.
+  // languages is a link for those who come back.
   const LAST = "d2lhybrid-last";
   const showOnFrontPage = (app, widget, say) => {
-    const start = widget.node.querySelector("p strong a");
+    const languages = widget.node.querySelector("p strong")?.closest("p");
     const last = JSON.parse(localStorage.getItem(LAST) ?? "null");
-    if (start && last && !widget.node.querySelector(".d2lhybrid-continue")) {
+    if (languages && last && !widget.node.querySelector(".d2lhybrid-continue")) {
       const link = document.createElement("a");
       link.className = "d2lhybrid-continue";
       link.href = "#";
@@ -198,7 +198,7 @@
         event.preventDefault();
         void app.commands.execute("docmanager:open", { path: last.path });
       });
-      start.closest("p").append(document.createElement("br"), link);
+      languages.append(document.createElement("br"), link);
     }
     const all = notes();
     for (const link of widget.node.querySelectorAll("td a")) {
@@ -228,7 +228,7 @@
       settings,
     );
     if (response.ok) await panel.context.revert();
-    else await showDialog({ title: say.reset, body: await response.text() });
+    else await showDialog({ title: say.reset, body: say.reset_unknown.replace("{path}", panel.context.path) });
   };
 
   const equip = async (app, panel, say) => {
@@ -263,14 +263,8 @@
     autoStart: true,
     activate: async (app) => {
       document.head.appendChild(document.createElement("style")).textContent = STYLE;
-      const { ServerConnection } = await load("@jupyterlab/services");
-      const settings = ServerConnection.makeSettings();
-      const response = await ServerConnection.makeRequest(
-        `${settings.baseUrl}d2lhybrid/words`,
-        {},
-        settings,
-      );
-      const say = await response.json();
+      const { PageConfig } = await load("@jupyterlab/coreutils");
+      const say = JSON.parse(PageConfig.getOption("d2lhybrid"));
       const known = new WeakSet();
       const look = () => {
         for (const widget of app.shell.widgets("main")) {
