@@ -1,6 +1,5 @@
 """Notebooks: valid, the same every time, with links and figures that lead somewhere."""
 
-import itertools
 import os
 import re
 from collections.abc import Callable
@@ -10,13 +9,10 @@ import nbformat
 import pytest
 from book_samples import FRONT
 
-from book.assemble import assemble
 from book.build import Built, build
 from book.files import Key, notebook_bytes
 from book.languages import ENGLISH
-from book.parse import load
 from book.references import anchor, links, rewrite
-from book.translate import identity
 
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 
@@ -55,16 +51,6 @@ def test_a_framework_sees_its_tabs(full: Path) -> None:
     assert text["mxnet"].count("The others.") == text["tensorflow"].count("The others.") == 1
     for source in text.values():
         assert not re.search(r":::|\)=|\{(tab|code-cell|exercise|solution)|A remark", source)
-
-
-def test_a_heading_opens_a_cell_and_prose_between_code_is_one(full: Path) -> None:
-    found = cells(build(full), "mxnet", "full")
-    for cell in found:
-        if cell.cell_type == "markdown":
-            assert all(line[:1] != "#" for line in cell.source.splitlines()[1:])
-    for cell, after in itertools.pairwise(found[1:]):
-        if cell.cell_type == after.cell_type == "markdown":
-            assert after.source.startswith("#") or cell.source.startswith("#### Solution")
 
 
 def test_options_become_metadata_and_solutions_fold(full: Path) -> None:
@@ -150,12 +136,6 @@ def test_a_heading_that_stands_twice_is_found_by_its_cell(project: Callable[...,
     text = FRONT + "# Title\n\n[](#b)\n\n(a)=\n## Same\n\n(b)=\n## Same\n"
     found = cells(build(project(a=text)), "mxnet", "a")
     assert f"[Same](a.ipynb#cell-id={found[4].id})" in found[2].source
-
-
-def test_only_the_frameworks_of_a_chapter(project: Callable[..., Path]) -> None:
-    root = project(a=FRONT.replace("mxnet, ", "") + "# Title\n")
-    assert [key.framework for key in build(root).notebooks] == ["pytorch", "tensorflow"]
-    assert not assemble(load(root / "chapters"), "en", "mxnet", identity)
 
 
 @pytest.mark.parametrize(
