@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
-import pytest
 from book_samples import FRONT
 
 from book.build import Built, build
@@ -122,11 +121,8 @@ def test_navigation(full: Path) -> None:
 
 
 def test_numbers_are_those_of_the_framework(project: Callable[..., Path]) -> None:
-    exercise = ":::{exercise} ex-%s\nText %s.\n:::\n"
-    text = (
-        FRONT
-        + f"# Title\n\n::::{{tab}} mxnet\n{exercise % ('a', 'a')}::::\n\n{exercise % ('b', 'b')}"
-    )
+    first, second = (f":::{{exercise}} ex-{x}\nText {x}.\n:::\n" for x in "ab")
+    text = f"{FRONT}# Title\n\n::::{{tab}} mxnet\n{first}::::\n\n{second}"
     built = build(project(a=text))
     assert "**Exercise 2.** Text b." in cells(built, "mxnet", "a")[2].source
     assert "**Exercise 1.** Text b." in cells(built, "pytorch", "a")[2].source
@@ -138,19 +134,10 @@ def test_a_heading_that_stands_twice_is_found_by_its_cell(project: Callable[...,
     assert f"[Same](a.ipynb#cell-id={found[4].id})" in found[2].source
 
 
-@pytest.mark.parametrize(
-    ("heading", "expected"),
-    [
-        ("The Trade", "The-Trade"),
-        ("Later: what's new?", "Later:-what's-new?"),
-        ("Optimização", None),
-        ("编译", None),
-        ("f(x)", None),
-        ("a = b", None),
-    ],
-)
-def test_anchors(heading: str, expected: str | None) -> None:
-    assert anchor(heading) == expected
+def test_a_heading_beyond_ascii_has_no_anchor() -> None:
+    assert anchor("The Trade") == "The-Trade"
+    assert anchor("Later: what's new?") == "Later:-what's-new?"
+    assert not any(map(anchor, ("Optimização", "编译", "f(x)", "a = b")))
 
 
 def test_links_are_found_outside_of_code() -> None:

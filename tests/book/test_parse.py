@@ -15,9 +15,10 @@ HEAD = FRONT + "# Title\n\n"  # seven lines and an empty one: a test's body star
 TAB = ":::{tab} pytorch\n"
 CELL = "```{code-cell} python\n"
 
+# fmt: off
 MALFORMED = {
     "unknown framework": (":::{tab} keras\nText.\n:::\n", 8, "'keras'"),
-    "unclosed tab before another": (TAB + "Text.\n\n" + TAB + "More.\n:::\n", 11, "line 8"),
+    "unclosed tab before another": (TAB + "Text.\n\n:::{tab} pytorch\nMore.\n:::\n", 11, "line 8"),
     "stray closing colons": ("Text.\n\n:::\n", 10, "closes nothing"),
     "unclosed code cell": (CELL + "x = 1\n", 8, "never closed"),
     "unclosed fence in a list": ("- item\n\n  ```text\n  Text.\n", 10, "never closed"),
@@ -27,48 +28,40 @@ MALFORMED = {
     "unknown option": (CELL + ":tag: [hide-input]\nx\n```\n", 9, "unknown option :tag:"),
     "unknown tag": (CELL + ":tags: [hide]\nx\n```\n", 9, "unknown tag hide"),
     "option no list": (CELL + ":tags: hide-input\nx\n```\n", 9, "expected a list"),
-    "label not in code": (
-        CELL + ':labels: ["No"]\nNo = 1  # No\n```\n',
-        9,
-        "'No' lies in no single string",
-    ),
+    "label not in code": (CELL + ':labels: ["No"]\nNo = 1  # No\n```\n',
+        9, "'No' lies in no single string"),
     "unknown directive": (":::{note}\nText.\n:::\n", 8, "received :::{note}"),
     "directive in a list": ("- item\n\n  :::{tab} pytorch\n  Text.\n  :::\n", 10, "left margin"),
+    "HTML": ("Text.\n\n<div>\nText.\n</div>\n", 10, "HTML"),
     "block break": ("+++\n", 8, "'+++'"),
     "role": ("Text\nand {ref}`sec`.\n", 9, "roles"),
     "image": ("Text\n![alt](figures/flow.svg)\n", 9, "{figure-md}"),
-    "missing figure": (
-        ":::{figure-md} fig-a\n![alt](figures/no.svg)\n\nText.\n:::\n",
-        9,
-        "'figures/no.svg'",
-    ),
+    "missing figure": (":::{figure-md} fig-a\n![alt](figures/no.svg)\n\nText.\n:::\n",
+        9, "'figures/no.svg'"),
+    "no alt text": (":::{figure-md} fig-a\n![](figures/flow.svg)\n\nText.\n:::\n", 9, "alt text"),
+    "no caption": (":::{figure-md} fig-a\n![alt](figures/flow.svg)\n:::\n", 8, "a caption"),
+    "exercise in a solution": ("::::{solution} ex-a\n:::{exercise} ex-b\nText.\n:::\n::::\n",
+        9, "inside {solution}"),
     "bad label": (":::{exercise} One\nText.\n:::\n", 8, "received 'One'"),
     "label twice": ("(a)=\n## A\n\n(a)=\n## B\n", 11, "'a' is already in broken.md, line 8"),
     "target without heading": ("(a)=\n\nText.\n", 8, "no heading"),
     "reference to nothing": ("Text\n[here](#no).\n", 9, "no label 'no'"),
     "reference to no chapter": ("[here](no.md#a)\n", 8, "no chapter no.md"),
-    "reference out of a tab": (
-        ":::{tab} pytorch\n(a)=\n### A\n:::\n\nSee [](#a).\n",
-        13,
-        "readers of tensorflow, mxnet too",
-    ),
+    "reference out of a tab": (TAB + "(a)=\n### A\n:::\n\nSee [](#a).\n",
+        13, "readers of tensorflow, mxnet too"),
     "link definition": ("[a][]\n\n[a]: https://example.org\n", 10, "where the link is"),
     "second title": ("# Another\n", 8, "use '##'"),
     "section in a tab": (TAB + "## Section\n:::\n", 9, "from level 3 on"),
-    "heading in a solution": (
-        ":::{exercise} ex-a\nText.\n:::\n\n:::{solution} ex-a\n#### A\n:::\n",
-        13,
-        "from level 5 on",
-    ),
+    "heading in a solution": (":::{exercise} ex-a\nText.\n:::\n\n:::{solution} ex-a\n#### A\n:::\n",
+        13, "from level 5 on"),
     "empty heading": ("##\n", 8, "needs a text"),
     "empty exercise": (":::{exercise} ex-a\n:::\n", 8, "{exercise} is empty"),
     "solution of nothing": (":::{solution} ex-no\nText.\n:::\n", 8, "no exercise 'ex-no'"),
     "text folded away": (
         ":::{exercise} ex-a\nText.\n:::\n\n:::{solution} ex-a\nText.\n:::\n\nMore.\n",
-        16,
-        "folded away",
-    ),
+        16, "folded away"),
 }
+# fmt: on
 
 
 def problems(folder: Path) -> list[tuple[str, int, str]]:
