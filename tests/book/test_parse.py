@@ -167,7 +167,7 @@ def test_a_description_is_a_message(project: Callable[..., Path]) -> None:
     [chapter] = load(project(a=front + "# Title\n") / "chapters")
     assert chapter.description is not None
     assert chapter.description.text == "all of it"
-    assert str(chapter.description.context) == "a|description"
+    assert chapter.description.context.kind == "description"
     assert chapter.description.line == 4
 
 
