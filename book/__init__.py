@@ -13,7 +13,8 @@
 5. ``check``: committed notebooks against what their sources build; writes nothing.
 
 ``languages`` and ``frameworks`` say which there are, ``files`` where everything lies, and
-``measured`` what executed notebooks have measured. ``python -m book`` is the way in; docs/authoring.md is the manual.
+``measured`` what executed notebooks have measured. ``python -m book`` is the way in;
+docs/authoring.md is the manual.
 """
 
 import sys

@@ -37,10 +37,9 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     options = _parser().parse_args(arguments)
     try:
         if options.command == "messages":
-            for path in update(root, load(root / CHAPTERS), options.start):
-                print(path)
-            for path in package.update(root, options.start):
-                print(path)
+            chapters = load(root / CHAPTERS)
+            changed = [*update(root, chapters, options.start), *package.update(root, options.start)]
+            print(*changed, sep="\n", end="\n" if changed else "")
             return 0
         if options.command == "check":
             return _check(root)

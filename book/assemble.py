@@ -7,13 +7,12 @@ import nbformat
 
 from book.blocks import Chapter
 from book.draft import TO_NOTEBOOKS, Cell, Draft, name_cells
-from book.errors import BookError, TranslationError
+from book.errors import TranslationError
 from book.files import CHAPTERS, Key
 from book.frameworks import FRAMEWORKS
 from book.frontpage import front_page_path
 from book.installation import installation
 from book.languages import LANGUAGES, Language
-from book.prose import MARKDOWN
 from book.references import anchor, rewrite, split
 from book.translate import Translate
 
@@ -26,7 +25,6 @@ LANGUAGE_INFO = {
 }
 _KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 _TO_ROOT = "../../.."  # from the folder of a notebook
-_OURS = ("colon_fence", "myst_target", "myst_role", "myst_block_break", "myst_line_comment")
 
 
 def assemble(
@@ -69,7 +67,6 @@ def _notebook(
             if cell is not first and cell is not last:
                 text = [rewrite(part, lambda href: _resolve(href, draft, drafts)) for part in text]
             source = "\n\n".join(text)
-            _plain_markdown(source, draft, cell)
             made = nbformat.v4.new_markdown_cell(source, id=cell.id, metadata=cell.metadata)
         cells.append(made)
     language, framework, chapter = draft.key
@@ -137,14 +134,3 @@ def _resolve(href: str, draft: Draft, drafts: Mapping[str, Draft]) -> tuple[str,
         # behind the name of a notebook. A forge opens the notebook at its top.
         return f"{path}#cell-id={target.cell.id}", target.text
     return f"{'' if other is draft else path}#{fragment}", target.text
-
-
-def _plain_markdown(source: str, draft: Draft, cell: Cell) -> None:
-    """Raise BookError where something of the chapter's own syntax is left."""
-    for token in MARKDOWN.parse(source):
-        for part in (token, *(token.children or ())):
-            if part.type in _OURS or (part.type == "fence" and part.info.startswith("{")):
-                raise BookError(
-                    f"{draft.chapter.file}:{cell.line}: the notebook's Markdown would show "
-                    f"{part.markup}{part.info}{part.content}; write it in the chapter's syntax."
-                )

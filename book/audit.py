@@ -12,7 +12,6 @@ from book.catalogs import (
     catalog_path,
     entries,
     message_key,
-    present,
     read,
     template,
     template_path,
@@ -21,7 +20,7 @@ from book.catalogs import (
 from book.errors import Problem
 from book.files import TRANSLATIONS
 from book.glossary import Term, terms_problems
-from book.languages import ENGLISH, Language
+from book.languages import Language
 from book.pieces import differences
 from book.translate import Message
 from book.typography import leftover, typography
@@ -105,11 +104,7 @@ def strays(root: Path, chapters: Sequence[Chapter]) -> Iterator[Problem]:
             continue
         if set(entries(read(root / path))) != set(entries(template(chapter))):
             yield Problem(path.as_posix(), 1, f"behind {chapter.file}; {UPDATE}.")
-    files = [*(root / TRANSLATIONS).glob("*.pot")]
-    for language in present(root):
-        if language != ENGLISH:
-            files += (root / catalog_path(language, "x")).parent.glob("*.po")
-    for file in files:
+    for file in sorted((root / TRANSLATIONS).rglob("*.po*")):
         if file.stem not in names:
             text = f"there is no chapter {file.stem}.md; rename the catalog with it, or delete it."
             yield Problem(file.relative_to(root).as_posix(), 1, text)

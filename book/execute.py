@@ -27,7 +27,6 @@ from d2lhybrid.report.claims import MIME
 
 CELL_SECONDS = 300
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
-_WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 def outputs_digest(notebook: nbformat.NotebookNode) -> str:
@@ -151,14 +150,9 @@ def is_progress(output: Mapping[str, Any]) -> bool:
 def _clean(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
     """Drop what tells of the run and not of the code, and sign the outputs."""
     notebook.metadata.language_info = nbformat.from_dict(LANGUAGE_INFO)
-    notebook.metadata.pop("widgets", None)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = [output for output in cell.outputs if not is_progress(output)]
-        for output in cell.get("outputs", ()):
-            data: dict[str, Any] = output.get("data", {})
-            if len(data) > 1:  # a widget without its state shows nothing; its text does
-                data.pop(_WIDGET, None)
     # As it will be read again: nbformat changes details, such as how images end.
     notebook = nbformat.reads(nbformat.writes(notebook), as_version=4)
     notebook.metadata.d2lhybrid["outputs_sha256"] = outputs_digest(notebook)

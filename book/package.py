@@ -5,6 +5,7 @@ The catalogs are kept as those of the chapters are. They ship with the package, 
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import polib
 from babel.messages.extract import extract_from_file
@@ -28,13 +29,9 @@ from book.translate import Context, Message
 NAME = "d2lhybrid"
 LOCALE = Path(NAME, "locale")
 TEMPLATE = LOCALE / f"{NAME}.pot"
-_KEYWORDS = {
-    "_": None,
-    "N_": None,
-    "gettext": None,
-    "noop": None,
-    "ngettext": (1, 2),
-    "pgettext": ((1, "c"), 2),
+_KEYWORDS: dict[str, Any] = {
+    **dict.fromkeys(("_", "N_", "gettext", "noop")),
+    **{"ngettext": (1, 2), "pgettext": ((1, "c"), 2)},
 }
 
 

@@ -27,10 +27,6 @@ class Context:
     kind: str
     note: str = ""
 
-    def __str__(self) -> str:
-        parts = (self.chapter, self.section, ",".join(self.frameworks), self.kind, self.note)
-        return "|".join(part for part in parts if part)
-
 
 @dataclass(frozen=True)
 class Message:

@@ -1,22 +1,17 @@
 """Notebooks: valid, the same every time, with links and figures that lead somewhere."""
 
-import itertools
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
-import pytest
 from book_samples import FRONT
 
-from book.assemble import assemble
 from book.build import Built, build
 from book.files import Key, notebook_bytes
 from book.languages import ENGLISH
-from book.parse import load
 from book.references import anchor, links, rewrite
-from book.translate import identity
 
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 
@@ -55,16 +50,6 @@ def test_a_framework_sees_its_tabs(full: Path) -> None:
     assert text["mxnet"].count("The others.") == text["tensorflow"].count("The others.") == 1
     for source in text.values():
         assert not re.search(r":::|\)=|\{(tab|code-cell|exercise|solution)|A remark", source)
-
-
-def test_a_heading_opens_a_cell_and_prose_between_code_is_one(full: Path) -> None:
-    found = cells(build(full), "mxnet", "full")
-    for cell in found:
-        if cell.cell_type == "markdown":
-            assert all(line[:1] != "#" for line in cell.source.splitlines()[1:])
-    for cell, after in itertools.pairwise(found[1:]):
-        if cell.cell_type == after.cell_type == "markdown":
-            assert after.source.startswith("#") or cell.source.startswith("#### Solution")
 
 
 def test_options_become_metadata_and_solutions_fold(full: Path) -> None:
@@ -136,11 +121,8 @@ def test_navigation(full: Path) -> None:
 
 
 def test_numbers_are_those_of_the_framework(project: Callable[..., Path]) -> None:
-    exercise = ":::{exercise} ex-%s\nText %s.\n:::\n"
-    text = (
-        FRONT
-        + f"# Title\n\n::::{{tab}} mxnet\n{exercise % ('a', 'a')}::::\n\n{exercise % ('b', 'b')}"
-    )
+    first, second = (f":::{{exercise}} ex-{x}\nText {x}.\n:::\n" for x in "ab")
+    text = f"{FRONT}# Title\n\n::::{{tab}} mxnet\n{first}::::\n\n{second}"
     built = build(project(a=text))
     assert "**Exercise 2.** Text b." in cells(built, "mxnet", "a")[2].source
     assert "**Exercise 1.** Text b." in cells(built, "pytorch", "a")[2].source
@@ -152,25 +134,10 @@ def test_a_heading_that_stands_twice_is_found_by_its_cell(project: Callable[...,
     assert f"[Same](a.ipynb#cell-id={found[4].id})" in found[2].source
 
 
-def test_only_the_frameworks_of_a_chapter(project: Callable[..., Path]) -> None:
-    root = project(a=FRONT.replace("mxnet, ", "") + "# Title\n")
-    assert [key.framework for key in build(root).notebooks] == ["pytorch", "tensorflow"]
-    assert not assemble(load(root / "chapters"), "en", "mxnet", identity)
-
-
-@pytest.mark.parametrize(
-    ("heading", "expected"),
-    [
-        ("The Trade", "The-Trade"),
-        ("Later: what's new?", "Later:-what's-new?"),
-        ("Optimização", None),
-        ("编译", None),
-        ("f(x)", None),
-        ("a = b", None),
-    ],
-)
-def test_anchors(heading: str, expected: str | None) -> None:
-    assert anchor(heading) == expected
+def test_a_heading_beyond_ascii_has_no_anchor() -> None:
+    assert anchor("The Trade") == "The-Trade"
+    assert anchor("Later: what's new?") == "Later:-what's-new?"
+    assert not any(map(anchor, ("Optimização", "编译", "f(x)", "a = b")))
 
 
 def test_links_are_found_outside_of_code() -> None:

@@ -7,7 +7,6 @@ import pytest
 from book.audit import unfit
 from book.glossary import Term, read_glossary, terms_problems
 from book.languages import LANGUAGES
-from book.pieces import numbers, pieces
 from book.translate import Context, Message
 from book.typography import leftover, typography
 
@@ -21,16 +20,11 @@ def keeps(english: str, text: str, language: str = "pt", kind: str = "paragraph"
     ("english", "text", "language", "kind"),
     [
         ("It has 164,482 parameters.", "Ela tem 164.482 parâmetros.", "pt", "paragraph"),
-        ("Take 0.5 of MXNet 1.9.1.", "Tome 0,5 do MXNet 1.9.1.", "pt", "paragraph"),
         ("Python 3.11 and $x$.", "$x$ e Python 3.11.", "pt", "paragraph"),
         ("Call `f`, then `g`.", "先调用 `f`，再调用 `g`。", "zh", "paragraph"),
         ("See [a](#sec-a) and [](b.md).", "[](b.md)と[甲](#sec-a)を参照。", "ja", "paragraph"),
-        ("This has three *parts*.", "これには3つの*部分*があります。", "ja", "paragraph"),
-        ("First, 2 of them.", "第 1，其中 2 个。", "zh", "paragraph"),
         ("0.8476 s", "0,8476 s", "pt", "cell"),
         ("calls torch.export once", "chama torch.export uma vez", "pt", "comment"),
-        ("one\ntwo", "um dois", "pt", "comment"),
-        ("about 0.5", "cerca de 0.5", "pt", "comment"),
     ],
 )
 def test_a_translation_that_keeps_all(english: str, text: str, language: str, kind: str) -> None:
@@ -44,16 +38,12 @@ def test_a_translation_that_keeps_all(english: str, text: str, language: str, ki
         ("Call `f`.", "Chame a função.", "code: expected f, which is missing"),
         ("A $x^2$.", "Um $x^3$.", "math: expected x^2, found x^3"),
         ("See [a](#sec-a).", "Veja [a](#sec-b).", "links: expected #sec-a, found #sec-b"),
-        ("See [a](https://x.org).", "Veja a.", "links: expected https://x.org"),
         ("It takes 0.5 of 512.", "Leva 0,6 de 512.", "numbers: expected 0.5, found 0.6"),
         ("With 1,000 of them.", "Com 1,000 deles.", "numbers: expected 1000, found 1.000"),
         ("In 10 ms.", "Em 10 s.", "units: expected 10 ms, found 10 s"),
-        ("None of it.", "Nada dos 7.", "numbers: expected nothing more, found 7"),
         ("Text.", "- Texto.", "another kind of Markdown block"),
-        ("Text.", "Um\n\ndois.", "another kind of Markdown block"),
         ("An *eager* one.", "Um eager.", "emphasizes 0 times, the English text 1 times"),
         ("A **word**: next.", "Uma **palavra：**seguinte", "bare *"),
-        ("An `f`.", "Um `f`, com `.", "bare `"),
     ],
 )  # fmt: skip
 def test_what_a_translation_changed(english: str, text: str, expected: str) -> None:
@@ -67,10 +57,7 @@ def test_what_a_translation_changed(english: str, text: str, expected: str) -> N
         ("computed", "calcu\nlado", "label", "line break"),
         ("size 512", "tamanho", "label", "numbers: expected 512"),
         ("equal:", "iguais", "label", "colon"),
-        (" breaks:", "quebras:", "label", "same blanks"),
         ("freed", "foi liberado agora", "label", "18 columns wide, the English label 5"),
-        ("freed", "内存已被释放了", "label", "14 columns wide"),
-        ("`a` and `b`", "`a`", "cell", "code: expected b"),
         ("about 0.5", "cerca de 0,5", "comment", "numbers: expected 0.5, found 0,5"),
     ],
 )
@@ -87,16 +74,6 @@ def test_a_unit_ends_where_another_script_begins_but_not_at_an_accent() -> None:
     assert "units" in keeps("It takes 3 s.", "3 msかかる。", "ja")[0]
 
 
-def test_a_language_without_rules_of_its_own() -> None:
-    assert typeset('Ein "Graph", 0.5.', "de") == []
-
-
-def test_numbers() -> None:
-    assert list(numbers("1,234.5 x86 3x `")) == ["1234.5", "3"]
-    assert list(numbers("1.234,5", comma=True)) == ["1234.5"]
-    assert pieces("[`a`](#b) c", "cell").prose == "\ufffc c"
-
-
 def typeset(text: str, language: str, kind: str = "paragraph", english: str = "") -> list[str]:
     return list(typography(english, text, kind, language))
 
@@ -108,9 +85,7 @@ def typeset(text: str, language: str, kind: str = "paragraph", english: str = ""
         ("zh", "paragraph", "共有 164,482 个参数，比例为 0.5。"),
         ("zh", "paragraph", "见 [](#fig-a)。**错误**：$x$ 不可用。"),
         ("zh", "comment", "f(a, b) 的结果"),
-        ("zh", "label", "与之前相同:"),
         ("ja", "paragraph", "Pythonでは、`f`が先に動きます。「網」は3つです（[図](#fig-a)）。"),
-        ("ja", "cell", "計算済みである。"),
         ("pt", "paragraph", "Em Python 3.11, “isto” custa 0,5 (ou 164.482), no MXNet 1.9.1."),
         ("pt", "paragraph", "Um copo d’água: `f`, não $x$."),
     ],
@@ -123,19 +98,14 @@ def test_good_typography(language: str, kind: str, text: str) -> None:
     ("language", "text", "expected"),
     [
         ("zh", "先运行,然后", "half-width ','"),
-        ("zh", "先运行。(见图)", "half-width '('"),
         ("zh", "`f`, `g` 运行", "half-width ','"),
-        ("zh", "先运行.", "half-width '.'"),
         ("zh", "在Python 中", "one space between"),
-        ("zh", "在 Python中", "one space between"),
         ("zh", "调用`f` 时", "one space between"),
         ("zh", "调用 `f` ，然后", "take it out"),
         ("zh", "中文 中文", "take it out"),
-        ("zh", "一个「网络」", "use “ ”"),
         ("zh", '一个"网络"', "use “ ”"),
         ("zh", "您可以", "address"),
         ("ja", "これは、Python です。", "no space between"),
-        ("ja", "関数 `f`です。", "no space between"),
         ("ja", "これは，", "、 and 。"),
         ("ja", "これは“網”です。", "use 「」"),
         ("ja", "これはﾃﾞｰﾀです。", "half-width katakana"),
@@ -143,7 +113,6 @@ def test_good_typography(language: str, kind: str, text: str) -> None:
         ("ja", "これは１つです。", "full-width letter or digit"),
         ("pt", 'Um "grafo".', "use “ ”"),
         ("pt", "Leva 0.5 de tempo.", "decimal comma"),
-        ("pt", "Um , dois.", "take it out"),
     ],
 )
 def test_typography_is_caught(language: str, text: str, expected: str) -> None:
@@ -154,7 +123,6 @@ def test_typography_is_caught(language: str, text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("language", "text", "caught"),
     [
-        ("zh", "The graph is not there.", True),
         ("zh", "图 because it is not there 了。", True),
         ("zh", "来自 Dive into Deep Learning 一书。", False),
         ("pt", "The graph is not there.", True),
@@ -182,12 +150,10 @@ def terms(english: str, text: str, language: str, comment: str = "") -> list[str
     ("english", "text", "language"),
     [
         ("Eager execution helps.", "A execução imediata ajuda.", "pt"),
-        ("Graph breaks cost.", "Quebras de grafo custam.", "pt"),
         ("It is hybridized.", "Ela foi hibridizada.", "pt"),
         ("Hybridizing it.", "ハイブリッド化しました。", "ja"),
         ("Call `graph`.", "Chame `graph`.", "pt"),
         ("Eager-execution.", "即时执行。", "zh"),
-        ("Paragraphs.", "Parágrafos.", "pt"),
     ],
 )
 def test_terms_in_use(english: str, text: str, language: str) -> None:

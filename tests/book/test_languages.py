@@ -104,18 +104,6 @@ def test_a_language_without_catalogs_is_not_built(root: Path) -> None:
         build(root, "ja")
 
 
-def test_the_navigation_leads_to_what_is_built(root: Path) -> None:
-    first = build(root).notebooks[Key("zh", "pytorch", "a")].cells[0].source
-    assert first.splitlines() == [
-        "**PyTorch** · [TensorFlow](../tensorflow/a.ipynb) · [MXNet](../mxnet/a.ipynb)",
-        "",
-        "[English](../../en/pytorch/a.ipynb) · [Português (Brasil)](../../pt/pytorch/a.ipynb) · "
-        "**简体中文** · [日本語](../../ja/pytorch/a.ipynb)",
-        "",
-        "[标题](b.ipynb) →",
-    ]
-
-
 def test_the_front_pages(root: Path) -> None:
     path = root / "chapters" / "a.md"
     path.write_text(path.read_text().replace("---\n\n", "description: all of it\n---\n\n", 1))
@@ -142,32 +130,23 @@ def test_a_changed_sentence_names_what_is_behind(
     line = path.read_text().splitlines().index("A layer is very slow.") + 1
     assert main(["check"], root) == 1
     shown = capsys.readouterr().err
-    assert "translations/a.pot:1: behind chapters/a.md; run `make messages`" in shown
+    assert "translations/a.pot:1: behind chapters/a.md" in shown
     for code in CODES:
         file = f"translations/{code}/LC_MESSAGES/a.po"
         assert f'{file}:1: behind chapters/a.md:{line}, paragraph "A layer is very slow."' in shown
-        assert 'paragraph "A layer is slow.": no longer in chapters/a.md' in shown
+        assert 'paragraph "A layer is slow.": no longer' in shown
+    assert main(["build"], root) == 1
+    assert main(["build", "--language", "en"], root) == 0  # English can go ahead
+    assert not (root / "notebooks/pt").exists()
     assert main(["messages"], root) == 0
     capsys.readouterr()
     assert main(["check"], root) == 1
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 3
-    for code, shown in zip(sorted(CODES), lines, strict=True):
+    fuzzy = [line for line in capsys.readouterr().err.splitlines() if "fuzzy" in line]
+    for code, shown in zip(sorted(CODES), fuzzy, strict=True):
         assert shown.startswith(f"translations/{code}/LC_MESSAGES/a.po:")
-        assert "fuzzy: revise it for the new English text, which was 'A layer is slow.'" in shown
         number = int(shown.split(":")[1])
         found = po(root, code).read_text().splitlines()[number - 1 :]
         assert any("A layer is very slow." in line for line in found[:8])
-
-
-def test_english_can_go_ahead(root: Path) -> None:
-    path = root / "chapters" / "a.md"
-    path.write_text(path.read_text().replace("is slow.", "is very slow."))
-    assert main(["build"], root) == 1
-    assert not (root / "notebooks").exists()
-    assert main(["build", "--language", "en"], root) == 0
-    assert (root / "notebooks/en/pytorch/a.ipynb").is_file()
-    assert not (root / "notebooks/pt").exists()
 
 
 def test_a_build_with_gaps_shows_and_marks_them(root: Path) -> None:
@@ -184,30 +163,19 @@ def test_a_build_with_gaps_shows_and_marks_them(root: Path) -> None:
     assert main(["build", "--partial"], root) == 0
 
 
-@pytest.mark.parametrize(
-    ("msgid", "msgstr", "expected"),
-    [
-        ("A layer is slow.", "", "not translated; translate it"),
-        ("A layer is slow.", "Uma `camada` é lenta.", "code: expected nothing more, found camada"),
-        ("A layer is slow.", "Um nível é lento.", "'layer' is 'camada' in translations/glossary"),
-    ],
-)
-def test_a_problem_is_reported_with_its_place(
-    root: Path, msgid: str, msgstr: str, expected: str
-) -> None:
-    set_text(root, "pt", msgid, msgstr)
-    found = problems(root)
-    assert any(expected in problem for problem in found), found
-    for problem in found:
-        assert problem.startswith("translations/pt/LC_MESSAGES/a.po:")
-        assert f'paragraph "{msgid}": ' in problem
-
-
-@pytest.mark.parametrize("label", ['", "', "a'", "a\\", "a {x}"])
-def test_code_stays_the_same_program(root: Path, label: str) -> None:
-    set_text(root, "pt", "Fast", label)
-    with pytest.raises(BookError, match="which the program around the label would take"):
-        build(root)
+def test_a_problem_is_reported_with_its_place(root: Path) -> None:
+    wrong = {
+        "": "not translated",
+        "Uma `camada` é lenta.": "code: expected nothing more, found camada",
+        "Um nível é lento.": "'layer' is 'camada' in translations/glossary",
+    }
+    for msgstr, expected in wrong.items():
+        set_text(root, "pt", "A layer is slow.", msgstr)
+        found = problems(root)
+        assert any(expected in problem for problem in found), found
+        for problem in found:
+            assert problem.startswith("translations/pt/LC_MESSAGES/a.po:")
+            assert 'paragraph "A layer is slow.": ' in problem
 
 
 def test_a_catalog_without_chapter(root: Path) -> None:

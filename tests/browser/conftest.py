@@ -39,17 +39,15 @@ _FONTS = """<?xml version="1.0"?>
 
 def chromium_path() -> str:
     """The browser: CHROMIUM, else the first of the usual names on the path."""
-    named = os.environ.get("CHROMIUM")
-    found = shutil.which(named) if named else next(filter(None, map(shutil.which, _NAMES)), None)
-    if found is None:
-        received = named or "none on the path"
-        pytest.exit(
-            f"Expected chromium for the tests in a browser. Received: {received}. "
-            "Install it (Debian, Ubuntu: apt-get install chromium fonts-dejavu-core), or say where "
-            "it is: make test-browser CHROMIUM=/path/to/chromium",
-            returncode=pytest.ExitCode.USAGE_ERROR,
-        )
-    return found
+    names = [os.environ["CHROMIUM"]] if os.environ.get("CHROMIUM") else _NAMES
+    for path in filter(None, map(shutil.which, names)):
+        return path
+    pytest.exit(
+        f"Expected chromium for the tests in a browser. Received: none of {', '.join(names)}. "
+        "Install it (Debian, Ubuntu: apt-get install chromium fonts-dejavu-core), or say where "
+        "it is: make test-browser CHROMIUM=/path/to/chromium",
+        returncode=pytest.ExitCode.USAGE_ERROR,
+    )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -59,17 +57,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """The browser. Each test takes a context of its own, so that none sees another's storage."""
-    path = chromium_path()
     folder = tmp_path_factory.mktemp("fonts")
-    fonts = folder / "fonts.conf"
-    fonts.write_text(
-        _FONTS.format(fonts=ROOT / "d2lhybrid/fonts", cache=folder / "cache"), encoding="utf-8"
-    )
+    settings = _FONTS.format(fonts=ROOT / "d2lhybrid/fonts", cache=folder / "cache")
+    (folder / "fonts.conf").write_text(settings, encoding="utf-8")
+    env = {**os.environ, "FONTCONFIG_FILE": str(folder / "fonts.conf")}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=path,
-            args=list(_OPTIONS),
-            env={**os.environ, "FONTCONFIG_FILE": str(fonts)},
+            executable_path=chromium_path(), args=list(_OPTIONS), env=env
         )
         yield browser
         browser.close()

@@ -5,8 +5,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.i18n import gettext, language, set_language
-
 Notebook = dict[str, Any]
 
 
@@ -30,47 +28,25 @@ def title(content: Notebook) -> str:
     return found[1]
 
 
+def sections(content: Notebook) -> list[int]:
+    """Where the cells stand that begin a section."""
+    cells = enumerate(content["cells"])
+    return [number for number, cell in cells if "".join(cell["source"]).startswith("## ")]
+
+
 def not_well(content: Notebook) -> list[str]:
-    """The cells that printed an error or a warning without being made for it, with their words."""
-    found = []
-    for cell in code_cells(content):
-        if "raises-exception" in cell["metadata"].get("tags", []):
-            continue
-        for output in cell["outputs"]:
-            if output["output_type"] == "error" or output.get("name") == "stderr":
-                words = output.get("traceback") or output["text"]
-                found.append(f"{cell['id']}: {''.join(words)}")
-    return found
+    """The cells that printed an error or a warning without being made for it."""
+    return [
+        f"{cell['id']}: {output}"
+        for cell in code_cells(content)
+        if "raises-exception" not in cell["metadata"].get("tags", [])
+        for output in cell["outputs"]
+        if output["output_type"] == "error" or output.get("name") == "stderr"
+    ]
 
 
-def tables(content: Notebook) -> int:
-    """How many tables there are among the outputs."""
-    return sum(html.count("<table") for html in _data(content, "text/html"))
-
-
-def drawings(content: Notebook) -> int:
-    """How many graphs are drawn among the outputs."""
-    return sum(html.count("<svg") for html in _data(content, "text/html"))
-
-
-def plots(content: Notebook) -> list[str]:
-    """The plots among the outputs, as the addresses of images."""
-    images = (image.replace("\n", "") for image in _data(content, "image/png"))
-    return [f"data:image/png;base64,{image}" for image in images]
-
-
-def verdict_words(code: str) -> tuple[str, str, set[str]]:
-    """In a language: the heads of a comparison's first column and verdicts, and the verdicts."""
-    before = language()
-    set_language(code)
-    try:
-        words = ("baseline", "faster", "slower", "same", "undecided")
-        return gettext("variant"), gettext("verdict"), {gettext(word) for word in words}
-    finally:
-        set_language(before)
-
-
-def _data(content: Notebook, mime: str) -> list[str]:
+def shown(content: Notebook, mime: str) -> list[str]:
+    """The outputs of a kind."""
     return [
         "".join(output["data"][mime])
         for cell in code_cells(content)

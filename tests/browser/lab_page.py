@@ -1,7 +1,6 @@
 """What a reader does in JupyterLab, and what the page then shows."""
 
 import re
-from typing import Any
 
 from playwright.sync_api import Locator, Page
 
@@ -9,26 +8,6 @@ PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
 VIEWER = ".jp-MarkdownViewer:not(.lm-mod-hidden)"
 TAB = ".lm-DockPanel-tabBar .lm-TabBar-tab.jp-mod-current"
 DIRTY = f"{TAB}.jp-mod-dirty"
-# One object for each output of the cells, with the table in it as the browser laid it out.
-_OUTPUTS = """panel => [...panel.querySelectorAll('.jp-OutputArea-output')].map(output => ({
-  mime: output.dataset.mimeType,
-  text: output.textContent,
-  room: output.clientWidth,
-  tables: [...output.querySelectorAll('table')].map(table => ({
-    display: getComputedStyle(table).display,
-    width: table.offsetWidth,
-    scrolls: getComputedStyle(table.parentElement).overflowX === 'auto',
-    heads: [...table.querySelectorAll('thead tr:last-child th')].map(cell => cell.textContent),
-    rows: [...table.querySelectorAll('tbody tr')].map(row => ({
-      cells: [...row.children].map(cell => cell.textContent),
-      tops: [...new Set([...row.children].map(cell => cell.offsetTop))],
-      height: row.offsetHeight,
-    })),
-  })),
-  images: [...output.querySelectorAll('img')].map(image => ({
-    source: image.src, width: image.naturalWidth, shown: image.clientWidth,
-  })),
-}))"""
 
 
 def open_front_page(page: Page, address: str) -> Locator:
@@ -106,12 +85,6 @@ def show(place: Locator) -> None:
             return
         place.page.wait_for_timeout(300)
     raise AssertionError(f"Expected a place that stays where it is. Received: {place}")
-
-
-def outputs(panel: Locator) -> list[dict[str, Any]]:
-    """What the cells of a notebook show, in order; for tables and images their layout too."""
-    found: list[dict[str, Any]] = panel.evaluate(_OUTPUTS)
-    return found
 
 
 def _exactly(words: str) -> re.Pattern[str]:

@@ -64,15 +64,9 @@ def start(folder: Path, home: Path, locale: dict[str, str]) -> LabServer:
     log = home / "lab.log"
     home.mkdir()
     command = ["make", "lab", f"PY={sys.executable}", "ARGS=--no-browser"]
+    options = {"cwd": folder, "env": _environment(home) | locale, "start_new_session": True}
     with log.open("wb") as stream:
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=_environment(home) | locale,
-            stdout=stream,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        process = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT, **options)
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end and process.poll() is None:
         text = log.read_text(encoding="utf-8", errors="replace")
@@ -97,18 +91,12 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 
 def _environment(home: Path) -> dict[str, str]:
     """The reader's environment, with folders of Jupyter's that are empty at first."""
-    kept = {k: v for k, v in os.environ.items() if k not in _LANGUAGE}
-    kept = {
-        k: v for k, v in kept.items() if not k.startswith(("JUPYTER", "PYTEST", "MAKE", "MFLAGS"))
-    }
+    dropped = (*_LANGUAGE, "JUPYTER", "PYTEST", "MAKE", "MFLAGS")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return kept | {
-        "PYTHONPATH": os.pathsep.join(paths),
-        "JUPYTER_CONFIG_DIR": str(home / "config"),
-        "JUPYTER_DATA_DIR": str(home / "data"),
-        "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
-        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
-        "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"),
-        "IPYTHONDIR": str(home / "ipython"),
-        "D2LHYBRID_DATA": str(home / "d2lhybrid"),
+    folders = {
+        **{f"JUPYTER_{kind}_DIR": home / kind.lower() for kind in ("CONFIG", "DATA", "RUNTIME")},
+        **{f"JUPYTERLAB_{kind}_DIR": home / kind.lower() for kind in ("SETTINGS", "WORKSPACES")},
+        **{"IPYTHONDIR": home / "ipython", "D2LHYBRID_DATA": home / "d2lhybrid"},
     }
+    return kept | {"PYTHONPATH": os.pathsep.join(paths)} | {k: str(v) for k, v in folders.items()}

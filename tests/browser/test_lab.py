@@ -21,7 +21,6 @@ from playwright.sync_api import Browser, Locator, Page
 
 from book.frameworks import FRAMEWORKS
 from book.languages import LANGUAGES
-from website.words import words
 
 NOTEBOOKS = lab_server.ROOT / "notebooks"
 # One way for a system to say the language each; that of C is English.
@@ -97,9 +96,6 @@ def test_front_page(reader: Reader, page: Page, screenshots: Path) -> None:
     assert viewer.locator("tbody tr").count() == len(CHAPTERS)
     links = viewer.locator("tbody a").all_text_contents()
     assert links == [language.open] * len(EDITIONS)
-    question = "".join(words(reader.code)["question"].split())
-    assert question in "".join(viewer.inner_text().split())
-    assert viewer.locator("img[alt]").first.evaluate("e => e.naturalWidth") >= 480
     assert not glyphs.boxes(viewer, glyphs.cjk(viewer.inner_text()))
     page.screenshot(path=screenshots / f"lab-{reader.code}-front.png")
     for other in LANGUAGES.values():
@@ -119,11 +115,8 @@ def test_a_notebook_looks_right(
     tab = page.locator(lab_page.TAB).inner_text().strip()
     assert tab == f"{expected.title(content)} · {name}"
     assert not panel.locator(".jp-MarkdownCell:not(.jp-mod-rendered)").count()
-    folded = panel.locator(".jp-InputPlaceholder").all_inner_texts()
-    assert {text.strip() for text in folded} <= {""}  # no code of what is hidden
-    looks.look_at_pictures(panel)
     looks.look_at_folds(panel, content)
-    looks.look_at_outputs(panel, content, reader.code)
+    looks.look_at_outputs(panel, content)
     page.screenshot(path=screenshots / f"lab-{reader.code}-{framework}-{chapter}.png")
 
 
@@ -150,7 +143,7 @@ def test_a_notebook_runs(
     assert [cell["execution_count"] for cell in expected.code_cells(content)] == [
         *range(1, 1 + len(expected.code_cells(committed)))
     ]
-    looks.look_at_outputs(panel, content, reader.code)
+    looks.look_at_outputs(panel, content)
     name = f"lab-{reader.code}-{framework}-{chapter}-run"
     places = {"table": ".jp-OutputArea-output:has(table)"}
     if chapter == "hybridize":
@@ -209,7 +202,7 @@ def test_a_notebook_that_was_only_looked_at_is_as_it_was(reader: Reader, page: P
 
 def test_another_edition_opens_at_the_same_section(reader: Reader, page: Page) -> None:
     panel = open_from_front_page(reader, page, "pytorch", "hybridize")
-    at = heads(reader.file("pytorch", "hybridize"))[4]
+    at = expected.sections(expected.read(reader.file("pytorch", "hybridize")))[4]
     heading = panel.locator(f".jp-Cell[data-windowed-list-index='{at}']")
     lab_page.show(heading)
     page.wait_for_timeout(500)
@@ -230,7 +223,7 @@ def test_another_edition_opens_at_the_same_section(reader: Reader, page: Page) -
 
 def test_progress_is_counted_and_leads_on(reader: Reader, page: Page) -> None:
     panel = open_from_front_page(reader, page, "pytorch", "hybridize")
-    begin = heads(reader.file("pytorch", "hybridize"))
+    begin = expected.sections(expected.read(reader.file("pytorch", "hybridize")))
     button = panel.locator(".d2lhybrid-progress")
     lab_page.show(panel.locator(f".jp-Cell[data-windowed-list-index='{begin[1]}']"))
     page.wait_for_function(
@@ -273,12 +266,6 @@ def open_from_front_page(reader: Reader, page: Page, framework: str, chapter: st
     viewer = lab_page.open_front_page(page, reader.server.address)
     lab_page.follow(viewer, FRAMEWORKS[framework].name, CHAPTERS.index(chapter))
     return opened(reader, page, reader.path(framework, chapter))
-
-
-def heads(file: Path) -> list[int]:
-    """Where the cells stand that begin a section."""
-    cells = expected.read(file)["cells"]
-    return [n for n, cell in enumerate(cells) if "".join(cell["source"]).startswith("## ")]
 
 
 def top_link(page: Page, words: str) -> Locator:

@@ -18,21 +18,15 @@ Visit = Callable[..., Page]
 # Languages and frameworks.
 
 
-@pytest.mark.parametrize(
-    ("locale", "expected"),
-    [("zh-CN", "zh/index.html"), ("pt-PT", "pt/index.html"), ("ja", "ja/index.html")],
-)
-def test_the_first_visit_leads_to_the_browsers_language(
-    visit: Visit, locale: str, expected: str
-) -> None:
+@pytest.mark.parametrize("locale", ["zh-CN", "pt-PT", "ja"])
+def test_the_first_visit_leads_to_the_browsers_language(visit: Visit, locale: str) -> None:
     page = visit(locale=locale)
-    page.wait_for_url(f"**/{expected}")
+    page.wait_for_url(f"**/{locale[:2]}/index.html")
     assert page.locator("html").get_attribute("lang").startswith(locale[:2])
 
 
 def test_the_first_visit_with_another_language_offers_all(visit: Visit) -> None:
     page = visit(locale="sv")
-    assert page.locator("main li a").all_inner_texts()[1].startswith("Português")
     page.locator("main li a", has_text="日本語").click()
     page.wait_for_url("**/ja/index.html")
     again = visit(reader=page)  # the choice goes before the browser's language
@@ -44,13 +38,8 @@ def test_one_click_changes_language_or_framework_and_stays_at_the_section(
     visit: Visit, width: int
 ) -> None:
     page = visit("en/tensorflow/limits.html#sec-limits-index", width=width)
-    ways = (
-        ("language", "ja"),
-        ("framework", "pytorch"),
-        ("language", "en"),
-        ("framework", "mxnet"),
-    )
-    for kind, value in ways:
+    ways = {"ja": "language", "pytorch": "framework", "en": "language", "mxnet": "framework"}
+    for value, kind in ways.items():
         choose(page, kind, value)
         assert value in place(page)
         assert place(page).endswith("limits.html#sec-limits-index")

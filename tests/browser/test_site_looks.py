@@ -153,14 +153,3 @@ def test_the_menu_and_the_keyboard_lead_to_places(visit: Visit) -> None:
     page.wait_for_timeout(500)
     link.tap()
     page.wait_for_url("**/zh/tensorflow/*.html")
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_pictures_are_taken(visit: Visit, screenshots: Path, language: str) -> None:
-    shots = {"light": {}, "dark": {"color_scheme": "dark"}, "phone": ON_A_PHONE}
-    for name, options in shots.items():
-        for kind, path in (("front", "index"), ("chapter", "pytorch/hybridize")):
-            page = visit(f"{language}/{path}.html", **options)
-            page.locator("figure.gains, .cell_output img, h1").first.scroll_into_view_if_needed()
-            page.wait_for_timeout(300)
-            page.screenshot(path=screenshots / f"site-{language}-{kind}-{name}.png")
