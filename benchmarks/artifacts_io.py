@@ -5,8 +5,8 @@
 Each figure comes from a process of its own, which builds the model (or finds its artifact), then
 does one thing. Wall and processor time are that thing's alone, memory is the peak of the whole
 process, and each is the best of the repetitions. ``save`` does more than the framework's call: it
-hashes, lets another process load the file and run it, finds out which axes may vary, and waits
-until the disk has it all; the start of that process is a part of its time. So a second row sets it
+hashes, lets another process load the file and run it, and waits until the disk has it all; the
+start of that process is a part of its time. So a second row sets it
 against the framework's save and load together, the least that a proof can cost.
 ``load`` hashes every byte first, so it too has a second row: what a user of the framework writes to
 hash the files and then to load them.
@@ -26,7 +26,7 @@ import warnings
 from pathlib import Path
 
 WIDTH = 4096
-FORMATS = ("torchscript", "torch.export", "safetensors", "savedmodel", "mxnet")
+FORMATS = ("torch.export", "savedmodel", "mxnet")
 
 
 def build(name, megabytes):
@@ -66,17 +66,10 @@ def own_save(name, model, x, folder):
         function = tf.function(lambda x: model(x, training=False))
         traced = function.get_concrete_function(tf.TensorSpec((None, WIDTH), name="x"))
         tf.saved_model.save(model, str(folder / "saved_model"), signatures=traced)
-    elif name == "safetensors":
-        from safetensors.torch import save_model
-
-        save_model(model, str(folder / "model.safetensors"))
     else:
         import torch
 
-        if name == "torchscript":
-            torch.jit.script(model).save(str(folder / "model.pt"))
-        else:
-            torch.export.save(torch.export.export(model, (x,)), folder / "model.pt2")
+        torch.export.save(torch.export.export(model, (x,)), folder / "model.pt2")
 
 
 def own_load(name, folder):
@@ -90,14 +83,8 @@ def own_load(name, folder):
         import tensorflow as tf
 
         return tf.saved_model.load(str(folder / "saved_model"))
-    if name == "safetensors":
-        from safetensors.torch import load_file
-
-        return load_file(str(folder / "model.safetensors"))
     import torch
 
-    if name == "torchscript":
-        return torch.jit.load(str(folder / "model.pt"))
     return torch.export.load(folder / "model.pt2").module()
 
 

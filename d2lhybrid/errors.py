@@ -129,12 +129,7 @@ class UntrustedArtifactError(ArtifactError, PermissionError):
 
 
 class SaveError(ArtifactError, RuntimeError):
-    """The framework cannot save this model so, or what it saved does not compute the same.
-
-    Field where it is known: `refusing`, the names of the formats that cannot hold it either.
-    """
-
-    refusing: tuple[str, ...] = ()
+    """The framework cannot save this model so, or what it saved does not compute the same."""
 
 
 class ArtifactLoadError(ArtifactError, RuntimeError):

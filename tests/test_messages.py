@@ -37,10 +37,9 @@ EXCEPTIONS = {
     "commands.py": {r"\bload\(path, trust=True\)"},
     "measurement/building.py": {"training(net, loss, optimizer, batch)"},
     "measurement/training.py": {"training(call(net, x), loss, optimizer, (y,))"},
-    "artifacts/trust.py": {"someone else"},  # one of three identifiers
+    "artifacts/loading.py": {"not run"},  # one of three identifiers
     # how TensorFlow begins a traceback, and Keras's words
     "errors.py": {"in user code:", "Exception encountered when calling"},
-    "artifacts/proof.py": {"from d2lhybrid.artifacts.proof import serve; serve()"},
     "frameworks/graph.py": {'<div style="overflow-x:auto">'},
     "report/picture.py": {'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="'},
     "frameworks/torch/explain.py": {"frame skipped: .* \\((.*) line (\\d+)\\)"},  # Dynamo's

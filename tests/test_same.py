@@ -1,6 +1,5 @@
 """The one comparison of outputs, and the structures that it goes through."""
 
-from collections import namedtuple
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +8,6 @@ import pytest
 
 from d2lhybrid import same
 from d2lhybrid.errors import DifferentAnswerError
-from d2lhybrid.structure import described, leaves, rebuilt
 
 
 def differ(a: Any, b: Any, tolerance: float | None = None) -> str:
@@ -262,48 +260,3 @@ def test_tensors_are_found_in_objects_within_objects():
     assert list(found) == ["output[0].inner.values"]
     numbers = Holder(count=3, rate=0.5)
     assert same.record(numbers) == {"output": numbers}
-
-
-Point = namedtuple("Point", "x y")
-
-
-@dataclass
-class Output:
-    logits: Any
-    hidden: Any = None
-
-
-@pytest.mark.parametrize(
-    "value",
-    [1, (1, 2), [1, [2, (3,)]], {"b": 1, "a": (2, None)}, Point(1, [2]), Output(1), (), None],
-)
-def test_a_structure_is_taken_apart_and_put_together(value):
-    values = [leaf for _path, leaf in leaves(value) if leaf is not None]
-    assert rebuilt(described(value), values) == value
-
-
-def test_a_class_that_is_not_at_hand_becomes_a_dictionary():
-    description = described(Output(1, 2))
-    description["class"] = "a_library_that_is_not_here:Output"
-    assert rebuilt(description, [1, 2]) == {"logits": 1, "hidden": 2}
-    assert rebuilt(description, [1, 2], importing=True) == {"logits": 1, "hidden": 2}
-
-
-def test_a_class_whose_library_fails_to_import_becomes_a_dictionary(tmp_path, monkeypatch):
-    (tmp_path / "a_library_that_is_broken.py").write_text("raise RuntimeError('no operators')")
-    monkeypatch.syspath_prepend(tmp_path)
-    description = described(Output(1, 2)) | {"class": "a_library_that_is_broken:Output"}
-    assert rebuilt(description, [1, 2], importing=True) == {"logits": 1, "hidden": 2}
-
-
-def test_no_description_can_call_what_is_no_container():
-    description = {"mapping": ["command"], "of": [0], "class": "os:system"}
-    assert rebuilt(description, ["true"], importing=True) == {"command": "true"}
-
-
-def test_a_stranger_s_description_imports_nothing():
-    import sys
-
-    sys.modules.pop("this", None)
-    rebuilt({"mapping": [], "of": [], "class": "this:Zen"}, [])
-    assert "this" not in sys.modules

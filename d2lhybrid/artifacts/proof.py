@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
@@ -32,24 +33,21 @@ def prove(folder: Path, format: str, modules: Sequence[str]) -> tuple[str, ...]:
     environment = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ}
     environment["PYTHONPATH"] = os.pathsep.join(paths)
     with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as own:
-        answer = Path(own, "answer.json")
+        answer, said = Path(own, "answer.json"), Path(own, "said.txt")
         command = [sys.executable, "-W", "ignore", "-m", __name__, str(folder), str(answer), *names]
         try:
-            done = subprocess.run(
-                command,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                timeout=TIMEOUT,
-            )
-            found = json.loads(answer.read_bytes())
-        except subprocess.TimeoutExpired:
-            found = {"error": _("after {seconds} s").format(seconds=general(TIMEOUT))}
-        except (OSError, ValueError):  # there is no whole answer
-            last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+            with said.open("wb") as file:  # no pipe, which a compiler could keep open behind it
+                done = subprocess.run(
+                    command, env=environment, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+                    timeout=TIMEOUT,
+                )  # fmt: skip
+            last = said.read_text(errors="replace").strip().splitlines()[-1:]
             text = _("the process ended with status {status}: {said}")
             found = {"error": text.format(status=done.returncode, said=" ".join(last))}
+            with suppress(OSError, ValueError):  # there is no whole answer
+                found = json.loads(answer.read_bytes())
+        except subprocess.TimeoutExpired:
+            found = {"error": _("after {seconds} s").format(seconds=general(TIMEOUT))}
     if found.get("outputs") == "same":
         return tuple(names) if found["imported"] else ()
     if "error" not in found:
@@ -59,9 +57,9 @@ def prove(folder: Path, format: str, modules: Sequence[str]) -> tuple[str, ...]:
         )
         raise SaveError(text, difference=found["reason"])
     text = _("A process that has the artifact alone cannot load it as {format!r}: {error}.")
-    said = text.format(format=format, error=found["error"])
+    sentence = text.format(format=format, error=found["error"])
     notebook = _("It cannot import classes from a notebook or a script; put them in a module.")
-    raise SaveError(sentences(said, notebook if len(names) < len(modules) else ""))
+    raise SaveError(sentences(sentence, notebook if len(names) < len(modules) else ""))
 
 
 def _answer(folder: Path, modules: Sequence[str]) -> dict[str, object]:

@@ -232,5 +232,8 @@ def _seal(manifest: Manifest, folder: Path) -> str:
     except (ArtifactError, ValueError) as error:
         text = _("Expected arguments and outputs that a manifest can hold: {reason}.")
         raise SaveError(text, reason=brief(error)) from error
-    (folder / MANIFEST).write_bytes(raw)
+    with open(folder / MANIFEST, "wb") as file:
+        file.write(raw)
+        file.flush()
+        os.fsync(file.fileno())
     return hashlib.sha256(raw).hexdigest()

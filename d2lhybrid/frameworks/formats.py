@@ -6,7 +6,7 @@ it, so that the list of formats, and with it ``inspect``, costs no framework.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,4 +83,12 @@ class Format(ABC):
     @contextmanager
     def preserving(self, model: Any) -> Iterator[None]:
         """Put back, at the end, what running the model changes in it."""
-        yield
+        restore = self.restorer(model)
+        try:
+            yield
+        finally:
+            restore()
+
+    def restorer(self, model: Any) -> Callable[[], None]:
+        """What gives a model the state back that it has now."""
+        return lambda: None

@@ -1,4 +1,4 @@
-"""One contract for every format: eager = reloaded = native, by a process of its own for each save."""
+"""One contract for every format: eager = reloaded = native, each proved by a process of its own."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,8 @@ FORMATS = [(one.name, name) for one in frameworks.known() for name in one.format
 DEFAULTS = [(one.name, next(iter(one.formats))) for one in frameworks.known()]
 # Each kind of model in the default formats; in the others the simplest.
 CASES = [(*which, kind) for which in DEFAULTS for kind in KINDS]
-CASES += [(*which, "mlp") for which in [*FORMATS, ("mxnet numpy", "mxnet")] if which not in DEFAULTS]
+OTHERS = [*FORMATS, ("mxnet numpy", "mxnet")]
+CASES += [(*which, "mlp") for which in OTHERS if which not in DEFAULTS]
 
 
 @pytest.mark.parametrize(("framework", "name", "kind"), CASES)

@@ -213,7 +213,8 @@ def test_onnx_data_that_escapes(copied, tmp_path):
 
 def test_a_strangers_manifest_imports_nothing(copied, marker, monkeypatch):
     """Neither a module that it names for loading, nor that of an output class."""
-    (marker.parent / "harmful.py").write_text(f"open({str(marker)!r}, 'w')\nclass Output(dict): pass")
+    code = f"import pathlib\npathlib.Path({str(marker)!r}).touch()\nclass Output(dict): pass\n"
+    (marker.parent / "harmful.py").write_text(code)
     monkeypatch.syspath_prepend(marker.parent)
     path = copied("torch", "onnx")
 

@@ -1,7 +1,6 @@
 """The format that JAX writes and reads."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -59,20 +58,14 @@ class Exported(Format):
 
         return {"x64": bool(jax.config.jax_enable_x64)}
 
-    @contextmanager
-    def preserving(self, model: Any) -> Iterator[None]:
+    def restorer(self, model: Any) -> Callable[[], None]:
         """What a call changes in a module, such as running means."""
         from flax import nnx
 
         owner = getattr(model, "__self__", model)
         if not isinstance(owner, nnx.Module):
-            yield
-            return
-        kept = nnx.state(nnx.clone(owner))
-        try:
-            yield
-        finally:
-            nnx.update(owner, kept)
+            return super().restorer(model)
+        return partial(nnx.update, owner, nnx.state(nnx.clone(owner)))
 
 
 def _specs(sample: Sample) -> list[Any]:

@@ -1,7 +1,6 @@
 """The format that MXNet writes and reads."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,7 +41,7 @@ class SymbolAndParameters(Format):
             )
             raise SaveError(text, kind=type(model).__name__)
         numbers = map(str, range(len(sample.inputs))) if len(sample.inputs) > 1 else [""]
-        names = [f"data{number}" for number in numbers]
+        names = ["data" + number for number in numbers]
         numpy_semantics = is_numpy(tuple(sample.inputs))
         with semantics(numpy_semantics), silent():
             symbols = [mx.sym.var(name) for name in names]
@@ -90,19 +89,19 @@ class SymbolAndParameters(Format):
 
         return run
 
-    @contextmanager
-    def preserving(self, model: Any) -> Iterator[None]:
+    def restorer(self, model: Any) -> Callable[[], None]:
         """What is no weight, such as running means."""
         block = getattr(model, "__self__", model)
-        blocks = [block] if isinstance(block, import_mxnet().gluon.Block) else []
-        params = [p for one in blocks for p in one.collect_params().values()]
-        states = [p for p in params if p.grad_req == "null" and p._data is not None]
-        kept = [p.data().copy() for p in states]
-        try:
-            yield
-        finally:
-            for parameter, value in zip(states, kept, strict=True):
+        if not isinstance(block, import_mxnet().gluon.Block):
+            return super().restorer(model)
+        params = [p for p in block.collect_params().values() if p.grad_req == "null"]
+        kept = [(p, p.data().copy()) for p in params if p._data is not None]
+
+        def restore() -> None:
+            for parameter, value in kept:
                 parameter.set_data(value)
+
+        return restore
 
 
 FORMATS: dict[str, Format] = {SymbolAndParameters.name: SymbolAndParameters()}

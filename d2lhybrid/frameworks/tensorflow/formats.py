@@ -1,8 +1,8 @@
 """The format that TensorFlow writes and reads."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from inspect import getclosurevars
 from pathlib import Path
@@ -67,19 +67,19 @@ class SavedModel(Format):
     def function(self, model: Any) -> Any:
         return getattr(model, "python_function", None) or getattr(model, "call", model)
 
-    @contextmanager
-    def preserving(self, model: Any) -> Iterator[None]:
+    def restorer(self, model: Any) -> Callable[[], None]:
         """All variables: a counter of ``tf.Variable`` is as trainable as a weight."""
         import tensorflow as tf
 
         held = [part for one in _held_by(model) for part in _variables(one)]
         # Each shares its variable's memory until the variable is written to.
-        kept = [tf.convert_to_tensor(variable) for variable in held]
-        try:
-            yield
-        finally:
-            for variable, value in zip(held, kept, strict=True):
+        kept = [(variable, tf.convert_to_tensor(variable)) for variable in held]
+
+        def restore() -> None:
+            for variable, value in kept:
                 variable.assign(value)
+
+        return restore
 
 
 def _traced(sample: Sample) -> Any:

@@ -7,7 +7,7 @@ import shutil
 import sys
 import threading
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -55,20 +55,20 @@ class TorchFormat(Format):
     def options(self, inputs: Sequence[Any]) -> dict[str, Option]:
         return {"device": str(inputs[0].device)} if inputs else {}
 
-    @contextmanager
-    def preserving(self, model: Any) -> Iterator[None]:
+    def restorer(self, model: Any) -> Callable[[], None]:
         """The buffers, which a model may count or average in."""
         import torch
 
         model = _eager(model)
         buffers = list(model.buffers()) if isinstance(model, torch.nn.Module) else []
-        kept = [buffer.detach().clone() for buffer in buffers]
-        try:
-            yield
-        finally:
+        kept = [(buffer, buffer.detach().clone()) for buffer in buffers]
+
+        def restore() -> None:
             with torch.no_grad():
-                for buffer, value in zip(buffers, kept, strict=True):
+                for buffer, value in kept:
                     buffer.copy_(value)
+
+        return restore
 
 
 def _eager(model: Any) -> Any:
