@@ -178,8 +178,9 @@ class Framework(ABC):
 
     def load(self) -> Any:
         """Import the framework and return it."""
-        if self.module in sys.modules:  # which TorchDynamo can trace, unlike an import
-            return sys.modules[self.module]
+        found = sys.modules.get(self.module)
+        if found is not None:  # TorchDynamo can trace this, but no import
+            return found
         for name, value in self.environment.items():
             os.environ.setdefault(name, value)
         return import_module(self.module)

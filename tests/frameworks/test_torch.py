@@ -49,7 +49,7 @@ class TestEagerIsEager:
             lambda compiled, lin: torch.nn.Sequential(compiled(lin)),
             lambda compiled, lin: torch.nn.Sequential(*[compiled(lin)] * 2),
             lambda compiled, lin: compiled(torch.nn.Sequential(torch.nn.Sequential(compiled(lin)))),
-            lambda compiled, lin: compiled(lin.forward),
+            lambda compiled, lin: compiled(Own().forward),
             lambda compiled, lin: compiled(lambda x: lin(x) + 1),
         ],
         ids=["model", "part", "part twice", "model and part", "method", "function"],
@@ -166,6 +166,20 @@ class TestVariants:
         for name in ("aotinductor boxed", "onnxruntime io binding"):
             with pytest.raises(CannotBuildError, match="one input"):
                 v[name](pair, scale=scale)
+
+    def test_an_input_that_changes_in_place_is_read_again(self):
+        net, x = torch_model()
+        v = variants(net, x, all=True, references=True)
+        v = v.only("NumPy", "C", "onnxruntime io binding")
+        for _turn in range(2):
+            for name, function in v.items():
+                require_same(name, "net", record(function(x)), record(net(x)))
+            x.add_(1)
+
+    def test_a_c_compiler_that_fails(self, monkeypatch):
+        monkeypatch.setenv("CC", "false")
+        with pytest.raises(CannotBuildError, match="C program"):
+            variants(*torch_model(), references=True)["C"].build()
 
     def test_what_cannot_be_offered_at_all(self):
         net, x = torch_model()
