@@ -131,7 +131,7 @@ def _raws(stored: Stored, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list
     manifest = stored.manifest
     if not args and not kwargs and manifest.examples:
         return recall(stored.root, 0, "input", manifest.inputs)
-    found = []
+    found, dtypes = [], dict(enumerate(spec.dtype for spec in manifest.inputs))
     for i, value in enumerate(tensors_of(manifest, args, kwargs)):
         try:
             array = np.asarray(value)
@@ -139,8 +139,8 @@ def _raws(stored: Stored, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list
             text = _("Expected a NumPy array, received a {kind} ({error}); convert it.")
             fields = {"kind": type(value).__name__, "error": error}
             raise errors.InputMismatchError(text, **fields) from error
-        bits = array.dtype == np.uint16 and [s.dtype for s in manifest.inputs][i:][:1]
-        found.append(Raw.of(array, "bfloat16" if bits == ["bfloat16"] else None))
+        bits = array.dtype == np.uint16 and dtypes.get(i) == "bfloat16"
+        found.append(Raw.of(array, "bfloat16" if bits else None))
     return found
 
 

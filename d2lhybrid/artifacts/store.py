@@ -76,7 +76,8 @@ def absolute(path: str | os.PathLike[str]) -> Path:
     """The path from the root on, of a file or folder that need not exist."""
     try:
         found = os.path.abspath(os.fsdecode(path))
-        os.path.lexists(found)  # or it holds what no path may
+        if b"\0" in os.fsencode(found):  # which raises for what no file system takes
+            raise ValueError(_("a path holds no NUL"))
         return Path(found)
     except (TypeError, ValueError, FileNotFoundError) as error:  # the last: no current folder
         text = _("Expected the path of a folder, received {received!r} ({reason}).")

@@ -158,6 +158,9 @@ def test_what_no_artifact_holds_is_refused(tmp_path, case):
 def test_bad_arguments(tmp_path):
     with pytest.raises(SaveError, match="example inputs"):
         save(nn.Linear(3, 2), tmp_path / "a")
+    for path in (3.5, "nul\0byte", "\ud800"):
+        with pytest.raises(errors.ArtifactNotFoundError):
+            save(nn.Linear(3, 2), path, torch.ones(1, 3))
     with pytest.raises(errors.UnsupportedArtifactError, match="'torchscript'"):
         save(nn.Linear(3, 2), tmp_path / "a", torch.ones(1, 3), format="torchscript")
     with pytest.raises(SaveError, match="a set as"):
