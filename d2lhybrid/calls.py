@@ -91,7 +91,8 @@ def _require_no_misspelling(first: Any, keywords: Iterable[str], options: Collec
     """What a callable, or the forward pass of a model, names itself is none."""
     functions = first.values() if isinstance(first, Mapping) else [first]
     named = set[str]()
-    for one in [getattr(way, name, way) for way in functions for name in FORWARD]:
+    parts: list[Any] = [getattr(way, name, way) for way in functions for name in FORWARD]
+    for one in parts:
         with suppress(TypeError, ValueError):  # it is no function, or is written in C
             named |= set(signature(one).parameters)
     for name in keywords:

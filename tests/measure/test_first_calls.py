@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from fake import Machine
 
-from d2lhybrid import waiting
 from d2lhybrid.errors import (
     CallFailedError,
     CannotBuildError,
@@ -72,9 +71,8 @@ def test_what_is_built_ahead_is_four_times():
         (Lazy(raises), ": mat1 and mat2 shapes cannot be multiplied$"),
         (lambda: np.ones(3), "shape"),
         (lambda: np.array([1.0, 1.01]), r"up to 0\.01"),
-        (lambda: np.array([1.0, np.nan]), "NaN in output of 'b'"),
-        (lambda: {"y": 1.0}, "outputs? instead of|was expected"),
-        (list, "0 outputs"),
+        (lambda: np.array([1.0, np.nan]), "up to inf in output"),
+        (lambda: {"y": 1.0}, "was expected"),
     ],
 )
 def test_a_variant_that_fails_or_answers_something_else_is_left_out_with_its_reason(other, said):
@@ -108,14 +106,8 @@ def test_answers_are_compared_with_the_baseline_s(check, answer, kept):
 @pytest.mark.parametrize(
     ("baseline", "error", "said"),
     [
-        (lambda: np.nan, DifferentAnswerError, "NaN in output of 'a'"),
-        (
-            np.random.default_rng(0).random,
-            DifferentAnswerError,
-            r"random .*training\(",
-        ),
+        (np.random.default_rng(0).random, DifferentAnswerError, r"random .*training\("),
         (iter([1, 1]).__next__, CallFailedError, "'a' to run.*StopIteration"),
-        (iter([1]).__next__, CallFailedError, "'a' to run.*StopIteration"),
         (Lazy(raises), CannotBuildError, "baseline.* shapes cannot be multiplied"),
         (Lazy(interrupt), KeyboardInterrupt, None),
     ],
@@ -156,30 +148,3 @@ def test_an_object_without_equality_is_looked_into_or_named_in_a_note():
     handle = type("Handle", (), {})
     opaque = {k: lambda: (f(), handle(), handle()) for k in "ab"}
     assert run(m, opaque)["b"].note == "not compared: output[1], output[2]"
-
-
-def test_data_frames_are_compared():
-    pandas = pytest.importorskip("pandas")
-    frames = [pandas.DataFrame({"x": [1.0, value]}) for value in (2.0, 2.5)]
-    m = Machine()
-    f = m.function(1e-3)
-    c = run(m, {"a": lambda: (f(), frames[0])[1], "b": lambda: (f(), frames[1])[1]})
-    assert "0.5" in c.unavailable["b"]
-
-
-@pytest.mark.parametrize("progress", [True, None])
-def test_progress_is_for_terminals_or_whoever_asks(capsys, monkeypatch, progress):
-    monkeypatch.setattr(waiting, "SHOWN_AFTER", 0.0)
-    monkeypatch.setattr(waiting, "_EVERY", 0.01)
-    m, said = Machine(), ""
-
-    def build():
-        nonlocal said
-        while progress and "building b" not in said:
-            said += capsys.readouterr().err
-        return m.function(1e-3)
-
-    run(m, {"a": m.function(1e-3), "b": Lazy(build)}, progress=progress)
-    assert ("building b, 0 s" in said) is bool(progress)
-    last = capsys.readouterr().err.split("\r")[-2:][0]
-    assert not last.strip()  # nothing is left behind

@@ -16,15 +16,6 @@ def test_the_interval_covers_at_least_95_percent_and_no_wider(count):
     assert outside <= 0.05 < wider
 
 
-def test_intervals_of_few_and_of_many_samples():
-    assert stats.median_interval([1.0] * 5) == (float("-inf"), float("inf"))
-    assert stats.median_interval([1.0] * 6) == (1.0, 1.0)
-    low, high = stats.median_interval(list(range(5001)))
-    # the normal approximation: half of the samples, and 1.96 standard deviations on each side
-    assert low == pytest.approx(2500 - 1.96 * 5001**0.5 / 2, abs=2)
-    assert high == 5000 - low
-
-
 @pytest.mark.parametrize(
     ("count", "outside", "confidence"),
     [(7, 0, 0.95), (8, 0, 0.99), (11, 0, 0.99), (12, 1, 0.99), (19, 3, 0.99), (20, 5, 0.95)],
@@ -44,14 +35,6 @@ def test_the_noise_floor_is_the_far_end_of_the_interval():
     again = [1.0, 0.99, 1.01, 1.02, 0.98, 1.0]
     assert stats.noise_floor([1.0] * 6, again) == pytest.approx(1 / 0.98 - 1)
     assert stats.noise_floor([1.0] * 3, [1.0] * 3) == float("inf")
-
-
-def test_one_interruption_among_a_dozen_rounds_hides_nothing():
-    steady = [1.0, 1.01, 0.99] * 4
-    interrupted = [1.0, 1.01, 0.99] * 3 + [1.0, 3.0, 0.99]
-    assert stats.noise_floor(steady, interrupted) < 0.05
-    found = stats.ratio([2 * one for one in steady], interrupted)
-    assert stats.verdict(found, stats.noise_floor(steady, interrupted)) == "faster"
 
 
 def test_ratios_come_from_the_same_rounds():
@@ -87,10 +70,6 @@ def test_warm_up_is_over_when_times_stop_falling():
     assert stats.settled([1.0] * 15)
     assert not stats.settled([*falling, *[falling[-1]] * 6])
     assert stats.settled([*falling, *[falling[-1]] * 10])
-
-
-def test_interquartile_range():
-    assert stats.iqr([1, 2, 3, 4, 5]) == 2
 
 
 def test_a_slope_leaves_out_what_is_paid_once():
