@@ -27,11 +27,8 @@ def first_calls(rounds: Rounds, check: bool | float, progress: bool | None) -> b
     others = [one for one in rounds.runners.values() if one is not baseline]
     tolerance = None if isinstance(check, bool) else check
     expected: Answer | None = None
-    interrupted = False
     for runner in [baseline, *others]:
         try:
-            if interrupted:
-                raise CannotBuildError(_("interrupted before its turn to be built"))
             with waiting(partial(_building, runner.label), progress):
                 output = runner.first()
             if check is not False:
@@ -46,9 +43,12 @@ def first_calls(rounds: Rounds, check: bool | float, progress: bool | None) -> b
         except KeyboardInterrupt:
             if runner is baseline:
                 raise KeyboardInterrupt from None  # without the framework's stack
-            interrupted = True
             drain()
             rounds.leave_out(runner, CannotBuildError(_("interrupted while it was being built")))
+            for late in others[others.index(runner) + 1 :]:
+                reason = _("interrupted before its turn to be built")
+                rounds.leave_out(late, CannotBuildError(reason))
+            return True
         except D2LHybridError as error:
             if runner is baseline and isinstance(error, CannotBuildError):
                 text = _(
@@ -57,7 +57,7 @@ def first_calls(rounds: Rounds, check: bool | float, progress: bool | None) -> b
                 )
                 raise CannotBuildError(text.format(label=runner.label, reason=error)) from error
             rounds.leave_out(runner, error)
-    return interrupted
+    return False
 
 
 def _building(label: str, seconds: int) -> str:

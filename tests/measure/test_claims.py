@@ -222,18 +222,6 @@ def test_where_all_wait_for_a_core_the_opposite_contradicts(overloaded, capsys):
             c.claim(label, sense)
 
 
-def test_the_load_of_now_counts_where_it_is_measured_on_and_else_that_of_then(load, capsys):
-    c = compared(a=1e-3, twin=1e-3)
-    load[0] = 1000.0
-    try:
-        c.claim("twin", "faster")
-        assert "load 1,000" in capsys.readouterr().out
-        with pytest.raises(ClaimError):
-            Comparison.from_json(c.to_json()).claim("twin", "faster")
-    finally:
-        load[0] = 0.0
-
-
 def test_claims_of_a_sweep_are_about_one_size_or_all():
     s = sweep([10, 20], {"a": [1.0, 1.0], "b": [0.5, 2.0]})
     s.claim("b", "faster", work=10, at_least=1.9)

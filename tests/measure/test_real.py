@@ -38,15 +38,6 @@ def test_mxnet_against_itself_gets_no_verdict_that_it_differs(static):
             assert c.verdict("b", clock) in ("same", "undecided")
 
 
-def test_each_call_of_mxnet_is_waited_for(static):
-    net, x = static
-    m = measure(net, x, time_limit=1)
-    assert len(m.samples) >= 6
-    if m.times.throughput:  # on a busy machine, what is queued may be over before we look
-        assert m.min > 0
-        assert m.stream_calls >= 1
-
-
 def test_a_block_waits_for_the_queue_of_mxnet(static):
     from mxnet import np, npx
 

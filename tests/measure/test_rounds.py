@@ -141,5 +141,7 @@ def test_one_that_fails_is_left_out_and_the_round_goes_on():
         assert "ValueError: no more" in rounds.unavailable["b"]
         assert rounds.count == 4
     _m, rounds = made(Breaks(m, 18, ValueError("no more")), machine=m)
-    with pytest.raises(CallFailedError, match=r"'a'.*no more"):
+    with pytest.raises(CallFailedError, match=r"'a'.*no more") as raised:
         rounds.run(1e9, never)
+    assert (raised.value.label, raised.value.reason) == ("a", "ValueError: no more")
+    assert isinstance(raised.value.__cause__, ValueError)
