@@ -133,6 +133,3 @@ class Gpu(Framework, Tensors):
 
     def from_raw(self, raw: Raw, options: Any) -> Any:
         return raw.array
-
-    def infer(self, model: Any, args: Any, kwargs: Any) -> Any:
-        return model(*args, **kwargs)

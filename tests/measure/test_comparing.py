@@ -17,7 +17,6 @@ from d2lhybrid.measurement.measuring import measure
 from d2lhybrid.measurement.sweeping import sweep
 from d2lhybrid.measurement.variants import Variants
 from d2lhybrid.report.advice import best
-from d2lhybrid.report.units import NEVER
 
 
 def run(machine, functions, **options):
@@ -63,21 +62,6 @@ def test_variants_that_there_are_not_are_named_with_their_reason():
         ways.only("eager", "jit")
     assert ways.get("aot") is None
     assert list(ways.only("aot").unavailable) == ["aot"]
-
-
-def test_break_even_has_three_answers():
-    m = Machine()
-    c = run(m, {"a": m.function(1e-3), "b": m.function(5e-4, cold=0.1), "c": m.function(2e-3),
-                "d": m.function(5e-4)})  # fmt: skip
-    calls = c.break_even("b")
-    total = {k: lambda n, k=k: c[k].cold_seconds + (n - 1) * c[k].median for k in "ab"}
-    assert total["b"](calls) <= total["a"](calls) * (1 + 1e-9)
-    assert total["b"](calls - 1) > total["a"](calls - 1)
-    assert c.break_even("c") == c.break_even("a") == NEVER
-    assert c.break_even("d") == 1
-    m = Machine(3)
-    c = run(m, {"a": m.function(1e-2, 1.0), "b": m.function(1.1e-2, 1.0)}, time_limit=3)
-    assert c.break_even("b") is None
 
 
 def test_drift_cancels():

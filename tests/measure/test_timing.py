@@ -15,7 +15,7 @@ class Recorder(Gpu):
     """A framework that notes what is asked of it, with a clock of its own."""
 
     def __init__(self, clock):
-        super().__init__(Machine(), launch=0.0)
+        super().__init__(clock, launch=0.0)
         self.calls, self.clock, self.peaks, self.fails = [], clock, [100, 300, 200], None
 
     def synchronize(self):
@@ -37,17 +37,10 @@ class Recorder(Gpu):
         return self.peaks.pop(0)
 
 
-class Clock:
-    now = 0.0
-
-    def __call__(self):
-        return self.now
-
-
 @pytest.fixture
 def clock(monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr(timing, "perf_counter", clock)
+    clock = Machine()
+    monkeypatch.setattr(timing, "perf_counter", clock.clock)
     monkeypatch.setattr(timing, "loaded", lambda: ())
     return clock
 
