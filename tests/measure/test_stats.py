@@ -55,15 +55,6 @@ def test_verdicts(interval, floor, expected):
     assert stats.verdict(interval, floor, busy=True) == busy
 
 
-def test_warm_up_is_over_when_times_stop_falling():
-    falling = [exp(-i / 4) for i in range(12)]
-    assert not stats.settled(falling)
-    assert not stats.settled([1.0] * 14)
-    assert stats.settled([1.0] * 15)
-    assert not stats.settled([*falling, *[falling[-1]] * 6])
-    assert stats.settled([*falling, *[falling[-1]] * 10])
-
-
 def test_a_slope_leaves_out_what_is_paid_once():
     assert stats.slope(short=7.0, long=16.0, calls=3, stretch=4) == 1.0
     assert stats.slope(short=8.0, long=8.0, calls=2, stretch=4) == 1.0  # stopped in the short one
