@@ -1,6 +1,7 @@
 """A model together with its arguments, where one of them has the name of an option of ours."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from inspect import Parameter, signature
@@ -67,12 +68,11 @@ def of_arguments(
         return first, tuple(args), dict(kwargs)
     if args or kwargs:
         beside = [*(type(arg).__name__ for arg in args), *(f"{name}=" for name in kwargs)]
-        raise ArgumentError(
-            _(
-                "Expected all arguments of the model inside call(...). Received: {beside} beside "
-                "it. Write call(model, ...) with all of them."
-            ).format(beside=", ".join(beside))
+        text = _(
+            "Expected all arguments of the model inside call(...). Received: {beside} beside "
+            "it. Write call(model, ...) with all of them."
         )
+        raise ArgumentError(text.format(beside=", ".join(beside)))
     return first.function, first.args, dict(first.kwargs)
 
 
@@ -87,12 +87,17 @@ def options_of(verb: Callable[..., Any]) -> tuple[str, ...]:
     return tuple(name for name, kind in kinds.items() if kind is Parameter.KEYWORD_ONLY)
 
 
-def _require_no_misspelling(
-    first: Any, kwargs: Mapping[str, Any], options: Collection[str]
-) -> None:
-    for name in kwargs:
+def _require_no_misspelling(first: Any, keywords: Iterable[str], options: Collection[str]) -> None:
+    """What a callable, or the forward pass of a model, names itself is none."""
+    functions = first.values() if isinstance(first, Mapping) else [first]
+    named = set[str]()
+    parts: list[Any] = [getattr(way, name, way) for way in functions for name in FORWARD]
+    for one in parts:
+        with suppress(TypeError, ValueError):  # it is no function, or is written in C
+            named |= set(signature(one).parameters)
+    for name in keywords:
         near = get_close_matches(name, options, n=1, cutoff=0.8)
-        if near and name not in _named_parameters(first):
+        if near and name not in named:
             text = _(
                 "Expected options among {known}. Received: {received!r}. Write {near}=, or, where "
                 "the model has a keyword {received}, call(model, ..., {received}=...)."
@@ -100,20 +105,8 @@ def _require_no_misspelling(
             raise ArgumentError(text.format(known=", ".join(options), received=name, near=near[0]))
 
 
-def _named_parameters(first: Any) -> Iterator[str]:
-    """The parameters of a callable, of the forward pass of a model, or of several of them."""
-    for function in first.values() if isinstance(first, Mapping) else [first]:
-        for one in (function, *(getattr(function, name, None) for name in FORWARD)):
-            try:
-                yield from signature(one).parameters
-            except (TypeError, ValueError):  # it is none, or it is written in C
-                continue
-
-
 def name_of(function: Any) -> str:
     """A label for a callable: its own name, or that of its class."""
-    if isinstance(function, Call):
-        function = function.function
     return str(getattr(function, "__name__", None) or type(function).__name__)
 
 

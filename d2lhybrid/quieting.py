@@ -25,18 +25,17 @@ def quiet() -> Iterator[None]:
     except OSError:  # a program without a standard error: there is nothing to hold back
         yield
         return
-    raised = True
     with tempfile.TemporaryFile() as held:
         os.dup2(held.fileno(), 2)
         try:
             yield
-            raised = False
+        except BaseException:
+            held.seek(0)
+            os.write(shown, held.read())
+            raise
         finally:
             os.dup2(shown, 2)
             os.close(shown)
-            if raised:
-                held.seek(0)
-                os.write(2, held.read())
 
 
 @contextmanager

@@ -9,7 +9,6 @@ of a sum near zero were cannot be seen in it, and a guess would let wrong number
 ways to a sum near zero may come out as different; compare them by the terms, or without a check.
 """
 
-from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -54,8 +53,6 @@ def raw_of(value: Any) -> Raw | None:
     """A copy of a number, an array or any framework's tensor; None for anything else."""
     if isinstance(value, (bool, int, float, complex)):
         return Raw(NUMBER, np.array(value))
-    if isinstance(value, (np.ndarray, np.generic)):
-        return Raw.of(np.array(value))
     for framework in loaded():
         if framework.tensors.is_tensor(value):
             return framework.tensors.to_raw(value)
@@ -65,27 +62,17 @@ def raw_of(value: Any) -> Raw | None:
 
 
 def _tensors_inside(value: Any, path: str, known: set[int]) -> Iterator[tuple[str, Raw]]:
-    """The tensors that an object of a library, such as a cache, keeps."""
+    """The tensors that an object of a library, such as a cache, keeps in its attributes."""
     if id(value) in known or isinstance(value, type):
         return
     known.add(id(value))
-    for step, part in _kept(value):
-        for where, leaf in leaves(part, path + step):
+    for name, part in getattr(value, "__dict__", {}).items():
+        for where, leaf in leaves(part, f"{path}.{name}"):
             raw = None if isinstance(leaf, (bool, int, float, complex)) else raw_of(leaf)
             if raw is not None:
                 yield where, raw
             else:
                 yield from _tensors_inside(leaf, where, known)
-
-
-def _kept(value: Any) -> Iterator[tuple[str, Any]]:
-    """What an object keeps in its attributes and slots, or a deque in its places."""
-    if isinstance(value, deque):
-        yield from ((f"[{place}]", part) for place, part in enumerate(value))
-    slots = (name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ()))
-    for name in (*getattr(value, "__dict__", ()), *slots):
-        if hasattr(value, name):
-            yield f".{name}", getattr(value, name)
 
 
 def incomparable(answer: Answer) -> list[str]:
@@ -97,26 +84,17 @@ def incomparable(answer: Answer) -> list[str]:
     ]
 
 
-def with_nan(answer: Answer) -> str:
-    """The path of the first leaf that holds NaN, which equals nothing; empty if none does."""
-    for path, leaf in answer.items():
-        if isinstance(leaf, Raw) and _nan(leaf.values()).any():
-            return path
-    return ""
-
-
 def require_same(
     label: str, reference: str, answer: Answer, expected: Answer, tolerance: float | None = None
 ) -> None:
     """Raise DifferentAnswerError, with the largest difference, unless the two are the same."""
-    found = difference(answer, expected, tolerance)
-    if found:
-        raise DifferentAnswerError(
-            _(
-                "Expected {label!r} to compute what {reference!r} does. Received: {difference}. "
-                "Correct it, or pass check=False, or a larger tolerance as check=0.01."
-            ).format(label=label, reference=reference, difference=found)
+    if found := difference(answer, expected, tolerance):
+        text = _(
+            "Expected {label!r} to compute what {reference!r} does. Received: {difference}. "
+            "Correct it, or pass check=False, or a larger tolerance as check=0.01."
         )
+        said = text.format(label=label, reference=reference, difference=found)
+        raise DifferentAnswerError(said)
 
 
 def difference(answer: Answer, expected: Answer, tolerance: float | None = None) -> str:
@@ -127,45 +105,39 @@ def difference(answer: Answer, expected: Answer, tolerance: float | None = None)
         expected: what should have come.
         tolerance: the difference allowed as a fraction of each element; that of the dtype if None.
     """
-    if answer.keys() != expected.keys():
-        return _structure(answer, expected)
-    found = (_leaf(path, leaf, expected[path], tolerance) for path, leaf in answer.items())
-    _over, words = max(found, key=lambda one: one[0], default=(0.0, ""))
-    return words
-
-
-def _structure(answer: Answer, expected: Answer) -> str:
     if len(answer) != len(expected):
         text = ngettext(
             "{n} output instead of {expected}", "{n} outputs instead of {expected}", len(answer)
         )
         return text.format(n=len(answer), expected=len(expected))
-    other = next(path for path in answer if path not in expected)
-    missing = next(path for path in expected if path not in answer)
-    return _("{received} where {expected} was expected").format(received=other, expected=missing)
+    if missing := [path for path in expected if path not in answer]:
+        other = next(path for path in answer if path not in expected)
+        text = _("{received} where {expected} was expected")
+        return text.format(received=other, expected=missing[0])
+    found = (_leaf(path, leaf, expected[path], tolerance) for path, leaf in answer.items())
+    _over, words = max(found, key=lambda one: one[0], default=(0.0, ""))
+    return words
 
 
 def _leaf(path: str, leaf: Any, other: Any, tolerance: float | None) -> tuple[float, str]:
     """How far a leaf is over what is allowed, and the words for it; empty words if it is not."""
     if not isinstance(leaf, Raw) or not isinstance(other, Raw):
-        if _equal(leaf, other):
-            return 0.0, ""
         text = _("{output} is {received!r} instead of {expected!r}")
-        return np.inf, text.format(output=path, received=leaf, expected=other)
-    if NUMBER not in (leaf.dtype, other.dtype) and leaf.dtype != other.dtype:
+        said = text.format(output=path, received=leaf, expected=other)
+        return (0.0, "") if _equal(leaf, other) else (np.inf, said)
+    dtypes = {leaf.dtype, other.dtype} - {NUMBER} or {"float64"}  # as Python's own floats are
+    if len(dtypes) > 1:
         text = _("{output} has dtype {received} instead of {expected}")
         return np.inf, text.format(output=path, received=leaf.dtype, expected=other.dtype)
-    if leaf.array.shape != other.array.shape:
+    a, b = leaf.values(), other.values()
+    if a.shape != b.shape:
         text = _("{output} has shape {received} instead of {expected}")
-        return np.inf, text.format(
-            output=path, received=leaf.array.shape, expected=other.array.shape
-        )
-    allowed = _allowed(leaf, other) if tolerance is None else tolerance
-    over, gap, beside = _gap(leaf.values(), other.values(), allowed)
-    if over <= 1:
-        return 0.0, ""
+        return np.inf, text.format(output=path, received=a.shape, expected=b.shape)
+    allowed = TOLERANCE.get(dtypes.pop(), 0.0) if tolerance is None else tolerance
+    over, gap, beside = _gap(a, b, allowed)
     text = _("a difference of up to {gap} in {output}, where {number} was expected")
-    return over, text.format(gap=general(gap), output=path, number=general(beside))
+    said = text.format(gap=general(gap), output=path, number=general(beside))
+    return (over, said) if over > 1 else (0.0, "")
 
 
 def _equal(leaf: Any, other: Any) -> bool:
@@ -178,11 +150,6 @@ def _equal(leaf: Any, other: Any) -> bool:
         return bool(leaf == other)
     except Exception:  # such as that of an array inside, which is nothing to let pass
         return False
-
-
-def _allowed(leaf: Raw, other: Raw) -> float:
-    dtypes = {leaf.dtype, other.dtype} - {NUMBER} or {"float64"}  # as Python's own floats are
-    return max(TOLERANCE.get(dtype, 0.0) for dtype in dtypes)
 
 
 def _gap(a: np.ndarray, b: np.ndarray, allowed: float) -> tuple[float, float, float]:

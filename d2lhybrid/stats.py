@@ -17,7 +17,6 @@ FEWEST = 6  # with fewer samples no sign-test interval reaches 95%
 FEW = range(8, 20)  # ratios of so few rounds are held to more, so that chance makes no verdict
 CERTAIN = 0.99
 SETTLING = 15  # warm-up times, three windows of five, that tell whether they fall
-GAP = 8.0  # times as long, and a call does not take "about as long" any more
 SHORTEST = 1e-12  # seconds; a time of nothing has no logarithm
 
 
@@ -115,36 +114,32 @@ def slope(short: float, long: float, calls: int, stretch: int) -> float:
     return (rise / (stretch - 1) if rise > 0 else long / stretch) / calls
 
 
-def shared(times: Sequence[float], wanted: Sequence[int], gap: float = GAP) -> list[int]:
+def shared(times: Sequence[float], wanted: Sequence[int], gap: float) -> list[int]:
     """One number of calls for all that take about as long: the largest that one of them wants.
 
-    Sorted by time, each belongs with the next that takes up to `gap` times as long. By default that
-    is far more than two estimates of one time differ by, as long as there are cores for all; where
-    a call has to wait for a core, a hundred times as long can be the same call.
+    Sorted by time, each belongs with the next that takes up to `gap` times as long: far more than
+    two estimates of one time differ by. Where a call has to wait for a core, a hundred times as
+    long can be the same call.
 
-    >>> shared([1.0, 20.0, 1.2], [10, 2, 12])
+    >>> shared([1.0, 20.0, 1.2], [10, 2, 12], gap=8.0)
     [12, 2, 12]
     """
-    order = sorted(range(len(times)), key=lambda index: times[index])
-    alike: list[list[int]] = []
-    for index in order:
-        if alike and times[index] <= gap * times[alike[-1][-1]]:
-            alike[-1].append(index)
-        else:
-            alike.append([index])
-    numbers = list(wanted)
-    for members in alike:
-        for index in members:
-            numbers[index] = max(wanted[member] for member in members)
+    numbers, alike = list(wanted), list[int]()
+    for index in sorted(range(len(times)), key=lambda index: times[index]):
+        if alike and times[index] > gap * times[alike[-1]]:
+            alike = []
+        alike.append(index)
+        for member in alike:
+            numbers[member] = max(wanted[other] for other in alike)
     return numbers
 
 
-def settled(times: Sequence[float], drop: float = 0.02) -> bool:
+def settled(times: Sequence[float]) -> bool:
     """Have warm-up times stopped falling? True when two windows in a row brought no new low."""
     if len(times) < SETTLING:
         return False
     last = 2 * SETTLING // 3
-    return min(times[-last:]) >= min(times[:-last]) * (1 - drop)
+    return min(times[-last:]) >= min(times[:-last]) * (1 - MARGIN)
 
 
 def iqr(samples: Sequence[float]) -> float:

@@ -36,8 +36,6 @@ class Raw:
 
 def spec(tensor: Any) -> tuple[str, tuple[int, ...]]:
     """Dtype and shape of any framework's tensor; raises AttributeError for anything else."""
-    kind = (
-        tensor.dtype
-    )  # an object with a name, a class of NumPy, or one that prints as module.name
+    kind = tensor.dtype  # it has a name, is a class of NumPy, or prints as module.name
     name = getattr(kind, "name", None) or getattr(kind, "__name__", None) or str(kind)
     return name.rpartition(".")[2].removesuffix("_"), tuple(tensor.shape)

@@ -3,20 +3,22 @@
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 SHOWN_AFTER = 2.0  # seconds
 _EVERY = 1.0
 
-_open: list[tuple[Callable[[int], str], float]] = []  # what each says, from when, outermost first
+T = TypeVar("T")
+_open: list[Callable[[], str]] = []  # what each wait says now, the outermost first
 
 
 @contextmanager
 def waiting(describe: Callable[[int], str], shown: bool | None = None) -> Iterator[None]:
     """Say what is being done while the block lasts, where it takes over two seconds; nothing stays.
 
-    A wait inside another one is said on the same line.
+    A wait inside another one is said on the line of that one.
 
     Args:
         describe: From the seconds so far to what is said; called in another thread.
@@ -28,51 +30,40 @@ def waiting(describe: Callable[[int], str], shown: bool | None = None) -> Iterat
     """
     if shown is None:
         shown = sys.stderr is not None and sys.stderr.isatty()
-    if not shown:
-        yield
-        return
-    wait, over = (describe, time.monotonic()), threading.Event()
-    teller = threading.Thread(target=_tell, args=[wait, over], daemon=True)
-    _open.append(wait)
-    teller.start()
+    start, over = time.monotonic(), threading.Event()
+    teller = threading.Thread(target=_tell, args=[over], daemon=True)
+    if told := shown and not _open:
+        teller.start()
+    _open.append(lambda: describe(int(time.monotonic() - start)))
     try:
         yield
     finally:
-        _open.remove(wait)
+        _open.pop()
         over.set()
-        teller.join()
+        if told:
+            teller.join()
 
 
-def _tell(wait: tuple[Callable[[int], str], float], over: threading.Event) -> None:
-    if wait not in _open[:1] or over.wait(SHOWN_AFTER):  # the outermost tells of all
+def _tell(over: threading.Event) -> None:
+    if over.wait(SHOWN_AFTER):
         return
     from tqdm import tqdm
 
     with tqdm(bar_format="{desc}", leave=False) as line:
         while True:
-            said = [describe(int(time.monotonic() - start)) for describe, start in [*_open]]
-            line.set_description_str(", ".join(said))
+            line.set_description_str(", ".join(say() for say in [*_open]))
             if over.wait(_EVERY):
                 return
 
 
-class Count:
-    """How many of something are done."""
+def counted(things: Sequence[T], said: str, shown: bool | None) -> Iterator[T]:
+    """Each of the things, while ``waiting`` says how many of them are done.
 
-    done = 0
-
-    def update(self) -> None:
-        """One more is."""
-        self.done += 1
-
-
-@contextmanager
-def bar(total: int, shown: bool | None = None, said: str = "") -> Iterator[Count]:
-    """Show with ``waiting`` how many of `total` are done.
-
-    >>> with bar(2, said="sizes") as sizes:
-    ...     sizes.update()
+    >>> list(counted("ab", "letters", shown=None))
+    ['a', 'b']
     """
-    count = Count()
-    with waiting(lambda _seconds: f"{said} {count.done}/{total}".lstrip(), shown):
-        yield count
+    done = 0
+    with waiting(lambda _seconds: f"{said} {done}/{len(things)}", shown):
+        for thing in things:
+            yield thing
+            done += 1

@@ -128,17 +128,8 @@ class Gpu(Framework, Tensors):
     def is_tensor(self, obj: Any) -> bool:
         return False
 
-    def places(self, obj: Any) -> set[str]:
-        return set()
-
     def to_raw(self, tensor: Any) -> Raw:
         return Raw.of(np.asarray(tensor))
 
     def from_raw(self, raw: Raw, options: Any) -> Any:
         return raw.array
-
-    def doubled(self, tensor: Any, axis: int = 0) -> Any:
-        return np.concatenate([tensor, tensor], axis)
-
-    def infer(self, model: Any, args: Any, kwargs: Any) -> Any:
-        return model(*args, **kwargs)

@@ -29,12 +29,6 @@ def test_native_lines_are_shown_when_the_block_raises(capfd: pytest.CaptureFixtu
     assert capfd.readouterr().err == "the reason\nafter\n"
 
 
-def test_what_a_notebook_writes_is_not_touched(capsys: pytest.CaptureFixture[str]) -> None:
-    with quiet():
-        print("a warning", file=sys.stderr)
-    assert capsys.readouterr().err == "a warning\n"
-
-
 @pytest.mark.parametrize("before", ["sys.stderr = None", "sys.stderr.close()", "os.close(2)"])
 def test_a_program_may_lack_a_standard_error(before: str) -> None:
     script = f"import os, sys\nfrom d2lhybrid.quieting import quiet\n{before}\n"
@@ -70,10 +64,3 @@ def test_warnings_logs_and_prints_are_silent_inside_the_block_alone(
     assert len(caplog.records) == 2 * len(heard) + 2
     with pytest.raises(DeprecationWarning):
         speak()
-
-
-def test_other_categories_are_heard() -> None:
-    with silent(category=DeprecationWarning):
-        warnings.warn("of the library", DeprecationWarning, stacklevel=1)
-        with pytest.raises(UserWarning):
-            warnings.warn("of the user's own", stacklevel=1)

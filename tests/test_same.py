@@ -20,19 +20,6 @@ class Version:
     number: int
 
 
-class Slotted:
-    """Without a dictionary of its attributes, and equal by them, as ``attrs`` makes classes."""
-
-    __slots__ = ("values",)
-    __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, values: Any) -> None:
-        self.values = values
-
-    def __eq__(self, other: Any) -> bool:
-        return bool(self.values == other.values)
-
-
 class Cache:
     """As libraries keep states: no tensor, no container, and equal only to itself."""
 
@@ -84,11 +71,8 @@ def differ(a: Any, b: Any, tolerance: float | None = None) -> str:
         (None, 1),
         (Version(1), Version(2)),
         (Cache(1.0), Cache(2.0)),
-        (deque([np.ones(3)]), deque([np.zeros(3)])),
         (deque([1]), deque([2])),
-        (Slotted(np.ones(3)), Slotted(np.zeros(3))),
         (Refusing(), Refusing()),
-        ([Slotted([Cache(1.0)])], [Slotted([Cache(2.0)])]),
     ],
 )
 def test_what_differs(a, b, recwarn):
@@ -114,8 +98,6 @@ def test_what_differs(a, b, recwarn):
         ([1, (2, None)], [1, (2, None)]),
         (Version(1), Version(1)),
         (Cache(1.0), Cache(1.0)),
-        (deque([np.ones(3)]), deque([np.ones(3)])),
-        (Slotted(np.ones(3)), Slotted(np.ones(3))),
         (object(), object()),
     ],
 )
@@ -178,16 +160,8 @@ def test_the_words_name_the_leaf_and_what_was_expected(received, expected, said)
 def test_what_says_nothing_of_equality_is_named():
     answer = same.record({"x": 1.0, "state": object(), "v": Version(1), "d": None, "w": "a"})
     assert same.incomparable(answer) == ["output['state']"]
-    holder = Slotted(3)  # numbers alone are no tensors
-    assert same.record(holder) == {"output": holder}
-
-
-def test_nan_is_found_and_named_in_a_copy():
-    array = np.float32([1, np.nan])
-    answer = same.record((1.0, array))
-    array[:] = 9
-    assert same.with_nan(answer) == "output[1]"
-    assert same.with_nan(same.record((1.0, np.int64([1]), "nan"))) == ""
+    holder = Version(3)  # numbers alone are no tensors
+    assert same.record([holder]) == same.record([Version(3)])
 
 
 def test_what_is_required_to_be_the_same_says_who_and_how_to_let_it_pass():

@@ -33,13 +33,11 @@ def test_a_short_wait_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
 def test_waits_inside_one_another_share_a_line_of_which_nothing_stays(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with waiting.bar(3, shown=True, said="sizes") as sizes:
-        sizes.update()
-        wait_for("sizes 1/3", capsys)
+    written = ""
+    for size in waiting.counted([0, 1, 2], "sizes", shown=True):
+        written += wait_for(f"sizes {size}/3", capsys)
         with waiting.waiting(lambda seconds: f"compiling, {seconds} s", shown=True):
-            written = wait_for("sizes 1/3, compiling, 0 s", capsys)
-        sizes.update()
-        written += wait_for("sizes 2/3", capsys)
+            written += wait_for(f"sizes {size}/3, compiling, 0 s", capsys)
     written += capsys.readouterr().err
     assert "\n" not in written
     assert written.endswith("\r")
@@ -52,6 +50,6 @@ def test_nothing_is_written_where_nobody_reads(
 ) -> None:
     if stderr is None:
         monkeypatch.setattr(sys, "stderr", None)
-    with waiting.bar(3, said="sizes"), waiting.waiting(lambda seconds: "compiling"):
+    with waiting.waiting(lambda seconds: "compiling"):
         time.sleep(0.05)
     assert capsys.readouterr() == ("", "")

@@ -74,10 +74,6 @@ class Tensors(ABC):
         """The models of the accelerators that it has used, such as 'NVIDIA H200'."""
         return []
 
-    def places(self, obj: Any) -> set[str]:
-        """The devices of a tensor, or of a model's parameters; empty where it does not matter."""
-        return set()
-
     @abstractmethod
     def is_tensor(self, obj: Any) -> bool:
         """Is it a tensor of this framework, one that ``to_raw`` can copy?"""

@@ -1,52 +1,50 @@
 """What ``measure`` and ``compare`` ask of their options, and what they say otherwise."""
 
-import contextlib
 import os
+import secrets
 from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
-from d2lhybrid.errors import ArgumentError, UnknownLabelError
+from d2lhybrid.calls import unknown_label
+from d2lhybrid.errors import ArgumentError
 from d2lhybrid.i18n import gettext as _
 
-_NUMBERS = (int, float, np.number)
 MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"
 """The environment variable that shortens every ``time_limit``, say where notebooks are tested."""
 
 
 def time_limit(seconds: Any) -> float:
     """How long to measure, above 0; not longer than the environment variable allows."""
-    given, most = os.environ.get(MOST_SECONDS) or "inf", 0.0
-    with contextlib.suppress(ValueError):
-        most = float(given)
     text = _("Expected seconds, above 0, as {name}, such as {name}=10. Received: {received!r}.")
-    _require(most > 0, text, given, name=MOST_SECONDS)
-    _require(isinstance(seconds, _NUMBERS) and seconds > 0, text, seconds, name="time_limit")
-    return min(float(seconds), most)
+    fits = isinstance(seconds, (int, float, np.number)) and seconds > 0
+    _require(fits, text, seconds, name="time_limit")
+    return min(float(seconds), float(os.environ.get(MOST_SECONDS) or "inf"))
 
 
 def margin(fraction: Any) -> float:
     """A margin of 0 or more."""
     text = _("Expected a fraction, 0 or more, such as margin=0.02. Received: {received!r}.")
-    _require(isinstance(fraction, _NUMBERS) and 0 <= fraction < float("inf"), text, fraction)
-    return float(fraction)
+    return float(_from_0(fraction, text))
 
 
 def tolerance(check: Any) -> float | bool:
     """True, False or the largest difference allowed."""
-    if isinstance(check, (bool, np.bool_)):
-        return bool(check)
     text = _("Expected True, False or a tolerance, such as check=0.01. Received: {received!r}.")
-    _require(isinstance(check, _NUMBERS) and 0 <= check < float("inf"), text, check)
-    return float(check)
+    return bool(check) if isinstance(check, (bool, np.bool_)) else float(_from_0(check, text))
 
 
 def seed(number: Any) -> int:
-    """A seed."""
+    """A seed; drawn for None."""
     text = _("Expected a whole number, 0 or more, such as seed=1. Received: {received!r}.")
-    _require(isinstance(number, (int, np.integer)) and number >= 0, text, number)
-    return int(number)
+    return secrets.randbits(32) if number is None else int(_from_0(number, text, int, np.integer))
+
+
+def _from_0(number: Any, text: str, *kinds: type[Any]) -> Any:
+    of_kind = isinstance(number, kinds or (int, float, np.number))
+    _require(of_kind and 0 <= number < float("inf"), text, number)
+    return number
 
 
 def baseline(functions: Any, label: str | None) -> str:
@@ -58,9 +56,7 @@ def baseline(functions: Any, label: str | None) -> str:
         text = _("Expected labels that are strings. Received: {received!r}. Write str(label).")
         _require(isinstance(other, str), text, other)
     if label is not None and label not in functions:
-        text = _("Expected a baseline among {labels}. Received: {received!r}.")
-        said = text.format(labels=", ".join(map(repr, functions)), received=label)
-        raise UnknownLabelError(said, label=label, known=tuple(functions))
+        raise unknown_label(label, tuple(functions), getattr(functions, "unavailable", {}))
     return next(iter(functions)) if label is None else label
 
 

@@ -1,6 +1,5 @@
 """Time several callables against one of them, in the same rounds, each round in random order."""
 
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
@@ -77,7 +76,7 @@ def compare(
         ArgumentError, UnknownLabelError: the arguments do not fit.
         CannotBuildError: the baseline cannot be built on this machine.
         CallFailedError: the baseline raised.
-        DifferentAnswerError: the baseline's answer is NaN, or another one at the second call.
+        DifferentAnswerError: the baseline's answer is another one at the second call.
         KeyboardInterrupt: it came before there was a whole round.
 
     >>> import numpy as np
@@ -91,7 +90,7 @@ def compare(
     yardsticks = arguments.references(ways, references, base)
     limit, margin = arguments.time_limit(time_limit), arguments.margin(margin)
     check = arguments.tolerance(check)
-    seed = secrets.randbits(32) if seed is None else arguments.seed(seed)
+    seed = arguments.seed(seed)
     claims.forget()
     runners = {label: Runner(label, one, args, kwargs, clock) for label, one in ways.items()}
     rounds = Rounds(runners, base, seed)

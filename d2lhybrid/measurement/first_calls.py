@@ -4,10 +4,10 @@ from functools import partial
 
 from d2lhybrid.errors import CannotBuildError, D2LHybridError, DifferentAnswerError
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measurement.calling import call_failed
+from d2lhybrid.measurement.calling import Calling, drain
 from d2lhybrid.measurement.rounds import Rounds
 from d2lhybrid.measurement.runner import Runner
-from d2lhybrid.same import Answer, difference, incomparable, record, require_same, with_nan
+from d2lhybrid.same import Answer, difference, incomparable, record, require_same
 from d2lhybrid.waiting import waiting
 
 
@@ -25,68 +25,50 @@ def first_calls(rounds: Rounds, check: bool | float, progress: bool | None) -> b
     """
     baseline = rounds.runners[rounds.baseline]
     others = [one for one in rounds.runners.values() if one is not baseline]
+    tolerance = None if isinstance(check, bool) else check
     expected: Answer | None = None
-    interrupted = False
     for runner in [baseline, *others]:
         try:
-            if interrupted:
-                raise CannotBuildError(_("interrupted before its turn to be built"))
             with waiting(partial(_building, runner.label), progress):
                 output = runner.first()
-                if check is not False:
-                    answer = _numbers(runner, record(output))
-                    expected = _repeated(runner, answer) if expected is None else expected
-                    tolerance = None if check is True else float(check)
-                    require_same(runner.label, baseline.label, answer, expected, tolerance)
+            if check is not False:
+                answer = record(output)
+                if left := ", ".join(incomparable(answer)):
+                    said = _("not compared: {outputs}").format(outputs=left)
+                    runner.note = "; ".join(filter(None, [runner.note, said]))
+                if expected is None:
+                    expected = answer
+                    _require_repeated(runner, answer)
+                require_same(runner.label, baseline.label, answer, expected, tolerance)
         except KeyboardInterrupt:
             if runner is baseline:
                 raise KeyboardInterrupt from None  # without the framework's stack
-            interrupted = True
-            reason = _("interrupted while it was being built")
-            rounds.leave_out(runner, CannotBuildError(reason))
-        except CannotBuildError as error:
-            text = _(
-                "Expected a baseline that runs here. Received: {label!r}, which cannot be "
-                "built: {reason}. Choose another with baseline=."
-            )
-            if runner is baseline:
+            drain()
+            rounds.leave_out(runner, CannotBuildError(_("interrupted while it was being built")))
+            for late in others[others.index(runner) + 1 :]:
+                reason = _("interrupted before its turn to be built")
+                rounds.leave_out(late, CannotBuildError(reason))
+            return True
+        except D2LHybridError as error:
+            if runner is baseline and isinstance(error, CannotBuildError):
+                text = _(
+                    "Expected a baseline that runs here. Received: {label!r}, which cannot be "
+                    "built: {reason}. Choose another with baseline=."
+                )
                 raise CannotBuildError(text.format(label=runner.label, reason=error)) from error
             rounds.leave_out(runner, error)
-        except D2LHybridError as error:
-            rounds.leave_out(runner, error)
-    return interrupted
+    return False
 
 
 def _building(label: str, seconds: int) -> str:
     return _("building {label}, {seconds} s").format(label=label, seconds=seconds)
 
 
-def _numbers(runner: Runner, answer: Answer) -> Answer:
-    """The answer; raises DifferentAnswerError where it holds NaN, which equals nothing.
-
-    A note says what of it cannot be compared.
-    """
-    path = with_nan(answer)
-    if path:
-        text = _(
-            "Expected numbers. Received: NaN in {output} of {label!r}. Give other "
-            "arguments, or pass check=False to time it all the same."
-        )
-        raise DifferentAnswerError(text.format(output=path, label=runner.label))
-    if left := incomparable(answer):
-        said = _("not compared: {outputs}").format(outputs=", ".join(left))
-        runner.note = "; ".join(filter(None, [runner.note, said]))
-    return answer
-
-
-def _repeated(runner: Runner, answer: Answer) -> Answer:
-    """The answer; raises DifferentAnswerError when a second call answers something else."""
-    try:
+def _require_repeated(runner: Runner, answer: Answer) -> None:
+    """Raise DifferentAnswerError when a second call answers something else."""
+    with Calling(runner.label):
         second = record(runner.call(1))
-    except Exception as error:
-        raise call_failed(runner.label, error) from error
-    found = difference(second, answer)
-    if found:
+    if found := difference(second, answer):
         text = _(
             "Expected {label!r} to give the same answer twice. Received: {difference}. Something "
             "in it is random (dropout in training mode, sampling), or it keeps state from call to "
@@ -96,4 +78,3 @@ def _repeated(runner: Runner, answer: Answer) -> Answer:
         training = "training(net, loss, optimizer, batch)"
         said = text.format(label=runner.label, difference=found, training=training)
         raise DifferentAnswerError(said)
-    return answer

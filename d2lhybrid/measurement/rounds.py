@@ -8,23 +8,25 @@ that take about as long, never by each one's own luck.
 
 import gc
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from d2lhybrid import stats
+from d2lhybrid.errors import D2LHybridError
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measurement.calling import call_failed, drain
+from d2lhybrid.measurement.calling import Calling
 from d2lhybrid.measurement.runner import Runner
 from d2lhybrid.measurement.warming import lengthen, probe, warm_up
 from d2lhybrid.report.provenance import crowd
-from d2lhybrid.waiting import bar
+from d2lhybrid.waiting import counted
 
 SAMPLE_SECONDS = 5e-4  # some thousand times the resolution of perf_counter
 WARM_UP_SHARE = 0.25  # of the time limit, at most, and as much again to settle the streams
 STRETCHED = 2.0  # times the limit that six rounds may take
+GAP = 8.0  # times as long, and a call does not take "about as long" any more
 
 
 @contextmanager
@@ -53,11 +55,11 @@ class Rounds:
     alone: bool = False
     fewest: int = 20  # rounds, before it is looked whether they are clear
     most: int = 2000  # rounds, each time that some are taken
+    unavailable: dict[str, str] = field(default_factory=dict)
+    queued: bool = False  # does any of them leave work in a queue?
+    limit_needed: float | None = None
 
     def __post_init__(self) -> None:
-        self.unavailable: dict[str, str] = {}
-        self.queued = False  # does any of them leave work in a queue?
-        self.limit_needed: float | None = None
         self.again = self.runners[self.baseline].twin()
         self._order = np.random.default_rng(self.seed)
         self._clock = self.again.clock
@@ -78,15 +80,15 @@ class Rounds:
             raise error
         self.unavailable[runner.label] = str(error)
         del self.runners[runner.label]
-        drain()
 
-    def _each(self, turns: Iterable[Runner], action: Callable[[Runner], None]) -> None:
+    def _each(self, turns: Sequence[Runner], action: Callable[[Runner], None]) -> None:
         """Do it with each; one that raises is left out from now on."""
         for runner in turns:
             try:
-                action(runner)
-            except Exception as error:
-                self.leave_out(runner, call_failed(runner.label, error))
+                with Calling(runner.label):
+                    action(runner)
+            except D2LHybridError as error:
+                self.leave_out(runner, error)
 
     @_no_collection()
     def prepare(self, time_limit: float) -> None:
@@ -94,13 +96,10 @@ class Rounds:
         share = time_limit * WARM_UP_SHARE / len(self.runners)
         self._each([*self.runners.values()], lambda runner: warm_up(runner, share))
         self._each([*self.runners.values()], probe)
-        runners = list(self.runners.values())
-        for runner in runners:  # those that wait for the same devices are timed alike
-            alike = [one for one in runners if one.devices == runner.devices and one.devices]
-            runner.queued = any(one.queued for one in [runner, *alike])
-        queued = [runner for runner in runners if runner.queued]
-        self.queued = bool(queued)
-        self._each(queued, lambda runner: lengthen(runner, share))
+        queues = {one.devices for one in self.runners.values() if one.queued}
+        for runner in self.runners.values():  # those that wait for the same devices, alike
+            runner.queued = runner.devices in queues
+        self._each([*self.runners.values()], lambda runner: lengthen(runner, share))
         self._set_numbers()
         self._shorten(time_limit / self.fewest)
         self.again = self.runners[self.baseline].twin()
@@ -110,7 +109,7 @@ class Rounds:
 
         A busy machine makes a quick call seem slow: there, more counts as "about as long".
         """
-        gap = stats.GAP * max(1.0, crowd())
+        gap = GAP * max(1.0, crowd())
         runners = list(self.runners.values())
         times = [one.waited_seconds if one.queued else one.call_seconds for one in runners]
         wanted = [max(1, math.ceil(SAMPLE_SECONDS / seconds)) for seconds in times]
@@ -121,6 +120,7 @@ class Rounds:
         wanted = [runner.stream_calls for runner in queued]
         for runner, calls in zip(queued, stats.shared(times, wanted, gap), strict=True):
             runner.stream_calls = calls
+        self.queued = bool(queued)
 
     def _shorten(self, room: float) -> None:
         """Cut what turns hold, all alike, if a round does not fit; one is taken to see."""
@@ -128,10 +128,9 @@ class Rounds:
             return
         begin = self._clock()
         self._each([*self.runners.values()], Runner.sample)
-        runners = list(self.runners.values())
-        spent = (self._clock() - begin) * (1 + 1 / len(runners))
+        spent = (self._clock() - begin) * (1 + 1 / len(self.runners))
         self._cut(0)
-        for runner in runners if spent > room else ():
+        for runner in self.runners.values() if spent > room else ():
             runner.calls = max(1, int(runner.calls * room / spent))
             runner.stream_calls = max(1, int(runner.stream_calls * room / spent))
 
@@ -154,22 +153,20 @@ class Rounds:
         begin, before = self._clock(), self.count
         look = max(self.fewest, before * 3 // 2)
         try:
-            with bar(self.most, progress, _("rounds")) as shown:
-                while self.count - before < self.most:
-                    turns = self.turns
-                    order = self._order.permutation(len(turns))
-                    self._each([turns[index] for index in order], Runner.sample)
-                    shown.update()
-                    if self.count >= look:
-                        if clear():
-                            return "clear"
-                        look = look * 3 // 2
-                    spent = self._clock() - begin
-                    needed = spent / (self.count - before) * (stats.FEWEST - before)
-                    few = self.count < stats.FEWEST
-                    if spent > time_limit and (not few or needed > STRETCHED * time_limit):
-                        self.limit_needed = needed if few else None
-                        break
+            for taken in counted(range(1, self.most + 1), _("rounds"), progress):
+                turns = self.turns
+                order = self._order.permutation(len(turns))
+                self._each([turns[index] for index in order], Runner.sample)
+                if self.count >= look:
+                    look = look * 3 // 2
+                    if clear():
+                        return "clear"
+                spent = self._clock() - begin
+                needed = spent / taken * (stats.FEWEST - before)
+                few = self.count < stats.FEWEST
+                if spent > time_limit and (not few or needed > STRETCHED * time_limit):
+                    self.limit_needed = needed if few else None
+                    break
         except KeyboardInterrupt:
             if not self.count:
                 raise KeyboardInterrupt from None

@@ -19,11 +19,11 @@ import numpy as np
 
 from d2lhybrid import stats
 from d2lhybrid.calls import Call
-from d2lhybrid.errors import ArgumentError, CannotBuildError, first_line
+from d2lhybrid.errors import CannotBuildError, first_line
 from d2lhybrid.frameworks import loaded, owner
 from d2lhybrid.frameworks.protocol import Lazy, Step, Tensors
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measurement.calling import Clock, call_failed
+from d2lhybrid.measurement.calling import Calling, Clock
 from d2lhybrid.measurement.timing import synchronize
 from d2lhybrid.report.provenance import Environment
 from d2lhybrid.report.records import CLOCKS, Measurement, Samples
@@ -61,15 +61,8 @@ class Runner:
 
     def __post_init__(self) -> None:
         if isinstance(self.function, Call):
-            self.args, self.kwargs = self.function.args, self.function.kwargs
-            self.function = self.function.function
-        if not callable(self.function):
-            text = _(
-                "Expected something to call as {label!r}. Received: {kind}. "
-                "Hand over a function or a model."
-            )
-            kind = type(self.function).__name__
-            raise ArgumentError(text.format(label=self.label, kind=kind))
+            inside = self.function
+            self.function, self.args, self.kwargs = inside.function, inside.args, inside.kwargs
         if isinstance(self.function, Lazy):  # one that is built would have no cold start
             self.function = self.function.anew()
         self.times: dict[str, list[float]] = {clock: [] for clock in CLOCKS}
@@ -88,24 +81,25 @@ class Runner:
             CannotBuildError: a variant cannot be built here.
         """
         lazy = self.function if isinstance(self.function, Lazy) else None
-        try:
-            synchronize()
-            start = self.clock()
-            if lazy and lazy.ahead:
-                lazy.build()
-                built = self.clock()
-                self.function = lazy.load()
-                self.build_seconds, self.load_seconds = built - start, self.clock() - built
+        with Calling(self.label):
+            try:
+                synchronize()
                 start = self.clock()
-            output = self.function(*self.args, **self.kwargs)
-            synchronize()
-        except Exception as error:
-            if lazy:
+                if lazy and lazy.ahead:
+                    lazy.build()
+                    built = self.clock()
+                    self.function = lazy.load()
+                    self.build_seconds, self.load_seconds = built - start, self.clock() - built
+                    start = self.clock()
+                output = self.function(*self.args, **self.kwargs)
+                synchronize()
+            except Exception as error:
+                if lazy is None:
+                    raise
                 raise CannotBuildError(first_line(error) or type(error).__name__) from error
-            raise call_failed(self.label, error) from error
-        self.first_seconds = self.clock() - start
-        if lazy and lazy.built is not None:
-            self.function = lazy.built
+        self.first_seconds = float(self.clock() - start)
+        if lazy:
+            self.function = lazy.load()  # what it has built, without the way around
         self._find_devices(output)
         return output
 
@@ -125,7 +119,14 @@ class Runner:
             self.devices = (framework.tensors,)
         elif not parts or not all(isinstance(one, np.ndarray) for one in parts):
             self.devices = tuple(one.tensors for one in loaded())
-            self.note = next(filter(None, map(_unknown, parts)), None)
+            for one in parts:
+                if hasattr(type(one), "__dlpack__") and not isinstance(one, np.ndarray):
+                    kind = f"{type(one).__module__.partition('.')[0]}.{type(one).__name__}"
+                    text = _(
+                        "nobody waited for the result: {kind} belongs to no framework that is "
+                        "known here"
+                    )
+                    self.note = text.format(kind=kind)
 
     def call(self, calls: int) -> Any:
         """Call so many times, waiting for nothing; the last output."""
@@ -153,29 +154,31 @@ class Runner:
             else:
                 device.wait(output)
 
-    def stream(self, calls: int) -> tuple[float, float | None]:
-        """Seconds of so many calls that are waited for together, from idle to idle.
+    def stream(self, calls: int) -> dict[str, float]:
+        """Seconds of so many calls that are waited for together, from idle to idle, by clock.
 
-        Those of the host, and those between the accelerator's events, None without one.
+        'throughput' is the host's, 'device' the accelerator's, between its own events.
         """
         if hasattr(self.function, "timed"):
-            return float(self.function.timed(calls, False)), None
+            return {"throughput": float(self.function.timed(calls, False))}
         synchronize()
         events = [(device, device.start_events()) for device in self.devices]
         start = self.clock()
         output = self.call(calls)
         known = [device.device_seconds(event) for device, event in events if event is not None]
         self.wait(output)
-        host = self.clock() - start
-        return host, max((seconds for seconds in known if seconds is not None), default=None)
+        host = {"throughput": float(self.clock() - start)}
+        device = max((seconds for seconds in known if seconds is not None), default=None)
+        return host if device is None else host | {"device": device}
 
-    def slope(self, calls: int) -> tuple[float, float | None]:
-        """Seconds per call in a stream, by the host's clock and by the accelerator's events."""
+    def slope(self, calls: int) -> dict[str, float]:
+        """Seconds per call in a stream, by the clocks of ``stream``."""
         short, long = self.stream(calls), self.stream(STRETCH * calls)
-        host = stats.slope(short[0], long[0], calls, STRETCH)
-        if short[1] is None or long[1] is None:
-            return host, None
-        return host, stats.slope(short[1], long[1], calls, STRETCH)
+        return {
+            clock: stats.slope(short[clock], seconds, calls, STRETCH)
+            for clock, seconds in long.items()
+            if clock in short
+        }
 
     def waited(self, calls: int) -> float:
         """The median of so many calls, each timed and waited for alone, in host seconds.
@@ -191,23 +194,20 @@ class Runner:
             start = clock()
             self.wait(function(*args, **kwargs))
             times.append(clock() - start)
-        return statistics.median(times)
+        return float(statistics.median(times))
 
     def sample(self) -> None:
         """Take one sample of the steady state by each clock."""
         if self.calls > 1:
             self.call(1)  # what ran before may have taken the caches
         if self.queued:
-            latency = self.waited(self.calls)
-            throughput, device = self.slope(self.stream_calls)
+            latency, taken = self.waited(self.calls), self.slope(self.stream_calls)
         else:
-            together, device = self.stream(self.calls)
-            latency = throughput = together / self.calls
-            device = None if device is None else device / self.calls
-        taken = {"device": device, "throughput": throughput, "latency": latency}
-        for clock, seconds in taken.items():  # the latency last, by which rounds are counted
-            if seconds is not None:
-                self.times[clock].append(float(seconds))
+            taken = {clock: t / self.calls for clock, t in self.stream(self.calls).items()}
+            latency = taken["throughput"]
+        for clock, seconds in taken.items():
+            self.times[clock].append(seconds)
+        self.times["latency"].append(latency)  # the last, for rounds are counted by it
 
     def samples(self, rounds: int, queued: bool) -> Samples:
         """Those of the first rounds; without throughput where nothing of the round was queued."""
@@ -221,7 +221,7 @@ class Runner:
             label=self.label,
             build_seconds=self.build_seconds,
             load_seconds=self.load_seconds,
-            first_seconds=float(self.first_seconds),
+            first_seconds=self.first_seconds,
             times=self.samples(rounds, queued),
             calls=self.calls,
             stream_calls=self.stream_calls if self.queued else None,
@@ -229,13 +229,3 @@ class Runner:
             note=self.note,
             env=env,
         )
-
-
-def _unknown(value: Any) -> str:
-    """What to say of a tensor of a library that is not known; empty for anything else."""
-    kind = type(value)
-    package = kind.__module__.partition(".")[0]
-    if package == "numpy" or not (hasattr(kind, "__array__") or hasattr(kind, "__dlpack__")):
-        return ""
-    text = _("nobody waited for the result: {kind} belongs to no framework that is known here")
-    return text.format(kind=f"{package}.{kind.__name__}")

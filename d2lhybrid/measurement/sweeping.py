@@ -11,7 +11,7 @@ from d2lhybrid.measurement.comparing import compare
 from d2lhybrid.measurement.variants import variants
 from d2lhybrid.report import claims
 from d2lhybrid.report.results import Comparison, Sweep
-from d2lhybrid.waiting import bar
+from d2lhybrid.waiting import counted
 
 
 def sweep(
@@ -57,22 +57,17 @@ def sweep(
     sizes = list(sizes)
     if not sizes:
         raise ArgumentError(_("Expected at least one size. Received: none."))
-    ours, theirs = options_of(variants), options_of(compare)
-    require_options("sweep", options, ("only", "work", *dict.fromkeys([*theirs, *ours])))
-    if not isinstance(options.get("references"), bool):
-        ours = tuple(name for name in ours if name != "references")
-    building = {name: options.pop(name) for name in ours if name in options}
+    known = dict.fromkeys([*options_of(compare), *options_of(variants)])
+    require_options("sweep", options, ("only", "work", *known))
     done: list[Comparison] = []
     try:
-        with bar(len(sizes), progress, _("sizes")) as shown:
-            for size in sizes:
-                model = _one(make(size), only, building)
-                done.append(compare(model, time_limit=time_limit, progress=progress, **options))
-                claims.forget()  # the models and inputs of this size
-                shown.update()
-                if done[-1].stopped == "interrupted":
-                    done = done[:-1] or done  # a lone one is kept, though it was cut short
-                    break
+        for size in counted(sizes, _("sizes"), progress):
+            model, ours = _one(make(size), only, options)
+            done.append(compare(model, time_limit=time_limit, progress=progress, **ours))
+            claims.forget()  # the models and inputs of this size
+            if done[-1].stopped == "interrupted":
+                done = done[:-1] or done  # a lone one is kept, though it was cut short
+                break
     except KeyboardInterrupt:
         if not done:
             raise
@@ -80,23 +75,27 @@ def sweep(
     return Sweep(_plain(taken), _plain(map(work, taken) if work else taken), tuple(done))
 
 
-def _one(made: Any, only: Sequence[str] | None, building: Mapping[str, Any]) -> Call:
-    """What to compare at one size: the functions, or the variants of the net, with arguments."""
+def _one(
+    made: Any, only: Sequence[str] | None, options: Mapping[str, Any]
+) -> tuple[Call, dict[str, Any]]:
+    """What to compare at one size, and the options of that.
+
+    They are the functions, or the variants of the net, with their arguments.
+    """
     if not isinstance(made, (tuple, list, Call)) or made in ((), []):
         text = _("Expected {example} from make. Received: {kind}. Let it return a tuple.")
         raise ArgumentError(text.format(example="(net, x)", kind=type(made).__name__))
     first, *args = (made,) if isinstance(made, Call) else made
     model, given, kwargs = of_arguments(first, tuple(args), {})
+    theirs = dict(options)
     if not isinstance(model, Mapping):
+        names = set(options_of(variants)) & set(options)
+        if not isinstance(options.get("references"), bool):
+            names.discard("references")
+        building = {name: theirs.pop(name) for name in names}
         ways = variants(call(model, *given, **kwargs), **building)
         model = ways.only(*only) if only else ways
-    elif building:
-        text = _(
-            "Expected a model from make, to build its variants with {options}. Received: "
-            "functions. Leave these options out, or let make return a model with its arguments."
-        )
-        raise ArgumentError(text.format(options=", ".join(f"{name}=" for name in building)))
-    return call(model, *given, **kwargs)
+    return call(model, *given, **kwargs), theirs
 
 
 def _plain(values: Iterable[Any]) -> tuple[float, ...]:

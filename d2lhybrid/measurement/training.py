@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from d2lhybrid.calls import Call, name_of, of_arguments
-from d2lhybrid.errors import ArgumentError, D2LHybridError
+from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks import of
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measurement.calling import call_failed, drain
+from d2lhybrid.measurement.calling import Calling
 from d2lhybrid.measurement.variants import Variants
 
 
@@ -55,16 +55,9 @@ def training(
             "Expected a batch with the model's input and the target, such as (x, y), or, beside "
             "call(net, x), with the target alone, (y,). Received: {kind}."
         )
-        kinds = [type(part).__name__ for part in batch] if isinstance(batch, (tuple, list)) else []
-        kind = f"({', '.join(kinds)})" if kinds else type(batch).__name__
-        raise ArgumentError(text.format(kind=kind))
+        raise ArgumentError(text.format(kind=type(batch).__name__))
     *inputs, target = batch
     model, args, kwargs = of_arguments(net, tuple(inputs), {})
     framework = of(model, optimizer, args, kwargs)
-    try:
+    with Calling(name_of(model)):
         return Variants(framework.training(model, loss, optimizer, args, kwargs, target))
-    except D2LHybridError:
-        raise
-    except Exception as error:
-        drain()
-        raise call_failed(name_of(model), error) from error

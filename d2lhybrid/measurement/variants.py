@@ -4,12 +4,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from d2lhybrid.calls import Call, name_of, of_arguments, options_of, unknown_label
-from d2lhybrid.errors import D2LHybridError
 from d2lhybrid.frameworks import of
 from d2lhybrid.frameworks.protocol import Lazy, Variant, chain
 from d2lhybrid.frameworks.references import references as reference_programs
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measurement.calling import call_failed, drain
+from d2lhybrid.measurement.calling import Calling
 
 
 class Variants(Mapping[str, Callable[..., Any]]):
@@ -134,15 +133,10 @@ def variants(
     framework = of(model, *args, *kwargs.values())
     given = {"dynamic": dynamic, "backend": backend, "mode": mode}
     options = {name: value for name, value in given.items() if value is not None}
-    try:
+    with Calling(name_of(model)):
         found = framework.variants(model, args, kwargs, all, options)
         ready = (one.run for one in found.values() if not isinstance(one.run, str | Lazy))
         next(ready, model)(*args, **kwargs)
         framework.tensors.synchronize()  # errors of the work come late
-    except D2LHybridError:
-        raise
-    except Exception as error:
-        drain()
-        raise call_failed(name_of(model), error) from error
     programs = reference_programs(chain(framework.parts(model)), args) if references else {}
     return Variants(found | programs, programs)

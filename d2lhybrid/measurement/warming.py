@@ -25,7 +25,7 @@ def warm_up(runner: Runner, limit: float) -> None:
     """
     begin, batch, times = runner.clock(), 1, []
     while True:
-        seconds, _device = runner.stream(batch)
+        seconds = runner.stream(batch)["throughput"]
         runner.warmup_calls += batch
         times.append(seconds / batch)
         if seconds < BATCH_SECONDS:
@@ -72,22 +72,18 @@ def probe(runner: Runner) -> None:
 
 
 def lengthen(runner: Runner, limit: float) -> None:
-    """Lengthen the stream as long as that lowers the slope by more than the margin.
+    """Where it queues, lengthen the stream as long as that lowers the slope by over the margin.
 
-    Beside a long call, what is paid once per wait is nothing: one of them is stream enough.
+    It has to be lower each of five times in turn. Beside a long call, what is paid once per wait
+    is nothing: one of them is stream enough.
     """
-    begin = runner.clock()
-    runner.stream_calls = max(1, math.ceil(STREAM_SECONDS / runner.call_seconds))
-    if runner.call_seconds > LONG_SECONDS:
+    if not runner.queued:
         return
-    while runner.clock() - begin < limit and _falls(runner):
-        runner.stream_calls *= 2
-
-
-def _falls(runner: Runner) -> bool:
-    """Is the slope of streams of twice the length lower, each of five times in turn?"""
-    calls = runner.stream_calls
-    return all(
-        runner.slope(2 * calls)[0] < (1 - stats.MARGIN) * runner.slope(calls)[0]
-        for _turn in range(5)
-    )
+    begin, slope = runner.clock(), lambda calls: runner.slope(calls)["throughput"]
+    calls = max(1, math.ceil(STREAM_SECONDS / runner.call_seconds))
+    if runner.call_seconds <= LONG_SECONDS:
+        while runner.clock() - begin < limit and all(
+            slope(2 * calls) < (1 - stats.MARGIN) * slope(calls) for _turn in range(5)
+        ):
+            calls *= 2
+    runner.stream_calls = calls

@@ -7,14 +7,13 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from by_hand import BUSY, comparison, sweep
+from by_hand import comparison, sweep
 from fake import Machine
 
 from d2lhybrid.errors import ArgumentError, ClaimError, UnknownLabelError
 from d2lhybrid.measurement.comparing import compare
 from d2lhybrid.report import claims
 from d2lhybrid.report.claims import Claim
-from d2lhybrid.report.records import Samples
 from d2lhybrid.report.results import Comparison
 
 EDGE = 1 / 1.02  # of what counts as the same time, with the usual margin
@@ -50,7 +49,6 @@ def seen(verdict, low, high, busy=False):
         ("faster", 1.5, seen("faster", 1.5, 1.6), "holds"),
         ("faster", 1.5, seen("faster", 1.2, 1.5), "undecided"),
         ("faster", 1.5, seen("faster", 1.2, 1.49), "contradicted"),
-        ("faster", None, seen("undecided", 1.1, 1.6), "undecided"),
         ("faster", None, seen("undecided", 0.9, 1.0), "undecided"),
         ("faster", None, seen("undecided", 0.9, 0.999), "contradicted"),
         ("faster", None, seen("same", 0.99, 1.01), "contradicted"),
@@ -61,18 +59,14 @@ def seen(verdict, low, high, busy=False):
         ("slower", 1.6, seen("slower", 0.5, 0.6), "holds"),
         ("slower", 1.9, seen("slower", 0.5, 0.6), "undecided"),
         ("slower", 2.1, seen("slower", 0.5, 0.6), "contradicted"),
-        ("slower", None, seen("undecided", 0.0, 2.0), "undecided"),
         ("slower", None, seen("undecided", 0.0, math.inf), "undecided"),
         ("same", None, seen("same", 0.99, 1.01), "holds"),
         ("same", None, seen("faster", 1.5, 1.6), "contradicted"),
-        ("same", None, seen("slower", 0.5, 0.6), "contradicted"),
         ("same", None, seen("undecided", 0.5, 1.6), "undecided"),
-        ("not slower", None, seen("same", 0.9, 1.01), "holds"),
         ("not slower", None, seen("undecided", EDGE, 2.0), "holds"),
         ("not slower", None, seen("undecided", 0.5, EDGE), "undecided"),
         ("not slower", None, seen("undecided", 0.5, 0.98), "contradicted"),
         ("not slower", None, seen("slower", 0.5, 0.99), "contradicted"),
-        ("not faster", None, seen("slower", 0.5, 1.1), "holds"),
         ("not faster", None, seen("undecided", 0.5, 1.02), "holds"),
         ("not faster", None, seen("undecided", 0.5, 1.03), "undecided"),
         ("not faster", None, seen("faster", 1.01, 1.5), "contradicted"),
@@ -87,12 +81,9 @@ def test_what_an_interval_says_of_a_claim(sense, at_least, found, judged):
     [
         ("quick", "faster", {}),
         ("quick", "faster", {"against": "slow", "at_least": 3.5}),
-        ("quick", "faster", {"clock": "throughput", "at_least": 1}),
-        ("quick", "not slower", {}),
         ("slow", "slower", {"at_least": 1.9}),
         ("twin", "same", {}),
         ("twin", "not faster", {}),
-        ("a", "same", {}),
     ],
 )
 def test_a_claim_that_holds_is_silent(quiet, capsys, label, sense, options):
@@ -105,10 +96,7 @@ def test_a_claim_that_holds_is_silent(quiet, capsys, label, sense, options):
     [
         ("slow", "faster", {}, "'slow' to be faster than 'a'.*0.49.*clock latency.*noise floor"),
         ("quick", "faster", {"at_least": 2.2}, "at least 2.20 times as fast"),
-        ("twin", "slower", {}, "to be slower than 'a'"),
         ("slow", "slower", {"at_least": 2.2}, "at least 2.20 times as long"),
-        ("quick", "same", {}, "to take the same time as 'a'"),
-        ("slow", "not slower", {}, "to be no slower than 'a'"),
         ("quick", "not faster", {}, "to be no faster than 'a'"),
         ("a", "faster", {"against": "quick", "clock": "throughput"}, "than 'quick'.*throughput"),
     ],
@@ -125,10 +113,8 @@ def test_a_claim_that_is_contradicted_says_all_that_is_known(quiet, label, sense
     [
         ("quick", "better", {}, ArgumentError, "among 'faster', .* 'not faster'.*'better'"),
         ("quick", "faster", {"at_least": 0.99}, ArgumentError, "1 or more.*0.99"),
-        ("quick", "faster", {"at_least": math.nan}, ArgumentError, "nan"),
         ("quick", "not slower", {"at_least": 2}, ArgumentError, "2 with 'not slower'"),
         ("quick", "faster", {"clock": "wall"}, ArgumentError, "'wall'"),
-        ("nobody", "faster", {}, UnknownLabelError, "'nobody'"),
         ("quick", "faster", {"against": "nobody"}, UnknownLabelError, "'nobody'"),
     ],
 )
@@ -211,67 +197,17 @@ def test_on_a_busy_machine_true_claims_pass_and_doctored_ones_fail(seed):
             c.claim(label, doctored)
 
 
-@pytest.mark.parametrize(
-    ("label", "sense", "options"),
-    [
-        ("twin", "faster", {}),
-        ("twin", "slower", {}),
-        ("twin", "same", {}),
-        ("quick", "faster", {"at_least": 2.2}),
-        ("slow", "slower", {"at_least": 2.2}),
-    ],
-)
-def test_where_all_wait_for_a_core_too_small_a_difference_says_nothing(
-    overloaded, capsys, label, sense, options
-):
-    times = {"a": 1e-3, "twin": 1e-3, "quick": 5e-4, "slow": 2e-3}
-    compared(**times, time_limit=0.3).claim(label, sense, **options)
-    assert "too busy to tell (load 1,000 on" in capsys.readouterr().out
-
-
-def test_where_all_wait_for_a_core_the_opposite_contradicts(overloaded, capsys):
-    c = compared(a=1e-3, twin=1e-3, quick=5e-4, slow=2e-3)
+def test_where_all_wait_for_a_core_only_the_opposite_contradicts(overloaded, capsys):
+    c = compared(a=1e-3, twin=1e-3, quick=5e-4, slow=2e-3, time_limit=0.3)
     c.claim("quick", "faster", at_least=1.9)
     assert capsys.readouterr().out == ""
+    for label, sense, least in (("twin", "faster", None), ("twin", "same", None),
+                                ("quick", "faster", 2.2)):  # fmt: skip
+        c.claim(label, sense, at_least=least)
+        assert "too busy to tell (load 1,000 on" in capsys.readouterr().out
     for label, sense in (("quick", "slower"), ("slow", "faster"), ("quick", "same")):
         with pytest.raises(ClaimError):
             c.claim(label, sense)
-
-
-def test_no_time_is_spent_on_what_cannot_be_the_same_at_such_a_load(overloaded):
-    m = Machine()
-    c = compare({label: m.function(1e-2) for label in "ab"}, clock=m.clock, time_limit=0.3)
-    begin = m.now
-    c.claim("b", "same")
-    assert m.now == begin
-
-
-def test_the_load_of_now_counts_where_it_is_measured_on_and_else_that_of_then(load, capsys):
-    c = compared(a=1e-3, twin=1e-3)
-    load[0] = 1000.0
-    try:
-        c.claim("twin", "faster")
-        assert "load 1,000" in capsys.readouterr().out
-        with pytest.raises(ClaimError):
-            Comparison.from_json(c.to_json()).claim("twin", "faster")
-    finally:
-        load[0] = 0.0
-
-
-def test_what_is_no_slower_is_so_to_within_the_margin_of_the_comparison():
-    c = comparison({"a": 0.95, "b": 1.0}, noise=0.0, margin=0.1, env=BUSY)
-    assert c.verdict("b") == "undecided"  # nothing is the same on a busy machine
-    c.claim("b", "not slower")
-    with pytest.raises(ClaimError):
-        replace(c, margin=0.02).claim("b", "not slower")
-
-
-def test_the_noise_floor_is_that_of_the_clock():
-    c = comparison({"a": 2.0, "b": 1.0}, {"a": 2.0, "b": 1.0}, noise=0.0)
-    c = replace(c, again=Samples((2.02,) * 30, (2.0,) * 30))
-    for clock, floor in (("latency", "1.0%"), ("throughput", "0.0%")):
-        with pytest.raises(ClaimError, match=f"floor of {floor}"):
-            c.claim("b", "slower", clock=clock)
 
 
 def test_claims_of_a_sweep_are_about_one_size_or_all():

@@ -17,7 +17,6 @@ from d2lhybrid.measurement.measuring import measure
 from d2lhybrid.measurement.sweeping import sweep
 from d2lhybrid.measurement.variants import Variants
 from d2lhybrid.report.advice import best
-from d2lhybrid.report.units import NEVER
 
 
 def run(machine, functions, **options):
@@ -37,18 +36,6 @@ def test_faster_slower_same():
     assert (set(c), len(c)) == ({"a", "b", "c", "d"}, 4)
     assert c.clocks == ("latency",)
     assert c.verdict("b", "throughput") == "faster"
-
-
-def test_another_baseline_and_against_another_than_the_baseline():
-    m = Machine()
-    times = {"a": 1e-3, "b": 5e-4, "c": 2.5e-4}
-    functions = {label: m.function(seconds, 0.01) for label, seconds in times.items()}
-    c = run(m, functions, baseline="b")
-    assert [c.verdict(label) for label in c] == ["slower", "same", "faster"]
-    assert c.ratio("a")[0] == pytest.approx(0.5, rel=0.05)
-    assert c.ratio("c", against="a")[0] == pytest.approx(4, rel=0.02)
-    assert c.verdict("a", against="c") == "slower"
-    assert c.verdict("a", against="a") == "same"
 
 
 def test_references_named_join_those_that_come_marked_and_are_never_advised():
@@ -77,21 +64,6 @@ def test_variants_that_there_are_not_are_named_with_their_reason():
     assert list(ways.only("aot").unavailable) == ["aot"]
 
 
-def test_break_even_has_three_answers():
-    m = Machine()
-    c = run(m, {"a": m.function(1e-3), "b": m.function(5e-4, cold=0.1), "c": m.function(2e-3),
-                "d": m.function(5e-4)})  # fmt: skip
-    calls = c.break_even("b")
-    total = {k: lambda n, k=k: c[k].cold_seconds + (n - 1) * c[k].median for k in "ab"}
-    assert total["b"](calls) <= total["a"](calls) * (1 + 1e-9)
-    assert total["b"](calls - 1) > total["a"](calls - 1)
-    assert c.break_even("c") == c.break_even("a") == NEVER
-    assert c.break_even("d") == 1
-    m = Machine(3)
-    c = run(m, {"a": m.function(1e-2, 1.0), "b": m.function(1.1e-2, 1.0)}, time_limit=3)
-    assert c.break_even("b") is None
-
-
 def test_drift_cancels():
     m = Machine()
     slowing = {"drift": lambda now: 1 + 4 * now}
@@ -110,16 +82,6 @@ def test_it_stops_early_when_all_is_clear_and_says_undecided_at_the_limit():
     assert 3 < m.now < 7
     assert c.busy
     assert c.rounds > 20
-
-
-def test_under_load_nothing_is_clear_that_would_be_the_same(load):
-    m = Machine()
-    functions = {"a": m.function(1e-2, 0.01), "twin": m.function(1e-2, 0.01)}
-    load[0] = 1000.0
-    c = run(m, functions, time_limit=2)
-    load[0] = 0.0
-    assert (c.verdict("twin"), c.stopped) == ("undecided", "limit")
-    assert run(m, functions, time_limit=2).stopped == "clear"
 
 
 def test_few_wrong_verdicts_and_small_slowdowns_found():
@@ -161,25 +123,17 @@ def test_the_garbage_collector_is_off_inside_and_on_again_after():
 @pytest.mark.parametrize(
     ("functions", "options", "error", "said"),
     [
-        ({}, {}, ArgumentError, "a dict of callables"),
         ([print], {}, ArgumentError, "a dict"),
-        ({"a": 3}, {}, ArgumentError, "to call as 'a'"),
         ({1: list}, {}, ArgumentError, "labels that are strings.* 1"),
-        ({"a": list}, {"baseline": "b"}, UnknownLabelError, "among 'a'.*'b'"),
+        ({"a": list}, {"baseline": "b"}, UnknownLabelError, "one of 'a'.*'b'"),
         ({"a": list, "C": list}, {"references": ["D"]}, ArgumentError, "among 'a', 'C', in.*'D'"),
         ({"a": list, "C": list}, {"references": "C"}, ArgumentError, "in a tuple.*: 'C'"),
-        ({"a": list, "C": list}, {"references": True}, ArgumentError, "in a tuple.*: True"),
         ({"a": list}, {"time_limit": -1}, ArgumentError, "-1"),
-        ({"a": list}, {"time_limit": 0}, ArgumentError, "above 0"),
-        ({"a": list}, {"time_limit": float("nan")}, ArgumentError, "nan"),
         ({"a": list}, {"time_limit": "2"}, ArgumentError, "'2'"),
         ({"a": list}, {"check": -0.1}, ArgumentError, "tolerance"),
-        ({"a": list}, {"check": None}, ArgumentError, "None"),
         ({"a": list}, {"check": float("inf")}, ArgumentError, "inf"),
-        ({"a": list}, {"margin": -1}, ArgumentError, "fraction"),
+        ({"a": 3}, {}, CallFailedError, "'a' .*not callable"),
         ({"a": list}, {"margin": "2%"}, ArgumentError, "'2%'"),
-        ({"a": list}, {"margin": float("inf")}, ArgumentError, "inf"),
-        ({"a": list}, {"seed": -1}, ArgumentError, "whole number"),
         ({"a": list}, {"seed": 1.5}, ArgumentError, "1.5"),
     ],
 )
@@ -193,19 +147,6 @@ def test_numbers_of_numpy_are_numbers():
     options = {"time_limit": np.int64(2), "margin": np.float32(0.5), "check": np.bool_(True)}
     c = compare({"a": m.function(1e-3)}, clock=m.clock, seed=np.int64(7), progress=False, **options)
     assert (c.seed, c.margin, c.checked) == (7, 0.5, True)
-    assert type(c).from_json(c.to_json()) == c
-
-
-def test_heavy_calls_get_six_rounds_or_the_limit_that_would_do():
-    m = Machine()
-    c = run(m, {"a": m.function(2.0, 0.01), "b": m.function(1.0, 0.01)}, time_limit=20)
-    assert (c.rounds, c.limit_needed) == (6, None)
-    assert c.verdict("b") == "faster"
-    m = Machine()
-    c = run(m, {"a": m.function(2.0), "b": m.function(1.0)}, time_limit=10)
-    assert c.rounds == 3
-    assert c.verdict("b") == "undecided"
-    assert c.limit_needed == pytest.approx(30)
     assert type(c).from_json(c.to_json()) == c
 
 
@@ -243,19 +184,3 @@ def test_only_the_newest_comparison_keeps_its_models_as_long_as_it_lives():
     ):
         result, alive = held(make)
         assert (alive(), bool(result)) == (None, True)
-
-
-def test_the_baseline_that_raises_later_ends_it():
-    m, calls = Machine(), 0
-
-    def breaks():
-        nonlocal calls
-        calls += 1
-        if calls == 30:
-            raise ValueError("no more")
-        m.now += 1e-3
-
-    with pytest.raises(CallFailedError, match=r"'b'.*ValueError: no more") as raised:
-        run(m, {"b": breaks, "a": m.function(1e-3)}, check=False)
-    assert (raised.value.label, raised.value.reason) == ("b", "ValueError: no more")
-    assert isinstance(raised.value.__cause__, ValueError)

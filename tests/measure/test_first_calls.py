@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from fake import Machine
 
-from d2lhybrid import waiting
 from d2lhybrid.errors import (
     CallFailedError,
     CannotBuildError,
@@ -72,9 +71,8 @@ def test_what_is_built_ahead_is_four_times():
         (Lazy(raises), ": mat1 and mat2 shapes cannot be multiplied$"),
         (lambda: np.ones(3), "shape"),
         (lambda: np.array([1.0, 1.01]), r"up to 0\.01"),
-        (lambda: np.array([1.0, np.nan]), "NaN in output of 'b'"),
-        (lambda: {"y": 1.0}, "outputs? instead of|was expected"),
-        (list, "0 outputs"),
+        (lambda: np.array([1.0, np.nan]), "up to inf in output"),
+        (lambda: {"y": 1.0}, "was expected"),
     ],
 )
 def test_a_variant_that_fails_or_answers_something_else_is_left_out_with_its_reason(other, said):
@@ -90,7 +88,6 @@ def test_a_variant_that_fails_or_answers_something_else_is_left_out_with_its_rea
 @pytest.mark.parametrize(
     ("check", "answer", "kept"),
     [
-        (True, 1.0, True),
         (True, 1.001, False),
         (0.01, 1.009, True),
         (0.01, 1.011, False),
@@ -108,14 +105,8 @@ def test_answers_are_compared_with_the_baseline_s(check, answer, kept):
 @pytest.mark.parametrize(
     ("baseline", "error", "said"),
     [
-        (lambda: np.nan, DifferentAnswerError, "NaN in output of 'a'"),
-        (
-            np.random.default_rng(0).random,
-            DifferentAnswerError,
-            r"random .*training\(",
-        ),
+        (np.random.default_rng(0).random, DifferentAnswerError, r"random .*training\("),
         (iter([1, 1]).__next__, CallFailedError, "'a' to run.*StopIteration"),
-        (iter([1]).__next__, CallFailedError, "'a' to run.*StopIteration"),
         (Lazy(raises), CannotBuildError, "baseline.* shapes cannot be multiplied"),
         (Lazy(interrupt), KeyboardInterrupt, None),
     ],
@@ -139,47 +130,8 @@ def test_ctrl_c_leaves_out_what_is_being_built_and_what_was_to_come():
     assert c.rounds >= 20
 
 
-class Cache:
-    """What a library returns beside its tensors: without __eq__, with arrays inside."""
-
-    def __init__(self, value: float) -> None:
-        self.layers = [np.full(2, value)]
-
-
-def test_an_object_without_equality_is_looked_into_or_named_in_a_note():
-    m = Machine()
+def test_an_object_without_equality_is_named_in_a_note():
+    m, handle = Machine(), type("Handle", (), {})
     f = m.function(1e-3)
-    values = {"a": 1.0, "b": 1.0, "c": 2.0}
-    c = run(m, {k: lambda v=v: (f(), Cache(v)) for k, v in values.items()})
-    assert (list(c), list(c.unavailable)) == (["a", "b"], ["c"])
-    assert c["b"].note is None
-    handle = type("Handle", (), {})
-    opaque = {k: lambda: (f(), handle(), handle()) for k in "ab"}
-    assert run(m, opaque)["b"].note == "not compared: output[1], output[2]"
-
-
-def test_data_frames_are_compared():
-    pandas = pytest.importorskip("pandas")
-    frames = [pandas.DataFrame({"x": [1.0, value]}) for value in (2.0, 2.5)]
-    m = Machine()
-    f = m.function(1e-3)
-    c = run(m, {"a": lambda: (f(), frames[0])[1], "b": lambda: (f(), frames[1])[1]})
-    assert "0.5" in c.unavailable["b"]
-
-
-@pytest.mark.parametrize("progress", [True, None])
-def test_progress_is_for_terminals_or_whoever_asks(capsys, monkeypatch, progress):
-    monkeypatch.setattr(waiting, "SHOWN_AFTER", 0.0)
-    monkeypatch.setattr(waiting, "_EVERY", 0.01)
-    m, said = Machine(), ""
-
-    def build():
-        nonlocal said
-        while progress and "building b" not in said:
-            said += capsys.readouterr().err
-        return m.function(1e-3)
-
-    run(m, {"a": m.function(1e-3), "b": Lazy(build)}, progress=progress)
-    assert ("building b, 0 s" in said) is bool(progress)
-    last = capsys.readouterr().err.split("\r")[-2:][0]
-    assert not last.strip()  # nothing is left behind
+    c = run(m, {k: lambda: (f(), handle()) for k in "ab"})
+    assert c["b"].note == "not compared: output[1]"

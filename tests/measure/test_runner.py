@@ -41,29 +41,6 @@ def test_latency_and_throughput_of_what_is_queued(on_a_gpu):
     assert m.stream_calls >= 20
 
 
-def test_a_stream_is_bound_by_the_launches_of_a_call_where_these_take_longer(on_a_gpu):
-    machine, gpu = on_a_gpu(**COSTS, depth=10)
-    m = measure(gpu.kernel(KERNEL, parts=30), 0, clock=machine.clock)
-    assert m.median_of("throughput") == pytest.approx(30 * COSTS["launch"], rel=0.01)
-
-
-@pytest.mark.parametrize("depth", [2, 40, 1000])
-def test_the_depth_of_the_queue_changes_nothing(on_a_gpu, depth):
-    machine, gpu = on_a_gpu(**COSTS, depth=depth)
-    m = measure(gpu.kernel(KERNEL, 0.02), 0, clock=machine.clock)
-    assert m.median_of("throughput") == pytest.approx(KERNEL, rel=0.02)
-
-
-def test_without_events_there_is_no_device_time(on_a_gpu):
-    machine, gpu = on_a_gpu(**COSTS, events=False)
-    c = compared(machine, {"a": gpu.kernel(KERNEL), "b": gpu.kernel(2 * KERNEL)})
-    assert c.clocks == ("latency", "throughput")
-    with pytest.raises(ArgumentError, match=r"that ran for 'b'.*'device'"):
-        c.verdict("b", "device")
-    with pytest.raises(ArgumentError, match=r"among 'latency', 'throughput', 'device'.*'wall'"):
-        c.verdict("b", "wall")
-
-
 def test_the_two_times_have_verdicts_of_their_own(on_a_gpu):
     machine, gpu = on_a_gpu(**COSTS)
     c = compared(machine, {"a": gpu.kernel(KERNEL, 0.01), "b": gpu.kernel(KERNEL / 10, 0.01)})
@@ -72,17 +49,9 @@ def test_the_two_times_have_verdicts_of_their_own(on_a_gpu):
     assert c.ratio("b", "throughput")[0] == pytest.approx(30 / 5, rel=0.01)
     assert c.ratio("b", "device")[0] == pytest.approx(30 / 5, rel=0.01)
     assert c.floor_of("throughput") < 0.05
+    with pytest.raises(ArgumentError, match=r"among 'latency', 'throughput', 'device'.*'wall'"):
+        c.verdict("b", "wall")
     assert c.break_even("b") == 1
-
-
-def test_numbers_of_calls_are_the_same_for_those_that_take_about_as_long(on_a_gpu):
-    machine, gpu = on_a_gpu(**COSTS)
-    c = compared(
-        machine,
-        {k: gpu.kernel(KERNEL * by, 0.2) for k, by in zip("abcd", (1, 1, 1.5, 40), strict=True)},
-    )
-    for numbers in ([m.calls for m in c.values()], [m.stream_calls for m in c.values()]):
-        assert numbers[0] == numbers[1] == numbers[2] > numbers[3]
 
 
 def test_a_callable_against_itself_and_true_slowdowns_on_a_queue(on_a_gpu):
@@ -97,17 +66,6 @@ def test_a_callable_against_itself_and_true_slowdowns_on_a_queue(on_a_gpu):
     clocks = ("latency", "throughput", "device")
     assert all(found[1.0][clock, "same"] == 25 for clock in clocks)
     assert all(found[1.05][clock, "slower"] >= 24 for clock in clocks)
-
-
-def test_medians_come_out_the_same_twenty_times(on_a_gpu):
-    medians = {"latency": [], "throughput": []}
-    for seed in range(20):
-        machine, gpu = on_a_gpu(seed, **COSTS)
-        m = measure(gpu.kernel(KERNEL, 0.1), 0, clock=machine.clock, time_limit=1)
-        for clock, values in medians.items():
-            values.append(m.median_of(clock))
-    for values in medians.values():
-        assert max(values) < 1.05 * min(values)
 
 
 def test_nothing_is_queued_where_a_call_is_over_when_it_returns(on_a_gpu):
@@ -156,10 +114,8 @@ def test_host_work_that_overlaps_with_heavy_device_work_is_seen(on_a_gpu):
     [
         (94.0, 5.0, 1e-4, False),  # a twentieth of a call must be left when it returns
         (93.0, 6.0, 1e-4, True),
-        (99.0, 0.0, 1e-4, False),
         (5.0, 94.0, 0.0101, False),  # of a long one, host and device both must have a part
         (6.0, 93.0, 0.0101, True),
-        (93.0, 6.0, 0.0101, True),
         (95.0, 4.0, 0.0101, False),
         (5.0, 94.0, 0.01, True),
     ],
@@ -170,13 +126,6 @@ def test_what_counts_as_queued(on_a_gpu, host, work, seconds, queued):
     probe(one)  # the wait that finds nothing takes a second, too, and is no work
     assert one.waited_seconds == 100.0
     assert one.queued is queued
-
-
-def test_the_quickest_try_is_a_call_and_the_others_have_waited_for_a_core(on_a_gpu):
-    machine, gpu = on_a_gpu(**COSTS)
-    one = runner(machine, gpu.kernel(KERNEL, 3.0), 1e-3)
-    probe(one)
-    assert 0 < one.waited_seconds - sum(COSTS.values()) < KERNEL / 2
 
 
 def test_work_beside_the_output_is_waited_for(on_a_gpu, monkeypatch):
@@ -255,40 +204,19 @@ def test_what_runs_elsewhere_is_timed_there():
 class Strange:
     """A tensor of a library that nobody knows."""
 
-    dtype, shape = "float32", (2,)
-
-    def __array__(self, *args, **kwargs):
-        return np.ones(2)
-
-
-class Exchanged:
-    """A tensor that can only be exchanged."""
-
     def __dlpack__(self):
         pytest.fail("it is looked for, not called")
 
 
-class Answer(dict):
-    """A dictionary that has its keys as attributes, and any other name raises KeyError."""
-
-    def __getattr__(self, name):
-        return self[name]
-
-
-Strange.__module__ = Exchanged.__module__ = "strange.core.arrays"
+Strange.__module__ = "strange.core.arrays"
 
 
 @pytest.mark.parametrize(
     ("made", "unknown"),
     [
-        (lambda: (Strange(), Strange()), "strange.Strange"),
-        (lambda: {"x": Strange()}, "strange.Strange"),
-        (lambda: [1, Exchanged()], "strange.Exchanged"),
-        (lambda: np.float64(1), None),
-        (lambda: (np.ones(2), "words"), None),
+        (lambda: {"x": [1, Strange()]}, "strange.Strange"),
+        (lambda: (np.ones(2), np.float64(1), "words"), None),
         (lambda: [np.ma.array([1.0]), None], None),
-        (lambda: Answer(logits=np.ones(2)), None),
-        (lambda: None, None),
     ],
 )
 def test_nobody_waits_for_an_unknown_library_and_a_note_says_so(made, unknown):
@@ -302,13 +230,11 @@ def test_nobody_waits_for_an_unknown_library_and_a_note_says_so(made, unknown):
 @pytest.mark.parametrize(
     ("times", "limit", "calls", "seconds"),
     [
-        ([1e-3], 9.0, 15, 1e-3),
         ([2.0**-13], 9.0, 29, 2.0**-13),  # two calls a time, after the first
         ([1e-3 * (1 + 40 * 0.9**at) for at in range(99)], 9.0, 79, 1e-3 * (1 + 40 * 0.9**78)),
         ([4.0, 2.0, 1.0, 0.5], 6.0, 3, 1.0),
         ([2.0**-4, 2.0**-11], 1e-3, 15, 2.0**-11),  # the first had to wait for a core
         ([2.0**-4], 1e-3, 5, 2.0**-4),  # a quarter of a second
-        ([2.0**-4], 0.5, 9, 2.0**-4),
     ],
 )
 def test_warm_up_by_the_call(times, limit, calls, seconds):
@@ -321,18 +247,3 @@ def test_warm_up_by_the_call(times, limit, calls, seconds):
     warm_up(one, limit)
     assert one.warmup_calls == calls
     assert one.call_seconds == pytest.approx(seconds)
-
-
-@pytest.mark.parametrize(
-    ("args", "kwargs"), [((), {}), ((1,), {}), ((1,), {"k": 2}), ((1, 2), {}), ((), {"k": 2})]
-)
-def test_arguments_go_to_every_call_by_every_way(args, kwargs):
-    m, seen = Machine(), []
-    one = Runner("a", lambda *a, **k: seen.append((a, k)) or 1.0, args, kwargs, m.clock)
-    assert (one.call(2), one.stream(2)[1], one.waited(2), one.first()) == (1.0, None, 0.0, 1.0)
-    assert seen == [(args, kwargs)] * 7
-
-
-def test_what_cannot_be_called_is_refused():
-    with pytest.raises(ArgumentError, match=r"call as 'mine'.*int"):
-        Runner("mine", 3, (), {}, Machine().clock)

@@ -2,7 +2,6 @@
 
 from math import comb, exp
 
-import numpy as np
 import pytest
 
 from d2lhybrid import stats
@@ -14,15 +13,6 @@ def test_the_interval_covers_at_least_95_percent_and_no_wider(count):
     outside = 2 * sum(comb(count, k) for k in range(skip + 1)) / 2**count
     wider = 2 * sum(comb(count, k) for k in range(skip + 2)) / 2**count
     assert outside <= 0.05 < wider
-
-
-def test_intervals_of_few_and_of_many_samples():
-    assert stats.median_interval([1.0] * 5) == (float("-inf"), float("inf"))
-    assert stats.median_interval([1.0] * 6) == (1.0, 1.0)
-    low, high = stats.median_interval(list(range(5001)))
-    # the normal approximation: half of the samples, and 1.96 standard deviations on each side
-    assert low == pytest.approx(2500 - 1.96 * 5001**0.5 / 2, abs=2)
-    assert high == 5000 - low
 
 
 @pytest.mark.parametrize(
@@ -46,21 +36,6 @@ def test_the_noise_floor_is_the_far_end_of_the_interval():
     assert stats.noise_floor([1.0] * 3, [1.0] * 3) == float("inf")
 
 
-def test_one_interruption_among_a_dozen_rounds_hides_nothing():
-    steady = [1.0, 1.01, 0.99] * 4
-    interrupted = [1.0, 1.01, 0.99] * 3 + [1.0, 3.0, 0.99]
-    assert stats.noise_floor(steady, interrupted) < 0.05
-    found = stats.ratio([2 * one for one in steady], interrupted)
-    assert stats.verdict(found, stats.noise_floor(steady, interrupted)) == "faster"
-
-
-def test_ratios_come_from_the_same_rounds():
-    drift = np.exp(np.linspace(0, 3, 30))  # the machine slows down twentyfold
-    estimate, low, high = stats.ratio((3 * drift).tolist(), drift.tolist())
-    assert estimate == pytest.approx(3)
-    assert (low, high) == (pytest.approx(3), pytest.approx(3))
-
-
 @pytest.mark.parametrize(
     ("interval", "floor", "expected"),
     [
@@ -78,19 +53,6 @@ def test_verdicts(interval, floor, expected):
     assert stats.verdict(interval, floor) == expected
     busy = "undecided" if expected == "same" else expected
     assert stats.verdict(interval, floor, busy=True) == busy
-
-
-def test_warm_up_is_over_when_times_stop_falling():
-    falling = [exp(-i / 4) for i in range(12)]
-    assert not stats.settled(falling)
-    assert not stats.settled([1.0] * 14)
-    assert stats.settled([1.0] * 15)
-    assert not stats.settled([*falling, *[falling[-1]] * 6])
-    assert stats.settled([*falling, *[falling[-1]] * 10])
-
-
-def test_interquartile_range():
-    assert stats.iqr([1, 2, 3, 4, 5]) == 2
 
 
 def test_a_slope_leaves_out_what_is_paid_once():

@@ -7,7 +7,6 @@ import pytest
 from fake import Gpu, Machine
 
 from d2lhybrid import i18n
-from d2lhybrid.errors import ArgumentError
 from d2lhybrid.measurement import timing
 from d2lhybrid.measurement.timing import Benchmark, Timer
 
@@ -16,7 +15,7 @@ class Recorder(Gpu):
     """A framework that notes what is asked of it, with a clock of its own."""
 
     def __init__(self, clock):
-        super().__init__(Machine(), launch=0.0)
+        super().__init__(clock, launch=0.0)
         self.calls, self.clock, self.peaks, self.fails = [], clock, [100, 300, 200], None
 
     def synchronize(self):
@@ -38,17 +37,10 @@ class Recorder(Gpu):
         return self.peaks.pop(0)
 
 
-class Clock:
-    now = 0.0
-
-    def __call__(self):
-        return self.now
-
-
 @pytest.fixture
 def clock(monkeypatch):
-    clock = Clock()
-    monkeypatch.setattr(timing, "perf_counter", clock)
+    clock = Machine()
+    monkeypatch.setattr(timing, "perf_counter", clock.clock)
     monkeypatch.setattr(timing, "loaded", lambda: ())
     return clock
 
@@ -117,11 +109,6 @@ def test_timer_waits_and_keeps_its_times(recorder, clock):
     assert timer.stop() == 4
     assert (timer.times, timer.avg(), timer.sum(), timer.cumsum()) == ([1, 4], 2.5, 5, [1, 5])
     assert recorder.calls == ["wait"] * 4
-
-
-def test_an_average_of_nothing_is_an_error():
-    with pytest.raises(ArgumentError, match="stop"):
-        Timer().avg()
 
 
 def test_synchronize_imports_no_framework():

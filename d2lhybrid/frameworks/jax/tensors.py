@@ -8,7 +8,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from flax import nnx
 
 from d2lhybrid.errors import TracingError
 from d2lhybrid.frameworks.jax.modules import evaluating
@@ -74,15 +73,6 @@ class JAXTensors(Tensors):
 
     def accelerators(self) -> list[str]:
         return [str(device.device_kind) for device in _accelerators()]
-
-    def places(self, obj: Any) -> set[str]:
-        arrays = jax.tree.leaves(nnx.state(obj) if isinstance(obj, nnx.Module) else obj)
-        return {
-            _name(device)
-            for array in arrays
-            if self.is_tensor(array) and array.committed  # JAX moves the others by itself
-            for device in array.devices()
-        }
 
     def is_tensor(self, obj: Any) -> bool:
         return isinstance(obj, jax.Array)

@@ -43,13 +43,6 @@ class MXNetTensors(Tensors):
             )
         mxnet.nd.waitall()
 
-    def places(self, obj: Any) -> set[str]:
-        if isinstance(obj, mxnet.nd.NDArray):
-            return {str(obj.ctx)}
-        if isinstance(obj, mxnet.gluon.Block):
-            return {str(ctx) for p in obj.collect_params().values() for ctx in _homes(p)}
-        return set()
-
     def is_tensor(self, obj: Any) -> bool:
         return isinstance(obj, mxnet.nd.NDArray)
 
@@ -101,11 +94,6 @@ def semantics(numpy_semantics: bool) -> Iterator[None]:
         for mode in modes if numpy_semantics else reversed(modes):  # arrays never without shapes
             stack.enter_context(mode)
         yield
-
-
-def _homes(parameter: Any) -> list[Any]:
-    """Where a parameter is; nowhere before it is initialized."""
-    return list(parameter.list_ctx()) if parameter._data is not None else []
 
 
 def _tracing() -> bool:

@@ -60,9 +60,6 @@ class TensorFlowTensors(Tensors):
         details = map(tf.config.experimental.get_device_details, physical)
         return [str(detail.get("device_name", "GPU")) for detail in details]
 
-    def places(self, obj: Any) -> set[str]:
-        return set()  # TensorFlow moves tensors by itself
-
     def is_tensor(self, obj: Any) -> bool:
         return tf.is_tensor(obj) or isinstance(obj, tf.Variable)
 

@@ -69,13 +69,6 @@ class TorchTensors(Tensors):
             return [str(_accelerator())]
         return [torch.cuda.get_device_name(device) for device in _busy_cuda()]
 
-    def places(self, obj: Any) -> set[str]:
-        if isinstance(obj, torch.Tensor):
-            return {str(obj.device)} if obj.dim() else set()  # a scalar may be anywhere
-        if isinstance(obj, torch.nn.Module):
-            return {str(parameter.device) for parameter in obj.parameters()}
-        return set()
-
     def is_tensor(self, obj: Any) -> bool:
         return isinstance(obj, torch.Tensor)
 
