@@ -133,7 +133,7 @@ def beside(ax: Any, said: str, x: float, y: float) -> None:
     ax.annotate(said, (x, y), (7, 0), parse_math=False, **place)
 
 
-def finish_rows(ax: Any, labels: Sequence[str], title: str, low: float) -> None:
+def rows(ax: Any, labels: Sequence[str], title: str, low: float) -> None:
     """A row for each label from the top, and a time axis from `low`."""
     names = [folded(label, _LONG_LABEL) for label in labels]
     ax.set_yticks(range(len(labels)), names, parse_math=False)
@@ -142,16 +142,16 @@ def finish_rows(ax: Any, labels: Sequence[str], title: str, low: float) -> None:
     thin(ax.xaxis)
 
 
-def legend_columns(labels: Sequence[str]) -> int:
-    """As many columns of a legend as fit above the axes."""
-    return max(1, int(_LEGEND * WIDTH) // (max(map(width, labels)) + _HANDLE))
+def look(at: int) -> dict[str, Any]:
+    """The colour and marker of one of several lines."""
+    return {"color": COLOURS[at % len(COLOURS)], "marker": MARKERS[at % len(MARKERS)]}
 
 
 def legend(ax: Any) -> None:
     """A legend above the axes, so that it hides no line."""
-    handles, labels = ax.get_legend_handles_labels()
+    widest = max(map(width, ax.get_legend_handles_labels()[1]))
     made = ax.legend(
-        handles, labels, ncols=legend_columns(labels), fontsize="small",
+        ncols=max(1, int(_LEGEND * WIDTH) // (widest + _HANDLE)), fontsize="small",
         frameon=False, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2,
     )  # fmt: skip
     for text in made.get_texts():

@@ -8,10 +8,8 @@ from d2lhybrid import stats
 from d2lhybrid.calls import unknown_label
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.provenance import Environment
-from d2lhybrid.report.records import AGREE, Measurement, Result, Samples, Seconds, is_busy
+from d2lhybrid.report.records import AGREE, CLOCKS, Measurement, Result, Samples, Seconds, is_busy
 from d2lhybrid.report.units import NEVER
-
-SKEWED = 0.05  # a ratio within rounds that is farther than this from that of the medians
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,10 +73,10 @@ class ComparisonData(Result, Mapping[str, Measurement]):
     @property
     def clocks(self) -> tuple[str, ...]:
         """The clocks that say something of their own: 'latency' and, where it differs, others."""
-        pairs = [(m.median_of("latency"), m.median_of("throughput")) for m in self.measurements]
-        agree = all(max(pair) <= (1 + AGREE) * min(pair) for pair in pairs)
-        streams, device = () if agree else ("throughput",), ("device",) if self.again.device else ()
-        return ("latency", *streams, *device)
+        pairs = [(m.median, m.median_of("throughput")) for m in self.measurements]
+        apart = any(max(pair) > (1 + AGREE) * min(pair) for pair in pairs)
+        says = {"latency": True, "throughput": apart, "device": bool(self.again.device)}
+        return tuple(clock for clock in CLOCKS if says[clock])
 
     @property
     def noise_floor(self) -> float:
@@ -126,13 +124,6 @@ class ComparisonData(Result, Mapping[str, Measurement]):
             return "same"
         interval = self.ratio(label, clock, against)
         return stats.verdict(interval, self.floor_of(clock), self.margin, self.busy)
-
-    def skewed(self, label: str, clock: str | None = None) -> bool:
-        """Is the ratio within rounds another, by more than 5%, than that of the two medians?"""
-        base = self[self.baseline]
-        quotient = base.median_of(clock) / self[label].median_of(clock)
-        within = self.ratio(label, clock)[0]
-        return max(quotient, within) > (1 + SKEWED) * min(quotient, within)
 
     def break_even(self, label: str) -> float | None:
         """Calls after which what this one costs a process at first has paid for itself.
