@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from d2lhybrid.i18n import count, names, ngettext, number
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import names, ngettext, number
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.report.comparisons import ComparisonData
-from d2lhybrid.report.units import percent, seconds
+from d2lhybrid.report.units import NEVER, calls, percent
 
-# By the verdict on the fastest of the others; a faster one is not used where it never pays.
+# By the verdict on the fastest of the others.
 _NOTHING = {
     "slower": N_(
         "Nothing beats {baseline} here, because even the fastest of the others, {label}, "
@@ -17,10 +17,6 @@ _NOTHING = {
     "same": N_(
         "Nothing beats {baseline} here, because even the fastest of the others, {label}, "
         "takes the same time to within {margin}."
-    ),
-    "faster": N_(
-        "Nothing beats {baseline} here, because {label} is faster, but never makes up for its "
-        "cold start of {cold}."
     ),
 }
 
@@ -33,12 +29,12 @@ def advice(c: ComparisonData) -> str:
     3. Of the variants that are faster than the baseline and pay for their cold start, the one
        with the highest ratio is the best. Those whose interval reaches into its interval cannot
        be told from it, so of these and the best the one that pays after the fewest calls is used.
-    4. Where none is faster and the verdict on one is undecided: measure longer.
+    4. Where there is none, and of one it is not known whether it pays: measure longer.
     5. Else nothing beats the baseline, because even the best of the others is slower or the same.
     """
     if c.busy or not c.others:
         return ""
-    label, undecided = best(c), [one for one in c.others if c.verdict(one) == "undecided"]
+    label, undecided = best(c), [one for one in c.others if c.break_even(one) is None]
     if label is not None:
         text = _("Use {label}: it is {ratio} times as fast as {baseline}, from the first call on.")
         if c.break_even(label) != 1:
@@ -65,15 +61,14 @@ def advice(c: ComparisonData) -> str:
         others=names(undecided),
         ratio=number(max(ratio, 1 / ratio)),
         margin=percent(c.margin),
-        cold=seconds(c[shown].cold_seconds),
-        calls=count(c.break_even(shown) or 0),
+        calls=calls(c.break_even(shown)),
     )
 
 
 def best(c: ComparisonData) -> str | None:
     """The variant to use in place of the baseline by rules 1 to 3 of `advice`, if there is one."""
-    pays = {label: c.break_even(label) for label in c.others if c.verdict(label) == "faster"}
-    faster = {label: calls for label, calls in pays.items() if calls is not None}
+    pays = {label: c.break_even(label) for label in c.others}
+    faster = {label: found for label, found in pays.items() if found not in (None, NEVER)}
     if c.busy or not faster:
         return None
     top = max(faster, key=lambda label: c.ratio(label)[0])

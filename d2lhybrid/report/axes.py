@@ -82,7 +82,7 @@ def time_axis(axis: Any, low: float, high: float) -> None:
         axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
         axis.set_major_formatter(partial(_tick, one_unit=unit(high)))
     else:
-        subs = (1.0,) if decades > 2 else (1.0, 2.0, 5.0)
+        subs = (1.0,) if decades > 1.5 else (1.0, 2.0, 5.0)
         axis.set_major_locator(LogLocator(subs=subs, numticks=_TICKS[axis.axis_name]))
         axis.set_major_formatter(partial(_tick, one_unit=None))
     axis.set_minor_formatter(NullFormatter())
@@ -91,18 +91,6 @@ def time_axis(axis: Any, low: float, high: float) -> None:
 def _tick(value: float, _at: int, one_unit: tuple[str, float] | None) -> str:
     name, size = one_unit or unit(value)
     return f"{general(value / size, 6)} {name}" if value else "0"
-
-
-def thin(axis: Any) -> None:
-    """Take the text from each tick whose text would touch the next one's; the last one stays."""
-    axis.figure.draw_without_rendering()
-    start = float("inf")
-    for tick in reversed(axis.get_major_ticks()):
-        box = tick.label1.get_window_extent()
-        if box.x1 > start - 4:
-            tick.label1.set_visible(False)
-        elif box.width:
-            start = box.x0
 
 
 def notes(ax: Any, above: str, below: str) -> None:
@@ -139,7 +127,6 @@ def rows(ax: Any, labels: Sequence[str], title: str, low: float) -> None:
     ax.set_yticks(range(len(labels)), names, parse_math=False)
     ax.set(ylim=(len(labels) - 0.5, -0.5), xlabel=title, xlim=(low, None))
     time_axis(ax.xaxis, *ax.get_xlim())
-    thin(ax.xaxis)
 
 
 def look(at: int) -> dict[str, Any]:

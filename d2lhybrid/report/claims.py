@@ -118,21 +118,14 @@ _AT_LEAST = {
 }
 
 
-def claim(
-    c: ComparisonData,
-    label: str,
-    sense: str,
-    at_least: float | None = None,
-    against: str | None = None,
-    clock: str | None = None,
-) -> None:
+def claim(c: ComparisonData, label: str, sense: str, **options: Any) -> None:
     """Say nothing if it holds, raise if it is contradicted, else measure on and then say so.
 
     Raises:
         ClaimError: the interval contradicts the claim.
         ArgumentError, UnknownLabelError: there is no such claim, clock or variant.
     """
-    made = Claim(label, sense, at_least, against, clock)
+    made = Claim(label, sense, **options)
 
     def decided(found: ComparisonData) -> bool:
         hopeless = sense == "same" and is_busy(found.env, 0.0)  # nothing is, at such a load
@@ -160,15 +153,15 @@ def claim(
             "{low} to {high}, holds the bound, or is within the noise floor of {floor} of it. "
             "Claim less, or compare with a higher time_limit."
         )
-    ratio, low, high = map(number, c.ratio(label, clock, against))
+    ratio, low, high = map(number, c.ratio(label, made.clock, made.against))
     received = text.format(
         ratio=ratio,
         confidence=percent(stats.confidence(c.rounds)),
         low=low,
         high=high,
-        clock=clock or DEFAULT_CLOCK,
+        clock=made.clock or DEFAULT_CLOCK,
         rounds=c.rounds,
-        floor=percent(c.floor_of(clock)),
+        floor=percent(c.floor_of(made.clock)),
         load=UNKNOWN if c.env.load is None else number(c.env.load, 2),
         cores=c.env.cores,
     )

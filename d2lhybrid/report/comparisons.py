@@ -85,9 +85,7 @@ class ComparisonData(Result, Mapping[str, Measurement]):
 
     def floor_of(self, clock: str | None = None) -> float:
         """The noise floor by a clock: how far the baseline's ratio to itself reaches from 1."""
-        again = self.again.of(clock)
-        samples = self[self.baseline].samples_of(clock)
-        return stats.noise_floor(samples, again) if again else math.inf
+        return stats.noise_floor(self[self.baseline].samples_of(clock), self.again.of(clock))
 
     @property
     def busy(self) -> bool:
@@ -104,10 +102,9 @@ class ComparisonData(Result, Mapping[str, Measurement]):
         Of the baseline itself, it is the ratio of its two turns.
         """
         other = self.baseline if against is None else against
-        samples: tuple[float, ...] | None = self[label].samples_of(clock)
-        if label == other == self.baseline:
-            samples = self.again.of(clock)
-        return stats.ratio(self[other].samples_of(clock), samples or ())
+        second = label == other == self.baseline
+        samples = self.again.of(clock) if second else self[label].samples_of(clock)
+        return stats.ratio(self[other].samples_of(clock), samples)
 
     def verdict(self, label: str, clock: str | None = None, against: str | None = None) -> str:
         """'faster', 'slower', 'same' or 'undecided', against the baseline or another.

@@ -69,7 +69,7 @@ class Comparison(ComparisonData):
             ClaimError: what was measured contradicts it.
             ArgumentError, UnknownLabelError: there is no such claim, clock or variant.
         """
-        claims.claim(self, label, sense, at_least, against, clock)
+        claims.claim(self, label, sense, at_least=at_least, against=against, clock=clock)
 
     def plot(self) -> Any:
         """Draw the times per call with their intervals with matplotlib; returns the axes."""

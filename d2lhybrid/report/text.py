@@ -14,7 +14,7 @@ from d2lhybrid.report.advice import advice, best
 from d2lhybrid.report.comparisons import ComparisonData, SweepData
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.table import Column, Row, Table
-from d2lhybrid.report.units import NEVER, NEVER_MARK, UNKNOWN, percent, seconds, span
+from d2lhybrid.report.units import NEVER, UNKNOWN, calls, percent, seconds, span
 from d2lhybrid.report.verdicts import VERDICTS
 
 _BEST = "★"
@@ -62,7 +62,9 @@ def comparison(c: ComparisonData) -> Page:
     text = ngettext("{n} round; noise floor {floor}.", "{n} rounds; noise floor {floor}.", c.rounds)
     rounds = text.format(n=c.rounds, floor=percent(c.noise_floor))
     details = [_(_STOPPED.get(c.stopped, "")), rounds, stamp(c.env, c.seed)]
-    remarks = [*_marks(c), *_notes(c), *_not_run([c])]
+    noted = _("{label}: {note}.")
+    notes = [noted.format(label=m.label, note=_(m.note)) for m in c.values() if m.note]
+    remarks = [*_marks(c), *notes, *_not_run([c])]
     return Page(busy([c]), table(c), advice(c), remarks, details)
 
 
@@ -119,7 +121,7 @@ def table(c: ComparisonData) -> Table:
 
 def _cells(c: ComparisonData, label: str, clock: str) -> list[str]:
     """Verdict, ratio, its interval, and time."""
-    if not c[label].times.of(clock):  # a program of its own has no events on the accelerator
+    if not _ran(c, label, clock):  # a program of its own has no events on the accelerator
         return ["", UNKNOWN, "", UNKNOWN]
     time = seconds(c[label].median_of(clock))
     if label == c.baseline:
@@ -131,13 +133,17 @@ def _cells(c: ComparisonData, label: str, clock: str) -> list[str]:
     return [verdict, number(estimate), ends, time]
 
 
+def _ran(c: ComparisonData, label: str, clock: str) -> bool:
+    return clock != "device" or c[label].times.device is not None
+
+
 def _paid_once(c: ComparisonData) -> dict[str, dict[str, str]]:
     """Columns, by their heads, on what is paid once; those that say something."""
     builds = {m.label: seconds(m.build_seconds) for m in c.values() if m.build_seconds is not None}
     columns = {_("build"): builds} if builds else {}
     if pays := _pay_off(c):
         columns[_("cold start")] = {m.label: seconds(m.cold_seconds) for m in c.values()}
-        columns[_("pays after")] = {label: _calls(calls) for label, calls in pays.items()}
+        columns[_("pays after")] = {label: calls(found) for label, found in pays.items()}
     return columns
 
 
@@ -147,14 +153,10 @@ def _pay_off(c: ComparisonData) -> dict[str, float | None]:
     return {label: c.break_even(label) for label in c.others} if felt else {}
 
 
-def _calls(found: float | None) -> str:
-    return UNKNOWN if found is None else NEVER_MARK if found == NEVER else count(found)
-
-
 def _marks(c: ComparisonData) -> list[str]:
     """What the marks in the table mean, a line each."""
-    calls, lines = _pay_off(c).values(), []
-    if NEVER in calls:
+    paid, lines = _pay_off(c).values(), []
+    if NEVER in paid:
         lines.append(_("∞: its cold start never pays, for it is not faster."))
     if c.rounds < stats.FEWEST:
         text = _("?: not known, for fewer than {n} rounds give no interval.")
@@ -164,14 +166,9 @@ def _marks(c: ComparisonData) -> list[str]:
                 "Measure again with a time_limit of at least {limit}."
             )
         lines.append(text.format(n=stats.FEWEST, limit=seconds(c.limit_needed or 0)))
-    elif None in calls:
+    elif None in paid:
         lines.append(_("?: not known, for the verdict is undecided."))
     return lines
-
-
-def _notes(c: ComparisonData) -> list[str]:
-    text = _("{label}: {note}.")
-    return [text.format(label=m.label, note=_(m.note)) for m in c.values() if m.note]
 
 
 def _not_run(comparisons: Sequence[ComparisonData]) -> list[str]:
@@ -198,7 +195,7 @@ def sweep_table(s: SweepData) -> Table:
 
 
 def _sweep_cell(c: ComparisonData, label: str, clock: str) -> str:
-    if label not in c or not c[label].times.of(clock):
+    if label not in c or not _ran(c, label, clock):
         return "–"
     time = seconds(c[label].median_of(clock))
     if label == c.baseline:
