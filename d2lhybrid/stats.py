@@ -145,9 +145,3 @@ def settled(times: Sequence[float], drop: float = 0.02) -> bool:
         return False
     last = 2 * SETTLING // 3
     return min(times[-last:]) >= min(times[:-last]) * (1 - drop)
-
-
-def iqr(samples: Sequence[float]) -> float:
-    """The interquartile range."""
-    low, high = np.percentile(samples, [25, 75])
-    return float(high - low)

@@ -53,7 +53,7 @@ def drawing(height: float) -> Iterator[Any]:
     figure.patch.set_visible(False)  # so that the page's own colour shows
     figure._repr_mimebundle_ = partial(_sharp, figure)
     families = _families()
-    style = {"font.family": families, "axes.labelsize": "small"}
+    style = {"font.family": families, "axes.labelsize": "small", "text.parse_math": False}
     unframed = {"axes.spines.top": False, "axes.spines.right": False}
     with plt.rc_context({**style, **unframed, **dict.fromkeys(_INKED, GREY)}):
         ax = figure.subplots()
@@ -118,13 +118,13 @@ def folded(text: str, columns: int) -> str:
 def beside(ax: Any, said: str, x: float, y: float) -> None:
     """A text to the right of a point; the figure keeps room for what leaves the axes."""
     place = {"textcoords": "offset points", "va": "center", "fontsize": "small"}
-    ax.annotate(said, (x, y), (7, 0), parse_math=False, **place)
+    ax.annotate(said, (x, y), (7, 0), **place)
 
 
 def rows(ax: Any, labels: Sequence[str], title: str, low: float) -> None:
     """A row for each label from the top, and a time axis from `low`."""
     names = [folded(label, _LONG_LABEL) for label in labels]
-    ax.set_yticks(range(len(labels)), names, parse_math=False)
+    ax.set_yticks(range(len(labels)), names)
     ax.set(ylim=(len(labels) - 0.5, -0.5), xlabel=title, xlim=(low, None))
     time_axis(ax.xaxis, *ax.get_xlim())
 
@@ -137,12 +137,10 @@ def look(at: int) -> dict[str, Any]:
 def legend(ax: Any) -> None:
     """A legend above the axes, so that it hides no line."""
     widest = max(map(width, ax.get_legend_handles_labels()[1]))
-    made = ax.legend(
+    ax.legend(
         ncols=max(1, int(_LEGEND * WIDTH) // (widest + _HANDLE)), fontsize="small",
         frameon=False, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2,
     )  # fmt: skip
-    for text in made.get_texts():
-        text.set_parse_math(False)
 
 
 def _families() -> list[str]:

@@ -85,10 +85,8 @@ class Claim:
             holds = verdict in ("same", "faster") or low >= no_slower
             return _word(holds, contradicted=verdict == "slower" or high < no_slower)
         at_least = self.at_least or 1.0
-        holds = verdict == "faster" and low >= at_least
-        if c.busy:
-            return _word(holds, contradicted=high < no_slower)
-        return _word(holds, contradicted=verdict == "same" or high < at_least)
+        slower = high < no_slower if c.busy else verdict == "same" or high < at_least
+        return _word(verdict == "faster" and low >= at_least, contradicted=slower)
 
     def expected(self, c: ComparisonData) -> str:
         """The claim as a sentence."""

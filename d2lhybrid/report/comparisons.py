@@ -38,10 +38,9 @@ class ComparisonData(Result, Mapping[str, Measurement]):
         """Raise ValueError unless every measurement went through the same rounds."""
         rounds = {len(m.samples) for m in self.measurements}
         streams = {m.times.throughput is None for m in self.measurements}
-        if rounds != {self.rounds} or streams != {self.again.throughput is None}:
+        same = rounds == {self.rounds} and streams == {self.again.throughput is None}
+        if not same or self.baseline not in list(self):
             raise ValueError(_("rounds are missing"))
-        if self.baseline not in list(self):
-            raise ValueError(_("the baseline is missing"))
 
     def __getitem__(self, label: str) -> Measurement:
         for measurement in self.measurements:

@@ -17,48 +17,34 @@ from d2lhybrid.report.verdicts import VERDICTS
 
 _BAR = 0.62  # of the height of a row
 _LINES = {"latency": "-", "throughput": ":"}  # the clocks that are drawn
-_DEPTH = {"latency": 1.0, "throughput": 0.5}
 
 
-def comparison(c: ComparisonData) -> Any:
-    """A mark a variant and clock with its interval, the baseline as a line; returns the axes.
+def comparison(c: ComparisonData, clock: str = "latency") -> Any:
+    """A mark a variant with its interval, the baseline as a line; returns the axes.
 
     The axis is logarithmic, so equal distances are equal ratios.
     """
-    base = {clock: c[c.baseline].median_of(clock) for clock in c.clocks if clock in _LINES}
-    title = _("time per call")
-    if len(base) > 1:
-        title = _("time per call: latency (dark), throughput (pale)")
-    with axes.drawing(1.3 + (0.25 + 0.23 * len(base)) * len(c)) as ax:
+    base = c[c.baseline].median_of(clock)
+    with axes.drawing(1.3 + 0.42 * len(c)) as ax:
         ax.set_xscale("log")
-        for at, clock in enumerate(base):
-            ax.axvline(base[clock], color=GREY, linewidth=1, linestyle=_LINES[clock])
-            for row, label in enumerate(c):
-                y = row - _BAR / 2 + _BAR * (at + 0.5) / len(base)
-                end, said = _mark(ax, c, label, clock, y)
-                axes.beside(ax, said, max(end, *base.values()), y)  # no line crosses it
-        low = min(c[label].median_of(clock) for label in c for clock in base)
+        ax.axvline(base, color=GREY, linewidth=1)
+        for row, label in enumerate(c):
+            time, (low, high) = c[label].median_of(clock), _ends(c[label], clock)
+            found, said = VERDICTS[c.verdict(label, clock)], seconds(time)
+            colour, marker = found.colour, found.marker
+            if label == c.baseline or label in c.references:
+                colour, marker = GREY, "o"
+            if label != c.baseline:
+                word = "" if label in c.references else f", {_(found.word)}"
+                said += f" ({number(c.ratio(label, clock)[0])}×{word})"
+            ends, style = [[time - low], [high - time]], {"color": colour, "capsize": 3}
+            ax.plot([base, time], [row, row], color=colour, linewidth=4, alpha=0.4)
+            ax.errorbar(time, row, xerr=ends, fmt=marker, markersize=7, **style)
+            axes.beside(ax, said, max(high, base), row)  # the line crosses no text
         _note(ax, [c])
-        axes.rows(ax, list(c), title, low / 1.3)
+        low = min(m.median_of(clock) for m in c.values())
+        axes.rows(ax, list(c), text.clock_title(clock, c.clocks), low / 1.3)
     return ax
-
-
-def _mark(ax: Any, c: ComparisonData, label: str, clock: str, y: float) -> tuple[float, str]:
-    """A time with its interval; returns where that ends, and what is to be said of it."""
-    time, (low, high) = c[label].median_of(clock), _ends(c[label], clock)
-    found, said = VERDICTS[c.verdict(label, clock)], seconds(time)
-    colour, marker = found.colour, found.marker
-    if label == c.baseline or label in c.references:
-        colour, marker = GREY, "o"
-    if label != c.baseline:
-        word = "" if label in c.references else f", {_(found.word)}"
-        said += f" ({number(c.ratio(label, clock)[0])}×{word})"
-    ax.plot([c[c.baseline].median_of(clock), time], [y, y], color=colour, linewidth=3, alpha=0.4)
-    ax.errorbar(
-        time, y, xerr=[[time - low], [high - time]], fmt=marker, color=colour, markersize=7,
-        capsize=3, alpha=_DEPTH[clock],
-    )  # fmt: skip
-    return high, said
 
 
 def _ends(m: Measurement, clock: str) -> tuple[float, float]:
@@ -122,5 +108,5 @@ def _curve(ax: Any, s: SweepData, label: str, clock: str, at: int) -> None:
     lows, highs = zip(*(_ends(m, clock) for m in measured), strict=True)
     look, named = axes.look(at), label if clock == "latency" else "_"
     medians = [m.median_of(clock) for m in measured]
-    ax.plot(work, medians, label=named, linestyle=_LINES[clock], alpha=_DEPTH[clock], **look)
+    ax.plot(work, medians, label=named, linestyle=_LINES[clock], **look)
     ax.fill_between(work, lows, highs, color=look["color"], alpha=0.2, linewidth=0)

@@ -71,9 +71,13 @@ class Comparison(ComparisonData):
         """
         claims.claim(self, label, sense, at_least=at_least, against=against, clock=clock)
 
-    def plot(self) -> Any:
-        """Draw the times per call with their intervals with matplotlib; returns the axes."""
-        return plot.comparison(self)
+    def plot(self, clock: str = "latency") -> Any:
+        """Draw the times per call with their intervals with matplotlib; returns the axes.
+
+        Args:
+            clock: 'latency', 'throughput' or 'device'.
+        """
+        return plot.comparison(self, clock)
 
     def waterfall(self, labels: Sequence[str], clock: str = "latency") -> Any:
         """Draw what each layer of software adds to the time of a call; returns the axes.

@@ -44,7 +44,7 @@ def test_each_call_of_mxnet_is_waited_for(static):
     m = measure(net, x, time_limit=1)
     assert len(m.samples) >= 6
     if m.times.throughput:  # on a busy machine, what is queued may be over before we look
-        assert m.min > 0
+        assert min(m.samples) > 0
         assert m.stream_calls >= 1
 
 

@@ -89,10 +89,6 @@ def test_warm_up_is_over_when_times_stop_falling():
     assert stats.settled([*falling, *[falling[-1]] * 10])
 
 
-def test_interquartile_range():
-    assert stats.iqr([1, 2, 3, 4, 5]) == 2
-
-
 def test_a_slope_leaves_out_what_is_paid_once():
     assert stats.slope(short=7.0, long=16.0, calls=3, stretch=4) == 1.0
     assert stats.slope(short=8.0, long=8.0, calls=2, stretch=4) == 1.0  # stopped in the short one
