@@ -124,8 +124,6 @@ def test_two_inputs_are_needed():
         (torch.Size([2, 3]), "[2.0, 3.0]"),
         ([1, [2, 3]], "[1.0, [2.0, 3.0]]"),
         (1 + 2j, "(1+2j)"),
-        (np.complex64([1 / 3]), "[(0.3333+0j)]"),
-        ("meta", "'meta'"),
         (None, "None"),
     ],
 )
@@ -133,8 +131,7 @@ def test_a_result_is_shown_as_rounded_numbers(value, shown):
     assert repr(outcome(lambda: value)) == shown
 
 
-def test_errors_are_one_line():
-    assert outcome(refusing, abs, 1) == "TypeError: Cannot compile."
+def test_long_errors_are_cut():
     assert outcome({}.__getitem__, "word " * 99).endswith("[...]")
 
 

