@@ -38,14 +38,7 @@ def comparison(c: ComparisonData, clock: str = "latency") -> Any:
                 word = "" if label in c.references else f", {_(found.word)}"
                 said += f" ({number(c.ratio(label, clock)[0])}×{word})"
             ends, style = [[time - low], [high - time]], {"color": colour, "capsize": 3}
-            ax.plot(
-                [base, time],
-                [row, row],
-                color=colour,
-                linewidth=4,
-                alpha=0.4,
-                solid_capstyle="butt",
-            )
+            ax.hlines(row, base, time, color=colour, linewidth=4, alpha=0.4)
             ax.errorbar(time, row, xerr=ends, fmt=marker, markersize=7, **style)
             axes.beside(ax, said, max(high, base), row)  # the line crosses no text
         _note(ax, [c])

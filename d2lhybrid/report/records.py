@@ -129,13 +129,10 @@ class Measurement(Result):
         )
         times = {"median": seconds(self.median), "cold": seconds(self.first_seconds)}
         said = said.format(**times, low=low, high=high, label=self.label, calls=self.warmup_calls)
-        stream = self.median_of("throughput") if self.times.throughput else None
-        beside = {
-            _("In a stream of calls: {time} per call."): stream,
-            _("On the device: {time}."): self.device_median,
-        }
-        more = [text.format(time=seconds(t)) for text, t in beside.items() if t is not None]
-        return f"{sentences(said, *more)}\n{stamp(self.env)}"
+        if self.times.throughput:
+            text = _("In a stream of calls: {time} per call.")
+            said = sentences(said, text.format(time=seconds(self.median_of("throughput"))))
+        return f"{said}\n{stamp(self.env)}"
 
     @property
     def samples(self) -> tuple[float, ...]:

@@ -139,12 +139,13 @@ def _ran(c: ComparisonData, label: str, clock: str) -> bool:
 
 def _paid_once(c: ComparisonData) -> dict[str, dict[str, str]]:
     """Columns, by their heads, on what is paid once; those that say something."""
-    builds = {m.label: seconds(m.build_seconds) for m in c.values() if m.build_seconds is not None}
-    columns = {_("build"): builds} if builds else {}
-    if pays := _pay_off(c):
-        columns[_("cold start")] = {m.label: seconds(m.cold_seconds) for m in c.values()}
-        columns[_("pays after")] = {label: calls(found) for label, found in pays.items()}
-    return columns
+    pays = _pay_off(c)
+    columns = {
+        _("build"): {m.label: seconds(m.build_seconds) for m in c.values() if m.build_seconds},
+        _("cold start"): {m.label: seconds(m.cold_seconds) for m in c.values() if pays},
+        _("pays after"): {label: calls(found) for label, found in pays.items()},
+    }
+    return {head: cells for head, cells in columns.items() if cells}
 
 
 def _pay_off(c: ComparisonData) -> dict[str, float | None]:
