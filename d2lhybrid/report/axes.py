@@ -53,7 +53,7 @@ def drawing(height: float) -> Iterator[Any]:
     figure.patch.set_visible(False)  # so that the page's own colour shows
     figure._repr_mimebundle_ = partial(_sharp, figure)
     families = _families()
-    style = {"font.family": families, "axes.labelsize": "small"}
+    style = {"font.family": families, "axes.labelsize": "small", "text.parse_math": False}
     unframed = {"axes.spines.top": False, "axes.spines.right": False}
     with plt.rc_context({**style, **unframed, **dict.fromkeys(_INKED, GREY)}):
         ax = figure.subplots()
@@ -82,7 +82,7 @@ def time_axis(axis: Any, low: float, high: float) -> None:
         axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
         axis.set_major_formatter(partial(_tick, one_unit=unit(high)))
     else:
-        subs = (1.0,) if decades > 2 else (1.0, 2.0, 5.0)
+        subs = (1.0,) if decades > 1.5 else (1.0, 2.0, 5.0)
         axis.set_major_locator(LogLocator(subs=subs, numticks=_TICKS[axis.axis_name]))
         axis.set_major_formatter(partial(_tick, one_unit=None))
     axis.set_minor_formatter(NullFormatter())
@@ -91,18 +91,6 @@ def time_axis(axis: Any, low: float, high: float) -> None:
 def _tick(value: float, _at: int, one_unit: tuple[str, float] | None) -> str:
     name, size = one_unit or unit(value)
     return f"{general(value / size, 6)} {name}" if value else "0"
-
-
-def thin(axis: Any) -> None:
-    """Take the text from each tick whose text would touch the next one's; the last one stays."""
-    axis.figure.draw_without_rendering()
-    start = float("inf")
-    for tick in reversed(axis.get_major_ticks()):
-        box = tick.label1.get_window_extent()
-        if box.x1 > start - 4:
-            tick.label1.set_visible(False)
-        elif box.width:
-            start = box.x0
 
 
 def notes(ax: Any, above: str, below: str) -> None:
@@ -130,32 +118,29 @@ def folded(text: str, columns: int) -> str:
 def beside(ax: Any, said: str, x: float, y: float) -> None:
     """A text to the right of a point; the figure keeps room for what leaves the axes."""
     place = {"textcoords": "offset points", "va": "center", "fontsize": "small"}
-    ax.annotate(said, (x, y), (7, 0), parse_math=False, **place)
+    ax.annotate(said, (x, y), (7, 0), **place)
 
 
-def finish_rows(ax: Any, labels: Sequence[str], title: str, low: float) -> None:
+def rows(ax: Any, labels: Sequence[str], title: str, low: float) -> None:
     """A row for each label from the top, and a time axis from `low`."""
     names = [folded(label, _LONG_LABEL) for label in labels]
-    ax.set_yticks(range(len(labels)), names, parse_math=False)
+    ax.set_yticks(range(len(labels)), names)
     ax.set(ylim=(len(labels) - 0.5, -0.5), xlabel=title, xlim=(low, None))
     time_axis(ax.xaxis, *ax.get_xlim())
-    thin(ax.xaxis)
 
 
-def legend_columns(labels: Sequence[str]) -> int:
-    """As many columns of a legend as fit above the axes."""
-    return max(1, int(_LEGEND * WIDTH) // (max(map(width, labels)) + _HANDLE))
+def look(at: int) -> dict[str, Any]:
+    """The colour and marker of one of several lines."""
+    return {"color": COLOURS[at % len(COLOURS)], "marker": MARKERS[at % len(MARKERS)]}
 
 
 def legend(ax: Any) -> None:
     """A legend above the axes, so that it hides no line."""
-    handles, labels = ax.get_legend_handles_labels()
-    made = ax.legend(
-        handles, labels, ncols=legend_columns(labels), fontsize="small",
+    widest = max(map(width, ax.get_legend_handles_labels()[1]))
+    ax.legend(
+        ncols=max(1, int(_LEGEND * WIDTH) // (widest + _HANDLE)), fontsize="small",
         frameon=False, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2,
     )  # fmt: skip
-    for text in made.get_texts():
-        text.set_parse_math(False)
 
 
 def _families() -> list[str]:

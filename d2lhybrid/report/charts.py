@@ -1,13 +1,10 @@
 """Plots that the chapters draw of their own measurements: calls in their order, and a roofline."""
 
 from collections.abc import Mapping, Sequence
-from math import hypot
 from typing import Any
 
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report.axes import COLOURS, GREY, MARKERS, drawing, legend
-
-_ARROW = 0.1  # of the plot's width and height between two ends that leave room for an arrow
+from d2lhybrid.report.axes import GREY, drawing, legend, look
 
 Point = tuple[float, float]
 
@@ -20,10 +17,8 @@ def plot_calls(milliseconds: Mapping[str, Sequence[float]]) -> Any:
     """
     with drawing(3.8) as ax:
         for at, (label, values) in enumerate(milliseconds.items()):
-            ax.plot(
-                range(1, len(values) + 1), values, label=label, linewidth=1.2, markersize=3.5,
-                color=COLOURS[at % len(COLOURS)], marker=MARKERS[at % len(MARKERS)],
-            )  # fmt: skip
+            calls = range(1, len(values) + 1)
+            ax.plot(calls, values, label=label, linewidth=1.2, markersize=3.5, **look(at))
         ax.set(yscale="log", xlabel=_("number of the call"), ylabel="ms")
         legend(ax)
     return ax
@@ -48,13 +43,10 @@ def plot_roofline(steps: Mapping[str, tuple[Point, Point]], bandwidth: float, to
         ax.set(xlim=(left, right), ylim=(min(ys) / 2, 2 * max(*ys, top)))
         ax.plot([left, bend, right], [left * bandwidth, top, top], color=GREY, linewidth=1)
         for at, (label, (before, after)) in enumerate(steps.items()):
-            colour, marker = COLOURS[at % len(COLOURS)], MARKERS[at % len(MARKERS)]
-            style = {"marker": marker, "color": colour, "linestyle": "none"}
+            style = {"linestyle": "none", **look(at)}
             ax.plot(*before, markerfacecolor="none", markersize=10, **style)  # around the other
             ax.plot(*after, label=label, markersize=5, **style)
-            (x0, y0), (x1, y1) = (ax.transScale + ax.transLimits).transform([before, after])
-            if hypot(x1 - x0, y1 - y0) > _ARROW:  # their markers do not touch
-                arrow = {"arrowstyle": "->", "color": colour, "shrinkA": 6, "shrinkB": 3}
-                ax.annotate("", after, before, arrowprops=arrow)
+            arrow = {"arrowstyle": "->", "color": style["color"], "shrinkA": 6, "shrinkB": 3}
+            ax.annotate("", after, before, arrowprops=arrow)
         legend(ax)
     return ax

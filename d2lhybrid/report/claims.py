@@ -15,9 +15,8 @@ from __future__ import annotations
 import math
 import sys
 import weakref
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from d2lhybrid import stats
@@ -28,11 +27,11 @@ from d2lhybrid.i18n import number, sentences
 from d2lhybrid.report.comparisons import ComparisonData
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.records import DEFAULT_CLOCK, is_busy
-from d2lhybrid.report.units import percent
+from d2lhybrid.report.units import UNKNOWN, percent
 
 MIME = "application/vnd.d2lhybrid.undecided+json"  # of the output that tests leave out
 
-MeasureOn = Callable[[Callable[[ComparisonData], bool]], ComparisonData]
+MeasureOn = Callable[[Callable[[Any], bool]], ComparisonData]
 """Takes more rounds until what was measured satisfies a question, or for so long."""
 
 _newest: tuple[weakref.ref[ComparisonData], MeasureOn] | None = None
@@ -41,14 +40,13 @@ _newest: tuple[weakref.ref[ComparisonData], MeasureOn] | None = None
 def keep(result: ComparisonData, measure_on: MeasureOn) -> None:
     """Let claims on this result measure on as long as it lives, and on no older one."""
     global _newest
-    _newest = (weakref.ref(result, lambda _dead: forget(measure_on)), measure_on)
+    _newest = (weakref.ref(result, lambda _dead: forget()), measure_on)
 
 
-def forget(measure_on: MeasureOn | None = None) -> None:
-    """Let go of the models and inputs that claims could measure on: of the newest, or of these."""
+def forget() -> None:
+    """Let go of the models and inputs that claims could measure on."""
     global _newest
-    if _newest and measure_on in (None, _newest[1]):
-        _newest = None
+    _newest = None
 
 
 @dataclass(frozen=True)
@@ -81,17 +79,14 @@ class Claim:
             verdict, sense = _OPPOSITE.get(verdict, verdict), _RECIPROCAL[sense]
             low, high = 1 / high, 1 / low if low else math.inf
         if sense == "same":
-            opposite = verdict in ("faster", "slower")
-            return _word(holds=verdict == "same", contradicted=opposite)
+            return _word(verdict == "same", contradicted=verdict != "undecided")
         no_slower = 1 / (1 + c.margin)
         if sense == "not slower":
             holds = verdict in ("same", "faster") or low >= no_slower
             return _word(holds, contradicted=verdict == "slower" or high < no_slower)
         at_least = self.at_least or 1.0
-        holds = verdict == "faster" and low >= at_least
-        if c.busy:
-            return _word(holds, contradicted=high < no_slower)
-        return _word(holds, contradicted=verdict == "same" or high < at_least)
+        slower = high < no_slower if c.busy else verdict == "same" or high < at_least
+        return _word(verdict == "faster" and low >= at_least, contradicted=slower)
 
     def expected(self, c: ComparisonData) -> str:
         """The claim as a sentence."""
@@ -121,46 +116,31 @@ _AT_LEAST = {
 }
 
 
-def claim(c: ComparisonData, made: Claim) -> None:
+def claim(c: ComparisonData, label: str, sense: str, **options: Any) -> None:
     """Say nothing if it holds, raise if it is contradicted, else measure on and then say so.
 
     Raises:
         ClaimError: the interval contradicts the claim.
-        ArgumentError, UnknownLabelError: there is no such clock or variant.
+        ArgumentError, UnknownLabelError: there is no such claim, clock or variant.
     """
+    made = Claim(label, sense, **options)
 
     def decided(found: ComparisonData) -> bool:
-        hopeless = made.sense == "same" and is_busy(found.env, 0.0)  # nothing is, at such a load
+        hopeless = sense == "same" and is_busy(found.env, 0.0)  # nothing is, at such a load
         return hopeless or made.judged(found) != "undecided"
 
     if _newest and _newest[0]() is c:
         c = _newest[1](decided)
     judged = made.judged(c)
+    if judged == "holds":
+        return
     if judged == "contradicted":
-        said = sentences(made.expected(c), _received(made, c))
-        raise ClaimError(f"{said}\n{stamp(c.env, c.seed)}", claim=made)
-    if judged == "undecided":
-        _show(made, sentences(made.expected(c), _undecided(made, c)))
-
-
-def require_work(work: float | None, known: Collection[float]) -> None:
-    """Raise ArgumentError unless a claim on a sweep is about one of its sizes, or all of them."""
-    if work is not None and work not in known:
-        text = _("Expected a work among {known}. Received: {received!r}.")
-        raise ArgumentError(text.format(known=", ".join(map(str, known)), received=work))
-
-
-def _received(made: Claim, c: ComparisonData) -> str:
-    text = _(
-        "Received: the ratio {ratio} ({confidence} interval {low} to {high}, clock {clock}) in "
-        "{rounds} rounds, with a noise floor of {floor}. Correct the claim, or what is compared."
-    )
-    return text.format(**_numbers(made, c))
-
-
-def _undecided(made: Claim, c: ComparisonData) -> str:
-    """Why: the machine was too busy, or the ratio is too near to what it is held against."""
-    if c.busy:
+        text = _(
+            "Received: the ratio {ratio} ({confidence} interval {low} to {high}, clock {clock}) in "
+            "{rounds} rounds, with a noise floor of {floor}. Correct the claim, or what is "
+            "compared."
+        )
+    elif c.busy:
         text = _(
             "This machine was too busy to tell (load {load} on {cores} cores, noise floor {floor} "
             "after {rounds} rounds). Run it again when it is quiet."
@@ -171,31 +151,30 @@ def _undecided(made: Claim, c: ComparisonData) -> str:
             "{low} to {high}, holds the bound, or is within the noise floor of {floor} of it. "
             "Claim less, or compare with a higher time_limit."
         )
-    return text.format(**_numbers(made, c))
-
-
-def _numbers(made: Claim, c: ComparisonData) -> dict[str, Any]:
-    estimate, low, high = c.ratio(made.label, made.clock, made.against)
-    return {
-        "ratio": number(estimate),
-        "confidence": percent(stats.confidence(c.rounds)),
-        "low": number(low),
-        "high": number(high),
-        "clock": made.clock or DEFAULT_CLOCK,
-        "rounds": c.rounds,
-        "floor": percent(c.floor_of(made.clock)),
-        "load": "?" if c.env.load is None else number(c.env.load, 2),
-        "cores": c.env.cores,
-    }
+    ratio, low, high = map(number, c.ratio(label, made.clock, made.against))
+    received = text.format(
+        ratio=ratio,
+        confidence=percent(stats.confidence(c.rounds)),
+        low=low,
+        high=high,
+        clock=made.clock or DEFAULT_CLOCK,
+        rounds=c.rounds,
+        floor=percent(c.floor_of(made.clock)),
+        load=UNKNOWN if c.env.load is None else number(c.env.load, 2),
+        cores=c.env.cores,
+    )
+    said = sentences(made.expected(c), received)
+    if judged == "contradicted":
+        raise ClaimError(f"{said}\n{stamp(c.env, c.seed)}", claim=made)
+    _show(made, said)
 
 
 def _show(made: Claim, said: str) -> None:
     """In a notebook as an output of a type of its own, which tests know and leave out."""
-    running = "IPython" in sys.modules and sys.modules["IPython"].get_ipython() is not None
-    if not running:
+    ipython = sys.modules.get("IPython")
+    if not ipython or ipython.get_ipython() is None:
         print(said)
         return
     from IPython.display import publish_display_data
 
-    bundle = {"text/plain": said, "text/html": f"<div>⚠ {escape(said)}</div>"}
-    publish_display_data({**bundle, MIME: {"label": made.label, "claim": made.sense}})
+    publish_display_data({"text/plain": said, MIME: {"label": made.label, "claim": made.sense}})

@@ -8,10 +8,8 @@ from d2lhybrid import stats
 from d2lhybrid.calls import unknown_label
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.provenance import Environment
-from d2lhybrid.report.records import AGREE, Measurement, Result, Samples, Seconds, is_busy
+from d2lhybrid.report.records import AGREE, CLOCKS, Measurement, Result, Samples, Seconds, is_busy
 from d2lhybrid.report.units import NEVER
-
-SKEWED = 0.05  # a ratio within rounds that is farther than this from that of the medians
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,10 +38,9 @@ class ComparisonData(Result, Mapping[str, Measurement]):
         """Raise ValueError unless every measurement went through the same rounds."""
         rounds = {len(m.samples) for m in self.measurements}
         streams = {m.times.throughput is None for m in self.measurements}
-        if rounds != {self.rounds} or streams != {self.again.throughput is None}:
+        same = rounds == {self.rounds} and streams == {self.again.throughput is None}
+        if not same or self.baseline not in list(self):
             raise ValueError(_("rounds are missing"))
-        if self.baseline not in list(self):
-            raise ValueError(_("the baseline is missing"))
 
     def __getitem__(self, label: str) -> Measurement:
         for measurement in self.measurements:
@@ -75,10 +72,10 @@ class ComparisonData(Result, Mapping[str, Measurement]):
     @property
     def clocks(self) -> tuple[str, ...]:
         """The clocks that say something of their own: 'latency' and, where it differs, others."""
-        pairs = [(m.median_of("latency"), m.median_of("throughput")) for m in self.measurements]
-        agree = all(max(pair) <= (1 + AGREE) * min(pair) for pair in pairs)
-        streams, device = () if agree else ("throughput",), ("device",) if self.again.device else ()
-        return ("latency", *streams, *device)
+        pairs = [(m.median, m.median_of("throughput")) for m in self.measurements]
+        apart = any(max(pair) > (1 + AGREE) * min(pair) for pair in pairs)
+        says = {"latency": True, "throughput": apart, "device": bool(self.again.device)}
+        return tuple(clock for clock in CLOCKS if says[clock])
 
     @property
     def noise_floor(self) -> float:
@@ -87,9 +84,7 @@ class ComparisonData(Result, Mapping[str, Measurement]):
 
     def floor_of(self, clock: str | None = None) -> float:
         """The noise floor by a clock: how far the baseline's ratio to itself reaches from 1."""
-        again = self.again.of(clock)
-        samples = self[self.baseline].samples_of(clock)
-        return stats.noise_floor(samples, again) if again else math.inf
+        return stats.noise_floor(self[self.baseline].samples_of(clock), self.again.of(clock))
 
     @property
     def busy(self) -> bool:
@@ -106,10 +101,9 @@ class ComparisonData(Result, Mapping[str, Measurement]):
         Of the baseline itself, it is the ratio of its two turns.
         """
         other = self.baseline if against is None else against
-        samples: tuple[float, ...] | None = self[label].samples_of(clock)
-        if label == other == self.baseline:
-            samples = self.again.of(clock)
-        return stats.ratio(self[other].samples_of(clock), samples or ())
+        second = label == other == self.baseline
+        samples = self.again.of(clock) if second else self[label].samples_of(clock)
+        return stats.ratio(self[other].samples_of(clock), samples)
 
     def verdict(self, label: str, clock: str | None = None, against: str | None = None) -> str:
         """'faster', 'slower', 'same' or 'undecided', against the baseline or another.
@@ -126,13 +120,6 @@ class ComparisonData(Result, Mapping[str, Measurement]):
             return "same"
         interval = self.ratio(label, clock, against)
         return stats.verdict(interval, self.floor_of(clock), self.margin, self.busy)
-
-    def skewed(self, label: str, clock: str | None = None) -> bool:
-        """Is the ratio within rounds another, by more than 5%, than that of the two medians?"""
-        base = self[self.baseline]
-        quotient = base.median_of(clock) / self[label].median_of(clock)
-        within = self.ratio(label, clock)[0]
-        return max(quotient, within) > (1 + SKEWED) * min(quotient, within)
 
     def break_even(self, label: str) -> float | None:
         """Calls after which what this one costs a process at first has paid for itself.

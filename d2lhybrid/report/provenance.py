@@ -3,11 +3,11 @@
 import os
 import platform
 import re
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from math import exp
 from pathlib import Path
 from time import monotonic
@@ -30,33 +30,27 @@ class Environment:
 
     date: str
     versions: dict[str, str]
-    system: str
     cpu: str
     cores: int
     threads: dict[str, int]
     accelerators: tuple[str, ...]
-    governor: str | None
     load: float | None
 
 
 def environment() -> Environment:
     """This process and machine, now; wakes no device that has not been used."""
     found = {one.name: one.tensors for one in loaded()}
-    versions = {"python": platform.python_version(), "numpy": np.__version__}
-    with suppress(PackageNotFoundError):
-        versions["d2lhybrid"] = version("d2lhybrid")
+    ours = sys.modules["d2lhybrid"].__version__
+    versions = {"python": platform.python_version(), "numpy": np.__version__, "d2lhybrid": ours}
     threads = {name: one.threads() for name, one in found.items()}
     accelerators = [name for one in found.values() for name in one.accelerators()]
-    model = re.search(r"^model name\s*: (.*)", _read("/proc/cpuinfo"), re.MULTILINE)
     return Environment(
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         versions=versions | {name: one.version() for name, one in found.items()},
-        system=platform.platform(),
-        cpu=model[1] if model else platform.processor() or platform.machine(),
+        cpu=_processor(),
         cores=_cores(),
         threads={name: count for name, count in threads.items() if count is not None},
         accelerators=tuple(dict.fromkeys(accelerators)),
-        governor=_read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor") or None,
         load=load(),
     )
 
@@ -71,8 +65,6 @@ def stamp(env: Environment, seed: int | None = None) -> str:
     for name, threads in env.threads.items():
         text = ngettext("{framework}: {n} thread", "{framework}: {n} threads", threads)
         parts.append(text.format(framework=names.get(name, name), n=threads))
-    if env.governor:
-        parts.append(_("governor {name}").format(name=env.governor))
     if env.load is not None:
         parts.append(_("load {load}").format(load=number(env.load, 2)))
     if seed is not None:
@@ -132,8 +124,10 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _read(path: str) -> str:
-    """What Linux says in a file; nothing elsewhere."""
+def _processor() -> str:
+    """The model, which only Linux says in a file."""
     with suppress(OSError):
-        return Path(path).read_text(encoding="utf-8").strip()
-    return ""
+        said = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+        if model := re.search(r"^model name\s*: (.*)", said, re.MULTILINE):
+            return model[1]
+    return platform.processor() or platform.machine()

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from d2lhybrid.errors import ArgumentError
+from d2lhybrid.i18n import gettext as _
 from d2lhybrid.installing import require
 from d2lhybrid.report import claims, plot, summary, text
 from d2lhybrid.report.advice import advice
 from d2lhybrid.report.comparisons import ComparisonData, SweepData
-from d2lhybrid.report.records import Measurement
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,11 +69,15 @@ class Comparison(ComparisonData):
             ClaimError: what was measured contradicts it.
             ArgumentError, UnknownLabelError: there is no such claim, clock or variant.
         """
-        claims.claim(self, claims.Claim(label, sense, at_least, against, clock))
+        claims.claim(self, label, sense, at_least=at_least, against=against, clock=clock)
 
-    def plot(self) -> Any:
-        """Draw the times per call with their intervals with matplotlib; returns the axes."""
-        return plot.comparison(self)
+    def plot(self, clock: str = "latency") -> Any:
+        """Draw the times per call with their intervals with matplotlib; returns the axes.
+
+        Args:
+            clock: 'latency', 'throughput' or 'device'.
+        """
+        return plot.comparison(self, clock)
 
     def waterfall(self, labels: Sequence[str], clock: str = "latency") -> Any:
         """Draw what each layer of software adds to the time of a call; returns the axes.
@@ -84,19 +89,12 @@ class Comparison(ComparisonData):
         return plot.waterfall(self, labels, clock)
 
     def to_frame(self) -> Any:
-        """A pandas data frame, one row a variant; raises MissingPackageError without pandas."""
-        pandas = require("pandas", "notebooks")
-        return pandas.DataFrame([self._row(m) for m in self.measurements]).set_index("label")
+        """A pandas data frame, one row a variant; raises MissingPackageError without pandas.
 
-    def _row(self, m: Measurement) -> dict[str, Any]:
-        names = ["label", "median", "iqr", "min", "device_median"]
-        names += ["build_seconds", "load_seconds", "first_seconds", "warmup_calls"]
-        row = {name: getattr(m, name) for name in names}
-        row["throughput_median"] = m.median_of("throughput")
-        row["ci95_low"], row["ci95_high"] = m.ci95
-        row["ratio"], row["ratio_low"], row["ratio_high"] = self.ratio(m.label)
-        row["verdict"], row["break_even"] = self.verdict(m.label), self.break_even(m.label)
-        return row
+        Its columns are those of ``d2lhybrid.report.summary``.
+        """
+        pandas = require("pandas", "notebooks")
+        return pandas.DataFrame(summary.of(self)["rows"]).set_index("label")
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,7 +123,10 @@ class Sweep(SweepData):
 
     def claim(self, label: str, sense: str, *, work: float | None = None, **options: Any) -> None:
         """As ``Comparison.claim``, at the size that the plot shows as `work`, or at all of them."""
-        claims.require_work(work, self.work)
+        if work is not None and work not in self.work:
+            text = _("Expected a work among {known}. Received: {received!r}.")
+            known = ", ".join(map(str, self.work))
+            raise ArgumentError(text.format(known=known, received=work))
         for each, comparison in zip(self.work, self.comparisons, strict=True):
             if work is None or each == work:
                 comparison.claim(label, sense, **options)

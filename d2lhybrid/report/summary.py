@@ -10,13 +10,12 @@ from math import isfinite
 from typing import Any
 
 from d2lhybrid.report.comparisons import ComparisonData, SweepData
-from d2lhybrid.report.text import in_order
 
 MIME = "application/vnd.d2lhybrid.comparison+json"
 
 
 def of(result: ComparisonData | SweepData) -> dict[str, Any]:
-    """The rows of a table in its order as plain data; what is not known is None.
+    """The rows of a table as plain data; what is not known is None.
 
     Times are in seconds per call, ratios above 1 are faster, and `pays_after` is None, too, where
     a cold start never pays.
@@ -28,7 +27,7 @@ def of(result: ComparisonData | SweepData) -> dict[str, Any]:
         "kind": "comparison",
         "baseline": result.baseline,
         "clocks": list(result.clocks),
-        "rows": [_row(result, label) for label in in_order(result)],
+        "rows": [_row(result, label) for label in result],
         "processor": result.env.cpu,
         "cores": result.env.cores,
         "date": result.env.date[:10],

@@ -1,24 +1,33 @@
-"""Results as text and HTML, in the reader's language."""
+"""Results as text and HTML, in the reader's language: a table, and the lines around it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
 from d2lhybrid import stats
-from d2lhybrid.i18n import count, number
+from d2lhybrid.i18n import count, listed, ngettext, number
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report import remarks
+from d2lhybrid.i18n import noop as N_
 from d2lhybrid.report.advice import advice, best
 from d2lhybrid.report.comparisons import ComparisonData, SweepData
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.table import Column, Row, Table
-from d2lhybrid.report.units import NEVER, NEVER_MARK, UNKNOWN, percent, seconds, span
+from d2lhybrid.report.units import NEVER, UNKNOWN, calls, percent, seconds, span
 from d2lhybrid.report.verdicts import VERDICTS
 
 _BEST = "★"
 _FELT = 10  # calls: what starts in a shorter time goes unnoticed, and has no column
+_CLOCKS = {
+    "latency": N_("latency"),
+    "throughput": N_("throughput"),
+    "device": N_("device time"),
+}
+_STOPPED = {
+    "limit": N_("The time limit came first."),
+    "interrupted": N_("It was interrupted; this is what had been measured."),
+}
 
 
 @dataclass(frozen=True)
@@ -38,76 +47,83 @@ class Page:
 
     def html(self) -> str:
         """The same as HTML."""
-        said = f"{_lines([self.advice], 'strong')}{_lines(self.remarks, 'span')}"
-        details = f"<summary>{escape(_('Details'))}</summary>{_lines(self.details, 'small')}"
-        above = f"{_lines([self.busy], 'strong')}{self.table.html()}"
+        said = _lines("strong", self.advice) + _lines("span", *self.remarks)
+        details = f"<summary>{escape(_('Details'))}</summary>{_lines('small', *self.details)}"
+        above = _lines("strong", self.busy) + self.table.html()
         return f"{above}{said}<details>{details}</details>"
 
 
-def _lines(said: Iterable[str], tag: str) -> str:
+def _lines(tag: str, *said: str) -> str:
     return "".join(f"<div><{tag}>{escape(line)}</{tag}></div>" for line in said if line)
 
 
 def comparison(c: ComparisonData) -> Page:
     """The table, what to use, and how to read it."""
-    busy, details = remarks.busy([c]), [*remarks.ending(c), stamp(c.env, c.seed)]
-    return Page(busy, table(c), "" if busy else advice(c), remarks.reading(c), details)
+    text = ngettext("{n} round; noise floor {floor}.", "{n} rounds; noise floor {floor}.", c.rounds)
+    rounds = text.format(n=c.rounds, floor=percent(c.noise_floor))
+    details = [_(_STOPPED.get(c.stopped, "")), rounds, stamp(c.env, c.seed)]
+    noted = _("{label}: {note}.")
+    notes = [noted.format(label=m.label, note=_(m.note)) for m in c.values() if m.note]
+    remarks = [*_marks(c), *notes, *_not_run([c])]
+    return Page(busy([c]), table(c), advice(c), remarks, details)
 
 
 def sweep(s: SweepData) -> Page:
     """The table of sizes, and what the signs in it mean."""
-    first, busy = s.comparisons[0], remarks.busy(s.comparisons)
-    return Page(busy, sweep_table(s), "", remarks.sweep(s), [stamp(first.env, first.seed)])
+    signs = listed(f"{one.sign} {_(one.word)}" for one in VERDICTS.values())
+    details = [stamp(s.comparisons[0].env, s.comparisons[0].seed)]
+    remarks = [signs, *_not_run(s.comparisons)]
+    return Page(busy(s.comparisons), sweep_table(s), "", remarks, details)
+
+
+def busy(comparisons: Sequence[ComparisonData]) -> str:
+    """One line that says that the machine was busy, at its worst; empty where it was not."""
+    found = [c for c in comparisons if c.busy]
+    if not found:
+        return ""
+    loads = [c.env.load for c in found if c.env.load is not None]
+    return _(
+        "⚠ This machine was busy (load {load} on {cores} cores, noise floor {floor}): "
+        "measure again when it is quiet."
+    ).format(
+        load=number(max(loads), 2) if loads else UNKNOWN,
+        cores=found[0].env.cores,
+        floor=percent(max(c.noise_floor for c in found)),
+    )
+
+
+def clock_title(clock: str, clocks: Sequence[str]) -> str:
+    """What a clock shows; latency is plain time where nothing is queued."""
+    plain = clock == "latency" and "throughput" not in clocks
+    return _("time per call") if plain else _(_CLOCKS[clock])
 
 
 def table(c: ComparisonData) -> Table:
     """A row a variant: verdict, ratio and time by each clock, then what is paid once."""
-    winner = None if c.busy else best(c)
-    once = _paid_once(c)
+    winner, once = best(c), _paid_once(c)
+    interval = _("{confidence} interval").format(confidence=percent(stats.confidence(c.rounds)))
     columns = [Column(_("variant"), left=True)]
-    columns += [column for clock in c.clocks for column in _clock_columns(c, clock)]
-    columns += [Column(head) for head in once]
+    for clock in c.clocks:
+        title, verdict, time = clock_title(clock, c.clocks), _("verdict"), _("time")
+        if len(c.clocks) > 1:
+            verdict = f"{title}\n{verdict}"
+        else:
+            time = title
+        columns += [Column(verdict, left=True), *map(Column, (_("ratio"), interval, time))]
     rows = []
-    for label in in_order(c):
+    for label in c:
         cells = [f"{label} {_BEST}" if label == winner else label]
-        cells += [cell for clock in c.clocks for cell in _clock_cells(c, label, clock)]
+        cells += [cell for clock in c.clocks for cell in _cells(c, label, clock)]
         cells += [found.get(label, "") for found in once.values()]
         rows.append(Row(cells, strong={0} if label == winner else ()))
-    return Table(columns, rows)
+    return Table([*columns, *map(Column, once)], rows)
 
 
-def in_order(c: ComparisonData) -> list[str]:
-    """The labels, references after the variants."""
-    return sorted(c, key=lambda label: label in c.references)
-
-
-def sweep_table(s: SweepData) -> Table:
-    """One row a size: the time of each variant by each clock, its ratio and a sign for it."""
-    cells = [(clock, label) for clock in s.clocks for label in s.labels]
-    several = len(s.clocks) > 1
-    titles = {clock: remarks.clock_title(clock, s.clocks) if several else "" for clock in s.clocks}
-    columns = [Column(label, titles[clock]) for clock, label in cells]
-    rows = [
-        Row([count(work), *(_sweep_cell(c, label, clock) for clock, label in cells)])
-        for work, c in zip(s.work, s.comparisons, strict=True)
-    ]
-    return Table([Column(_("work"), left=True), *columns], rows)
-
-
-def _clock_columns(c: ComparisonData, clock: str) -> list[Column]:
-    title, confidence = remarks.clock_title(clock, c.clocks), stats.confidence(c.rounds)
-    group, time = (title, _("time")) if len(c.clocks) > 1 else ("", title)
-    interval = _("{confidence} interval").format(confidence=percent(confidence))
-    verdict = Column(_("verdict"), group, left=True)
-    return [verdict, *(Column(head, group) for head in (_("ratio"), interval, time))]
-
-
-def _clock_cells(c: ComparisonData, label: str, clock: str) -> list[str]:
+def _cells(c: ComparisonData, label: str, clock: str) -> list[str]:
     """Verdict, ratio, its interval, and time."""
-    m = c[label]
-    if not m.times.of(clock):  # a program of its own has no events on the accelerator
+    if not _ran(c, label, clock):  # a program of its own has no events on the accelerator
         return ["", UNKNOWN, "", UNKNOWN]
-    time = seconds(m.median_of(clock))
+    time = seconds(c[label].median_of(clock))
     if label == c.baseline:
         return [_("baseline"), "1", "", time]
     found = VERDICTS[c.verdict(label, clock)]
@@ -117,23 +133,70 @@ def _clock_cells(c: ComparisonData, label: str, clock: str) -> list[str]:
     return [verdict, number(estimate), ends, time]
 
 
+def _ran(c: ComparisonData, label: str, clock: str) -> bool:
+    return clock != "device" or c[label].times.device is not None
+
+
 def _paid_once(c: ComparisonData) -> dict[str, dict[str, str]]:
     """Columns, by their heads, on what is paid once; those that say something."""
+    pays = _pay_off(c)
+    columns = {
+        _("build"): {m.label: seconds(m.build_seconds) for m in c.values() if m.build_seconds},
+        _("cold start"): {m.label: seconds(m.cold_seconds) for m in c.values() if pays},
+        _("pays after"): {label: calls(found) for label, found in pays.items()},
+    }
+    return {head: cells for head, cells in columns.items() if cells}
+
+
+def _pay_off(c: ComparisonData) -> dict[str, float | None]:
+    """`break_even` of the variants; empty where no cold start is felt."""
     felt = any(m.cold_seconds > _FELT * m.median for m in c.values())
-    builds = {m.label: seconds(m.build_seconds) for m in c.values() if m.build_seconds is not None}
-    cold_starts = {m.label: seconds(m.cold_seconds) for m in c.values() if felt}
-    pays = {label: _calls(calls) for label, calls in remarks.pay_off(c).items()}
-    shown = {_("build"): builds, _("cold start"): cold_starts, _("pays after"): pays}
-    return {head: cells for head, cells in shown.items() if cells}
+    return {label: c.break_even(label) for label in c.others} if felt else {}
 
 
-def _calls(found: float | None) -> str:
-    """The calls after which a cold start is paid, or the marks for never and not known."""
-    return UNKNOWN if found is None else NEVER_MARK if found == NEVER else count(found)
+def _marks(c: ComparisonData) -> list[str]:
+    """What the marks in the table mean, a line each."""
+    paid, lines = _pay_off(c).values(), []
+    if NEVER in paid:
+        lines.append(_("∞: its cold start never pays, for it is not faster."))
+    if c.rounds < stats.FEWEST:
+        text = _("?: not known, for fewer than {n} rounds give no interval.")
+        if c.limit_needed is not None:
+            text = _(
+                "?: not known, for fewer than {n} rounds give no interval. "
+                "Measure again with a time_limit of at least {limit}."
+            )
+        lines.append(text.format(n=stats.FEWEST, limit=seconds(c.limit_needed or 0)))
+    elif None in paid:
+        lines.append(_("?: not known, for the verdict is undecided."))
+    return lines
+
+
+def _not_run(comparisons: Sequence[ComparisonData]) -> list[str]:
+    """What was not run, and why, a line each; a reason may be the sentence of an error."""
+    text = _("{label} was not run: {reason}.")
+    reasons = {label: why for c in comparisons for label, why in c.unavailable.items()}
+    return [text.format(label=name, reason=_(why).rstrip(".。")) for name, why in reasons.items()]
+
+
+def sweep_table(s: SweepData) -> Table:
+    """One row a size: the time of each variant by each clock, its ratio and a sign for it."""
+    columns = [Column(_("work"), left=True)]
+    for clock in s.clocks:
+        heads = list(s.labels)
+        if len(s.clocks) > 1:
+            heads[0] = f"{clock_title(clock, s.clocks)}\n{heads[0]}"
+        columns += map(Column, heads)
+    pairs = [(label, clock) for clock in s.clocks for label in s.labels]
+    rows = [
+        Row([count(work), *(_sweep_cell(c, label, clock) for label, clock in pairs)])
+        for work, c in zip(s.work, s.comparisons, strict=True)
+    ]
+    return Table(columns, rows)
 
 
 def _sweep_cell(c: ComparisonData, label: str, clock: str) -> str:
-    if label not in c or not c[label].times.of(clock):
+    if label not in c or not _ran(c, label, clock):
         return "–"
     time = seconds(c[label].median_of(clock))
     if label == c.baseline:

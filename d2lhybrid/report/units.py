@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from math import inf, isfinite
 
-from d2lhybrid.i18n import number
+from d2lhybrid.i18n import count, number
 
 UNKNOWN = "?"
 NEVER = inf  # calls after which a cold start is paid that no call makes up for
@@ -40,6 +40,15 @@ def percent(value: float) -> str:
     if not isfinite(value):
         return UNKNOWN
     return f"{number(100 * value, 2)}%" if value < 10 else "> 1000%"
+
+
+def calls(found: float | None) -> str:
+    """The calls after which a cold start is paid, or the marks for never and not known.
+
+    >>> calls(28566), calls(NEVER), calls(None)
+    ('28,566', '∞', '?')
+    """
+    return UNKNOWN if found is None else NEVER_MARK if found == NEVER else count(found)
 
 
 def span(low: float, high: float, show: Callable[[float], str] = number) -> tuple[str, str]:

