@@ -9,21 +9,21 @@ from d2lhybrid.lazy import attach
 __version__ = "0.1.0"
 
 _ROOMS = {
-    "measurement.timing": "Benchmark Timer synchronize",
-    "measurement.measuring": "measure",
-    "measurement.comparing": "compare",
-    "measurement.variants": "variants",
-    "measurement.sweeping": "sweep",
-    "measurement.training": "training",
-    "calls": "call",
-    "frameworks.explaining": "explain graph",
-    "artifacts.saving": "save",
-    "artifacts.loading": "load verify trust",
-    "artifacts.inspection": "inspect",
-    "artifacts.native": "run_native",
-    "diagnosing": "doctor",
-    "frameworks.mxnet.compat": "import_mxnet",
-    "magic": "load_ipython_extension",
+    "measurement.timing": ("Benchmark", "Timer", "synchronize"),
+    "measurement.measuring": ("measure",),
+    "measurement.comparing": ("compare",),
+    "measurement.variants": ("variants",),
+    "measurement.sweeping": ("sweep",),
+    "measurement.training": ("training",),
+    "calls": ("call",),
+    "frameworks.explaining": ("explain", "graph"),
+    "artifacts.saving": ("save",),
+    "artifacts.loading": ("load", "verify", "trust"),
+    "artifacts.inspection": ("inspect",),
+    "artifacts.native": ("run_native",),
+    "diagnosing": ("doctor",),
+    "frameworks.mxnet.compat": ("import_mxnet",),
+    "magic": ("load_ipython_extension",),
 }
 __getattr__, __dir__, __all__ = attach(__name__, _ROOMS)
 __all__ = [name for name in (*__all__, "__version__") if name != "load_ipython_extension"]

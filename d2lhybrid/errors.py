@@ -15,8 +15,9 @@ def first_line(error: BaseException) -> str:
     """
     text = re.sub(r"\x1b\[\d*m|\{\{[^}]*\}\} *", "", str(error)).strip()
     stack = "in user code:" in text or "Traceback" in text
-    text = re.sub(r"^Exception encountered when calling.*\n", "", text)
-    lines = text.strip().splitlines() or [""]
+    if text.startswith("Exception encountered when calling"):
+        text = text.partition("\n")[2].strip()
+    lines = text.splitlines() or [""]
     return lines[-1 if stack else 0].strip().rpartition(f"{type(error).__name__}: ")[2]
 
 

@@ -1,16 +1,16 @@
 """Public names that load on first use (PEP 562), as ``lazy_loader`` of Scientific Python does."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 
 def attach(
-    module: str, rooms: Mapping[str, str]
+    module: str, rooms: Mapping[str, Sequence[str]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """A module's ``__getattr__``, ``__dir__`` and ``__all__``; `rooms` hold names, with spaces."""
-    homes = {name: room for room, names in rooms.items() for name in names.split()}
+    """A module's ``__getattr__``, ``__dir__`` and ``__all__``; `rooms` hold the names."""
+    homes = {name: room for room, names in rooms.items() for name in names}
 
     def find(name: str) -> Any:
         if name not in homes:

@@ -7,14 +7,14 @@ from d2lhybrid import errors
 from d2lhybrid.lazy import attach
 
 _ROOMS = {
-    "trials": "print_table Trials outcome Outcome",
-    "report.results": "Comparison Sweep",
-    "report.records": "Measurement",
-    "report.charts": "plot_roofline plot_calls",
-    "measurement.memory": "Peak",
-    "compiler": "has_compiler",
-    "quieting": "quiet",
-    "i18n": "set_language pad",
-    "errors": " ".join(name for name in vars(errors) if name.endswith("Error")),
+    "trials": ("print_table", "Trials", "outcome", "Outcome"),
+    "report.results": ("Comparison", "Sweep"),
+    "report.records": ("Measurement",),
+    "report.charts": ("plot_roofline", "plot_calls"),
+    "measurement.memory": ("Peak",),
+    "compiler": ("has_compiler",),
+    "quieting": ("quiet",),
+    "i18n": ("set_language", "pad"),
+    "errors": tuple(name for name in vars(errors) if name.endswith("Error")),
 }
 __getattr__, __dir__, __all__ = attach(__name__, _ROOMS)
