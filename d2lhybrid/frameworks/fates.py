@@ -7,30 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import noop as N_
 from d2lhybrid.report.stages import Node, Stage
 
-KEPT, FUSED, FOLDED, MERGED, DROPPED = "kept", "fused", "folded", "merged", "dropped"
+FATES = (N_("kept"), N_("fused"), N_("folded"), N_("merged"), N_("dropped"))
+KEPT, FUSED, FOLDED, MERGED, DROPPED = FATES
 # What depends on no input is computed in advance, unless one of these words is in its name.
 _RANDOM = ("rand", "rng", "normal", "dropout", "bernoulli", "uniform", "multinomial", "poisson")
 Test = Callable[[str], bool]
 
 
-def meanings() -> dict[str, str]:
-    """Each fate in the reader's language."""
-    return {
-        KEPT: _("kept"),
-        FUSED: _("fused"),
-        FOLDED: _("folded"),
-        MERGED: _("merged"),
-        DROPPED: _("dropped"),
-    }
+def _never(operation: str) -> bool:
+    return False
 
 
 def judged(
-    stages: Sequence[Stage],
-    fuses: Test = lambda operation: False,
-    literal: Test = lambda operation: False,
+    stages: Sequence[Stage], fuses: Test = _never, literal: Test = _never
 ) -> tuple[Stage, ...]:
     """The stages with the fate of every operation, each against the last one; of one alone none.
 

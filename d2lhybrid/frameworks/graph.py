@@ -7,7 +7,7 @@ from functools import cached_property
 from html import escape
 from typing import Any
 
-from d2lhybrid.frameworks.fates import meanings
+from d2lhybrid.frameworks.fates import FATES
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import pad, width
 from d2lhybrid.installing import require
@@ -39,7 +39,7 @@ class Graph:
 
     def svg(self) -> str:
         """All stages side by side as an SVG picture; its text takes the colour of the page."""
-        return svg(self.stages, meanings(), self._headline())
+        return svg(self.stages, {fate: _(fate) for fate in FATES}, self._headline())
 
     def to_networkx(self, stage: int = 0) -> Any:
         """One stage, the recorded one first, as a ``networkx.DiGraph`` with all data of the nodes.
@@ -61,13 +61,12 @@ class Graph:
 
     def __repr__(self) -> str:
         lines = [self._headline(), *(f"  {note}" for note in self.notes)]
-        words = meanings()
-        wide = max(8, *map(width, words.values()))
+        wide = max(8, *(width(_(fate)) for fate in FATES))
         for stage in self.stages:
             lines.append(f"  {stage.title}")
             for node in stage.operations:
                 what = ", ".join(node.parts) if len(node.parts) > 1 else node.operation
-                fate = pad(words.get(node.fate, ""), wide)
+                fate = pad(_(node.fate), wide)
                 lines.append(f"    {fate} {node.name} = {what}({', '.join(node.inputs)})")
         return "\n".join(lines)
 
