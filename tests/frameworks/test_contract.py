@@ -205,50 +205,41 @@ def mxnet_broken():
     return Branch()
 
 
-def broken(framework):
-    """A function with a planted cause, an input, the kind of finding, and its line."""
+def test_a_planted_cause_is_found_with_its_line_and_has_no_whole_graph(framework):
     function = globals()[f"{framework}_broken"]
     function = function() if framework == "mxnet" else function
     x = get(framework).tensors.from_raw(Raw.of(np.ones(3, np.float32)), {"device": "cpu"})
     lines = HERE.read_text(encoding="utf-8").splitlines()
-    (number,) = [n for n, line in enumerate(lines, 1) if f"# {framework}: " in line]
-    kind = lines[number - 1].rpartition(": ")[2]
-    return function, x, kind, (str(HERE), number)
-
-
-def test_a_planted_cause_is_found_with_its_line(framework):
-    function, x, kind, place = broken(framework)
+    ((number, line),) = [one for one in enumerate(lines, 1) if f"# {framework}: " in one[1]]
+    kind = line.rpartition(": ")[2]
     report = explain(function, x)
     (finding,) = getattr(report, kind)
-    assert (finding.file, finding.line) == place
+    assert (finding.file, finding.line) == (str(HERE), number)
     assert finding.reason
     assert report.graphs == (2 if kind == "breaks" else 0)
+    if kind == "breaks":
+        assert len(report.graphs) == 2
+        assert "2" in graph(function, x).notes[0]
+        function = lambda x: 3  # noqa: E731
+    with pytest.raises(ArgumentError, match="explain"):
+        graph(function, x)
 
 
 def test_a_whole_model_is_one_graph_and_what_was_compiled_stays(framework):
     net, x = MODELS[framework]()
-    compiled, count = _compiled(framework, net, x)
+    known = _known()
+    compilers = {"tensorflow": known["tf"].function, "jax": known["nnx"].jit}
+    compilers["torch"] = lambda net: known["torch"].compile(net, backend="eager")
+    compilers["mxnet"] = lambda net: net.hybridize() or net
+    compiled = compilers[framework](net)
+    compiled(x)
     for _turn in range(2):
         report = explain(compiled, x)
-        assert (report.graphs, report.compilations) == (1, count)
+        assert report.graphs == 1
+        # TensorFlow traces once more for the variables of a model.
+        assert report.compilations == (2 if framework == "tensorflow" else 1)
         assert report.breaks == report.fallbacks == report.unsupported == ()
         assert report.framework.startswith(get(framework).display)
-
-
-def _compiled(framework, net, x):
-    """The model compiled by its framework and called; the compilations that this took."""
-    known = _known()
-    if framework == "mxnet":
-        net.hybridize()
-        compiled = net
-    elif framework == "torch":
-        compiled = known["torch"].compile(net, backend="eager", dynamic=False)
-    else:
-        compiled = {"tensorflow": known["tf"].function, "jax": known["nnx"].jit}[framework](net)
-    compiled(x)
-    if framework == "tensorflow":  # which traces once more for the variables of a model
-        return compiled, compiled.experimental_get_tracing_count()
-    return compiled, 1
 
 
 def test_a_mistake_in_the_call_is_the_users(framework):
@@ -276,16 +267,6 @@ def test_what_becomes_of_planted_operations(framework):
     assert len(picture.stages[-1].operations) < len(picture.stages[0].operations)
     assert picture.svg().startswith("<svg")
     assert int(explain(*PLANTED[framework]()).graphs) == 1
-
-
-def test_what_has_no_graph(framework):
-    function, x, kind, _place = broken(framework)
-    if kind == "breaks":
-        assert len(explain(function, x).graphs) == 2
-        assert "2" in graph(function, x).notes[0]
-        function = lambda x: 3  # noqa: E731
-    with pytest.raises(ArgumentError, match="explain"):
-        graph(function, x)
 
 
 def test_objects_are_known_by_their_classes(framework):
