@@ -38,30 +38,26 @@ class Lazy:
         self, build: Callable[[], Any], load: Callable[[Any], Function] | None = None
     ) -> None:
         self._build, self._load = build, load
+        self.ahead = load is not None
         self._product: Any = None
         self.built: Function | None = None
-
-    @property
-    def ahead(self) -> bool:
-        """Is it compiled ahead of time, so that building and loading are two things?"""
-        return self._load is not None
 
     def anew(self) -> "Lazy":
         """The same, not yet built."""
         return Lazy(self._build, self._load)
 
     def build(self) -> None:
-        """Compile ahead of time; nothing where it is not, or is done."""
-        if self._load is not None and self._product is None and self.built is None:
+        """Build it, unless that is done."""
+        if self._product is None:
             with silent():
                 self._product = self._build()
 
     def load(self) -> Function:
-        """The callable, loaded from what was built; what is missing is built first."""
+        """The callable, loaded from what was built, which is done first where it is not."""
         if self.built is None:
             self.build()
             with silent():
-                self.built = self._load(self._product) if self._load else self._build()
+                self.built = self._load(self._product) if self._load else self._product
         return self.built
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
