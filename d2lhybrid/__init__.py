@@ -8,26 +8,22 @@ from d2lhybrid.lazy import attach
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Benchmark": "measurement.timing",
-    "Timer": "measurement.timing",
-    "synchronize": "measurement.timing",
-    "measure": "measurement.measuring",
-    "compare": "measurement.comparing",
-    "variants": "measurement.variants",
-    "sweep": "measurement.sweeping",
-    "training": "measurement.training",
-    "call": "calls",
-    "explain": "frameworks.explaining",
-    "graph": "frameworks.explaining",
-    "save": "artifacts.saving",
-    "load": "artifacts.loading",
-    "verify": "artifacts.loading",
-    "inspect": "artifacts.inspection",
-    "trust": "artifacts.loading",
-    "run_native": "artifacts.native",
-    "doctor": "diagnosing",
-    "import_mxnet": "frameworks.mxnet.compat",
+_ROOMS = {
+    "measurement.timing": ("Benchmark", "Timer", "synchronize"),
+    "measurement.measuring": ("measure",),
+    "measurement.comparing": ("compare",),
+    "measurement.variants": ("variants",),
+    "measurement.sweeping": ("sweep",),
+    "measurement.training": ("training",),
+    "calls": ("call",),
+    "frameworks.explaining": ("explain", "graph"),
+    "artifacts.saving": ("save",),
+    "artifacts.loading": ("load", "verify", "trust"),
+    "artifacts.inspection": ("inspect",),
+    "artifacts.native": ("run_native",),
+    "diagnosing": ("doctor",),
+    "frameworks.mxnet.compat": ("import_mxnet",),
+    "magic": ("load_ipython_extension",),
 }
-__all__ = [*_HOMES, "__version__"]
-__getattr__, __dir__ = attach(__name__, _HOMES | {"load_ipython_extension": "magic"})
+__getattr__, __dir__, __all__ = attach(__name__, _ROOMS)
+__all__ = [name for name in (*__all__, "__version__") if name != "load_ipython_extension"]

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from d2lhybrid.errors import CompilerMissingError
 from d2lhybrid.i18n import gettext as _
 
+_CONDA = "conda install -c conda-forge cxx-compiler"
 # The variable that names one, what they are called, and what installs one.
 _KNOWN = {
-    "C": ("CC", ("cc", "gcc", "clang"), "apt install gcc, dnf install gcc"),
-    "C++": ("CXX", ("c++", "g++", "clang++"), "apt install g++, dnf install gcc-c++"),
+    "C": ("CC", ("cc", "gcc", "clang"), "apt install gcc, dnf install gcc, " + _CONDA),
+    "C++": ("CXX", ("c++", "g++", "clang++"), "apt install g++, dnf install gcc-c++, " + _CONDA),
 }
 # The one that PyTorch's Inductor calls unless CXX names another.
 INDUCTOR = ({"darwin": "clang++", "win32": "cl"}.get(sys.platform, "g++"),)
@@ -32,13 +33,9 @@ def find_compiler(language: str, names: Sequence[str] = ()) -> list[str]:
         "Expected a {language} compiler ({names}), found none. Install one: {commands}; "
         "on a Mac: {mac_command}."
     )
-    raise CompilerMissingError(
-        text,
-        language=language,
-        names=" ".join(said) or ", ".join(names or known),
-        commands=f"{commands}, conda install -c conda-forge cxx-compiler",
-        mac_command="xcode-select --install",
-    )
+    fields = {"language": language, "names": " ".join(said) or ", ".join(names or known)}
+    fields |= {"commands": commands, "mac_command": "xcode-select --install"}
+    raise CompilerMissingError(text, **fields)
 
 
 def has_compiler() -> bool:

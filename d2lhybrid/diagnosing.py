@@ -3,7 +3,6 @@
 import os
 import platform
 import shlex
-import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -14,14 +13,14 @@ from importlib.metadata import version
 from importlib.util import find_spec
 
 from d2lhybrid.compiler import find_compiler
-from d2lhybrid.errors import CompilerMissingError, brief
+from d2lhybrid.errors import CompilerMissingError
 from d2lhybrid.frameworks import get, known
 from d2lhybrid.i18n import general, language
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.installing import install_command
 from d2lhybrid.report.table import Column, Row, Table
 
-ANSWER_SECONDS = 30.0  # for a compiler to say its version
+SECONDS = 180.0  # for a framework to import and compute, or a compiler to say its version
 
 
 @dataclass(frozen=True)
@@ -38,19 +37,20 @@ class Diagnosis:
     """What ``doctor`` found; it shows itself as a table."""
 
     findings: tuple[Finding, ...]
-    summary: str
-    ok: bool
 
-    def __str__(self) -> str:
-        rows = [
-            Row([f"{' ' if one.works else '!'} {one.name}", one.found]) for one in self.findings
-        ]
-        return f"{Table([Column(left=True)] * 2, rows)}\n\n{self.summary}"
+    @property
+    def ok(self) -> bool:
+        """Does everything work that was asked for, and at least one framework?"""
+        return all(one.works for one in self.findings)
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        rows = [Row([f"{' !'[not f.works]} {f.name}", f.found]) for f in self.findings]
+        broken = ", ".join(one.name for one in self.findings if not one.works)
+        text = _("Not working: {names}.") if broken else _("Everything asked for works.")
+        return f"{Table([Column(left=True)] * 2, rows)}\n\n{text.format(names=broken)}"
 
 
-def doctor(*frameworks: str, timeout: float = 180.0) -> Diagnosis:
+def doctor(*frameworks: str) -> Diagnosis:
     """Look whether frameworks import and compute here, and whether there are C and C++ compilers.
 
     Each framework does so in a process of its own, so that neither a crash nor a hang of it reaches
@@ -59,7 +59,6 @@ def doctor(*frameworks: str, timeout: float = 180.0) -> Diagnosis:
     Args:
         frameworks: their names in Python, such as "torch"; those that are installed if there are
             none.
-        timeout: seconds for each framework.
 
     Returns:
         A Diagnosis. Its ``ok`` is True if everything asked for works; a compiler may be missing.
@@ -71,76 +70,50 @@ def doctor(*frameworks: str, timeout: float = 180.0) -> Diagnosis:
     'Python'
     """
     asked = [get(name) for name in frameworks]
+    here = [one for one in asked or known() if find_spec(one.module)]
     findings = [
         Finding("Python", f"{platform.python_version()}, {platform.platform()}"),
         Finding("NumPy", version("numpy")),
     ]
-    examined = 0
     for one in asked or known():
-        if _installed(one.module):
-            findings.append(_examine(one.name, timeout))
-            examined += 1
+        if one in here:
+            code = f'from d2lhybrid.diagnosing import probe; probe("{one.name}")'
+            findings.append(_answer(one.name, [sys.executable, "-c", code]))
         else:
             hint = _("not installed: {command}").format(command=install_command(one.extra))
-            findings.append(Finding(one.name, hint, works=not asked))
-    findings += [_compiler("C"), _compiler("C++")]
-    broken = ", ".join(one.name for one in findings if not one.works)
-    summary = _("Everything asked for works.")
-    if broken:
-        summary = _("Not working: {names}.").format(names=broken)
-    elif not examined:
-        summary = _("No framework is installed. Install one with a command from above.")
-    return Diagnosis(tuple(findings), summary, ok=bool(examined) and not broken)
+            findings.append(Finding(one.name, hint, works=bool(here) and not asked))
+    for name in ("C", "C++"):
+        try:
+            findings.append(_answer(name, [*find_compiler(name), "--version"]))
+        except CompilerMissingError as error:  # to have none is no fault
+            findings.append(Finding(name, str(error)))
+    return Diagnosis(tuple(findings))
 
 
 def probe(name: str) -> None:
-    """Print how this framework does in this process, or end it with what is wrong."""
-    try:
-        with redirect_stdout(sys.stderr):  # what is printed beside is no part of the answer
-            tensors = get(name).tensors
-            devices = tensors.devices()
-            for device in devices:
-                if tensors.compute_on(device) != 8.0:
-                    text = _("a product of matrices came out wrong on {device}")
-                    raise ArithmeticError(text.format(device=device))
-    except Exception as error:
-        sys.exit(brief(error))
+    """Print how this framework does in this process, or raise what is wrong."""
+    with redirect_stdout(sys.stderr):  # what is printed beside is no part of the answer
+        tensors = get(name).tensors
+        devices = tensors.devices()
+        wrong = [device for device in devices if tensors.compute_on(device) != 8.0]
+    if wrong:
+        text = _("a product of matrices came out wrong on {device}")
+        raise ArithmeticError(text.format(device=wrong[0]))
     text = _("{version}, computes on {devices}")
     print(text.format(version=tensors.version(), devices=", ".join(devices)))
 
 
-def _examine(name: str, timeout: float) -> Finding:
-    """How a framework does in a process of its own."""
-    code = f'from d2lhybrid.diagnosing import probe; probe("{name}")'
-    return Finding(name, *_answer([sys.executable, "-c", code], timeout))
-
-
-def _compiler(name: str) -> Finding:
-    """The compiler that is called for ``"C"`` or ``"C++"``; to have none is no fault."""
-    try:
-        command = [*find_compiler(name), "--version"]
-    except CompilerMissingError as error:
-        return Finding(name, str(error))
-    return Finding(name, *_answer(command, ANSWER_SECONDS))
-
-
-def _answer(command: Sequence[str], timeout: float) -> tuple[str, bool]:
-    """The first line that a process prints and True, or what went wrong and False."""
+def _answer(name: str, command: Sequence[str]) -> Finding:
+    """The first line that a process prints, or what went wrong."""
     run = partial(subprocess.run, capture_output=True, text=True, errors="replace")
     try:
-        done = run(command, timeout=timeout, env=os.environ | {"D2LHYBRID_LANGUAGE": language()})
+        done = run(command, timeout=SECONDS, env=os.environ | {"D2LHYBRID_LANGUAGE": language()})
     except subprocess.TimeoutExpired:
         text = _("no answer within {seconds} s. Try: {command}")
-        return text.format(seconds=general(timeout), command=shlex.join(command)), False
-    except OSError as error:
-        return _("could not be started: {error}").format(error=error), False
+        said = text.format(seconds=general(SECONDS), command=shlex.join(command))
+        return Finding(name, said, works=False)
     if done.returncode == 0:
-        return (done.stdout or done.stderr).partition("\n")[0], True
-    status = done.returncode if done.returncode > 0 else signal.Signals(-done.returncode).name
-    said = done.stderr.strip().splitlines() or [_("it said nothing")]
-    return _("ended with status {status}: {words}").format(status=status, words=said[-1]), False
-
-
-def _installed(name: str) -> bool:
-    spec = find_spec(name)  # of any folder of that name, too; only a package has an origin
-    return spec is not None and spec.origin is not None
+        return Finding(name, (done.stdout or done.stderr).partition("\n")[0])
+    words = (done.stderr.strip().splitlines() or [_("it said nothing")])[-1]
+    text = _("ended with status {status}: {words}")
+    return Finding(name, text.format(status=done.returncode, words=words), works=False)

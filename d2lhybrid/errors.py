@@ -9,18 +9,16 @@ from typing import Any
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, in a line.
+    """What an error says, in a line: the first one, or the last where a stack stands in the text.
 
-    That is the first one, unless a stack stands in the message, which is then said last, or only
-    the place where Keras raised it. Colours and TensorFlow's names of nodes are left out.
+    Colours, TensorFlow's names of nodes and the place where Keras raised it are left out.
     """
-    text = re.sub(r"\x1b\[\d*m|\{\{[^}]*\}\} *", "", str(error))
-    lines = [line.strip() for line in text.splitlines() if line.strip()] or [""]
-    if lines[0].endswith("in user code:") or any(one.startswith("Traceback") for one in lines):
-        lines = lines[-1:]
-    elif lines[0].startswith("Exception encountered when calling"):
-        lines = lines[1:] or lines
-    return lines[0].rpartition(f"{type(error).__name__}: ")[2]
+    text = re.sub(r"\x1b\[\d*m|\{\{[^}]*\}\} *", "", str(error)).strip()
+    stack = "in user code:" in text or "Traceback" in text
+    if text.startswith("Exception encountered when calling"):
+        text = text.partition("\n")[2].strip()
+    lines = text.splitlines() or [""]
+    return lines[-1 if stack else 0].strip().rpartition(f"{type(error).__name__}: ")[2]
 
 
 def brief(error: BaseException) -> str:

@@ -1,14 +1,11 @@
 """The reader's language, through the gettext catalogs in ``d2lhybrid/locale``.
 
 A change of language is a change of catalog: nothing else in the package knows one from another.
-A text that is asked for always comes, in English if need be: it may be that of an error, which a
-broken setting or a damaged catalog must not hide.
+A text that is asked for always comes, in English if need be.
 """
 
 import os
-import warnings
 from collections.abc import Iterable
-from contextlib import suppress
 from functools import cache
 from math import isfinite
 from pathlib import Path
@@ -44,24 +41,17 @@ def set_language(language: str | None) -> None:
     """
     global _chosen
     found = None if language is None else _supported(str(language))
-    if found is None and language is not None:
+    if language is not None and not found:
         text = gettext("Expected one of {languages}. Received: {received!r}.")
         raise ArgumentError(text.format(languages=", ".join(LANGUAGES), received=language))
     _chosen = found
 
 
 def language() -> str:
-    """The language in use: chosen, else that of D2LHYBRID_LANGUAGE, else that of the locale.
-
-    Warns once where D2LHYBRID_LANGUAGE names one that has no catalog.
-    """
+    """The language in use: chosen, else that of D2LHYBRID_LANGUAGE, else that of the locale."""
+    named = filter(None, map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG")))
     ours = os.environ.get("D2LHYBRID_LANGUAGE", "")
-    found = _chosen or _supported(ours)
-    if not found:
-        found = _of_locale()
-        if ours:
-            _warn_of(ours, found)
-    return found
+    return _chosen or _supported(ours) or _supported(next(named, "")) or "en"
 
 
 def gettext(message: str) -> str:
@@ -86,8 +76,7 @@ def sentences(*said: str) -> str:
     >>> sentences("One.", "", "Two."), sentences("一。", "二。")
     ('One. Two.', '一。二。')
     """
-    text = " ".join(filter(None, said))
-    return text.replace("。 ", "。")
+    return " ".join(filter(None, said)).replace("。 ", "。")
 
 
 def listed(items: Iterable[str]) -> str:
@@ -168,24 +157,8 @@ def _supported(name: str) -> str | None:
     return short if short in LANGUAGES else None
 
 
-def _of_locale() -> str:
-    named = filter(None, map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG")))
-    return _supported(next(named, "")) or "en"
-
-
 @cache
 def _catalog(name: str) -> "NullTranslations":
-    from gettext import NullTranslations, translation
+    from gettext import translation
 
-    try:
-        return translation("d2lhybrid", _LOCALE, [name], fallback=name == "en")
-    except Exception:  # missing or damaged: what was to be said matters more
-        return NullTranslations()
-
-
-@cache
-def _warn_of(unknown: str, found: str) -> None:
-    text = noop("Expected one of {languages} in D2LHYBRID_LANGUAGE. Received: {received!r}.")
-    said = _catalog(found).gettext(text).format(languages=", ".join(LANGUAGES), received=unknown)
-    with suppress(UserWarning):  # where warnings are errors, it would hide what was to be said
-        warnings.warn(said, stacklevel=3)
+    return translation("d2lhybrid", _LOCALE, [name], fallback=True)

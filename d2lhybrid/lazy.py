@@ -1,15 +1,16 @@
 """Public names that load on first use (PEP 562), as ``lazy_loader`` of Scientific Python does."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 
 def attach(
-    module: str, homes: Mapping[str, str]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """A module's ``__getattr__`` and ``__dir__``, for names that live in these rooms."""
+    module: str, rooms: Mapping[str, Sequence[str]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """A module's ``__getattr__``, ``__dir__`` and ``__all__``; `rooms` hold the names."""
+    homes = {name: room for room, names in rooms.items() for name in names}
 
     def find(name: str) -> Any:
         if name not in homes:
@@ -18,7 +19,4 @@ def attach(
         setattr(sys.modules[module], name, value)
         return value
 
-    def known() -> list[str]:
-        return sorted({*vars(sys.modules[module]), *homes})
-
-    return find, known
+    return find, lambda: sorted({*vars(sys.modules[module]), *homes}), list(homes)

@@ -17,11 +17,6 @@ def load_ipython_extension(shell: Any) -> None:
     """
     running: list[Timer] = []
 
-    def benchmark(line: str, cell: str) -> None:
-        """``%%benchmark Without hybridization`` runs the cell, waits for the devices and prints
-        one line, such as ``Without hybridization: 0.1095 sec``."""
-        shell.run_cell(f"{MAGIC} {line}\n{cell}")
-
     def without_magic(lines: list[str]) -> list[str]:
         return lines[1:] if lines and _description(lines[0]) is not None else lines
 
@@ -36,7 +31,6 @@ def load_ipython_extension(shell: Any) -> None:
             if result.success:
                 print(f"{description}: {seconds:.4f} sec")
 
-    shell.register_magic_function(benchmark, "cell")  # for completion, help and other programs
     shell.input_transformers_cleanup.append(without_magic)
     shell.events.register("pre_run_cell", before)
     shell.events.register("post_run_cell", after)

@@ -6,22 +6,15 @@ The names load on first use, so importing this module loads no framework and no 
 from d2lhybrid import errors
 from d2lhybrid.lazy import attach
 
-_HOMES = {
-    "print_table": "trials",
-    "Trials": "trials",
-    "outcome": "trials",
-    "Outcome": "trials",
-    "Comparison": "report.results",
-    "Measurement": "report.records",
-    "Sweep": "report.results",
-    "plot_roofline": "report.charts",
-    "plot_calls": "report.charts",
-    "Peak": "measurement.memory",
-    "has_compiler": "compiler",
-    "quiet": "quieting",
-    "set_language": "i18n",
-    "pad": "i18n",
+_ROOMS = {
+    "trials": ("print_table", "Trials", "outcome", "Outcome"),
+    "report.results": ("Comparison", "Sweep"),
+    "report.records": ("Measurement",),
+    "report.charts": ("plot_roofline", "plot_calls"),
+    "measurement.memory": ("Peak",),
+    "compiler": ("has_compiler",),
+    "quieting": ("quiet",),
+    "i18n": ("set_language", "pad"),
+    "errors": tuple(name for name in vars(errors) if name.endswith("Error")),
 }
-_HOMES |= {name: "errors" for name in vars(errors) if name.endswith("Error")}
-__all__ = list(_HOMES)
-__getattr__, __dir__ = attach(__name__, _HOMES)
+__getattr__, __dir__, __all__ = attach(__name__, _ROOMS)

@@ -99,12 +99,8 @@ def model(toy):
     return Affine(2.0, 1.0), Array([[1.0, 2.0, 3.0]])
 
 
-def test_its_objects_are_its_own(toy, model):
-    assert frameworks.of(*model) is frameworks.of([{"a": model[1]}]) is frameworks.get("toy") is toy
-    assert "Toy Framework" in frameworks.names()
-
-
 def test_measure_waits_for_it_and_the_report_says_its_name(toy, model):
+    assert frameworks.of([{"a": model[1]}]) is frameworks.get("toy") is toy
     toy.waited = 0
     text = str(d2lhybrid.measure(*model, time_limit=0.1))
     assert toy.waited > 3
@@ -114,11 +110,10 @@ def test_measure_waits_for_it_and_the_report_says_its_name(toy, model):
 
 def test_variants_compare_and_their_answers(model):
     v = d2lhybrid.variants(*model, scale=3.0, references=True)
-    assert v.unavailable["on chip"] == "there is no chip"
     assert "dense layers" in v.unavailable["C"]
     c = d2lhybrid.compare(v, model[1], scale=3.0, time_limit=0.2, progress=False)
     assert list(c) == ["eager", "fused"]
-    assert "on chip" in c.unavailable
+    assert c.unavailable["on chip"] == "there is no chip"
     wrong = {"right": model[0], "wrong": Affine(2.0)}
     c = d2lhybrid.compare(wrong, model[1], time_limit=0.2, progress=False)
     assert list(c) == ["right"]

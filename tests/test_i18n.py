@@ -3,27 +3,20 @@
 What the catalogs say is looked at by `python -m book check`.
 """
 
-import shutil
-from pathlib import Path
-
 import pytest
 
-from d2lhybrid import cli, compare, i18n, measure
+from d2lhybrid import compare, i18n, measure
 from d2lhybrid.teaching import ArgumentError, UnknownLabelError, pad
-
-LOCALE = Path(i18n.__file__).parent / "locale"
 
 
 @pytest.fixture(autouse=True)
 def _nothing_chosen(monkeypatch):
-    """No language but that of the test, and no memory of a wrong one."""
+    """No language but that of the test."""
     for name in ("D2LHYBRID_LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"):
         monkeypatch.delenv(name, raising=False)
     i18n.set_language(None)
     yield
     i18n.set_language(None)
-    i18n._warn_of.cache_clear()
-    i18n._catalog.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -33,7 +26,6 @@ def _nothing_chosen(monkeypatch):
         ({"D2LHYBRID_LANGUAGE": "zh_CN.UTF-8"}, "zh"),
         ({"LC_ALL": "zh_CN.UTF-8", "LANG": "en_US"}, "zh"),
         ({"LANG": "fr_FR.UTF-8"}, "en"),
-        ({"LC_ALL": "C"}, "en"),
         ({}, "en"),
     ],
 )
@@ -45,7 +37,7 @@ def test_the_language_follows_the_environment(monkeypatch, env, expected):
     assert i18n.language() == "pt"
 
 
-@pytest.mark.parametrize("unknown", ["fr", "", 1, b"pt"])
+@pytest.mark.parametrize("unknown", ["fr", "", 1])
 def test_an_unknown_language_is_refused_in_the_one_in_use(unknown):
     i18n.set_language("pt")
     with pytest.raises(ArgumentError, match=r"Esperado: um entre en, pt, zh, ja\. Recebido: "):
@@ -53,29 +45,8 @@ def test_an_unknown_language_is_refused_in_the_one_in_use(unknown):
     assert i18n.language() == "pt"
 
 
-def test_an_unknown_language_in_the_environment_is_said_once(monkeypatch):
-    monkeypatch.setenv("D2LHYBRID_LANGUAGE", "xx")
-    monkeypatch.setenv("LANG", "pt_BR.UTF-8")
-    with pytest.warns(UserWarning, match="D2LHYBRID_LANGUAGE"):
-        assert i18n.language() == "pt"
-    assert i18n.gettext("baseline") == "referência"
-
-
 def test_an_unknown_language_hides_no_error(monkeypatch):
-    """Not even where warnings are errors, as they are in these tests."""
     monkeypatch.setenv("D2LHYBRID_LANGUAGE", "xx")
-    with pytest.raises(ArgumentError, match="Expected seconds"):
-        measure(abs, 1, time_limit=0)
-
-
-@pytest.mark.parametrize("content", [b"no catalog", None, b"\xde\x12\x04\x95" + bytes(8)])
-def test_a_damaged_catalog_hides_no_error(monkeypatch, tmp_path, content):
-    shutil.copytree(LOCALE, tmp_path / "locale")
-    file = tmp_path / "locale" / "ja" / "LC_MESSAGES" / "d2lhybrid.mo"
-    file.unlink() if content is None else file.write_bytes(content)
-    monkeypatch.setattr(i18n, "_LOCALE", tmp_path / "locale")
-    i18n._catalog.cache_clear()
-    i18n.set_language("ja")
     with pytest.raises(ArgumentError, match="Expected seconds"):
         measure(abs, 1, time_limit=0)
 
@@ -99,11 +70,3 @@ def test_an_error_is_a_sentence_of_the_language_with_its_values():
         said.add(str(caught.value))
     assert len(said) == len(i18n.LANGUAGES)
     assert all("'a', 'b'" in one and "'c'" in one for one in said)
-
-
-@pytest.mark.parametrize("language", i18n.LANGUAGES)
-def test_the_command_line_says_in_each_language_what_it_is_for(capsys, language):
-    i18n.set_language(language)
-    with pytest.raises(SystemExit):
-        cli.main(["--help"])
-    assert i18n.gettext(cli.COMMANDS["verify"]) in capsys.readouterr().out

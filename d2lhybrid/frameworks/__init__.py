@@ -41,12 +41,11 @@ def get(name: str) -> Framework:
     Raises:
         UnknownFrameworkError: there is none of that name.
     """
-    for framework in known():
-        if framework.name == name:
-            return framework
-    text = _("Expected one of the frameworks {frameworks}. Received: {received!r}.")
-    all_names = ", ".join(framework.name for framework in known())
-    raise UnknownFrameworkError(text.format(frameworks=all_names, received=name))
+    found = {framework.name: framework for framework in known()}
+    if name not in found:
+        text = _("Expected one of the frameworks {frameworks}. Received: {received!r}.")
+        raise UnknownFrameworkError(text.format(frameworks=", ".join(found), received=name))
+    return found[name]
 
 
 def format_of(framework: str, name: str) -> Format:
@@ -73,7 +72,7 @@ def format_of(framework: str, name: str) -> Format:
 
 def loaded() -> tuple[Framework, ...]:
     """The frameworks that this process has imported."""
-    modules = sys.modules
+    modules = sys.modules  # which TorchDynamo traces here, and not inside a comprehension
     return tuple([one for one in known() if modules.get(one.module) is not None])
 
 
@@ -93,18 +92,18 @@ def of(*things: Any) -> Framework:
         "Expected a model or tensors of {frameworks}. Received: {kinds}. "
         "Hand over the model itself, and tensors of its framework."
     )
-    kinds = ", ".join(map(_kind, things)) or _("nothing")
-    raise UnknownFrameworkError(text.format(frameworks=names(), kinds=kinds))
+    kinds = [f"{type(one).__module__}.{type(one).__qualname__}" for one in things]
+    said = ", ".join(kind.removeprefix("builtins.") for kind in kinds) or _("nothing")
+    raise UnknownFrameworkError(text.format(frameworks=names(), kinds=said))
 
 
 def owner(*things: Any) -> Framework | None:
     """As ``of``, but None where no framework is found."""
-    here = loaded()
     for thing in things:
         parts = leaves(thing) if isinstance(thing, (dict, list, tuple)) else ()
         for obj in (thing, *(leaf for _path, leaf in parts)):
             packages = tuple(_packages(obj))
-            for framework in here:
+            for framework in loaded():
                 if framework.owns(packages):
                     return framework
     return None
@@ -117,8 +116,3 @@ def _packages(obj: Any) -> Iterator[str]:
     for one in (obj,) if bound_to is None else (obj, bound_to):
         for kind in type(one).__mro__:
             yield kind.__module__.partition(".")[0]
-
-
-def _kind(thing: Any) -> str:
-    kind = type(thing)
-    return f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")

@@ -38,10 +38,9 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
     {'layer_fwd': 'kept'}
     """
     framework, model, args, kwargs = _asked(model, args, kwargs)
-    explanation = framework.explain(model, args, kwargs)
-    number = int(explanation.graphs)
-    graphs = Graphs(number, lambda: framework.graphs(model, args, kwargs))
-    return replace(explanation, graphs=graphs)
+    found = framework.explain(model, args, kwargs)
+    graphs = Graphs(found.graphs, lambda: framework.graphs(model, args, kwargs))
+    return replace(found, graphs=graphs)
 
 
 def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:

@@ -69,14 +69,12 @@ class Explanation:
         lines = [Row([f"  {n}:", "\n".join(map(str, (count, *f)))]) for n, count, f in rows]
         return Table([Column(left=True, wraps=True)] * 2, lines, gap=" ")
 
-    def _heads(self) -> tuple[str, ...]:
-        return (f"{self.model} ({self.framework})", *self.notes)
-
     def __repr__(self) -> str:
-        return "\n".join([*self._heads(), str(self._table())])
+        return "\n".join([f"{self.model} ({self.framework})", *self.notes, str(self._table())])
 
     def _repr_html_(self) -> str:
-        return "<br>".join(map(escape, self._heads())) + self._table().html()
+        heads = f"{self.model} ({self.framework})", *self.notes
+        return "<br>".join(map(escape, heads)) + self._table().html()
 
 
 class Missing:
@@ -146,7 +144,5 @@ def _readable(file: str) -> str:
     """Shorten a path; a notebook's cell has none, and its number changes with every run."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
-    if shell and shell.compile.format_code_name(file):
-        return _("notebook cell")
-    library = next((root for root in _LIBRARIES if file.startswith(root)), "")
-    return file[len(library) :] if library else os.path.relpath(file)
+    is_cell = shell and shell.compile.format_code_name(file)
+    return _("notebook cell") if is_cell else os.path.relpath(file)

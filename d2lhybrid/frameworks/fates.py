@@ -1,37 +1,28 @@
 """What became of each recorded operation: a stage of a graph held against the one after it."""
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import noop as N_
 from d2lhybrid.report.stages import Node, Stage
 
-KEPT, FUSED, FOLDED, MERGED, DROPPED = "kept", "fused", "folded", "merged", "dropped"
+FATES = (N_("kept"), N_("fused"), N_("folded"), N_("merged"), N_("dropped"))
+KEPT, FUSED, FOLDED, MERGED, DROPPED = FATES
 # What depends on no input is computed in advance, unless one of these words is in its name.
 _RANDOM = ("rand", "rng", "normal", "dropout", "bernoulli", "uniform", "multinomial", "poisson")
 Test = Callable[[str], bool]
 
 
-def meanings() -> dict[str, str]:
-    """Each fate in the reader's language."""
-    return {
-        KEPT: _("kept"),
-        FUSED: _("fused"),
-        FOLDED: _("folded"),
-        MERGED: _("merged"),
-        DROPPED: _("dropped"),
-    }
+def _never(operation: str) -> bool:
+    return False
 
 
 def judged(
-    stages: Sequence[Stage],
-    fuses: Test = lambda operation: False,
-    literal: Test = lambda operation: False,
+    stages: Sequence[Stage], fuses: Test = _never, literal: Test = _never
 ) -> tuple[Stage, ...]:
     """The stages with the fate of every operation, each against the last one; of one alone none.
 
@@ -39,13 +30,13 @@ def judged(
         fuses: does an operation of this name do the work of several recorded ones?
         literal: is it a constant, which a step of several parts holds as a number?
     """
-    if len(stages) == 1:
+    *before, last = stages
+    if not before:
         return tuple(stages)
-    last = {
-        n.name: FUSED if len(n.parts) > 1 or fuses(n.operation) else KEPT for n in stages[-1].nodes
-    }
-    done = [_with_fates(stages[-1], last)]
-    for stage in reversed(stages[:-1]):
+    fused = {n.name for n in last.nodes if len(n.parts) > 1 or fuses(n.operation)}
+    fates = {n.name: FUSED if n.name in fused else KEPT for n in last.nodes}
+    done = [_with_fates(last, fates)]
+    for stage in reversed(before):
         done.insert(0, _with_fates(stage, _against(stage, done[0], fuses, literal)))
     return tuple(done)
 
@@ -62,8 +53,7 @@ def _against(stage: Stage, after: Stage, fuses: Test, literal: Test) -> dict[str
         for origin in node.origins:
             images.setdefault(origin, []).append(node)
     absorbed = _absorbed(stage, images, fuses)
-    needed, constant = _needed(stage), _constant(stage)
-    equal = _Equal(stage)
+    needed, constant, equal = _needed(stage), _constant(stage), _Equal(stage)
     fates: dict[str, str] = {}
 
     def with_image(node: Node, mine: Sequence[Node]) -> str:
@@ -84,7 +74,7 @@ def _against(stage: Stage, after: Stage, fuses: Test, literal: Test) -> dict[str
             return DROPPED
         if node.name in constant:
             return FOLDED
-        if any(name in images for name in equal.to(node)):
+        if not equal.to(node).isdisjoint(images):
             return MERGED
         if node.name in absorbed:
             return FUSED
@@ -106,8 +96,7 @@ class _Equal:
 
     def __init__(self, stage: Stage) -> None:
         self._numbers: dict[Any, int] = {}
-        self._of: dict[str, Any] = {}
-        self._names: dict[Any, set[str]] = defaultdict(set)
+        self._of: dict[str, int] = {}
         for node in stage.nodes:
             self.number(node)
 
@@ -116,20 +105,16 @@ class _Equal:
         own = "" if node.operation or node.key else node.name
         inputs = tuple(self._of.get(source, source) for source in node.inputs)
         key = own, node.operation, node.key, inputs
-        self._set(node.name, self._numbers.setdefault(key, len(self._numbers)))
+        self._of[node.name] = self._numbers.setdefault(key, len(self._numbers))
 
     def hands_on(self, node: Node, source: str) -> None:
         """The node computes what `source` does."""
-        self._set(node.name, self._of[source])
+        self._of[node.name] = self._of[source]
 
     def to(self, node: Node) -> set[str]:
         """The other nodes that are known to compute the same."""
-        return self._names[self._of[node.name]] - {node.name}
-
-    def _set(self, name: str, number: int) -> None:
-        self._names[self._of.get(name)].discard(name)
-        self._of[name] = number
-        self._names[number].add(name)
+        number = self._of[node.name]
+        return {name for name, other in self._of.items() if other == number} - {node.name}
 
 
 def _absorbed(stage: Stage, images: Mapping[str, list[Node]], fuses: Test) -> Collection[str]:

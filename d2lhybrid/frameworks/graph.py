@@ -1,13 +1,13 @@
 """A graph as a framework records it and as it runs, shown as a picture, as text, in NetworkX."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from typing import Any
 
-from d2lhybrid.frameworks.fates import meanings
+from d2lhybrid.frameworks.fates import FATES
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import pad, width
 from d2lhybrid.installing import require
@@ -39,7 +39,7 @@ class Graph:
 
     def svg(self) -> str:
         """All stages side by side as an SVG picture; its text takes the colour of the page."""
-        return svg(self.stages, meanings(), self._headline())
+        return svg(self.stages, {fate: _(fate) for fate in FATES}, self._headline())
 
     def to_networkx(self, stage: int = 0) -> Any:
         """One stage, the recorded one first, as a ``networkx.DiGraph`` with all data of the nodes.
@@ -47,8 +47,7 @@ class Graph:
         Raises:
             MissingPackageError: NetworkX is not installed.
         """
-        networkx = require("networkx", "graphs")
-        graph = networkx.DiGraph(title=self.stages[stage].title)
+        graph = require("networkx", "graphs").DiGraph(title=self.stages[stage].title)
         for node in self.stages[stage].nodes:
             graph.add_node(node.name, operation=node.operation, fate=node.fate, parts=node.parts)
             graph.add_edges_from((source, node.name) for source in node.inputs)
@@ -56,30 +55,23 @@ class Graph:
 
     def _headline(self) -> str:
         text = _("{model} ({framework}): operations recorded: {recorded}, steps that run: {left}")
-        return text.format(
-            model=self.model,
-            framework=self.framework,
-            recorded=len(self.fates),
-            left=len(self.stages[-1].operations),
-        )
-
-    def _lines(self) -> Iterator[str]:
-        yield self._headline()
-        yield from (f"  {note}" for note in self.notes)
-        words = meanings()
-        wide = max(8, *map(width, words.values()))
-        for stage in self.stages:
-            yield f"  {stage.title}"
-            for node in stage.operations:
-                what = ", ".join(node.parts) if len(node.parts) > 1 else node.operation
-                fate = pad(words.get(node.fate, ""), wide)
-                yield f"    {fate} {node.name} = {what}({', '.join(node.inputs)})"
+        names = {"model": self.model, "framework": self.framework}
+        left = len(self.stages[-1].operations)
+        return text.format(**names, recorded=len(self.fates), left=left)
 
     def __repr__(self) -> str:
-        return "\n".join(self._lines())
+        lines = [self._headline(), *(f"  {note}" for note in self.notes)]
+        wide = max(8, *(width(_(fate)) for fate in FATES))
+        for stage in self.stages:
+            lines.append(f"  {stage.title}")
+            for node in stage.operations:
+                what = ", ".join(node.parts) if len(node.parts) > 1 else node.operation
+                fate = pad(_(node.fate), wide)
+                lines.append(f"    {fate} {node.name} = {what}({', '.join(node.inputs)})")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        if max(len(stage.nodes) for stage in self.stages) > LARGEST:
+        if any(len(stage.nodes) > LARGEST for stage in self.stages):
             return f"<pre>{escape(repr(self))}</pre>"
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         return f'<div style="overflow-x:auto">{self.svg()}</div>{notes}'
@@ -93,29 +85,22 @@ class Graphs(int):
     (2, 'second', ['first', 'second'])
     """
 
-    make: Callable[[], Sequence[Graph]]
+    _make: Callable[[], Sequence[Graph]]
 
     def __new__(cls, number: int, make: Callable[[], Sequence[Graph]]) -> "Graphs":
         self = super().__new__(cls, number)
-        self.make = make
+        self._make = make
         return self
 
-    def __deepcopy__(self, memo: object) -> "Graphs":
-        return self
-
-    def __reduce__(self) -> Any:  # another process cannot make them
-        return _copied, (int(self), tuple(self._made))
+    def __reduce__(self) -> Any:  # a copy, which may be in another process, is the number alone
+        return int, (int(self),)
 
     @cached_property
     def _made(self) -> Sequence[Graph]:
-        return self.make() if self else ()
+        return self._make() if self else ()
 
     def __len__(self) -> int:
         return int(self)
 
     def __getitem__(self, place: int) -> Graph:
         return self._made[place]
-
-
-def _copied(number: int, made: Sequence[Graph]) -> Graphs:
-    return Graphs(number, lambda: made)

@@ -43,40 +43,27 @@ def read(title: str, text: str, names: set[str], before: Stage | None = None) ->
     `before`, an instruction computes those of its instructions that have the same operation and the
     same origin.
     """
-    entry, computations = _computations(text)
-    shown: dict[str, tuple[str, ...]] = {"": ()}  # for an instruction, those drawn in its place
-    kinds = {one.name: one.kind for one in computations[entry]}
+    computations = _computations(text)
+    shown: dict[str, tuple[str, ...]] = {}  # for an instruction, those drawn in its place
+    kinds = {one.name: one.kind for one in computations[""]}
     nodes: list[Node] = []
-    for one in computations[entry]:
+    for one in computations[""]:
         inputs = tuple(dict.fromkeys(n for o in one.operands for n in shown.get(o, ())))
-        if _is_transparent(one, kinds):
+        same = [kinds.get(operand) for operand in one.operands] == [one.kind]
+        if one.operation in _TRANSPARENT or (same and one.operation in ("convert", "transpose")):
             shown[one.name] = inputs
             continue
         shown[one.name] = (one.name,)
         inside = [i for i in _inside(one, computations) if i.operation not in _TRANSPARENT]
-        origins = _origins([one, *inside], names, before)
+        origins = {i.origin for i in (one, *inside)} & names
+        if before is not None:
+            pairs = {(i.origin, i.operation) for i in (one, *inside) if i.origin}
+            came = {n.name: {(origin, n.operation) for origin in n.origins} for n in before.nodes}
+            origins = {name for name, found in came.items() if found & pairs}
         parts = tuple(i.operation for i in inside if not i.is_given)
         operation = "" if one.is_given else one.operation
-        nodes.append(Node(one.name, operation, inputs, one.key, origins, parts))
-    return Stage(title, tuple(nodes), shown[next(reversed(shown))])
-
-
-def _origins(
-    instructions: list[_Instruction], names: set[str], before: Stage | None
-) -> frozenset[str]:
-    if before is None:
-        return frozenset(i.origin for i in instructions if i.origin in names)
-    found = {(i.origin, i.operation) for i in instructions if i.origin}
-    return frozenset(
-        node.name
-        for node in before.operations
-        if any((origin, node.operation) in found for origin in node.origins)
-    )
-
-
-def _is_transparent(one: _Instruction, kinds: dict[str, str]) -> bool:
-    same = [kinds.get(operand) for operand in one.operands] == [one.kind]
-    return one.operation in _TRANSPARENT or (same and one.operation in ("convert", "transpose"))
+        nodes.append(Node(one.name, operation, inputs, one.key, frozenset(origins), parts))
+    return Stage(title, tuple(nodes), next(reversed(shown.values()), ()))
 
 
 def _inside(
@@ -89,16 +76,15 @@ def _inside(
         yield from _inside(inner, computations)
 
 
-def _computations(text: str) -> tuple[str, dict[str, list[_Instruction]]]:
-    """The name of the entry computation, and the instructions of each by its name."""
-    entry, name, found = "", "", {}  # type: str, str, dict[str, list[_Instruction]]
+def _computations(text: str) -> dict[str, list[_Instruction]]:
+    """The instructions of each computation by its name, which is empty for that of the entry."""
+    name, found = "", {"": []}  # type: str, dict[str, list[_Instruction]]
     for line in text.splitlines():
         if header := _COMPUTATION.match(line):
-            name = header[2]
-            entry = name if header[1] else entry
+            name = "" if header[1] else header[2]
         elif match := _INSTRUCTION.match(line):
             found.setdefault(name, []).append(_instruction(*match.groups()))
-    return entry, found
+    return found
 
 
 def _instruction(name: str, kind: str, operation: str, tail: str) -> _Instruction:

@@ -38,30 +38,26 @@ class Lazy:
         self, build: Callable[[], Any], load: Callable[[Any], Function] | None = None
     ) -> None:
         self._build, self._load = build, load
+        self.ahead = load is not None
         self._product: Any = None
         self.built: Function | None = None
-
-    @property
-    def ahead(self) -> bool:
-        """Is it compiled ahead of time, so that building and loading are two things?"""
-        return self._load is not None
 
     def anew(self) -> "Lazy":
         """The same, not yet built."""
         return Lazy(self._build, self._load)
 
     def build(self) -> None:
-        """Compile ahead of time; nothing where it is not, or is done."""
-        if self._load is not None and self._product is None and self.built is None:
+        """Build it, unless that is done."""
+        if self._product is None:
             with silent():
                 self._product = self._build()
 
     def load(self) -> Function:
-        """The callable, loaded from what was built; what is missing is built first."""
+        """The callable, loaded from what was built, which is done first where it is not."""
         if self.built is None:
             self.build()
             with silent():
-                self.built = self._load(self._product) if self._load else self._build()
+                self.built = self._load(self._product) if self._load else self._product
         return self.built
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -133,21 +129,6 @@ class Step:
         else:
             self._step()
         return self._first
-
-
-class Timed(ABC):
-    """A callable with a clock of its own, such as a program that runs in another process."""
-
-    @abstractmethod
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Compute the output."""
-
-    @abstractmethod
-    def timed(self, calls: int, wait_each: bool) -> float:
-        """Seconds of so many calls with the latest arguments, on that clock.
-
-        With `wait_each`, each call is waited for; otherwise the last one.
-        """
 
 
 class Framework(ABC):
@@ -232,11 +213,10 @@ class Framework(ABC):
 
 def require_options(compiler: str, options: Kwargs, known: tuple[str, ...]) -> None:
     """Raise ArgumentError for an option that the compiler does not have."""
-    text = _("Expected options of {compiler} among {known}. Received: {received!r}.")
-    names = {"compiler": compiler, "known": ", ".join(known)}
-    for name in options:
-        if name not in known:
-            raise ArgumentError(text.format(**names, received=name))
+    for name in options.keys() - set(known):
+        text = _("Expected options of {compiler} among {known}. Received: {received!r}.")
+        named = text.format(compiler=compiler, known=", ".join(known), received=name)
+        raise ArgumentError(named)
 
 
 def require_trainable(
@@ -247,8 +227,8 @@ def require_trainable(
     A function that calls a model is none: a copy of it is the function itself, which goes on
     calling the user's model. `code` makes an optimizer.
     """
-    kinds = tuple(models.values()), tuple(optimizers.values())
-    if isinstance(net, kinds[0]) and isinstance(optimizer, kinds[1]):
+    fits = isinstance(net, tuple(models.values()))
+    if fits and isinstance(optimizer, tuple(optimizers.values())):
         return
     text = _(
         "Expected a model of the class {models} and an optimizer for it of the class "
@@ -256,15 +236,9 @@ def require_trainable(
         "that calls it (call(net, ...) takes its keyword arguments), and an optimizer such as "
         "{example}."
     )
-    raise ArgumentError(
-        text.format(
-            models=", ".join(models),
-            optimizers=", ".join(optimizers),
-            net=type(net).__name__,
-            optimizer=type(optimizer).__name__,
-            example=code,
-        )
-    )
+    names = {"models": ", ".join(models), "optimizers": ", ".join(optimizers), "example": code}
+    received = {"net": type(net).__name__, "optimizer": type(optimizer).__name__}
+    raise ArgumentError(text.format(**names, **received))
 
 
 def copied(net: Any, shared: dict[int, Any]) -> Any:
@@ -280,6 +254,5 @@ def copied(net: Any, shared: dict[int, Any]) -> Any:
             "Expected a model that can be copied, so that yours stays as it is. Received: {error}: "
             "{said}. Take out of it what cannot be copied, or compare functions: {example}."
         )
-        names = {"error": type(error).__name__, "said": error}
-        example = "compare({'eager': net, 'compiled': ...}, x)"
-        raise CannotBuildError(text.format(**names, example=example)) from error
+        names = {"example": "compare({'eager': net, 'compiled': ...}, x)", "said": error}
+        raise CannotBuildError(text.format(**names, error=type(error).__name__)) from error

@@ -1,7 +1,8 @@
 """What the arithmetic of a model costs without a framework: the same network in NumPy and in C.
 
 Both are for chains of dense layers, as ``protocol.chain`` finds them, and both have a clock of
-their own: what it takes to bring a tensor of a framework there does not count.
+their own, ``timed(calls, wait_each)``: the seconds of so many calls with the latest arguments. What
+it takes to bring a tensor of a framework there does not count.
 """
 
 import math
@@ -20,7 +21,7 @@ from d2lhybrid.compiler import find_compiler
 from d2lhybrid.errors import CannotBuildError, CompilerMissingError
 from d2lhybrid.frameworks.dense import dense_function
 from d2lhybrid.frameworks.folder import Folder
-from d2lhybrid.frameworks.protocol import Layer, Lazy, Timed, Variant
+from d2lhybrid.frameworks.protocol import Layer, Lazy, Variant
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.same import raw_of
@@ -38,22 +39,22 @@ _ACTIVATIONS = {
 def references(layers: list[Layer] | None, args: tuple[Any, ...]) -> dict[str, Variant]:
     """The rows "C" and "NumPy", or why there are none."""
     given = raw_of(args[0]) if len(args) == 1 else None
-    if layers is None or given is None or given.dtype != "float32" or not given.array.ndim:
+    # A layer that flattens its input, as MXNet's may, reads more numbers than its last axis has.
+    fits = layers and given and given.array.shape[-1:] == layers[0].weight.shape[:1]
+    if layers is None or given is None or not fits or given.dtype != "float32":
         reason = N_("it is written for a chain of dense layers, in float32 and with one input")
         return {"C": Variant(reason), "NumPy": Variant(reason)}
     x = np.ascontiguousarray(given.array)
     numpy = InNumPy(layers, x)
     try:
         compiler = find_compiler("C")
-        in_c: Lazy | str = Lazy(
-            lambda: _compiled(compiler, layers, x), lambda folder: InC(folder, layers, x)
-        )
     except CompilerMissingError as error:
-        in_c = str(error)
+        return {"C": Variant(str(error)), "NumPy": Variant(numpy, numpy.code)}
+    in_c = Lazy(lambda: _compiled(compiler, layers, x), lambda folder: InC(folder, layers, x))
     return {"C": Variant(in_c, c_code(layers)), "NumPy": Variant(numpy, numpy.code)}
 
 
-class InNumPy(Timed):
+class InNumPy:
     """The network on arrays that are there already: nothing is allocated in a call.
 
     By hand, the weights w0, b0, ... and the arrays h0, ... for what comes out stand ready.
@@ -82,7 +83,7 @@ class InNumPy(Timed):
         return perf_counter() - start
 
 
-class InC(Timed):
+class InC:
     """The program in C as a process that stays, from a tensor to a NumPy array.
 
     It reads two whole numbers of 64 bits: how many calls, and whether to wait for each, which is
@@ -107,15 +108,9 @@ class InC(Timed):
         return float(_SECONDS.unpack(answer)[0])
 
     def _asked(self, request: bytes, size: int) -> bytes:
-        try:
-            self._process.stdin.write(request)
-            self._process.stdin.flush()
-            answer: bytes = self._process.stdout.read(size)
-        except BrokenPipeError:
-            answer = b""
-        if len(answer) < size:
-            text = _("Expected a program that stays and answers. Received: it ended with {status}.")
-            raise CannotBuildError(text.format(status=self._process.wait()))
+        self._process.stdin.write(request)
+        self._process.stdin.flush()
+        answer: bytes = self._process.stdout.read(size)
         return answer
 
 
@@ -127,13 +122,13 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 def _array_like(tensor: Any, expected: np.ndarray) -> np.ndarray:
     """The numbers of a tensor that has this dtype and shape; else CannotBuildError."""
     raw = raw_of(tensor)
-    if raw is None or (raw.array.shape, raw.array.dtype) != (expected.shape, expected.dtype):
-        text = _(
-            "Expected an array of shape {shape} and dtype {dtype}, for which the "
-            "program was built. Received: another. Build it anew for these arguments."
-        )
-        raise CannotBuildError(text.format(shape=expected.shape, dtype=expected.dtype))
-    return raw.array
+    if raw is not None and (raw.array.shape, raw.array.dtype) == (expected.shape, expected.dtype):
+        return raw.array
+    text = _(
+        "Expected an array of shape {shape} and dtype {dtype}, for which the "
+        "program was built. Received: another. Build it anew for these arguments."
+    )
+    raise CannotBuildError(text.format(shape=expected.shape, dtype=expected.dtype))
 
 
 def c_code(layers: Sequence[Layer]) -> str:
@@ -151,22 +146,23 @@ def c_code(layers: Sequence[Layer]) -> str:
 
 def _compiled(compiler: list[str], layers: Sequence[Layer], x: np.ndarray) -> Folder:
     """A folder with the program: source and weights are compiled into one file."""
-    folder, declared = Folder(), []
-    path = folder.path / "mlp"
+    folder = Folder()
+    outputs = len(layers[-1].bias)
+    sizes = f"ROWS = {math.prod(x.shape[:-1])}, INPUTS = {x.shape[-1]}, OUTPUTS = {outputs}"
+    declared = [f"enum {{ {sizes} }};"]
     for i, layer in enumerate(layers):
         for name, array in ((f"w{i}", layer.weight), (f"b{i}", layer.bias)):
-            (folder.path / f"{name}.bin").write_bytes(np.ascontiguousarray(array).tobytes())
-            declared.append(f'ARRAY({name}, "{folder.path / name}.bin")')
+            path = folder.path / f"{name}.bin"
+            path.write_bytes(array.tobytes())
+            declared.append(f'ARRAY({name}, "{path}")')
         declared.append(f"BUFFER(h{i}, {len(layer.bias)});")
-    rows, outputs = math.prod(x.shape[:-1]), len(layers[-1].bias)
-    declared.append(f"enum {{ ROWS = {rows}, INPUTS = {x.shape[-1]}, OUTPUTS = {outputs} }};")
     source = SOURCE.read_text(encoding="utf-8").replace("/* the arrays */", "\n".join(declared))
     source = source.replace("/* the layers */", c_code(layers))
-    path.with_suffix(".c").write_text(source, encoding="utf-8")
-    command = [*compiler, "-O3", "-march=native", f"{path}.c", "-o", str(path), "-lm"]
+    program = folder.path / "mlp"
+    program.with_suffix(".c").write_text(source, encoding="utf-8")
+    command = [*compiler, "-O3", "-march=native", f"{program}.c", "-o", str(program), "-lm"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         text = _("Expected the C program to compile. Received from the compiler: {said}")
-        said = (done.stderr.strip().splitlines() or [""])[0]
-        raise CannotBuildError(text.format(said=said))
+        raise CannotBuildError(text.format(said=done.stderr.strip().partition("\n")[0]))
     return folder

@@ -1,6 +1,7 @@
 """For each framework the same small network and its training, and functions with planted causes."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,11 +66,8 @@ def torch_training() -> Training:
         loss(net(x), y).backward()
         optimizer.step()
 
-    return Training(
-        (net, loss, optimizer, (x, y)),
-        step,
-        lambda: [p.detach().numpy().copy() for p in net.parameters()],
-    )
+    weights = lambda: [p.detach().numpy().copy() for p in net.parameters()]  # noqa: E731
+    return Training((net, loss, optimizer, (x, y)), step, weights)
 
 
 def tensorflow_training() -> Training:
@@ -85,9 +83,8 @@ def tensorflow_training() -> Training:
             value = loss(y, net(x))
         optimizer.apply(tape.gradient(value, net.trainable_variables), net.trainable_variables)
 
-    return Training(
-        (net, loss, optimizer, (x, y)), step, lambda: [w.copy() for w in net.get_weights()]
-    )
+    weights = lambda: [w.copy() for w in net.get_weights()]  # noqa: E731
+    return Training((net, loss, optimizer, (x, y)), step, weights)
 
 
 def jax_training() -> Training:
@@ -99,18 +96,13 @@ def jax_training() -> Training:
     net, _x = jax_model()
     optimizer = nnx.Optimizer(net, optax.adam(0.01), wrt=nnx.Param)
     x, y = jnp.asarray(DATA[:, :8]), jnp.asarray(DATA[:, 8:])
-
-    def loss(output: Any, target: Any) -> Any:
-        return (output - target) ** 2
+    loss = lambda output, target: (output - target) ** 2  # noqa: E731
 
     def step() -> None:
         optimizer.update(net, nnx.grad(lambda net: loss(net(x), y).mean())(net))
 
-    return Training(
-        (net, loss, optimizer, (x, y)),
-        step,
-        lambda: [np.array(w) for w in jax.tree.leaves(nnx.state((net, optimizer)))],
-    )
+    weights = lambda: [np.array(w) for w in jax.tree.leaves(nnx.state((net, optimizer)))]  # noqa: E731
+    return Training((net, loss, optimizer, (x, y)), step, weights)
 
 
 def mxnet_training() -> Training:
@@ -131,11 +123,8 @@ def mxnet_training() -> Training:
         value.backward()
         trainer.step(len(y))
 
-    return Training(
-        (net, loss, trainer, (x, y)),
-        step,
-        lambda: [p.data().asnumpy() for p in net.collect_params().values()],
-    )
+    weights = lambda: [p.data().asnumpy() for p in net.collect_params().values()]  # noqa: E731
+    return Training((net, loss, trainer, (x, y)), step, weights)
 
 
 def planted(x: Any, weight: Any, bias: Any, lib: Any) -> Any:
@@ -150,37 +139,31 @@ def planted(x: Any, weight: Any, bias: Any, lib: Any) -> Any:
 def torch_planted() -> tuple[Any, Any]:
     import torch
 
-    class Lib:
-        sin, tanh, relu, ones = torch.sin, torch.tanh, torch.relu, torch.ones
-        product = staticmethod(lambda x, weight, bias: x @ weight + bias)
-
+    lib = SimpleNamespace(sin=torch.sin, tanh=torch.tanh, relu=torch.relu, ones=torch.ones)
+    lib.product = lambda x, weight, bias: x @ weight + bias
     weight, bias = torch.ones(64, 64), torch.ones(64)
-    return lambda x: planted(x, weight, bias, Lib), torch.ones(8, 64)
+    return lambda x: planted(x, weight, bias, lib), torch.ones(8, 64)
 
 
 def tensorflow_planted() -> tuple[Any, Any]:
     import tensorflow as tf
 
-    class Lib:
-        sin, tanh, relu = tf.sin, tf.tanh, tf.nn.relu
-        ones = staticmethod(lambda size: tf.fill([size], tf.ones([])))
-        product = staticmethod(lambda x, w, b: tf.nn.bias_add(tf.matmul(x, w), b))
-
+    lib = SimpleNamespace(sin=tf.sin, tanh=tf.tanh, relu=tf.nn.relu)
+    lib.ones = lambda size: tf.fill([size], tf.ones([]))
+    lib.product = lambda x, weight, bias: tf.nn.bias_add(tf.matmul(x, weight), bias)
     with tf.device("/CPU:0"):
         weight, bias, x = tf.ones([64, 64]), tf.ones([64]), tf.ones([8, 64])
-    return lambda x: planted(x, weight, bias, Lib), x
+    return lambda x: planted(x, weight, bias, lib), x
 
 
 def jax_planted() -> tuple[Any, Any]:
     import jax
     import jax.numpy as jnp
 
-    class Lib:
-        sin, tanh, relu, ones = jnp.sin, jnp.tanh, jax.nn.relu, jnp.ones
-        product = staticmethod(lambda x, weight, bias: x @ weight + bias)
-
+    lib = SimpleNamespace(sin=jnp.sin, tanh=jnp.tanh, relu=jax.nn.relu, ones=jnp.ones)
+    lib.product = lambda x, weight, bias: x @ weight + bias
     weight, bias = jnp.ones([64, 64]), jnp.ones([64])
-    return lambda x: planted(x, weight, bias, Lib), jnp.ones([8, 64])
+    return lambda x: planted(x, weight, bias, lib), jnp.ones([8, 64])
 
 
 def mxnet_planted() -> tuple[Any, Any]:
@@ -197,29 +180,15 @@ def mxnet_planted() -> tuple[Any, Any]:
             hidden = self.dense(x)
             F.sin(hidden)
             scale = F.ones((1, 64)) * 2 * 3
-            sides = F.broadcast_mul(F.tanh(hidden), scale), F.tanh(hidden) + 1
-            return F.relu(sides[0] + sides[1])
+            return F.relu(F.broadcast_mul(F.tanh(hidden), scale) + (F.tanh(hidden) + 1))
 
     net = Planted()
     net.initialize(ctx=mx.cpu())
     return net, mx.nd.ones((8, 64), ctx=mx.cpu())
 
 
-MODELS = {
-    "torch": torch_model,
-    "tensorflow": tensorflow_model,
-    "jax": jax_model,
-    "mxnet": mxnet_model,
-}
-TRAINING = {
-    "torch": torch_training,
-    "tensorflow": tensorflow_training,
-    "jax": jax_training,
-    "mxnet": mxnet_training,
-}
-PLANTED = {
-    "torch": torch_planted,
-    "tensorflow": tensorflow_planted,
-    "jax": jax_planted,
-    "mxnet": mxnet_planted,
-}
+NAMES = ("torch", "tensorflow", "jax", "mxnet")
+MODELS, TRAINING, PLANTED = (
+    {name: globals()[f"{name}_{kind}"] for name in NAMES}
+    for kind in ("model", "training", "planted")
+)

@@ -16,6 +16,7 @@ from d2lhybrid.errors import (
 from d2lhybrid.frameworks import get, known, of
 from d2lhybrid.frameworks.protocol import chain
 from d2lhybrid.same import record, require_same
+from d2lhybrid.tensor import Raw
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what compilers say of themselves
 HERE = Path(__file__)
@@ -56,7 +57,6 @@ def test_variants_agree_and_leave_the_model_as_it_was(framework, built):
     assert next(iter(v)) == "eager"
     assert len(v) >= 6  # the references among them
     assert v.references == ("C", "NumPy")
-    assert v.only("eager", "NumPy").references == ("NumPy",)
     assert all(isinstance(reason, str) for reason in v.unavailable.values())
     for given in (x, x * 2):
         require_equal_outputs(v, given)
@@ -122,6 +122,15 @@ def test_the_references_take_what_x_holds_and_have_a_clock(framework, built):
             run(x[:, :4])
 
 
+def test_what_flattens_its_input_has_no_references():
+    mx = import_mxnet()
+    net = mx.gluon.nn.Dense(2)
+    net.initialize()
+    unavailable = variants(net, mx.nd.ones((1, 3, 4)), references=True).unavailable
+    assert "dense layers" in unavailable["C"]
+    assert "dense layers" in unavailable["NumPy"]
+
+
 @pytest.mark.parametrize("begun", [False, True], ids=["fresh optimizer", "begun optimizer"])
 def test_all_learn_the_same_and_the_users_own_does_not(framework, begun):
     arguments, step, weights = TRAINING[framework]()
@@ -129,7 +138,6 @@ def test_all_learn_the_same_and_the_users_own_does_not(framework, begun):
         step()
     before = weights()
     steps = training(*arguments)
-    assert next(iter(steps)) == "eager"
     assert len(steps) >= 3
     expected = record(steps["eager"]())
     for label, function in steps.items():
@@ -156,11 +164,10 @@ def test_the_state_of_the_optimizer_counts():
     [
         lambda net, loss, optimizer, batch: (lambda x: net(x), loss, optimizer, batch),
         lambda net, loss, optimizer, batch: (net, loss, "adam", batch),
-        lambda net, loss, optimizer, batch: (net, loss, optimizer, batch[0]),
         lambda net, loss, optimizer, batch: (net, loss, optimizer, batch[:1]),
         lambda net, loss, optimizer, batch: (call(net, batch[0]), loss, optimizer, batch),
     ],
-    ids=["a function", "no optimizer", "no batch", "no target", "the input twice"],
+    ids=["a function", "no optimizer", "no target", "the input twice"],
 )
 def test_what_cannot_be_trained(framework, change):
     with pytest.raises(ArgumentError, match="Received"):
@@ -170,9 +177,8 @@ def test_what_cannot_be_trained(framework, change):
 def test_a_call_with_its_target_is_trained(framework):
     net, loss, optimizer, (x, y) = TRAINING[framework]().arguments
     expected = record(training(net, loss, optimizer, (x, y))["eager"]())
-    require_same(
-        "call", "batch", record(training(call(net, x), loss, optimizer, (y,))["eager"]()), expected
-    )
+    found = record(training(call(net, x), loss, optimizer, (y,))["eager"]())
+    require_same("call", "batch", found, expected)
 
 
 def torch_broken(x):
@@ -199,63 +205,41 @@ def mxnet_broken():
     return Branch()
 
 
-def broken(framework):
-    """A function with a planted cause, an input, the kind of finding, and its line."""
-    import jax
-    import tensorflow as tf
-    import torch
-
-    ones = {"torch": torch.ones, "tensorflow": tf.ones, "jax": jax.numpy.ones}
+def test_a_planted_cause_is_found_with_its_line_and_has_no_whole_graph(framework):
     function = globals()[f"{framework}_broken"]
-    if framework == "mxnet":
-        function, ones["mxnet"] = function(), import_mxnet().nd.ones
+    function = function() if framework == "mxnet" else function
+    x = get(framework).tensors.from_raw(Raw.of(np.ones(3, np.float32)), {"device": "cpu"})
     lines = HERE.read_text(encoding="utf-8").splitlines()
-    (number,) = [n for n, line in enumerate(lines, 1) if f"# {framework}: " in line]
-    kind = lines[number - 1].rpartition(": ")[2]
-    return function, ones[framework]((3,)), kind, (str(HERE), number)
-
-
-def test_a_planted_cause_is_found_with_its_line(framework):
-    function, x, kind, place = broken(framework)
+    ((number, line),) = [one for one in enumerate(lines, 1) if f"# {framework}: " in one[1]]
+    kind = line.rpartition(": ")[2]
     report = explain(function, x)
     (finding,) = getattr(report, kind)
-    assert (finding.file, finding.line) == place
+    assert (finding.file, finding.line) == (str(HERE), number)
     assert finding.reason
     assert report.graphs == (2 if kind == "breaks" else 0)
+    if kind == "breaks":
+        assert len(report.graphs) == 2
+        assert "2" in graph(function, x).notes[0]
+        function = lambda x: 3  # noqa: E731
+    with pytest.raises(ArgumentError, match="explain"):
+        graph(function, x)
 
 
 def test_a_whole_model_is_one_graph_and_what_was_compiled_stays(framework):
     net, x = MODELS[framework]()
-    compiled, count = _compiled(framework, net, x)
+    known = _known()
+    compilers = {"tensorflow": known["tf"].function, "jax": known["nnx"].jit}
+    compilers["torch"] = lambda net: known["torch"].compile(net, backend="eager")
+    compilers["mxnet"] = lambda net: net.hybridize() or net
+    compiled = compilers[framework](net)
+    compiled(x)
     for _turn in range(2):
         report = explain(compiled, x)
-        assert (report.graphs, report.compilations) == (1, count)
+        assert report.graphs == 1
+        # TensorFlow traces once more for the variables of a model.
+        assert report.compilations == (2 if framework == "tensorflow" else 1)
         assert report.breaks == report.fallbacks == report.unsupported == ()
         assert report.framework.startswith(get(framework).display)
-
-
-def _compiled(framework, net, x):
-    """The model compiled by its framework and called; the compilations that this took."""
-    import jax
-    import tensorflow as tf
-    import torch
-    from flax import nnx
-
-    if framework == "mxnet":
-        net.hybridize()
-        net(x)
-        return net, 1
-    compilers = {"tensorflow": tf.function, "jax": nnx.jit}
-    compilers["torch"] = lambda net: torch.compile(net, backend="eager", dynamic=False)
-    compiled = compilers[framework](net)
-    double = (torch.cat, tf.concat, jax.numpy.concatenate)[
-        ["torch", "tensorflow", "jax"].index(framework)
-    ]
-    for given in (x, double([x, x], 0)):
-        compiled(given)
-    if framework == "tensorflow":  # which traces once more for the variables of a model
-        return compiled, compiled.experimental_get_tracing_count()
-    return compiled, 2
 
 
 def test_a_mistake_in_the_call_is_the_users(framework):
@@ -285,23 +269,13 @@ def test_what_becomes_of_planted_operations(framework):
     assert int(explain(*PLANTED[framework]()).graphs) == 1
 
 
-def test_what_has_no_graph(framework):
-    function, x, kind, _place = broken(framework)
-    if kind == "breaks":
-        assert len(explain(function, x).graphs) == 2
-        assert "2" in graph(function, x).notes[0]
-        function = lambda x: 3  # noqa: E731
-    with pytest.raises(ArgumentError, match="explain"):
-        graph(function, x)
-
-
 def test_objects_are_known_by_their_classes(framework):
     net, x = MODELS[framework]()
     for thing in (net, x, net.__call__, {"a": [1, (x,)]}):
         assert of(thing) is get(framework), thing
 
 
-@pytest.mark.parametrize("thing", [3, "torch", np.ones(1), lambda x: x, None, [1]])
+@pytest.mark.parametrize("thing", [3, np.ones(1), lambda x: x, [1]])
 def test_strangers_are_refused(thing):
     with pytest.raises(UnknownFrameworkError, match="Received"):
         of(thing)

@@ -7,10 +7,17 @@ import pytest
 import torch
 from models import torch_model, torch_planted
 
-from d2lhybrid import explain, graph, has_compiler, synchronize, variants
-from d2lhybrid.errors import ArgumentError, CallFailedError, CannotBuildError, TracingError
+from d2lhybrid import explain, graph, synchronize, variants
+from d2lhybrid.errors import (
+    ArgumentError,
+    CallFailedError,
+    CannotBuildError,
+    TracingError,
+    UnknownLabelError,
+)
 from d2lhybrid.frameworks import known
 from d2lhybrid.same import record, require_same
+from d2lhybrid.teaching import has_compiler
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch's, of its own TorchScript
 X = torch.ones(1, 8)
@@ -186,7 +193,7 @@ class TestVariants:
         for given in (x.to("meta"), torch.ones(1, 3)):
             with pytest.raises(CallFailedError):
                 variants(net, given)
-        with pytest.raises(ArgumentError, match="'jit'"):
+        with pytest.raises(UnknownLabelError, match="'jit'"):
             variants(net, x).only("jit")
         net.lock = threading.Lock()
         with pytest.raises(CannotBuildError, match=r"can be copied.*lock"):
