@@ -7,7 +7,8 @@ import pytest
 import torch
 from models import torch_model, torch_planted
 
-from d2lhybrid import explain, graph, has_compiler, synchronize, variants
+from d2lhybrid import explain, graph, synchronize, variants
+from d2lhybrid.compiler import has_compiler
 from d2lhybrid.errors import ArgumentError, CallFailedError, CannotBuildError, TracingError
 from d2lhybrid.frameworks import known
 from d2lhybrid.same import record, require_same

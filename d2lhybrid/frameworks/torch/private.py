@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.frameworks.protocol import Function
+from d2lhybrid.frameworks.explanation import Finding
 
 
 def original(model: Any) -> Any:
@@ -37,22 +37,22 @@ def cuda_context(index: int) -> bool:
 # What TorchDynamo has done.
 
 
-def breaks() -> list[tuple[str, str, int]]:
-    """The graph breaks of this process so far: the reason, and the user's file and line."""
+def breaks() -> list[Finding]:
+    """The graph breaks of this process so far, each at the line of the user's code."""
     import torch._dynamo.output_graph
 
     found = [one for one in torch._dynamo.output_graph.graph_break_reasons if one.user_stack]
-    places = [(one.reason, one.user_stack[-1]) for one in found]
-    return [(reason, place.filename, place.lineno or 0) for reason, place in places]
+    places = [(one.reason.splitlines()[0], one.user_stack[-1]) for one in found]
+    return [Finding(reason, place.filename, place.lineno or 0) for reason, place in places]
 
 
-def failures() -> list[tuple[object, str, str, int]]:
-    """The latest functions that TorchDynamo gave up: its record, why, and where they stand."""
+def failures() -> list[tuple[object, Finding]]:
+    """The latest functions that TorchDynamo gave up: its record, and why and where they stand."""
     import torch._dynamo.utils
 
     latest = torch._dynamo.utils.get_compilation_metrics()
     failed = [one for one in latest if one.fail_type == "Unsupported"]
-    return [(f, f.fail_reason, f.co_filename, f.co_firstlineno) for f in failed]
+    return [(one, Finding(one.fail_reason, one.co_filename, one.co_firstlineno)) for one in failed]
 
 
 def codes_of(model: Any) -> list[CodeType]:
@@ -154,9 +154,3 @@ def sources(node: Any) -> Iterator[str]:
         one = waiting.pop()
         yield one.name
         waiting += one.from_node
-
-
-def boxed_call(package: Any) -> Function:
-    """The loader's own call of an AOTInductor package, from a list of tensors to one."""
-    found: Function = package.loader.boxed_run
-    return found
