@@ -76,33 +76,22 @@ class TestEagerIsEager:
         assert len(graphs) == 1
         assert (explain(net[0], X).compilations, explain(net[0], X).notes) == (1, ())
 
-    def test_torchscript_cannot_be_eager_again(self):
-        net, x = torch_model()
-        with pytest.raises(ArgumentError, match="made from"):
-            variants(torch.jit.script(net), x)
-
-
-class Refused(torch.nn.Module):
-    def forward(self, x):
-        return x.to("cpu", **{}) if isinstance(x, (list, torch.Tensor, *[])) else x
-
 
 class TestVariants:
-    def test_their_names(self):
-        v = variants(*torch_model(), all=True)
-        assert [*v][:5] == [
-            "eager", "inference_mode", "torchscript", "torchscript frozen", "torch.compile",
-        ]  # fmt: skip
-        assert "torch.compile reduce-overhead" in {*v, *v.unavailable}
-
-    def test_options_of_the_compiler(self):
+    def test_names_and_options_of_the_compiler(self):
         net, x = torch_model()
-        v = variants(net, x, backend="eager", dynamic=True)
+        assert variants(net, x, all=True).code.keys() == {
+            "eager", "inference_mode", "torchscript", "torchscript frozen", "torch functions",
+            "torch.compile", "torch.compile reduce-overhead", "torch.compile max-autotune",
+            "torch.compile function", "torch.compile skip guards", "aotinductor",
+            "aotinductor boxed", "onnxruntime io binding",
+        }  # fmt: skip
+        graphs = []
+        v = variants(net, x, backend=recorder(graphs), dynamic=True)
+        v["torch.compile"](x)
+        assert len(graphs) == 1
         assert v.code["torch.compile"].startswith("fast = torch.compile(net, dynamic=True, backend")
         assert "torch.compile reduce-overhead" not in {*v, *v.unavailable}
-        graphs = []
-        variants(net, x, backend=recorder(graphs))["torch.compile"](x)
-        assert len(graphs) == 1
 
     def test_every_model_compiles_anew(self):
         graphs = []
@@ -146,14 +135,6 @@ class TestVariants:
         assert (counting.calls, norm.num_batches_tracked) == (1, 0)
         assert "training mode" in v.unavailable["torchscript frozen"]
 
-    def test_what_torchscript_says_of_a_model_is_not_hidden_from_frozen(self):
-        v, said = variants(Refused().eval(), X), set()
-        for name in ("torchscript", "torchscript frozen", "torchscript frozen"):
-            with pytest.raises(Exception, match=r"(?s).+") as caught:
-                v[name](X)
-            said.add(str(caught.value))
-        assert len(said) == 1
-
     @pytest.mark.skipif(not has_compiler(), reason="no C++ compiler")
     def test_structures_come_back_or_are_refused(self):
         class Net(torch.nn.Module):
@@ -184,11 +165,11 @@ class TestVariants:
 
     def test_what_cannot_be_offered_at_all(self):
         net, x = torch_model()
+        with pytest.raises(ArgumentError, match="made from"):
+            variants(torch.jit.script(net), x)
         for given in (x.to("meta"), torch.ones(1, 3)):
             with pytest.raises(CallFailedError):
                 variants(net, given)
-        with pytest.raises(ArgumentError, match="'jit'"):
-            variants(net, x).only("jit")
         net.lock = threading.Lock()
         with pytest.raises(CannotBuildError, match=r"can be copied.*lock"):
             variants(net, x)
@@ -214,23 +195,10 @@ class TestExplain:
             assert (report.graphs, finding.line) == (0, in_a_loop.__code__.co_firstlineno)
             assert "a graph ends inside a loop" in report.notes[0]
 
-    @pytest.mark.parametrize(
-        ("model", "word"),
-        [
-            (Disabled(), "torch.compiler.disable"),
-            (lambda x: 3, "no operation"),
-        ],
-    )
-    def test_why_nothing_is_compiled(self, model, word):
-        report = explain(model, X)
-        assert (report.graphs, word in report.notes[0]) == (0, True)
-
-    def test_sequential_compile_compiles_nothing(self):
-        net = torch.nn.Sequential(torch.nn.Linear(8, 2))
-        assert explain(net, X).graphs == 1
-        net.compile(backend="eager")
-        report = explain(net, X)
-        assert (report.graphs, "Sequential.compile()" in report.notes[0]) == (0, True)
+    def test_why_nothing_is_compiled(self):
+        for model, word in ((Disabled(), "torch.compiler.disable"), (lambda x: 3, "no operation")):
+            report = explain(model, X)
+            assert (report.graphs, word in report.notes[0]) == (0, True)
 
     def test_a_refusal_has_the_users_line(self):
         def model(x):
@@ -238,14 +206,6 @@ class TestExplain:
 
         (finding,) = explain(model, X).unsupported
         assert finding.line == model.__code__.co_firstlineno + 1
-
-    def test_the_limit_of_recompilations_is_a_fallback(self):
-        compiled = torch.compile(lambda x, name: x * len(name), backend="eager")
-        with torch._dynamo.config.patch(recompile_limit=2):
-            for name in ("a", "bc"):
-                compiled(X, name)
-            (fallback,) = explain(compiled, X, "d").fallbacks
-        assert fallback.reason == "recompile_limit (2)"
 
     def test_only_its_own_compilations_count(self):
         compiled = torch.compile(torch.nn.Linear(8, 3), backend="eager")
@@ -299,42 +259,26 @@ class Without:
 
 
 @pytest.mark.parametrize(
-    ("module", "name"),
+    ("owner", "module", "name"),
     [
-        ("output_graph", "graph_break_reasons"),
-        ("utils", "get_compilation_metrics"),
-        ("eval_frame", "_debug_get_cache_entry_list"),
-        ("config", "recompile_limit"),
+        (torch._dynamo, "output_graph", "graph_break_reasons"),
+        (torch._dynamo, "utils", "get_compilation_metrics"),
+        (torch._dynamo, "eval_frame", "_debug_get_cache_entry_list"),
+        (torch._inductor, "compile_fx", "compile_fx"),
+        (torch._inductor, "compile_fx", "compile_fx_inner"),
+        (torch._inductor, "config", "patch"),
+        (torch._inductor, "ir", "ExternKernel"),
     ],
 )
-def test_explain_says_which_private_name_is_gone(monkeypatch, module, name):
-    compiled = torch.compile(Own(), backend="eager")
-    compiled(X)
-    whole = getattr(torch._dynamo, module)
-    monkeypatch.setattr(torch._dynamo, module, Without(whole, name))
-    report = explain(compiled, X)
-    assert report.graphs == 1
-    assert [note for note in report.notes if name in note]
-    monkeypatch.undo()
-    assert explain(compiled, X).notes == ()
-
-
-@pytest.mark.parametrize(
-    ("module", "name"),
-    [
-        ("compile_fx", "compile_fx"),
-        ("compile_fx", "compile_fx_inner"),
-        ("config", "patch"),
-        ("ir", "ExternKernel"),
-    ],
-)
-def test_graph_says_that_it_shows_the_recorded_stage_alone(monkeypatch, module, name):
-    monkeypatch.setattr(torch._inductor, module, Without(getattr(torch._inductor, module), name))
-    picture = graph(*torch_planted())
-    assert len(picture.stages) == 1
-    assert set(picture.fates.values()) == {""}
-    assert name in picture.notes[0]
-    assert name in repr(picture)
+def test_what_needs_a_private_name_that_is_gone_is_not_shown(monkeypatch, owner, module, name):
+    function, x = torch_planted()
+    compiled = torch.compile(function, backend="eager")
+    compiled(x)
+    monkeypatch.setattr(owner, module, Without(getattr(owner, module), name))
+    report, picture = explain(compiled, x), graph(function, x)
+    asked, stages = (report, 3) if owner is torch._dynamo else (picture, 1)
+    assert (int(report.graphs), len(picture.stages)) == (1, stages)
+    assert [note for note in asked.notes if name in note]
     assert picture.svg()
 
 

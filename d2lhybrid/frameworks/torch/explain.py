@@ -37,7 +37,7 @@ class _Recorder:
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """Run a module or function once under TorchDynamo; what was compiled before stays."""
     missing, recorder, name = Missing(), _Recorder(), name_of(eager(model))
-    compilations, fallbacks = missing.ask(lambda: _history(model), (0, ()))
+    compilations = missing.ask(lambda: private.compilations(model, _Recorder), 0)
     breaks_before = len(missing.ask(private.breaks, ()))
     failures_before = missing.ask(private.failures, ())
     error = run_with(recorder, model, args, kwargs)
@@ -48,13 +48,18 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         places = [(code.co_filename, code.co_firstlineno) for code in private.codes_of(model)]
         failed = [one for _record, one in failures if (one.file, one.line) in places][-1:]
     notes = missing.notes(VERSION)
-    if error is None:
-        fallbacks += tuple(replace(one, reason=one.reason.splitlines()[0]) for one in failed)
-        if not recorder.graphs:
-            notes = (nothing_compiled(_why_nothing(model, failed)), *notes)
-    unsupported = () if error is None else (from_error(error, private.users_frames(error)),)
+    if not recorder.graphs and not error:
+        notes = (nothing_compiled(_why_nothing(model, failed)), *notes)
+    lines = (replace(one, reason=one.reason.splitlines()[0]) for one in failed)
     return Explanation(
-        VERSION, name, compilations, recorder.graphs, tuple(breaks), fallbacks, unsupported, notes
+        VERSION,
+        name,
+        compilations,
+        recorder.graphs,
+        breaks=tuple(breaks),
+        fallbacks=() if error else tuple(lines),
+        unsupported=(from_error(error, private.users_frames(error)),) if error else (),
+        notes=notes,
     )
 
 
@@ -68,20 +73,6 @@ def run_with(backend: Function, model: Any, args: Args, kwargs: Kwargs) -> Excep
             require_runs(name_of(plain), lambda: eager(model)(*args, **kwargs))
             return error
     return None
-
-
-def _history(model: Any) -> tuple[int, tuple[Finding, ...]]:
-    """Count the programs compiled before; name the code that has used up its limit."""
-    if private.original(model) is model and not private.is_compiled_in_place(model):
-        return 0, ()
-    codes = private.codes_of(model)
-    backends = private.backends_of(model, codes)
-    count = sum(not isinstance(backend, _Recorder) for backend in backends)
-    limit = private.recompile_limit()
-    if count < limit:
-        return count, ()
-    place = codes[-1].co_filename, codes[-1].co_firstlineno
-    return count, (Finding(f"recompile_limit ({limit})", *place),)
 
 
 def _why_nothing(model: Any, failed: list[Finding]) -> str:

@@ -64,23 +64,23 @@ def codes_of(model: Any) -> list[CodeType]:
     return list({id(code): code for code in found if code}.values())
 
 
-def backends_of(model: Any, codes: Sequence[CodeType]) -> list[Any]:
-    """For each program compiled from `codes` the backend; of a compiled module its own alone."""
+def compilations(model: Any, without: type) -> int:
+    """How many programs TorchDynamo keeps of a compiled model, `without` those for such backends.
+
+    Modules of ``torch.nn`` share the code of their wrapper, so of them its own backend counts.
+    """
     import torch._dynamo.eval_frame
 
+    if original(model) is model and not is_compiled_in_place(model):
+        return 0
     entries = torch._dynamo.eval_frame._debug_get_cache_entry_list
-    found = [entry.backend for code in codes for entry in entries(code)]
+    found = [entry.backend for code in codes_of(model) for entry in entries(code)]
     own: Any = getattr(getattr(model, "dynamo_ctx", None), "callback", None)
     while hasattr(own, "_torchdynamo_orig_backend"):
         own = own._torchdynamo_orig_backend
     if own is not None:
-        return [backend for backend in found if backend is own]
-    return [getattr(backend, "compiler_fn", backend) for backend in found]
-
-
-def recompile_limit() -> int:
-    """How many programs of one code TorchDynamo keeps; behind these it runs Python."""
-    return int(torch._dynamo.config.recompile_limit)
+        return sum(backend is own for backend in found)
+    return sum(not isinstance(getattr(one, "compiler_fn", one), without) for one in found)
 
 
 def users_frames(error: Exception) -> list[tuple[str, int]] | None:
