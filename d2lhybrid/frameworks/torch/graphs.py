@@ -9,13 +9,12 @@ import torch
 
 from d2lhybrid.calls import name_of
 from d2lhybrid.errors import brief
-from d2lhybrid.frameworks.explanation import quiet, require_runs
 from d2lhybrid.frameworks.fates import judged
 from d2lhybrid.frameworks.graph import Graph
 from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.frameworks.torch import private
-from d2lhybrid.frameworks.torch.eager import compiled, eager
-from d2lhybrid.frameworks.torch.explain import VERSION
+from d2lhybrid.frameworks.torch.explain import VERSION, run_with
+from d2lhybrid.frameworks.torch.programs import eager
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.stages import Node, Stage
 
@@ -31,18 +30,13 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
 
     What was compiled before stays. A graph that Inductor cannot plan has its recorded stage only.
     """
-    plain = eager(model)
-    found: list[Graph] = []
+    name, found = name_of(eager(model)), []
 
     def backend(recorded: Any, inputs: Any) -> Any:
-        found.append(_graph(name_of(plain), recorded, inputs))
+        found.append(_graph(name, recorded, inputs))
         return recorded.forward
 
-    with quiet():
-        try:
-            compiled(plain, backend=backend)(*args, **kwargs)
-        except Exception:
-            require_runs(name_of(plain), lambda: eager(model)(*args, **kwargs))
+    run_with(backend, model, args, kwargs)
     return tuple(found)
 
 
@@ -51,7 +45,8 @@ def _graph(name: str, recorded: Any, inputs: Any) -> Graph:
     try:
         plan = torch.fx.GraphModule(recorded, copy.deepcopy(recorded.graph))
         lowered, kernels = private.planned(plan, inputs)
-        aten = _adopted(first, _stage(_("as ATen operations"), lowered, _VIEWS, _unused(lowered)))
+        lowered.eliminate_dead_code()  # which Inductor does not run, though it leaves it there
+        aten = _adopted(first, _stage(_("as ATen operations"), lowered, _VIEWS))
         stages = (first, aten, _kernels(aten, kernels))
     except Exception as error:  # what Inductor does not take, or a private name that is gone
         text = _("What Inductor makes of this graph is not known: {reason}.")
@@ -102,24 +97,11 @@ def _short(operation: str) -> str:
     return operation.split(".")[1] if operation.startswith("aten.") else operation
 
 
-def _unused(graph: Any) -> set[Any]:
-    """What Inductor leaves in a graph and does not run, because nothing needs it any more."""
-    found: set[Any] = set()
-    for node in reversed(graph.nodes):
-        if node.op == "call_function" and not node.is_impure() and found.issuperset(node.users):
-            found.add(node)
-    return found
-
-
-def _stage(
-    title: str, graph: Any, without: Collection[str] = (), unused: Collection[Any] = ()
-) -> Stage:
+def _stage(title: str, graph: Any, without: Collection[str] = ()) -> Stage:
     nodes: list[Node] = []
     outputs: tuple[str, ...] = ()
     shown: dict[str, str] = {}  # for a node, the one that is drawn in its place
     for node in graph.nodes:
-        if node in unused:
-            continue
         inputs = tuple(shown[source.name] for source in node.all_input_nodes)
         kind = "" if node.op in ("placeholder", "get_attr") else private.operation(node)
         shown[node.name] = node.name

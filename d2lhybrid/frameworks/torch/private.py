@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.frameworks.protocol import Function
+from d2lhybrid.frameworks.explanation import Finding
 
 
 def original(model: Any) -> Any:
@@ -37,22 +37,22 @@ def cuda_context(index: int) -> bool:
 # What TorchDynamo has done.
 
 
-def breaks() -> list[tuple[str, str, int]]:
-    """The graph breaks of this process so far: the reason, and the user's file and line."""
+def breaks() -> list[Finding]:
+    """The graph breaks of this process so far, each at the line of the user's code."""
     import torch._dynamo.output_graph
 
     found = [one for one in torch._dynamo.output_graph.graph_break_reasons if one.user_stack]
-    places = [(one.reason, one.user_stack[-1]) for one in found]
-    return [(reason, place.filename, place.lineno or 0) for reason, place in places]
+    places = [(one.reason.splitlines()[0], one.user_stack[-1]) for one in found]
+    return [Finding(reason, place.filename, place.lineno or 0) for reason, place in places]
 
 
-def failures() -> list[tuple[object, str, str, int]]:
-    """The latest functions that TorchDynamo gave up: its record, why, and where they stand."""
+def failures() -> list[tuple[object, Finding]]:
+    """The latest functions that TorchDynamo gave up: its record, and why and where they stand."""
     import torch._dynamo.utils
 
     latest = torch._dynamo.utils.get_compilation_metrics()
     failed = [one for one in latest if one.fail_type == "Unsupported"]
-    return [(f, f.fail_reason, f.co_filename, f.co_firstlineno) for f in failed]
+    return [(one, Finding(one.fail_reason, one.co_filename, one.co_firstlineno)) for one in failed]
 
 
 def codes_of(model: Any) -> list[CodeType]:
@@ -64,23 +64,23 @@ def codes_of(model: Any) -> list[CodeType]:
     return list({id(code): code for code in found if code}.values())
 
 
-def backends_of(model: Any, codes: Sequence[CodeType]) -> list[Any]:
-    """For each program compiled from `codes` the backend; of a compiled module its own alone."""
+def compilations(model: Any, without: type) -> int:
+    """How many programs TorchDynamo keeps of a compiled model, `without` those for such backends.
+
+    Modules of ``torch.nn`` share the code of their wrapper, so of them its own backend counts.
+    """
     import torch._dynamo.eval_frame
 
+    if original(model) is model and not is_compiled_in_place(model):
+        return 0
     entries = torch._dynamo.eval_frame._debug_get_cache_entry_list
-    found = [entry.backend for code in codes for entry in entries(code)]
+    found = [entry.backend for code in codes_of(model) for entry in entries(code)]
     own: Any = getattr(getattr(model, "dynamo_ctx", None), "callback", None)
     while hasattr(own, "_torchdynamo_orig_backend"):
         own = own._torchdynamo_orig_backend
     if own is not None:
-        return [backend for backend in found if backend is own]
-    return [getattr(backend, "compiler_fn", backend) for backend in found]
-
-
-def recompile_limit() -> int:
-    """How many programs of one code TorchDynamo keeps; behind these it runs Python."""
-    return int(torch._dynamo.config.recompile_limit)
+        return sum(backend is own for backend in found)
+    return sum(not isinstance(getattr(one, "compiler_fn", one), without) for one in found)
 
 
 def users_frames(error: Exception) -> list[tuple[str, int]] | None:
@@ -154,9 +154,3 @@ def sources(node: Any) -> Iterator[str]:
         one = waiting.pop()
         yield one.name
         waiting += one.from_node
-
-
-def boxed_call(package: Any) -> Function:
-    """The loader's own call of an AOTInductor package, from a list of tensors to one."""
-    found: Function = package.loader.boxed_run
-    return found

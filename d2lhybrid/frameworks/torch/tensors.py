@@ -56,18 +56,14 @@ class TorchTensors(Tensors):
             torch.cuda.reset_peak_memory_stats(device)
 
     def peak_bytes(self) -> int | None:
-        devices = _busy_cuda()
-        if not devices:
-            return None
-        return sum(torch.cuda.max_memory_allocated(device) for device in devices)
+        return sum(map(torch.cuda.max_memory_allocated, _busy_cuda())) or None
 
     def threads(self) -> int | None:
         return torch.get_num_threads()
 
     def accelerators(self) -> list[str]:
-        if _accelerator() not in (None, "cuda"):
-            return [str(_accelerator())]
-        return [torch.cuda.get_device_name(device) for device in _busy_cuda()]
+        names = {device: torch.cuda.get_device_name(device) for device in _busy_cuda()}
+        return list(names.values()) or [one.type for one in _busy()[:1]]
 
     def is_tensor(self, obj: Any) -> bool:
         return isinstance(obj, torch.Tensor)
@@ -75,8 +71,6 @@ class TorchTensors(Tensors):
     def to_raw(self, tensor: Any) -> Raw:
         plain = torch.as_tensor(tensor).detach().to("cpu", copy=True)
         dtype, _shape = spec(plain)
-        if plain.is_quantized:
-            plain = plain.dequantize()
         if plain.layout != torch.strided:
             plain = plain.to_dense()
         if "float8" in dtype:
@@ -101,17 +95,14 @@ class TorchTensors(Tensors):
 @contextmanager
 def evaluating(model: Any) -> Iterator[None]:
     """Inference mode for every module, and each one's own mode again afterwards."""
-    modules = list(model.modules()) if hasattr(model, "modules") else []
-    modes = [(m, m.training) for m in modules if hasattr(m, "training")]
+    modules = [one for one in getattr(model, "modules", tuple)() if one.training]
     try:
-        for module, training in modes:
-            if training:
-                module.training = False
+        for module in modules:
+            module.training = False
         yield
     finally:
-        for module, training in modes:
-            if training:
-                module.training = True
+        for module in modules:
+            module.training = True
 
 
 @torch.compiler.assume_constant_result  # Dynamo takes the text as it is: it traces no catalog
@@ -133,18 +124,10 @@ def _accelerator() -> str | None:
 def _busy() -> list[torch.device]:
     """The accelerators that have been used and may still have work."""
     kind = _accelerator()
-    if kind is None:
-        return []
-    if kind != "cuda":
-        return [torch.device(kind, index) for index in range(torch.accelerator.device_count())]
-    if torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing():
-        raise TracingError(
-            _(
-                "Expected code that runs now. Received: code that is being captured as a CUDA "
-                "graph, where no device works yet. Measure around the graph's replay instead."
-            )
-        )
-    return _busy_cuda()
+    if kind == "cuda":
+        return _busy_cuda()
+    count = torch.accelerator.device_count() if kind else 0
+    return [torch.device(str(kind), index) for index in range(count)]
 
 
 @torch.compiler.disable

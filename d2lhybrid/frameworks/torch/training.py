@@ -14,8 +14,7 @@ from d2lhybrid.frameworks.protocol import (
     copied,
     require_trainable,
 )
-from d2lhybrid.frameworks.torch.eager import compiled
-from d2lhybrid.frameworks.torch.variants import if_compiler
+from d2lhybrid.frameworks.torch.programs import compiled, if_compiler
 
 _STEP = """def step():
     optimizer.zero_grad()
@@ -55,16 +54,11 @@ def training(
 
         return Step(compiled(step) if compile_step else step, torch.stack)
 
-    def variant(code: str, **how: bool) -> Variant:
-        lazy = Lazy(lambda: make(**how))
-        return Variant(if_compiler(lazy) if how else lazy, code)
-
+    step = _STEP + "y = step()"
+    fast_net = if_compiler(Lazy(lambda: make(compile_model=True)))
+    fast_step = if_compiler(Lazy(lambda: make(compile_step=True)))
     return {
-        "eager": variant(_STEP + "y = step()"),
-        "torch.compile": variant(
-            "net = torch.compile(net)\n" + _STEP + "y = step()", compile_model=True
-        ),
-        "torch.compile step": variant(
-            _STEP + "fast = torch.compile(step)\ny = fast()", compile_step=True
-        ),
+        "eager": Variant(Lazy(make), step),
+        "torch.compile": Variant(fast_net, "net = torch.compile(net)\n" + step),
+        "torch.compile step": Variant(fast_step, _STEP + "fast = torch.compile(step)\ny = fast()"),
     }
