@@ -29,7 +29,7 @@ def saved(framework, tmp_path_factory):
     made = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("D2LHYBRID_DATA", str(root / "user"))
-        patch.setattr(saving, "prove", lambda folder, format, modules: ())
+        patch.setattr(saving, "prove", lambda folder, format: None)
         for name, model in import_module(f"{framework.name}_models").models().items():
             for format in framework.formats.keys() - LEFT_OUT:
                 made[format, name] = root / f"{format} {name}"
