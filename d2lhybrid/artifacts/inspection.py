@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from d2lhybrid.artifacts.manifest import Manifest
-from d2lhybrid.artifacts.store import is_trusted, problems_of, read
+from d2lhybrid.artifacts.store import problems_of, read
 from d2lhybrid.i18n import count, sentences
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
@@ -82,8 +82,8 @@ def inspect(path: str | os.PathLike[str]) -> Inspection:
     may, note = chosen.risk or N_("Nothing: this format holds no code."), _(chosen.note)
     if fixed:
         note = sentences(note, _("No axis may vary: {reason}.").format(reason=fixed))
-    trusted = is_trusted(stored.digest)
-    return Inspection(stored.root, stored.manifest, trusted, _(may), note, problems_of(stored))
+    problems = problems_of(stored)
+    return Inspection(stored.root, stored.manifest, stored.trusted, _(may), note, problems)
 
 
 def table(path: Path, rows: Sequence[tuple[str, str]]) -> str:

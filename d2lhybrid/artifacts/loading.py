@@ -7,23 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from d2lhybrid import errors
 from d2lhybrid.artifacts.examples import check_inputs, is_array, recall, tensors_of
 from d2lhybrid.artifacts.inspection import Inspection, inspect, table
-from d2lhybrid.artifacts.store import (
-    Stored,
-    add_trusted,
-    is_trusted,
-    problems_of,
-    read,
-    require_intact,
-)
-from d2lhybrid.errors import (
-    ArtifactLoadError,
-    D2LHybridError,
-    InputMismatchError,
-    UntrustedArtifactError,
-    brief,
-)
+from d2lhybrid.artifacts.store import Stored, add_trusted, problems_of, read, require_intact
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import listed, pgettext, sentences
 from d2lhybrid.installing import missing
@@ -60,7 +47,7 @@ class LoadedModel:
             if not self._stored.format.converts and not framework.tensors.is_tensor(value):
                 kind = f"{type(value).__module__}.{type(value).__name__}"
                 text = _("Expected a tensor of {framework}, received a {kind}; convert it.")
-                raise InputMismatchError(text, framework=framework.display, kind=kind)
+                raise errors.InputMismatchError(text, framework=framework.display, kind=kind)
         found = _flat(self.model(*inputs))
         return self.manifest.returns.filled(found, classes=self._trusted)
 
@@ -166,7 +153,7 @@ def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification
         return Verification(stored.root, problems, "not run", _("the bytes differ"))
     try:
         require_allowed(stored, trust)
-    except UntrustedArtifactError as error:
+    except errors.UntrustedArtifactError as error:
         return Verification(stored.root, (), "not run", str(error))
     program = _program(stored)
     for example in range(stored.manifest.examples):
@@ -200,15 +187,15 @@ def trust(path: str | os.PathLike[str]) -> Inspection:
 def require_allowed(stored: Stored, trust: bool) -> bool:
     """Raise if code could run that the user does not trust; returns whether they do."""
     chosen = stored.format
-    trusted = trust or is_trusted(stored.digest)
+    trusted = trust or stored.trusted
     if chosen.risk and not trusted:
         text = _("You did not save {path!r} as it is, and its format {format!r} can carry code.")
         advice = _(
             "Look at it with inspect(path); if you know where it comes from, use trust(path), or "
             "load(path, trust=True) once."
         )
-        found = text.format(path=str(stored.root), format=chosen.name)
-        raise UntrustedArtifactError(sentences(found, _(chosen.risk), advice))
+        said = sentences(text, _(chosen.risk), advice)
+        raise errors.UntrustedArtifactError(said, path=str(stored.root), format=chosen.name)
     return trusted
 
 
@@ -244,12 +231,14 @@ def _explaining(stored: Stored, text: str) -> Iterator[None]:
     """Say in `text` what a framework says of bytes that are as they were saved."""
     try:
         yield
-    except D2LHybridError:
+    except errors.D2LHybridError:
         raise
     except Exception as error:
         versions = ", ".join(f"{k} {number}" for k, number in stored.manifest.versions.items())
         fields = {"framework": stored.manifest.framework, "path": str(stored.root)}
-        raise ArtifactLoadError(text, **fields, error=brief(error), versions=versions) from error
+        raise errors.ArtifactLoadError(
+            text, **fields, error=errors.brief(error), versions=versions
+        ) from error
 
 
 def _difference(stored: Stored, program: Any, example: int) -> str:

@@ -108,9 +108,8 @@ def _native_program(stored: Stored) -> NativeProgram:
     if native is None:
         text = _("Expected a format that runs without Python, received {format!r}.")
         advice = _("{framework} has no such format here: load the model in Python.")
-        said = advice.format(framework=stored.framework.display)
-        found = sentences(text.format(format=manifest.format), said)
-        raise errors.UnsupportedArtifactError(found)
+        fields = {"format": manifest.format, "framework": stored.framework.display}
+        raise errors.UnsupportedArtifactError(sentences(text, advice), **fields)
     known = native.dtypes or DTYPES[:-1]  # no texts
     for spec in (*manifest.inputs, *manifest.outputs):
         if spec.dtype not in known:

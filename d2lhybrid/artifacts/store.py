@@ -49,6 +49,11 @@ class Stored:
         """Its format; raises UnsupportedArtifactError if there is no such one here."""
         return format_of(self.manifest.framework, self.manifest.format)
 
+    @property
+    def trusted(self) -> bool:
+        """Did this user save it as it is, or call ``trust``?"""
+        return (_trusted() / self.digest).is_file()
+
 
 def read(path: str | os.PathLike[str]) -> Stored:
     """Read the manifest, and nothing else, of the artifact at `path`.
@@ -194,11 +199,6 @@ def _require_own(root: Path) -> None:
     text = _("Will not overwrite {path!r}: {reason}").format(path=str(root), reason=reason)
     advice = _("Choose another path, or move it away.")
     raise errors.ArtifactNotFoundError(sentences(text, advice))
-
-
-def is_trusted(digest: str) -> bool:
-    """Did this user save the artifact whose manifest has this hash, or call ``trust``?"""
-    return os.path.isfile(_trusted() / digest)
 
 
 def add_trusted(*digests: str) -> None:

@@ -228,15 +228,6 @@ def test_arguments_that_do_not_fit(tmp_path):
             model(*wrong.args, **wrong.kwargs)
 
 
-@pytest.mark.usefixtures("unproved")
-def test_arguments_of_the_name_of_an_option(tmp_path):
-    def model(x, format):
-        return x * format
-
-    made = save(call(model, torch.ones(2), format=torch.tensor(3.0)), tmp_path / "a")
-    assert [spec.name for spec in made.manifest.inputs] == ["x", "format"]
-
-
 def test_a_file_without_our_help(saved):
     """A model of tensors by position is written as the framework itself writes it."""
     path = saved("torch", "mlp", "torch.export")
