@@ -110,10 +110,6 @@ class ArtifactNotFoundError(ArtifactError, FileNotFoundError):
     """There is nothing at the path, or no folder that ``save`` wrote."""
 
 
-class ArtifactAccessError(ArtifactError, OSError):
-    """The operating system does not let us read or write: full disk, no permission."""
-
-
 class DamagedArtifactError(ArtifactError, ValueError):
     """Bytes, files or manifest are not as they were saved, or reach outside the folder."""
 

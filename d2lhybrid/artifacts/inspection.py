@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from d2lhybrid.artifacts.manifest import Manifest
-from d2lhybrid.artifacts.store import is_trusted, problems_of, read
-from d2lhybrid.errors import UnsupportedArtifactError
+from d2lhybrid.artifacts.store import problems_of, read
 from d2lhybrid.i18n import count, sentences
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import noop as N_
 from d2lhybrid.report.table import Column, Row, Table
 
 
@@ -68,7 +68,7 @@ def inspect(path: str | os.PathLike[str]) -> Inspection:
     Raises:
         ArtifactNotFoundError: Nothing is at the path, or no artifact.
         DamagedArtifactError: Its manifest cannot be read.
-        UnsupportedArtifactError: Its manifest is of another version.
+        UnsupportedArtifactError: Its version or its format is not known here.
 
     >>> import torch
     >>> from d2lhybrid import save
@@ -78,17 +78,12 @@ def inspect(path: str | os.PathLike[str]) -> Inspection:
     input: float32 (any, 3)
     """
     stored = read(path)
-    fixed, note = stored.manifest.fixed, ""
-    try:
-        chosen = stored.format
-        may = _(chosen.risk) or _("Nothing: this format holds no code.")
-        note = _(chosen.note)
-    except UnsupportedArtifactError as error:
-        may = sentences(_("Unknown."), str(error))
+    fixed, chosen = stored.manifest.fixed, stored.format
+    may, note = chosen.risk or N_("Nothing: this format holds no code."), _(chosen.note)
     if fixed:
         note = sentences(note, _("No axis may vary: {reason}.").format(reason=fixed))
-    trusted = is_trusted(stored.digest)
-    return Inspection(stored.root, stored.manifest, trusted, may, note, problems_of(stored))
+    problems = problems_of(stored)
+    return Inspection(stored.root, stored.manifest, stored.trusted, _(may), note, problems)
 
 
 def table(path: Path, rows: Sequence[tuple[str, str]]) -> str:

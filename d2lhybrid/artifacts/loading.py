@@ -4,22 +4,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
 from d2lhybrid import errors
 from d2lhybrid.artifacts.examples import check_inputs, is_array, recall, tensors_of
 from d2lhybrid.artifacts.inspection import Inspection, inspect, table
-from d2lhybrid.artifacts.store import (
-    Stored,
-    add_trusted,
-    is_trusted,
-    problems_of,
-    read,
-    require_intact,
-)
-from d2lhybrid.errors import D2LHybridError, InputMismatchError, UntrustedArtifactError, brief
+from d2lhybrid.artifacts.store import Stored, add_trusted, problems_of, read, require_intact
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import listed, pgettext, sentences
 from d2lhybrid.installing import missing
@@ -56,7 +47,7 @@ class LoadedModel:
             if not self._stored.format.converts and not framework.tensors.is_tensor(value):
                 kind = f"{type(value).__module__}.{type(value).__name__}"
                 text = _("Expected a tensor of {framework}, received a {kind}; convert it.")
-                raise InputMismatchError(text, framework=framework.display, kind=kind)
+                raise errors.InputMismatchError(text, framework=framework.display, kind=kind)
         found = _flat(self.model(*inputs))
         return self.manifest.returns.filled(found, classes=self._trusted)
 
@@ -113,11 +104,11 @@ def load(path: str | os.PathLike[str], *, trust: bool = False) -> LoadedModel:
 
     Raises:
         ArtifactNotFoundError: Nothing is at the path, or no artifact.
-        ArtifactAccessError: The system does not let us read it.
+        OSError: The system does not let us read it.
         UntrustedArtifactError: It can carry code, and you neither made nor trusted it.
         DamagedArtifactError: Something is not as it was saved.
         UnsupportedArtifactError: It is of a format that is unknown here, or cannot run here.
-        MissingPackageError: Its framework, or a module that the model needs, is not installed.
+        MissingPackageError: Its framework is not installed.
         ArtifactLoadError: The framework refuses it.
 
     >>> import torch
@@ -129,8 +120,9 @@ def load(path: str | os.PathLike[str], *, trust: bool = False) -> LoadedModel:
     True
     """
     stored = read(path)
-    trusted = require_loadable(stored, trust)
-    return LoadedModel(stored, _program(stored, trusted), trusted)
+    require_intact(stored)
+    trusted = require_allowed(stored, trust)
+    return LoadedModel(stored, _program(stored), trusted)
 
 
 def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification:
@@ -140,7 +132,7 @@ def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification
     not run, the answer says so and is not ``ok``. Damaged files are reported, not raised.
 
     Raises:
-        ArtifactNotFoundError, ArtifactAccessError: As in ``load``.
+        ArtifactNotFoundError, OSError: As in ``load``.
         DamagedArtifactError: The manifest cannot be read.
         UnsupportedArtifactError, MissingPackageError, ArtifactLoadError: It cannot be run here.
 
@@ -159,13 +151,11 @@ def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification
     problems = problems_of(stored)
     if problems:
         return Verification(stored.root, problems, "not run", _("the bytes differ"))
-    if not stored.manifest.examples:
-        return Verification(stored.root, (), "not run", _("the example was too big to keep"))
     try:
-        trusted = _require_allowed(stored, trust)
-    except UntrustedArtifactError as error:
+        require_allowed(stored, trust)
+    except errors.UntrustedArtifactError as error:
         return Verification(stored.root, (), "not run", str(error))
-    program = _program(stored, trusted)
+    program = _program(stored)
     for example in range(stored.manifest.examples):
         if found := _difference(stored, program, example):
             return Verification(stored.root, (), "different", found)
@@ -179,7 +169,7 @@ def trust(path: str | os.PathLike[str]) -> Inspection:
 
     Raises:
         DamagedArtifactError: It is not as it was saved.
-        ArtifactAccessError: Your list of trusted artifacts cannot be written to.
+        OSError: Your list of trusted artifacts, in ``$D2LHYBRID_DATA``, cannot be written to.
 
     >>> import torch
     >>> from d2lhybrid import save
@@ -194,27 +184,18 @@ def trust(path: str | os.PathLike[str]) -> Inspection:
     return inspect(path)
 
 
-def require_loadable(stored: Stored, trust: bool) -> bool:
-    """Raise unless every byte is as it was saved, and the model may run here.
-
-    Returns whether the user trusts it, so that its modules and classes may be imported.
-    """
-    require_intact(stored)
-    return _require_allowed(stored, trust)
-
-
-def _require_allowed(stored: Stored, trust: bool) -> bool:
+def require_allowed(stored: Stored, trust: bool) -> bool:
     """Raise if code could run that the user does not trust; returns whether they do."""
     chosen = stored.format
-    trusted = trust or is_trusted(stored.digest)
+    trusted = trust or stored.trusted
     if chosen.risk and not trusted:
         text = _("You did not save {path!r} as it is, and its format {format!r} can carry code.")
         advice = _(
             "Look at it with inspect(path); if you know where it comes from, use trust(path), or "
             "load(path, trust=True) once."
         )
-        found = text.format(path=str(stored.root), format=chosen.name)
-        raise UntrustedArtifactError(sentences(found, _(chosen.risk), advice))
+        said = sentences(text, _(chosen.risk), advice)
+        raise errors.UntrustedArtifactError(said, path=str(stored.root), format=chosen.name)
     return trusted
 
 
@@ -230,26 +211,19 @@ def _flat(output: Any) -> list[Any]:
     return [output] if is_array(output) else [one for _p, one in leaves(output) if is_array(one)]
 
 
-def _program(stored: Stored, trusted: bool) -> Any:
+def _program(stored: Stored) -> Any:
     """What the framework makes of bytes that were checked."""
-    manifest, framework = stored.manifest, stored.framework
+    framework = stored.framework
     try:
         framework.load()
     except ImportError as error:
         raise missing(framework.module, framework.extra, error) from error
-    modules = manifest.options.get("imports", ())
-    for module in modules if trusted and isinstance(modules, tuple) else ():
-        try:
-            import_module(module)
-        except ImportError as error:
-            text = _("This model needs the module {module} when it is loaded: {error}.")
-            raise errors.MissingPackageError(text.format(module=module, error=error)) from error
     text = _(
         "{framework} does not load {path!r}, whose bytes are as saved: {error}. "
         "It was saved with {versions}; try those versions, or save the model again."
     )
     with _explaining(stored, text):
-        return stored.format.read(stored.root, manifest.options)
+        return stored.format.read(stored.root, stored.manifest.options)
 
 
 @contextmanager
@@ -257,15 +231,14 @@ def _explaining(stored: Stored, text: str) -> Iterator[None]:
     """Say in `text` what a framework says of bytes that are as they were saved."""
     try:
         yield
-    except D2LHybridError:
+    except errors.D2LHybridError:
         raise
     except Exception as error:
         versions = ", ".join(f"{k} {number}" for k, number in stored.manifest.versions.items())
-        said = text.format(
-            framework=stored.manifest.framework, path=str(stored.root), error=brief(error),
-            versions=versions,
-        )  # fmt: skip
-        raise errors.ArtifactLoadError(said) from error
+        fields = {"framework": stored.manifest.framework, "path": str(stored.root)}
+        raise errors.ArtifactLoadError(
+            text, **fields, error=errors.brief(error), versions=versions
+        ) from error
 
 
 def _difference(stored: Stored, program: Any, example: int) -> str:

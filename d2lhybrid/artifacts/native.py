@@ -21,14 +21,13 @@ from platformdirs import user_cache_path
 
 from d2lhybrid import errors
 from d2lhybrid.artifacts.examples import check_inputs, recall, tensors_of
-from d2lhybrid.artifacts.loading import require_loadable
+from d2lhybrid.artifacts.loading import require_allowed
 from d2lhybrid.artifacts.manifest import DTYPES, Manifest
-from d2lhybrid.artifacts.store import Stored, accessing, read
+from d2lhybrid.artifacts.store import Stored, read, require_intact
 from d2lhybrid.compiler import find_compiler
 from d2lhybrid.frameworks.formats import Format, NativeProgram
-from d2lhybrid.i18n import general, sentences
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import noop as N_
+from d2lhybrid.i18n import sentences
 from d2lhybrid.tensor import Raw
 from d2lhybrid.waiting import waiting
 
@@ -68,7 +67,8 @@ def run_native(
         InputMismatchError: Structure, number, dtype or shape of the inputs are wrong.
         UntrustedArtifactError, DamagedArtifactError: As in ``load``.
         MissingPackageError: The package whose library the program needs is not installed.
-        ArtifactAccessError: `keep` holds other files, or the cache cannot be written to.
+        FileExistsError: `keep` holds other files.
+        OSError: The cache, which ``$D2LHYBRID_CACHE`` names, cannot be written to.
 
     >>> from d2lhybrid import import_mxnet, save
     >>> mx = import_mxnet()
@@ -82,7 +82,8 @@ def run_native(
     stored = read(path)
     manifest, chosen = stored.manifest, stored.format
     native = _native_program(stored)
-    require_loadable(stored, trust)
+    require_intact(stored)
+    require_allowed(stored, trust)
     raws = _raws(stored, args, kwargs)
     check_inputs(manifest.inputs, [(raw.dtype, raw.array.shape) for raw in raws])
     model = chosen.native_model(stored.root, manifest.options, raws, _cache())
@@ -94,9 +95,6 @@ def run_native(
             _keep(Path(keep), native, line, command, folder)
         printed = _execute(command, _("Could not run the program"), timeout).splitlines()
         outputs = [_output(row, folder / f"output-{i}.raw") for i, row in enumerate(printed)]
-    if len(outputs) != len(manifest.outputs):
-        text = _("Expected {n} outputs of the program, received {received}.")
-        raise errors.NativeRunError(text, n=len(manifest.outputs), received=len(outputs))
     return manifest.returns.filled(outputs)
 
 
@@ -106,16 +104,12 @@ def _native_program(stored: Stored) -> NativeProgram:
     Raises:
         UnsupportedArtifactError: Nothing does.
     """
-    manifest, native, framework = stored.manifest, stored.format.native, stored.framework
+    manifest, native = stored.manifest, stored.format.native
     if native is None:
         text = _("Expected a format that runs without Python, received {format!r}.")
-        advice = _("Save the model again in one of these: {formats}.")
-        fitting = [name for name, one in framework.formats.items() if one.native is not None]
-        if not fitting:
-            advice = _("{framework} has no such format here: load the model in Python.")
-        said = advice.format(formats=", ".join(fitting), framework=framework.display)
-        found = sentences(text.format(format=manifest.format), said)
-        raise errors.UnsupportedArtifactError(found)
+        advice = _("{framework} has no such format here: load the model in Python.")
+        fields = {"format": manifest.format, "framework": stored.framework.display}
+        raise errors.UnsupportedArtifactError(sentences(text, advice), **fields)
     known = native.dtypes or DTYPES[:-1]  # no texts
     for spec in (*manifest.inputs, *manifest.outputs):
         if spec.dtype not in known:
@@ -129,19 +123,11 @@ def _native_program(stored: Stored) -> NativeProgram:
 def _raws(stored: Stored, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Raw]:
     """The tensors in the arguments; of none, those of the recorded example."""
     manifest = stored.manifest
-    if not args and not kwargs and manifest.examples:
+    if not args and not kwargs:
         return recall(stored.root, 0, "input", manifest.inputs)
-    found, dtypes = [], dict(enumerate(spec.dtype for spec in manifest.inputs))
-    for i, value in enumerate(tensors_of(manifest, args, kwargs)):
-        try:
-            array = np.asarray(value)
-        except Exception as error:  # an object's own __array__ may raise anything
-            text = _("Expected a NumPy array, received a {kind} ({error}); convert it.")
-            fields = {"kind": type(value).__name__, "error": error}
-            raise errors.InputMismatchError(text, **fields) from error
-        bits = array.dtype == np.uint16 and dtypes.get(i) == "bfloat16"
-        found.append(Raw.of(array, "bfloat16" if bits else None))
-    return found
+    arrays = map(np.asarray, tensors_of(manifest, args, kwargs))
+    # No model takes uint16, so these are the bits of bfloat16.
+    return [Raw.of(one, "bfloat16" if one.dtype == np.uint16 else None) for one in arrays]
 
 
 def _arguments(manifest: Manifest, inputs: Sequence[Raw], folder: Path) -> list[str]:
@@ -161,13 +147,10 @@ def _arguments(manifest: Manifest, inputs: Sequence[Raw], folder: Path) -> list[
 
 
 def _output(row: str, file: Path) -> np.ndarray:
-    try:
-        _name, dtype, *shape = row.split(" ")
-        stored = np.dtype("uint16" if dtype == "bfloat16" else dtype).newbyteorder("<")
-        return Raw(dtype, np.fromfile(file, stored).reshape([int(n) for n in shape])).values()
-    except (ValueError, TypeError, OSError) as error:
-        text = _("The program printed {line!r}, which names no output: {error}")
-        raise errors.NativeRunError(text, line=row[:80], error=error) from error
+    """An output that the program has written, by what it printed of it."""
+    _name, dtype, *shape = row.split(" ")
+    stored = np.dtype("uint16" if dtype == "bfloat16" else dtype).newbyteorder("<")
+    return Raw(dtype, np.fromfile(file, stored).reshape([int(n) for n in shape])).values()
 
 
 def _cache() -> Path:
@@ -178,19 +161,19 @@ def _cache() -> Path:
 def _build(native: NativeProgram, chosen: Format) -> tuple[Path, list[str]]:
     """The program, compiled unless the cache has it; and the compile line."""
     found = find_spec(native.package)
-    if found is None or not found.submodule_search_locations:
+    if found is None or found.origin is None:
         text = _(
             "Running this model needs the library inside the package {package}; "
             "install it with: {command}"
         )
         command = f"pip install {native.package}"
         raise errors.MissingPackageError(text.format(package=native.package, command=command))
-    package = Path(next(iter(found.submodule_search_locations)))
+    package = Path(found.origin).parent
     compiler = find_compiler("C" if native.source.endswith(".c") else "C++")
     flags = shlex.split(chosen.native_flags(package))
     flags += [part.format(package) for part in shlex.split(native.flags)]
     line = [*compiler, native.source, "-I.", "-O1", "-o", PROGRAM, *flags]
-    installed = (package / "__init__.py").stat().st_mtime_ns  # another build of the package
+    installed = os.stat(found.origin).st_mtime_ns  # another build of the package
     parts = [" ".join(line), str(installed), *(path.read_text() for path in _sources(native))]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
     made = _cache() / "native" / key
@@ -205,22 +188,17 @@ def _sources(native: NativeProgram) -> list[Path]:
 
 def _compile(native: NativeProgram, line: list[str], made: Path) -> None:
     working = made.with_name(uuid.uuid4().hex)
-    text = N_(
-        "Could not build the program in {path!r}: {reason}; name a folder that you may "
-        "write to in the environment variable D2LHYBRID_CACHE."
-    )
     said = _("compiling {file}, {seconds} s")
-    with accessing(made.parent, text):
-        try:
-            working.mkdir(parents=True)
-            for source in _sources(native):
-                shutil.copy(source, working)
-            with waiting(lambda seconds: said.format(file=native.source, seconds=seconds)):
-                _execute(line, _("Could not compile the program"), 600, working)
-            made.mkdir(exist_ok=True)
-            (working / PROGRAM).replace(made / PROGRAM)
-        finally:
-            shutil.rmtree(working, ignore_errors=True)
+    try:
+        working.mkdir(parents=True)
+        for source in _sources(native):
+            shutil.copy(source, working)
+        with waiting(lambda seconds: said.format(file=native.source, seconds=seconds)):
+            _execute(line, _("Could not compile the program"), 600, working)
+        made.mkdir(exist_ok=True)
+        (working / PROGRAM).replace(made / PROGRAM)
+    finally:
+        shutil.rmtree(working, ignore_errors=True)
 
 
 def _execute(command: list[str], failure: str, timeout: float, folder: Path | None = None) -> str:
@@ -230,23 +208,17 @@ def _execute(command: list[str], failure: str, timeout: float, folder: Path | No
         NativeRunError: It does not start, ends with an error, or takes longer than `timeout`.
     """
     environment = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ}
-    said = ""
     try:
         done = subprocess.run(
             command, cwd=folder, env=environment, capture_output=True, timeout=timeout,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL, check=True,
         )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        ended = _("after {seconds} s").format(seconds=general(timeout))
-    except OSError as error:
-        ended = str(error.strerror)
-    else:
-        if not done.returncode:
-            return done.stdout.decode(errors="replace")
-        said = done.stderr.decode(errors="replace").strip()[-2000:]
-        ended = _("status {n}").format(n=done.returncode)
-    text = _("{failure} ({ended}): {said}").format(failure=failure, ended=ended, said=said)
-    raise errors.NativeRunError(f"{text}\n  {shlex.join(command)}")
+    except (OSError, subprocess.SubprocessError) as error:
+        said = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()[-2000:]
+        raise errors.NativeRunError(
+            "{failure}: {error}\n{said}", failure=failure, error=error, said=said
+        ) from error
+    return done.stdout.decode(errors="replace")
 
 
 def _keep(
@@ -255,13 +227,12 @@ def _keep(
     """Everything that a reader needs to build and run the program again without us."""
     moved = [part.replace(str(data), ".") for part in command[1:]]
     scripts = {"build.sh": line, "run.sh": [f"./{PROGRAM}", *moved]}
-    with accessing(folder, N_("Could not write into {path!r}: {reason}.")):
-        folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()) and not (folder / PROGRAM).exists():  # not of an earlier run
-            text = _("Will not write into {path!r}, which holds other files.")
-            raise errors.ArtifactAccessError(text, path=str(folder))
-        for original in (*_sources(native), Path(command[0]), *data.iterdir()):
-            shutil.copy(original, folder)
-        for name, words in scripts.items():
-            (folder / name).write_text(f"#!/bin/sh\n{shlex.join(words)}\n")
-            (folder / name).chmod(0o755)
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()) and not (folder / PROGRAM).exists():  # not of an earlier run
+        text = _("Will not write into {path!r}, which holds other files.")
+        raise FileExistsError(text.format(path=str(folder)))
+    for original in (*_sources(native), Path(command[0]), *data.iterdir()):
+        shutil.copy(original, folder)
+    for name, words in scripts.items():
+        (folder / name).write_text(f"#!/bin/sh\n{shlex.join(words)}\n")
+        (folder / name).chmod(0o755)

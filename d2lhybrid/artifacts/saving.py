@@ -6,40 +6,25 @@ import hashlib
 import os
 import platform
 import shutil
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from d2lhybrid.artifacts.examples import record
 from d2lhybrid.artifacts.inspection import Inspection, inspect
-from d2lhybrid.artifacts.manifest import (
-    DTYPES,
-    MANIFEST,
-    VERSION,
-    Manifest,
-    TensorSpec,
-    parse,
-)
+from d2lhybrid.artifacts.manifest import DTYPES, MANIFEST, VERSION, Manifest, TensorSpec, parse
 from d2lhybrid.artifacts.proof import prove
-from d2lhybrid.artifacts.store import absolute, add_trusted, entries, replacing
+from d2lhybrid.artifacts.store import add_trusted, entries, replacing
 from d2lhybrid.calls import of_arguments
-from d2lhybrid.errors import ArtifactError, D2LHybridError, SaveError, brief
+from d2lhybrid.errors import D2LHybridError, SaveError, brief
 from d2lhybrid.frameworks import format_of, of
 from d2lhybrid.frameworks.formats import Format, Option
 from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.frameworks.samples import Dynamic, Sample
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import sentences
 from d2lhybrid.tensor import Raw
-
-MAX_EXAMPLES = 16 << 20  # bytes; larger ones serve the proof alone
-# What the file system says when it is at fault; any other OSError comes from somebody's code.
-_OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 
 
 def save(
@@ -77,7 +62,7 @@ def save(
         UnknownFrameworkError: Neither the model nor an input belongs to a known framework.
         SaveError: The framework cannot save this model so, or it does not reload to the same.
         ArtifactNotFoundError: `path` holds something that ``save`` did not write.
-        ArtifactAccessError: Full disk, no permission, missing parent folder.
+        OSError: Full disk, no permission, missing parent folder; what was there is there still.
         UnsupportedArtifactError: The framework has no such format.
         CompilerMissingError: The format is compiled, and no compiler is here.
 
@@ -87,7 +72,7 @@ def save(
     >>> artifact.format
     'torch.export'
     """
-    path = absolute(path)  # whatever the current folder is meanwhile
+    path = Path(os.path.abspath(path))  # whatever the current folder is meanwhile
     model, args, kwargs = of_arguments(model, args, kwargs)
     framework = of(model, args, kwargs)
     chosen = format_of(framework.name, format or next(iter(framework.formats)))
@@ -113,20 +98,15 @@ def save(
             fixed=sample.fixed,
             takes=sample.takes,
             returns=sample.returns,
-            files=tuple(entries(folder, flush=True).values()),
+            files=tuple(entries(folder).values()),
             examples=len(examples),
             options=options,
             created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         )
-        _seal(manifest, folder)
-        imports = prove(folder, chosen.name, _modules(framework, model))
-        if imports:
-            manifest = msgspec.structs.replace(manifest, options={**options, "imports": imports})
-        if sum(path.stat().st_size for path in (folder / "example").iterdir()) > MAX_EXAMPLES:
-            shutil.rmtree(folder / "example")
-            files = tuple(entries(folder).values())
-            manifest = msgspec.structs.replace(manifest, files=files, examples=0)
-        add_trusted(_seal(manifest, folder))
+        raw = _bytes_of(manifest)
+        (folder / MANIFEST).write_bytes(raw)
+        prove(folder, chosen.name)
+        add_trusted(hashlib.sha256(raw).hexdigest())
     return inspect(path)
 
 
@@ -140,8 +120,7 @@ def _run(
         raise
     except Exception as error:
         text = _("{framework} did not run this model on the example: {reason}.")
-        said = text.format(framework=framework.display, reason=brief(error))
-        raise SaveError(sentences(said, _("Nothing was changed at the path."))) from error
+        raise SaveError(text, framework=framework.display, reason=brief(error)) from error
     to_raw = framework.tensors.to_raw
     examples = [([*map(to_raw, sample.inputs)], [*map(to_raw, found)])]
     for raw in (*examples[0][0], *examples[0][1]):
@@ -173,15 +152,15 @@ def _write(
         return chosen.write(sample, folder)
     except Exception as error:
         full = shutil.disk_usage(folder).free < 1 << 16
-        if full or (isinstance(error, OSError) and error.errno in _OF_THE_DISK):
+        if full or getattr(error, "errno", None) == errno.ENOSPC:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
         if isinstance(error, D2LHybridError) and not isinstance(error, SaveError):
             raise
         reason = str(error) if isinstance(error, SaveError) else brief(error)
         if not sample.larger:
             text = _("{framework} did not write this model as {format!r}: {reason}")
-            said = text.format(framework=framework.display, format=chosen.name, reason=reason)
-            raise SaveError(sentences(said, _("Nothing was changed at the path."))) from error
+            fields = {"framework": framework.display, "format": chosen.name, "reason": reason}
+            raise SaveError(text, **fields) from error
         _fix(sample, reason, strict=strict)
     return _write(framework, chosen, sample, folder, strict=strict)
 
@@ -211,29 +190,16 @@ def _versions(framework: Framework, chosen: Format) -> dict[str, str]:
     return found
 
 
-def _modules(framework: Framework, model: Any) -> list[str]:
-    """The modules, other than the framework's and Python's, that the model's classes come from."""
-    model = getattr(model, "__self__", model)
-    parts = [model, *model.modules()] if hasattr(model, "modules") else [model]
-    known = {*sys.stdlib_module_names, framework.module, "d2lhybrid", "builtins"} - {"__main__"}
-    found = {type(part).__module__ for part in parts} | {getattr(model, "__module__", "builtins")}
-    return sorted(name for name in found if name.partition(".")[0] not in known)[:20]
-
-
-def _seal(manifest: Manifest, folder: Path) -> str:
-    """Write the manifest and return its hash; what cannot be read again is not written.
+def _bytes_of(manifest: Manifest) -> bytes:
+    """The manifest as a file, which can be read again.
 
     Raises:
-        SaveError: JSON cannot hold what stands in it, such as a very large number.
+        SaveError: JSON cannot hold what stands in it, such as infinity.
     """
     try:
         raw = manifest.to_bytes()
         parse(raw)
-    except (ArtifactError, ValueError) as error:
+    except ValueError as error:
         text = _("Expected arguments and outputs that a manifest can hold: {reason}.")
         raise SaveError(text, reason=brief(error)) from error
-    with open(folder / MANIFEST, "wb") as file:
-        file.write(raw)
-        file.flush()
-        os.fsync(file.fileno())
-    return hashlib.sha256(raw).hexdigest()
+    return raw

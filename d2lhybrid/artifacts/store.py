@@ -26,19 +26,9 @@ from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import listed, sentences
-from d2lhybrid.i18n import noop as N_
 
 # What desktops and Jupyter leave in any folder.
 LEFT_BEHIND = {".DS_Store", "Thumbs.db", "desktop.ini", ".ipynb_checkpoints"}
-_UNREADABLE = N_("Cannot read {path!r}: {reason}; check its permissions.")
-_UNWRITABLE = N_(
-    "Could not write the artifact {path!r}: {reason}. What was there before is still "
-    "there; free space, or choose a folder that you may write to."
-)
-_UNUSABLE = N_(
-    "Cannot use the list of trusted artifacts {path!r}: {reason}. Its folder can be named in the "
-    "environment variable D2LHYBRID_DATA."
-)
 
 
 @dataclass(frozen=True)
@@ -59,29 +49,10 @@ class Stored:
         """Its format; raises UnsupportedArtifactError if there is no such one here."""
         return format_of(self.manifest.framework, self.manifest.format)
 
-
-@contextlib.contextmanager
-def accessing(path: Path, text: str) -> Iterator[None]:
-    """Say in `text`, with {path} and {reason}, what the operating system does not let us do."""
-    try:
-        yield
-    except errors.ArtifactError:
-        raise
-    except OSError as error:
-        fields = {"path": str(path), "reason": error.strerror or error, "errno": error.errno}
-        raise errors.ArtifactAccessError(_(text), **fields) from error
-
-
-def absolute(path: str | os.PathLike[str]) -> Path:
-    """The path from the root on, of a file or folder that need not exist."""
-    try:
-        found = os.path.abspath(os.fsdecode(path))
-        if b"\0" in os.fsencode(found):  # which raises for what no file system takes
-            raise ValueError(_("a path holds no NUL"))
-        return Path(found)
-    except (TypeError, ValueError, FileNotFoundError) as error:  # the last: no current folder
-        text = _("Expected the path of a folder, received {received!r} ({reason}).")
-        raise errors.ArtifactNotFoundError(text, received=path, reason=error) from error
+    @property
+    def trusted(self) -> bool:
+        """Did this user save it as it is, or call ``trust``?"""
+        return (_trusted() / self.digest).is_file()
 
 
 def read(path: str | os.PathLike[str]) -> Stored:
@@ -89,26 +60,24 @@ def read(path: str | os.PathLike[str]) -> Stored:
 
     Raises:
         ArtifactNotFoundError: Nothing is there, or a file or a link, or the folder has no manifest.
+        OSError: The system does not let us read it.
         DamagedArtifactError, UnsupportedArtifactError: The manifest cannot be read.
     """
-    root = absolute(path)
+    root = Path(os.path.abspath(path))
     if not os.path.lexists(root) and os.path.lexists(_spare(root)):
         root = _spare(root)
-    with accessing(root, _UNREADABLE):
-        if not os.path.lexists(root):
-            text = _("Expected an artifact at {path!r}, and nothing is there; check the path.")
-            raise errors.ArtifactNotFoundError(text, path=str(root))
-        if root.is_symlink() or not root.is_dir() or MANIFEST not in os.listdir(root):
-            text = _(
-                "Expected a folder with a file {file}, as d2lhybrid.save makes it. Received: "
-                "{path!r}. Pass the folder that it made, and no link to it."
-            )
-            raise errors.ArtifactNotFoundError(text, path=str(root), file=MANIFEST)
-        if not stat.S_ISREG((root / MANIFEST).lstat().st_mode):
-            text = _("Expected a plain file, received {name!r}; do not use this artifact.")
-            raise errors.DamagedArtifactError(text, name=MANIFEST)
-        with open(root / MANIFEST, "rb") as file:
-            raw = file.read(MAX_BYTES + 1)
+    if not os.path.lexists(root):
+        text = _("Expected an artifact at {path!r}, and nothing is there; check the path.")
+        raise errors.ArtifactNotFoundError(text, path=str(root))
+    file = root / MANIFEST
+    if root.is_symlink() or file.is_symlink() or not file.is_file():
+        text = _(
+            "Expected a folder with a file {file}, as d2lhybrid.save makes it. Received: "
+            "{path!r}. Pass the folder that it made, and no link to it."
+        )
+        raise errors.ArtifactNotFoundError(text, path=str(root), file=MANIFEST)
+    with open(file, "rb") as opened:
+        raw = opened.read(MAX_BYTES + 1)
     return Stored(root, hashlib.sha256(raw).hexdigest(), parse(raw))
 
 
@@ -118,29 +87,28 @@ def _files(root: Path) -> dict[str, Path]:
     Raises:
         DamagedArtifactError: There is a link, a pipe or a device.
     """
-    found = {path.relative_to(root).as_posix(): path for path in sorted(root.rglob("*"))}
-    for name, path in list(found.items()):
-        mode = path.lstat().st_mode
-        if stat.S_ISDIR(mode) or not LEFT_BEHIND.isdisjoint(name.split("/")):
-            del found[name]
-        elif not stat.S_ISREG(mode):
+    found = {}
+    for path in sorted(root.rglob("*")):
+        name, mode = path.relative_to(root).as_posix(), path.lstat().st_mode
+        left_behind = not LEFT_BEHIND.isdisjoint(name.split("/"))
+        if stat.S_ISDIR(mode) or left_behind or name == MANIFEST:
+            continue
+        if not stat.S_ISREG(mode):
             text = _(
                 "Expected a plain file, received {name!r}, which is a link, a pipe or a device; "
                 "do not use this artifact."
             )
             raise errors.DamagedArtifactError(text, name=name)
-    found.pop(MANIFEST, None)
+        found[name] = path
     return found
 
 
-def entries(root: Path, *, flush: bool = False) -> dict[str, FileEntry]:
-    """The files of a folder; with `flush`, once the disk has them."""
+def entries(root: Path) -> dict[str, FileEntry]:
+    """The files of a folder with their sizes and hashes."""
     found = {}
     for name, path in _files(root).items():
         with open(path, "rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-            if flush and os.name == "posix":  # elsewhere it has to be open for writing
-                os.fsync(file.fileno())
         found[name] = FileEntry(name, path.stat().st_size, digest)
     return found
 
@@ -149,8 +117,7 @@ def problems_of(stored: Stored) -> tuple[str, ...]:
     """What differs between the files on disk and the manifest; empty if every byte is as saved."""
     expected = {entry.path: entry for entry in stored.manifest.files}
     try:
-        with accessing(stored.root, _UNREADABLE):
-            found = entries(stored.root)
+        found = entries(stored.root)
     except errors.DamagedArtifactError as error:
         return (str(error),)
     problems = []
@@ -188,73 +155,58 @@ def replacing(root: Path) -> Iterator[Path]:
 
     Raises:
         ArtifactNotFoundError: What lies at `root` is not an artifact, or holds files of the user's.
-        ArtifactAccessError: Full disk, no permission, missing parent folder.
+        OSError: Full disk, no permission, missing parent folder.
     """
     staging = root.parent / f".{root.name}.saving-{uuid.uuid4().hex}"
-    with accessing(root, _UNWRITABLE):
+    _require_own(root)
+    try:
+        staging.mkdir()
+        yield staging
         _require_own(root)
-        try:
-            staging.mkdir()
-            yield staging
-            _require_own(root)
-            _publish(staging, root)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
+        _publish(staging, root)
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
 
 
 def _publish(staging: Path, root: Path) -> None:
     spare = _spare(root)
-    if not os.path.lexists(root):
-        os.rename(staging, root)
-        return
-    if os.path.lexists(spare):  # of a process that was killed before its last step
-        _require_own(spare)
-        os.rename(spare, f"{staging}-old")
-        shutil.rmtree(f"{staging}-old", ignore_errors=True)
-    os.rename(root, spare)
+    if os.path.lexists(root):
+        shutil.rmtree(spare, ignore_errors=True)  # of a process killed before its last step
+        os.rename(root, spare)
     try:
         os.rename(staging, root)
     except OSError:
-        if not os.path.lexists(root):
+        with contextlib.suppress(OSError):  # another process has put its own artifact there
             os.rename(spare, root)
         raise
-    os.rename(spare, staging)  # which is removed, so that a spare is always whole
+    if os.path.lexists(spare):
+        os.rename(spare, staging)  # which is removed, so that a spare is always whole
 
 
 def _require_own(root: Path) -> None:
     """Raise ArtifactNotFoundError if replacing `root` could lose what `save` did not write."""
-    if not os.path.lexists(root):
-        if os.path.lexists(_spare(root)):  # of a process that was killed between two renames
-            os.rename(_spare(root), root)
+    empty = root.is_dir() and not root.is_symlink() and not os.listdir(root)
+    if empty or not os.path.lexists(root):
         return
-    if root.is_dir() and not root.is_symlink() and not os.listdir(root):
-        return
-    text = _("{name!r} does not belong to the artifact.")
     try:
         known = {entry.path for entry in read(root).manifest.files}
-        reasons = [text.format(name=name) for name in sorted(_files(root).keys() - known)]
-    except errors.ArtifactAccessError:
-        raise
+        strangers = sorted(_files(root).keys() - known)
+        if not strangers:
+            return
+        reason = _("{name!r} does not belong to the artifact.").format(name=strangers[0])
     except errors.ArtifactError as error:
-        reasons = [str(error)]
-    if reasons:
-        text = _("Will not overwrite {path!r}: {reason}").format(path=str(root), reason=reasons[0])
-        advice = _("Choose another path, or move it away.")
-        raise errors.ArtifactNotFoundError(sentences(text, advice))
-
-
-def is_trusted(digest: str) -> bool:
-    """Did this user save the artifact whose manifest has this hash, or call ``trust``?"""
-    return os.path.isfile(_trusted() / digest)
+        reason = str(error)
+    text = _("Will not overwrite {path!r}: {reason}").format(path=str(root), reason=reason)
+    advice = _("Choose another path, or move it away.")
+    raise errors.ArtifactNotFoundError(sentences(text, advice))
 
 
 def add_trusted(*digests: str) -> None:
     """Put hashes of manifests on this user's list, which is made where it is not there."""
     folder = _trusted()
-    with accessing(folder, _UNUSABLE):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for digest in digests:
-            os.close(os.open(folder / digest, os.O_CREAT | os.O_WRONLY, 0o600))
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for digest in digests:
+        (folder / digest).touch(mode=0o600)
 
 
 def _trusted() -> Path:

@@ -41,17 +41,17 @@ def require_processor(options: Mapping[str, Any]) -> None:
     lacking = sorted({*made["instructions"]} - {*here["instructions"]})
     if made["machine"] != here["machine"]:
         text = _("This model was compiled for a {machine} processor, and this is {here}.")
-        found = text.format(machine=made["machine"], here=here["machine"])
     elif lacking and here["instructions"]:
         text = _(
             "This model was compiled for a processor with {instructions}, and this one has no such "
             "instructions."
         )
-        found = text.format(instructions=", ".join(lacking))
     else:
         return
     advice = _(
         "Nothing was run; save the model again on this machine, or in a format that is not "
         "compiled for a processor."
     )
-    raise UnsupportedArtifactError(sentences(found, advice))
+    fields = {"machine": made["machine"], "here": here["machine"]}
+    said = sentences(text, advice)
+    raise UnsupportedArtifactError(said, **fields, instructions=", ".join(lacking))

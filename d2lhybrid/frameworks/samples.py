@@ -83,47 +83,38 @@ class Sample:
         """Set the axes, as the user names them or by default those of the batch, and `larger`.
 
         Raises:
-            ArgumentError: An input of a name is not there, or has no such axis.
+            ArgumentError: An input of a name is not there.
+            ValueError: It has no such axis.
         """
         shapes = [tuple(map(int, tensor.shape)) for tensor in self.inputs]
         batch = next((shape[0] for shape in shapes if shape), None)
         self.axes = [{0: "batch"} if shape and shape[0] == batch else {} for shape in shapes]
         if dynamic is not None:
+            for name in dynamic.keys() - self.names:
+                text = _(
+                    "Expected names of the inputs ({names}) in dynamic. Received: {received!r}."
+                )
+                raise ArgumentError(text.format(names=", ".join(self.names), received=name))
             self.axes = [dict(dynamic.get(name, {})) for name in self.names]
-            _require_known(dynamic, dict(zip(self.names, shapes, strict=True)))
-        self.larger = []
+        if not any(self.axes):
+            return
         for tensor, axes in zip(self.inputs, self.axes, strict=True):
             raw = self.tensors.to_raw(tensor)
             array = raw.array
             for axis in axes:
                 array = np.concatenate([array, array], axis)
-            grown = self.tensors.from_raw(Raw(raw.dtype, array), options)
-            self.larger.append(grown if axes else tensor)
-        if not any(self.axes):
-            self.larger = []
+            self.larger.append(self.tensors.from_raw(Raw(raw.dtype, array), options))
 
     def fix(self, reason: str) -> None:
         """Let no axis vary."""
         self.axes, self.larger, self.fixed = [{} for _input in self.inputs], [], reason
 
 
-def _require_known(dynamic: Dynamic, shapes: Mapping[str, tuple[int, ...]]) -> None:
-    for name, axes in dynamic.items():
-        if name not in shapes:
-            text = _("Expected names of the inputs ({names}) in dynamic. Received: {received!r}.")
-            raise ArgumentError(text.format(names=", ".join(shapes), received=name))
-        rank = len(shapes[name])
-        for axis in axes:
-            if axis not in range(rank):
-                text = _("Expected one of the {rank} axes of {name}. Received: {received!r}.")
-                raise ArgumentError(text.format(rank=rank, name=name, received=axis))
-
-
 def _names(found: Sequence[Leaf]) -> list[str]:
     """Names of inputs or outputs that every format can hold, made from the paths to them."""
     made: list[str] = []
     for path, _tensor in found:
-        inner = re.sub(r"^output(?=\.|\['?[A-Za-z_])", "", path)
+        inner = re.sub(r"^output(?=\['?[A-Za-z_])", "", path)
         first = "output_0" if inner == "output" else re.sub(r"\W+", "_", inner).strip("_")
         number, name = 1, first
         while name in made:  # a number behind a name that occurs again

@@ -5,11 +5,11 @@ kept beside it. So a file asks for no class of anybody's library. The name is th
 """
 
 import dataclasses
-import math
-import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from importlib import import_module
+from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from d2lhybrid.errors import InputMismatchError, SaveError
 from d2lhybrid.frameworks.tensors import Tensors
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.structure import Leaf, parts_of
+from d2lhybrid.structure import Leaf
 
 Scalar = bool | int | float | str
 MAX_DEPTH = 32
@@ -43,7 +43,7 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     cls: str = ""
 
     def tensors(self, depth: int = 0) -> int:
-        """How many there are in it; ValueError where it is no tree that ``of`` gives."""
+        """How many there are in it; ValueError where it is no tree that ``taken_apart`` gives."""
         inside, keyed = self.kind in ("list", "tuple"), self.kind in ("dict", "object")
         sound = (
             depth <= MAX_DEPTH
@@ -83,13 +83,7 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         if self.kind in ("list", "tuple"):
             return inner if self.kind == "list" else tuple(inner)
         made = dict(zip(self.keys, inner, strict=True))
-        kind = _class(self.cls) if classes and self.cls else None
-        if kind is None:
-            return made
-        try:
-            return kind(**{str(key): value for key, value in made.items()})
-        except Exception:  # a class whose constructor wants something else
-            return made
+        return _made_again(self.cls, made) if classes and self.cls else made
 
     def tensors_in(self, value: Any, path: str) -> list[Any]:
         """The tensors in `value`.
@@ -97,21 +91,20 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         Raises:
             InputMismatchError: It has another structure, or another constant.
         """
-        if self.kind == "tensor" and not _is_container(value) and value is not None:
+        given = _parts(value)
+        if self.kind == "tensor" and given is None and value is not None:
             return [value]
+        leaf = self.kind in ("constant", "none") and isinstance(value, Scalar | None)
+        if leaf and value == self.value:
+            return []
         if self.kind == "constant":
-            if not isinstance(value, Scalar) or value != self.value:
-                text = _(
-                    "Expected {expected!r} as {path}, which is a part of the saved program. "
-                    "Received: {received!r}. Save the model again with it, or pass a tensor."
-                )
-                raise InputMismatchError(text, expected=self.value, path=path, received=value)
-            return []
-        if self.kind == "none" and value is None:
-            return []
-        names = self.keys if self.kind in ("dict", "object") else tuple(range(len(self.parts)))
-        given = self._given(value)
-        if given is None or given.keys() != set(names):
+            text = _(
+                "Expected {expected!r} as {path}, which is a part of the saved program. "
+                "Received: {received!r}. Save the model again with it, or pass a tensor."
+            )
+            raise InputMismatchError(text, expected=self.value, path=path, received=value)
+        names = self.keys or tuple(range(len(self.parts)))
+        if self.kind in ("tensor", "none") or given is None or given.keys() != set(names):
             text = _("Expected {expected} as {path}, received a {kind}.")
             if path in ("", "[0]", "[1]"):
                 text = _("Expected the arguments {expected}.")
@@ -122,16 +115,6 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
             for name, part in zip(names, self.parts, strict=True)
             for tensor in part.tensors_in(given[name], f"{path}[{name!r}]")
         ]
-
-    def _given(self, value: Any) -> dict[Any, Any] | None:
-        """What a value has in the places of the parts; None if it is no such container."""
-        if self.kind in ("list", "tuple"):
-            return dict(enumerate(value)) if isinstance(value, (list, tuple)) else None
-        if self.kind in ("dict", "object") and isinstance(value, Mapping):
-            return dict(value)
-        if self.kind == "object":
-            return {k: getattr(value, str(k)) for k in self.keys if hasattr(value, str(k))}
-        return None
 
     def __str__(self) -> str:
         """For people, with a dot for each leaf: ``{'a': ·, 'b': [·, None]}``."""
@@ -165,55 +148,58 @@ def taken_apart(
 def _spec(value: Any, tensors: Tensors, path: str, found: list[Leaf], opening: int) -> TreeSpec:
     if value is None:
         return TreeSpec("none")
-    if isinstance(value, Scalar) and not isinstance(value, Enum) and _is_json(value):
+    if isinstance(value, Scalar) and not isinstance(value, Enum):
         kind = next(kind for kind in (bool, int, float, str) if isinstance(value, kind))
         return TreeSpec("constant", kind(value))
-    parts = None if tensors.is_tensor(value) else parts_of(value)
+    parts = None if tensors.is_tensor(value) else _parts(value)
     if tensors.is_tensor(value) or (parts is None and hasattr(value, "__array__")):
         found.append((path, value))
         return TreeSpec("tensor")
-    if parts is None and opening and hasattr(value, "__dict__") and not isinstance(value, type):
-        held = {name: _holding(one, tensors, opening - 1) for name, one in vars(value).items()}
-        held = {name: one for name, one in held.items() if one is not None}
-        tree = _spec(held or None, tensors, path, found, opening - 1)
-        return replace(tree, cls=_class_name(value)) if held else tree
+    if parts is None and opening and (held := _held(value, tensors, opening - 1)):
+        tree = _spec(held, tensors, path, found, opening - 1)
+        return replace(tree, cls=_class_name(value))
     if parts is None:
         text = _(
             "Expected tensors, numbers, strings, None, and lists, tuples, dictionaries "
             "and dataclasses of them. Received: a {kind} as {path}."
         )
         raise SaveError(text, kind=type(value).__name__, path=path)
-    inner = tuple(_spec(one, tensors, path + step, found, opening) for step, one in parts)
-    if isinstance(value, Mapping):
-        for key in value:
-            if type(key) not in (str, int):
-                text = _("Expected texts or whole numbers as keys in {path}. Received: {key!r}.")
-                raise SaveError(text, path=path or _("the arguments"), key=key)
-        return TreeSpec("dict", None, tuple(value), inner, _class_name(value))
+    for key in parts:
+        if type(key) not in (str, int):
+            text = _("Expected texts or whole numbers as keys in {path}. Received: {key!r}.")
+            raise SaveError(text, path=path or _("the arguments"), key=key)
+    inner = tuple(
+        _spec(one, tensors, f"{path}[{key!r}]", found, opening) for key, one in parts.items()
+    )
     if isinstance(value, list):
         return TreeSpec("list", parts=inner)
     if isinstance(value, tuple) and not hasattr(value, "_fields"):
         return TreeSpec("tuple", parts=inner)
-    names = tuple(step.removeprefix(".") for step, _one in parts)
-    return TreeSpec("object", None, names, inner, _class_name(value))
+    named: Literal["dict", "object"] = "dict" if isinstance(value, Mapping) else "object"
+    return TreeSpec(named, None, tuple(parts), inner, _class_name(value))
 
 
-def _holding(value: Any, tensors: Tensors, opening: int) -> Any:
-    """What of an object's attribute to keep: it, where it holds a tensor and nothing strange."""
-    try:
-        _tree, found = taken_apart(value, tensors, "", opening=opening > 0)
-    except (SaveError, RecursionError):
-        return None
-    return value if found else None
+def _parts(value: Any) -> dict[Any, Any] | None:
+    """The parts of a container by their keys, names or places; None for anything else."""
+    if isinstance(value, Mapping):
+        return {key: value[key] for key in value}
+    if isinstance(value, (list, tuple)):
+        return dict(zip(getattr(value, "_fields", range(len(value))), value, strict=True))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return None
 
 
-def _is_json(value: Scalar) -> bool:
-    """Can JSON hold it, which has no infinity and no NaN?"""
-    return not isinstance(value, float) or math.isfinite(value)
-
-
-def _is_container(value: Any) -> bool:
-    return isinstance(value, (Mapping, list, tuple))
+def _held(value: Any, tensors: Tensors, opening: int) -> dict[str, Any]:
+    """The attributes of an object that hold tensors and nothing strange."""
+    held = {}
+    for name, one in getattr(value, "__dict__", {}).items():
+        found: list[Leaf] = []
+        with suppress(SaveError, RecursionError):
+            _spec(one, tensors, "", found, opening)
+            if found:
+                held[name] = one
+    return held
 
 
 def _class_name(value: Any) -> str:
@@ -221,16 +207,11 @@ def _class_name(value: Any) -> str:
     return "" if kind is dict else f"{kind.__module__}:{kind.__qualname__}"
 
 
-def _class(place: str) -> Any:
-    """The output class of that name; None where it is not at hand, or is no container."""
+def _made_again(place: str, fields: dict[Any, Any]) -> Any:
+    """An output of that class; its fields where the class is not at hand, or is no container."""
     module, _colon, name = place.partition(":")
-    try:
-        found: Any = sys.modules.get(module) or import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except Exception:  # what a module does while it is imported is its own affair
-        return None
-    is_output = isinstance(found, type) and (
-        issubclass(found, (Mapping, tuple)) or dataclasses.is_dataclass(found)
-    )
-    return found if is_output else None
+    with suppress(Exception):  # what a module or a class does is its own affair
+        kind = attrgetter(name)(import_module(module))
+        if issubclass(kind, (Mapping, tuple)) or dataclasses.is_dataclass(kind):
+            return kind(**fields)
+    return fields

@@ -19,7 +19,7 @@ FIELDS = {
     "fixed": "",
     "takes": TreeSpec("tuple", parts=(TreeSpec("tuple", parts=(TENSOR,)), TreeSpec("dict"))),
     "returns": TENSOR,
-    "examples": 0,
+    "examples": 1,
     "options": {},
     "created": "",
 }

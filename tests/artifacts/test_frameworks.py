@@ -13,7 +13,7 @@ from flax import nnx
 
 from d2lhybrid import frameworks, import_mxnet, load, run_native, save, verify
 from d2lhybrid.artifacts import saving
-from d2lhybrid.errors import InputMismatchError, SaveError
+from d2lhybrid.errors import InputMismatchError
 from d2lhybrid.tensor import Raw
 
 mx = import_mxnet()
@@ -22,7 +22,7 @@ from d2lhybrid.frameworks.mxnet.tensors import semantics  # noqa: E402
 
 @pytest.fixture
 def unproved(monkeypatch):
-    monkeypatch.setattr(saving, "prove", lambda folder, format, modules: ())
+    monkeypatch.setattr(saving, "prove", lambda folder, format: None)
 
 
 @pytest.mark.usefixtures("unproved")
@@ -44,14 +44,6 @@ class TestJAX:
         assert made.manifest.inputs[0].shape == (1, 3)
         assert "onclusive" in made.manifest.fixed
         assert load(tmp_path / "a")(jnp.ones((1, 3))).shape == (1, 3)
-
-    def test_what_a_tracer_refuses_is_not_saved(self, tmp_path):
-        def branching(x):
-            return x if x.sum() > 0 else -x
-
-        with pytest.raises(SaveError, match="traced array"):
-            save(branching, tmp_path / "a", jnp.ones(3))
-        assert not (tmp_path / "a").exists()
 
     def test_saving_leaves_the_module_as_it_was(self, tmp_path):
         model = jax_model("cnn")
@@ -115,16 +107,6 @@ class TestTensorFlow:
             assert not differ("tensorflow", model, (x,), found[:1])
             assert not differ("tensorflow", model, (x,), [Raw.of(found[1])])
 
-    def test_several_inputs_and_outputs_without_python(self, tmp_path):
-        def two(a, b):
-            return a + b, {"z": a * b}
-
-        a, b = tf.ones((3, 2)), tf.fill((3, 2), 2.0)
-        save(two, tmp_path / "two", a, b)
-        first, named = run_native(tmp_path / "two", a.numpy(), b.numpy())
-        assert first.tolist() == [[3.0, 3.0]] * 3
-        assert named["z"].tolist() == [[2.0, 2.0]] * 3
-
     @pytest.mark.parametrize(
         "as_model",
         [
@@ -183,20 +165,6 @@ class TestMXNet:
         save(model, tmp_path / "a", *x)
         assert held.data().asnumpy().tolist() == before
 
-    def test_what_is_no_hybrid_block_is_refused(self, tmp_path):
-        plain = mx.gluon.nn.Sequential()
-        plain.add(mx.gluon.nn.Dense(2))
-        plain.initialize()
-        with pytest.raises(SaveError, match="HybridBlock"):
-            save(plain, tmp_path / "a", mx.nd.ones((2, 3)))
-        assert not list(tmp_path.iterdir())
-
-    def test_a_recurrent_layer_makes_its_first_state(self, tmp_path):
-        bare, x = mx.gluon.rnn.LSTM(8, layout="NTC"), mxnet_inputs("rnn", 1, False)
-        bare.initialize()
-        save(bare, tmp_path / "a", *x)
-        assert not differ("mxnet", bare, x, [load(tmp_path / "a")(*x)])
-
     @pytest.mark.parametrize("numpy_semantics", [False, True])
     @pytest.mark.parametrize("hybridized", [False, True])
     def test_keywords_are_put_into_position(self, hybridized, numpy_semantics, tmp_path):
@@ -223,10 +191,3 @@ class TestMXNet:
             assert loaded(*args, **turned).asnumpy().tolist() == [[wanted] * 3] * 2
             with pytest.raises(InputMismatchError, match="Expected the arguments"):
                 loaded(*args, **{**kwargs, "scale": a})
-
-    def test_symbols_of_the_user_keep_the_order_of_the_call(self, tmp_path):
-        a, b = (mx.sym.var(n, dtype="float32") for n in ("left", "right"))
-        model = mx.gluon.SymbolBlock(mx.sym.concat(b, a * 2, dim=1), [a, b])
-        x = (mx.nd.ones((2, 3)), mx.nd.zeros((2, 1)))
-        save(model, tmp_path / "a", *x)
-        assert load(tmp_path / "a")(*x).asnumpy().tolist() == [[0, 2, 2, 2]] * 2

@@ -5,13 +5,11 @@ import subprocess
 
 import numpy as np
 import pytest
-import torch
 from artifact_models import example
 
 from d2lhybrid import run_native, save
 from d2lhybrid.artifacts import native, saving
 from d2lhybrid.errors import (
-    ArtifactAccessError,
     CompilerMissingError,
     InputMismatchError,
     MissingPackageError,
@@ -44,9 +42,8 @@ def test_kept_folder_works_without_us(path, tmp_path):
 def test_keep_leaves_a_folder_of_somebody_else(path, tmp_path):
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "build.sh").write_text("mine")
-    (tmp_path / "file").write_text("mine")
-    for keep in (tmp_path / "kept", tmp_path / "file", path):
-        with pytest.raises(ArtifactAccessError, match=r"Will not|Could not"):
+    for keep in (tmp_path / "kept", path):
+        with pytest.raises(FileExistsError, match="Will not"):
             run_native(path, keep=keep)
     assert (tmp_path / "kept" / "build.sh").read_text() == "mine"
 
@@ -68,9 +65,6 @@ def test_wrong_inputs(path):
     for wrong in ([good[:, 1:]], [good.astype("float64")], [good] * 2, [["text"]], [[object()]]):
         with pytest.raises(InputMismatchError, match=r"float32 \(any, 512\)"):
             run_native(path, *wrong)
-    for wrong in ([[1, 2], [3]], torch.ones(1, 512).requires_grad_()):
-        with pytest.raises(InputMismatchError, match="Expected a NumPy array"):
-            run_native(path, wrong)
 
 
 def test_a_program_that_takes_too_long(path):
@@ -93,24 +87,8 @@ def test_formats_without_a_program_and_foreign_artifacts(saved, path, user):
     assert run_native(path, trust=True).shape == (1, 2)
 
 
-class Several(torch.nn.Module):
-    def forward(self, a, b):
-        return {"sums": (a * 2, ~b), "big": a.sum() > 3}
-
-
-def test_integers_truth_values_and_structures(tmp_path, monkeypatch):
-    monkeypatch.setattr(saving, "prove", lambda folder, format, modules: ())
-    a, b = torch.arange(4), torch.tensor([True, False])
-    save(Several(), tmp_path / "a", a, b, format="onnx")
-    found = run_native(tmp_path / "a", a.numpy(), b.numpy())
-    double, inverse = found["sums"]
-    assert double.tolist() == [0, 2, 4, 6]
-    assert inverse.tolist() == [False, True]
-    assert found["big"].shape == ()
-
-
 def test_mxnet_outputs_that_are_not_float32(tmp_path, monkeypatch):
-    monkeypatch.setattr(saving, "prove", lambda folder, format, modules: ())
+    monkeypatch.setattr(saving, "prove", lambda folder, format: None)
     mx = import_mxnet()
 
     class Whole(mx.gluon.HybridBlock):
@@ -127,7 +105,6 @@ def test_mxnet_outputs_that_are_not_float32(tmp_path, monkeypatch):
     [
         (None, CompilerMissingError, "apt install gcc"),
         ("no-such-compiler", CompilerMissingError, "no-such-compiler"),
-        ('cc "', CompilerMissingError, 'cc "'),
         ("cc -no-such-flag", NativeRunError, "no-such-flag"),
         ("{folder}/no-program", NativeRunError, "Exec format error"),
     ],
@@ -142,11 +119,4 @@ def test_compilers(path, tmp_path, monkeypatch, command, error, words):
     else:
         monkeypatch.setenv("CC", command.format(folder=tmp_path))
     with pytest.raises(error, match=words):
-        run_native(path)
-
-
-def test_a_cache_that_is_no_folder(path, tmp_path, monkeypatch):
-    monkeypatch.setenv("D2LHYBRID_CACHE", str(tmp_path / "file"))
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(ArtifactAccessError, match="D2LHYBRID_CACHE"):
         run_native(path)

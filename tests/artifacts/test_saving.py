@@ -23,7 +23,7 @@ from d2lhybrid.frameworks import processor
 @pytest.fixture
 def unproved(monkeypatch):
     """For what is found out before the proof."""
-    monkeypatch.setattr(saving, "prove", lambda folder, format, modules: ())
+    monkeypatch.setattr(saving, "prove", lambda folder, format: None)
 
 
 class Language(nn.Module):
@@ -54,8 +54,6 @@ def test_axes(tmp_path):
     assert made.inputs[0].shape == (1, 5)
     with pytest.raises(ArgumentError, match=r"\(ids, mask\).*'id'"):
         save(Language(), tmp_path / "b", ids, mask, dynamic={"id": {0: "batch"}})
-    with pytest.raises(ArgumentError, match="axes of ids"):
-        save(Language(), tmp_path / "b", ids, mask, dynamic={"ids": {2: "batch"}})
     with pytest.raises(SaveError, match="vary"):
         save(nn.Linear(3, 2), tmp_path / "b", torch.ones(2, 3), dynamic={"input": {1: "width"}})
     assert not (tmp_path / "b").exists()
@@ -139,8 +137,7 @@ REFUSED = {
     "set": (lambda x: {x}, "a set as"),
     "enum as key": (lambda x: {Color.RED: x}, "keys"),
     "tuple as key": (lambda x: {(1, 2): x}, "keys"),
-    "float as key": (lambda x: {1.5: x}, "keys"),
-    "infinite": (lambda x: (x, float("inf")), "a float as"),
+    "infinite": (lambda x: (x, float("inf")), "manifest can hold"),
     "no tensor": (lambda x: 3, "none of them"),
     "no Unicode": (lambda x: (x, "\ud800"), "manifest can hold"),
 }
@@ -158,9 +155,6 @@ def test_what_no_artifact_holds_is_refused(tmp_path, case):
 def test_bad_arguments(tmp_path):
     with pytest.raises(SaveError, match="example inputs"):
         save(nn.Linear(3, 2), tmp_path / "a")
-    for path in (3.5, "nul\0byte", "\ud800"):
-        with pytest.raises(errors.ArtifactNotFoundError):
-            save(nn.Linear(3, 2), path, torch.ones(1, 3))
     with pytest.raises(errors.UnsupportedArtifactError, match="'torchscript'"):
         save(nn.Linear(3, 2), tmp_path / "a", torch.ones(1, 3), format="torchscript")
     with pytest.raises(SaveError, match="a set as"):
@@ -188,65 +182,29 @@ def thrice(x: torch.Tensor) -> torch.Tensor:
 @thrice.register_fake
 def _(x):
     return torch.empty_like(x)
-
-class Model(torch.nn.Module):
-    def forward(self, x):
-        return thrice(x)
 """
 
 
-def test_a_module_that_loading_needs_is_imported(tmp_path, monkeypatch):
-    (tmp_path / "with_operator.py").write_text(OPERATOR)
-    monkeypatch.syspath_prepend(tmp_path)
-    import with_operator
-
-    save(with_operator.Model(), tmp_path / "a", torch.ones(1, 3))
-    assert read(tmp_path / "a").manifest.options["imports"] == ("with_operator",)
-    assert load(tmp_path / "a")(torch.ones(1, 3)).tolist() == [[3.0] * 3]
-    (tmp_path / "with_operator.py").unlink()
-    monkeypatch.delitem(sys.modules, "with_operator")
-    with pytest.raises(errors.MissingPackageError, match="with_operator"):
-        load(tmp_path / "a")
+def test_what_a_file_needs_beside_itself_is_missed(tmp_path):
+    made = {}
+    exec(OPERATOR, made)
+    with pytest.raises(SaveError, match="alone cannot load"):
+        save(lambda x: made["thrice"](x), tmp_path / "a", torch.ones(1, 3))
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
-    ("code", "words"),
-    [("import os; os._exit(3)", "status 3"), ("while True: pass", "after"), ("1 / 0", "ZeroDiv")],
+    ("code", "words"), [("import os; os._exit(3)", "status 3"), ("time.sleep(600)", "after")]
 )
 def test_a_proof_that_ends_badly(tmp_path, monkeypatch, code, words):
-    """The other process dies, hangs, or raises."""
+    """The other process dies or hangs."""
     (tmp_path / "sitecustomize.py").write_text(
-        f"import sys\nif 'd2lhybrid.artifacts.proof' in ' '.join(sys.orig_argv): {code}\n"
-        if code != "while True: pass"
-        else "import sys, time\nif 'proof' in ' '.join(sys.orig_argv): time.sleep(600)\n"
+        f"import sys, time\nif 'd2lhybrid.artifacts.proof' in sys.orig_argv: {code}\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(proof, "TIMEOUT", 1.0 if "while" in code else 60.0)
-    if words == "ZeroDiv":
-        (tmp_path / "sitecustomize.py").unlink()
-        (tmp_path / "json.py").write_text("1 / 0")
+    monkeypatch.setattr(proof, "TIMEOUT", 2.0 if words == "after" else 60.0)
     with pytest.raises(SaveError, match=words):
-        proof.prove(tmp_path, "torch.export", ["__main__"])
-
-
-def test_large_examples_serve_the_proof_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(saving, "MAX_EXAMPLES", 100)
-    save(nn.Linear(3, 2), tmp_path / "a", torch.ones(1, 3))
-    found = verify(tmp_path / "a")
-    assert (found.ok, found.outputs, found.problems) == (False, "not run", ())
-    assert load(tmp_path / "a")(torch.ones(4, 3)).shape == (4, 2)
-    with pytest.raises(InputMismatchError):
-        run_native(tmp_path / "a")
-
-
-def test_the_example_of_the_readme(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    net, x = nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2)), torch.ones(1, 4)
-    save(net, "my_model", x)
-    model = load("my_model")
-    assert torch.allclose(model(x), net(x))
-    assert "torch.export" in repr(model)
-    np.testing.assert_allclose(run_native("my_model", x.numpy()), net(x).detach(), rtol=1e-4)
+        save(nn.Linear(3, 2), tmp_path / "a", torch.ones(1, 3))
 
 
 @pytest.mark.usefixtures("unproved")
@@ -268,15 +226,6 @@ def test_arguments_that_do_not_fit(tmp_path):
     ):
         with pytest.raises(InputMismatchError, match=words):
             model(*wrong.args, **wrong.kwargs)
-
-
-@pytest.mark.usefixtures("unproved")
-def test_arguments_of_the_name_of_an_option(tmp_path):
-    def model(x, format):
-        return x * format
-
-    made = save(call(model, torch.ones(2), format=torch.tensor(3.0)), tmp_path / "a")
-    assert [spec.name for spec in made.manifest.inputs] == ["x", "format"]
 
 
 def test_a_file_without_our_help(saved):

@@ -52,37 +52,19 @@ def test_never_overwrites_what_is_not_its_own(tmp_path):
     (make(tmp_path / "noted") / "notes.txt").write_text("mine")
     (make(tmp_path / "damaged") / "d2lhybrid.json").write_text("{")
     (tmp_path / "link").symlink_to(make(tmp_path / "target"))
-    make(tmp_path / "b")
-    (tmp_path / ".b.replaced").mkdir()
-    (tmp_path / ".b.replaced" / "thesis.txt").write_text("mine")
     before = sorted(str(path) for path in tmp_path.rglob("*"))
-    for name in ("file", "folder", "noted", "damaged", "link", "b"):
+    for name in ("file", "folder", "noted", "damaged", "link"):
         with pytest.raises(errors.ArtifactNotFoundError, match="Will not overwrite"):
             make(tmp_path / name)
     for name in ("missing/a", "file/a"):
-        with pytest.raises(errors.ArtifactAccessError, match="Could not write"):
+        with pytest.raises(OSError, match=name.partition("/")[0]):
             make(tmp_path / name)
-    with pytest.raises(errors.ArtifactNotFoundError):
-        make("/")
     assert sorted(str(path) for path in tmp_path.rglob("*")) == before
-
-
-def test_a_users_file_that_comes_while_it_saves_is_kept(tmp_path):
-    make(tmp_path / "a")
-
-    def save_meanwhile():
-        with replacing(tmp_path / "a") as folder:
-            (folder / "x").write_text("x")
-            (tmp_path / "a" / "notes.txt").write_text("mine")
-
-    with pytest.raises(errors.ArtifactNotFoundError, match=r"notes\.txt"):
-        save_meanwhile()
-    assert (tmp_path / "a" / "notes.txt").read_text() == "mine"
 
 
 @pytest.mark.parametrize(
     ("place", "name"),
-    [(Path, "write_bytes"), (os, "fsync"), (Path, "mkdir"), (os, "rename")],
+    [(Path, "write_bytes"), (Path, "mkdir"), (os, "rename")],
 )
 def test_a_full_disk_leaves_the_old_one(tmp_path, monkeypatch, place, name):
     make(tmp_path / "a", {"model.onnx": b"old"})
@@ -90,17 +72,9 @@ def test_a_full_disk_leaves_the_old_one(tmp_path, monkeypatch, place, name):
     def full(*arguments, **named):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def write():
-        from d2lhybrid.artifacts.store import entries
-
-        with replacing(tmp_path / "a") as folder:
-            (folder / "model.onnx").write_bytes(b"new")
-            entries(folder, flush=True)
-
     monkeypatch.setattr(place, name, full)
-    with pytest.raises(errors.ArtifactAccessError, match="No space left") as caught:
-        write()
-    assert caught.value.errno == errno.ENOSPC
+    with pytest.raises(OSError, match="No space left"):
+        make(tmp_path / "a", {"model.onnx": b"new"})
     monkeypatch.undo()
     assert content(tmp_path / "a") == b"old"
     assert names(tmp_path) == ["a"]
@@ -116,23 +90,24 @@ def test_the_second_rename_that_fails_gives_the_old_one_back(tmp_path, monkeypat
         rename(source, target)
 
     monkeypatch.setattr(os, "rename", second_fails)
-    with pytest.raises(errors.ArtifactAccessError):
+    with pytest.raises(OSError, match="Input/output"):
         make(tmp_path / "a", {"model.onnx": b"new"})
     assert content(tmp_path / "a") == b"old"
     assert names(tmp_path) == ["a"]
 
 
-def test_the_spare_of_a_killed_save_is_found_and_given_back(tmp_path):
+def test_the_spare_of_a_killed_save_is_found_until_the_next(tmp_path):
     make(tmp_path / "a", {"model.onnx": b"old"})
     (tmp_path / "a").rename(tmp_path / ".a.replaced")  # killed between the two renames
     assert content(tmp_path / "a") == b"old"
     with pytest.raises(KeyboardInterrupt), replacing(tmp_path / "a"):
         raise KeyboardInterrupt
-    assert names(tmp_path) == ["a"]
-    make(tmp_path / ".a.replaced")  # killed behind the second
-    make(tmp_path / "a", {"model.onnx": b"new"})
-    assert content(tmp_path / "a") == b"new"
-    assert names(tmp_path) == ["a"]
+    assert content(tmp_path / "a") == b"old"
+    for data in (b"new", b"newer"):
+        make(tmp_path / "a", {"model.onnx": data})
+        assert content(tmp_path / "a") == data
+        assert names(tmp_path) == ["a"]
+        make(tmp_path / ".a.replaced")  # killed behind the second
 
 
 def test_two_writers_at_once_leave_one_of_both(tmp_path):
@@ -143,7 +118,7 @@ def test_two_writers_at_once_leave_one_of_both(tmp_path):
         for _ in range(20):
             try:
                 make(tmp_path / "a", {"model.onnx": payload[name]})
-            except errors.ArtifactError:  # the other one moved the folder at this moment
+            except (OSError, errors.ArtifactError):  # the other one moved the folder at this moment
                 continue
 
     threads = [threading.Thread(target=write, args=(name,)) for name in payload]
@@ -152,11 +127,3 @@ def test_two_writers_at_once_leave_one_of_both(tmp_path):
     for thread in threads:
         thread.join()
     assert content(tmp_path / "a") in payload.values()
-
-
-def test_no_current_folder(tmp_path, monkeypatch):
-    (tmp_path / "gone").mkdir()
-    monkeypatch.chdir(tmp_path / "gone")
-    (tmp_path / "gone").rmdir()
-    with pytest.raises(errors.ArtifactNotFoundError, match="path of a folder"):
-        read("a")
