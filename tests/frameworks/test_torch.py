@@ -8,10 +8,10 @@ import torch
 from models import torch_model, torch_planted
 
 from d2lhybrid import explain, graph, synchronize, variants
-from d2lhybrid.teaching import has_compiler
 from d2lhybrid.errors import ArgumentError, CallFailedError, CannotBuildError, TracingError
 from d2lhybrid.frameworks import known
 from d2lhybrid.same import record, require_same
+from d2lhybrid.teaching import has_compiler
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch's, of its own TorchScript
 X = torch.ones(1, 8)
