@@ -41,10 +41,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Call:
         ArgumentError: `function` is such a call already.
     """
     if isinstance(function, Call):
-        text = _(
-            "Expected a model or functions. Received: a call(...). Give it all arguments at once."
-        )
-        raise ArgumentError(text)
+        text = _("Expected a model or functions. Received: {kind}. Give it all arguments at once.")
+        raise ArgumentError(text.format(kind="call(...)"))
     return Call(function, args, kwargs)
 
 
@@ -99,10 +97,15 @@ def _require_no_misspelling(first: Any, keywords: Iterable[str], options: Collec
         near = get_close_matches(name, options, n=1, cutoff=0.8)
         if near and name not in named:
             text = _(
-                "Expected options among {known}. Received: {received!r}. Write {near}=, or, where "
-                "the model has a keyword {received}, call(model, ..., {received}=...)."
+                "Expected options among {known}. Received: {received!r}. Write {near}, or, where "
+                "the model has such a keyword, {example}."
             )
-            raise ArgumentError(text.format(known=", ".join(options), received=name, near=near[0]))
+            example = f"call(model, ..., {name}=...)"
+            raise ArgumentError(
+                text.format(
+                    known=", ".join(options), received=name, near=f"{near[0]}=", example=example
+                )
+            )
 
 
 def name_of(function: Any) -> str:

@@ -52,10 +52,11 @@ def training(
     inside = isinstance(net, Call)
     if not isinstance(batch, (tuple, list)) or (len(batch) != 1 if inside else len(batch) < 2):
         text = _(
-            "Expected a batch with the model's input and the target, such as (x, y), or, beside "
-            "call(net, x), with the target alone, (y,). Received: {kind}."
+            "Expected a batch with the model's input and the target, such as {batch}, or, beside "
+            "{call}, with the target alone, {target}. Received: {kind}."
         )
-        raise ArgumentError(text.format(kind=type(batch).__name__))
+        parts = {"batch": "(x, y)", "call": "call(net, x)", "target": "(y,)"}
+        raise ArgumentError(text.format(kind=type(batch).__name__, **parts))
     *inputs, target = batch
     model, args, kwargs = of_arguments(net, tuple(inputs), {})
     framework = of(model, optimizer, args, kwargs)
