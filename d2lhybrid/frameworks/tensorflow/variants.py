@@ -140,8 +140,6 @@ def _lite(args: Args, kwargs: Kwargs, concrete: Callable[[bool], Any]) -> Varian
     """TensorFlow Lite; its interpreter goes to a package of its own, and then takes its name."""
     if len(args) != 1 or kwargs or not tf.is_tensor(args[0]):
         return Variant(N_("it is written for a model with one input"), _LITE)
-    if not hasattr(tf.lite, "Interpreter"):
-        return Variant(N_("this version of TensorFlow has no tf.lite.Interpreter"), _LITE)
 
     def build() -> bytes:
         traced = concrete(False)
