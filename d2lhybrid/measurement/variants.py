@@ -84,7 +84,7 @@ def variants(
         args, kwargs: the arguments of the model.
         all: the ways of experts, too, some of which give up a check that the framework makes.
         references: the programs "C" and "NumPy", where the model is a chain of dense layers.
-        dynamic: compile for any sizes (True), or for these (False).
+        dynamic: of torch.compile: for any sizes (True), or for these (False).
         backend: of the framework's compiler, where it has several.
         mode: of torch.compile.
 

@@ -114,7 +114,7 @@ def test_a_graph_names_weights_arguments_and_what_it_does_not_show():
 
     picture = graph(Noisy(), large, large)
     nodes = {node.name: node for node in picture.stages[0].nodes}
-    assert {"scale", "x", "rest", "constant", "mul"} <= {*nodes}
+    assert {"scale", "input", "input_1", "constant", "mul"} <= {*nodes}
     assert "key" in nodes["constant"].key + nodes["constant_1"].key
     assert picture.fates["random_bits"] != "folded"
     assert picture.stages[-1].operations

@@ -46,7 +46,7 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
         except Exception:
             require_runs(name_of(model), lambda: eager(model)(*args, **kwargs))
             return ()
-        stages = _stages(closed, _input_names(closed.jaxpr, model))
+        stages = _stages(closed, [*map(_input_name, private.input_names(closed.jaxpr))])
     return (Graph(f"JAX {jax.__version__}", name_of(model), judged(stages)),)
 
 
@@ -144,21 +144,11 @@ def _content(array: Any) -> str:
         return repr(array)
 
 
-def _input_names(jaxpr: Any, model: Any) -> list[str]:
-    """Of each input: layers_0_kernel of given[0].layers[0].kernel.value, x of given[1]."""
-    try:
-        parameters = list(inspect.signature(eager(model)).parameters)
-    except (TypeError, ValueError):
-        parameters = []
-    names = []
-    for path in private.input_names(jaxpr):
-        words = re.findall(r"\w+", path)
-        if words[:2] == ["given", "0"]:  # by Pure.jitted: the weights
-            words = words[2:-1]
-        elif words[:1] == ["given"]:  # and the arguments by their number
-            words = parameters[int(words[1]) - 1 :][:1]
-        names.append("_".join(words) or "input")
-    return names
+def _input_name(path: str) -> str:
+    """layers_0_kernel of given[0].layers[0].kernel.value, as ``Pure.jitted`` calls the weights."""
+    words = re.findall(r"\w+", path)
+    weights = words[:2] == ["given", "0"]
+    return "_".join(words[2:-1] if weights else ()) or "input"
 
 
 def _named(node: Node) -> Node:

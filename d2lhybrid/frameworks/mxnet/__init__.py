@@ -7,15 +7,7 @@ from d2lhybrid.frameworks.explanation import Explanation
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.graph import Graph
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
-from d2lhybrid.frameworks.protocol import (
-    Args,
-    Framework,
-    Function,
-    Kwargs,
-    Layer,
-    Tensors,
-    Variant,
-)
+from d2lhybrid.frameworks.protocol import Args, Framework, Function, Kwargs, Layer, Tensors, Variant
 
 
 class MXNet(Framework):

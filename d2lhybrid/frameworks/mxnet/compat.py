@@ -12,6 +12,7 @@ import platform
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module, metadata
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -44,7 +45,7 @@ _OLD_NAMES: dict[str, Any] = {
     "NZERO": -0.0,
     "compat": SimpleNamespace(basestring=str),
     "in1d": mended.in_1d,
-    "msort": mended.sorted_along_the_first_axis,
+    "msort": partial(numpy.sort, axis=0),
 }
 _RENAMED = {
     "alltrue": "all",
@@ -94,11 +95,9 @@ def import_mxnet() -> ModuleType:
                     "Expected MXNet to import. Received: {error}. Install the libraries that "
                     "it needs: {command}, or for a GPU {gpu_command}."
                 )
-                commands = {
-                    "command": install_command("mxnet"),
-                    "gpu_command": install_command("mxnet-gpu"),
-                }
-                raise MissingPackageError(text.format(error=error, **commands)) from error
+                command, gpu_command = install_command("mxnet"), install_command("mxnet-gpu")
+                said = text.format(error=error, command=command, gpu_command=gpu_command)
+                raise MissingPackageError(said) from error
             mended.mend(found)
         return found
 
@@ -124,12 +123,11 @@ class _NumPy(ModuleType):
 
 def _gone(name: str) -> Callable[..., Any]:
     def removed(*args: Any, **kwargs: Any) -> Any:
-        raise RemovedFromNumPyError(
-            _(
-                "Expected a function of NumPy. Received: mxnet.np.{name}, which is NumPy's {name}, "
-                "and NumPy {version} has none. For financial functions install numpy-financial."
-            ).format(name=name, version=numpy.__version__)
+        text = _(
+            "Expected a function of NumPy. Received: mxnet.np.{name}, which is NumPy's {name}, "
+            "and NumPy {version} has none. For financial functions install numpy-financial."
         )
+        raise RemovedFromNumPyError(text.format(name=name, version=numpy.__version__))
 
     removed.__name__ = name
     return removed
@@ -143,15 +141,12 @@ class _Finder(MetaPathFinder):
     ) -> ModuleSpec | None:
         if fullname.partition(".")[0] != "mxnet":
             return None
-        for finder in sys.meta_path:
-            if finder is self or not hasattr(finder, "find_spec"):
-                continue
-            spec = finder.find_spec(fullname, path, target)
-            if spec is not None:
-                if spec.loader is not None:
-                    _set_up(spec.loader)
-                return spec
-        return None
+        others = [finder for finder in sys.meta_path if finder is not self]
+        found = (finder.find_spec(fullname, path, target) for finder in others)
+        spec = next(filter(None, found), None)
+        if spec and spec.loader:
+            _set_up(spec.loader)
+        return spec
 
 
 def _set_up(loader: Any) -> None:
@@ -193,20 +188,15 @@ def _why(error: ImportError) -> str:
             "Expected MXNet to be installed. Received: {system} on {machine}, for which "
             "MXNet has no wheels. Use Linux or an Intel Mac; PyTorch and TensorFlow work here."
         ).format(system=system, machine=machine)
-    if numpy.lib.NumpyVersion(numpy.__version__) >= "2.0.0":
-        return _(
-            "Expected MXNet to be installed. Received: no module named mxnet. Its own pins "
-            "would replace NumPy {version}, on which it runs here. Install it without them: "
-            "{command}, then {second_command}."
-        ).format(
-            version=numpy.__version__,
-            command="pip install --no-deps mxnet==1.9.1",
-            second_command='pip install graphviz requests "setuptools<81"',
-        )
     return _(
-        "Expected MXNet to be installed. Received: no module named mxnet. "
-        "Install it with: {command}"
-    ).format(command=command)
+        "Expected MXNet to be installed. Received: no module named mxnet. Its own pins "
+        "would replace NumPy {version}, on which it runs here. Install it without them: "
+        "{command}, then {second_command}."
+    ).format(
+        version=numpy.__version__,
+        command="pip install --no-deps mxnet==1.9.1",
+        second_command='pip install graphviz requests "setuptools<81"',
+    )
 
 
 def _load_cuda_11() -> None:

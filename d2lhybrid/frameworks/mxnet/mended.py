@@ -61,11 +61,6 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, numpy.generic) else value
 
 
-def sorted_along_the_first_axis(a: Any) -> Any:
-    """``numpy.msort``, which NumPy 2 no longer has."""
-    return numpy.sort(a, axis=0)
-
-
 def in_1d(first: Any, second: Any, assume_unique: bool = False, invert: bool = False) -> Any:
     """``numpy.in1d``, which NumPy 2.4 no longer has: flat, unlike ``isin``."""
     return numpy.isin(numpy.ravel(first), second, assume_unique=assume_unique, invert=invert)
@@ -87,14 +82,8 @@ def _named_tuples() -> None:
     """From NumPy 1.25 on, ``qr`` and others return named tuples, which take no list."""
     arrays: Any = import_module("mxnet.numpy.multiarray")
     to_mxnet, to_numpy = arrays._as_mx_np_array, arrays._as_onp_array
-
-    def as_mxnet(object: Any, ctx: Any = None) -> Any:
-        return to_mxnet(_unnamed(object), ctx)
-
-    def as_numpy(object: Any) -> Any:
-        return to_numpy(_unnamed(object))
-
-    arrays._as_mx_np_array, arrays._as_onp_array = as_mxnet, as_numpy
+    arrays._as_mx_np_array = lambda object, ctx=None: to_mxnet(_unnamed(object), ctx)
+    arrays._as_onp_array = lambda object: to_numpy(_unnamed(object))
 
 
 def _unnamed(value: Any) -> Any:
@@ -111,17 +100,10 @@ def _wide(name: str) -> property:
     """An attribute that keeps numbers in NumPy's double precision, which no float32 can lower."""
 
     def keep(self: Any, value: Any) -> None:
-        vars(self)[name] = (
-            numpy.float64(value) if isinstance(value, (float, numpy.floating)) else value
-        )
+        number = isinstance(value, (float, numpy.floating))
+        vars(self)[name] = numpy.float64(value) if number else value
 
-    def kept(self: Any) -> Any:
-        try:
-            return vars(self)[name]
-        except KeyError:
-            raise AttributeError(name) from None
-
-    return property(kept, keep)
+    return property(lambda self: vars(self)[name], keep)
 
 
 def _bytes_of_records() -> None:

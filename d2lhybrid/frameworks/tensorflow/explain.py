@@ -19,7 +19,6 @@ from d2lhybrid.frameworks.explanation import (
 from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.frameworks.tensorflow import private
 from d2lhybrid.frameworks.tensorflow.variants import eagerly, refused_by_xla
-from d2lhybrid.i18n import gettext as _
 
 _INTO_PYTHON = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 
@@ -30,10 +29,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     A graph of TensorFlow is always whole, so there are no graph breaks.
     """
     traced = trace(model, args, kwargs)
-    error, notes = traced.error, traced.notes
-    if traced.by_xla and traced.compilations:
-        text = _("XLA compiles once for each shape; TensorFlow counts the traces alone.")
-        notes = (*notes, text)
+    error = traced.error
     return Explanation(
         framework=f"TensorFlow {tf.__version__}",
         model=traced.model,
@@ -41,7 +37,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         graphs=int(error is None),
         fallbacks=tuple(_calls_into_python(traced.concrete.graph)) if traced.concrete else (),
         unsupported=(from_error(error, private.rewritten_frames(error)),) if error else (),
-        notes=notes,
+        notes=traced.notes,
     )
 
 

@@ -12,7 +12,6 @@ from weakref import ref
 from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options
 from d2lhybrid.frameworks.samples import Sample
 from d2lhybrid.i18n import noop as N_
-from d2lhybrid.structure import leaves
 
 SIGNATURE = "serving_default"
 
@@ -34,10 +33,12 @@ class SavedModel(Format):
     def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
         import tensorflow as tf
 
+        from d2lhybrid.frameworks.tensorflow.private import trackable
+
         traced = _traced(sample)
         owner = tf.Module()  # what the function uses must hang on an owner, or it is not saved
         owner.variables_used = list(traced.variables)
-        owner.held = [part for one in _held_by(sample.model) for part in _trackable(one)]
+        owner.held = [part for one in _held_by(sample.model) for part in trackable(one)]
         inputs, outputs = (_named(names) for names in (sample.names, sample.outputs))
         # A signature returns a flat dictionary.
         wrapped = tf.function(
@@ -86,22 +87,13 @@ def _traced(sample: Sample) -> Any:
     """A traced function of flat tensors that returns flat ones."""
     import tensorflow as tf
 
+    from d2lhybrid.frameworks.tensorflow.private import autographed
     from d2lhybrid.frameworks.tensorflow.tensors import inference
 
     model = sample.model
-    if hasattr(model, "structured_input_signature"):  # already traced, and kept as it is
-
-        def run(*given: Any) -> tuple[Any, ...]:
-            args, kwargs = sample.takes.filled(given)
-            return tuple(t for _path, t in leaves(model(*args, **kwargs)) if t is not None)
-
-        run.variables = model.variables  # type: ignore[attr-defined]
-        return run
-    if not hasattr(model, "get_concrete_function"):  # AutoGraph is for the user's code alone
-        autograph = tf.__internal__.autograph
-        model = autograph.tf_convert(inference(model), autograph.control_status_ctx())
-    xla = getattr(sample.model, "jit_compile", None) is True
-    function = tf.function(replace(sample, model=model).flat, autograph=False, jit_compile=xla)
+    if not isinstance(model, tf.types.experimental.Callable):  # AutoGraph is for the user's code
+        model = autographed(inference(model))
+    function = tf.function(replace(sample, model=model).flat, autograph=False)
     return function.get_concrete_function(*_specs(sample, [None] * len(sample.inputs)))
 
 
@@ -111,13 +103,12 @@ def _held_by(model: Any) -> list[Any]:
     waiting = [model]
     while waiting and len(found) < 100:
         one = waiting.pop()
+        one = one() if isinstance(one, ref) else one  # by which tf.function keeps a method's owner
         if one is None or id(one) in found:
             continue
         found[id(one)] = one
         inner = ("__self__", "__wrapped__", "python_function")
         waiting += [getattr(one, name, None) for name in inner]
-        if isinstance(one, ref):  # as tf.function keeps the owner of a method that it decorates
-            waiting.append(one())
         with suppress(TypeError, ValueError):  # no function of Python, or a cell that is empty
             used = getclosurevars(getattr(one, "__func__", one))
             waiting += [*used.nonlocals.values(), *used.globals.values()]
@@ -131,17 +122,6 @@ def _variables(value: Any) -> list[Any]:
     if not isinstance(held, (list, tuple)):  # whatever else has an attribute of that name
         return []
     return [one for one in held if hasattr(one, "assign") and hasattr(one, "numpy")]
-
-
-def _trackable(value: Any) -> list[Any]:
-    """What can hang on a module, as variables, tables and layers do; of a model its layers."""
-    import tensorflow as tf
-
-    if isinstance(value, tf.keras.Model):  # it would trace itself, with its first argument alone
-        layers = value._flatten_layers(include_self=False)
-        return [layer for layer in layers if not isinstance(layer, tf.keras.Model)]
-    compiled = hasattr(value, "get_concrete_function")
-    return [value] if hasattr(value, "_trackable_children") and not compiled else []
 
 
 def _specs(sample: Sample, names: list[Any]) -> list[Any]:

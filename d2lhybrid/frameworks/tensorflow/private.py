@@ -73,10 +73,15 @@ def autographed(function: Any) -> Any:
     return convert(function, autograph.control_status_ctx()) if convert else function
 
 
+def layers(model: Any) -> list[Any]:
+    """The layers in a model of Keras, however deep; where Keras does not tell, those it lists."""
+    flatten = getattr(model, "_flatten_layers", None)
+    return list(flatten(include_self=False) if flatten else getattr(model, "layers", ()))
+
+
 def trackable(value: Any) -> list[Any]:
     """What can hang on a module, as variables, tables and layers do; of a model its layers."""
     if isinstance(value, tf.keras.Model):  # it would trace itself, with its first argument alone
-        layers = getattr(value, "_flatten_layers", lambda **_options: value.layers)
-        return [one for one in layers(include_self=False) if not isinstance(one, tf.keras.Model)]
+        return [one for one in layers(value) if not isinstance(one, tf.keras.Model)]
     compiled = hasattr(value, "get_concrete_function")
     return [] if compiled or getattr(value, "_trackable_children", None) is None else [value]

@@ -11,6 +11,7 @@ import tensorflow as tf
 from d2lhybrid.errors import CannotBuildError
 from d2lhybrid.frameworks.dense import dense_function
 from d2lhybrid.frameworks.protocol import Layer, Lazy, Variant, chain, require_options
+from d2lhybrid.frameworks.tensorflow import private
 from d2lhybrid.frameworks.tensorflow.layers import parts
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.i18n import gettext as _
@@ -19,6 +20,7 @@ from d2lhybrid.quieting import silent
 from d2lhybrid.structure import leaves
 
 _RUN = "\ny = fast(x)"
+_FUNCTION = "fast = tf.function(net{})"
 _CONCRETE = "fast = tf.function(net{}).get_concrete_function(tf.TensorSpec(x.shape, x.dtype))"
 # XLA computes with numbers alone; handed strings twice, it ends the process.
 _NUMBERS = N_("XLA computes with numbers alone, and this model has {dtype}")
@@ -28,8 +30,7 @@ def variants(
     net: Function, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
 ) -> dict[str, Variant]:
     """Each way by its name: a callable, or the reason why it cannot be built here."""
-    require_options("tf.function", options, ("dynamic",))
-    free = bool(options.get("dynamic"))
+    require_options("tf.function", options, ())
     if hasattr(net, "structured_input_signature"):  # a graph is called as it is
         reason = N_("a concrete function keeps no Python code: hand over what it was made from")
         return {"concrete function": Variant(net, "y = net(x)"), "eager": Variant(reason)}
@@ -38,11 +39,10 @@ def variants(
         def forward(*given: Any, **named: Any) -> Any:  # a new one, with no trace of another's
             return net(*given, **named)
 
-        return tf.function(forward, jit_compile=xla or None, reduce_retracing=free)
+        return tf.function(forward, jit_compile=xla or None)
 
     def concrete(xla: bool) -> Any:
-        given, named = tf.nest.map_structure(lambda one: _spec(one, free), (args, kwargs))
-        return function(xla).get_concrete_function(*given, **named)
+        return function(xla).get_concrete_function(*args, **kwargs)
 
     def by_xla(build: Callable[[bool], Function]) -> Function | str:
         def checked() -> Function:
@@ -53,18 +53,18 @@ def variants(
 
         return refused_by_xla(args, kwargs) or Lazy(checked)
 
-    given, xla = ", reduce_retracing=True" if free else "", ", jit_compile=True"
-    code, by_name = f"fast = tf.function(net{given})", f"fast = tf.function(net{xla}{given})"
+    xla = ", jit_compile=True"
     found = {
         "eager": Variant(_eager(net), "y = net(x)"),
-        "tf.function": Variant(Lazy(lambda: function(False)), code + _RUN),
-        "tf.function XLA": Variant(by_xla(function), by_name + _RUN),
+        "tf.function": Variant(Lazy(lambda: function(False)), _FUNCTION.format("") + _RUN),
+        "tf.function XLA": Variant(by_xla(function), _FUNCTION.format(xla) + _RUN),
         "concrete function": Variant(Lazy(lambda: concrete(False)), _CONCRETE.format("") + _RUN),
         "concrete function XLA": Variant(by_xla(concrete), _CONCRETE.format(xla) + _RUN),
     }
     if everything:
+        net(*args, **kwargs)  # weights whose shapes were left open get them now
         found |= {
-            "eager functions": _functions(net, args, kwargs),
+            "eager functions": _functions(net),
             "tf.lite": _lite(args, kwargs, concrete),
         }
     return found
@@ -72,7 +72,10 @@ def variants(
 
 def _eager(net: Any) -> Function:
     """The model without a graph, also where it or a part of it is a tf.function."""
-    if not any(map(_holds_function, _parts(net))):
+    parts = [net, *getattr(net, "submodules", ()), *private.layers(net)]
+    kinds = {kind for part in parts for kind in type(part).__mro__}
+    held = (value for one in (*parts, *kinds) for value in getattr(one, "__dict__", {}).values())
+    if not any(isinstance(one, tf.types.experimental.Callable) for one in (net, *held)):
         return net  # without what switching costs at each call
 
     def eager(*args: Any, **kwargs: Any) -> Any:
@@ -80,20 +83,6 @@ def _eager(net: Any) -> Function:
             return net(*args, **kwargs)
 
     return eager
-
-
-def _parts(net: Any) -> Iterator[Any]:
-    """The model and the modules or layers in it."""
-    yield net
-    yield from getattr(net, "submodules", ())
-    for layer in getattr(net, "layers", ()):
-        yield from _parts(layer)
-
-
-def _holds_function(part: Any) -> bool:
-    own = [kind for kind in type(part).__mro__ if not kind.__module__.startswith("keras.")]
-    held = [value for holder in (*own, part) for value in vars(holder).values()]
-    return any(isinstance(one, tf.types.experimental.PolymorphicFunction) for one in (part, *held))
 
 
 @contextmanager
@@ -118,13 +107,6 @@ def refused_by_xla(args: Args, kwargs: Kwargs, graph: Any = None) -> str:
     return _(_NUMBERS).format(dtype="tf.string") if strings else ""
 
 
-def _spec(value: Any, free: bool) -> Any:
-    """What a trace is made for: of a tensor its dtype and its shape, or any sizes."""
-    if not isinstance(value, tf.Tensor | tf.Variable):
-        return tf.type_spec_from_value(value) if tf.is_tensor(value) else value
-    return tf.TensorSpec([None] * value.shape.rank if free else value.shape, value.dtype)
-
-
 _RAW = {
     "relu": "raw.Relu(features={h})",
     "sigmoid": "raw.Sigmoid(x={h})",
@@ -132,9 +114,7 @@ _RAW = {
 }
 
 
-def _functions(net: Any, args: Args, kwargs: Kwargs) -> Variant:
-    if getattr(net, "built", True) is False:
-        net(*args, **kwargs)  # weights whose shapes were left open get them now
+def _functions(net: Any) -> Variant:
     layers = chain(parts(net))
     if layers is None:
         return Variant(N_("it is written for a chain of dense layers"))
@@ -160,8 +140,6 @@ def _lite(args: Args, kwargs: Kwargs, concrete: Callable[[bool], Any]) -> Varian
     """TensorFlow Lite; its interpreter goes to a package of its own, and then takes its name."""
     if len(args) != 1 or kwargs or not tf.is_tensor(args[0]):
         return Variant(N_("it is written for a model with one input"), _LITE)
-    if not hasattr(tf.lite, "Interpreter"):
-        return Variant(N_("this version of TensorFlow has no tf.lite.Interpreter"), _LITE)
 
     def build() -> bytes:
         traced = concrete(False)
@@ -177,12 +155,11 @@ def _lite(args: Args, kwargs: Kwargs, concrete: Callable[[bool], Any]) -> Varian
         lite = tf.lite.Interpreter(model_content=program, num_threads=threads)
         lite.allocate_tensors()
         given, found = lite.get_input_details()[0]["index"], lite.get_output_details()[0]["index"]
-        set_tensor, invoke, get_tensor = lite.set_tensor, lite.invoke, lite.get_tensor
 
         def run(x: Any) -> np.ndarray:
-            set_tensor(given, x.numpy())
-            invoke()
-            return get_tensor(found)
+            lite.set_tensor(given, x.numpy())
+            lite.invoke()
+            return lite.get_tensor(found)
 
         return run
 
