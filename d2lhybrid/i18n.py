@@ -5,7 +5,9 @@ A text that is asked for always comes, in English if need be.
 """
 
 import os
+import warnings
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 from math import isfinite
 from pathlib import Path
@@ -51,7 +53,18 @@ def language() -> str:
     """The language in use: chosen, else that of D2LHYBRID_LANGUAGE, else that of the locale."""
     named = filter(None, map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG")))
     ours = os.environ.get("D2LHYBRID_LANGUAGE", "")
-    return _chosen or _supported(ours) or _supported(next(named, "")) or "en"
+    found = _chosen or _supported(ours) or _supported(next(named, "")) or "en"
+    if ours and not _chosen and not _supported(ours):
+        _warn_of(ours, found)
+    return found
+
+
+@cache
+def _warn_of(unknown: str, found: str) -> None:
+    text = noop("Expected one of {languages} in D2LHYBRID_LANGUAGE. Received: {received!r}.")
+    said = _catalog(found).gettext(text).format(languages=", ".join(LANGUAGES), received=unknown)
+    with suppress(UserWarning):  # where warnings are errors, it would hide what was to be said
+        warnings.warn(said, stacklevel=3)
 
 
 def gettext(message: str) -> str:

@@ -6,7 +6,7 @@ import logging
 import os
 import shutil
 from dataclasses import replace
-from inspect import signature
+from inspect import Parameter, signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -80,14 +80,18 @@ def exported(sample: Sample, folder: Path) -> Any:
         def forward(self, *tensors: Any) -> Any:
             return plain.flat(*tensors)
 
-    module = Flat()
-    axes = tuple(dict.fromkeys(free, torch.export.Dim.DYNAMIC) or None for free in sample.axes)
+    axes: Any = tuple(dict.fromkeys(free, torch.export.Dim.DYNAMIC) or None for free in sample.axes)
+    module, axes = Flat(), (axes,)
+    if sample.plain and isinstance(plain.model, torch.nn.Module):  # readable without our help
+        module = plain.model
+        kinds = [one.kind for one in signature(module.forward).parameters.values()]
+        axes = axes if Parameter.VAR_POSITIONAL in kinds else axes[0]
     # The exporter takes a size of 1 for a constant, so it sees the larger example.
     inputs = tuple(sample.larger or sample.inputs)
     try:
         with evaluating(module), torch.no_grad(), silent(logs=logging.WARNING):
             program: Any = torch.export.export(
-                module, inputs, dynamic_shapes=(axes,) if sample.larger else None
+                module, inputs, dynamic_shapes=axes if sample.larger else None
             )
             program.module()(*sample.inputs)  # there may be a guard that lets the larger pass alone
     except Exception as error:
