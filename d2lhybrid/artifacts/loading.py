@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -122,7 +123,7 @@ def load(path: str | os.PathLike[str], *, trust: bool = False) -> LoadedModel:
     stored = read(path)
     require_intact(stored)
     trusted = require_allowed(stored, trust)
-    return LoadedModel(stored, _program(stored), trusted)
+    return LoadedModel(stored, _program(stored, trusted), trusted)
 
 
 def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification:
@@ -152,10 +153,10 @@ def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification
     if problems:
         return Verification(stored.root, problems, "not run", _("the bytes differ"))
     try:
-        require_allowed(stored, trust)
+        trusted = require_allowed(stored, trust)
     except errors.UntrustedArtifactError as error:
         return Verification(stored.root, (), "not run", str(error))
-    program = _program(stored)
+    program = _program(stored, trusted)
     for example in range(stored.manifest.examples):
         if found := _difference(stored, program, example):
             return Verification(stored.root, (), "different", found)
@@ -211,13 +212,20 @@ def _flat(output: Any) -> list[Any]:
     return [output] if is_array(output) else [one for _p, one in leaves(output) if is_array(one)]
 
 
-def _program(stored: Stored) -> Any:
+def _program(stored: Stored, trusted: bool) -> Any:
     """What the framework makes of bytes that were checked."""
     framework = stored.framework
     try:
         framework.load()
     except ImportError as error:
         raise missing(framework.module, framework.extra, error) from error
+    modules = stored.manifest.options.get("imports", ())
+    for module in modules if trusted and isinstance(modules, tuple) else ():
+        try:
+            import_module(module)
+        except ImportError as error:
+            text = _("This model needs the module {module} when it is loaded: {error}.")
+            raise errors.MissingPackageError(text.format(module=module, error=error)) from error
     text = _(
         "{framework} does not load {path!r}, whose bytes are as saved: {error}. "
         "It was saved with {versions}; try those versions, or save the model again."

@@ -6,11 +6,14 @@ import hashlib
 import os
 import platform
 import shutil
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from d2lhybrid.artifacts.examples import record
 from d2lhybrid.artifacts.inspection import Inspection, inspect
@@ -103,10 +106,17 @@ def save(
             options=options,
             created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         )
-        raw = _bytes_of(manifest)
-        (folder / MANIFEST).write_bytes(raw)
-        prove(folder, chosen.name)
-        add_trusted(hashlib.sha256(raw).hexdigest())
+        digest = _seal(manifest, folder)
+        modules = _modules(framework, model)
+        try:
+            prove(folder, chosen.name)
+        except SaveError:
+            if not modules:
+                raise
+            options["imports"] = modules  # one of them may register what the file needs
+            digest = _seal(msgspec.structs.replace(manifest, options=options), folder)
+            prove(folder, chosen.name)
+        add_trusted(digest)
     return inspect(path)
 
 
@@ -190,8 +200,17 @@ def _versions(framework: Framework, chosen: Format) -> dict[str, str]:
     return found
 
 
-def _bytes_of(manifest: Manifest) -> bytes:
-    """The manifest as a file, which can be read again.
+def _modules(framework: Framework, model: Any) -> tuple[str, ...]:
+    """The modules, other than the framework's and Python's, that the model's classes come from."""
+    model = getattr(model, "__self__", model)
+    parts = [model, *model.modules()] if hasattr(model, "modules") else [model]
+    known = {*sys.stdlib_module_names, framework.module, "d2lhybrid", "builtins", "__main__"}
+    found = {type(part).__module__ for part in parts} | {getattr(model, "__module__", "builtins")}
+    return tuple(sorted(name for name in found if name.partition(".")[0] not in known))[:20]
+
+
+def _seal(manifest: Manifest, folder: Path) -> str:
+    """Write the manifest and return its hash; what cannot be read again is not written.
 
     Raises:
         SaveError: JSON cannot hold what stands in it, such as infinity.
@@ -202,4 +221,5 @@ def _bytes_of(manifest: Manifest) -> bytes:
     except ValueError as error:
         text = _("Expected arguments and outputs that a manifest can hold: {reason}.")
         raise SaveError(text, reason=brief(error)) from error
-    return raw
+    (folder / MANIFEST).write_bytes(raw)
+    return hashlib.sha256(raw).hexdigest()

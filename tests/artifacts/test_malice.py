@@ -202,6 +202,7 @@ def test_a_strangers_manifest_imports_nothing(copied, marker, monkeypatch):
             parts = [{"kind": "constant", "value": f"touch {marker}"}, {"kind": "tensor"}]
             one = {"kind": "dict", "keys": ["args", "y"], "parts": parts, "cls": place}
             body["returns"] = one
+            body["options"]["imports"] = ["harmful"]  # as for a file that needs an operator
 
         return change
 

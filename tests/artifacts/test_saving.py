@@ -277,3 +277,34 @@ def test_no_compiler_for_aotinductor(tmp_path, monkeypatch):
     with pytest.raises(errors.CompilerMissingError, match=r"apt install g\+\+"):
         save(torch_model("mlp"), tmp_path / "a", torch.ones(1, 512), format="aotinductor")
     assert not list(tmp_path.iterdir())
+
+
+OPERATOR = """
+import torch
+
+@torch.library.custom_op("d2lhybrid_tests::thrice", mutates_args=())
+def thrice(x: torch.Tensor) -> torch.Tensor:
+    return x * 3
+
+@thrice.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return thrice(x)
+"""
+
+
+def test_a_module_that_loading_needs_is_imported(tmp_path, monkeypatch):
+    (tmp_path / "with_operator.py").write_text(OPERATOR)
+    monkeypatch.syspath_prepend(tmp_path)
+    import with_operator
+
+    save(with_operator.Model(), tmp_path / "a", torch.ones(1, 3))
+    assert read(tmp_path / "a").manifest.options["imports"] == ("with_operator",)
+    assert load(tmp_path / "a")(torch.ones(1, 3)).tolist() == [[3.0] * 3]
+    (tmp_path / "with_operator.py").unlink()
+    monkeypatch.delitem(sys.modules, "with_operator")
+    with pytest.raises(errors.MissingPackageError, match="with_operator"):
+        load(tmp_path / "a")
