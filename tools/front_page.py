@@ -41,7 +41,8 @@ def table(framework: str) -> str:
     for cell in notebook(framework).cells:
         for output in cell.get("outputs", ()):
             if MIME in output.get("data", {}):
-                return f"\n\n```text\n{output['data']['text/plain'].strip()}\n```\n\n"
+                shown = output["data"]["text/plain"].rstrip()  # line 1 begins with spaces
+                return f"\n\n```text\n{shown}\n```\n\n"
     raise FrontPageError(f"The {framework} notebook no longer compares anything.")
 
 
