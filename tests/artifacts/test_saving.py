@@ -172,19 +172,6 @@ def test_what_is_not_the_same_elsewhere_is_not_published(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-OPERATOR = """
-import torch
-
-@torch.library.custom_op("d2lhybrid_tests::thrice", mutates_args=())
-def thrice(x: torch.Tensor) -> torch.Tensor:
-    return x * 3
-
-@thrice.register_fake
-def _(x):
-    return torch.empty_like(x)
-"""
-
-
 def test_what_a_file_needs_beside_itself_is_missed(tmp_path):
     made = {}
     exec(OPERATOR, made)
