@@ -80,7 +80,7 @@ def doctor(*frameworks: str) -> Diagnosis:
             code = f'from d2lhybrid.diagnosing import probe; probe("{one.name}")'
             findings.append(_answer(one.name, [sys.executable, "-c", code]))
         else:
-            hint = _("not installed: {command}").format(command=install_command(one.extra))
+            hint = _("not installed: {command}").format(command=install_command(one.name))
             findings.append(Finding(one.name, hint, works=bool(here) and not asked))
     for name in ("C", "C++"):
         try:

@@ -40,7 +40,7 @@ class Affine:
 class Toy(Framework, Tensors):
     """The framework: what it is called, its tensors, its variants and what it explains."""
 
-    name, display, extra = "toy", "Toy Framework", "toy"
+    name, display = "toy", "Toy Framework"
     module = __name__
     tensors = property(lambda self: self)
 

@@ -218,7 +218,7 @@ def _program(stored: Stored, trusted: bool) -> Any:
     try:
         framework.load()
     except ImportError as error:
-        raise missing(framework.module, framework.extra, error) from error
+        raise missing(framework.module, framework.name, error) from error
     modules = stored.manifest.options.get("imports", ())
     for module in modules if trusted and isinstance(modules, tuple) else ():
         try:

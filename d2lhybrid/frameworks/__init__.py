@@ -54,20 +54,18 @@ def format_of(framework: str, name: str) -> Format:
     Raises:
         UnsupportedArtifactError: there is no such framework, or it has no such format.
     """
-    try:
-        formats = get(framework).formats
-    except UnknownFrameworkError as error:
+    formats = {one.name: one.formats for one in known()}
+    if framework not in formats:
         text = _(
             "Expected an artifact of {frameworks}, received {received!r}; "
             "upgrade d2lhybrid if a newer release wrote it."
         )
-        raise UnsupportedArtifactError(text, frameworks=names(), received=framework) from error
-    if name not in formats:
+        raise UnsupportedArtifactError(text, frameworks=names(), received=framework)
+    if name not in formats[framework]:
         text = _("Expected one of the {framework} formats {formats}, received {received!r}.")
-        raise UnsupportedArtifactError(
-            text, framework=framework, formats=", ".join(formats), received=name
-        )
-    return formats[name]
+        said = ", ".join(formats[framework])
+        raise UnsupportedArtifactError(text, framework=framework, formats=said, received=name)
+    return formats[framework][name]
 
 
 def loaded() -> tuple[Framework, ...]:

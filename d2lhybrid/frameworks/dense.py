@@ -1,9 +1,36 @@
-"""A chain of dense layers as one plain function, from a template that each framework fills."""
+"""A chain of dense layers, as ``protocol.chain`` finds it, without the layers: as one function.
 
+Each framework fills the template of ``dense_function``; ``references`` has the same network in
+NumPy and in C, which is what the arithmetic costs without a framework. Both have a clock of their
+own, ``timed(calls, wait_each)``: the seconds of so many calls with the latest arguments. What
+it takes to bring a tensor of a framework there does not count.
+"""
+
+import math
+import subprocess
+import weakref
 from collections.abc import Callable, Mapping, Sequence
+from itertools import repeat
+from pathlib import Path
+from time import perf_counter
 from typing import Any
 
-from d2lhybrid.frameworks.protocol import Function, Layer
+import numpy as np
+
+from d2lhybrid.compiler import find_compiler
+from d2lhybrid.errors import CannotBuildError, CompilerMissingError
+from d2lhybrid.frameworks.protocol import Folder, Function, Layer, Lazy, Variant
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import noop as N_
+from d2lhybrid.same import raw_of
+
+SOURCE = Path(__file__).parent.parent / "native" / "mlp.c"
+_LINEAR = "np.add(np.matmul({h}, w{i}, out=h{i}), b{i}, out=h{i})"
+_ACTIVATIONS = {
+    "relu": "np.maximum({h}, 0, out=h{i})",
+    "tanh": "np.tanh({h}, out=h{i})",
+    "sigmoid": "np.divide(1, 1 + np.exp(-{h}), out=h{i})",
+}
 
 
 def dense_function(
@@ -29,3 +56,135 @@ def dense_function(
             body = activations[layer.activation].format(h=body, i=i)
     exec(f"def plain(x):\n    return {body}\n", names)
     return names["plain"], body
+
+
+def references(layers: list[Layer] | None, args: tuple[Any, ...]) -> dict[str, Variant]:
+    """The rows "C" and "NumPy", or why there are none."""
+    given = raw_of(args[0]) if len(args) == 1 else None
+    # A layer that flattens its input, as MXNet's may, reads more numbers than its last axis has.
+    fits = layers and given and given.array.shape[-1:] == layers[0].weight.shape[:1]
+    if layers is None or given is None or not fits or given.dtype != "float32":
+        reason = N_("it is written for a chain of dense layers, in float32 and with one input")
+        return dict.fromkeys(("C", "NumPy"), Variant(reason))
+    x = np.ascontiguousarray(given.array)
+    numpy = InNumPy(layers, x)
+    in_c: Function | str = Lazy(lambda: _compiled(layers, x), lambda made: InC(made, layers, x))
+    try:
+        find_compiler("C")
+    except CompilerMissingError as error:
+        in_c = str(error)
+    return {"C": Variant(in_c, c_code(layers)), "NumPy": Variant(numpy, numpy.code)}
+
+
+class InNumPy:
+    """The network on arrays that are there already: nothing is allocated in a call.
+
+    By hand, the weights w0, b0, ... and the arrays h0, ... for what comes out stand ready.
+    """
+
+    def __init__(self, layers: Sequence[Layer], x: np.ndarray) -> None:
+        self._x = x.copy()
+        names: dict[str, Any] = {"np": np}
+        for i, layer in enumerate(layers):
+            names[f"h{i}"] = np.empty((*x.shape[:-1], len(layer.bias)), np.float32)
+        self._run, body = dense_function(
+            layers, _LINEAR, _ACTIVATIONS, lambda layer: (layer.weight, layer.bias), names
+        )
+        self.code = f"y = {body}"
+
+    def __call__(self, tensor: Any) -> np.ndarray:
+        self._x[...] = _array_like(tensor, self._x)
+        found: np.ndarray = self._run(self._x)
+        return found
+
+    def timed(self, calls: int, wait_each: bool) -> float:
+        run, x = self._run, self._x
+        start = perf_counter()
+        for _turn in repeat(None, calls):
+            run(x)
+        return perf_counter() - start
+
+
+class InC:
+    """The program in C as a process that stays, from a tensor to a NumPy array.
+
+    It reads two whole numbers of 64 bits: how many calls, and whether to wait for each, which is
+    nothing here. For no call at all the input follows, and it answers with the output; else with
+    the seconds that the calls took, a float of 64 bits.
+    """
+
+    def __init__(self, folder: Folder, layers: Sequence[Layer], x: np.ndarray) -> None:
+        self._folder = folder  # which is there as long as this
+        self._x, self._shape = x, (*x.shape[:-1], len(layers[-1].bias))
+        command, pipe = [str(folder.path / "mlp")], subprocess.PIPE
+        self._process: Any = subprocess.Popen(command, stdin=pipe, stdout=pipe)
+        weakref.finalize(self, _end, self._process)
+
+    def __call__(self, tensor: Any) -> np.ndarray:
+        array = _array_like(tensor, self._x)
+        return self._asked((0, 0), array.tobytes(), np.float32, self._shape)
+
+    def timed(self, calls: int, wait_each: bool) -> float:
+        return float(self._asked((calls, wait_each), b"", np.float64, ()))
+
+    def _asked(
+        self, request: tuple[int, int], data: bytes, dtype: type, shape: tuple[int, ...]
+    ) -> np.ndarray:
+        self._process.stdin.write(np.array(request, np.int64).tobytes() + data)
+        self._process.stdin.flush()
+        size = np.dtype(dtype).itemsize * math.prod(shape)
+        return np.frombuffer(self._process.stdout.read(size), dtype).reshape(shape)
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.kill()
+    process.communicate()
+
+
+def _array_like(tensor: Any, expected: np.ndarray) -> np.ndarray:
+    """The numbers of a tensor that has this dtype and shape; else CannotBuildError."""
+    raw = raw_of(tensor)
+    if raw is not None and (raw.array.shape, raw.array.dtype) == (expected.shape, expected.dtype):
+        return raw.array
+    text = _(
+        "Expected an array of shape {shape} and dtype {dtype}, for which the "
+        "program was built. Received: another. Build it anew for these arguments."
+    )
+    raise CannotBuildError(text.format(shape=expected.shape, dtype=expected.dtype))
+
+
+def c_code(layers: Sequence[Layer]) -> str:
+    """The body of the C program: a call for each layer, from x to y."""
+    lines, given = [], "x"
+    for i, layer in enumerate(layers):
+        result = "y" if i == len(layers) - 1 else f"h{i}"
+        inputs, outputs = layer.weight.shape
+        lines.append(f"dense(w{i}, b{i}, {given}, {result}, {inputs}, {outputs});")
+        if layer.activation:
+            lines.append(f"{layer.activation}({result}, {outputs});")
+        given = result
+    return "\n".join(lines)
+
+
+def _compiled(layers: Sequence[Layer], x: np.ndarray) -> Folder:
+    """A folder with the program: source and weights are compiled into one file."""
+    folder = Folder()
+    outputs = len(layers[-1].bias)
+    sizes = f"ROWS = {math.prod(x.shape[:-1])}, INPUTS = {x.shape[-1]}, OUTPUTS = {outputs}"
+    declared = [f"enum {{ {sizes} }};"]
+    for i, layer in enumerate(layers):
+        for name, array in ((f"w{i}", layer.weight), (f"b{i}", layer.bias)):
+            path = folder.path / f"{name}.bin"
+            path.write_bytes(array.tobytes())
+            declared.append(f'ARRAY({name}, "{path}")')
+        declared.append(f"BUFFER(h{i}, {len(layer.bias)});")
+    source = SOURCE.read_text(encoding="utf-8").replace("/* the arrays */", "\n".join(declared))
+    source = source.replace("/* the layers */", c_code(layers))
+    program = folder.path / "mlp"
+    program.with_suffix(".c").write_text(source, encoding="utf-8")
+    options = ["-O3", "-march=native", "-o", str(program), f"{program}.c", "-lm"]
+    done = subprocess.run([*find_compiler("C"), *options], capture_output=True, text=True)
+    if done.returncode:
+        text = _("Expected the C program to compile. Received from the compiler: {said}")
+        raise CannotBuildError(text.format(said=done.stderr.strip().partition("\n")[0]))
+    return folder

@@ -173,9 +173,8 @@ class Framework(ABC):
     beside it when they are called.
     """
 
-    name: ClassVar[str]  # in records and manifests; for most, what Python imports
+    name: ClassVar[str]  # in records and manifests, and of the extra that installs it
     display: ClassVar[str]  # for people
-    extra: ClassVar[str]  # of d2lhybrid, that installs it
     order: ClassVar[int] = 100  # among the frameworks, where they are listed
     # Environment variables that the import sets where the user has not: two frameworks that both
     # take a GPU's memory beforehand do not fit into one process.

@@ -5,8 +5,8 @@ from typing import Any
 
 from d2lhybrid.calls import Call, name_of, of_arguments, options_of, unknown_label
 from d2lhybrid.frameworks import of
+from d2lhybrid.frameworks.dense import references as reference_programs
 from d2lhybrid.frameworks.protocol import Lazy, Variant, chain
-from d2lhybrid.frameworks.references import references as reference_programs
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.calling import Calling
 

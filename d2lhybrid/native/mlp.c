@@ -1,6 +1,6 @@
 /* A chain of dense layers, with its weights in this program's own file.
 
-   It stays, and reads requests from its input; frameworks/references.py says what they are. */
+   It stays, and reads requests from its input; frameworks/dense.py says what they are. */
 
 #include <math.h>
 #include <stdint.h>

@@ -14,7 +14,6 @@ class JAX(Framework):
 
     name = "jax"
     display = "JAX"
-    extra = "jax"
     order = 3
     # Read when it first uses a GPU, of whose memory it would take three quarters.
     environment: ClassVar[Mapping[str, str]] = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}

@@ -13,7 +13,6 @@ class MXNet(Framework):
 
     name = "mxnet"
     display = "MXNet"
-    extra = "mxnet"
     order = 9
 
     def load(self) -> Any:

@@ -15,7 +15,6 @@ class TensorFlow(Framework):
 
     name = "tensorflow"
     display = "TensorFlow"
-    extra = "tensorflow"
     order = 2
     # Read when it first uses a GPU, of whose memory it would take all.
     environment: ClassVar[Mapping[str, str]] = {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}

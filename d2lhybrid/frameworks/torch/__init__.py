@@ -11,7 +11,6 @@ class PyTorch(Framework):
 
     name = "torch"
     display = "PyTorch"
-    extra = "torch"
     order = 1
 
     @property
