@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from d2lhybrid import waiting
+from d2lhybrid import quieting as waiting
 
 
 @pytest.fixture

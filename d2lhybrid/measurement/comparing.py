@@ -1,23 +1,30 @@
-"""Time several callables against one of them, in the same rounds, each round in random order."""
+"""Time several callables in the same rounds, each round in random order; or one of them alone."""
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+import os
+import secrets
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from d2lhybrid import stats
-from d2lhybrid.calls import Call, of_arguments, options_of
-from d2lhybrid.measurement import arguments
-from d2lhybrid.measurement.calling import Clock
-from d2lhybrid.measurement.first_calls import first_calls
+from d2lhybrid.calls import Call, name_of, of_arguments, options_of, unknown_label
+from d2lhybrid.errors import ArgumentError
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import noop as N_
 from d2lhybrid.measurement.rounds import Rounds
-from d2lhybrid.measurement.runner import Runner
+from d2lhybrid.measurement.runner import Clock, Runner
 from d2lhybrid.report import claims
 from d2lhybrid.report.provenance import Environment, environment, load
-from d2lhybrid.report.records import is_busy
+from d2lhybrid.report.records import Measurement
 from d2lhybrid.report.results import Comparison
 
 WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
+NARROW = 1.02  # the ends of a median's interval that is within 1% of its middle
+MOST_SAMPLES = 100_000
 PATIENCE = 3.0  # times the limit of the comparison that an undecided claim is measured on
 LEAST_SECONDS = 20.0  # that it is measured on, where that limit was short
 
@@ -86,21 +93,23 @@ def compare(
     'faster'
     """
     ways, args, kwargs = of_arguments(functions, args, kwargs, options_of(compare))
-    base = arguments.baseline(ways, baseline)
-    yardsticks = arguments.references(ways, references, base)
-    limit, margin = arguments.time_limit(time_limit), arguments.margin(margin)
-    check = arguments.tolerance(check)
-    seed = arguments.seed(seed)
+    base = _baseline(ways, baseline)
+    unavailable = dict(getattr(ways, "unavailable", {}))
+    yardsticks = _references(ways, references, base)
+    limit, margin = _limit(time_limit), float(_number("margin", margin))
+    check = bool(check) if isinstance(check, (bool, np.bool_)) else float(_number("check", check))
+    seed = secrets.randbits(32) if seed is None else int(_number("seed", seed))
     claims.forget()
-    runners = {label: Runner(label, one, args, kwargs, clock) for label, one in ways.items()}
-    rounds = Rounds(runners, base, seed)
-    rounds.unavailable |= getattr(ways, "unavailable", {})
+    calls = {
+        k: one if isinstance(one, Call) else Call(one, args, kwargs) for k, one in ways.items()
+    }
+    runners = {label: Runner(label, one, clock) for label, one in calls.items()}
+    rounds = Rounds(runners, base, seed, unavailable=unavailable)
     env = environment()
-    interrupted = first_calls(rounds, check, progress)
+    interrupted = rounds.first_calls(check, progress)
     rounds.prepare(limit)
-    stopped = rounds.run(limit, lambda: _clear(rounds, margin, env), progress)
 
-    def result(env: Environment) -> Comparison:
+    def result(env: Environment, stopped: str = "") -> Comparison:
         return Comparison(
             measurements=tuple(
                 runner.measurement(rounds.count, rounds.queued, env)
@@ -112,7 +121,7 @@ def compare(
             references=tuple(label for label in yardsticks if label in rounds.runners),
             checked=check,
             seed=seed,
-            stopped="interrupted" if interrupted else stopped,
+            stopped=stopped,
             margin=margin,
             limit_needed=rounds.limit_needed,
         )
@@ -125,23 +134,126 @@ def compare(
             rounds.run(longer, lambda: decided(result(now)))
         return result(now)
 
-    found = result(env)
+    stopped = rounds.run(limit, lambda: _clear(result(env)), progress)
+    found = result(env, "interrupted" if interrupted else stopped)
     claims.keep(found, measure_on)
     return found
 
 
-def _clear(rounds: Rounds, margin: float, env: Environment) -> bool:
-    """Is there a verdict on everyone, with an interval that is narrow enough to read?"""
-    base, again = rounds.runners[rounds.baseline].times, rounds.again.times
-    busy = is_busy(env, stats.noise_floor(base["latency"], again["latency"]))
-    for clock in ("latency", "throughput") if rounds.queued else ("latency",):
-        floor = stats.noise_floor(base[clock], again[clock])
-        for turn in rounds.turns:
-            if turn.times is base:
-                continue
-            interval = stats.ratio(base[clock], turn.times[clock])
-            verdict = stats.verdict(interval, floor, margin, busy)
-            undecided = verdict == "undecided" and turn is not rounds.again
-            if undecided or interval[2] > WIDTH * interval[1]:
+def _clear(c: Comparison) -> bool:
+    """Is there a verdict on everyone, with an interval that is narrow enough to read?
+
+    That of the baseline's second turn has to be as narrow.
+    """
+    for clock in ("latency", "throughput"):
+        for label in c:
+            _estimate, low, high = c.ratio(label, clock)
+            if c.verdict(label, clock) == "undecided" or high > WIDTH * low:
                 return False
     return True
+
+
+def measure(
+    function: Callable[..., Any] | Call,
+    *args: Any,
+    label: str | None = None,
+    time_limit: float = 5.0,
+    clock: Clock = perf_counter,
+    **kwargs: Any,
+) -> Measurement:
+    """Time ``function(*args, **kwargs)``: the first call, then the steady state.
+
+    Samples are taken until the 95% interval of the median is within 1% of it, by each clock, or for
+    `time_limit` seconds. An interrupt ends it with what has been measured.
+
+    Args:
+        function: what to time.
+        args, kwargs: the arguments of every call; ``call(function, ...)`` where a keyword has
+            the name of an option below.
+        label: its name in the result; the function's own if None.
+        time_limit: seconds of samples; the first call and warm-up come on top.
+        clock: returns seconds, by which the limit counts, too.
+
+    Returns:
+        A Measurement.
+
+    Raises:
+        CallFailedError: `function` raised.
+        ArgumentError: `time_limit` is not above 0, `function` cannot be called, or a keyword that
+            it does not name is nearly an option.
+        KeyboardInterrupt: it came before the first sample, so there is nothing to keep.
+
+    >>> result = measure(sum, range(1000), time_limit=0.2)
+    >>> result.label, result.median < 0.01
+    ('sum', True)
+    """
+    function, args, kwargs = of_arguments(function, args, kwargs, options_of(measure))
+    limit = _limit(time_limit)
+    runner = Runner(label or name_of(function), Call(function, args, kwargs), clock)
+    env = environment()
+    runner.first()
+    rounds = Rounds({runner.label: runner}, runner.label, alone=True, most=MOST_SAMPLES)
+    rounds.prepare(limit)
+    rounds.run(limit, lambda: _narrow(runner))
+    return runner.measurement(rounds.count, runner.queued, env)
+
+
+def _narrow(runner: Runner) -> bool:
+    """Is the median known to within 1% by every clock?"""
+    intervals = (stats.median_interval(runner.times[clock]) for clock in ("latency", "throughput"))
+    return all(0 < high < NARROW * low for low, high in intervals)
+
+
+_EXPECTED = {
+    "margin": N_("Expected a fraction, 0 or more, such as margin=0.02. Received: {received!r}."),
+    "check": N_("Expected True, False or a tolerance, such as check=0.01. Received: {received!r}."),
+    "seed": N_("Expected a whole number, 0 or more, such as seed=1. Received: {received!r}."),
+}
+
+
+def _number(name: str, received: Any) -> Any:
+    """An option that is a number of 0 or more, as it came."""
+    kinds = (int, np.integer) if name == "seed" else (int, float, np.number)
+    fits = isinstance(received, kinds) and 0 <= received < math.inf
+    _require(fits, _(_EXPECTED[name]), received)
+    return received
+
+
+def _limit(seconds: Any) -> float:
+    """How long to measure, above 0; not longer than the environment allows, say in tests."""
+    text = _("Expected seconds, above 0, as {name}, such as {name}=10. Received: {received!r}.")
+    fits = isinstance(seconds, (int, float, np.number)) and seconds > 0
+    _require(fits, text, seconds, name="time_limit")
+    return min(float(seconds), float(os.environ.get("D2LHYBRID_MOST_SECONDS") or math.inf))
+
+
+def _baseline(functions: Any, label: str | None) -> str:
+    """The label that ratios refer to; the first one for None."""
+    text = _("Expected a dict of callables, such as {example}. Received: {received!r}.")
+    example = "{'eager': f, 'compiled': g}"
+    _require(isinstance(functions, Mapping) and functions, text, functions, example=example)
+    for other in functions:
+        text = _("Expected labels that are strings. Received: {received!r}. Write str(label).")
+        _require(isinstance(other, str), text, other)
+    if label is not None and label not in functions:
+        raise unknown_label(label, tuple(functions), getattr(functions, "unavailable", {}))
+    return next(iter(functions)) if label is None else label
+
+
+def _references(functions: Mapping[str, Any], labels: Any, baseline: str) -> tuple[str, ...]:
+    """The labels of yardsticks: those named, and those that ``variants`` has marked.
+
+    What is the baseline is none.
+    """
+    known = [*functions, *getattr(functions, "unavailable", {})]
+    several = isinstance(labels, Collection) and not isinstance(labels, str)
+    text = _("Expected references among {labels}, in a tuple. Received: {received!r}.")
+    fits = several and all(label in known for label in labels)
+    _require(fits, text, labels, labels=", ".join(map(repr, known)))
+    marked = dict.fromkeys([*getattr(functions, "references", ()), *labels])
+    return tuple(label for label in marked if label != baseline)
+
+
+def _require(fits: Any, text: str, received: Any, **said: str) -> None:
+    if not fits:
+        raise ArgumentError(text.format(received=received, **said))

@@ -7,23 +7,22 @@ that take about as long, never by each one's own luck.
 """
 
 import gc
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from d2lhybrid import stats
-from d2lhybrid.errors import D2LHybridError
+from d2lhybrid.errors import CannotBuildError, D2LHybridError, DifferentAnswerError
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measurement.calling import Calling
-from d2lhybrid.measurement.runner import Runner
-from d2lhybrid.measurement.warming import lengthen, probe, warm_up
+from d2lhybrid.measurement.runner import Calling, Runner, drain
+from d2lhybrid.measurement.warming import probe, settle, warm_up
+from d2lhybrid.quieting import counted, waiting
 from d2lhybrid.report.provenance import crowd
-from d2lhybrid.waiting import counted
+from d2lhybrid.same import Answer, difference, incomparable, record, require_same
 
-SAMPLE_SECONDS = 5e-4  # some thousand times the resolution of perf_counter
 WARM_UP_SHARE = 0.25  # of the time limit, at most, and as much again to settle the streams
 STRETCHED = 2.0  # times the limit that six rounds may take
 GAP = 8.0  # times as long, and a call does not take "about as long" any more
@@ -74,7 +73,7 @@ class Rounds:
         """The rounds that are complete."""
         return min(len(turn.times["latency"]) for turn in self.turns)
 
-    def leave_out(self, runner: Runner, error: Exception) -> None:
+    def _leave_out(self, runner: Runner, error: Exception) -> None:
         """Go on without one, for this reason; raises it where that is the baseline."""
         if runner.label == self.baseline:
             raise error
@@ -88,7 +87,50 @@ class Rounds:
                 with Calling(runner.label):
                     action(runner)
             except D2LHybridError as error:
-                self.leave_out(runner, error)
+                self._leave_out(runner, error)
+
+    def first_calls(self, check: bool | float, progress: bool | None) -> bool:
+        """Call each once, the baseline first, and leave out what fails or answers something else.
+
+        An interrupt leaves out what is being built and what was to come.
+
+        Returns:
+            Was it interrupted?
+
+        Raises:
+            D2LHybridError: the baseline fails.
+            KeyboardInterrupt: the baseline is interrupted.
+        """
+        baseline, interrupted = self.runners[self.baseline], False
+        tolerance = None if check is True else check
+        answers: list[Answer] = []
+
+        def first(runner: Runner) -> None:
+            if interrupted:
+                raise CannotBuildError(_("interrupted before its turn to be built"))
+            with waiting(partial(_building, runner.label), progress):
+                output = runner.first()
+            if check is False:
+                return
+            answer = record(output)
+            if left := ", ".join(incomparable(answer)):
+                runner.notes.append(_("not compared: {outputs}").format(outputs=left))
+            answers.append(answer)
+            if runner is baseline:
+                _require_repeated(runner, answer)
+            require_same(runner.label, self.baseline, answer, answers[0], tolerance)
+
+        for runner in [baseline, *(one for one in self.runners.values() if one is not baseline)]:
+            try:
+                self._each([runner], first)
+            except KeyboardInterrupt:
+                if runner is baseline:
+                    raise KeyboardInterrupt from None  # without the framework's stack
+                drain()
+                interrupted = True
+                reason = CannotBuildError(_("interrupted while it was being built"))
+                self._leave_out(runner, reason)
+        return interrupted
 
     @_no_collection()
     def prepare(self, time_limit: float) -> None:
@@ -99,40 +141,39 @@ class Rounds:
         queues = {one.devices for one in self.runners.values() if one.queued}
         for runner in self.runners.values():  # those that wait for the same devices, alike
             runner.queued = runner.devices in queues
-        self._each([*self.runners.values()], lambda runner: lengthen(runner, share))
-        self._set_numbers()
+        self.queued = bool(queues)
+        self._each([*self.runners.values()], lambda runner: settle(runner, share))
+        self._share()
         self._shorten(time_limit / self.fewest)
         self.again = self.runners[self.baseline].twin()
 
-    def _set_numbers(self) -> None:
+    def _share(self) -> None:
         """One number of calls for all that take about as long, so that all are timed alike.
 
         A busy machine makes a quick call seem slow: there, more counts as "about as long".
         """
+        every = list(self.runners.values())
         gap = GAP * max(1.0, crowd())
-        runners = list(self.runners.values())
-        times = [one.waited_seconds if one.queued else one.call_seconds for one in runners]
-        wanted = [max(1, math.ceil(SAMPLE_SECONDS / seconds)) for seconds in times]
-        for runner, calls in zip(runners, stats.shared(times, wanted, gap), strict=True):
-            runner.calls = calls
-        queued = [runner for runner in runners if runner.queued]
-        times = [runner.call_seconds for runner in queued]
-        wanted = [runner.stream_calls for runner in queued]
-        for runner, calls in zip(queued, stats.shared(times, wanted, gap), strict=True):
-            runner.stream_calls = calls
-        self.queued = bool(queued)
+        for clock in ("latency", "throughput"):
+            alike = [one for one in every if one.queued or clock == "latency"]
+            seconds = [one.seconds[clock] for one in alike]
+            wanted = [one.calls[clock] for one in alike]
+            for runner, calls in zip(alike, stats.shared(seconds, wanted, gap), strict=True):
+                runner.calls[clock] = calls
 
     def _shorten(self, room: float) -> None:
         """Cut what turns hold, all alike, if a round does not fit; one is taken to see."""
-        if all(runner.calls == runner.stream_calls == 1 for runner in self.runners.values()):
+        if all(
+            one.calls["latency"] == one.calls["throughput"] == 1 for one in self.runners.values()
+        ):
             return
         begin = self._clock()
         self._each([*self.runners.values()], Runner.sample)
         spent = (self._clock() - begin) * (1 + 1 / len(self.runners))
-        self._cut(0)
-        for runner in self.runners.values() if spent > room else ():
-            runner.calls = max(1, int(runner.calls * room / spent))
-            runner.stream_calls = max(1, int(runner.stream_calls * room / spent))
+        for runner in self.runners.values():
+            runner.times = {clock: [] for clock in runner.times}
+            for clock, calls in runner.calls.items():
+                runner.calls[clock] = max(1, int(calls * min(1.0, room / spent)))
 
     @_no_collection()
     def run(
@@ -170,12 +211,27 @@ class Rounds:
         except KeyboardInterrupt:
             if not self.count:
                 raise KeyboardInterrupt from None
-            self._cut(self.count)
+            whole = self.count
+            for turn in self.turns:
+                for times in turn.times.values():
+                    del times[whole:]
             return "interrupted"
         return "limit"
 
-    def _cut(self, count: int) -> None:
-        """Keep the first `count` rounds."""
-        for turn in self.turns:
-            for times in turn.times.values():
-                del times[count:]
+
+def _building(label: str, seconds: int) -> str:
+    return _("building {label}, {seconds} s").format(label=label, seconds=seconds)
+
+
+def _require_repeated(runner: Runner, answer: Answer) -> None:
+    """Raise DifferentAnswerError when a second call answers something else."""
+    if found := difference(record(runner.call(1)), answer):
+        text = _(
+            "Expected {label!r} to give the same answer twice. Received: {difference}. Something "
+            "in it is random (dropout in training mode, sampling), or it keeps state from call to "
+            "call. Take that out, or pass check=False; steps of training are compared with "
+            "{training}."
+        )
+        training = "training(net, loss, optimizer, batch)"
+        said = text.format(label=runner.label, difference=found, training=training)
+        raise DifferentAnswerError(said)

@@ -9,9 +9,9 @@ from d2lhybrid.frameworks.protocol import require_options
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.comparing import compare
 from d2lhybrid.measurement.variants import variants
+from d2lhybrid.quieting import counted
 from d2lhybrid.report import claims
 from d2lhybrid.report.results import Comparison, Sweep
-from d2lhybrid.waiting import counted
 
 
 def sweep(

@@ -7,7 +7,7 @@ from d2lhybrid.calls import Call, name_of, of_arguments
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks import of
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measurement.calling import Calling
+from d2lhybrid.measurement.runner import Calling
 from d2lhybrid.measurement.variants import Variants
 
 

@@ -8,7 +8,7 @@ from d2lhybrid.frameworks import of
 from d2lhybrid.frameworks.protocol import Lazy, Variant, chain
 from d2lhybrid.frameworks.references import references as reference_programs
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measurement.calling import Calling
+from d2lhybrid.measurement.runner import Calling
 
 
 class Variants(Mapping[str, Callable[..., Any]]):

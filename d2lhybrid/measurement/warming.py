@@ -13,7 +13,7 @@ PROBE_SECONDS = 0.02  # of the calls that tell whether something is queued
 MOST_PROBES = 40
 LONG_SECONDS = 0.01  # a call that takes longer is a long one
 STREAM_SECONDS = 1e-3  # of the shorter stream, if that is enough for the slope to settle
-SHORTEST = 1e-9  # seconds; a clock may say 0
+SAMPLE_SECONDS = 5e-4  # of the latency: some thousand times the resolution of perf_counter
 
 
 def warm_up(runner: Runner, limit: float) -> None:
@@ -34,7 +34,7 @@ def warm_up(runner: Runner, limit: float) -> None:
         enough = limit if len(times) >= stats.SETTLING else max(limit, LEAST_WARM_UP)
         if stats.settled(times) or runner.clock() - begin > enough:
             break
-    runner.call_seconds = runner.waited_seconds = max(min(times), SHORTEST)
+    runner.seconds = dict.fromkeys(runner.seconds, max(min(times), stats.SHORTEST))
 
 
 def probe(runner: Runner) -> None:
@@ -50,7 +50,7 @@ def probe(runner: Runner) -> None:
         return
     clock = runner.clock
     times: list[tuple[float, float, float]] = []
-    turns = min(MOST_PROBES, math.ceil(PROBE_SECONDS / runner.call_seconds))
+    turns = min(MOST_PROBES, math.ceil(PROBE_SECONDS / runner.seconds["throughput"]))
     while len(times) < turns:
         start = clock()
         output = runner.call(1)
@@ -64,26 +64,31 @@ def probe(runner: Runner) -> None:
         runner.wait(output)
         times.append((returned - start, done - returned, clock() - idle))
     host, rest, free = map(statistics.median, zip(*times, strict=True))
-    runner.waited_seconds = max(min(one[0] + one[1] for one in times), SHORTEST)
-    if runner.call_seconds > LONG_SECONDS:
+    runner.seconds["latency"] = max(min(one[0] + one[1] for one in times), stats.SHORTEST)
+    if runner.seconds["throughput"] > LONG_SECONDS:
         runner.queued = min(host, rest) > AGREE * (host + rest)
     else:
         runner.queued = bool(runner.queues) or rest - free > AGREE * (host + rest)
 
 
-def lengthen(runner: Runner, limit: float) -> None:
-    """Where it queues, lengthen the stream as long as that lowers the slope by over the margin.
+def settle(runner: Runner, limit: float) -> None:
+    """How many calls a sample of it wants to hold.
 
+    Where it queues, its stream is lengthened as long as that lowers the slope by over the margin.
     It has to be lower each of five times in turn. Beside a long call, what is paid once per wait
     is nothing: one of them is stream enough.
     """
-    if not runner.queued:
-        return
     begin, slope = runner.clock(), lambda calls: runner.slope(calls)["throughput"]
-    calls = max(1, math.ceil(STREAM_SECONDS / runner.call_seconds))
-    if runner.call_seconds <= LONG_SECONDS:
-        while runner.clock() - begin < limit and all(
-            slope(2 * calls) < (1 - stats.MARGIN) * slope(calls) for _turn in range(5)
+    seconds = runner.seconds["throughput"]
+    if not runner.queued:
+        runner.seconds["latency"] = seconds  # the mean of several, of which none is waited for
+    else:
+        calls = max(1, math.ceil(STREAM_SECONDS / seconds))
+        while (
+            seconds <= LONG_SECONDS
+            and runner.clock() - begin < limit
+            and all(slope(2 * calls) < (1 - stats.MARGIN) * slope(calls) for _turn in range(5))
         ):
             calls *= 2
-    runner.stream_calls = calls
+        runner.calls["throughput"] = calls
+    runner.calls["latency"] = max(1, math.ceil(SAMPLE_SECONDS / runner.seconds["latency"]))

@@ -10,7 +10,7 @@ from fake import Machine
 from d2lhybrid.calls import call, of_arguments, options_of
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.measurement.comparing import compare
-from d2lhybrid.measurement.measuring import measure
+from d2lhybrid.measurement.comparing import measure
 from d2lhybrid.measurement.sweeping import sweep
 
 

@@ -13,7 +13,7 @@ from fake import Machine
 from d2lhybrid.errors import ArgumentError, CallFailedError, UnknownLabelError
 from d2lhybrid.frameworks.protocol import Variant
 from d2lhybrid.measurement.comparing import compare
-from d2lhybrid.measurement.measuring import measure
+from d2lhybrid.measurement.comparing import measure
 from d2lhybrid.measurement.sweeping import sweep
 from d2lhybrid.measurement.variants import Variants
 from d2lhybrid.report.advice import best

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from fake import Machine
 
-from d2lhybrid import waiting
+from d2lhybrid import quieting as waiting
 from d2lhybrid.errors import ArgumentError, CallFailedError
-from d2lhybrid.measurement import measuring
-from d2lhybrid.measurement.measuring import measure
+from d2lhybrid.measurement import comparing
+from d2lhybrid.measurement.comparing import measure
 
 
 def test_measure():
@@ -31,7 +31,7 @@ def test_it_ends_after_five_seconds_or_a_hundred_thousand_samples(capsys, monkey
     m = Machine()
     measure(m.function(0.01, 2.0), clock=m.clock)
     assert 5 < m.now < 8
-    monkeypatch.setattr(measuring, "MOST_SAMPLES", 20)
+    monkeypatch.setattr(comparing, "MOST_SAMPLES", 20)
     m = Machine()
     assert len(measure(m.function(0.01, 2.0), clock=m.clock).samples) == 20
     assert capsys.readouterr().err == ""

@@ -7,8 +7,8 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from d2lhybrid.measurement import memory
-from d2lhybrid.measurement.memory import Peak
+from d2lhybrid.measurement import timing as memory
+from d2lhybrid.measurement.timing import Peak
 
 MIB = 2**20
 

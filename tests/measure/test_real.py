@@ -6,7 +6,7 @@ import time
 import pytest
 
 from d2lhybrid.measurement.comparing import compare
-from d2lhybrid.measurement.measuring import measure
+from d2lhybrid.measurement.comparing import measure
 from d2lhybrid.measurement.sweeping import sweep
 from d2lhybrid.measurement.timing import Benchmark, synchronize
 

@@ -9,7 +9,7 @@ from fake import Array, Machine
 from d2lhybrid.errors import ArgumentError, CallFailedError
 from d2lhybrid.frameworks.protocol import Step
 from d2lhybrid.measurement.comparing import compare
-from d2lhybrid.measurement.measuring import measure
+from d2lhybrid.measurement.comparing import measure
 from d2lhybrid.measurement.runner import Runner
 from d2lhybrid.measurement.warming import probe, warm_up
 
