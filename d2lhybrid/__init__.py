@@ -11,9 +11,8 @@ __version__ = "0.1.0"
 _ROOMS = {
     "measurement.timing": ("Benchmark", "Timer", "synchronize", "load_ipython_extension"),
     "measurement.comparing": ("compare", "measure"),
-    "measurement.variants": ("variants",),
+    "measurement.variants": ("variants", "training"),
     "measurement.sweeping": ("sweep",),
-    "measurement.training": ("training",),
     "calls": ("call",),
     "frameworks.explaining": ("explain", "graph"),
     "artifacts.saving": ("save",),

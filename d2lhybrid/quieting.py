@@ -87,7 +87,8 @@ def waiting(describe: Callable[[int], str], shown: bool | None = None) -> Iterat
         shown = sys.stderr is not None and sys.stderr.isatty()
     start, over = time.monotonic(), threading.Event()
     teller = threading.Thread(target=_tell, args=[over], daemon=True)
-    if told := shown and not _open:
+    told = shown and not _open
+    if told:
         teller.start()
     _open.append(lambda: describe(int(time.monotonic() - start)))
     try:

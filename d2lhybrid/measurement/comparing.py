@@ -3,7 +3,7 @@
 import math
 import os
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
@@ -100,25 +100,23 @@ def compare(
     check = bool(check) if isinstance(check, (bool, np.bool_)) else float(_number("check", check))
     seed = secrets.randbits(32) if seed is None else int(_number("seed", seed))
     claims.forget()
-    calls = {
-        k: one if isinstance(one, Call) else Call(one, args, kwargs) for k, one in ways.items()
+    runners = {
+        label: Runner(label, one if isinstance(one, Call) else Call(one, args, kwargs), clock)
+        for label, one in ways.items()
     }
-    runners = {label: Runner(label, one, clock) for label, one in calls.items()}
     rounds = Rounds(runners, base, seed, unavailable=unavailable)
     env = environment()
     interrupted = rounds.first_calls(check, progress)
     rounds.prepare(limit)
 
     def result(env: Environment, stopped: str = "") -> Comparison:
+        count, queued = rounds.count, rounds.queued
         return Comparison(
-            measurements=tuple(
-                runner.measurement(rounds.count, rounds.queued, env)
-                for runner in rounds.runners.values()
-            ),
+            measurements=tuple(one.measurement(count, queued, env) for one in runners.values()),
             baseline=base,
-            again=rounds.again.samples(rounds.count, rounds.queued),
+            again=rounds.again.samples(count, queued),
             unavailable=dict(rounds.unavailable),
-            references=tuple(label for label in yardsticks if label in rounds.runners),
+            references=tuple(label for label in yardsticks if label in runners),
             checked=check,
             seed=seed,
             stopped=stopped,
@@ -191,8 +189,8 @@ def measure(
     limit = _limit(time_limit)
     runner = Runner(label or name_of(function), Call(function, args, kwargs), clock)
     env = environment()
-    runner.first()
     rounds = Rounds({runner.label: runner}, runner.label, alone=True, most=MOST_SAMPLES)
+    rounds.first_calls(check=False, progress=False)
     rounds.prepare(limit)
     rounds.run(limit, lambda: _narrow(runner))
     return runner.measurement(rounds.count, runner.queued, env)
@@ -231,10 +229,8 @@ def _baseline(functions: Any, label: str | None) -> str:
     """The label that ratios refer to; the first one for None."""
     text = _("Expected a dict of callables, such as {example}. Received: {received!r}.")
     example = "{'eager': f, 'compiled': g}"
-    _require(isinstance(functions, Mapping) and functions, text, functions, example=example)
-    for other in functions:
-        text = _("Expected labels that are strings. Received: {received!r}. Write str(label).")
-        _require(isinstance(other, str), text, other)
+    fits = isinstance(functions, Mapping) and functions and {str} == set(map(type, functions))
+    _require(fits, text, functions, example=example)
     if label is not None and label not in functions:
         raise unknown_label(label, tuple(functions), getattr(functions, "unavailable", {}))
     return next(iter(functions)) if label is None else label
@@ -246,9 +242,8 @@ def _references(functions: Mapping[str, Any], labels: Any, baseline: str) -> tup
     What is the baseline is none.
     """
     known = [*functions, *getattr(functions, "unavailable", {})]
-    several = isinstance(labels, Collection) and not isinstance(labels, str)
     text = _("Expected references among {labels}, in a tuple. Received: {received!r}.")
-    fits = several and all(label in known for label in labels)
+    fits = isinstance(labels, (tuple, list)) and all(label in known for label in labels)
     _require(fits, text, labels, labels=", ".join(map(repr, known)))
     marked = dict.fromkeys([*getattr(functions, "references", ()), *labels])
     return tuple(label for label in marked if label != baseline)

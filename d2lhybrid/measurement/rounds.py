@@ -10,14 +10,13 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 
 from d2lhybrid import stats
 from d2lhybrid.errors import CannotBuildError, D2LHybridError, DifferentAnswerError
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measurement.runner import Calling, Runner, drain
+from d2lhybrid.measurement.runner import Calling, Runner
 from d2lhybrid.measurement.warming import probe, settle, warm_up
 from d2lhybrid.quieting import counted, waiting
 from d2lhybrid.report.provenance import crowd
@@ -73,21 +72,17 @@ class Rounds:
         """The rounds that are complete."""
         return min(len(turn.times["latency"]) for turn in self.turns)
 
-    def _leave_out(self, runner: Runner, error: Exception) -> None:
-        """Go on without one, for this reason; raises it where that is the baseline."""
-        if runner.label == self.baseline:
-            raise error
-        self.unavailable[runner.label] = str(error)
-        del self.runners[runner.label]
-
     def _each(self, turns: Sequence[Runner], action: Callable[[Runner], None]) -> None:
-        """Do it with each; one that raises is left out from now on."""
+        """Do it with each; one that raises is left out from now on, or ends it: the baseline."""
         for runner in turns:
             try:
                 with Calling(runner.label):
                     action(runner)
             except D2LHybridError as error:
-                self._leave_out(runner, error)
+                if runner.label == self.baseline:
+                    raise
+                self.unavailable[runner.label] = str(error)
+                del self.runners[runner.label]
 
     def first_calls(self, check: bool | float, progress: bool | None) -> bool:
         """Call each once, the baseline first, and leave out what fails or answers something else.
@@ -106,30 +101,29 @@ class Rounds:
         answers: list[Answer] = []
 
         def first(runner: Runner) -> None:
+            nonlocal interrupted
             if interrupted:
                 raise CannotBuildError(_("interrupted before its turn to be built"))
-            with waiting(partial(_building, runner.label), progress):
-                output = runner.first()
-            if check is False:
-                return
-            answer = record(output)
-            if left := ", ".join(incomparable(answer)):
-                runner.notes.append(_("not compared: {outputs}").format(outputs=left))
-            answers.append(answer)
-            if runner is baseline:
-                _require_repeated(runner, answer)
-            require_same(runner.label, self.baseline, answer, answers[0], tolerance)
-
-        for runner in [baseline, *(one for one in self.runners.values() if one is not baseline)]:
+            text = _("building {label}, {seconds} s")
             try:
-                self._each([runner], first)
+                with waiting(lambda s: text.format(label=runner.label, seconds=s), progress):
+                    output = runner.first()
             except KeyboardInterrupt:
                 if runner is baseline:
                     raise KeyboardInterrupt from None  # without the framework's stack
-                drain()
                 interrupted = True
-                reason = CannotBuildError(_("interrupted while it was being built"))
-                self._leave_out(runner, reason)
+                raise CannotBuildError(_("interrupted while it was being built")) from None
+            if check is False:
+                return
+            answers.append(record(output))
+            if left := ", ".join(incomparable(answers[-1])):
+                runner.notes.append(_("not compared: {outputs}").format(outputs=left))
+            if runner is baseline:
+                _require_repeated(runner, answers[0])
+            require_same(runner.label, self.baseline, answers[-1], answers[0], tolerance)
+
+        others = [runner for runner in self.runners.values() if runner is not baseline]
+        self._each([baseline, *others], first)
         return interrupted
 
     @_no_collection()
@@ -150,16 +144,20 @@ class Rounds:
     def _share(self) -> None:
         """One number of calls for all that take about as long, so that all are timed alike.
 
-        A busy machine makes a quick call seem slow: there, more counts as "about as long".
+        It is the largest that one of them wants. Sorted by time, each belongs with the next that
+        takes up to `GAP` times as long: far more than two estimates of one time differ by. A busy
+        machine makes a quick call seem slow: there, more counts as "about as long".
         """
-        every = list(self.runners.values())
         gap = GAP * max(1.0, crowd())
         for clock in ("latency", "throughput"):
-            alike = [one for one in every if one.queued or clock == "latency"]
-            seconds = [one.seconds[clock] for one in alike]
-            wanted = [one.calls[clock] for one in alike]
-            for runner, calls in zip(alike, stats.shared(seconds, wanted, gap), strict=True):
-                runner.calls[clock] = calls
+            alike: list[Runner] = []
+            for runner in sorted(self.runners.values(), key=lambda one: one.seconds[clock]):
+                if alike and runner.seconds[clock] > gap * alike[-1].seconds[clock]:
+                    alike = []
+                alike.append(runner)
+                most = max(one.calls[clock] for one in alike)
+                for one in alike:
+                    one.calls[clock] = most
 
     def _shorten(self, room: float) -> None:
         """Cut what turns hold, all alike, if a round does not fit; one is taken to see."""
@@ -217,10 +215,6 @@ class Rounds:
                     del times[whole:]
             return "interrupted"
         return "limit"
-
-
-def _building(label: str, seconds: int) -> str:
-    return _("building {label}, {seconds} s").format(label=label, seconds=seconds)
 
 
 def _require_repeated(runner: Runner, answer: Answer) -> None:

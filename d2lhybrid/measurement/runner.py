@@ -51,7 +51,10 @@ class Calling:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if not isinstance(error, Exception):
             return
-        drain()
+        for _turn in range(10):
+            with suppress(Exception):
+                synchronize()
+                break
         if not isinstance(error, D2LHybridError):
             kind, said = type(error).__name__, first_line(error)
             text = _(
@@ -60,13 +63,6 @@ class Calling:
             )
             message = text.format(label=self.label, error=kind, said=said)
             raise CallFailedError(message, label=self.label, reason=f"{kind}: {said}") from error
-
-
-def drain() -> None:
-    """Let the errors of work that a failed callable left in queues come up and go."""
-    for _turn in range(10):
-        with suppress(Exception):  # it belongs to the callable that is left out
-            return synchronize()
 
 
 @dataclass(eq=False, repr=False)
@@ -105,28 +101,27 @@ class Runner:
         """Time building, loading and the first call, as far as there are such; its output.
 
         Raises:
-            CallFailedError: the callable raised.
             CannotBuildError: a variant cannot be built here.
+            Otherwise what the callable raises.
         """
         function, args, kwargs = self.target.function, self.target.args, self.target.kwargs
         # One that is built already would have no cold start.
         lazy = function.anew() if isinstance(function, Lazy) else None
-        with Calling(self.label):
-            try:
-                synchronize()
+        try:
+            synchronize()
+            start = self.clock()
+            if lazy and lazy.ahead:
+                lazy.build()
+                built = self.clock()
+                lazy.load()
+                self.build_seconds, self.load_seconds = built - start, self.clock() - built
                 start = self.clock()
-                if lazy and lazy.ahead:
-                    lazy.build()
-                    built = self.clock()
-                    lazy.load()
-                    self.build_seconds, self.load_seconds = built - start, self.clock() - built
-                    start = self.clock()
-                output = (lazy or function)(*args, **kwargs)
-                synchronize()
-            except Exception as error:
-                if lazy is None:
-                    raise
-                raise CannotBuildError(first_line(error) or type(error).__name__) from error
+            output = (lazy or function)(*args, **kwargs)
+            synchronize()
+        except Exception as error:
+            if lazy is None:
+                raise
+            raise CannotBuildError(first_line(error) or type(error).__name__) from error
         self.first_seconds = float(self.clock() - start)
         if lazy:
             function = lazy.load()  # what it has built, without the way around

@@ -1,9 +1,10 @@
 """The same comparison over a range of sizes: where does compiling cease to matter?"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from d2lhybrid.calls import Call, call, of_arguments, options_of
+from d2lhybrid.calls import Call, call, options_of
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks.protocol import require_options
 from d2lhybrid.i18n import gettext as _
@@ -57,13 +58,11 @@ def sweep(
     sizes = list(sizes)
     if not sizes:
         raise ArgumentError(_("Expected at least one size. Received: none."))
-    known = dict.fromkeys([*options_of(compare), *options_of(variants)])
-    require_options("sweep", options, ("only", "work", *known))
     done: list[Comparison] = []
     try:
         for size in counted(sizes, _("sizes"), progress):
-            model, ours = _one(make(size), only, options)
-            done.append(compare(model, time_limit=time_limit, progress=progress, **ours))
+            made, ours = _one(make(size), only, options)
+            done.append(compare(made, time_limit=time_limit, progress=progress, **ours))
             claims.forget()  # the models and inputs of this size
             if done[-1].stopped == "interrupted":
                 done = done[:-1] or done  # a lone one is kept, though it was cut short
@@ -75,27 +74,23 @@ def sweep(
     return Sweep(_plain(taken), _plain(map(work, taken) if work else taken), tuple(done))
 
 
-def _one(
-    made: Any, only: Sequence[str] | None, options: Mapping[str, Any]
-) -> tuple[Call, dict[str, Any]]:
-    """What to compare at one size, and the options of that.
-
-    They are the functions, or the variants of the net, with their arguments.
-    """
+def _one(made: Any, only: Sequence[str] | None, options: dict[str, Any]) -> tuple[Call, Any]:
+    """The functions at one size, or the variants of the net, and the options left for them."""
     if not isinstance(made, (tuple, list, Call)) or made in ((), []):
         text = _("Expected {example} from make. Received: {kind}. Let it return a tuple.")
         raise ArgumentError(text.format(example="(net, x)", kind=type(made).__name__))
-    first, *args = (made,) if isinstance(made, Call) else made
-    model, given, kwargs = of_arguments(first, tuple(args), {})
-    theirs = dict(options)
-    if not isinstance(model, Mapping):
-        names = set(options_of(variants)) & set(options)
-        if not isinstance(options.get("references"), bool):
-            names.discard("references")
-        building = {name: theirs.pop(name) for name in names}
-        ways = variants(call(model, *given, **kwargs), **building)
-        model = ways.only(*only) if only else ways
-    return call(model, *given, **kwargs), theirs
+    made = made if isinstance(made, Call) else call(*made)
+    if isinstance(made.function, Mapping):
+        require_options("sweep", options, options_of(compare))
+        return made, options
+    known = dict.fromkeys([*options_of(compare), *options_of(variants)])
+    require_options("sweep", options, tuple(known))
+    theirs = {name: value for name, value in options.items() if name in options_of(variants)}
+    if not isinstance(theirs.get("references", True), bool):
+        del theirs["references"]
+    ways = variants(made, **theirs)
+    ours = {name: value for name, value in options.items() if name not in theirs}
+    return replace(made, function=ways.only(*only) if only else ways), ours
 
 
 def _plain(values: Iterable[Any]) -> tuple[float, ...]:
