@@ -12,12 +12,11 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
-from typing import TypeVar
+from typing import Any
 
 SHOWN_AFTER = 2.0  # seconds
 _EVERY = 1.0
 
-T = TypeVar("T")
 _open: list[Callable[[], str]] = []  # what each wait says now, the outermost first
 
 
@@ -87,8 +86,7 @@ def waiting(describe: Callable[[int], str], shown: bool | None = None) -> Iterat
         shown = sys.stderr is not None and sys.stderr.isatty()
     start, over = time.monotonic(), threading.Event()
     teller = threading.Thread(target=_tell, args=[over], daemon=True)
-    told = shown and not _open
-    if told:
+    if told := shown and not _open:
         teller.start()
     _open.append(lambda: describe(int(time.monotonic() - start)))
     try:
@@ -112,7 +110,7 @@ def _tell(over: threading.Event) -> None:
                 return
 
 
-def counted(things: Sequence[T], said: str, shown: bool | None) -> Iterator[T]:
+def counted(things: Sequence[Any], said: str, shown: bool | None) -> Iterator[Any]:
     """Each of the things, while ``waiting`` says how many of them are done.
 
     >>> list(counted("ab", "letters", shown=None))

@@ -12,15 +12,17 @@ import numpy as np
 
 from d2lhybrid import stats
 from d2lhybrid.calls import Call, name_of, of_arguments, options_of, unknown_label
-from d2lhybrid.errors import ArgumentError
+from d2lhybrid.errors import ArgumentError, DifferentAnswerError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.measurement.rounds import Rounds
 from d2lhybrid.measurement.runner import Clock, Runner
+from d2lhybrid.quieting import waiting
 from d2lhybrid.report import claims
-from d2lhybrid.report.provenance import Environment, environment, load
+from d2lhybrid.report.provenance import environment, load
 from d2lhybrid.report.records import Measurement
 from d2lhybrid.report.results import Comparison
+from d2lhybrid.same import Answer, difference, incomparable, record, require_same
 
 WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
 NARROW = 1.02  # the ends of a median's interval that is within 1% of its middle
@@ -55,9 +57,8 @@ def compare(
     says which limit would do, and gives no verdict.
 
     A variant that cannot be built, raises or answers something else is no end of the comparison:
-    it is a row with its reason. Ctrl-C while one is being built leaves out that one and what was to
-    come, and goes on with the others. A compiler that keeps what it built on disk builds the same
-    in a fraction of the time in the next process: first calls are those of this run.
+    it is a row with its reason. A compiler that keeps what it built on disk builds the same in a
+    fraction of the time in the next process: first calls are those of this run.
 
     Args:
         functions: the callables by label, or what ``variants`` returns.
@@ -105,11 +106,11 @@ def compare(
         for label, one in ways.items()
     }
     rounds = Rounds(runners, base, seed, unavailable=unavailable)
-    env = environment()
-    interrupted = rounds.first_calls(check, progress)
+    env, stopped = environment(), ""
+    _first_calls(rounds, check, progress)
     rounds.prepare(limit)
 
-    def result(env: Environment, stopped: str = "") -> Comparison:
+    def result() -> Comparison:
         count, queued = rounds.count, rounds.queued
         return Comparison(
             measurements=tuple(one.measurement(count, queued, env) for one in runners.values()),
@@ -125,17 +126,56 @@ def compare(
         )
 
     def measure_on(decided: Callable[[Comparison], bool]) -> Comparison:
-        now = replace(env, load=max(filter(None, [env.load, load()]), default=env.load))
-        if not decided(result(now)):
+        nonlocal env
+        env = replace(env, load=max(filter(None, [env.load, load()]), default=env.load))
+        if not decided(result()):
             rounds.fewest = stats.FEW.start  # one question alone may be clear soon
-            longer = max(PATIENCE * limit, LEAST_SECONDS)
-            rounds.run(longer, lambda: decided(result(now)))
-        return result(now)
+            rounds.run(max(PATIENCE * limit, LEAST_SECONDS), lambda: decided(result()))
+        return result()
 
-    stopped = rounds.run(limit, lambda: _clear(result(env)), progress)
-    found = result(env, "interrupted" if interrupted else stopped)
+    stopped = rounds.run(limit, lambda: _clear(result()), progress)
+    found = result()
     claims.keep(found, measure_on)
     return found
+
+
+def _first_calls(rounds: Rounds, check: bool | float, progress: bool | None) -> None:
+    """Call each once, the baseline first, and leave out what fails or answers something else.
+
+    Raises:
+        D2LHybridError: the baseline fails.
+    """
+    baseline, answers = rounds.baseline, list[Answer]()
+
+    def first(runner: Runner) -> None:
+        text = _("building {label}, {seconds} s")
+        with waiting(lambda s: text.format(label=runner.label, seconds=s), progress):
+            output = runner.first()
+        if check is False:
+            return
+        answers.append(record(output))
+        if left := ", ".join(incomparable(answers[-1])):
+            runner.notes.append(_("not compared: {outputs}").format(outputs=left))
+        if runner.label == baseline:
+            _require_repeated(runner, answers[0])
+        tolerance = None if check is True else check
+        require_same(runner.label, baseline, answers[-1], answers[0], tolerance)
+
+    rounds.each(sorted(rounds.runners.values(), key=lambda one: one.label != baseline), first)
+
+
+def _require_repeated(runner: Runner, answer: Answer) -> None:
+    """Raise DifferentAnswerError when a second call answers something else."""
+    if found := difference(record(runner.call(1)), answer):
+        text = _(
+            "Expected {label!r} to give the same answer twice. Received: {difference}. Something "
+            "in it is random (dropout in training mode, sampling), or it keeps state from call to "
+            "call. Take that out, or pass check=False; steps of training are compared with "
+            "{training}."
+        )
+        training = "training(net, loss, optimizer, batch)"
+        said = text.format(label=runner.label, difference=found, training=training)
+        raise DifferentAnswerError(said)
 
 
 def _clear(c: Comparison) -> bool:
@@ -190,7 +230,7 @@ def measure(
     runner = Runner(label or name_of(function), Call(function, args, kwargs), clock)
     env = environment()
     rounds = Rounds({runner.label: runner}, runner.label, alone=True, most=MOST_SAMPLES)
-    rounds.first_calls(check=False, progress=False)
+    _first_calls(rounds, check=False, progress=False)
     rounds.prepare(limit)
     rounds.run(limit, lambda: _narrow(runner))
     return runner.measurement(rounds.count, runner.queued, env)

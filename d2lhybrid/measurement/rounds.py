@@ -7,6 +7,8 @@ that take about as long, never by each one's own luck.
 """
 
 import gc
+import math
+import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,16 +16,22 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from d2lhybrid import stats
-from d2lhybrid.errors import CannotBuildError, D2LHybridError, DifferentAnswerError
+from d2lhybrid.errors import D2LHybridError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.runner import Calling, Runner
-from d2lhybrid.measurement.warming import probe, settle, warm_up
-from d2lhybrid.quieting import counted, waiting
+from d2lhybrid.quieting import counted
 from d2lhybrid.report.provenance import crowd
-from d2lhybrid.same import Answer, difference, incomparable, record, require_same
+from d2lhybrid.report.records import AGREE
 
 WARM_UP_SHARE = 0.25  # of the time limit, at most, and as much again to settle the streams
 STRETCHED = 2.0  # times the limit that six rounds may take
+BATCH_SECONDS = 2e-4  # of a warm-up time
+LEAST_WARM_UP = 0.25  # seconds, where there are not enough times yet
+PROBE_SECONDS = 0.02  # of the calls that tell whether something is queued
+MOST_PROBES = 40
+LONG_SECONDS = 0.01  # a call that takes longer is a long one
+STREAM_SECONDS = 1e-3  # of the shorter stream, if that is enough for the slope to settle
+SAMPLE_SECONDS = 5e-4  # of the latency: some thousand times the resolution of perf_counter
 GAP = 8.0  # times as long, and a call does not take "about as long" any more
 
 
@@ -72,7 +80,7 @@ class Rounds:
         """The rounds that are complete."""
         return min(len(turn.times["latency"]) for turn in self.turns)
 
-    def _each(self, turns: Sequence[Runner], action: Callable[[Runner], None]) -> None:
+    def each(self, turns: Sequence[Runner], action: Callable[[Runner], None]) -> None:
         """Do it with each; one that raises is left out from now on, or ends it: the baseline."""
         for runner in turns:
             try:
@@ -84,59 +92,17 @@ class Rounds:
                 self.unavailable[runner.label] = str(error)
                 del self.runners[runner.label]
 
-    def first_calls(self, check: bool | float, progress: bool | None) -> bool:
-        """Call each once, the baseline first, and leave out what fails or answers something else.
-
-        An interrupt leaves out what is being built and what was to come.
-
-        Returns:
-            Was it interrupted?
-
-        Raises:
-            D2LHybridError: the baseline fails.
-            KeyboardInterrupt: the baseline is interrupted.
-        """
-        baseline, interrupted = self.runners[self.baseline], False
-        tolerance = None if check is True else check
-        answers: list[Answer] = []
-
-        def first(runner: Runner) -> None:
-            nonlocal interrupted
-            if interrupted:
-                raise CannotBuildError(_("interrupted before its turn to be built"))
-            text = _("building {label}, {seconds} s")
-            try:
-                with waiting(lambda s: text.format(label=runner.label, seconds=s), progress):
-                    output = runner.first()
-            except KeyboardInterrupt:
-                if runner is baseline:
-                    raise KeyboardInterrupt from None  # without the framework's stack
-                interrupted = True
-                raise CannotBuildError(_("interrupted while it was being built")) from None
-            if check is False:
-                return
-            answers.append(record(output))
-            if left := ", ".join(incomparable(answers[-1])):
-                runner.notes.append(_("not compared: {outputs}").format(outputs=left))
-            if runner is baseline:
-                _require_repeated(runner, answers[0])
-            require_same(runner.label, self.baseline, answers[-1], answers[0], tolerance)
-
-        others = [runner for runner in self.runners.values() if runner is not baseline]
-        self._each([baseline, *others], first)
-        return interrupted
-
     @_no_collection()
     def prepare(self, time_limit: float) -> None:
         """Warm each up, find out what is queued, and settle how many calls a turn holds."""
         share = time_limit * WARM_UP_SHARE / len(self.runners)
-        self._each([*self.runners.values()], lambda runner: warm_up(runner, share))
-        self._each([*self.runners.values()], probe)
+        self.each([*self.runners.values()], lambda runner: warm_up(runner, share))
+        self.each([*self.runners.values()], probe)
         queues = {one.devices for one in self.runners.values() if one.queued}
         for runner in self.runners.values():  # those that wait for the same devices, alike
             runner.queued = runner.devices in queues
         self.queued = bool(queues)
-        self._each([*self.runners.values()], lambda runner: settle(runner, share))
+        self.each([*self.runners.values()], lambda runner: settle(runner, share))
         self._share()
         self._shorten(time_limit / self.fewest)
         self.again = self.runners[self.baseline].twin()
@@ -166,7 +132,7 @@ class Rounds:
         ):
             return
         begin = self._clock()
-        self._each([*self.runners.values()], Runner.sample)
+        self.each([*self.runners.values()], Runner.sample)
         spent = (self._clock() - begin) * (1 + 1 / len(self.runners))
         for runner in self.runners.values():
             runner.times = {clock: [] for clock in runner.times}
@@ -195,7 +161,7 @@ class Rounds:
             for taken in counted(range(1, self.most + 1), _("rounds"), progress):
                 turns = self.turns
                 order = self._order.permutation(len(turns))
-                self._each([turns[index] for index in order], Runner.sample)
+                self.each([turns[index] for index in order], Runner.sample)
                 if self.count >= look:
                     look = look * 3 // 2
                     if clear():
@@ -217,15 +183,79 @@ class Rounds:
         return "limit"
 
 
-def _require_repeated(runner: Runner, answer: Answer) -> None:
-    """Raise DifferentAnswerError when a second call answers something else."""
-    if found := difference(record(runner.call(1)), answer):
-        text = _(
-            "Expected {label!r} to give the same answer twice. Received: {difference}. Something "
-            "in it is random (dropout in training mode, sampling), or it keeps state from call to "
-            "call. Take that out, or pass check=False; steps of training are compared with "
-            "{training}."
-        )
-        training = "training(net, loss, optimizer, batch)"
-        said = text.format(label=runner.label, difference=found, training=training)
-        raise DifferentAnswerError(said)
+def warm_up(runner: Runner, limit: float) -> None:
+    """Call until the times stop falling, or for `limit` seconds.
+
+    A quarter of a second is always left to find enough times that tell whether they fall. On a
+    busy machine a call may wait for a core for as long as a hundred of them take; the quickest
+    of many times is that of a call.
+    """
+    begin, batch, times = runner.clock(), 1, []
+    while True:
+        seconds = runner.stream(batch)["throughput"]
+        runner.warmup_calls += batch
+        times.append(seconds / batch)
+        if seconds < BATCH_SECONDS:
+            batch *= 2
+            continue
+        enough = limit if len(times) >= stats.SETTLING else max(limit, LEAST_WARM_UP)
+        if stats.settled(times) or runner.clock() - begin > enough:
+            break
+    runner.seconds = dict.fromkeys(runner.seconds, max(min(times), stats.SHORTEST))
+
+
+def probe(runner: Runner) -> None:
+    """Find out whether calls leave work in a queue, and what one takes that is waited for.
+
+    The framework of the output knows; where the output belongs to none, waiting after a call
+    is compared with waiting for nothing. A device still at work when the output is there was
+    left work besides, and is waited for from then on. A long call has a throughput of its own
+    only where host and device both have a part in it, so that streams overlap; else it is its
+    latency.
+    """
+    if not runner.devices or runner.queues is False:
+        return
+    clock = runner.clock
+    times: list[tuple[float, float, float]] = []
+    turns = min(MOST_PROBES, math.ceil(PROBE_SECONDS / runner.seconds["throughput"]))
+    while len(times) < turns:
+        start = clock()
+        output = runner.call(1)
+        returned = clock()
+        runner.wait(output)
+        done = clock()
+        if not runner.effects and any(device.is_busy() for device in runner.devices):
+            runner.effects, times = True, []  # from the first turn again
+            continue
+        idle = clock()
+        runner.wait(output)
+        times.append((returned - start, done - returned, clock() - idle))
+    host, rest, free = map(statistics.median, zip(*times, strict=True))
+    runner.seconds["latency"] = max(min(one[0] + one[1] for one in times), stats.SHORTEST)
+    if runner.seconds["throughput"] > LONG_SECONDS:
+        runner.queued = min(host, rest) > AGREE * (host + rest)
+    else:
+        runner.queued = bool(runner.queues) or rest - free > AGREE * (host + rest)
+
+
+def settle(runner: Runner, limit: float) -> None:
+    """How many calls a sample of it wants to hold.
+
+    Where it queues, its stream is lengthened as long as that lowers the slope by over the margin.
+    It has to be lower each of five times in turn. Beside a long call, what is paid once per wait
+    is nothing: one of them is stream enough.
+    """
+    begin, slope = runner.clock(), lambda calls: runner.slope(calls)["throughput"]
+    seconds = runner.seconds["throughput"]
+    if not runner.queued:
+        runner.seconds["latency"] = seconds  # the mean of several, of which none is waited for
+    else:
+        calls = max(1, math.ceil(STREAM_SECONDS / seconds))
+        while (
+            seconds <= LONG_SECONDS
+            and runner.clock() - begin < limit
+            and all(slope(2 * calls) < (1 - stats.MARGIN) * slope(calls) for _turn in range(5))
+        ):
+            calls *= 2
+        runner.calls["throughput"] = calls
+    runner.calls["latency"] = max(1, math.ceil(SAMPLE_SECONDS / runner.seconds["latency"]))

@@ -1,7 +1,7 @@
 """One callable with its arguments: it is called, waited for, and timed.
 
 What a sample is depends on whether the callable leaves work in a queue when it returns, which
-``warming`` finds out. Where nothing is queued, a call is over when it returns, and a sample is the
+``probe`` finds out. Where nothing is queued, a call is over when it returns, and a sample is the
 mean of several. Where work is queued, there are two true times: the *latency* of a call that is
 waited for (a sample is the median of several), and the *throughput*, time per call of a stream. A
 stream is waited for once; what that costs cancels in the slope between two streams of different
@@ -80,13 +80,11 @@ class Runner:
     queues: bool | None = None  # may a call return before it is done? None: not known
     effects: bool = False  # does a call leave work that waiting for its output leaves out?
     queued: bool = False  # is a call still going on when it has returned?
-    build_seconds: float | None = None
-    load_seconds: float | None = None
-    first_seconds: float = 0.0
     warmup_calls: int = 0
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.once: dict[str, Any] = {"build_seconds": None, "load_seconds": None}
         self.seconds = dict.fromkeys(CLOCKS, 0.0)  # of a call, as far as warming up tells
         self.calls = dict.fromkeys(CLOCKS, 1)  # in a sample of the latency; in the shorter stream
         self.times: dict[str, list[float]] = {clock: [] for clock in CLOCKS}
@@ -114,15 +112,16 @@ class Runner:
                 lazy.build()
                 built = self.clock()
                 lazy.load()
-                self.build_seconds, self.load_seconds = built - start, self.clock() - built
+                self.once["build_seconds"] = built - start
                 start = self.clock()
+                self.once["load_seconds"] = start - built
             output = (lazy or function)(*args, **kwargs)
             synchronize()
         except Exception as error:
             if lazy is None:
                 raise
             raise CannotBuildError(first_line(error) or type(error).__name__) from error
-        self.first_seconds = float(self.clock() - start)
+        self.once["first_seconds"] = self.clock() - start
         if lazy:
             function = lazy.load()  # what it has built, without the way around
         # As quick as people write it, f(x), but for 15 ns; f(*args, **kwargs) takes 30.
@@ -234,9 +233,7 @@ class Runner:
         """The first `rounds` samples as a record."""
         return Measurement(
             label=self.label,
-            build_seconds=self.build_seconds,
-            load_seconds=self.load_seconds,
-            first_seconds=self.first_seconds,
+            **self.once,
             times=self.samples(rounds, queued),
             calls=self.calls["latency"],
             stream_calls=self.calls["throughput"] if self.queued else None,

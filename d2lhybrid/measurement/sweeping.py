@@ -20,7 +20,6 @@ def sweep(
     sizes: Iterable[float],
     *,
     only: Sequence[str] | None = None,
-    work: Callable[[Any], float] | None = None,
     time_limit: float = 10.0,
     progress: bool | None = None,
     **options: Any,
@@ -31,7 +30,6 @@ def sweep(
         make: from a size to ``(net, x, ...)``, or to ``({"eager": f, "compiled": g}, x, ...)``, or
             to ``call(net, x, key=y)`` where there are keyword arguments.
         only: with a net, the names of its variants to take; all if None.
-        work: from a size to what the plot shows it as, such as multiply-adds; the size if None.
         time_limit: seconds for each size, as for ``compare``.
         progress: say what is being done where it takes longer than two seconds; None does so
             where the standard error is a terminal.
@@ -55,7 +53,9 @@ def sweep(
     >>> [point.verdict("NumPy") for point in points.comparisons]
     ['faster', 'faster']
     """
-    sizes = list(sizes)
+    sizes = [
+        size.item() if hasattr(size, "item") else size for size in sizes
+    ]  # JSON knows no int64
     if not sizes:
         raise ArgumentError(_("Expected at least one size. Received: none."))
     done: list[Comparison] = []
@@ -70,8 +70,8 @@ def sweep(
     except KeyboardInterrupt:
         if not done:
             raise
-    taken = sizes[: len(done)]
-    return Sweep(_plain(taken), _plain(map(work, taken) if work else taken), tuple(done))
+    taken = tuple(sizes[: len(done)])
+    return Sweep(taken, taken, tuple(done))
 
 
 def _one(made: Any, only: Sequence[str] | None, options: dict[str, Any]) -> tuple[Call, Any]:
@@ -91,8 +91,3 @@ def _one(made: Any, only: Sequence[str] | None, options: dict[str, Any]) -> tupl
     ways = variants(made, **theirs)
     ours = {name: value for name, value in options.items() if name not in theirs}
     return replace(made, function=ways.only(*only) if only else ways), ours
-
-
-def _plain(values: Iterable[Any]) -> tuple[float, ...]:
-    """Python's numbers for NumPy's, which JSON does not know."""
-    return tuple(value.item() if hasattr(value, "item") else value for value in values)

@@ -1,7 +1,6 @@
 """Timers that wait for the devices: ``Benchmark``, ``%%benchmark``, ``Timer``; peaks of memory."""
 
 import gc
-import re
 from contextlib import nullcontext, suppress
 from itertools import accumulate
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 from d2lhybrid.frameworks import loaded
 
 _PROCESS = Path("/proc/self")
-_RESET_PEAK = "5"
 
 
 def synchronize() -> None:
@@ -92,7 +90,6 @@ class Benchmark:
         self.peak_bytes: int | None = None
 
     def __enter__(self) -> "Benchmark":
-        self.device_seconds = self.peak_bytes = None
         synchronize()
         if not Benchmark._open:
             _reset_peaks()
@@ -169,7 +166,7 @@ class Peak:
             psutil.heap_trim()  # what was freed goes back to the system
         self._before: int | None = None
         with suppress(OSError):
-            (_PROCESS / "clear_refs").write_text(_RESET_PEAK, encoding="ascii")
+            (_PROCESS / "clear_refs").write_text("5", encoding="ascii")  # resets the peak
             self._before = psutil.Process().memory_info().rss
         _reset_peaks()
         self._devices = _peaks()
@@ -179,8 +176,8 @@ class Peak:
         if self._before is None:
             return None
         status = (_PROCESS / "status").read_text(encoding="ascii", errors="replace")
-        peak = re.search(r"^VmHWM:\s*(\d+) kB", status, re.MULTILINE)
-        return max(0, 1024 * int(peak[1]) - self._before) if peak else None
+        kilobytes = int(status.partition("VmHWM:")[2].split()[0])
+        return max(0, 1024 * kilobytes - self._before)
 
     def device_bytes(self) -> int | None:
         """How far the memory of all devices rose; None where no framework can tell."""
