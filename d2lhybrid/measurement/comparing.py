@@ -269,7 +269,7 @@ def _baseline(functions: Any, label: str | None) -> str:
     """The label that ratios refer to; the first one for None."""
     text = _("Expected a dict of callables, such as {example}. Received: {received!r}.")
     example = "{'eager': f, 'compiled': g}"
-    fits = isinstance(functions, Mapping) and functions and {str} == set(map(type, functions))
+    fits = isinstance(functions, Mapping) and {*map(type, functions)} == {str}
     _require(fits, text, functions, example=example)
     if label is not None and label not in functions:
         raise unknown_label(label, tuple(functions), getattr(functions, "unavailable", {}))

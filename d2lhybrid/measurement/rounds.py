@@ -127,9 +127,7 @@ class Rounds:
 
     def _shorten(self, room: float) -> None:
         """Cut what turns hold, all alike, if a round does not fit; one is taken to see."""
-        if all(
-            one.calls["latency"] == one.calls["throughput"] == 1 for one in self.runners.values()
-        ):
+        if all({*one.calls.values()} == {1} for one in self.runners.values()):
             return
         begin = self._clock()
         self.each([*self.runners.values()], Runner.sample)
@@ -193,7 +191,7 @@ def warm_up(runner: Runner, limit: float) -> None:
     begin, batch, times = runner.clock(), 1, []
     while True:
         seconds = runner.stream(batch)["throughput"]
-        runner.warmup_calls += batch
+        runner.record["warmup_calls"] += batch
         times.append(seconds / batch)
         if seconds < BATCH_SECONDS:
             batch *= 2
@@ -251,11 +249,9 @@ def settle(runner: Runner, limit: float) -> None:
         runner.seconds["latency"] = seconds  # the mean of several, of which none is waited for
     else:
         calls = max(1, math.ceil(STREAM_SECONDS / seconds))
-        while (
-            seconds <= LONG_SECONDS
-            and runner.clock() - begin < limit
-            and all(slope(2 * calls) < (1 - stats.MARGIN) * slope(calls) for _turn in range(5))
-        ):
+        while seconds <= LONG_SECONDS and runner.clock() - begin < limit:
+            if any(slope(2 * calls) >= (1 - stats.MARGIN) * slope(calls) for _turn in range(5)):
+                break
             calls *= 2
         runner.calls["throughput"] = calls
     runner.calls["latency"] = max(1, math.ceil(SAMPLE_SECONDS / runner.seconds["latency"]))

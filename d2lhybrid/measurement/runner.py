@@ -80,11 +80,11 @@ class Runner:
     queues: bool | None = None  # may a call return before it is done? None: not known
     effects: bool = False  # does a call leave work that waiting for its output leaves out?
     queued: bool = False  # is a call still going on when it has returned?
-    warmup_calls: int = 0
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.once: dict[str, Any] = {"build_seconds": None, "load_seconds": None}
+        # What it costs before the first sample, by the names of a Measurement.
+        self.record = dict[str, Any](build_seconds=None, load_seconds=None, warmup_calls=0)
         self.seconds = dict.fromkeys(CLOCKS, 0.0)  # of a call, as far as warming up tells
         self.calls = dict.fromkeys(CLOCKS, 1)  # in a sample of the latency; in the shorter stream
         self.times: dict[str, list[float]] = {clock: [] for clock in CLOCKS}
@@ -112,16 +112,16 @@ class Runner:
                 lazy.build()
                 built = self.clock()
                 lazy.load()
-                self.once["build_seconds"] = built - start
+                self.record["build_seconds"] = built - start
                 start = self.clock()
-                self.once["load_seconds"] = start - built
+                self.record["load_seconds"] = start - built
             output = (lazy or function)(*args, **kwargs)
             synchronize()
         except Exception as error:
             if lazy is None:
                 raise
             raise CannotBuildError(first_line(error) or type(error).__name__) from error
-        self.once["first_seconds"] = self.clock() - start
+        self.record["first_seconds"] = self.clock() - start
         if lazy:
             function = lazy.load()  # what it has built, without the way around
         # As quick as people write it, f(x), but for 15 ns; f(*args, **kwargs) takes 30.
@@ -233,11 +233,10 @@ class Runner:
         """The first `rounds` samples as a record."""
         return Measurement(
             label=self.label,
-            **self.once,
+            **self.record,
             times=self.samples(rounds, queued),
             calls=self.calls["latency"],
             stream_calls=self.calls["throughput"] if self.queued else None,
-            warmup_calls=self.warmup_calls,
             note="; ".join(self.notes) or None,
             env=env,
         )

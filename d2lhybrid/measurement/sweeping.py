@@ -53,9 +53,8 @@ def sweep(
     >>> [point.verdict("NumPy") for point in points.comparisons]
     ['faster', 'faster']
     """
-    sizes = [
-        size.item() if hasattr(size, "item") else size for size in sizes
-    ]  # JSON knows no int64
+    # Python's numbers for NumPy's, which JSON does not know.
+    sizes = [size.item() if hasattr(size, "item") else size for size in sizes]
     if not sizes:
         raise ArgumentError(_("Expected at least one size. Received: none."))
     done: list[Comparison] = []
@@ -80,14 +79,13 @@ def _one(made: Any, only: Sequence[str] | None, options: dict[str, Any]) -> tupl
         text = _("Expected {example} from make. Received: {kind}. Let it return a tuple.")
         raise ArgumentError(text.format(example="(net, x)", kind=type(made).__name__))
     made = made if isinstance(made, Call) else call(*made)
-    if isinstance(made.function, Mapping):
-        require_options("sweep", options, options_of(compare))
-        return made, options
-    known = dict.fromkeys([*options_of(compare), *options_of(variants)])
-    require_options("sweep", options, tuple(known))
-    theirs = {name: value for name, value in options.items() if name in options_of(variants)}
+    functions = isinstance(made.function, Mapping)
+    known = () if functions else options_of(variants)
+    require_options("sweep", options, tuple(dict.fromkeys([*options_of(compare), *known])))
+    theirs = {name: value for name, value in options.items() if name in known}
     if not isinstance(theirs.get("references", True), bool):
         del theirs["references"]
-    ways = variants(made, **theirs)
-    ours = {name: value for name, value in options.items() if name not in theirs}
-    return replace(made, function=ways.only(*only) if only else ways), ours
+    if not functions:
+        ways = variants(made, **theirs)
+        made = replace(made, function=ways.only(*only) if only else ways)
+    return made, {name: value for name, value in options.items() if name not in theirs}
