@@ -199,8 +199,6 @@ class Runner:
 
         On a busy machine some of them are stopped in the middle; the mean would hold these.
         """
-        if self._timed:
-            return float(self._timed(calls, True)) / calls
         clock, run, times = self.clock, self._run, []
         synchronize()
         for _turn in repeat(None, calls):
