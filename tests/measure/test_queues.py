@@ -75,20 +75,6 @@ def test_heavy_work_is_probed_with_few_calls(on_a_gpu):
     assert c["a"].device_median == pytest.approx(1.0, rel=1e-4)
 
 
-def test_host_work_that_overlaps_with_heavy_device_work_is_seen(on_a_gpu):
-    machine, gpu = on_a_gpu(**COSTS)
-
-    def heavy(x):
-        machine.now += 0.5
-        gpu.queue(0.5)
-        return Array()
-
-    m = measure(heavy, 0, clock=machine.clock, time_limit=60)
-    assert m.median == pytest.approx(1.0, rel=0.01)
-    assert m.median_of("throughput") == pytest.approx(0.5, rel=0.01)
-    assert m.stream_calls == 1
-
-
 @pytest.mark.parametrize(
     ("host", "work", "percent", "queued"),
     [
@@ -96,7 +82,7 @@ def test_host_work_that_overlaps_with_heavy_device_work_is_seen(on_a_gpu):
         (92, 7, 1e-6, True),
         (4, 95, 1e-6, True),
         (95, 4, 1e-3, False),  # of a long one, host and device both must have a part
-        (92, 7, 1e-3, True),
+        (60, 39, 1e-3, True),
         (4, 95, 1e-3, False),
     ],
 )
