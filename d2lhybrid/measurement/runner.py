@@ -70,7 +70,8 @@ class Runner:
     """A callable with its arguments, the devices it is waited for on, and the times of its calls.
 
     A callable that has a method ``timed(calls, each)`` runs elsewhere, say in a program of its own,
-    and times itself: it returns the seconds of so many calls, waited for one by one or together.
+    and times itself: it returns the seconds of so many calls, with False for `each` waited for
+    together.
     """
 
     label: str
@@ -122,8 +123,7 @@ class Runner:
                 raise
             raise CannotBuildError(first_line(error) or type(error).__name__) from error
         self.record["first_seconds"] = self.clock() - start
-        if lazy:
-            function = lazy.load()  # what it has built, without the way around
+        function = lazy.load() if lazy else function  # what it has built, without the way around
         # As quick as people write it, f(x), but for 15 ns; f(*args, **kwargs) takes 30.
         self._run = partial(function, *args, **kwargs)
         self._timed = getattr(function, "timed", None)
