@@ -9,12 +9,10 @@ from d2lhybrid.lazy import attach
 __version__ = "0.1.0"
 
 _ROOMS = {
-    "measurement.timing": ("Benchmark", "Timer", "synchronize"),
-    "measurement.measuring": ("measure",),
-    "measurement.comparing": ("compare",),
-    "measurement.variants": ("variants",),
+    "measurement.timing": ("Benchmark", "Timer", "synchronize", "load_ipython_extension"),
+    "measurement.comparing": ("compare", "measure"),
+    "measurement.variants": ("variants", "training"),
     "measurement.sweeping": ("sweep",),
-    "measurement.training": ("training",),
     "calls": ("call",),
     "frameworks.explaining": ("explain", "graph"),
     "artifacts.saving": ("save",),
@@ -23,7 +21,6 @@ _ROOMS = {
     "artifacts.native": ("run_native",),
     "diagnosing": ("doctor",),
     "frameworks.mxnet.compat": ("import_mxnet",),
-    "magic": ("load_ipython_extension",),
 }
 __getattr__, __dir__, __all__ = attach(__name__, _ROOMS)
 __all__ = [name for name in (*__all__, "__version__") if name != "load_ipython_extension"]

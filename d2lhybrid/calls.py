@@ -25,6 +25,8 @@ class Call:
 def call(function: Any, /, *args: Any, **kwargs: Any) -> Call:
     """A model, or a mapping of callables, with its arguments, to hand over in their place.
 
+    Further arguments may stand beside it, and come after those inside.
+
     ``measure(net, x, seed=3)`` hands ``seed=3`` to `net`, but ``compare`` has an option of that
     name. ``compare(call(functions, x, seed=3))`` gives it to the functions. The same in
     ``measure``, ``variants``, ``training``, ``explain``, ``save`` and ``sweep``, and as a value of
@@ -36,14 +38,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Call:
     >>> result = compare(call({"f": f}, 1.0, seed=3), seed=0, time_limit=0.1, progress=False)
     >>> list(result)
     ['f']
-
-    Raises:
-        ArgumentError: `function` is such a call already.
     """
-    if isinstance(function, Call):
-        text = _("Expected a model or functions. Received: {kind}. Give it all arguments at once.")
-        raise ArgumentError(text.format(kind="call(...)"))
-    return Call(function, args, kwargs)
+    return Call(*of_arguments(function, args, kwargs))
 
 
 def of_arguments(
@@ -57,21 +53,11 @@ def of_arguments(
         options: the names of the verb's own options, of which no keyword may be a misspelling.
 
     Raises:
-        ArgumentError: there are arguments inside a ``call`` and beside it, or a keyword that
-            no callable names is nearly one of `options`.
+        ArgumentError: a keyword that no callable names is nearly one of `options`.
     """
-    inside = isinstance(first, Call)
-    _require_no_misspelling(first.function if inside else first, kwargs, options)
-    if not inside:
-        return first, tuple(args), dict(kwargs)
-    if args or kwargs:
-        beside = [*(type(arg).__name__ for arg in args), *(f"{name}=" for name in kwargs)]
-        text = _(
-            "Expected all arguments of the model inside call(...). Received: {beside} beside "
-            "it. Write call(model, ...) with all of them."
-        )
-        raise ArgumentError(text.format(beside=", ".join(beside)))
-    return first.function, first.args, dict(first.kwargs)
+    made = first if isinstance(first, Call) else Call(first, (), {})
+    _require_no_misspelling(made.function, kwargs, options)
+    return made.function, (*made.args, *args), {**made.kwargs, **kwargs}
 
 
 def options_of(verb: Callable[..., Any]) -> tuple[str, ...]:
@@ -100,12 +86,8 @@ def _require_no_misspelling(first: Any, keywords: Iterable[str], options: Collec
                 "Expected options among {known}. Received: {received!r}. Write {near}, or, where "
                 "the model has such a keyword, {example}."
             )
-            example = f"call(model, ..., {name}=...)"
-            raise ArgumentError(
-                text.format(
-                    known=", ".join(options), received=name, near=f"{near[0]}=", example=example
-                )
-            )
+            said = {"near": f"{near[0]}=", "example": f"call(model, ..., {name}=...)"}
+            raise ArgumentError(text.format(known=", ".join(options), received=name, **said))
 
 
 def name_of(function: Any) -> str:

@@ -17,7 +17,7 @@ FEWEST = 6  # with fewer samples no sign-test interval reaches 95%
 FEW = range(8, 20)  # ratios of so few rounds are held to more, so that chance makes no verdict
 CERTAIN = 0.99
 SETTLING = 15  # warm-up times, three windows of five, that tell whether they fall
-SHORTEST = 1e-12  # seconds; a time of nothing has no logarithm
+SHORTEST = 1e-9  # seconds; a clock may say 0, which has no logarithm
 
 
 def median_interval(
@@ -112,26 +112,6 @@ def slope(short: float, long: float, calls: int, stretch: int) -> float:
     """
     rise = long - short
     return (rise / (stretch - 1) if rise > 0 else long / stretch) / calls
-
-
-def shared(times: Sequence[float], wanted: Sequence[int], gap: float) -> list[int]:
-    """One number of calls for all that take about as long: the largest that one of them wants.
-
-    Sorted by time, each belongs with the next that takes up to `gap` times as long: far more than
-    two estimates of one time differ by. Where a call has to wait for a core, a hundred times as
-    long can be the same call.
-
-    >>> shared([1.0, 20.0, 1.2], [10, 2, 12], gap=8.0)
-    [12, 2, 12]
-    """
-    numbers, alike = list(wanted), list[int]()
-    for index in sorted(range(len(times)), key=lambda index: times[index]):
-        if alike and times[index] > gap * times[alike[-1]]:
-            alike = []
-        alike.append(index)
-        for member in alike:
-            numbers[member] = max(wanted[other] for other in alike)
-    return numbers
 
 
 def settled(times: Sequence[float]) -> bool:

@@ -11,7 +11,7 @@ _ROOMS = {
     "report.results": ("Comparison", "Sweep"),
     "report.records": ("Measurement",),
     "report.charts": ("plot_roofline", "plot_calls"),
-    "measurement.memory": ("Peak",),
+    "measurement.timing": ("Peak",),
     "compiler": ("has_compiler",),
     "quieting": ("quiet",),
     "i18n": ("set_language", "pad"),

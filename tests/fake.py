@@ -83,13 +83,11 @@ class Gpu(Framework, Tensors):
             m.now = max(m.now, self.ends[0])
         self.ends.append(max(self.free_at, m.now) + seconds)
 
-    def kernel(self, seconds: float, noise: float = 0.0, parts: int = 1) -> Callable[..., Any]:
+    def kernel(self, seconds: float, noise: float = 0.0) -> Callable[..., Any]:
         result = Array()
 
         def call(*args: Any) -> Any:
-            spent = seconds * np.exp(noise * self.machine.rng.standard_normal())
-            for _part in range(parts):
-                self.queue(spent / parts)
+            self.queue(seconds * np.exp(noise * self.machine.rng.standard_normal()))
             return result
 
         return call

@@ -22,7 +22,7 @@ FLOORS = (
     ("errors", "lazy"),
     (
         *("calls", "compiler", "i18n", "installing", "quieting", "stats", "structure", "tensor"),
-        *("waiting", "teaching"),
+        "teaching",
         # which know nothing of results, nor of frameworks
         *("report.table", "report.stages", "report.picture"),
     ),
@@ -30,7 +30,7 @@ FLOORS = (
     ("report",),
     ("measurement",),
     ("artifacts",),
-    ("__main__", "cli", "diagnosing", "magic"),
+    ("__main__", "cli", "diagnosing"),
 )
 # What imports or names a framework stands here.
 ROOMS: dict[str, str | tuple[str, ...]] = {

@@ -28,8 +28,8 @@ from d2lhybrid.compiler import find_compiler
 from d2lhybrid.frameworks.formats import Format, NativeProgram
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import sentences
+from d2lhybrid.quieting import waiting
 from d2lhybrid.tensor import Raw
-from d2lhybrid.waiting import waiting
 
 SOURCES = Path(__file__).parent.parent / "native"
 PROGRAM = "run_model"

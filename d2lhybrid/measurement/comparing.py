@@ -1,23 +1,32 @@
-"""Time several callables against one of them, in the same rounds, each round in random order."""
+"""Time several callables in the same rounds, each round in random order; or one of them alone."""
 
+import math
+import os
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from d2lhybrid import stats
-from d2lhybrid.calls import Call, of_arguments, options_of
-from d2lhybrid.measurement import arguments
-from d2lhybrid.measurement.calling import Clock
-from d2lhybrid.measurement.first_calls import first_calls
+from d2lhybrid.calls import Call, name_of, of_arguments, options_of, unknown_label
+from d2lhybrid.errors import ArgumentError, DifferentAnswerError
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import noop as N_
 from d2lhybrid.measurement.rounds import Rounds
-from d2lhybrid.measurement.runner import Runner
+from d2lhybrid.measurement.runner import Clock, Runner
+from d2lhybrid.quieting import waiting
 from d2lhybrid.report import claims
-from d2lhybrid.report.provenance import Environment, environment, load
-from d2lhybrid.report.records import is_busy
+from d2lhybrid.report.provenance import environment, load
+from d2lhybrid.report.records import Measurement
 from d2lhybrid.report.results import Comparison
+from d2lhybrid.same import Answer, difference, incomparable, record, require_same
 
 WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
+NARROW = 1.02  # the ends of a median's interval that is within 1% of its middle
+MOST_SAMPLES = 100_000
 PATIENCE = 3.0  # times the limit of the comparison that an undecided claim is measured on
 LEAST_SECONDS = 20.0  # that it is measured on, where that limit was short
 
@@ -48,9 +57,8 @@ def compare(
     says which limit would do, and gives no verdict.
 
     A variant that cannot be built, raises or answers something else is no end of the comparison:
-    it is a row with its reason. Ctrl-C while one is being built leaves out that one and what was to
-    come, and goes on with the others. A compiler that keeps what it built on disk builds the same
-    in a fraction of the time in the next process: first calls are those of this run.
+    it is a row with its reason. A compiler that keeps what it built on disk builds the same in a
+    fraction of the time in the next process: first calls are those of this run.
 
     Args:
         functions: the callables by label, or what ``variants`` returns.
@@ -86,62 +94,201 @@ def compare(
     'faster'
     """
     ways, args, kwargs = of_arguments(functions, args, kwargs, options_of(compare))
-    base = arguments.baseline(ways, baseline)
-    yardsticks = arguments.references(ways, references, base)
-    limit, margin = arguments.time_limit(time_limit), arguments.margin(margin)
-    check = arguments.tolerance(check)
-    seed = arguments.seed(seed)
+    base = _baseline(ways, baseline)
+    unavailable = dict(getattr(ways, "unavailable", {}))
+    yardsticks = _references(ways, references, base)
+    limit, margin = _limit(time_limit), float(_number("margin", margin))
+    check = bool(check) if isinstance(check, (bool, np.bool_)) else float(_number("check", check))
+    seed = secrets.randbits(32) if seed is None else int(_number("seed", seed))
     claims.forget()
-    runners = {label: Runner(label, one, args, kwargs, clock) for label, one in ways.items()}
-    rounds = Rounds(runners, base, seed)
-    rounds.unavailable |= getattr(ways, "unavailable", {})
-    env = environment()
-    interrupted = first_calls(rounds, check, progress)
+    runners = {
+        label: Runner(label, one if isinstance(one, Call) else Call(one, args, kwargs), clock)
+        for label, one in ways.items()
+    }
+    rounds = Rounds(runners, base, seed, unavailable=unavailable)
+    env, stopped = environment(), ""
+    _first_calls(rounds, check, progress)
     rounds.prepare(limit)
-    stopped = rounds.run(limit, lambda: _clear(rounds, margin, env), progress)
 
-    def result(env: Environment) -> Comparison:
+    def result() -> Comparison:
+        count, queued = rounds.count, rounds.queued
         return Comparison(
-            measurements=tuple(
-                runner.measurement(rounds.count, rounds.queued, env)
-                for runner in rounds.runners.values()
-            ),
+            measurements=tuple(one.measurement(count, queued, env) for one in runners.values()),
             baseline=base,
-            again=rounds.again.samples(rounds.count, rounds.queued),
+            again=rounds.again.samples(count, queued),
             unavailable=dict(rounds.unavailable),
-            references=tuple(label for label in yardsticks if label in rounds.runners),
+            references=tuple(label for label in yardsticks if label in runners),
             checked=check,
             seed=seed,
-            stopped="interrupted" if interrupted else stopped,
+            stopped=stopped,
             margin=margin,
             limit_needed=rounds.limit_needed,
         )
 
     def measure_on(decided: Callable[[Comparison], bool]) -> Comparison:
-        now = replace(env, load=max(filter(None, [env.load, load()]), default=env.load))
-        if not decided(result(now)):
+        nonlocal env
+        env = replace(env, load=max(filter(None, [env.load, load()]), default=env.load))
+        if not decided(result()):
             rounds.fewest = stats.FEW.start  # one question alone may be clear soon
-            longer = max(PATIENCE * limit, LEAST_SECONDS)
-            rounds.run(longer, lambda: decided(result(now)))
-        return result(now)
+            rounds.run(max(PATIENCE * limit, LEAST_SECONDS), lambda: decided(result()))
+        return result()
 
-    found = result(env)
+    stopped = rounds.run(limit, lambda: _clear(result()), progress)
+    found = result()
     claims.keep(found, measure_on)
     return found
 
 
-def _clear(rounds: Rounds, margin: float, env: Environment) -> bool:
-    """Is there a verdict on everyone, with an interval that is narrow enough to read?"""
-    base, again = rounds.runners[rounds.baseline].times, rounds.again.times
-    busy = is_busy(env, stats.noise_floor(base["latency"], again["latency"]))
-    for clock in ("latency", "throughput") if rounds.queued else ("latency",):
-        floor = stats.noise_floor(base[clock], again[clock])
-        for turn in rounds.turns:
-            if turn.times is base:
-                continue
-            interval = stats.ratio(base[clock], turn.times[clock])
-            verdict = stats.verdict(interval, floor, margin, busy)
-            undecided = verdict == "undecided" and turn is not rounds.again
-            if undecided or interval[2] > WIDTH * interval[1]:
+def _first_calls(rounds: Rounds, check: bool | float, progress: bool | None) -> None:
+    """Call each once, the baseline first, and leave out what fails or answers something else.
+
+    Raises:
+        D2LHybridError: the baseline fails.
+    """
+    baseline, answers = rounds.baseline, list[Answer]()
+
+    def first(runner: Runner) -> None:
+        text = _("building {label}, {seconds} s")
+        with waiting(lambda s: text.format(label=runner.label, seconds=s), progress):
+            output = runner.first()
+        if check is False:
+            return
+        answers.append(record(output))
+        if left := ", ".join(incomparable(answers[-1])):
+            runner.notes.append(_("not compared: {outputs}").format(outputs=left))
+        if runner.label == baseline:
+            _require_repeated(runner, answers[0])
+        tolerance = None if check is True else check
+        require_same(runner.label, baseline, answers[-1], answers[0], tolerance)
+
+    rounds.each(sorted(rounds.runners.values(), key=lambda one: one.label != baseline), first)
+
+
+def _require_repeated(runner: Runner, answer: Answer) -> None:
+    """Raise DifferentAnswerError when a second call answers something else."""
+    if found := difference(record(runner.call(1)), answer):
+        text = _(
+            "Expected {label!r} to give the same answer twice. Received: {difference}. Something "
+            "in it is random (dropout in training mode, sampling), or it keeps state from call to "
+            "call. Take that out, or pass check=False; steps of training are compared with "
+            "{training}."
+        )
+        training = "training(net, loss, optimizer, batch)"
+        said = text.format(label=runner.label, difference=found, training=training)
+        raise DifferentAnswerError(said)
+
+
+def _clear(c: Comparison) -> bool:
+    """Is there a verdict on everyone, with an interval that is narrow enough to read?
+
+    That of the baseline's second turn has to be as narrow.
+    """
+    for clock in ("latency", "throughput"):
+        for label in c:
+            _estimate, low, high = c.ratio(label, clock)
+            if c.verdict(label, clock) == "undecided" or high > WIDTH * low:
                 return False
     return True
+
+
+def measure(
+    function: Callable[..., Any] | Call,
+    *args: Any,
+    label: str | None = None,
+    time_limit: float = 5.0,
+    clock: Clock = perf_counter,
+    **kwargs: Any,
+) -> Measurement:
+    """Time ``function(*args, **kwargs)``: the first call, then the steady state.
+
+    Samples are taken until the 95% interval of the median is within 1% of it, by each clock, or for
+    `time_limit` seconds. An interrupt ends it with what has been measured.
+
+    Args:
+        function: what to time.
+        args, kwargs: the arguments of every call; ``call(function, ...)`` where a keyword has
+            the name of an option below.
+        label: its name in the result; the function's own if None.
+        time_limit: seconds of samples; the first call and warm-up come on top.
+        clock: returns seconds, by which the limit counts, too.
+
+    Returns:
+        A Measurement.
+
+    Raises:
+        CallFailedError: `function` raised.
+        ArgumentError: `time_limit` is not above 0, `function` cannot be called, or a keyword that
+            it does not name is nearly an option.
+        KeyboardInterrupt: it came before the first sample, so there is nothing to keep.
+
+    >>> result = measure(sum, range(1000), time_limit=0.2)
+    >>> result.label, result.median < 0.01
+    ('sum', True)
+    """
+    function, args, kwargs = of_arguments(function, args, kwargs, options_of(measure))
+    limit = _limit(time_limit)
+    runner = Runner(label or name_of(function), Call(function, args, kwargs), clock)
+    env = environment()
+    rounds = Rounds({runner.label: runner}, runner.label, alone=True, most=MOST_SAMPLES)
+    _first_calls(rounds, check=False, progress=False)
+    rounds.prepare(limit)
+    rounds.run(limit, lambda: _narrow(runner))
+    return runner.measurement(rounds.count, runner.queued, env)
+
+
+def _narrow(runner: Runner) -> bool:
+    """Is the median known to within 1% by every clock?"""
+    intervals = (stats.median_interval(runner.times[clock]) for clock in ("latency", "throughput"))
+    return all(0 < high < NARROW * low for low, high in intervals)
+
+
+_EXPECTED = {
+    "margin": N_("Expected a fraction, 0 or more, such as margin=0.02. Received: {received!r}."),
+    "check": N_("Expected True, False or a tolerance, such as check=0.01. Received: {received!r}."),
+    "seed": N_("Expected a whole number, 0 or more, such as seed=1. Received: {received!r}."),
+}
+
+
+def _number(name: str, received: Any) -> Any:
+    """An option that is a number of 0 or more, as it came."""
+    kinds = (int, np.integer) if name == "seed" else (int, float, np.number)
+    fits = isinstance(received, kinds) and 0 <= received < math.inf
+    _require(fits, _(_EXPECTED[name]), received)
+    return received
+
+
+def _limit(seconds: Any) -> float:
+    """How long to measure, above 0; not longer than the environment allows, say in tests."""
+    text = _("Expected seconds, above 0, as {name}, such as {name}=10. Received: {received!r}.")
+    fits = isinstance(seconds, (int, float, np.number)) and seconds > 0
+    _require(fits, text, seconds, name="time_limit")
+    return min(float(seconds), float(os.environ.get("D2LHYBRID_MOST_SECONDS") or math.inf))
+
+
+def _baseline(functions: Any, label: str | None) -> str:
+    """The label that ratios refer to; the first one for None."""
+    text = _("Expected a dict of callables, such as {example}. Received: {received!r}.")
+    example = "{'eager': f, 'compiled': g}"
+    fits = isinstance(functions, Mapping) and {*map(type, functions)} == {str}
+    _require(fits, text, functions, example=example)
+    if label is not None and label not in functions:
+        raise unknown_label(label, tuple(functions), getattr(functions, "unavailable", {}))
+    return next(iter(functions)) if label is None else label
+
+
+def _references(functions: Mapping[str, Any], labels: Any, baseline: str) -> tuple[str, ...]:
+    """The labels of yardsticks: those named, and those that ``variants`` has marked.
+
+    What is the baseline is none.
+    """
+    known = [*functions, *getattr(functions, "unavailable", {})]
+    text = _("Expected references among {labels}, in a tuple. Received: {received!r}.")
+    fits = isinstance(labels, (tuple, list)) and all(label in known for label in labels)
+    _require(fits, text, labels, labels=", ".join(map(repr, known)))
+    marked = dict.fromkeys([*getattr(functions, "references", ()), *labels])
+    return tuple(label for label in marked if label != baseline)
+
+
+def _require(fits: Any, text: str, received: Any, **said: str) -> None:
+    if not fits:
+        raise ArgumentError(text.format(received=received, **said))

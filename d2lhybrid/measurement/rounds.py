@@ -8,6 +8,7 @@ that take about as long, never by each one's own luck.
 
 import gc
 import math
+import statistics
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,15 +18,20 @@ import numpy as np
 from d2lhybrid import stats
 from d2lhybrid.errors import D2LHybridError
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measurement.calling import Calling
-from d2lhybrid.measurement.runner import Runner
-from d2lhybrid.measurement.warming import lengthen, probe, warm_up
+from d2lhybrid.measurement.runner import Calling, Runner
+from d2lhybrid.quieting import counted
 from d2lhybrid.report.provenance import crowd
-from d2lhybrid.waiting import counted
+from d2lhybrid.report.records import AGREE
 
-SAMPLE_SECONDS = 5e-4  # some thousand times the resolution of perf_counter
 WARM_UP_SHARE = 0.25  # of the time limit, at most, and as much again to settle the streams
 STRETCHED = 2.0  # times the limit that six rounds may take
+BATCH_SECONDS = 2e-4  # of a warm-up time
+LEAST_WARM_UP = 0.25  # seconds, where there are not enough times yet
+PROBE_SECONDS = 0.02  # of the calls that tell whether something is queued
+MOST_PROBES = 40
+LONG_SECONDS = 0.01  # a call that takes longer is a long one
+STREAM_SECONDS = 1e-3  # of the shorter stream, if that is enough for the slope to settle
+SAMPLE_SECONDS = 5e-4  # of the latency: some thousand times the resolution of perf_counter
 GAP = 8.0  # times as long, and a call does not take "about as long" any more
 
 
@@ -74,65 +80,62 @@ class Rounds:
         """The rounds that are complete."""
         return min(len(turn.times["latency"]) for turn in self.turns)
 
-    def leave_out(self, runner: Runner, error: Exception) -> None:
-        """Go on without one, for this reason; raises it where that is the baseline."""
-        if runner.label == self.baseline:
-            raise error
-        self.unavailable[runner.label] = str(error)
-        del self.runners[runner.label]
-
-    def _each(self, turns: Sequence[Runner], action: Callable[[Runner], None]) -> None:
-        """Do it with each; one that raises is left out from now on."""
+    def each(self, turns: Sequence[Runner], action: Callable[[Runner], None]) -> None:
+        """Do it with each; one that raises is left out from now on, or ends it: the baseline."""
         for runner in turns:
             try:
                 with Calling(runner.label):
                     action(runner)
             except D2LHybridError as error:
-                self.leave_out(runner, error)
+                if runner.label == self.baseline:
+                    raise
+                self.unavailable[runner.label] = str(error)
+                del self.runners[runner.label]
 
     @_no_collection()
     def prepare(self, time_limit: float) -> None:
         """Warm each up, find out what is queued, and settle how many calls a turn holds."""
         share = time_limit * WARM_UP_SHARE / len(self.runners)
-        self._each([*self.runners.values()], lambda runner: warm_up(runner, share))
-        self._each([*self.runners.values()], probe)
+        self.each([*self.runners.values()], lambda runner: warm_up(runner, share))
+        self.each([*self.runners.values()], probe)
         queues = {one.devices for one in self.runners.values() if one.queued}
         for runner in self.runners.values():  # those that wait for the same devices, alike
             runner.queued = runner.devices in queues
-        self._each([*self.runners.values()], lambda runner: lengthen(runner, share))
-        self._set_numbers()
+        self.queued = bool(queues)
+        self.each([*self.runners.values()], lambda runner: settle(runner, share))
+        self._share()
         self._shorten(time_limit / self.fewest)
         self.again = self.runners[self.baseline].twin()
 
-    def _set_numbers(self) -> None:
+    def _share(self) -> None:
         """One number of calls for all that take about as long, so that all are timed alike.
 
-        A busy machine makes a quick call seem slow: there, more counts as "about as long".
+        It is the largest that one of them wants. Sorted by time, each belongs with the next that
+        takes up to `GAP` times as long: far more than two estimates of one time differ by. A busy
+        machine makes a quick call seem slow: there, more counts as "about as long".
         """
         gap = GAP * max(1.0, crowd())
-        runners = list(self.runners.values())
-        times = [one.waited_seconds if one.queued else one.call_seconds for one in runners]
-        wanted = [max(1, math.ceil(SAMPLE_SECONDS / seconds)) for seconds in times]
-        for runner, calls in zip(runners, stats.shared(times, wanted, gap), strict=True):
-            runner.calls = calls
-        queued = [runner for runner in runners if runner.queued]
-        times = [runner.call_seconds for runner in queued]
-        wanted = [runner.stream_calls for runner in queued]
-        for runner, calls in zip(queued, stats.shared(times, wanted, gap), strict=True):
-            runner.stream_calls = calls
-        self.queued = bool(queued)
+        for clock in ("latency", "throughput"):
+            alike: list[Runner] = []
+            for runner in sorted(self.runners.values(), key=lambda one: one.seconds[clock]):
+                if alike and runner.seconds[clock] > gap * alike[-1].seconds[clock]:
+                    alike = []
+                alike.append(runner)
+                most = max(one.calls[clock] for one in alike)
+                for one in alike:
+                    one.calls[clock] = most
 
     def _shorten(self, room: float) -> None:
         """Cut what turns hold, all alike, if a round does not fit; one is taken to see."""
-        if all(runner.calls == runner.stream_calls == 1 for runner in self.runners.values()):
+        if all({*one.calls.values()} == {1} for one in self.runners.values()):
             return
         begin = self._clock()
-        self._each([*self.runners.values()], Runner.sample)
+        self.each([*self.runners.values()], Runner.sample)
         spent = (self._clock() - begin) * (1 + 1 / len(self.runners))
-        self._cut(0)
-        for runner in self.runners.values() if spent > room else ():
-            runner.calls = max(1, int(runner.calls * room / spent))
-            runner.stream_calls = max(1, int(runner.stream_calls * room / spent))
+        for runner in self.runners.values():
+            runner.times = {clock: [] for clock in runner.times}
+            for clock, calls in runner.calls.items():
+                runner.calls[clock] = max(1, int(calls * min(1.0, room / spent)))
 
     @_no_collection()
     def run(
@@ -156,7 +159,7 @@ class Rounds:
             for taken in counted(range(1, self.most + 1), _("rounds"), progress):
                 turns = self.turns
                 order = self._order.permutation(len(turns))
-                self._each([turns[index] for index in order], Runner.sample)
+                self.each([turns[index] for index in order], Runner.sample)
                 if self.count >= look:
                     look = look * 3 // 2
                     if clear():
@@ -170,12 +173,85 @@ class Rounds:
         except KeyboardInterrupt:
             if not self.count:
                 raise KeyboardInterrupt from None
-            self._cut(self.count)
+            whole = self.count
+            for turn in self.turns:
+                for times in turn.times.values():
+                    del times[whole:]
             return "interrupted"
         return "limit"
 
-    def _cut(self, count: int) -> None:
-        """Keep the first `count` rounds."""
-        for turn in self.turns:
-            for times in turn.times.values():
-                del times[count:]
+
+def warm_up(runner: Runner, limit: float) -> None:
+    """Call until the times stop falling, or for `limit` seconds.
+
+    A quarter of a second is always left to find enough times that tell whether they fall. On a
+    busy machine a call may wait for a core for as long as a hundred of them take; the quickest
+    of many times is that of a call.
+    """
+    begin, batch, times = runner.clock(), 1, []
+    while True:
+        seconds = runner.stream(batch)["throughput"]
+        runner.record["warmup_calls"] += batch
+        times.append(seconds / batch)
+        if seconds < BATCH_SECONDS:
+            batch *= 2
+            continue
+        enough = limit if len(times) >= stats.SETTLING else max(limit, LEAST_WARM_UP)
+        if stats.settled(times) or runner.clock() - begin > enough:
+            break
+    runner.seconds = dict.fromkeys(runner.seconds, max(min(times), stats.SHORTEST))
+
+
+def probe(runner: Runner) -> None:
+    """Find out whether calls leave work in a queue, and what one takes that is waited for.
+
+    The framework of the output knows; where the output belongs to none, waiting after a call
+    is compared with waiting for nothing. A device still at work when the output is there was
+    left work besides, and is waited for from then on. A long call has a throughput of its own
+    only where host and device both have a part in it, so that streams overlap; else it is its
+    latency.
+    """
+    if not runner.devices or runner.queues is False:
+        return
+    clock = runner.clock
+    times: list[tuple[float, float, float]] = []
+    turns = min(MOST_PROBES, math.ceil(PROBE_SECONDS / runner.seconds["throughput"]))
+    while len(times) < turns:
+        start = clock()
+        output = runner.call(1)
+        returned = clock()
+        runner.wait(output)
+        done = clock()
+        if not runner.effects and any(device.is_busy() for device in runner.devices):
+            runner.effects, times = True, []  # from the first turn again
+            continue
+        idle = clock()
+        runner.wait(output)
+        times.append((returned - start, done - returned, clock() - idle))
+    host, rest, free = map(statistics.median, zip(*times, strict=True))
+    runner.seconds["latency"] = max(min(one[0] + one[1] for one in times), stats.SHORTEST)
+    if runner.seconds["throughput"] > LONG_SECONDS:
+        runner.queued = min(host, rest) > AGREE * (host + rest)
+    else:
+        runner.queued = bool(runner.queues) or rest - free > AGREE * (host + rest)
+
+
+def settle(runner: Runner, limit: float) -> None:
+    """How many calls a sample of it wants to hold.
+
+    Where it queues, its stream is lengthened as long as that lowers the slope by over the margin.
+    It has to be lower each of five times in turn. Beside a long call, what is paid once per wait
+    is nothing: one of them is stream enough.
+    """
+    begin, slope = runner.clock(), lambda calls: runner.slope(calls)["throughput"]
+    seconds = runner.seconds["throughput"]
+    if not runner.queued:
+        runner.seconds["latency"] = seconds  # the mean of several, of which none is waited for
+    else:
+        calls = max(1, math.ceil(STREAM_SECONDS / seconds))
+        while seconds <= LONG_SECONDS and runner.clock() - begin < limit:
+            if any(slope(2 * calls) >= (1 - stats.MARGIN) * slope(calls) for _turn in range(5)):
+                break
+            calls *= 2
+        runner.calls["throughput"] = calls
+    runner.calls["latency"] = max(1, math.ceil(SAMPLE_SECONDS / runner.seconds["latency"]))

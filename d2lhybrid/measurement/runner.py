@@ -1,7 +1,7 @@
 """One callable with its arguments: it is called, waited for, and timed.
 
 What a sample is depends on whether the callable leaves work in a queue when it returns, which
-``warming`` finds out. Where nothing is queued, a call is over when it returns, and a sample is the
+``probe`` finds out. Where nothing is queued, a call is over when it returns, and a sample is the
 mean of several. Where work is queued, there are two true times: the *latency* of a call that is
 waited for (a sample is the median of several), and the *throughput*, time per call of a stream. A
 stream is waited for once; what that costs cancels in the slope between two streams of different
@@ -11,7 +11,10 @@ by the same slope.
 
 import copy
 import statistics
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import repeat
 from typing import Any
 
@@ -19,11 +22,10 @@ import numpy as np
 
 from d2lhybrid import stats
 from d2lhybrid.calls import Call
-from d2lhybrid.errors import CannotBuildError, first_line
+from d2lhybrid.errors import CallFailedError, CannotBuildError, D2LHybridError, first_line
 from d2lhybrid.frameworks import loaded, owner
 from d2lhybrid.frameworks.protocol import Lazy, Step, Tensors
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measurement.calling import Calling, Clock
 from d2lhybrid.measurement.timing import synchronize
 from d2lhybrid.report.provenance import Environment
 from d2lhybrid.report.records import CLOCKS, Measurement, Samples
@@ -31,40 +33,61 @@ from d2lhybrid.structure import leaves
 
 STRETCH = 4  # the longer stream holds so many times the calls of the shorter
 
+Clock = Callable[[], float]
+
+
+class Calling:
+    """Let what the block raises say which callable it was; errors of our own stay as they are.
+
+    The errors of work that the callable has left in queues come up, and go, before the next one.
+    """
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if not isinstance(error, Exception):
+            return
+        for _turn in range(10):
+            with suppress(Exception):
+                synchronize()
+                break
+        if not isinstance(error, D2LHybridError):
+            kind, said = type(error).__name__, first_line(error)
+            text = _(
+                "Expected {label!r} to run on the given arguments. Received: {error}: {said}. "
+                "Call it by itself to see where it fails."
+            )
+            message = text.format(label=self.label, error=kind, said=said)
+            raise CallFailedError(message, label=self.label, reason=f"{kind}: {said}") from error
+
 
 @dataclass(eq=False, repr=False)
 class Runner:
     """A callable with its arguments, the devices it is waited for on, and the times of its calls.
 
     A callable that has a method ``timed(calls, each)`` runs elsewhere, say in a program of its own,
-    and times itself: it returns the seconds of so many calls, waited for one by one or together.
+    and times itself: it returns the seconds of so many calls, with False for `each` waited for
+    together.
     """
 
     label: str
-    function: Any
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    target: Call
     clock: Clock
     devices: tuple[Tensors, ...] = ()
     queues: bool | None = None  # may a call return before it is done? None: not known
     effects: bool = False  # does a call leave work that waiting for its output leaves out?
     queued: bool = False  # is a call still going on when it has returned?
-    build_seconds: float | None = None
-    load_seconds: float | None = None
-    first_seconds: float = 0.0
-    call_seconds: float = 0.0  # as far as warming up tells
-    waited_seconds: float = 0.0
-    calls: int = 1  # in a sample of the latency
-    stream_calls: int = 1
-    warmup_calls: int = 0
-    note: str | None = None
+    notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if isinstance(self.function, Call):
-            inside = self.function
-            self.function, self.args, self.kwargs = inside.function, inside.args, inside.kwargs
-        if isinstance(self.function, Lazy):  # one that is built would have no cold start
-            self.function = self.function.anew()
+        # What it costs before the first sample, by the names of a Measurement.
+        self.record = dict[str, Any](build_seconds=None, load_seconds=None, warmup_calls=0)
+        self.seconds = dict.fromkeys(CLOCKS, 0.0)  # of a call, as far as warming up tells
+        self.calls = dict.fromkeys(CLOCKS, 1)  # in a sample of the latency; in the shorter stream
         self.times: dict[str, list[float]] = {clock: [] for clock in CLOCKS}
 
     def twin(self) -> "Runner":
@@ -77,30 +100,36 @@ class Runner:
         """Time building, loading and the first call, as far as there are such; its output.
 
         Raises:
-            CallFailedError: the callable raised.
             CannotBuildError: a variant cannot be built here.
+            Otherwise what the callable raises.
         """
-        lazy = self.function if isinstance(self.function, Lazy) else None
-        with Calling(self.label):
-            try:
-                synchronize()
+        function, args, kwargs = self.target.function, self.target.args, self.target.kwargs
+        # One that is built already would have no cold start.
+        lazy = function.anew() if isinstance(function, Lazy) else None
+        try:
+            synchronize()
+            start = self.clock()
+            if lazy and lazy.ahead:
+                lazy.build()
+                built = self.clock()
+                lazy.load()
+                self.record["build_seconds"] = built - start
                 start = self.clock()
-                if lazy and lazy.ahead:
-                    lazy.build()
-                    built = self.clock()
-                    self.function = lazy.load()
-                    self.build_seconds, self.load_seconds = built - start, self.clock() - built
-                    start = self.clock()
-                output = self.function(*self.args, **self.kwargs)
-                synchronize()
-            except Exception as error:
-                if lazy is None:
-                    raise
-                raise CannotBuildError(first_line(error) or type(error).__name__) from error
-        self.first_seconds = float(self.clock() - start)
-        if lazy:
-            self.function = lazy.load()  # what it has built, without the way around
-        self._find_devices(output)
+                self.record["load_seconds"] = start - built
+            output = (lazy or function)(*args, **kwargs)
+            synchronize()
+        except Exception as error:
+            if lazy is None:
+                raise
+            raise CannotBuildError(first_line(error) or type(error).__name__) from error
+        self.record["first_seconds"] = self.clock() - start
+        function = lazy.load() if lazy else function  # what it has built, without the way around
+        # As quick as people write it, f(x), but for 15 ns; f(*args, **kwargs) takes 30.
+        self._run = partial(function, *args, **kwargs)
+        self._timed = getattr(function, "timed", None)
+        if not self._timed:
+            self.effects = isinstance(function, Step)
+            self._find_devices(output)
         return output
 
     def _find_devices(self, output: Any) -> None:
@@ -109,36 +138,26 @@ class Runner:
         A NumPy array is there when the call returns. Of a tensor of a library that is not known
         here, a note says that nobody waits for it.
         """
-        if hasattr(self.function, "timed"):
-            return
         framework, parts = owner(output), [one for _path, one in leaves(output)]
-        self.effects = isinstance(self.function, Step)
+        unknown = [one for one in parts if not isinstance(one, np.ndarray)]
         if framework:
             tensors = [one for one in parts if framework.tensors.is_tensor(one)]
             self.queues = any(map(framework.tensors.queues, tensors)) if tensors else None
             self.devices = (framework.tensors,)
-        elif not parts or not all(isinstance(one, np.ndarray) for one in parts):
+        elif unknown or not parts:
             self.devices = tuple(one.tensors for one in loaded())
-            for one in parts:
-                if hasattr(type(one), "__dlpack__") and not isinstance(one, np.ndarray):
-                    kind = f"{type(one).__module__.partition('.')[0]}.{type(one).__name__}"
-                    text = _(
-                        "nobody waited for the result: {kind} belongs to no framework that is "
-                        "known here"
-                    )
-                    self.note = text.format(kind=kind)
+            text = _(
+                "nobody waited for the result: {kind} belongs to no framework that is known here"
+            )
+            for kind in {type(one) for one in unknown if hasattr(type(one), "__dlpack__")}:
+                name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+                self.notes.append(text.format(kind=name))
 
     def call(self, calls: int) -> Any:
         """Call so many times, waiting for nothing; the last output."""
-        function, args, kwargs, output = self.function, self.args, self.kwargs, None
-        if len(args) == 1 and not kwargs:
-            # As people write it: f(*args) spares Python a tuple, worth 4% of a call of 1 µs.
-            (only,) = args
-            for _turn in repeat(None, calls):
-                output = function(only)
-        else:
-            for _turn in repeat(None, calls):
-                output = function(*args, **kwargs)
+        run, output = self._run, None
+        for _turn in repeat(None, calls):
+            output = run()
         return output
 
     def wait(self, output: Any) -> None:
@@ -146,9 +165,7 @@ class Runner:
 
         One waits as somebody does who uses the output, unless there is work besides.
         """
-        if self.queues is False:
-            return
-        for device in self.devices:
+        for device in self.devices if self.queues is not False else ():
             if self.effects or self.queues is None:
                 device.synchronize()
             else:
@@ -159,8 +176,8 @@ class Runner:
 
         'throughput' is the host's, 'device' the accelerator's, between its own events.
         """
-        if hasattr(self.function, "timed"):
-            return {"throughput": float(self.function.timed(calls, False))}
+        if self._timed:
+            return {"throughput": float(self._timed(calls, False))}
         synchronize()
         events = [(device, device.start_events()) for device in self.devices]
         start = self.clock()
@@ -174,36 +191,31 @@ class Runner:
     def slope(self, calls: int) -> dict[str, float]:
         """Seconds per call in a stream, by the clocks of ``stream``."""
         short, long = self.stream(calls), self.stream(STRETCH * calls)
-        return {
-            clock: stats.slope(short[clock], seconds, calls, STRETCH)
-            for clock, seconds in long.items()
-            if clock in short
-        }
+        both = [clock for clock in long if clock in short]
+        return {clock: stats.slope(short[clock], long[clock], calls, STRETCH) for clock in both}
 
     def waited(self, calls: int) -> float:
         """The median of so many calls, each timed and waited for alone, in host seconds.
 
         On a busy machine some of them are stopped in the middle; the mean would hold these.
         """
-        if hasattr(self.function, "timed"):
-            return float(self.function.timed(calls, True)) / calls
-        clock, function, args, kwargs = self.clock, self.function, self.args, self.kwargs
+        clock, run, times = self.clock, self._run, []
         synchronize()
-        times = []
         for _turn in repeat(None, calls):
             start = clock()
-            self.wait(function(*args, **kwargs))
+            self.wait(run())
             times.append(clock() - start)
         return float(statistics.median(times))
 
     def sample(self) -> None:
         """Take one sample of the steady state by each clock."""
-        if self.calls > 1:
+        calls = self.calls["latency"]
+        if calls > 1:
             self.call(1)  # what ran before may have taken the caches
         if self.queued:
-            latency, taken = self.waited(self.calls), self.slope(self.stream_calls)
+            latency, taken = self.waited(calls), self.slope(self.calls["throughput"])
         else:
-            taken = {clock: t / self.calls for clock, t in self.stream(self.calls).items()}
+            taken = {clock: seconds / calls for clock, seconds in self.stream(calls).items()}
             latency = taken["throughput"]
         for clock, seconds in taken.items():
             self.times[clock].append(seconds)
@@ -219,13 +231,10 @@ class Runner:
         """The first `rounds` samples as a record."""
         return Measurement(
             label=self.label,
-            build_seconds=self.build_seconds,
-            load_seconds=self.load_seconds,
-            first_seconds=self.first_seconds,
+            **self.record,
             times=self.samples(rounds, queued),
-            calls=self.calls,
-            stream_calls=self.stream_calls if self.queued else None,
-            warmup_calls=self.warmup_calls,
-            note=self.note,
+            calls=self.calls["latency"],
+            stream_calls=self.calls["throughput"] if self.queued else None,
+            note="; ".join(self.notes) or None,
             env=env,
         )

@@ -1,17 +1,18 @@
 """The same comparison over a range of sizes: where does compiling cease to matter?"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from d2lhybrid.calls import Call, call, of_arguments, options_of
+from d2lhybrid.calls import Call, call, options_of
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks.protocol import require_options
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.comparing import compare
 from d2lhybrid.measurement.variants import variants
+from d2lhybrid.quieting import counted
 from d2lhybrid.report import claims
 from d2lhybrid.report.results import Comparison, Sweep
-from d2lhybrid.waiting import counted
 
 
 def sweep(
@@ -19,7 +20,6 @@ def sweep(
     sizes: Iterable[float],
     *,
     only: Sequence[str] | None = None,
-    work: Callable[[Any], float] | None = None,
     time_limit: float = 10.0,
     progress: bool | None = None,
     **options: Any,
@@ -30,7 +30,6 @@ def sweep(
         make: from a size to ``(net, x, ...)``, or to ``({"eager": f, "compiled": g}, x, ...)``, or
             to ``call(net, x, key=y)`` where there are keyword arguments.
         only: with a net, the names of its variants to take; all if None.
-        work: from a size to what the plot shows it as, such as multiply-adds; the size if None.
         time_limit: seconds for each size, as for ``compare``.
         progress: say what is being done where it takes longer than two seconds; None does so
             where the standard error is a terminal.
@@ -54,16 +53,15 @@ def sweep(
     >>> [point.verdict("NumPy") for point in points.comparisons]
     ['faster', 'faster']
     """
-    sizes = list(sizes)
+    # Python's numbers for NumPy's, which JSON does not know.
+    sizes = [size.item() if hasattr(size, "item") else size for size in sizes]
     if not sizes:
         raise ArgumentError(_("Expected at least one size. Received: none."))
-    known = dict.fromkeys([*options_of(compare), *options_of(variants)])
-    require_options("sweep", options, ("only", "work", *known))
     done: list[Comparison] = []
     try:
         for size in counted(sizes, _("sizes"), progress):
-            model, ours = _one(make(size), only, options)
-            done.append(compare(model, time_limit=time_limit, progress=progress, **ours))
+            made, ours = _one(make(size), only, options)
+            done.append(compare(made, time_limit=time_limit, progress=progress, **ours))
             claims.forget()  # the models and inputs of this size
             if done[-1].stopped == "interrupted":
                 done = done[:-1] or done  # a lone one is kept, though it was cut short
@@ -71,33 +69,23 @@ def sweep(
     except KeyboardInterrupt:
         if not done:
             raise
-    taken = sizes[: len(done)]
-    return Sweep(_plain(taken), _plain(map(work, taken) if work else taken), tuple(done))
+    taken = tuple(sizes[: len(done)])
+    return Sweep(taken, taken, tuple(done))
 
 
-def _one(
-    made: Any, only: Sequence[str] | None, options: Mapping[str, Any]
-) -> tuple[Call, dict[str, Any]]:
-    """What to compare at one size, and the options of that.
-
-    They are the functions, or the variants of the net, with their arguments.
-    """
+def _one(made: Any, only: Sequence[str] | None, options: dict[str, Any]) -> tuple[Call, Any]:
+    """The functions at one size, or the variants of the net, and the options left for them."""
     if not isinstance(made, (tuple, list, Call)) or made in ((), []):
         text = _("Expected {example} from make. Received: {kind}. Let it return a tuple.")
         raise ArgumentError(text.format(example="(net, x)", kind=type(made).__name__))
-    first, *args = (made,) if isinstance(made, Call) else made
-    model, given, kwargs = of_arguments(first, tuple(args), {})
-    theirs = dict(options)
-    if not isinstance(model, Mapping):
-        names = set(options_of(variants)) & set(options)
-        if not isinstance(options.get("references"), bool):
-            names.discard("references")
-        building = {name: theirs.pop(name) for name in names}
-        ways = variants(call(model, *given, **kwargs), **building)
-        model = ways.only(*only) if only else ways
-    return call(model, *given, **kwargs), theirs
-
-
-def _plain(values: Iterable[Any]) -> tuple[float, ...]:
-    """Python's numbers for NumPy's, which JSON does not know."""
-    return tuple(value.item() if hasattr(value, "item") else value for value in values)
+    made = made if isinstance(made, Call) else call(*made)
+    functions = isinstance(made.function, Mapping)
+    known = () if functions else options_of(variants)
+    require_options("sweep", options, tuple(dict.fromkeys([*options_of(compare), *known])))
+    theirs = {name: value for name, value in options.items() if name in known}
+    if not isinstance(theirs.get("references", True), bool):
+        del theirs["references"]
+    if not functions:
+        ways = variants(made, **theirs)
+        made = replace(made, function=ways.only(*only) if only else ways)
+    return made, {name: value for name, value in options.items() if name not in theirs}

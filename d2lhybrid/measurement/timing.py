@@ -1,12 +1,15 @@
-"""Wall-clock timers that wait for the devices: ``Benchmark``, ``Timer`` and ``synchronize``."""
+"""Timers that wait for the devices: ``Benchmark``, ``%%benchmark``, ``Timer``; peaks of memory."""
 
+import gc
+from contextlib import nullcontext, suppress
 from itertools import accumulate
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks import loaded
-from d2lhybrid.i18n import gettext as _
+
+_PROCESS = Path("/proc/self")
 
 
 def synchronize() -> None:
@@ -50,11 +53,7 @@ class Timer:
         return self.times[-1]
 
     def avg(self) -> float:
-        """The mean of the recorded seconds; raises ArgumentError when there are none."""
-        if not self.times:
-            raise ArgumentError(
-                _("Expected at least one recorded time. Received: none. Call stop() before avg().")
-            )
+        """The mean of the recorded seconds, of which there has to be one."""
         return sum(self.times) / len(self.times)
 
     def sum(self) -> float:
@@ -91,30 +90,108 @@ class Benchmark:
         self.peak_bytes: int | None = None
 
     def __enter__(self) -> "Benchmark":
-        self._tensors = [framework.tensors for framework in loaded()]
-        self.device_seconds = self.peak_bytes = None
-        for one in self._tensors:
-            one.synchronize()
-            if not Benchmark._open:
-                one.reset_peak()
-        self._events = [one.start_events() for one in self._tensors]
+        synchronize()
+        if not Benchmark._open:
+            _reset_peaks()
         Benchmark._open += 1
+        self._events = [(one.tensors, one.tensors.start_events()) for one in loaded()]
         self._start = perf_counter()
         return self
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         try:
-            times = map(lambda one, event: one.device_seconds(event), self._tensors, self._events)
-            self.device_seconds = max((time for time in times if time is not None), default=None)
-            synchronize()
-        except Exception:
-            if error is None:
-                raise
             # The body's own exception says more than a device's complaint about it.
+            with suppress(Exception) if error else nullcontext():
+                times = [one.device_seconds(event) for one, event in self._events]
+                known = [seconds for seconds in times if seconds is not None]
+                self.device_seconds = max(known, default=None)
+                synchronize()
         finally:
             self.seconds = perf_counter() - self._start
             Benchmark._open -= 1
             print(f"{self.description}: {self.seconds:.4f} sec")
         if not Benchmark._open:
-            peaks = [peak for one in self._tensors if (peak := one.peak_bytes()) is not None]
-            self.peak_bytes = sum(peaks) if peaks else None
+            peaks = _peaks()
+            self.peak_bytes = sum(peaks.values()) if peaks else None
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Switch on ``%%benchmark``; IPython calls this.
+
+    A cell under ``%%benchmark Without hybridization`` runs as it would without that line, and then
+    prints one such as ``Without hybridization: 0.1095 sec``, as ``Benchmark`` does, unless the cell
+    raises. The line alone is taken from the cell and IPython runs the rest, so that ``await`` and
+    the value of the last expression are what they are in any other cell.
+    """
+    timers: list[Timer] = []
+
+    def without_magic(lines: list[str]) -> list[str]:
+        return lines[1:] if lines and _described(lines[0]) else lines
+
+    def before(cell: Any) -> None:
+        if _described(cell.raw_cell):
+            timers.append(Timer())
+
+    def after(result: Any) -> None:
+        if description := _described(result.info.raw_cell):
+            timer = timers.pop()
+            if result.success:
+                print(f"{description}: {timer.stop():.4f} sec")
+
+    shell.input_transformers_cleanup.append(without_magic)
+    shell.events.register("pre_run_cell", before)
+    shell.events.register("post_run_cell", after)
+
+
+def _described(cell: str) -> str:
+    """What stands behind the magic in the first line, or the default; "" without the magic."""
+    magic, _space, said = cell.strip().partition("\n")[0].partition(" ")
+    return (said.strip() or Benchmark().description) if magic == "%%benchmark" else ""
+
+
+class Peak:
+    """Peaks above what was there when it was made, on the devices and in the process.
+
+    On devices, by the framework's own records. In the process, by Linux's record of the peak
+    resident memory, begun anew; elsewhere it is not known. Memory that a framework keeps for later
+    is handed out again without a rise, so that the figure of a variant is the least it needed.
+    """
+
+    def __init__(self) -> None:
+        import psutil
+
+        synchronize()
+        gc.collect()
+        with suppress(AttributeError, OSError):  # of another C library than glibc
+            psutil.heap_trim()  # what was freed goes back to the system
+        self._before: int | None = None
+        with suppress(OSError):
+            (_PROCESS / "clear_refs").write_text("5", encoding="ascii")  # resets the peak
+            self._before = psutil.Process().memory_info().rss
+        _reset_peaks()
+        self._devices = _peaks()
+
+    def host_bytes(self) -> int | None:
+        """How far the process's memory rose; None where the system does not tell."""
+        if self._before is None:
+            return None
+        status = (_PROCESS / "status").read_text(encoding="ascii", errors="replace")
+        kilobytes = int(status.partition("VmHWM:")[2].split()[0])
+        return max(0, 1024 * kilobytes - self._before)
+
+    def device_bytes(self) -> int | None:
+        """How far the memory of all devices rose; None where no framework can tell."""
+        synchronize()
+        rises = [peak - self._devices.get(name, 0) for name, peak in _peaks().items()]
+        return sum(rises) if rises else None
+
+
+def _reset_peaks() -> None:
+    for framework in loaded():
+        framework.tensors.reset_peak()
+
+
+def _peaks() -> dict[str, int]:
+    """The most memory that each framework has used on its devices, where it can tell."""
+    found = {framework.name: framework.tensors.peak_bytes() for framework in loaded()}
+    return {name: peak for name, peak in found.items() if peak is not None}

@@ -1,14 +1,15 @@
-"""Every way in which a model's framework can run it, by name."""
+"""Every way in which a model's framework can run it, or train it by one step, by name."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from d2lhybrid.calls import Call, name_of, of_arguments, options_of, unknown_label
+from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks import of
 from d2lhybrid.frameworks.dense import references as reference_programs
 from d2lhybrid.frameworks.protocol import Lazy, Variant, chain
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measurement.calling import Calling
+from d2lhybrid.measurement.runner import Calling
 
 
 class Variants(Mapping[str, Callable[..., Any]]):
@@ -140,3 +141,56 @@ def variants(
         framework.tensors.synchronize()  # errors of the work come late
     programs = reference_programs(chain(framework.room().parts(model)), args) if references else {}
     return Variants(found | programs, programs)
+
+
+def training(
+    net: Callable[..., Any] | Call,
+    loss: Callable[[Any, Any], Any],
+    optimizer: Any,
+    batch: Sequence[Any],
+) -> Variants:
+    """Every way to train `net` by one step on `batch`, eager first.
+
+    Each variant is a function without arguments: ``compare(training(net, loss, optimizer, batch))``
+    times the steps. Each trains a model of its own, which starts with the weights of `net` and the
+    state of `optimizer`; these two are left as they are. Built at its first call, it makes three
+    steps, and returns their losses then and ever after, so that ``compare`` sees whether all of
+    them learn the same. Dropout is another matter: a compiler draws other random numbers.
+
+    Args:
+        net: the model itself, which is copied: a module of PyTorch or of Flax NNX, a layer or model
+            of Keras, a ``tf.Module``, or a block of Gluon. ``call(net, x, key=z)`` where it takes
+            keyword arguments; `batch` is the target alone then, ``(y,)``.
+        loss: from the output of the model and the target to a tensor; its mean is what counts.
+        optimizer: of the framework, made for the parameters of `net`: one of ``torch.optim``, of
+            ``keras.optimizers``, an ``nnx.Optimizer``, or a ``gluon.Trainer``.
+        batch: the arguments of the model, and the target last.
+
+    Raises:
+        UnknownFrameworkError: `net` belongs to no known framework.
+        ArgumentError: `batch` is no tuple or list with an input and a target (beside ``call``:
+            with a target alone); `net` is none of these models, but a function that calls one, say;
+            or `optimizer` is none of its framework.
+        CallFailedError: the model raised at its first call.
+
+    >>> import torch
+    >>> net = torch.nn.Linear(3, 1)
+    >>> optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    >>> x, y = torch.ones(8, 3), torch.zeros(8, 1)
+    >>> steps = training(net, torch.nn.functional.mse_loss, optimizer, (x, y))
+    >>> steps["eager"]().shape
+    torch.Size([3])
+    """
+    inside = isinstance(net, Call)
+    if not isinstance(batch, (tuple, list)) or (len(batch) != 1 if inside else len(batch) < 2):
+        text = _(
+            "Expected a batch with the model's input and the target, such as {batch}, or, beside "
+            "{call}, with the target alone, {target}. Received: {kind}."
+        )
+        parts = {"batch": "(x, y)", "call": "call(net, x)", "target": "(y,)"}
+        raise ArgumentError(text.format(kind=type(batch).__name__, **parts))
+    *inputs, target = batch
+    model, args, kwargs = of_arguments(net, tuple(inputs), {})
+    framework = of(model, optimizer, args, kwargs)
+    with Calling(name_of(model)):
+        return Variants(framework.able("training")(model, loss, optimizer, args, kwargs, target))

@@ -33,10 +33,9 @@ def on_a_gpu(monkeypatch: Any, no_frameworks: None) -> Callable[..., tuple[Machi
 
 
 @pytest.fixture(scope="module", autouse=True)
-def load(request: Any) -> Iterator[list[float]]:
-    """What a simulated machine says of its load: a list of one number, which a test may change."""
-    said = [0.0]
+def idle(request: Any) -> Iterator[None]:
+    """A simulated machine says that nobody else is on it."""
     with pytest.MonkeyPatch.context() as patch:
         if request.module.__name__ != "test_real":
-            patch.setattr(os, "getloadavg", lambda: said * 3, raising=False)
-        yield said
+            patch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0), raising=False)
+        yield

@@ -5,10 +5,8 @@ import time
 
 import pytest
 
-from d2lhybrid.measurement.comparing import compare
-from d2lhybrid.measurement.measuring import measure
+from d2lhybrid.measurement.comparing import compare, measure
 from d2lhybrid.measurement.sweeping import sweep
-from d2lhybrid.measurement.timing import Benchmark, synchronize
 
 
 @pytest.fixture(scope="module")
@@ -36,20 +34,6 @@ def test_mxnet_against_itself_gets_no_verdict_that_it_differs(static):
         assert c["a"].stream_calls == c["b"].stream_calls
         for clock in ("latency", "throughput"):
             assert c.verdict("b", clock) in ("same", "undecided")
-
-
-def test_a_block_waits_for_the_queue_of_mxnet(static):
-    from mxnet import np, npx
-
-    npx.set_np()
-    a = np.random.uniform(size=(600, 600))
-    synchronize()
-    with Benchmark() as waited:
-        for _turn in range(20):
-            product = np.dot(a, a)
-    with Benchmark() as left:
-        product.wait_to_read()
-    assert left.seconds < waited.seconds / 10
 
 
 def test_a_call_of_jax_is_waited_for_as_its_users_wait():

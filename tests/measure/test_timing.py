@@ -1,22 +1,30 @@
-"""Benchmark, Timer, synchronize: d2l's behaviour, and waiting for whatever is imported."""
+"""Benchmark, Timer, synchronize: d2l's behaviour, and waiting for whatever is imported; Peak."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
+import nbclient
+import nbformat
+import numpy as np
 import pytest
 from fake import Gpu, Machine
+from IPython.testing.globalipapp import start_ipython
 
 from d2lhybrid import i18n
 from d2lhybrid.measurement import timing
-from d2lhybrid.measurement.timing import Benchmark, Timer
+from d2lhybrid.measurement.timing import Benchmark, Peak, Timer
+
+MIB = 2**20
 
 
 class Recorder(Gpu):
     """A framework that notes what is asked of it, with a clock of its own."""
 
-    def __init__(self, clock):
+    def __init__(self, clock, peaks=(100, 300, 200)):
         super().__init__(clock, launch=0.0)
-        self.calls, self.clock, self.peaks, self.fails = [], clock, [100, 300, 200], None
+        self.calls, self.clock, self.peaks, self.fails = [], clock, list(peaks), None
 
     def synchronize(self):
         self.calls.append("wait")
@@ -68,8 +76,7 @@ def test_waits_on_entry_before_the_clock_and_on_exit_inside_it(recorder, clock):
         assert recorder.calls == ["wait", "reset"]
         clock.now += 5
     assert recorder.calls == ["wait", "reset", "wait"]
-    assert b.seconds == 6
-    assert b.device_seconds == 5
+    assert (b.seconds, b.device_seconds) == (6, 5)
 
 
 def test_it_waits_and_prints_and_raises_the_devices_complaint_or_the_body_s(recorder, capsys):
@@ -119,3 +126,66 @@ def test_synchronize_imports_no_framework():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.endswith("sec\n[]\n")
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux tells the peak")
+def test_the_process_rises_by_what_was_there_at_its_highest():
+    _before = np.ones(64 * MIB // 8)
+    peak = Peak()
+    assert peak.host_bytes() < 16 * MIB
+    np.ones(64 * MIB // 8)
+    assert 63 * MIB < peak.host_bytes() < 80 * MIB
+
+
+@pytest.mark.parametrize(
+    ("peaks", "rise"), [([(3, 10), (None, None)], 7), ([(None, None)], None), ([], None)]
+)
+def test_devices_rise_by_what_their_frameworks_say(clock, monkeypatch, peaks, rise):
+    recorders = [Recorder(clock, one) for one in peaks]
+    for at, one in enumerate(recorders):
+        one.name = str(at)
+    monkeypatch.setattr(timing, "loaded", lambda: recorders)
+    monkeypatch.setattr(timing, "_PROCESS", Path("/none"))
+    peak = Peak()
+    assert (peak.device_bytes(), peak.host_bytes()) == (rise, None)
+    assert all(one.calls == ["wait", "reset", "wait"] for one in recorders)
+
+
+@pytest.fixture(scope="module")
+def shell():
+    shell = start_ipython()
+    shell.run_line_magic("load_ext", "d2lhybrid")
+    return shell
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("%%benchmark Twenty and one \nfound = base + 1\n!true", r"Twenty and one: 0\.\d{4} sec"),
+        ("\n%%benchmark\nfound = 21", r"Done: 0\.\d{4} sec"),
+        ("%%benchmark x\n%%time\nfound = 21", r"(?s)CPU.*\nx: 0\.\d{4} sec"),
+        ("found = 21", ""),
+        ("found = '%%benchmark'; found = 21\n", ""),
+    ],
+)
+def test_the_magic_times_a_cell_in_the_notebooks_namespace(shell, capsys, cell, said):
+    shell.user_ns |= {"base": 20, "found": 0}
+    assert shell.run_cell(cell).success
+    assert shell.user_ns["found"] == 21
+    assert re.fullmatch(said, capsys.readouterr().out.strip())
+    assert not shell.run_cell("%%benchmark x\n1 +").success
+    assert " sec" not in capsys.readouterr().out
+
+
+def test_it_shows_the_last_value_and_lets_await():
+    cells = [
+        "%load_ext d2lhybrid",
+        "%%benchmark Waiting\nimport asyncio\nawait asyncio.sleep(0.2)\n6 * 7",
+        "%%benchmark x\n1 / 0",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(one) for one in cells])
+    nbclient.NotebookClient(notebook, allow_errors=True).execute()
+    value, time = notebook.cells[1].outputs
+    assert value["data"]["text/plain"] == "42"
+    assert re.fullmatch(r"Waiting: 0\.[2-9]\d{3} sec\n", time["text"])
+    assert [one["output_type"] for one in notebook.cells[2].outputs] == ["error"]
