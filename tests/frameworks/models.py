@@ -1,19 +1,21 @@
 """For each framework the same small network and its training, and functions with planted causes."""
 
 from collections.abc import Callable
+from operator import add
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 DATA = np.random.default_rng(0).standard_normal((16, 10)).astype(np.float32)
+X, Y = DATA[:, :8].copy(), DATA[:, 8:].copy()
 
 
 class Training(NamedTuple):
-    """What ``training`` takes, one step by hand, and a copy of all that is learned."""
+    """What ``training`` takes, one step by hand that returns the loss, and all that is learned."""
 
     arguments: tuple[Any, Any, Any, tuple[Any, Any]]
-    step: Callable[[], None]
+    step: Callable[[], float]
     weights: Callable[[], list[Any]]
 
 
@@ -59,12 +61,14 @@ def torch_training() -> Training:
 
     net = torch_model()[0].train()
     loss, optimizer = torch.nn.functional.mse_loss, torch.optim.Adam(net.parameters(), lr=0.01)
-    x, y = torch.from_numpy(DATA[:, :8].copy()), torch.from_numpy(DATA[:, 8:].copy())
+    x, y = torch.from_numpy(X), torch.from_numpy(Y)
 
-    def step() -> None:
+    def step() -> float:
         optimizer.zero_grad()
-        loss(net(x), y).backward()
+        value = loss(net(x), y)
+        value.backward()
         optimizer.step()
+        return value.item()
 
     weights = lambda: [p.detach().numpy().copy() for p in net.parameters()]  # noqa: E731
     return Training((net, loss, optimizer, (x, y)), step, weights)
@@ -75,13 +79,14 @@ def tensorflow_training() -> Training:
 
     net, _x = tensorflow_model()
     optimizer, loss = tf.keras.optimizers.Adam(0.01), tf.keras.losses.MeanSquaredError()
-    x, y = tf.constant(DATA[:, :8]), tf.constant(DATA[:, 8:])
+    x, y = tf.constant(X), tf.constant(Y)
     net(x)
 
-    def step() -> None:
+    def step() -> float:
         with tf.GradientTape() as tape:
             value = loss(y, net(x))
         optimizer.apply(tape.gradient(value, net.trainable_variables), net.trainable_variables)
+        return float(value)
 
     weights = lambda: [w.copy() for w in net.get_weights()]  # noqa: E731
     return Training((net, loss, optimizer, (x, y)), step, weights)
@@ -89,17 +94,18 @@ def tensorflow_training() -> Training:
 
 def jax_training() -> Training:
     import jax
-    import jax.numpy as jnp
     import optax
     from flax import nnx
 
     net, _x = jax_model()
     optimizer = nnx.Optimizer(net, optax.adam(0.01), wrt=nnx.Param)
-    x, y = jnp.asarray(DATA[:, :8]), jnp.asarray(DATA[:, 8:])
+    x, y = jax.numpy.asarray(X), jax.numpy.asarray(Y)
     loss = lambda output, target: (output - target) ** 2  # noqa: E731
 
-    def step() -> None:
-        optimizer.update(net, nnx.grad(lambda net: loss(net(x), y).mean())(net))
+    def step() -> float:
+        value, gradients = nnx.value_and_grad(lambda net: loss(net(x), y).mean())(net)
+        optimizer.update(net, gradients)
+        return float(value)
 
     weights = lambda: [np.array(w) for w in jax.tree.leaves(nnx.state((net, optimizer)))]  # noqa: E731
     return Training((net, loss, optimizer, (x, y)), step, weights)
@@ -112,37 +118,39 @@ def mxnet_training() -> Training:
     net = mx.gluon.nn.HybridSequential()
     net.add(mx.gluon.nn.Dense(4, activation="relu"), mx.gluon.nn.Dense(2))
     net.initialize()
-    x, y = mx.nd.array(DATA[:, :8]), mx.nd.array(DATA[:, 8:])
+    x, y = mx.nd.array(X), mx.nd.array(Y)
     net(x)
     loss = mx.gluon.loss.L2Loss()
     trainer = mx.gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.01})
 
-    def step() -> None:
+    def step() -> float:
         with mx.autograd.record():
             value = loss(net(x), y)
         value.backward()
         trainer.step(len(y))
+        return float(value.mean().asscalar())
 
     weights = lambda: [p.data().asnumpy() for p in net.collect_params().values()]  # noqa: E731
     return Training((net, loss, trainer, (x, y)), step, weights)
 
 
-def planted(x: Any, weight: Any, bias: Any, lib: Any) -> Any:
+def planted(lib: Any, weight: Any, bias: Any, plus: Callable[[Any, Any], Any] = add) -> Any:
     """A product with a bias, a dead branch, constants, the same tangent twice, an activation."""
-    hidden = lib.product(x, weight, bias)
-    dead = lib.sin(hidden)
-    del dead
-    scale = lib.ones(64) * 2 * 3
-    return lib.relu(lib.tanh(hidden) * scale + (lib.tanh(hidden) + 1))
+
+    def function(x: Any) -> Any:
+        hidden = plus(x @ weight, bias)
+        dead = lib.sin(hidden)
+        del dead
+        scale = lib.ones(64) * 2 * 3
+        return lib.relu(lib.tanh(hidden) * scale + (lib.tanh(hidden) + 1))
+
+    return function
 
 
 def torch_planted() -> tuple[Any, Any]:
     import torch
 
-    lib = SimpleNamespace(sin=torch.sin, tanh=torch.tanh, relu=torch.relu, ones=torch.ones)
-    lib.product = lambda x, weight, bias: x @ weight + bias
-    weight, bias = torch.ones(64, 64), torch.ones(64)
-    return lambda x: planted(x, weight, bias, lib), torch.ones(8, 64)
+    return planted(torch, torch.ones(64, 64), torch.ones(64)), torch.ones(8, 64)
 
 
 def tensorflow_planted() -> tuple[Any, Any]:
@@ -150,20 +158,17 @@ def tensorflow_planted() -> tuple[Any, Any]:
 
     lib = SimpleNamespace(sin=tf.sin, tanh=tf.tanh, relu=tf.nn.relu)
     lib.ones = lambda size: tf.fill([size], tf.ones([]))
-    lib.product = lambda x, weight, bias: tf.nn.bias_add(tf.matmul(x, weight), bias)
     with tf.device("/CPU:0"):
         weight, bias, x = tf.ones([64, 64]), tf.ones([64]), tf.ones([8, 64])
-    return lambda x: planted(x, weight, bias, lib), x
+    return planted(lib, weight, bias, tf.nn.bias_add), x
 
 
 def jax_planted() -> tuple[Any, Any]:
     import jax
-    import jax.numpy as jnp
 
+    jnp = jax.numpy
     lib = SimpleNamespace(sin=jnp.sin, tanh=jnp.tanh, relu=jax.nn.relu, ones=jnp.ones)
-    lib.product = lambda x, weight, bias: x @ weight + bias
-    weight, bias = jnp.ones([64, 64]), jnp.ones([64])
-    return lambda x: planted(x, weight, bias, lib), jnp.ones([8, 64])
+    return planted(lib, jnp.ones([64, 64]), jnp.ones([64])), jnp.ones([8, 64])
 
 
 def mxnet_planted() -> tuple[Any, Any]:
@@ -187,8 +192,7 @@ def mxnet_planted() -> tuple[Any, Any]:
     return net, mx.nd.ones((8, 64), ctx=mx.cpu())
 
 
-NAMES = ("torch", "tensorflow", "jax", "mxnet")
 MODELS, TRAINING, PLANTED = (
-    {name: globals()[f"{name}_{kind}"] for name in NAMES}
+    {name: globals()[f"{name}_{kind}"] for name in ("torch", "tensorflow", "jax", "mxnet")}
     for kind in ("model", "training", "planted")
 )

@@ -7,12 +7,7 @@ import pytest
 from models import MODELS, PLANTED, TRAINING
 
 from d2lhybrid import call, explain, graph, import_mxnet, training, variants
-from d2lhybrid.errors import (
-    ArgumentError,
-    CallFailedError,
-    DifferentAnswerError,
-    UnknownFrameworkError,
-)
+from d2lhybrid.errors import ArgumentError, CallFailedError, UnknownFrameworkError
 from d2lhybrid.frameworks import get, known, of
 from d2lhybrid.frameworks.protocol import chain
 from d2lhybrid.same import record, require_same
@@ -122,21 +117,13 @@ def test_the_references_take_what_x_holds_and_have_a_clock(framework, built):
             run(x[:, :4])
 
 
-def test_what_flattens_its_input_has_no_references():
-    mx = import_mxnet()
-    net = mx.gluon.nn.Dense(2)
-    net.initialize()
-    unavailable = variants(net, mx.nd.ones((1, 3, 4)), references=True).unavailable
-    assert "dense layers" in unavailable["C"]
-    assert "dense layers" in unavailable["NumPy"]
-
-
 @pytest.mark.parametrize("begun", [False, True], ids=["fresh optimizer", "begun optimizer"])
-def test_all_learn_the_same_and_the_users_own_does_not(framework, begun):
-    arguments, step, weights = TRAINING[framework]()
+def test_all_learn_as_by_hand_and_the_users_own_does_not(framework, begun):
+    (net, loss, optimizer, (x, y)), step, weights = TRAINING[framework]()
     for _turn in range(2 * begun):  # the optimizer has a state, which counts in the next steps
         step()
     before = weights()
+    arguments = (call(net, x), loss, optimizer, (y,)) if begun else (net, loss, optimizer, (x, y))
     steps = training(*arguments)
     assert len(steps) >= 3
     expected = record(steps["eager"]())
@@ -146,17 +133,8 @@ def test_all_learn_the_same_and_the_users_own_does_not(framework, begun):
     for array, now in zip(before, weights(), strict=True):
         assert np.array_equal(array, now)
     losses = expected["output"].values()
-    assert losses.shape == (3,)
-    assert len(set(losses.tolist())) == 3  # it learns
-
-
-def test_the_state_of_the_optimizer_counts():
-    begun, fresh = TRAINING["torch"](), TRAINING["torch"]()
-    begun.step()
-    fresh.arguments[0].load_state_dict(begun.arguments[0].state_dict())
-    steps = [record(training(*one.arguments)["eager"]()) for one in (begun, fresh)]
-    with pytest.raises(DifferentAnswerError):
-        require_same("fresh", "begun", *steps)
+    assert np.allclose(losses, [step() for _turn in range(3)])
+    assert losses[2] < losses[0]  # it learns
 
 
 @pytest.mark.parametrize(
@@ -172,13 +150,6 @@ def test_the_state_of_the_optimizer_counts():
 def test_what_cannot_be_trained(framework, change):
     with pytest.raises(ArgumentError, match="Received"):
         training(*change(*TRAINING[framework]().arguments))
-
-
-def test_a_call_with_its_target_is_trained(framework):
-    net, loss, optimizer, (x, y) = TRAINING[framework]().arguments
-    expected = record(training(net, loss, optimizer, (x, y))["eager"]())
-    found = record(training(call(net, x), loss, optimizer, (y,))["eager"]())
-    require_same("call", "batch", found, expected)
 
 
 def torch_broken(x):
@@ -245,10 +216,9 @@ def test_a_whole_model_is_one_graph_and_what_was_compiled_stays(framework):
 def test_a_mistake_in_the_call_is_the_users(framework):
     net, x = MODELS[framework]()
     net(x)
-    for ask in (explain,) if framework == "mxnet" else (explain, graph):
+    for ask in (explain, graph):
         with pytest.raises(CallFailedError):
             ask(net, x[:, :4])
-    for ask in (explain, graph):
         with pytest.raises(ArgumentError, match="Received"):
             ask(x, x)
 

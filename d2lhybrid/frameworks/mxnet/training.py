@@ -81,6 +81,7 @@ def training(
 def _copied_trainer(trainer: Any, net: Any) -> Any:
     """A trainer of the copied parameters with the same settings and state."""
     made = gluon.Trainer(net.collect_params(), copied(trainer._optimizer, {}), kvstore=None)
+    made._scale = trainer._scale  # a step leaves it in the optimizer divided by the batch size
     for updater in made._updaters:
         updater.set_states(trainer._updaters[0].get_states(dump_optimizer=False))
     return made
