@@ -42,6 +42,13 @@ def test_options_and_a_plain_block():
     assert "HybridBlock" in v.unavailable["hybridized"]
 
 
+def test_a_dense_layer_that_flattens_its_input_has_no_references(mx):
+    net = mx.gluon.nn.Dense(2)
+    net.initialize()
+    unavailable = variants(net, mx.nd.ones((1, 3, 4)), references=True).unavailable
+    assert all("dense layers" in unavailable[name] for name in ("C", "NumPy"))
+
+
 def test_keyword_arguments(mx):
     class Weighted(mx.gluon.HybridBlock):
         def __init__(self):
