@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from operator import add
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -11,15 +11,12 @@ DATA = np.random.default_rng(0).standard_normal((16, 10)).astype(np.float32)
 X, Y = DATA[:, :8].copy(), DATA[:, 8:].copy()
 
 
-class Training(NamedTuple):
-    """What ``training`` takes, one step by hand that returns the loss, and all that is learned."""
-
-    arguments: tuple[Any, Any, Any, tuple[Any, Any]]
-    step: Callable[[], float]
-    weights: Callable[[], list[Any]]
+Model = tuple[Any, Any]  # and an input, for PLANTED too
+Training = tuple[tuple[Any, Any, Any, tuple[Any, Any]], Callable[[], float]]
+"""What ``training`` takes, and one step by hand, which returns the loss."""
 
 
-def torch_model() -> tuple[Any, Any]:
+def torch_model() -> Model:
     import torch
 
     torch.manual_seed(0)
@@ -27,7 +24,7 @@ def torch_model() -> tuple[Any, Any]:
     return net.eval(), torch.randn(1, 8)
 
 
-def tensorflow_model() -> tuple[Any, Any]:
+def tensorflow_model() -> Model:
     import tensorflow as tf
 
     dense = tf.keras.layers.Dense
@@ -35,7 +32,7 @@ def tensorflow_model() -> tuple[Any, Any]:
     return net, tf.random.stateless_normal((1, 8), (0, 0))
 
 
-def jax_model() -> tuple[Any, Any]:
+def jax_model() -> Model:
     import jax
     from flax import nnx
 
@@ -44,7 +41,7 @@ def jax_model() -> tuple[Any, Any]:
     return net, jax.random.normal(jax.random.key(0), (1, 8))
 
 
-def mxnet_model() -> tuple[Any, Any]:
+def mxnet_model() -> Model:
     from d2lhybrid import import_mxnet
 
     mxnet = import_mxnet()
@@ -70,8 +67,7 @@ def torch_training() -> Training:
         optimizer.step()
         return value.item()
 
-    weights = lambda: [p.detach().numpy().copy() for p in net.parameters()]  # noqa: E731
-    return Training((net, loss, optimizer, (x, y)), step, weights)
+    return (net, loss, optimizer, (x, y)), step
 
 
 def tensorflow_training() -> Training:
@@ -88,8 +84,7 @@ def tensorflow_training() -> Training:
         optimizer.apply(tape.gradient(value, net.trainable_variables), net.trainable_variables)
         return float(value)
 
-    weights = lambda: [w.copy() for w in net.get_weights()]  # noqa: E731
-    return Training((net, loss, optimizer, (x, y)), step, weights)
+    return (net, loss, optimizer, (x, y)), step
 
 
 def jax_training() -> Training:
@@ -107,20 +102,16 @@ def jax_training() -> Training:
         optimizer.update(net, gradients)
         return float(value)
 
-    weights = lambda: [np.array(w) for w in jax.tree.leaves(nnx.state((net, optimizer)))]  # noqa: E731
-    return Training((net, loss, optimizer, (x, y)), step, weights)
+    return (net, loss, optimizer, (x, y)), step
 
 
 def mxnet_training() -> Training:
     from d2lhybrid import import_mxnet
 
     mx = import_mxnet()
-    net = mx.gluon.nn.HybridSequential()
-    net.add(mx.gluon.nn.Dense(4, activation="relu"), mx.gluon.nn.Dense(2))
-    net.initialize()
-    x, y = mx.nd.array(X), mx.nd.array(Y)
+    net, _x = mxnet_model()
+    loss, x, y = mx.gluon.loss.L2Loss(), mx.np.array(X), mx.np.array(Y)
     net(x)
-    loss = mx.gluon.loss.L2Loss()
     trainer = mx.gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.01})
 
     def step() -> float:
@@ -128,10 +119,9 @@ def mxnet_training() -> Training:
             value = loss(net(x), y)
         value.backward()
         trainer.step(len(y))
-        return float(value.mean().asscalar())
+        return float(value.mean())
 
-    weights = lambda: [p.data().asnumpy() for p in net.collect_params().values()]  # noqa: E731
-    return Training((net, loss, trainer, (x, y)), step, weights)
+    return (net, loss, trainer, (x, y)), step
 
 
 def planted(lib: Any, weight: Any, bias: Any, plus: Callable[[Any, Any], Any] = add) -> Any:
@@ -147,13 +137,13 @@ def planted(lib: Any, weight: Any, bias: Any, plus: Callable[[Any, Any], Any] = 
     return function
 
 
-def torch_planted() -> tuple[Any, Any]:
+def torch_planted() -> Model:
     import torch
 
     return planted(torch, torch.ones(64, 64), torch.ones(64)), torch.ones(8, 64)
 
 
-def tensorflow_planted() -> tuple[Any, Any]:
+def tensorflow_planted() -> Model:
     import tensorflow as tf
 
     lib = SimpleNamespace(sin=tf.sin, tanh=tf.tanh, relu=tf.nn.relu)
@@ -163,7 +153,7 @@ def tensorflow_planted() -> tuple[Any, Any]:
     return planted(lib, weight, bias, tf.nn.bias_add), x
 
 
-def jax_planted() -> tuple[Any, Any]:
+def jax_planted() -> Model:
     import jax
 
     jnp = jax.numpy
@@ -171,7 +161,7 @@ def jax_planted() -> tuple[Any, Any]:
     return planted(lib, jnp.ones([64, 64]), jnp.ones([64])), jnp.ones([8, 64])
 
 
-def mxnet_planted() -> tuple[Any, Any]:
+def mxnet_planted() -> Model:
     from d2lhybrid import import_mxnet
 
     mx = import_mxnet()

@@ -15,6 +15,12 @@ from d2lhybrid.tensor import Raw
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what compilers say of themselves
 HERE = Path(__file__)
+IMPORTS = """
+import jax, numpy, onnxruntime, torch, tensorflow as tf
+from flax import nnx
+from torch.nn import functional as F
+np, jnp, raw = numpy, jax.numpy, tf.raw_ops
+"""
 NAMES = [framework.name for framework in known()]
 
 
@@ -67,30 +73,18 @@ def test_each_variant_is_written_by_hand_as_its_code_says(framework, tmp_path, m
     code.pop("torch.compile reduce-overhead", None)  # of CUDA graphs
     expected = record(net(x))["output"].values()
     for name, snippet in code.items():
-        names = {**_known(), "net": net, "x": x}
+        names = {"net": net, "x": x}
         for i, layer in enumerate(chain(get(framework).room().parts(net))):
             names |= {f"w{i}": layer.weight, f"b{i}": layer.bias}
             if framework == "torch" and name != "NumPy":
-                named = names["torch"].from_numpy
-                names |= {f"w{i}": named(layer.weight.T.copy()), f"b{i}": named(layer.bias)}
+                taken = get("torch").load().from_numpy
+                names |= {f"w{i}": taken(layer.weight.T.copy()), f"b{i}": taken(layer.bias)}
             names[f"h{i}"] = np.empty((1, len(layer.bias)), np.float32)
         if name == "NumPy":
             names["x"] = record(x)["output"].array
-        exec(snippet, names)
+        exec(IMPORTS + snippet, names)
         (found,) = [leaf.values() for leaf in record(names["y"]).values()]
         assert np.allclose(found, expected, atol=1e-5), name
-
-
-def _known():
-    import jax
-    import onnxruntime
-    import tensorflow as tf
-    import torch
-    from flax import nnx
-
-    known = {"torch": torch, "F": torch.nn.functional, "tf": tf, "raw": tf.raw_ops, "jax": jax}
-    known |= {"jnp": jax.numpy, "nnx": nnx, "onnxruntime": onnxruntime}
-    return known | {"np": np, "numpy": np}
 
 
 def test_functions_and_keyword_arguments(framework):
@@ -119,10 +113,9 @@ def test_the_references_take_what_x_holds_and_have_a_clock(framework, built):
 
 @pytest.mark.parametrize("begun", [False, True], ids=["fresh optimizer", "begun optimizer"])
 def test_all_learn_as_by_hand_and_the_users_own_does_not(framework, begun):
-    (net, loss, optimizer, (x, y)), step, weights = TRAINING[framework]()
+    (net, loss, optimizer, (x, y)), step = TRAINING[framework]()
     for _turn in range(2 * begun):  # the optimizer has a state, which counts in the next steps
         step()
-    before = weights()
     arguments = (call(net, x), loss, optimizer, (y,)) if begun else (net, loss, optimizer, (x, y))
     steps = training(*arguments)
     assert len(steps) >= 3
@@ -130,10 +123,8 @@ def test_all_learn_as_by_hand_and_the_users_own_does_not(framework, begun):
     for label, function in steps.items():
         for _turn in range(3):
             require_same(label, "eager", record(function()), expected)
-    for array, now in zip(before, weights(), strict=True):
-        assert np.array_equal(array, now)
     losses = expected["output"].values()
-    assert np.allclose(losses, [step() for _turn in range(3)])
+    assert np.allclose(losses, [step() for _turn in range(3)])  # so it has not learned meanwhile
     assert losses[2] < losses[0]  # it learns
 
 
@@ -149,7 +140,7 @@ def test_all_learn_as_by_hand_and_the_users_own_does_not(framework, begun):
 )
 def test_what_cannot_be_trained(framework, change):
     with pytest.raises(ArgumentError, match="Received"):
-        training(*change(*TRAINING[framework]().arguments))
+        training(*change(*TRAINING[framework]()[0]))
 
 
 def torch_broken(x):
@@ -196,13 +187,17 @@ def test_a_planted_cause_is_found_with_its_line_and_has_no_whole_graph(framework
         graph(function, x)
 
 
+COMPILED = {
+    "torch": "torch.compile(net, backend='eager')",
+    "tensorflow": "tensorflow.function(net)",
+    "jax": "__import__('flax.nnx').nnx.jit(net)",
+    "mxnet": "net.hybridize() or net",
+}
+
+
 def test_a_whole_model_is_one_graph_and_what_was_compiled_stays(framework):
     net, x = MODELS[framework]()
-    known = _known()
-    compilers = {"tensorflow": known["tf"].function, "jax": known["nnx"].jit}
-    compilers["torch"] = lambda net: known["torch"].compile(net, backend="eager")
-    compilers["mxnet"] = lambda net: net.hybridize() or net
-    compiled = compilers[framework](net)
+    compiled = eval(COMPILED[framework], {"net": net, framework: get(framework).load()})
     compiled(x)
     for _turn in range(2):
         report = explain(compiled, x)
