@@ -143,13 +143,12 @@ def test_the_picture_is_well_formed_and_no_box_lies_on_another():
         for at, (x, y, w, h) in enumerate(boxes):
             for x2, y2, w2, h2 in boxes[at + 1 :]:
                 assert x >= x2 + w2 or x2 >= x + w or y >= y2 + h2 or y2 >= y + h
-    strange = stage("b<c> = <&>()")
-    ET.fromstring(Graph("T", "<f>", judged((strange, strange))).svg())  # names are escaped
+    ET.fromstring(graph(*["b<c> = <&>()"] * 2).svg())  # names are escaped
 
 
 def test_a_graph_too_large_for_a_picture_is_text():
-    many = stage("; ".join(f"x{n} = sin()" for n in range(400)))
-    assert Graph("T", "f", judged((many, many)))._repr_html_().startswith("<pre>")
+    many = "; ".join(f"x{n} = sin()" for n in range(400))
+    assert graph(many, many)._repr_html_().startswith("<pre>")
     assert "<svg" in graph(*SMALL)._repr_html_()
 
 

@@ -189,15 +189,17 @@ def test_a_planted_cause_is_found_with_its_line_and_has_no_whole_graph(framework
 
 COMPILED = {
     "torch": "torch.compile(net, backend='eager')",
-    "tensorflow": "tensorflow.function(net)",
-    "jax": "__import__('flax.nnx').nnx.jit(net)",
+    "tensorflow": "tf.function(net)",
+    "jax": "nnx.jit(net)",
     "mxnet": "net.hybridize() or net",
 }
 
 
 def test_a_whole_model_is_one_graph_and_what_was_compiled_stays(framework):
     net, x = MODELS[framework]()
-    compiled = eval(COMPILED[framework], {"net": net, framework: get(framework).load()})
+    names = {"net": net}
+    exec(f"{IMPORTS}compiled = {COMPILED[framework]}", names)
+    compiled = names["compiled"]
     compiled(x)
     for _turn in range(2):
         report = explain(compiled, x)
