@@ -25,10 +25,9 @@ def main() -> None:
     mx = import_mxnet()
     assert import_mxnet() is mx, "a second call did something"
     print(f"Python {sys.version.split()[0]}, NumPy {numpy.__version__}, MXNet {mx.__version__}")
-    mx.npx.set_np()
-    for check in (check_training, check_old_names):
-        check(mx)
-    mx.npx.reset_np()
+    with mx.util.np_shape(), mx.util.np_array():
+        check_training(mx)
+        check_old_names(mx)
     for check in (check_shapes, check_arrays, check_the_rest, check_workers):
         check(mx)
     for name, value in vars(numpy).items():

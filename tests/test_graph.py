@@ -13,7 +13,6 @@ from d2lhybrid.errors import MissingPackageError
 from d2lhybrid.frameworks.explanation import Explanation, Finding
 from d2lhybrid.frameworks.fates import judged
 from d2lhybrid.frameworks.graph import Graph, Graphs
-from d2lhybrid.frameworks.hlo import read
 from d2lhybrid.report.stages import Node, Stage
 
 LINE = re.compile(r"(\S+) = (\S*)\(([^)]*)\) ?(.*)")
@@ -94,39 +93,14 @@ def test_nothing_is_known_of_a_stage_that_does_not_run():
     assert set(alone.fates.values()) == {""}
 
 
-HLO = """HloModule m
-%fused (p: f32[4]) -> f32[4] {
-  %p = f32[4]{0} parameter(0)
-  %c = f32[] constant(2), metadata={op_name="scale"}
-  %b = f32[4]{0} broadcast(f32[] %c), dimensions={}
-  %t = f32[4]{0} tanh(f32[4]{0} %p), metadata={op_name="tan"}
-  ROOT %m = f32[4]{0} multiply(f32[4]{0} %t, f32[4]{0} %b), metadata={op_name="mul"}
-}
-ENTRY %main (x: f32[2,2]) -> (f32[4]) {
-  %x = f32[2,2]{1,0} parameter(0)
-  %r = f32[4]{0} reshape(f32[2,2]{1,0} %x)
-  %f = f32[4]{0} fusion(f32[4]{0} %r), kind=kLoop, calls=%fused, metadata={op_name="mul"}
-  ROOT %out = (f32[4]{0}) tuple(f32[4]{0} %f)
-}
-"""
-
-
-def test_hlo_is_read():
-    found = read("HLO", HLO, {"tan", "mul"})
-    assert [(n.name, n.operation, n.inputs, n.parts) for n in found.nodes] == [
-        ("x", "", (), ()),
-        ("f", "fusion", ("x",), ("tanh", "multiply")),
-    ]
-    assert found.nodes[1].origins == {"tan", "mul"}
-    assert found.outputs == ("f",)
-    assert read("HLO", HLO, set(), found).nodes[1].origins == {"f"}
-
-
-def test_text():
+def test_text_and_a_graph_too_large_for_a_picture():
     text = repr(graph(*SMALL))
     assert text.splitlines()[0] == ("f (Toy 1): operations recorded: 7, steps that run: 2")
     assert re.search(r"merged +again = mul\(x, x\)", text)
     assert re.search(r"fused +k = mul, add\(x\)", text)
+    assert "<svg" in graph(*SMALL)._repr_html_()
+    many = "; ".join(f"x{n} = sin()" for n in range(400))
+    assert graph(many, many)._repr_html_().startswith("<pre>")
 
 
 def test_the_picture_is_well_formed_and_no_box_lies_on_another():
@@ -146,22 +120,17 @@ def test_the_picture_is_well_formed_and_no_box_lies_on_another():
     ET.fromstring(graph(*["b<c> = <&>()"] * 2).svg())  # names are escaped
 
 
-def test_a_graph_too_large_for_a_picture_is_text():
-    many = "; ".join(f"x{n} = sin()" for n in range(400))
-    assert graph(many, many)._repr_html_().startswith("<pre>")
-    assert "<svg" in graph(*SMALL)._repr_html_()
-
-
 def test_networkx(monkeypatch):
     networkx = pytest.importorskip("networkx")
-    found = graph(*SMALL).to_networkx()
+    small = graph(*SMALL)
+    found = small.to_networkx()
     assert isinstance(found, networkx.DiGraph)
     assert found.nodes["again"] == {"operation": "mul", "fate": "merged", "parts": ()}
     assert list(found.predecessors("total")) == ["same", "six"]
-    assert set(graph(*SMALL).to_networkx(-1)) == {"x", "k", "l"}
+    assert set(small.to_networkx(-1)) == {"x", "k", "l"}
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(MissingPackageError, match="networkx"):
-        graph(*SMALL).to_networkx()
+        small.to_networkx()
 
 
 def test_graphs_count_wait_and_are_copied_as_a_number():
@@ -178,18 +147,17 @@ def test_an_explanation_has_every_number_and_finding():
     breaks = (Finding("a < b", __file__, 1), Finding("no place"))
     explanation = Explanation("PyTorch 2", "<net>", 2, 1, breaks=breaks, notes=("so far",))
     first = Path(__file__).read_text(encoding="utf-8").splitlines()[0]
-    assert [line.strip() for line in str(explanation).splitlines()] == [
-        "<net> (PyTorch 2)",
-        "so far",
-        "compilations so far: 2",
-        "graphs in one call:  1",
-        "graph breaks:        2",
-        f"tests/{Path(__file__).name}, line 1: {first}",
-        "a < b",
-        "no place",
-        "fallbacks to Python: 0",
-        "not supported:       0",
-    ]
+    said = f"""<net> (PyTorch 2)
+so far
+compilations so far: 2
+graphs in one call:  1
+graph breaks:        2
+tests/{Path(__file__).name}, line 1: {first}
+a < b
+no place
+fallbacks to Python: 0
+not supported:       0"""
+    assert [line.strip() for line in str(explanation).splitlines()] == said.splitlines()
     markup = explanation._repr_html_()
     assert "&lt;net&gt;" in markup
     assert "<br>a &lt; b<br>no place</td>" in markup

@@ -166,18 +166,13 @@ def mxnet_planted() -> Model:
 
     mx = import_mxnet()
 
-    class Planted(mx.gluon.HybridBlock):  # type: ignore[misc,name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            self.dense = mx.gluon.nn.Dense(64)
+    def activated(F: Any, hidden: Any) -> Any:
+        F.sin(hidden)
+        scale = F.ones((1, 64)) * 2 * 3
+        return F.relu(F.broadcast_mul(F.tanh(hidden), scale) + (F.tanh(hidden) + 1))
 
-        def hybrid_forward(self, F: Any, x: Any) -> Any:
-            hidden = self.dense(x)
-            F.sin(hidden)
-            scale = F.ones((1, 64)) * 2 * 3
-            return F.relu(F.broadcast_mul(F.tanh(hidden), scale) + (F.tanh(hidden) + 1))
-
-    net = Planted()
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Dense(64), mx.gluon.nn.HybridLambda(activated))
     net.initialize(ctx=mx.cpu())
     return net, mx.nd.ones((8, 64), ctx=mx.cpu())
 
