@@ -69,10 +69,6 @@ class TracingError(D2LHybridError, RuntimeError):
     __init__ = RuntimeError.__init__  # TorchDynamo cannot trace another, and hides the message
 
 
-class RemovedFromNumPyError(D2LHybridError, AttributeError):
-    """MXNet was asked for a function of NumPy that the installed NumPy no longer has."""
-
-
 # Measuring and comparing.
 
 

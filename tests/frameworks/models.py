@@ -1,23 +1,22 @@
 """For each framework the same small network and its training, and functions with planted causes."""
 
 from collections.abc import Callable
+from operator import add
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 DATA = np.random.default_rng(0).standard_normal((16, 10)).astype(np.float32)
+X, Y = DATA[:, :8].copy(), DATA[:, 8:].copy()
 
 
-class Training(NamedTuple):
-    """What ``training`` takes, one step by hand, and a copy of all that is learned."""
-
-    arguments: tuple[Any, Any, Any, tuple[Any, Any]]
-    step: Callable[[], None]
-    weights: Callable[[], list[Any]]
+Model = tuple[Any, Any]  # and an input, for PLANTED too
+Training = tuple[tuple[Any, Any, Any, tuple[Any, Any]], Callable[[], float]]
+"""What ``training`` takes, and one step by hand, which returns the loss."""
 
 
-def torch_model() -> tuple[Any, Any]:
+def torch_model() -> Model:
     import torch
 
     torch.manual_seed(0)
@@ -25,7 +24,7 @@ def torch_model() -> tuple[Any, Any]:
     return net.eval(), torch.randn(1, 8)
 
 
-def tensorflow_model() -> tuple[Any, Any]:
+def tensorflow_model() -> Model:
     import tensorflow as tf
 
     dense = tf.keras.layers.Dense
@@ -33,7 +32,7 @@ def tensorflow_model() -> tuple[Any, Any]:
     return net, tf.random.stateless_normal((1, 8), (0, 0))
 
 
-def jax_model() -> tuple[Any, Any]:
+def jax_model() -> Model:
     import jax
     from flax import nnx
 
@@ -42,7 +41,7 @@ def jax_model() -> tuple[Any, Any]:
     return net, jax.random.normal(jax.random.key(0), (1, 8))
 
 
-def mxnet_model() -> tuple[Any, Any]:
+def mxnet_model() -> Model:
     from d2lhybrid import import_mxnet
 
     mxnet = import_mxnet()
@@ -59,15 +58,16 @@ def torch_training() -> Training:
 
     net = torch_model()[0].train()
     loss, optimizer = torch.nn.functional.mse_loss, torch.optim.Adam(net.parameters(), lr=0.01)
-    x, y = torch.from_numpy(DATA[:, :8].copy()), torch.from_numpy(DATA[:, 8:].copy())
+    x, y = torch.from_numpy(X), torch.from_numpy(Y)
 
-    def step() -> None:
+    def step() -> float:
         optimizer.zero_grad()
-        loss(net(x), y).backward()
+        value = loss(net(x), y)
+        value.backward()
         optimizer.step()
+        return value.item()
 
-    weights = lambda: [p.detach().numpy().copy() for p in net.parameters()]  # noqa: E731
-    return Training((net, loss, optimizer, (x, y)), step, weights)
+    return (net, loss, optimizer, (x, y)), step
 
 
 def tensorflow_training() -> Training:
@@ -75,120 +75,109 @@ def tensorflow_training() -> Training:
 
     net, _x = tensorflow_model()
     optimizer, loss = tf.keras.optimizers.Adam(0.01), tf.keras.losses.MeanSquaredError()
-    x, y = tf.constant(DATA[:, :8]), tf.constant(DATA[:, 8:])
+    x, y = tf.constant(X), tf.constant(Y)
     net(x)
 
-    def step() -> None:
+    def step() -> float:
         with tf.GradientTape() as tape:
             value = loss(y, net(x))
         optimizer.apply(tape.gradient(value, net.trainable_variables), net.trainable_variables)
+        return float(value)
 
-    weights = lambda: [w.copy() for w in net.get_weights()]  # noqa: E731
-    return Training((net, loss, optimizer, (x, y)), step, weights)
+    return (net, loss, optimizer, (x, y)), step
 
 
 def jax_training() -> Training:
     import jax
-    import jax.numpy as jnp
     import optax
     from flax import nnx
 
     net, _x = jax_model()
     optimizer = nnx.Optimizer(net, optax.adam(0.01), wrt=nnx.Param)
-    x, y = jnp.asarray(DATA[:, :8]), jnp.asarray(DATA[:, 8:])
+    x, y = jax.numpy.asarray(X), jax.numpy.asarray(Y)
     loss = lambda output, target: (output - target) ** 2  # noqa: E731
 
-    def step() -> None:
-        optimizer.update(net, nnx.grad(lambda net: loss(net(x), y).mean())(net))
+    def step() -> float:
+        value, gradients = nnx.value_and_grad(lambda net: loss(net(x), y).mean())(net)
+        optimizer.update(net, gradients)
+        return float(value)
 
-    weights = lambda: [np.array(w) for w in jax.tree.leaves(nnx.state((net, optimizer)))]  # noqa: E731
-    return Training((net, loss, optimizer, (x, y)), step, weights)
+    return (net, loss, optimizer, (x, y)), step
 
 
 def mxnet_training() -> Training:
     from d2lhybrid import import_mxnet
 
     mx = import_mxnet()
-    net = mx.gluon.nn.HybridSequential()
-    net.add(mx.gluon.nn.Dense(4, activation="relu"), mx.gluon.nn.Dense(2))
-    net.initialize()
-    x, y = mx.nd.array(DATA[:, :8]), mx.nd.array(DATA[:, 8:])
+    net, _x = mxnet_model()
+    loss, x, y = mx.gluon.loss.L2Loss(), mx.np.array(X), mx.np.array(Y)
     net(x)
-    loss = mx.gluon.loss.L2Loss()
     trainer = mx.gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.01})
 
-    def step() -> None:
+    def step() -> float:
         with mx.autograd.record():
             value = loss(net(x), y)
         value.backward()
         trainer.step(len(y))
+        return float(value.mean())
 
-    weights = lambda: [p.data().asnumpy() for p in net.collect_params().values()]  # noqa: E731
-    return Training((net, loss, trainer, (x, y)), step, weights)
+    return (net, loss, trainer, (x, y)), step
 
 
-def planted(x: Any, weight: Any, bias: Any, lib: Any) -> Any:
+def planted(lib: Any, weight: Any, bias: Any, plus: Callable[[Any, Any], Any] = add) -> Any:
     """A product with a bias, a dead branch, constants, the same tangent twice, an activation."""
-    hidden = lib.product(x, weight, bias)
-    dead = lib.sin(hidden)
-    del dead
-    scale = lib.ones(64) * 2 * 3
-    return lib.relu(lib.tanh(hidden) * scale + (lib.tanh(hidden) + 1))
+
+    def function(x: Any) -> Any:
+        hidden = plus(x @ weight, bias)
+        dead = lib.sin(hidden)
+        del dead
+        scale = lib.ones(64) * 2 * 3
+        return lib.relu(lib.tanh(hidden) * scale + (lib.tanh(hidden) + 1))
+
+    return function
 
 
-def torch_planted() -> tuple[Any, Any]:
+def torch_planted() -> Model:
     import torch
 
-    lib = SimpleNamespace(sin=torch.sin, tanh=torch.tanh, relu=torch.relu, ones=torch.ones)
-    lib.product = lambda x, weight, bias: x @ weight + bias
-    weight, bias = torch.ones(64, 64), torch.ones(64)
-    return lambda x: planted(x, weight, bias, lib), torch.ones(8, 64)
+    return planted(torch, torch.ones(64, 64), torch.ones(64)), torch.ones(8, 64)
 
 
-def tensorflow_planted() -> tuple[Any, Any]:
+def tensorflow_planted() -> Model:
     import tensorflow as tf
 
     lib = SimpleNamespace(sin=tf.sin, tanh=tf.tanh, relu=tf.nn.relu)
     lib.ones = lambda size: tf.fill([size], tf.ones([]))
-    lib.product = lambda x, weight, bias: tf.nn.bias_add(tf.matmul(x, weight), bias)
     with tf.device("/CPU:0"):
         weight, bias, x = tf.ones([64, 64]), tf.ones([64]), tf.ones([8, 64])
-    return lambda x: planted(x, weight, bias, lib), x
+    return planted(lib, weight, bias, tf.nn.bias_add), x
 
 
-def jax_planted() -> tuple[Any, Any]:
+def jax_planted() -> Model:
     import jax
-    import jax.numpy as jnp
 
+    jnp = jax.numpy
     lib = SimpleNamespace(sin=jnp.sin, tanh=jnp.tanh, relu=jax.nn.relu, ones=jnp.ones)
-    lib.product = lambda x, weight, bias: x @ weight + bias
-    weight, bias = jnp.ones([64, 64]), jnp.ones([64])
-    return lambda x: planted(x, weight, bias, lib), jnp.ones([8, 64])
+    return planted(lib, jnp.ones([64, 64]), jnp.ones([64])), jnp.ones([8, 64])
 
 
-def mxnet_planted() -> tuple[Any, Any]:
+def mxnet_planted() -> Model:
     from d2lhybrid import import_mxnet
 
     mx = import_mxnet()
 
-    class Planted(mx.gluon.HybridBlock):  # type: ignore[misc,name-defined]
-        def __init__(self) -> None:
-            super().__init__()
-            self.dense = mx.gluon.nn.Dense(64)
+    def activated(F: Any, hidden: Any) -> Any:
+        F.sin(hidden)
+        scale = F.ones((1, 64)) * 2 * 3
+        return F.relu(F.broadcast_mul(F.tanh(hidden), scale) + (F.tanh(hidden) + 1))
 
-        def hybrid_forward(self, F: Any, x: Any) -> Any:
-            hidden = self.dense(x)
-            F.sin(hidden)
-            scale = F.ones((1, 64)) * 2 * 3
-            return F.relu(F.broadcast_mul(F.tanh(hidden), scale) + (F.tanh(hidden) + 1))
-
-    net = Planted()
+    net = mx.gluon.nn.HybridSequential()
+    net.add(mx.gluon.nn.Dense(64), mx.gluon.nn.HybridLambda(activated))
     net.initialize(ctx=mx.cpu())
     return net, mx.nd.ones((8, 64), ctx=mx.cpu())
 
 
-NAMES = ("torch", "tensorflow", "jax", "mxnet")
 MODELS, TRAINING, PLANTED = (
-    {name: globals()[f"{name}_{kind}"] for name in NAMES}
+    {name: globals()[f"{name}_{kind}"] for name in ("torch", "tensorflow", "jax", "mxnet")}
     for kind in ("model", "training", "planted")
 )

@@ -1,4 +1,4 @@
-"""Devices and tensors of every framework, and waiting for them."""
+"""Devices and tensors of every framework, waiting for them, and sharing a process."""
 
 import os
 import subprocess
@@ -14,22 +14,41 @@ from d2lhybrid.frameworks import get, known, loaded, of
 from d2lhybrid.tensor import Raw
 
 ROOT = Path(__file__).parents[2]
+NAMES = [framework.name for framework in known()]
 
 
-def in_a_process(code, **env):
+def in_a_process(code, *names, **env):
     """The last line that Python prints for this code, in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, **env},
-    )
+    command = [sys.executable, "-c", code, *names]
+    env = {name: value for name, value in {**os.environ, **env}.items() if value is not None}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=env)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()[-1]
 
 
-@pytest.fixture(params=[framework.name for framework in known()])
+COMPUTE = """
+import os, sys
+from d2lhybrid.frameworks import get
+found = [get(name).tensors for name in sys.argv[1:]]
+print([one.compute_on(one.devices()[0]) for one in found])
+"""
+
+
+@pytest.mark.parametrize("names", [NAMES, NAMES[::-1]], ids=["as listed", "the other way round"])
+def test_one_process_imports_all_of_them(names):
+    assert in_a_process(COMPUTE, *names) == str([8.0] * len(NAMES))
+
+
+@pytest.mark.parametrize("name", [one.name for one in known() if one.environment])
+def test_no_framework_takes_a_gpus_memory_beforehand_unless_the_user_says_so(name):
+    ours = get(name).environment
+    code = f"{COMPUTE}print({{k: os.environ[k] for k in {[*ours]}}})"
+    for said in ({}, dict.fromkeys(ours, "false")):
+        env = {**dict.fromkeys(ours), **said}
+        assert in_a_process(code, name, **env) == str({**ours, **said})
+
+
+@pytest.fixture(params=NAMES)
 def adapter(request):
     return get(request.param).tensors
 
@@ -62,20 +81,20 @@ def test_sparse_and_small_outputs():
     import tensorflow as tf
     import torch
 
-    half = [torch.tensor([1.5]).bfloat16(), tf.constant([1.5], tf.bfloat16)]
-    for tensor in (*half, jax.numpy.array([1.5], "bfloat16")):
+    bfloat16 = torch.tensor([1.5]).bfloat16(), tf.constant([1.5], tf.bfloat16)
+    for tensor in (*bfloat16, jax.numpy.array([1.5], "bfloat16")):
         adapter = of(tensor).tensors
         raw = adapter.to_raw(tensor)
         assert (raw.dtype, raw.values().tolist()) == ("bfloat16", [1.5])
         assert adapter.from_raw(raw, {}).dtype == tensor.dtype
     dense = numpy.array([[0.0, 2.0], [0.0, 0.0]], dtype="float32")
     tensor = torch.tensor(dense)
-    found = [tensor.to_sparse(), tensor.to_sparse_csr(), tensor.to(torch.float8_e4m3fn)]
-    found += [tf.sparse.from_dense(dense)]
-    found += [tf.ragged.constant([[0.0, 2.0], [0.0]]), jax.numpy.array(dense, "float8_e4m3fn")]
-    for value in found:
-        raw = of(value).tensors.to_raw(value)
-        assert numpy.array_equal(raw.values(), dense)
+    for value in (
+        *(tensor.to_sparse(), tensor.to_sparse_csr(), tensor.to(torch.float8_e4m3fn)),
+        *(tf.sparse.from_dense(dense), tf.ragged.constant([[0.0, 2.0], [0.0]])),
+        jax.numpy.array(dense, "float8_e4m3fn"),
+    ):
+        assert numpy.array_equal(of(value).tensors.to_raw(value).values(), dense)
     key = get("jax").tensors.to_raw(jax.random.key(7))
     assert (key.dtype, key.array.tolist()) == ("uint32", [0, 7])
 
@@ -115,31 +134,16 @@ def traced_by_jax(function):
 
 def traced_by_mxnet(function):
     mxnet = import_mxnet()
-
-    class Net(mxnet.gluon.HybridBlock):
-        def hybrid_forward(self, F, x):
-            return function(x)
-
-    net = Net()
+    net = mxnet.gluon.nn.HybridLambda(lambda F, x: function(x))
     net.hybridize()
     net(mxnet.nd.ones(1))
 
 
-@pytest.mark.parametrize(
-    "trace", [traced_by_tensorflow, traced_by_jax, traced_by_mxnet], ids=lambda f: f.__name__
-)
-def test_waiting_while_a_graph_is_traced(trace):
-    def waits(x):
-        synchronize()
-        return x
-
-    def times(x):
-        with Benchmark():
-            return x
-
-    for function in (waits, times):
-        with pytest.raises(TracingError, match="Received"):
-            trace(function)
+@pytest.mark.parametrize("waits", [synchronize, Benchmark().__enter__], ids=["it", "a timer"])
+@pytest.mark.parametrize("trace", [traced_by_tensorflow, traced_by_jax, traced_by_mxnet])
+def test_waiting_while_a_graph_is_traced(trace, waits):
+    with pytest.raises(TracingError, match="Received"):
+        trace(lambda x: waits() or x)
 
 
 @pytest.mark.parametrize(
@@ -161,16 +165,11 @@ def test_waiting_for_jax_waits_for_what_it_has_been_given():
     """JAX returns before the work is done, and what is dropped is still worked on."""
     import jax
 
-    tensors, x = get("jax").tensors, jax.numpy.ones((700, 700))
-    work = jax.jit(lambda x: {"found": [x @ x @ x @ x @ x]})
-    for _turn in range(3):
+    x, work = jax.numpy.ones((700, 700)), jax.jit(lambda x: [x @ x @ x @ x @ x])
+    for wait in (get("jax").tensors.wait, lambda _output: work(x) and synchronize()) * 3:
         output = work(x)
-        tensors.wait(output)
-        assert output["found"][0].is_ready()
-        kept = work(x)
-        work(x)
-        synchronize()
-        assert kept["found"][0].is_ready()
+        wait(output)
+        assert output[0].is_ready()
 
 
 @pytest.mark.gpu

@@ -34,13 +34,11 @@ class MXNet(Framework):
 
     def room(self) -> Room:
         self.load()
-        from d2lhybrid.frameworks.mxnet.explain import explain
-        from d2lhybrid.frameworks.mxnet.graphs import graphs
-        from d2lhybrid.frameworks.mxnet.layers import parts
-        from d2lhybrid.frameworks.mxnet.training import training
-        from d2lhybrid.frameworks.mxnet.variants import variants
+        from d2lhybrid.frameworks.mxnet import explain, training, variants
 
-        return Room(variants, training, explain, graphs, parts)
+        return Room(
+            variants.variants, training.training, explain.explain, explain.graphs, variants.parts
+        )
 
 
 FRAMEWORK = MXNet()

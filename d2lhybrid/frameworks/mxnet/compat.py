@@ -1,66 +1,137 @@
 """``import_mxnet``: the last MXNet on today's NumPy and Python.
 
-MXNet 1.9.1 reads names that NumPy 1.24 and 2.0 removed. Putting them back into NumPy would change
-it for every library of the process, so NumPy is left alone: the modules of MXNet get builtins of
-their own, in which ``import numpy`` yields a stand-in that knows the old names and passes
-everything else on.
+MXNet 1.9.1 reads names that NumPy 1.24 and 2.0 removed, and relies on what newer versions do in
+another way. Mending NumPy would change it for every library of the process, so NumPy is left alone:
+MXNet gets no release any more, so the few modules of its that need it are compiled from their
+text with some words replaced. Its files stay as they are.
 """
 
-import builtins
 import ctypes
 import platform
+import re
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from importlib import import_module, metadata
 from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy
 
-from d2lhybrid.errors import MissingPackageError, RemovedFromNumPyError
-from d2lhybrid.frameworks.mxnet import mended
+from d2lhybrid.errors import MissingPackageError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.installing import install_command
 from d2lhybrid.quieting import silent
 
+
+def _in1d(first: Any, second: Any, **options: Any) -> Any:
+    """``numpy.in1d``, which NumPy 2.4 no longer has: flat, unlike ``isin``."""
+    return numpy.isin(numpy.ravel(first), second, **options)
+
+
+def _gone(name: str, *args: Any, **kwargs: Any) -> Any:
+    """MXNet reads the financial functions at import, and hardly anyone calls them."""
+    return getattr(numpy, name)(*args, **kwargs)  # NumPy's own error
+
+
+def _spelled(value: Any) -> str:
+    """As NumPy 1 did it: MXNet's parser of attributes knows no "(np.int64(2), 3)"."""
+    return str(_plain(value))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return type(value)(map(_plain, value))
+    return value.item() if isinstance(value, numpy.generic) else value
+
+
 # What the names meant before they went (NumPy 1.24 and 2.0 release notes).
 _OLD_NAMES: dict[str, Any] = {
+    "alltrue": numpy.all,
     "bool": bool,
-    "int": int,
-    "float": float,
-    "complex": complex,
-    "object": object,
-    "str": str,
+    "compat": SimpleNamespace(basestring=str),
+    "in1d": _in1d,
     "Inf": numpy.inf,
-    "PINF": numpy.inf,
-    "NINF": -numpy.inf,
+    "int": int,
+    "msort": partial(numpy.sort, axis=0),
     "NaN": numpy.nan,
     "NAN": numpy.nan,
-    "PZERO": 0.0,
+    "NINF": -numpy.inf,
     "NZERO": -0.0,
-    "compat": SimpleNamespace(basestring=str),
-    "in1d": mended.in_1d,
-    "msort": partial(numpy.sort, axis=0),
+    "PINF": numpy.inf,
+    "PZERO": 0.0,
+    "trapz": getattr(numpy, "trapezoid" if hasattr(numpy, "trapezoid") else "trapz"),
+    **{name: partial(_gone, name) for name in ("mirr", "npv", "pmt", "ppmt", "pv", "rate")},
 }
-_RENAMED = {
-    "alltrue": "all",
-    "sometrue": "any",
-    "product": "prod",
-    "cumproduct": "cumprod",
-    "row_stack": "vstack",
-    "trapz": "trapezoid",
-    "round_": "round",
-    "float_": "float64",
-    "unicode_": "str_",
-}
-# MXNet lists these in mxnet/numpy/fallback.py and reads them at import; hardly anyone calls them.
-_GONE = ("fv", "ipmt", "irr", "mirr", "nper", "npv", "pmt", "ppmt", "pv", "rate")
+_OLD = SimpleNamespace(**_OLD_NAMES, spelled=_spelled)  # what a mended module knows as _old
 
+_Words = tuple[str, str]  # a regular expression, and what stands in place of what it finds
+_NAMES = (rf"\b(?:np|_np|onp)\.({'|'.join(_OLD_NAMES)})\b", r"_old.\1")
+_SPELLING = (r"\bstr\(", "_old.spelled(")
+_NAMESAKES = (r"'(sometrue|round_|product)',", "")  # of any, round and prod
+# From NumPy 1.25 on, ``qr`` and others return named tuples, which take no list.
+_TUPLES = (r"object\.__class__\(tmp\)", "(tuple(tmp) if isinstance(object, tuple) else tmp)")
+# On NumPy 2, a Python number plus a float32 stays float32, and sums stop at 2**24.
+_SUMS = (r"sum_metric = 0\.0?$", "sum_metric = numpy.float64(0)")
+_BYTES = (r"\.tostring\(\)", ".tobytes()")  # gone in NumPy 2.3
+_SPARSE = (r"spsp\.csr\.", "spsp.")  # a module of SciPy that is going
+_MENDED: dict[str, tuple[_Words, ...]] = {
+    "_ctypes.ndarray": (_SPELLING,),
+    "_ctypes.symbol": (_SPELLING,),
+    "gluon.block": (_SPELLING,),
+    "gluon.contrib.estimator.event_handler": (_NAMES,),
+    "io.io": (_SPELLING,),
+    "kvstore.base": (_SPELLING,),
+    "metric": (_SUMS,),
+    "ndarray.numpy._op": (_NAMES,),
+    "ndarray.sparse": (_SPARSE,),
+    "ndarray.utils": (_SPARSE,),
+    "numpy.fallback": (_NAMES,),
+    "numpy.multiarray": (_NAMES, _TUPLES),
+    "numpy.utils": (_NAMES,),
+    "numpy_dispatch_protocol": (_NAMESAKES,),
+    "recordio": (_BYTES,),
+    "symbol.numpy._symbol": (_NAMES,),
+    "symbol.symbol": (_SPELLING,),
+    "test_utils": (_NAMES,),
+}
+
+
+class _Finder(MetaPathFinder):
+    """Finds the modules of MXNet that need mending."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        package, _dot, name = fullname.partition(".")
+        if package != "mxnet" or name not in _MENDED:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec and spec.origin:
+            spec.loader = _Loader(fullname, spec.origin)
+        return spec
+
+
+class _Loader(SourceFileLoader):
+    """Runs the mended text, which it keeps in no ``__pycache__``."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        text = self.get_source(fullname) or ""
+        for found, instead in _MENDED[fullname.removeprefix("mxnet.")]:
+            text = re.sub(found, instead, text, flags=re.MULTILINE)
+        return compile(text, self.path, "exec", dont_inherit=True)
+
+    def exec_module(self, module: ModuleType) -> None:
+        vars(module)["_old"] = _OLD
+        super().exec_module(module)
+
+
+_FINDER = _Finder()
 _lock = threading.Lock()
 
 
@@ -81,108 +152,32 @@ def import_mxnet() -> ModuleType:
         if "mxnet" in sys.modules:
             return sys.modules["mxnet"]
         for leftover in [name for name in sys.modules if name.startswith("mxnet.")]:
-            del sys.modules[leftover]  # of a plain import that failed; they hold the real NumPy
-        if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-            sys.meta_path.insert(0, _Finder())
+            del sys.modules[leftover]  # of a plain import that failed; they are not mended
+        if _FINDER not in sys.meta_path:
+            sys.meta_path.insert(0, _FINDER)
         _load_cuda_11()
         with silent():  # distutils, invalid escapes: nothing a reader can mend
             try:
                 found = import_module("mxnet")
-            except ImportError as error:
+            except (ImportError, OSError, RuntimeError) as error:
                 raise MissingPackageError(_why(error)) from error
-            except (OSError, RuntimeError) as error:  # a shared library is missing
-                text = _(
-                    "Expected MXNet to import. Received: {error}. Install the libraries that "
-                    "it needs: {command}, or for a GPU {gpu_command}."
-                )
-                command, gpu_command = install_command("mxnet"), install_command("mxnet-gpu")
-                said = text.format(error=error, command=command, gpu_command=gpu_command)
-                raise MissingPackageError(said) from error
-            mended.mend(found)
+            found.nd.NDArray.__array__ = _to_numpy
+            loader = import_module("mxnet.gluon.data.dataloader")
+            for name in ("_worker_initializer", "worker_loop_v1"):
+                setattr(loader, name, _InWorker(getattr(loader, name)))
         return found
 
 
-class _NumPy(ModuleType):
-    """NumPy as MXNet knew it."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name in _OLD_NAMES:
-            value = _OLD_NAMES[name]
-        elif hasattr(numpy, name):
-            value = getattr(numpy, name)
-        elif name in _GONE:
-            value = _gone(name)
-        else:
-            value = getattr(numpy, _RENAMED.get(name, name))
-        setattr(self, name, value)  # MXNet looks names up at every call
-        return value
-
-    def __dir__(self) -> list[str]:
-        return dir(numpy)
-
-
-def _gone(name: str) -> Callable[..., Any]:
-    def removed(*args: Any, **kwargs: Any) -> Any:
-        text = _(
-            "Expected a function of NumPy. Received: mxnet.np.{name}, which is NumPy's {name}, "
-            "and NumPy {version} has none. For financial functions install numpy-financial."
-        )
-        raise RemovedFromNumPyError(text.format(name=name, version=numpy.__version__))
-
-    removed.__name__ = name
-    return removed
-
-
-class _Finder(MetaPathFinder):
-    """Finds mxnet and its submodules as the other finders do, and gives them our builtins."""
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if fullname.partition(".")[0] != "mxnet":
-            return None
-        others = [finder for finder in sys.meta_path if finder is not self]
-        found = (finder.find_spec(fullname, path, target) for finder in others)
-        spec = next(filter(None, found), None)
-        if spec and spec.loader:
-            _set_up(spec.loader)
-        return spec
-
-
-def _set_up(loader: Any) -> None:
-    """Let this loader, which serves one module, put our builtins in before the module runs."""
-    execute = loader.exec_module
-
-    def exec_module(module: ModuleType) -> None:
-        spells = module.__name__ in mended.SPELLING
-        vars(module)["__builtins__"] = _SPELLING_BUILTINS if spells else _BUILTINS
-        execute(module)
-
-    loader.exec_module = exec_module
-
-
-def _import(
-    name: str,
-    globals: dict[str, Any] | None = None,
-    locals: dict[str, Any] | None = None,
-    fromlist: Sequence[str] = (),
-    level: int = 0,
-) -> Any:
-    module = builtins.__import__(name, globals, locals, fromlist, level)
-    return _STAND_IN if module is numpy else module
-
-
-_STAND_IN = _NumPy("numpy", numpy.__doc__)
-_BUILTINS = {**vars(builtins), "__import__": _import}
-_SPELLING_BUILTINS = {**_BUILTINS, "str": mended.plain_str}
-
-
-def _why(error: ImportError) -> str:
+def _why(error: Exception) -> str:
     """A sentence for an import that failed."""
-    system, machine, command = platform.system(), platform.machine(), install_command("mxnet")
-    if error.name != "mxnet":
-        text = _("Expected MXNet to import. Received: {error}. Try: {command}")
-        return text.format(error=error, command=command)  # the extra names setuptools, too
+    system, machine = platform.system(), platform.machine()
+    if getattr(error, "name", None) != "mxnet":  # another module, or a shared library, is missing
+        text = _(
+            "Expected MXNet to import. Received: {error}. Install the libraries that "
+            "it needs: {command}, or for a GPU {gpu_command}."
+        )
+        command, gpu_command = install_command("mxnet"), install_command("mxnet-gpu")
+        return text.format(error=error, command=command, gpu_command=gpu_command)
     if not (system == "Linux" or (system == "Darwin" and machine == "x86_64")):
         return _(
             "Expected MXNet to be installed. Received: {system} on {machine}, for which "
@@ -202,20 +197,35 @@ def _why(error: ImportError) -> str:
 def _load_cuda_11() -> None:
     """Load the CUDA 11 libraries of the nvidia-*-cu11 wheels, which mxnet-cu112 does not look for.
 
-    They need one another in an order that changes with their versions, so each is tried again
-    until nothing more loads. What is still missing, MXNet's own import will name.
+    They need one another in an order that changes with their versions, so each is tried again.
+    What is still missing, MXNet's own import will name.
     """
     try:
         files = metadata.distribution("nvidia-cuda-runtime-cu11").locate_file("nvidia")
         metadata.distribution("mxnet-cu112")
     except metadata.PackageNotFoundError:
         return
-    waiting, before = sorted(Path(str(files)).glob("*/lib/lib*.so.*")), -1
-    while len(waiting) != before:
-        before, left = len(waiting), []
-        for path in waiting:
-            try:
-                ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
-            except OSError:
-                left.append(path)
-        waiting = left
+    for path in 4 * sorted(Path(str(files)).glob("*/lib/lib*.so.*")):
+        with suppress(OSError):
+            ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+
+
+def _to_numpy(array: Any, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
+    """NumPy took an old NDArray for a sequence of objects: ``array_equal(nd, nd)`` was False."""
+    return numpy.asarray(array.asnumpy(), dtype)
+
+
+class _InWorker(partial[Any]):
+    """A DataLoader's worker that is not forked imports MXNet by itself, fails, and all hangs.
+
+    So unpickling its first function imports MXNet in our way.
+    """
+
+    def __reduce__(self) -> Any:
+        return _in_worker, (self.func.__name__,)
+
+
+def _in_worker(name: str) -> Any:
+    """That function of MXNet's DataLoader, in a process that may not have imported MXNet yet."""
+    import_mxnet()
+    return getattr(sys.modules["mxnet.gluon.data.dataloader"], name)

@@ -1,11 +1,14 @@
-"""What Gluon makes of a block: which parts become graphs, and which stay in Python."""
+"""What Gluon makes of a block: which parts become graphs, and these graphs as symbols."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import mxnet as mx
 from mxnet import gluon
+from mxnet.test_utils import environment
 
+from d2lhybrid import quieting
 from d2lhybrid.calls import name_of
 from d2lhybrid.frameworks.explanation import (
     Explanation,
@@ -16,9 +19,13 @@ from d2lhybrid.frameworks.explanation import (
     quiet,
     require_runs,
 )
-from d2lhybrid.frameworks.mxnet.tensors import by_position
+from d2lhybrid.frameworks.fates import judged
+from d2lhybrid.frameworks.graph import Graph
+from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, symbol_like
 from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.report.stages import Node, Stage
+from d2lhybrid.structure import leaves
 
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
@@ -29,27 +36,32 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """
     if not isinstance(model, gluon.Block):
         return _of_function(model, args, kwargs)
-    parts = list(parts_of(model))
-    hybrid = [block for block in parts if is_hybrid(block)]
+    parts = list(_parts_of(model))
+    hybrid = [block for block in parts if _is_hybrid(block)]
     compilations = sum(block._cached_op is not None for block in hybrid)
-    unsupported = []
-    with quiet():
-        seen, failure = run_once(model, hybrid, args, kwargs)
-        for block, given in seen:
-            try:
-                block(*symbols_like(given, {}))
-            except Exception as error:
-                unsupported.append(from_error(error))
-    if failure and not unsupported:  # the mistake is not the compiler's
-        raise call_error(name_of(model), failure) from failure
+    results = [result for _block, _arrays, result in _recorded(model, args, kwargs)]
+    errors = [result for result in results if isinstance(result, Exception)]
     return Explanation(
         framework=f"MXNet {mx.__version__}",
         model=name_of(model),
         compilations=compilations,
-        graphs=len(hybrid) - len(unsupported),
-        fallbacks=tuple(_place(block) for block in parts if not is_hybrid(block)),
-        unsupported=tuple(unsupported),
+        graphs=len(hybrid) - len(errors),
+        fallbacks=tuple(_place(block) for block in parts if not _is_hybrid(block)),
+        unsupported=tuple(map(from_error, errors)),
     )
+
+
+def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
+    """The graph of each outermost hybrid block that can be recorded; a function has none."""
+    if not isinstance(model, gluon.Block):
+        return ()
+    recorded = _recorded(model, args, kwargs)
+    with quiet():
+        return tuple(
+            _graph(block, arrays, result)
+            for block, arrays, result in recorded
+            if not isinstance(result, Exception)
+        )
 
 
 def _of_function(function: Any, args: Args, kwargs: Kwargs) -> Explanation:
@@ -66,27 +78,44 @@ def _of_function(function: Any, args: Args, kwargs: Kwargs) -> Explanation:
     )
 
 
-def run_once(
-    model: Any, hybrid: list[Any], args: Args, kwargs: Kwargs
-) -> tuple[list[tuple[Any, Args]], Exception | None]:
-    """Call the model; each hybrid block that was reached with what it was given, and any error.
+def _recorded(model: Any, args: Args, kwargs: Kwargs) -> list[tuple[Any, dict[str, Any], Any]]:
+    """Call the model, then each hybrid block that was reached with symbols for its arrays.
+
+    Returns each block, the arrays by the names of their symbols, and a symbol or an error.
 
     Raises:
-        CallFailedError: the model does not take these arguments.
+        CallFailedError: the mistake is not the compiler's.
     """
-    if kwargs:
-        try:
-            args = (*args, *by_position(model, args, kwargs).values())
-        except TypeError as error:
-            raise call_error(name_of(model), error) from error
-    seen: dict[int, Args] = {id(model): args}
+    hybrid = [block for block in _parts_of(model) if _is_hybrid(block)]
+    found: list[tuple[Any, dict[str, Any], Any]] = []
+    with quiet():
+        seen, failure = _run_once(model, hybrid, args, kwargs)
+        for block, given in seen:
+            arrays: dict[str, Any] = {}
+            result: Any
+            try:
+                outputs = [leaf for _path, leaf in leaves(block(*_symbols_like(given, arrays)))]
+                result = outputs[0] if len(outputs) == 1 else mx.sym.Group(outputs)
+            except Exception as error:
+                result = error
+            found.append((block, arrays, result))
+    if failure and not any(isinstance(result, Exception) for _block, _arrays, result in found):
+        raise call_error(name_of(model), failure) from failure
+    return found
+
+
+def _run_once(
+    model: Any, hybrid: list[Any], args: Args, kwargs: Kwargs
+) -> tuple[list[tuple[Any, Args]], Exception | None]:
+    """Call the model; each hybrid block that was reached with what it was given, and any error."""
+    seen: dict[int, Args] = {}
     hooks = [
         block.register_forward_pre_hook(lambda b, given: seen.setdefault(id(b), given))
         for block in hybrid
     ]
     failure = None
     try:
-        model(*args)
+        model(*args, *by_position(model, args, kwargs).values())
         mx.nd.waitall()  # errors of the work come late
     except Exception as error:
         failure = error
@@ -95,32 +124,31 @@ def run_once(
     return [(block, seen[id(block)]) for block in hybrid if id(block) in seen], failure
 
 
-def is_hybrid(block: Any) -> bool:
+def _is_hybrid(block: Any) -> bool:
     plain_forward = type(block).forward is gluon.HybridBlock.forward
     return isinstance(block, gluon.SymbolBlock) or (
         isinstance(block, gluon.HybridBlock) and plain_forward
     )
 
 
-def parts_of(block: Any) -> Iterator[Any]:
+def _parts_of(block: Any) -> Iterator[Any]:
     """Yield the blocks from here down to the outermost hybrid ones, and these."""
     yield block
-    if not is_hybrid(block):
+    if not _is_hybrid(block):
         for child in block._children.values():
-            yield from parts_of(child)
+            yield from _parts_of(child)
 
 
-def symbols_like(values: Any, named: dict[str, Any], prefix: str = "input") -> list[Any]:
+def _symbols_like(values: Any, named: dict[str, Any], prefix: str = "input") -> list[Any]:
     """A symbol of the same style for each array, also in lists; `named` gets the arrays by name."""
     symbols = []
     for number, value in enumerate(values):
         name = f"{prefix}_{number}"
         if isinstance(value, (list, tuple)):
-            symbols.append(symbols_like(value, named, name))
+            symbols.append(_symbols_like(value, named, name))
         else:
             named[name] = value
-            symbol = mx.sym.var(name)
-            symbols.append(symbol.as_np_ndarray() if isinstance(value, mx.np.ndarray) else symbol)
+            symbols.append(symbol_like(name, value))
     return symbols
 
 
@@ -129,3 +157,60 @@ def _place(block: Any) -> Finding:
     kind, code = type(block), type(block).forward.__code__
     base = "HybridBlock" if isinstance(block, gluon.HybridBlock) else "Block"
     return Finding(f"{kind.__name__}({base}).forward", code.co_filename, code.co_firstlineno)
+
+
+def _graph(block: Any, arrays: dict[str, Any], symbol: Any) -> Graph:
+    stages = (
+        _stage(_("recorded as a symbol"), symbol),
+        _stage(_("after MXNet's passes"), _optimized(block, symbol, arrays), traced=True),
+    )
+    return Graph(
+        f"MXNet {mx.__version__}",
+        name_of(block),
+        judged(stages, lambda operation: operation.startswith(("_sg_", "_FusedOp"))),
+    )
+
+
+def _optimized(block: Any, symbol: Any, arrays: dict[str, Any]) -> Any:
+    """The symbol as an executor runs it, with the library that `hybridize` was told, if any.
+
+    By itself, an executor applies MKLDNN, or logs that it does not.
+    """
+    used = {name: array for name, array in arrays.items() if name in symbol.list_inputs()}
+    shapes = {name: array.shape for name, array in used.items()}
+    kinds = {name: array.dtype for name, array in used.items()}
+    if getattr(block, "_backend", None):
+        symbol = symbol.optimize_for(block._backend)
+    given = list(arrays.values())
+    alone = environment("MXNET_SUBGRAPH_BACKEND", "NONE")
+    with mx.util.np_shape(is_numpy(given)), alone, quieting.quiet():
+        bind = getattr(symbol, "simple_bind", None) or symbol._simple_bind
+        executor = bind(given[0].ctx, grad_req="null", type_dict=kinds, **shapes)
+        return executor.get_optimized_symbol()
+
+
+def _stage(title: str, symbol: Any, traced: bool = False) -> Stage:
+    """The nodes of a symbol; if `traced`, with the recorded operations that each computes."""
+    graph = json.loads(symbol.tojson())
+    names = [node["name"] for node in graph["nodes"]]
+    nodes = []
+    for node in graph["nodes"]:
+        inside = [n for g in node.get("subgraphs", ()) for n in g["nodes"] if n["op"] != "null"]
+        nodes.append(
+            Node(
+                node["name"],
+                "" if node["op"] == "null" else node["op"],
+                tuple(names[place] for place, *_rest in node["inputs"]),
+                _key(node),
+                frozenset(n["name"] for n in inside or [node]) if traced else frozenset(),
+                tuple(n["op"] for n in inside),
+            )
+        )
+    return Stage(title, tuple(nodes), tuple(names[place] for place, *_rest in graph["heads"]))
+
+
+def _key(node: dict[str, Any]) -> str:
+    if node["op"] == "null":
+        return ""
+    kept = {key: text for key, text in node.get("attrs", {}).items() if not key.startswith("__")}
+    return json.dumps([kept, [place[1] for place in node["inputs"]]], sort_keys=True)

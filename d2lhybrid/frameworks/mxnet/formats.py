@@ -32,7 +32,7 @@ class SymbolAndParameters(Format):
     def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
         """Hand symbols to the block, as hybridizing does; so it stays as it is."""
         mx, model = import_mxnet(), sample.model
-        from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, semantics
+        from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, semantics, symbol_like
 
         if not isinstance(model, mx.gluon.HybridBlock):
             text = _(
@@ -42,14 +42,10 @@ class SymbolAndParameters(Format):
             raise SaveError(text, kind=type(model).__name__)
         numbers = map(str, range(len(sample.inputs))) if len(sample.inputs) > 1 else [""]
         names = ["data" + number for number in numbers]
-        numpy_semantics = is_numpy(tuple(sample.inputs))
+        numpy_semantics = is_numpy(sample.inputs)
         with semantics(numpy_semantics), silent():
-            symbols = [mx.sym.var(name) for name in names]
-            if numpy_semantics:
-                symbols = [symbol.as_np_ndarray() for symbol in symbols]
-            args, kwargs = sample.takes.filled(symbols)
-            if kwargs:
-                args = (*args, *by_position(model, args, kwargs).values())
+            args, kwargs = sample.takes.filled(list(map(symbol_like, names, sample.inputs)))
+            args = (*args, *by_position(model, args, kwargs).values())
             found = leaves(model(*args))
             graph = mx.sym.Group([one.as_nd_ndarray() for _path, one in found if one is not None])
             graph.save(str(folder / SYMBOL))
@@ -71,7 +67,7 @@ class SymbolAndParameters(Format):
     def options(self, inputs: Sequence[Any]) -> dict[str, Option]:
         from d2lhybrid.frameworks.mxnet.tensors import is_numpy
 
-        return {"numpy_semantics": is_numpy(tuple(inputs))}
+        return {"numpy_semantics": is_numpy(inputs)}
 
     def read(self, folder: Path, options: Options) -> Any:
         mx = import_mxnet()

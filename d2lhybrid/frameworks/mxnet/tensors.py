@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from inspect import signature
 from traceback import walk_stack
@@ -56,13 +56,13 @@ class MXNetTensors(Tensors):
             return make(raw.array, dtype=raw.array.dtype)
 
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
-        if kwargs and isinstance(model, Block):
+        if isinstance(model, Block):
             args, kwargs = (*args, *by_position(model, args, kwargs).values()), {}
         with semantics(is_numpy(args)), silent():
             return model(*args, **kwargs)
 
 
-def is_numpy(args: Args) -> bool:
+def is_numpy(args: Sequence[Any]) -> bool:
     """Are the arrays those of NumPy semantics (``mx.np``)?"""
     return bool(args) and isinstance(args[0], mxnet.np.ndarray)
 
@@ -75,24 +75,29 @@ def by_position(block: Any, args: Args, kwargs: Kwargs) -> Kwargs:
     Raises:
         TypeError: they do not fit the block's forward.
     """
+    if not kwargs:
+        return {}
     forward = block.forward
     if type(block).forward is HybridBlock.forward:
         forward = partial(block.hybrid_forward, None)  # without the module that comes first
     bound = signature(forward).bind_partial(*args, **kwargs)
     bound.apply_defaults()
-    held = getattr(block, "_reg_params", {})  # parameters of the block, which Gluon hands over
-    names = [name for name in bound.arguments if name not in held]
-    end = max((i for i, name in enumerate(names, 1) if name in kwargs), default=len(names))
+    names = list(bound.arguments)
+    end = max(number for number, name in enumerate(names, 1) if name in kwargs)
     return {name: bound.arguments[name] for name in names[len(args) : end]}
+
+
+def symbol_like(name: str, array: Any) -> Any:
+    """A symbol of that name, with the semantics of the array."""
+    symbol = mxnet.sym.var(name)
+    return symbol.as_np_ndarray() if is_numpy([array]) else symbol
 
 
 @contextlib.contextmanager
 def semantics(numpy_semantics: bool) -> Iterator[None]:
     """NumPy or classic semantics, whatever the caller has switched on at the moment."""
-    modes = [mxnet.util.np_shape(numpy_semantics), mxnet.util.np_array(numpy_semantics)]
-    with contextlib.ExitStack() as stack:
-        for mode in modes if numpy_semantics else reversed(modes):  # arrays never without shapes
-            stack.enter_context(mode)
+    mode = mxnet.util  # arrays are never on without shapes
+    with mode.np_array(False), mode.np_shape(numpy_semantics), mode.np_array(numpy_semantics):
         yield
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from mxnet import autograd, gluon
 
 from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, semantics
+from d2lhybrid.frameworks.mxnet.variants import PLAIN, WAYS, written
 from d2lhybrid.frameworks.protocol import (
     Args,
     Function,
@@ -18,7 +19,6 @@ from d2lhybrid.frameworks.protocol import (
     copied,
     require_trainable,
 )
-from d2lhybrid.i18n import noop as N_
 
 _STEP = """def step():
     with autograd.record():
@@ -26,7 +26,7 @@ _STEP = """def step():
     l.backward()
     trainer.step(len(y))
     return l.mean()
-"""
+y = step()"""
 
 
 def training(
@@ -44,19 +44,19 @@ def training(
         {"gluon.Trainer": gluon.Trainer},
         'gluon.Trainer(net.collect_params(), "sgd")',
     )
-    inputs = (*args, *by_position(net, args, kwargs).values()) if kwargs else args
+    inputs = (*args, *by_position(net, args, kwargs).values())
     with semantics(is_numpy(inputs)):
         net(*inputs)  # parameters whose shapes were left open get them now
 
-    def make(**flags: bool) -> Function:
+    def make(active: bool, **flags: bool) -> Function:
         with semantics(is_numpy(inputs)):
             own, criterion = copied((net, loss), {})
             for parameter in own.collect_params().values():
                 wanted = parameter.grad_req  # a copy has lost its gradient: switch it on anew
                 parameter.grad_req, parameter.grad_req = "null", wanted
-            own.hybridize(bool(flags), **flags)
-            if isinstance(criterion, gluon.HybridBlock):
-                criterion.hybridize(bool(flags), **flags)
+            for block in (own, criterion):
+                if isinstance(block, gluon.Block):
+                    block.hybridize(active, **flags)
             trainer = _copied_trainer(optimizer, own)
 
         def step() -> Any:
@@ -68,32 +68,22 @@ def training(
 
         return Step(step, _stacked)
 
-    found = {"eager": Variant(Lazy(make), _STEP + "y = step()")}
-    for name, flags in (
-        ("hybridized", {"static_alloc": False}),
-        ("static_alloc", {"static_alloc": True}),
-        ("static_shape", {"static_alloc": True, "static_shape": True}),
-    ):
-        written = ", ".join(f"{flag}={value}" for flag, value in flags.items() if value)
-        code = f"net.hybridize({written})\nloss.hybridize({written})\n{_STEP}y = step()"
-        run: Function | str = Lazy(partial(make, **flags))
+    found = {"eager": Variant(Lazy(partial(make, False)), _STEP)}
+    for name, flags in WAYS.items():
+        run: Function | str = Lazy(partial(make, True, **flags))
         if not isinstance(net, gluon.HybridBlock):
-            run = N_("a plain Block cannot be hybridized; use HybridBlock")
-        found[name] = Variant(run, code)
+            run = PLAIN
+        options = ", ".join(written(flags))
+        found[name] = Variant(run, f"net.hybridize({options})\nloss.hybridize({options})\n{_STEP}")
     return found
 
 
 def _copied_trainer(trainer: Any, net: Any) -> Any:
     """A trainer of the copied parameters with the same settings and state."""
-    optimizer = trainer._optimizer
-    parameters, optimizer.param_dict = optimizer.param_dict, {}  # those of the user's model
-    try:
-        made = gluon.Trainer(net.collect_params(), copied(optimizer, {}), kvstore=None)
-    finally:
-        optimizer.param_dict = parameters
-    if trainer._kv_initialized and trainer._updaters[0].states:
-        for updater in made._updaters:
-            updater.set_states(trainer._updaters[0].get_states(dump_optimizer=False))
+    made = gluon.Trainer(net.collect_params(), copied(trainer._optimizer, {}), kvstore=None)
+    made._scale = trainer._scale  # a step leaves it in the optimizer divided by the batch size
+    for updater in made._updaters:
+        updater.set_states(trainer._updaters[0].get_states(dump_optimizer=False))
     return made
 
 

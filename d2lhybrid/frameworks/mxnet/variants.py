@@ -1,14 +1,17 @@
-"""The ways to run a model that MXNet offers."""
+"""The ways to run a model that MXNet offers, and the dense layers of a model."""
 
+from collections.abc import Iterator
 from typing import Any
 
-from mxnet.gluon import Block, HybridBlock, SymbolBlock
+import numpy as np
+from mxnet.gluon import Block, HybridBlock, SymbolBlock, nn
 
 from d2lhybrid.frameworks.mxnet.tensors import by_position
 from d2lhybrid.frameworks.protocol import (
     Args,
     Function,
     Kwargs,
+    Layer,
     Lazy,
     Variant,
     copied,
@@ -16,8 +19,9 @@ from d2lhybrid.frameworks.protocol import (
 )
 from d2lhybrid.i18n import noop as N_
 
-_EAGER = "net.hybridize(False)\ny = net(x)"
+PLAIN = N_("a plain Block cannot be hybridized; use HybridBlock")
 _STATIC = {"static_alloc": True, "static_shape": True}
+WAYS = {"hybridized": {}, "static_alloc": {"static_alloc": True}, "static_shape": _STATIC}
 
 
 def variants(
@@ -32,26 +36,20 @@ def variants(
     if not isinstance(net, Block):
         reason = N_("there is no block to hybridize")
         return {"eager": Variant(net, "y = net(x)"), "hybridized": Variant(reason)}
-    behind = by_position(net, args, kwargs) if kwargs else {}
+    behind = by_position(net, args, kwargs)
     given = (*args, *behind.values())
     net(*given)  # parameters whose shapes were left open get them now
+    code = "net.hybridize(False)\ny = net(x)"
     if not isinstance(net, HybridBlock):
-        reason = N_("a plain Block cannot be hybridized; use HybridBlock")
-        return {"eager": Variant(_taking(net, behind), _EAGER), "hybridized": Variant(reason)}
-    eager: Function | str = N_(
-        "a SymbolBlock keeps no Python code to run: hand over what it was made from"
-    )
-    if not isinstance(net, SymbolBlock):
-        eager = _taking(twin(net, active=False), behind)
-    backend = options.get("backend")
-    found = {
-        "eager": Variant(eager, _EAGER),
-        "hybridized": _hybridized(net, given, behind, backend),
-        "static_alloc": _hybridized(net, given, behind, backend, static_alloc=True),
-        "static_shape": _hybridized(net, given, behind, backend, **_STATIC),
-    }
+        return {"eager": Variant(_taking(net, behind), code), "hybridized": Variant(PLAIN)}
+    found = {"eager": Variant(_taking(twin(net, active=False), behind), code)}
+    if isinstance(net, SymbolBlock):
+        reason = N_("a SymbolBlock keeps no Python code to run: hand over what it was made from")
+        found = {"eager": Variant(reason, code)}
+    for name, flags in WAYS.items():
+        found[name] = _hybridized(net, given, behind, options.get("backend"), flags)
     if everything:
-        found["hybridized MKLDNN"] = _hybridized(net, given, behind, "MKLDNN", **_STATIC)
+        found["hybridized MKLDNN"] = _hybridized(net, given, behind, "MKLDNN", _STATIC)
     return found
 
 
@@ -63,12 +61,11 @@ def _taking(block: Function, behind: Kwargs) -> Function:
 
 
 def _hybridized(
-    net: Any, given: Args, behind: Kwargs, backend: str | None, **flags: bool
+    net: Any, given: Args, behind: Kwargs, backend: str | None, flags: dict[str, bool]
 ) -> Variant:
-    written = [f"{name}={value}" for name, value in flags.items()]
-    code = f"net.hybridize({', '.join(written)})"
+    code = f"net.hybridize({', '.join(written(flags))})"
     if backend is not None:
-        code = f"net.optimize_for({', '.join(['x', f'backend={backend!r}', *written])})"
+        code = f"net.optimize_for({', '.join(['x', f'backend={backend!r}', *written(flags)])})"
 
     def build() -> Function:
         block = twin(net, **flags)
@@ -77,6 +74,11 @@ def _hybridized(
         return _taking(block, behind)
 
     return Variant(Lazy(build), f"{code}\ny = net(x)")
+
+
+def written(flags: dict[str, bool]) -> list[str]:
+    """The flags of ``hybridize`` as one writes them."""
+    return [f"{name}={value}" for name, value in flags.items()]
 
 
 def twin(net: Any, active: bool = True, **flags: bool) -> Any:
@@ -88,3 +90,19 @@ def twin(net: Any, active: bool = True, **flags: bool) -> Any:
     made = copied(net, memo)
     made.hybridize(active, **flags)
     return made
+
+
+def parts(net: Any) -> Iterator[Layer | str | None]:
+    """Those of a ``Sequential``, also inside another; a model of any other class is one part."""
+    if type(net) in (nn.Sequential, nn.HybridSequential):
+        for block in net._children.values():
+            yield from parts(block)
+    elif type(net) is nn.Dense and net.weight.dtype in (np.float32, "float32"):
+        weight = net.weight.data().asnumpy().T.copy()
+        bias = np.zeros(weight.shape[1], np.float32)
+        yield Layer(weight, bias if net.bias is None else net.bias.data().asnumpy())
+        yield "" if net.act is None else net.act._act_type
+    elif type(net) is nn.Dropout:  # nothing in inference
+        yield ""
+    else:
+        yield net._act_type if type(net) is nn.Activation else None
