@@ -4,7 +4,6 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,20 +28,20 @@ LONGEST = (
 )  # fmt: skip
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """Sort them by how long their files take; the others stay as they were."""
     rank = {name: number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get(Path(item.path).stem, len(rank)))
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish():
     """Set aside what the frameworks are made of: 0.4 s, each time the collector looks."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(autouse=True)
-def _mxnet_without_numpy_semantics() -> Iterator[None]:
+def _mxnet_without_numpy_semantics():
     """Switch MXNet's NumPy semantics off again, which ``set_np()`` switches on for the process."""
     yield
     mxnet = sys.modules.get("mxnet")

@@ -22,7 +22,7 @@ EXTRAS = {
 }
 
 
-def requirements(name: str) -> list[Requirement]:
+def requirements(name):
     lines = (ROOT / "requirements" / name).read_text(encoding="utf-8").splitlines()
     return [Requirement(line) for line in lines if line and not line.startswith("#")]
 
@@ -30,7 +30,7 @@ def requirements(name: str) -> list[Requirement]:
 LOCK, NO_DEPS = requirements("lock.txt"), requirements("no-deps.txt")
 
 
-def pins(name: str, python: str = "3.11") -> set[str]:
+def pins(name, python="3.11"):
     """The versions that the lock file gives a package on Linux and one Python."""
     place = {
         "python_version": python,
@@ -47,7 +47,7 @@ def pins(name: str, python: str = "3.11") -> set[str]:
 
 
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
-def test_the_lock_satisfies_the_package_and_its_extras(python: str) -> None:
+def test_the_lock_satisfies_the_package_and_its_extras(python):
     (everything,) = EXTRAS["dev"]
     wanted = [Requirement(line) for line in PROJECT["dependencies"]]
     wanted += [one for extra in everything.extras for one in EXTRAS[extra]]
@@ -56,7 +56,7 @@ def test_the_lock_satisfies_the_package_and_its_extras(python: str) -> None:
         assert requirement.specifier.contains(version), requirement
 
 
-def test_what_is_installed_without_its_needs_finds_them() -> None:
+def test_what_is_installed_without_its_needs_finds_them():
     assert all(pins(name) for name in ("numpy", "graphviz", "requests", "setuptools"))
     assert not any(pins(one.name) for one in NO_DEPS), "in the lock file, pip would heed its pins"
     models = {str(one) for one in requirements("models.txt")}
@@ -65,7 +65,7 @@ def test_what_is_installed_without_its_needs_finds_them() -> None:
     assert needs <= {one.name for one in requirements("numpy1.txt")}
 
 
-def test_the_front_page_names_the_versions_that_are_tested() -> None:
+def test_the_front_page_names_the_versions_that_are_tested():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     versions = {"MXNet": str(NO_DEPS[0].specifier).removeprefix("==")}
     for name, package in (("PyTorch", "torch"), ("TensorFlow", "tensorflow-cpu"), ("JAX", "jax")):
@@ -76,7 +76,7 @@ def test_the_front_page_names_the_versions_that_are_tested() -> None:
         assert not [other for other in named if not version.startswith(other)]
 
 
-def test_what_cannot_hold_the_environment_is_told_so() -> None:
+def test_what_cannot_hold_the_environment_is_told_so():
     assert setup_env.problem((3, 11), "Linux", "x86_64") is None
     assert "make setup PYTHON=" in str(setup_env.problem((3, 10), "Linux", "x86_64"))
     assert "Intel" in str(setup_env.problem((3, 11), "Darwin", "x86_64"))
@@ -93,8 +93,8 @@ def test_what_cannot_hold_the_environment_is_told_so() -> None:
     ],
 )
 def test_an_environment_is_made_anew_when_what_it_is_made_of_changes(
-    tmp_path: Path, name: str, old: str, new: str, anew: bool
-) -> None:
+    tmp_path, name, old, new, anew
+):
     installs = (["--requirement", setup_env.LOCK], ["--editable", "."])
     for part in (setup_env.LOCK, "pyproject.toml"):
         (tmp_path / part).parent.mkdir(exist_ok=True)
@@ -105,7 +105,7 @@ def test_an_environment_is_made_anew_when_what_it_is_made_of_changes(
     assert (setup_env.digest(installs, tmp_path) != before) == anew
 
 
-def test_an_environment_is_made_once(tmp_path: Path) -> None:
+def test_an_environment_is_made_once(tmp_path):
     python = setup_env.environment(tmp_path / "env")
     done = subprocess.check_output([python, "-c", "import sys; print(sys.prefix)"], text=True)
     assert done.strip() == str(tmp_path / "env")

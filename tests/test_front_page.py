@@ -2,9 +2,7 @@
 
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
@@ -22,7 +20,7 @@ NAMES += ["dates", "machines", "table"]
 README = "".join(f"{name} <!-- measured: {name} -->?<!-- end -->\n" for name in NAMES)
 
 
-def summary(rows: dict[str, tuple[float, ...]], date: str = "2026-01-02") -> dict[str, Any]:
+def summary(rows, date="2026-01-02"):
     """What a comparison says of itself: the ratios of each row, by latency and by throughput."""
     keys = ("ratio", "throughput_ratio")
     return {
@@ -52,11 +50,11 @@ MEASURED = {
 
 
 @pytest.fixture
-def measured(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def measured(monkeypatch):
     """Lets the notebooks have measured this."""
 
-    def notebooks(**changes: Any) -> None:
-        def notebook(framework: str) -> Any:
+    def notebooks(**changes):
+        def notebook(framework):
             cells = []
             for rows in {**MEASURED, **changes}[framework]:
                 data = {"text/plain": f"the table of {framework}", MIME: summary(rows)}
@@ -69,7 +67,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return notebooks
 
 
-def test_the_figures_are_those_of_the_notebooks(measured: Callable[..., None]) -> None:
+def test_the_figures_are_those_of_the_notebooks(measured):
     measured()
     text, behind = front_page.renewed(README)
     assert behind == NAMES
@@ -88,15 +86,13 @@ def test_the_figures_are_those_of_the_notebooks(measured: Callable[..., None]) -
         ({"tensorflow": [{"eager": (1.0,)}]}, "no longer compares"),
     ],
 )
-def test_a_finding_that_no_longer_holds_is_refused(
-    measured: Callable[..., None], changes: dict[str, Any], said: str
-) -> None:
+def test_a_finding_that_no_longer_holds_is_refused(measured, changes, said):
     measured(**changes)
     with pytest.raises(FrontPageError, match=said):
         front_page.figures()
 
 
-def test_a_lost_figure_is_noticed(measured: Callable[..., None]) -> None:
+def test_a_lost_figure_is_noticed(measured):
     measured()
     with pytest.raises(FrontPageError, match="one mark for each"):
         front_page.renewed("# Nothing measured here")

@@ -25,7 +25,7 @@ LOCALE = "@jupyterlab/translation-extension:plugin"
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
-def test_front_pages_name_the_menu_as_the_interface_does(code: str) -> None:
+def test_front_pages_name_the_menu_as_the_interface_does(code):
     menu, item, *english = re.findall(r"\*(.+?)\*", LANGUAGES[code].run)
     said = gettext.NullTranslations()
     if code in lab.PACKS:
@@ -36,7 +36,7 @@ def test_front_pages_name_the_menu_as_the_interface_does(code: str) -> None:
     assert (menu, item) == (said.pgettext("menu", "Run"), said.gettext("Run All Cells"))
 
 
-def test_jupyter_reads_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jupyter_reads_what_is_written(tmp_path, monkeypatch):
     from jupyter_server.config_manager import BaseJSONConfigManager
 
     lab.write_config(tmp_path, "zh")
@@ -49,7 +49,7 @@ def test_jupyter_reads_what_is_written(tmp_path: Path, monkeypatch: pytest.Monke
     assert extensions == {"lab_extension": True}
 
 
-def test_an_unknown_language_is_named_and_left_aside() -> None:
+def test_an_unknown_language_is_named_and_left_aside():
     command = [sys.executable, str(ROOT / "tools/lab.py"), "--version"]
     environment = {"D2LHYBRID_LANGUAGE": "tlh", "PYTHONPATH": str(ROOT), "PATH": ""}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
@@ -59,7 +59,7 @@ def test_an_unknown_language_is_named_and_left_aside() -> None:
 
 
 @pytest.fixture
-def originals(tmp_path: Path) -> Path:
+def originals(tmp_path):
     """A small collection to copy from."""
     for name in ("a.ipynb", "en/b.ipynb"):
         file = tmp_path / "originals/notebooks" / name
@@ -68,9 +68,7 @@ def originals(tmp_path: Path) -> Path:
     return tmp_path / "originals"
 
 
-def test_jupyterlab_trusts_what_was_copied_and_no_more(
-    originals: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jupyterlab_trusts_what_was_copied_and_no_more(originals, tmp_path, monkeypatch):
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
     source = next((ROOT / NOTEBOOKS).glob("*/*/*.ipynb"))
     (originals / "notebooks/a.ipynb").write_bytes(source.read_bytes())
@@ -82,7 +80,7 @@ def test_jupyterlab_trusts_what_was_copied_and_no_more(
     assert not NotebookNotary().check_signature(copied)
 
 
-def test_a_readers_changes_outlive_a_new_original(originals: Path, tmp_path: Path) -> None:
+def test_a_readers_changes_outlive_a_new_original(originals, tmp_path):
     mine = tmp_path / "my"
     assert lab_copy.bring_up_to_date(originals, mine) == []
     changed, left = mine / "notebooks/a.ipynb", mine / "notebooks/en/b.ipynb"
@@ -95,7 +93,7 @@ def test_a_readers_changes_outlive_a_new_original(originals: Path, tmp_path: Pat
     assert left.read_text() == "second"
 
 
-def test_to_look_at_a_notebook_is_no_change(originals: Path, tmp_path: Path) -> None:
+def test_to_look_at_a_notebook_is_no_change(originals, tmp_path):
     mine = tmp_path / "my"
     original = originals / "notebooks/a.ipynb"
     original.write_text('{"cells": [1], "metadata": {"language_info": {}}}')
@@ -107,9 +105,7 @@ def test_to_look_at_a_notebook_is_no_change(originals: Path, tmp_path: Path) -> 
     assert (mine / "notebooks/a.ipynb").read_text() == original.read_text()
 
 
-def test_a_reset_notebook_is_the_original_and_follows_it_again(
-    originals: Path, tmp_path: Path
-) -> None:
+def test_a_reset_notebook_is_the_original_and_follows_it_again(originals, tmp_path):
     mine = tmp_path / "my"
     lab_copy.bring_up_to_date(originals, mine)
     changed = mine / "notebooks/a.ipynb"
@@ -122,7 +118,7 @@ def test_a_reset_notebook_is_the_original_and_follows_it_again(
     assert changed.read_text() == "third"
 
 
-def test_nothing_else_can_be_reset(originals: Path, tmp_path: Path) -> None:
+def test_nothing_else_can_be_reset(originals, tmp_path):
     mine = tmp_path / "my"
     lab_copy.bring_up_to_date(originals, mine)
     before = sorted(mine.rglob("*"))
@@ -131,7 +127,7 @@ def test_nothing_else_can_be_reset(originals: Path, tmp_path: Path) -> None:
     assert sorted(mine.rglob("*")) == before
 
 
-def test_a_damaged_record_costs_no_changes(originals: Path, tmp_path: Path) -> None:
+def test_a_damaged_record_costs_no_changes(originals, tmp_path):
     mine = tmp_path / "my"
     lab_copy.bring_up_to_date(originals, mine)
     (mine / "notebooks/a.ipynb").write_text("the reader's")
@@ -140,7 +136,7 @@ def test_a_damaged_record_costs_no_changes(originals: Path, tmp_path: Path) -> N
     assert (mine / "notebooks/a.ipynb").read_text() == "the reader's"
 
 
-def test_the_buttons_speak_every_language() -> None:
+def test_the_buttons_speak_every_language():
     english = lab.words("en")
     assert lab.words("eo") == english
     for code in LANGUAGES:

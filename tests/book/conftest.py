@@ -1,18 +1,16 @@
 """Small collections to build notebooks from."""
 
 import textwrap
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from book_samples import FULL, LIMITS, SVG
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Callable[..., Path]:
+def project(tmp_path):
     """Writes chapters, by name, below a new root, which it returns."""
 
-    def make(**chapters: str) -> Path:
+    def make(**chapters):
         folder = tmp_path / "chapters"
         (folder / "figures").mkdir(parents=True, exist_ok=True)
         (folder / "figures" / "flow.svg").write_text(SVG)
@@ -25,6 +23,6 @@ def project(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def full(project: Callable[..., Path]) -> Path:
+def full(project):
     """The root of a collection of two chapters that use the whole syntax."""
     return project(full=FULL, limits=LIMITS)

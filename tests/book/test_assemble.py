@@ -2,13 +2,12 @@
 
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
 from book_samples import FRONT
 
-from book.build import Built, build
+from book.build import build
 from book.files import Key, notebook_bytes
 from book.languages import ENGLISH
 from book.references import anchor, links, rewrite
@@ -16,7 +15,7 @@ from book.references import anchor, links, rewrite
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 
 
-def cells(built: Built, framework: str, chapter: str) -> list[nbformat.NotebookNode]:
+def cells(built, framework, chapter):
     [notebook] = [
         notebook
         for key, notebook in built.notebooks.items()
@@ -25,7 +24,7 @@ def cells(built: Built, framework: str, chapter: str) -> list[nbformat.NotebookN
     return list(notebook.cells)
 
 
-def test_notebooks_are_valid_and_the_same_every_time(full: Path) -> None:
+def test_notebooks_are_valid_and_the_same_every_time(full):
     first, second = build(full), build(full)
     assert list(first.notebooks) == list(second.notebooks)
     assert len(first.notebooks) == 6
@@ -39,7 +38,7 @@ def test_notebooks_are_valid_and_the_same_every_time(full: Path) -> None:
     assert first.files == second.files
 
 
-def test_a_framework_sees_its_tabs(full: Path) -> None:
+def test_a_framework_sees_its_tabs(full):
     built = build(full)
     text = {
         framework: "\n".join(cell.source for cell in cells(built, framework, "full"))
@@ -52,7 +51,7 @@ def test_a_framework_sees_its_tabs(full: Path) -> None:
         assert not re.search(r":::|\)=|\{(tab|code-cell|exercise|solution)|A remark", source)
 
 
-def test_options_become_metadata_and_solutions_fold(full: Path) -> None:
+def test_options_become_metadata_and_solutions_fold(full):
     found = cells(build(full), "mxnet", "full")
     [cell] = [c for c in found if "%matplotlib" in c.source]
     assert cell.metadata == {"tags": ["hide-input"], "jupyter": {"source_hidden": True}}
@@ -60,7 +59,7 @@ def test_options_become_metadata_and_solutions_fold(full: Path) -> None:
     assert folded == {"#### Solution 1", "#### Solution 2"}
 
 
-def test_cells_are_shared_and_ids_survive_edits_elsewhere(project: Callable[..., Path]) -> None:
+def test_cells_are_shared_and_ids_survive_edits_elsewhere(project):
     body = (
         FRONT + "# Title\n\nText.\n\n```{code-cell} python\nx = 1\n```\n\nMore.\n\n## End\n\nEnd.\n"
     )
@@ -78,7 +77,7 @@ def test_cells_are_shared_and_ids_survive_edits_elsewhere(project: Callable[...,
     ]
 
 
-def test_every_link_leads_somewhere(full: Path) -> None:
+def test_every_link_leads_somewhere(full):
     """Files exist, headings are named as JupyterLab names them, cells have their ids."""
     built = build(full)
     paths = {key.path: notebook for key, notebook in built.notebooks.items()}
@@ -99,12 +98,12 @@ def test_every_link_leads_somewhere(full: Path) -> None:
     assert seen > 30
 
 
-def headings(notebook: nbformat.NotebookNode) -> set[str]:
+def headings(notebook):
     lines = (cell.source.splitlines()[0] for cell in notebook.cells if cell.source[0] == "#")
     return {line.lstrip("# ").replace("`", "").replace(" ", "-") for line in lines}
 
 
-def test_navigation(full: Path) -> None:
+def test_navigation(full):
     built = build(full)
     assert cells(built, "mxnet", "full")[0].source == (
         "[PyTorch](../pytorch/full.ipynb) · [TensorFlow](../tensorflow/full.ipynb) · **MXNet**"
@@ -120,7 +119,7 @@ def test_navigation(full: Path) -> None:
     assert cells(built, "mxnet", "limits")[0].source.endswith("\n\n← [Title](full.ipynb)")
 
 
-def test_numbers_are_those_of_the_framework(project: Callable[..., Path]) -> None:
+def test_numbers_are_those_of_the_framework(project):
     first, second = (f":::{{exercise}} ex-{x}\nText {x}.\n:::\n" for x in "ab")
     text = f"{FRONT}# Title\n\n::::{{tab}} mxnet\n{first}::::\n\n{second}"
     built = build(project(a=text))
@@ -128,19 +127,19 @@ def test_numbers_are_those_of_the_framework(project: Callable[..., Path]) -> Non
     assert "**Exercise 1.** Text b." in cells(built, "pytorch", "a")[2].source
 
 
-def test_a_heading_that_stands_twice_is_found_by_its_cell(project: Callable[..., Path]) -> None:
+def test_a_heading_that_stands_twice_is_found_by_its_cell(project):
     text = FRONT + "# Title\n\n[](#b)\n\n(a)=\n## Same\n\n(b)=\n## Same\n"
     found = cells(build(project(a=text)), "mxnet", "a")
     assert f"[Same](a.ipynb#cell-id={found[4].id})" in found[2].source
 
 
-def test_a_heading_beyond_ascii_has_no_anchor() -> None:
+def test_a_heading_beyond_ascii_has_no_anchor():
     assert anchor("The Trade") == "The-Trade"
     assert anchor("Later: what's new?") == "Later:-what's-new?"
     assert not any(map(anchor, ("Optimização", "编译", "f(x)", "a = b")))
 
 
-def test_links_are_found_outside_of_code() -> None:
+def test_links_are_found_outside_of_code():
     text = "`[a](#b)` \\[c](#d) [`e`](#f) [](#g) ``[h](#`i`)`` ![j](k.svg) [l](https://m)"
     assert list(links(text)) == ["#d", "#f", "#g"]
     assert rewrite(text, lambda href: (f"{href}!", "text")) == (

@@ -1,7 +1,5 @@
 """What a translation must keep, how its language is set, which terms it uses; each is caught."""
 
-from pathlib import Path
-
 import pytest
 
 from book.audit import unfit
@@ -11,7 +9,7 @@ from book.translate import Context, Message
 from book.typography import leftover, typography
 
 
-def keeps(english: str, text: str, language: str = "pt", kind: str = "paragraph") -> list[str]:
+def keeps(english, text, language="pt", kind="paragraph"):
     message = Message(english, Context("a", "sec-a", (), kind), "chapters/a.md", 1)
     return unfit(message, text, LANGUAGES[language])
 
@@ -27,7 +25,7 @@ def keeps(english: str, text: str, language: str = "pt", kind: str = "paragraph"
         ("calls torch.export once", "chama torch.export uma vez", "pt", "comment"),
     ],
 )
-def test_a_translation_that_keeps_all(english: str, text: str, language: str, kind: str) -> None:
+def test_a_translation_that_keeps_all(english, text, language, kind):
     assert keeps(english, text, language, kind) == []
 
 
@@ -46,7 +44,7 @@ def test_a_translation_that_keeps_all(english: str, text: str, language: str, ki
         ("A **word**: next.", "Uma **palavra：**seguinte", "bare *"),
     ],
 )  # fmt: skip
-def test_what_a_translation_changed(english: str, text: str, expected: str) -> None:
+def test_what_a_translation_changed(english, text, expected):
     assert any(expected in problem for problem in keeps(english, text)), keeps(english, text)
 
 
@@ -61,20 +59,18 @@ def test_what_a_translation_changed(english: str, text: str, expected: str) -> N
         ("about 0.5", "cerca de 0,5", "comment", "numbers: expected 0.5, found 0,5"),
     ],
 )
-def test_what_a_translation_of_code_changed(
-    english: str, text: str, kind: str, expected: str
-) -> None:
+def test_what_a_translation_of_code_changed(english, text, kind, expected):
     [problem] = keeps(english, text, kind=kind)
     assert expected in problem
 
 
-def test_a_unit_ends_where_another_script_begins_but_not_at_an_accent() -> None:
+def test_a_unit_ends_where_another_script_begins_but_not_at_an_accent():
     assert keeps("After 3 syllables.", "Após 3 sílabas.") == []
     assert keeps("It takes 3 s.", "3 sかかる。", "ja") == []
     assert "units" in keeps("It takes 3 s.", "3 msかかる。", "ja")[0]
 
 
-def typeset(text: str, language: str, kind: str = "paragraph", english: str = "") -> list[str]:
+def typeset(text, language, kind="paragraph", english=""):
     return list(typography(english, text, kind, language))
 
 
@@ -90,7 +86,7 @@ def typeset(text: str, language: str, kind: str = "paragraph", english: str = ""
         ("pt", "paragraph", "Um copo d’água: `f`, não $x$."),
     ],
 )
-def test_good_typography(language: str, kind: str, text: str) -> None:
+def test_good_typography(language, kind, text):
     assert typeset(text, language, kind) == []
 
 
@@ -115,7 +111,7 @@ def test_good_typography(language: str, kind: str, text: str) -> None:
         ("pt", "Leva 0.5 de tempo.", "decimal comma"),
     ],
 )
-def test_typography_is_caught(language: str, text: str, expected: str) -> None:
+def test_typography_is_caught(language, text, expected):
     found = typeset(text, language)
     assert any(expected in problem for problem in found), found
 
@@ -130,7 +126,7 @@ def test_typography_is_caught(language: str, text: str, expected: str) -> None:
         ("pt", "O grafo não está lá.", False),
     ],
 )
-def test_english_that_was_left(language: str, text: str, caught: bool) -> None:
+def test_english_that_was_left(language, text, caught):
     assert bool(list(leftover("The graph is not there.", text, "paragraph", language))) is caught
 
 
@@ -142,7 +138,7 @@ TERMS = (
 )
 
 
-def terms(english: str, text: str, language: str, comment: str = "") -> list[str]:
+def terms(english, text, language, comment=""):
     return list(terms_problems(TERMS, english, text, "paragraph", language, comment))
 
 
@@ -156,25 +152,25 @@ def terms(english: str, text: str, language: str, comment: str = "") -> list[str
         ("Eager-execution.", "即时执行。", "zh"),
     ],
 )
-def test_terms_in_use(english: str, text: str, language: str) -> None:
+def test_terms_in_use(english, text, language):
     assert terms(english, text, language) == []
 
 
-def test_a_term_is_missed_and_may_be_missed_on_purpose() -> None:
+def test_a_term_is_missed_and_may_be_missed_on_purpose():
     [problem] = terms("A graph break.", "Uma pausa.", "pt")
     assert "'graph break' is 'quebra de grafo'" in problem
     assert terms("A graph break.", "Uma pausa.", "pt", "glossary: on purpose (graph break)") == []
     assert terms("A graph break.", "Uma pausa.", "pt", "glossary: on purpose (graph)") == [problem]
 
 
-def test_a_forbidden_form_has_no_excuse() -> None:
+def test_a_forbidden_form_has_no_excuse():
     [problem] = terms("It.", "杂交网络", "zh", "glossary: on purpose (hybridize)")
     assert "'杂交' must never appear, says translations/glossary.csv" in problem
     assert terms("It.", "um Eagre aqui", "pt")
     assert not terms("It.", "um eagres aqui, `eagre`", "pt")
 
 
-def test_the_glossary_file(tmp_path: Path) -> None:
+def test_the_glossary_file(tmp_path):
     assert read_glossary(tmp_path) == ()
     (tmp_path / "translations").mkdir()
     text = "en,pt,zh,ja,never\nlayer,camada,层,,\nto serialize (verb),serializar,序列化,シ,a|b\n"

@@ -1,9 +1,7 @@
 """Catalogs: what they ask translators, and that no translation is ever lost."""
 
-from collections.abc import Callable
 from pathlib import Path
 
-import polib
 import pytest
 from book_samples import FRONT
 
@@ -47,7 +45,7 @@ A_PO = Path("translations/pt/LC_MESSAGES/a.po")
 
 
 @pytest.fixture
-def root(project: Callable[..., Path]) -> Path:
+def root(project):
     """A collection whose Portuguese catalog is there and complete."""
     root = project(a=CHAPTER)
     assert main(["messages", "--start", "pt"], root) == 0
@@ -59,7 +57,7 @@ def root(project: Callable[..., Path]) -> Path:
     return root
 
 
-def change(root: Path, old: str, new: str) -> None:
+def change(root, old, new):
     """Change the chapter and update its catalogs twice, which is the same as once."""
     path = root / "chapters" / "a.md"
     assert old in path.read_text()
@@ -70,7 +68,7 @@ def change(root: Path, old: str, new: str) -> None:
     assert (root / A_PO).read_bytes() == before
 
 
-def entry(root: Path, start: str, obsolete: bool = False) -> polib.POEntry:
+def entry(root, start, obsolete=False):
     [found] = [
         entry
         for entry in read(root / A_PO)
@@ -79,7 +77,7 @@ def entry(root: Path, start: str, obsolete: bool = False) -> polib.POEntry:
     return found
 
 
-def test_a_template_says_where_a_message_stands(project: Callable[..., Path]) -> None:
+def test_a_template_says_where_a_message_stands(project):
     [chapter] = load(project(a=CHAPTER) / "chapters")
     found = entries(template(chapter))
     assert [key for key in found if key[1] == "open"] == [("cell|verb", "open"), ("cell", "open")]
@@ -92,9 +90,7 @@ def test_a_template_says_where_a_message_stands(project: Callable[..., Path]) ->
     assert len(found) == len({(m.context.kind, m.context.note, m.text) for m in chapter.messages})
 
 
-def test_what_a_translator_wrote_besides_stays(
-    root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_a_translator_wrote_besides_stays(root, capsys):
     catalog = read(root / A_PO)
     catalog.metadata["Last-Translator"] = "Ana <ana@example.org>"
     catalog[0].tcomment = "glossary: on purpose (layer)\nand more"
@@ -111,7 +107,7 @@ def test_what_a_translator_wrote_besides_stays(
     assert [language.code for language in present(root)] == ["en", "pt"]
 
 
-def test_a_changed_sentence_becomes_fuzzy_and_a_change_taken_back_is_none(root: Path) -> None:
+def test_a_changed_sentence_becomes_fuzzy_and_a_change_taken_back_is_none(root):
     before = (root / A_PO).read_bytes()
     for old, new in (("stands here.", "stands here now."), ("here now.", "at this place now.")):
         change(root, old, new)
@@ -124,7 +120,7 @@ def test_a_changed_sentence_becomes_fuzzy_and_a_change_taken_back_is_none(root: 
     assert (root / A_PO).read_bytes() == before
 
 
-def test_a_removed_message_is_kept_and_comes_back(root: Path) -> None:
+def test_a_removed_message_is_kept_and_comes_back(root):
     change(root, SENTENCE, "Nothing of it was left over.")
     assert entry(root, "The first", obsolete=True).msgstr == f"«{SENTENCE}»"
     assert entry(root, "Nothing").msgstr == ""
@@ -133,13 +129,13 @@ def test_a_removed_message_is_kept_and_comes_back(root: Path) -> None:
     assert not entry(root, "The first").fuzzy
 
 
-def test_the_same_text_elsewhere_is_fuzzy(root: Path) -> None:
+def test_the_same_text_elsewhere_is_fuzzy(root):
     change(root, SENTENCE, f"- {SENTENCE}")
     found = entry(root, "The first")
     assert (found.msgctxt, found.previous_msgctxt, found.fuzzy) == ("item", "paragraph", True)
 
 
-def test_nothing_is_lost_whatever_happens(root: Path) -> None:
+def test_nothing_is_lost_whatever_happens(root):
     """Every translation is somewhere in the merged catalog, in use or obsolete."""
     old = read(root / A_PO)
     texts = {entry.msgstr for entry in old}
@@ -151,7 +147,7 @@ def test_nothing_is_lost_whatever_happens(root: Path) -> None:
         assert {entry.msgstr for entry in merged} == texts
 
 
-def test_a_catalog_that_is_none(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_catalog_that_is_none(root, capsys):
     (root / A_PO).write_text("This is no catalog.\n")
     with pytest.raises(CatalogError, match=r"LC_MESSAGES/a\.po:1: "):
         read(root / A_PO)

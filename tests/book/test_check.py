@@ -9,9 +9,8 @@ import pytest
 from book_samples import FRONT
 
 from book.__main__ import main
-from book.build import Built, build
+from book.build import build
 from book.check import check, left_out
-from book.errors import ExecutionError
 from book.execute import execute, outputs_digest
 from book.files import notebook_bytes, read_notebook
 
@@ -41,7 +40,7 @@ PATH = Path("notebooks/en/pytorch/a.ipynb")
 
 
 @pytest.fixture(scope="session")
-def executed(tmp_path_factory: pytest.TempPathFactory) -> nbformat.NotebookNode:
+def executed(tmp_path_factory):
     """The notebook of BODY with its outputs."""
     root = tmp_path_factory.mktemp("executed")
     (root / "chapters" / "figures").mkdir(parents=True)
@@ -49,7 +48,7 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> nbformat.NotebookNode:
     (root / "chapters" / "a.md").write_text(FRONT_ONE + BODY)
     notebooks = {root / key.path: notebook for key, notebook in build(root).notebooks.items()}
 
-    async def run() -> list[nbformat.NotebookNode | ExecutionError]:
+    async def run():
         return [result async for _, result in execute(notebooks, jobs=1)]
 
     [result] = asyncio.run(run())
@@ -58,9 +57,7 @@ def executed(tmp_path_factory: pytest.TempPathFactory) -> nbformat.NotebookNode:
 
 
 @pytest.fixture
-def committed(
-    project: Callable[..., Path], executed: nbformat.NotebookNode
-) -> tuple[Path, Built, nbformat.NotebookNode]:
+def committed(project, executed):
     """A root where all is as it should be, what its sources build, and a notebook to spoil."""
     root = project(a=FRONT_ONE + BODY)
     assert main(["build"], root) == 0
@@ -70,7 +67,7 @@ def committed(
     return root, build(root), notebook
 
 
-def stream(name: str, text: str) -> nbformat.NotebookNode:
+def stream(name, text):
     return nbformat.v4.new_output("stream", name=name, text=text)
 
 
@@ -104,18 +101,13 @@ WARNING = stream("stderr", "cell.py:1: FutureWarning: soon gone\n")
 LOGGED = stream("stderr", "compiling\nW1121 07:44:13.6 graph break\n")
 
 
-def strip_outputs(notebook: nbformat.NotebookNode) -> None:
+def strip_outputs(notebook):
     for cell in notebook.cells[1:6:2]:
         cell.update(outputs=[], execution_count=None)
 
 
 @pytest.mark.parametrize(("spoil", "signed", "expected"), SPOILED.values(), ids=SPOILED)
-def test_a_spoiled_notebook(
-    committed: tuple[Path, Built, nbformat.NotebookNode],
-    spoil: Callable[[nbformat.NotebookNode], object],
-    signed: bool,
-    expected: str,
-) -> None:
+def test_a_spoiled_notebook(committed, spoil, signed, expected):
     root, built, notebook = committed
     spoil(notebook)
     if signed:
@@ -126,7 +118,7 @@ def test_a_spoiled_notebook(
     assert all(problem.startswith(str(PATH)) for problem in problems)
 
 
-def test_all_is_well(committed: tuple[Path, Built, nbformat.NotebookNode]) -> None:
+def test_all_is_well(committed):
     root, built, _ = committed
     before = snapshot(root)
     assert check(root, built) == []
@@ -134,14 +126,12 @@ def test_all_is_well(committed: tuple[Path, Built, nbformat.NotebookNode]) -> No
     assert snapshot(root) == before
 
 
-def snapshot(root: Path) -> dict[Path, tuple[int, bytes]]:
+def snapshot(root):
     files = (path for path in root.rglob("*") if path.is_file())
     return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
 
 
-def test_the_difference_is_shown(
-    committed: tuple[Path, Built, nbformat.NotebookNode], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_difference_is_shown(committed, capsys):
     root, _, notebook = committed
     notebook.cells[3].source += "  # by hand"
     (root / PATH).write_bytes(notebook_bytes(notebook))
@@ -152,7 +142,7 @@ def test_the_difference_is_shown(
     assert "make notebooks" in shown
 
 
-def test_missing_and_stray_files(committed: tuple[Path, Built, nbformat.NotebookNode]) -> None:
+def test_missing_and_stray_files(committed):
     root, built, _ = committed
     (root / PATH).rename(root / PATH.with_name("b.ipynb"))
     expected = {str(PATH): "missing", str(PATH.with_name("b.ipynb")): "delete it"}
@@ -169,7 +159,7 @@ def test_missing_and_stray_files(committed: tuple[Path, Built, nbformat.Notebook
     assert sum("missing" in problem for problem in check(root, built)) == 2
 
 
-def test_a_cell_that_was_left_out() -> None:
+def test_a_cell_that_was_left_out():
     source = 'if has_gpu:\n    print("12 ms")\nelse:\n    print("Left out: no GPU.")'
     note, other = stream("stdout", "Left out: no GPU.\n"), stream("stdout", "11 ms\n")
     assert left_out(source, [note])

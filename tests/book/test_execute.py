@@ -3,7 +3,6 @@
 import json
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,13 +15,11 @@ FRONT_ONE = FRONT.replace("mxnet, pytorch, tensorflow", "pytorch") + "# Title\n\
 FOLDER = Path("notebooks/en/pytorch")
 
 
-def cell(code: str, option: str = "") -> str:
+def cell(code, option=""):
     return f"```{{code-cell}} python\n{option}{code}\n```\n\n"
 
 
-def test_from_chapter_to_executed_notebook(
-    project: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_from_chapter_to_executed_notebook(project, capsys):
     code = "import os, sys\nprint(os.path.basename(os.getcwd()))\nprint(sys.executable)"
     error = cell("1 / 0", ":tags: [raises-exception]\n")
     root = project(a=FRONT_ONE + cell(code) + error + cell("6 * 7"))
@@ -64,9 +61,7 @@ if len(runs.read_text()) < {runs}:
 
 
 @pytest.mark.parametrize(("runs", "problems"), [(2, 0), (9, 1)])
-def test_undecided_claims_are_measured_anew_and_never_committed(
-    project: Callable[..., Path], capsys: pytest.CaptureFixture[str], runs: int, problems: int
-) -> None:
+def test_undecided_claims_are_measured_anew_and_never_committed(project, capsys, runs, problems):
     root = project(a=FRONT_ONE + cell(UNDECIDED.format(runs=runs)))
     assert main(["build", "--execute"], root) == 0
     assert (root / FOLDER / "runs").read_text() == ("xx" if runs == 2 else "xxx")
@@ -75,9 +70,7 @@ def test_undecided_claims_are_measured_anew_and_never_committed(
     assert capsys.readouterr().err.count("left undecided") == problems
 
 
-def test_a_failing_cell_is_reported_and_the_others_are_written(
-    project: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failing_cell_is_reported_and_the_others_are_written(project, capsys):
     bad = FRONT_ONE + cell("x = 1") + cell("x.missing")
     root = project(bad=bad, good=FRONT_ONE + cell("print(1)"))
     assert main(["build", "--execute", "--jobs", "2"], root) == 1
@@ -94,22 +87,18 @@ def test_a_failing_cell_is_reported_and_the_others_are_written(
     ("code", "said"),
     [("import time; time.sleep(60)", "longer than 1 seconds"), ("import os; os._exit(1)", "died")],
 )
-def test_a_slow_cell_and_a_dead_kernel_are_reported(
-    project: Callable[..., Path], capsys: pytest.CaptureFixture[str], code: str, said: str
-) -> None:
+def test_a_slow_cell_and_a_dead_kernel_are_reported(project, capsys, code, said):
     root = project(a=FRONT_ONE + cell(code))
     assert main(["build", "--execute", "--timeout", "1"], root) == 1
     assert said in capsys.readouterr().err
 
 
-def test_a_change_of_prose_executes_nothing(
-    project: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_of_prose_executes_nothing(project, monkeypatch):
     code = cell("import time\nprint(time.perf_counter())")
     root = project(a=FRONT_ONE + "Old.\n\n" + code)
     path = root / FOLDER / "a.ipynb"
 
-    def outputs() -> list[object]:
+    def outputs():
         notebook = read_notebook(path)
         assert notebook is not None
         return [c.outputs for c in notebook.cells if c.cell_type == "code"]

@@ -2,7 +2,6 @@
 
 import importlib.util
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,14 +21,14 @@ HERE = ROOT / "notebooks/en/pytorch"
 
 
 @pytest.fixture
-def pip(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[list[str], object]]:
+def pip(monkeypatch):
     """Runs the cell in a folder, without some packages: what pip was told, and what was raised."""
     told: list[str] = []
     shell = InteractiveShell()
     shell.register_magic_function(told.append, magic_name="pip")
     real = importlib.util.find_spec
 
-    def run(code: str, folder: Path, *missing: str) -> tuple[list[str], object]:
+    def run(code, folder, *missing):
         monkeypatch.chdir(folder)
         with monkeypatch.context() as patch:
             patch.setattr(
@@ -40,17 +39,12 @@ def pip(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[list[str], objec
     return run
 
 
-def code(url: str = "", framework: str = "pytorch") -> str:
+def code(url="", framework="pytorch"):
     return installation(FRAMEWORKS[framework], ENGLISH, url).text[0]
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_where_all_is_there_nothing_happens(
-    pip: Callable[..., tuple[list[str], object]],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    framework: str,
-) -> None:
+def test_where_all_is_there_nothing_happens(pip, tmp_path, capsys, framework):
     assert pip(code(framework=framework), tmp_path) == ([], None)
     assert capsys.readouterr().out == ""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -58,9 +52,7 @@ def test_where_all_is_there_nothing_happens(
 
 
 @pytest.mark.parametrize("missing", ["d2lhybrid", "torch", "matplotlib"])
-def test_what_is_missing_is_installed_from_the_copy_or_the_address(
-    pip: Callable[..., tuple[list[str], object]], tmp_path: Path, missing: str
-) -> None:
+def test_what_is_missing_is_installed_from_the_copy_or_the_address(pip, tmp_path, missing):
     for folder, source in ((HERE, ROOT.as_uri()), (tmp_path, f"git+{URL}")):
         told, error = pip(code(URL), folder, missing)
         assert error is None
@@ -69,7 +61,7 @@ def test_what_is_missing_is_installed_from_the_copy_or_the_address(
     assert (told, str(error)) == ([], ENGLISH.nowhere)
 
 
-def test_its_id_is_the_same_everywhere(project: Callable[..., Path]) -> None:
+def test_its_id_is_the_same_everywhere(project):
     root = project(a=FRONT + "# Title\n")
     before = build(root).notebooks
     (root / "pyproject.toml").write_text(f'[project.urls]\nRepository = "{URL}.git"\n')
@@ -81,9 +73,7 @@ def test_its_id_is_the_same_everywhere(project: Callable[..., Path]) -> None:
     assert len(said) == len(LANGUAGES)
 
 
-def test_a_new_address_executes_nothing(
-    project: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_address_executes_nothing(project, monkeypatch):
     chapter = FRONT.replace("mxnet, pytorch, tensorflow", "pytorch") + "# Title\n\n"
     root = project(a=chapter + "```{code-cell} python\nprint(6 * 7)\n```\n")
     assert main(["build", "--execute"], root) == 0

@@ -1,6 +1,5 @@
 """Notebooks in several languages: complete, or marked, or refused with the list."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import polib
@@ -8,7 +7,7 @@ import pytest
 from book_samples import FRONT
 
 from book.__main__ import main
-from book.build import Built, build
+from book.build import build
 from book.errors import BookError, CatalogError
 from book.files import Key
 
@@ -40,12 +39,12 @@ TRANSLATIONS = {
 CODES = ("pt", "zh", "ja")
 
 
-def po(root: Path, code: str, chapter: str = "a") -> Path:
+def po(root, code, chapter="a"):
     return root / f"translations/{code}/LC_MESSAGES/{chapter}.po"
 
 
 @pytest.fixture
-def root(project: Callable[..., Path]) -> Path:
+def root(project):
     """A collection that is complete in four languages."""
     root = project(a=FRONT + CHAPTER, b=FRONT + "# Title\n")
     (root / "translations").mkdir()
@@ -62,7 +61,7 @@ def root(project: Callable[..., Path]) -> Path:
     return root
 
 
-def set_text(root: Path, code: str, msgid: str, msgstr: str, fuzzy: bool = False) -> None:
+def set_text(root, code, msgid, msgstr, fuzzy=False):
     catalog = polib.pofile(str(po(root, code)))
     [entry] = [entry for entry in catalog if entry.msgid == msgid]
     entry.msgstr = msgstr
@@ -70,17 +69,17 @@ def set_text(root: Path, code: str, msgid: str, msgstr: str, fuzzy: bool = False
     catalog.save()
 
 
-def text(built: Built, code: str) -> str:
+def text(built, code):
     return "\n".join(cell.source for cell in built.notebooks[Key(code, "pytorch", "a")].cells)
 
 
-def problems(root: Path) -> list[str]:
+def problems(root):
     with pytest.raises(CatalogError) as caught:
         build(root)
     return str(caught.value).splitlines()
 
 
-def test_complete_languages_are_built(root: Path) -> None:
+def test_complete_languages_are_built(root):
     built = build(root)
     assert len(built.notebooks) == 4 * 3 * 2
     for number, code in enumerate(CODES):
@@ -93,7 +92,7 @@ def test_complete_languages_are_built(root: Path) -> None:
     assert "**演習1** やってみてください。" in text(built, "ja")
 
 
-def test_a_language_without_catalogs_is_not_built(root: Path) -> None:
+def test_a_language_without_catalogs_is_not_built(root):
     for path in po(root, "ja").parent.iterdir():
         path.unlink()
     built = build(root)
@@ -104,7 +103,7 @@ def test_a_language_without_catalogs_is_not_built(root: Path) -> None:
         build(root, "ja")
 
 
-def test_the_front_pages(root: Path) -> None:
+def test_the_front_pages(root):
     path = root / "chapters" / "a.md"
     path.write_text(path.read_text().replace("---\n\n", "description: all of it\n---\n\n", 1))
     built = build(root, "en")
@@ -121,9 +120,7 @@ def test_the_front_pages(root: Path) -> None:
                 assert f"({path.relative_to('notebooks')})" in content.decode()
 
 
-def test_a_changed_sentence_names_what_is_behind(
-    root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_changed_sentence_names_what_is_behind(root, capsys):
     """Stale is visible: before catalogs are updated, and after."""
     path = root / "chapters" / "a.md"
     path.write_text(path.read_text().replace("is slow.", "is very slow."))
@@ -149,7 +146,7 @@ def test_a_changed_sentence_names_what_is_behind(
         assert any("A layer is very slow." in line for line in found[:8])
 
 
-def test_a_build_with_gaps_shows_and_marks_them(root: Path) -> None:
+def test_a_build_with_gaps_shows_and_marks_them(root):
     set_text(root, "zh", "A layer is slow.", "")
     set_text(root, "zh", "Do it.", "做做看。", fuzzy=True)
     set_text(root, "zh", "Fast", "", fuzzy=True)
@@ -163,7 +160,7 @@ def test_a_build_with_gaps_shows_and_marks_them(root: Path) -> None:
     assert main(["build", "--partial"], root) == 0
 
 
-def test_a_problem_is_reported_with_its_place(root: Path) -> None:
+def test_a_problem_is_reported_with_its_place(root):
     wrong = {
         "": "not translated",
         "Uma `camada` é lenta.": "code: expected nothing more, found camada",
@@ -178,7 +175,7 @@ def test_a_problem_is_reported_with_its_place(root: Path) -> None:
             assert 'paragraph "A layer is slow.": ' in problem
 
 
-def test_a_catalog_without_chapter(root: Path) -> None:
+def test_a_catalog_without_chapter(root):
     po(root, "pt").rename(po(root, "pt", "old"))
     assert any("old.po:1: there is no chapter old.md" in problem for problem in problems(root))
     assert any("a.po:1: behind chapters/a.md" in problem for problem in problems(root))

@@ -1,6 +1,5 @@
 """The command line writes what it was asked for, or nothing."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,12 +10,12 @@ from book.__main__ import main
 CHAPTER = FRONT + "# Title\n\nText.\n"
 
 
-def notebooks(root: Path) -> set[str]:
+def notebooks(root):
     folder = root / "notebooks" / "en"
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_build_writes_what_changed(full: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_build_writes_what_changed(full, capsys):
     assert main(["build"], full) == 0
     assert len(notebooks(full)) == 6
     assert (full / "notebooks/figures/flow.svg").is_file()
@@ -36,7 +35,7 @@ def test_build_writes_what_changed(full: Path, capsys: pytest.CaptureFixture[str
     assert "'no'" in capsys.readouterr().err
 
 
-def test_build_writes_elsewhere(full: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_build_writes_elsewhere(full, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("elsewhere") / "new"
     before = sorted(full.rglob("*"))
     assert main(["build", "--output", str(elsewhere), "--framework", "pytorch"], full) == 0
@@ -46,9 +45,7 @@ def test_build_writes_elsewhere(full: Path, tmp_path_factory: pytest.TempPathFac
     assert (elsewhere / "notebooks/figures/flow.svg").is_file()
 
 
-def test_a_broken_chapter_keeps_everything_as_it_was(
-    project: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_broken_chapter_keeps_everything_as_it_was(project, capsys):
     root = project(a=CHAPTER, b=CHAPTER + "\n:::{tab} keras\nText.\n:::\n")
     for command in (["build"], ["build", "--chapter", "a"], ["build", "--execute"], ["check"]):
         assert main(command, root) == 1
@@ -56,16 +53,14 @@ def test_a_broken_chapter_keeps_everything_as_it_was(
         assert not (root / "notebooks").exists()
 
 
-def test_a_failure_while_writing_leaves_the_old_file(
-    project: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_while_writing_leaves_the_old_file(project, monkeypatch):
     root = project(a=CHAPTER)
     assert main(["build"], root) == 0
     path = root / "notebooks/en/pytorch/a.ipynb"
     before = path.read_bytes()
     project(a=CHAPTER + "\nMore.\n")
 
-    def fail(*paths: Path) -> None:
+    def fail(*paths):
         raise OSError("disk full")
 
     monkeypatch.setattr("os.replace", fail)

@@ -19,7 +19,7 @@ SUMMARY = {
 }
 
 
-def notebook(*summaries: object) -> nbformat.NotebookNode:
+def notebook(*summaries):
     outputs = [
         nbformat.v4.new_output("display_data", {MIME: one, "text/plain": ""}) for one in summaries
     ]
@@ -27,7 +27,7 @@ def notebook(*summaries: object) -> nbformat.NotebookNode:
     return nbformat.v4.new_notebook(cells=cells)
 
 
-def test_the_comparisons_of_a_notebook() -> None:
+def test_the_comparisons_of_a_notebook():
     made = notebook(SUMMARY, {"kind": "sweep", "sizes": [1]}, SUMMARY)
     first, second = comparisons(made)
     assert first == second
@@ -38,6 +38,6 @@ def test_the_comparisons_of_a_notebook() -> None:
 
 
 @pytest.mark.parametrize("change", [{"rows": [{"label": "x"}]}, {"date": None}])
-def test_another_summary_is_an_error(change: dict[str, object]) -> None:
+def test_another_summary_is_an_error(change):
     with pytest.raises(BookError, match="make notebooks"):
         list(comparisons(notebook(SUMMARY | change)))

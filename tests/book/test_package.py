@@ -1,8 +1,5 @@
 """The catalogs of what the package says: extraction, merge, and everything that is wrong."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import polib
 import pytest
 
@@ -38,7 +35,7 @@ TERMS = [Term("layer", {"pt": "camada"}, ("estrato",))]
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path):
     """A package with a complete Portuguese catalog."""
     (tmp_path / "d2lhybrid").mkdir()
     (tmp_path / "d2lhybrid" / "a.py").write_text(SOURCE)
@@ -48,7 +45,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def translate(root: Path, texts: dict[str, str | list[str]]) -> None:
+def translate(root, texts):
     catalog = polib.pofile(str(root / PO))
     for entry in catalog:
         text = texts.get(entry.msgid, entry.msgstr)
@@ -60,17 +57,17 @@ def translate(root: Path, texts: dict[str, str | list[str]]) -> None:
     list(update(root))
 
 
-def problems(root: Path) -> list[str]:
+def problems(root):
     return list(map(str, audit(root, TERMS)))
 
 
-def edit(root: Path, old: str, new: str) -> None:
+def edit(root, old, new):
     path = root / "d2lhybrid" / "a.py"
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
 
 
-def test_a_template_has_every_message_and_its_file(root: Path) -> None:
+def test_a_template_has_every_message_and_its_file(root):
     found = {entry.msgid: entry for entry in template(root)}
     assert set(found) == set(PT)
     assert found["size"].comment == "the heading of a column."
@@ -83,7 +80,7 @@ def test_a_template_has_every_message_and_its_file(root: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new"), [("Received: {x", "Found: {x"), ('"{n} files"', '"{n} files of it"')]
 )
-def test_a_changed_message_is_stale_until_it_is_taken_back(root: Path, old: str, new: str) -> None:
+def test_a_changed_message_is_stale_until_it_is_taken_back(root, old, new):
     edit(root, old, new)
     for _turn in range(2):
         list(update(root))
@@ -96,7 +93,7 @@ def test_a_changed_message_is_stale_until_it_is_taken_back(root: Path, old: str,
     assert problems(root) == []
 
 
-def test_what_is_wrong_with_a_translation(root: Path) -> None:
+def test_what_is_wrong_with_a_translation(root):
     wrong = {
         "size": ("", "not translated"),
         "{n} file": (["{n} arquivo", ""], "not translated"),
@@ -110,7 +107,7 @@ def test_what_is_wrong_with_a_translation(root: Path) -> None:
         assert any(expected in problem for problem in found), found
 
 
-def test_a_catalog_that_was_not_compiled(root: Path) -> None:
+def test_a_catalog_that_was_not_compiled(root):
     catalog = polib.pofile(str(root / PO))
     catalog.find("size").msgstr = "dimensão"
     catalog.save()
@@ -120,9 +117,7 @@ def test_a_catalog_that_was_not_compiled(root: Path) -> None:
     assert problems(root) == [problem]
 
 
-def test_check_names_problems_of_package_and_chapters(
-    root: Path, project: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_check_names_problems_of_package_and_chapters(root, project, capsys):
     translate(root, {"size": ""})
     project(a="no chapter")
     assert main(["check"], root) == 1

@@ -1,8 +1,5 @@
 """Every way to get a chapter wrong has its error, with file and line."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 from book_samples import FRONT, LIMITS
 
@@ -64,7 +61,7 @@ MALFORMED = {
 # fmt: on
 
 
-def problems(folder: Path) -> list[tuple[str, int, str]]:
+def problems(folder):
     with pytest.raises(ChapterError) as caught:
         load(folder)
     assert str(caught.value).splitlines() == [str(problem) for problem in caught.value.problems]
@@ -72,9 +69,7 @@ def problems(folder: Path) -> list[tuple[str, int, str]]:
 
 
 @pytest.mark.parametrize(("body", "line", "text"), MALFORMED.values(), ids=MALFORMED)
-def test_a_malformed_chapter_names_the_line(
-    project: Callable[..., Path], body: str, line: int, text: str
-) -> None:
+def test_a_malformed_chapter_names_the_line(project, body, line, text):
     root = project(broken=HEAD + body)
     found = problems(root / "chapters")
     assert [problem for problem in found if problem[1] == line and text in problem[2]], found
@@ -93,14 +88,12 @@ def test_a_malformed_chapter_names_the_line(
         ("---\ntitle: T\nframeworks: [mxnet]\n---\n# U\n", 5, "expected the front matter's"),
     ],
 )
-def test_front_matter_and_title(
-    project: Callable[..., Path], text: str, line: int, reason: str
-) -> None:
+def test_front_matter_and_title(project, text, line, reason):
     found = problems(project(broken=text) / "chapters")
     assert [problem for problem in found if problem[1] == line and reason in problem[2]], found
 
 
-def test_all_problems_of_all_chapters_at_once_in_order(project: Callable[..., Path]) -> None:
+def test_all_problems_of_all_chapters_at_once_in_order(project):
     body = ":::{note}\n:::\n\nText [](#no).\n\n```{code-cell} r\n```\n"
     found = problems(project(b=HEAD + body, a=HEAD + body) / "chapters")
     assert [(file, line) for file, line, _ in found] == [
@@ -108,7 +101,7 @@ def test_all_problems_of_all_chapters_at_once_in_order(project: Callable[..., Pa
     ]
 
 
-def test_labels_are_unique_among_chapters(project: Callable[..., Path]) -> None:
+def test_labels_are_unique_among_chapters(project):
     body = "(sec)=\n## Section\n"
     found = problems(project(a=HEAD + body, b=HEAD + body) / "chapters")
     assert found == [
@@ -116,14 +109,14 @@ def test_labels_are_unique_among_chapters(project: Callable[..., Path]) -> None:
     ]
 
 
-def test_a_chapter_for_one_framework(project: Callable[..., Path]) -> None:
+def test_a_chapter_for_one_framework(project):
     front = "---\ntitle: T\nframeworks: [pytorch]\n---\n# T\n\n"
     root = project(a=front + TAB + "Text.\n:::\n", b=HEAD + "[](a.md)\n")
     [(_, _, text)] = problems(root / "chapters")
     assert "readers of tensorflow, mxnet too" in text
 
 
-def test_the_example_of_the_manual(project: Callable[..., Path]) -> None:
+def test_the_example_of_the_manual(project):
     manual = (ROOT / "docs" / "authoring.md").read_text(encoding="utf-8")
     example = manual.split("`````markdown\n")[1].split("`````\n")[0]
     root = project(small=example, limits=LIMITS.replace("full.md", "small.md"))
@@ -131,7 +124,7 @@ def test_the_example_of_the_manual(project: Callable[..., Path]) -> None:
     assert [chapter.name for chapter in load(root / "chapters")] == ["limits", "small"]
 
 
-def test_the_tree_of_a_full_chapter(full: Path) -> None:
+def test_the_tree_of_a_full_chapter(full):
     chapter = load(full / "chapters")[0]
     kinds = [type(block) for block in chapter.blocks]
     assert kinds[:2] == [Heading, Prose]
@@ -157,12 +150,12 @@ def test_the_tree_of_a_full_chapter(full: Path) -> None:
         "x = (7\n% 4)",
     ],
 )
-def test_what_only_jupyter_understands_is_code_too(project: Callable[..., Path], code: str) -> None:
+def test_what_only_jupyter_understands_is_code_too(project, code):
     chapter = load(project(a=HEAD + CELL + code + "\n```\n") / "chapters")[0]
     assert [block.source for block in chapter.blocks if isinstance(block, CodeCell)] == [code]
 
 
-def test_a_description_is_a_message(project: Callable[..., Path]) -> None:
+def test_a_description_is_a_message(project):
     front = FRONT.replace("---\n\n", "description: >\n  all\n  of it\n---\n\n")
     [chapter] = load(project(a=front + "# Title\n") / "chapters")
     assert chapter.description is not None
@@ -171,7 +164,7 @@ def test_a_description_is_a_message(project: Callable[..., Path]) -> None:
     assert chapter.description.line == 4
 
 
-def test_a_remark_gives_the_block_below_its_context(project: Callable[..., Path]) -> None:
+def test_a_remark_gives_the_block_below_its_context(project):
     body = "# Title\n\n% context: one\n:::{tab} pytorch\nA.\n\n% context: two\nB.\n\nC.\n:::\n\nD."
     [chapter] = load(project(a=FRONT + body) / "chapters")
     notes = {message.text: message.context.note for message in chapter.messages}

@@ -11,7 +11,7 @@ from book.check import check
 from book.pieces import columns
 
 
-def test_committed_notebooks_are_what_their_sources_build() -> None:
+def test_committed_notebooks_are_what_their_sources_build():
     started = time.process_time()
     built = build(ROOT)
     assert time.process_time() - started < 30  # 3 s on a quiet machine
@@ -19,7 +19,7 @@ def test_committed_notebooks_are_what_their_sources_build() -> None:
     assert not problems, "\n".join(problems)
 
 
-def test_labels_fit_the_columns_that_code_pads() -> None:
+def test_labels_fit_the_columns_that_code_pads():
     padded = re.compile(r"pad\(\"([^\"]+)\", (\d+)\)")
     found = {
         (path.relative_to(ROOT).as_posix(), label, int(width))

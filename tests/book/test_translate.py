@@ -1,7 +1,5 @@
 """The seam for translations: what is text, and that a translation keeps its place."""
 
-from pathlib import Path
-
 import pytest
 
 import book.assemble
@@ -18,7 +16,7 @@ from book.translate import Context, Message, fill, identity, translator
 PSEUDO = Language("xx", "Pseudo", "Übung {}", "Lösung {}", "Bild {}", "。")
 
 
-def pseudo(message: Message) -> str:
+def pseudo(message):
     """Changes every message, leaves its markup, and breaks a line where that is possible."""
     if message.context.kind in ("paragraph", "item", "quote", "comment"):
         return f"«{message.text}»\nund mehr"
@@ -26,16 +24,16 @@ def pseudo(message: Message) -> str:
 
 
 @pytest.fixture
-def languages(monkeypatch: pytest.MonkeyPatch) -> None:
+def languages(monkeypatch):
     for module in (book.assemble, book.draft):
         monkeypatch.setattr(module, "LANGUAGES", {"en": ENGLISH, "xx": PSEUDO})
 
 
-def make(text: str, kind: str, row: int) -> Message:
+def make(text, kind, row):
     return Message(text, Context("chapter", "section", (), kind), "file", row)
 
 
-def prose(source: str) -> list[tuple[str, str]]:
+def prose(source):
     [run] = runs(MARKDOWN.parse(source))
     slots = prose_slots(source.split("\n"), run, make)
     for slot in slots:
@@ -71,17 +69,17 @@ def prose(source: str) -> list[tuple[str, str]]:
         ("```text\nx\n```", []),
     ],
 )  # fmt: skip
-def test_text_of_markdown(source: str, expected: list[tuple[str, str]]) -> None:
+def test_text_of_markdown(source, expected):
     assert prose(source) == expected
 
 
-def test_a_hard_break_stays_in_the_message() -> None:
+def test_a_hard_break_stays_in_the_message():
     [run] = runs(MARKDOWN.parse("one\\\ntwo\nthree"))
     [slot] = prose_slots(["one\\", "two", "three"], run, make)
     assert slot.message.text == "one\\\ntwo three"
 
 
-def code(source: str, *labels: str) -> list[tuple[str, str]]:
+def code(source, *labels):
     slots = code_slots(source, labels, make)
     assert fill(source, slots, identity) == source
     translated = fill(source, slots, pseudo)
@@ -104,13 +102,11 @@ def code(source: str, *labels: str) -> list[tuple[str, str]]:
         ("f(f'f')", ("f",), [("label", "f")]),
     ],
 )
-def test_text_of_code(
-    source: str, labels: tuple[str, ...], expected: list[tuple[str, str]]
-) -> None:
+def test_text_of_code(source, labels, expected):
     assert code(source, *labels) == expected
 
 
-def test_messages_know_where_they_stand(full: Path) -> None:
+def test_messages_know_where_they_stand(full):
     chapter = load(full / "chapters")[0]
     found = {message.text: message for message in messages(chapter.blocks)}
     lines = chapter.path.read_text().splitlines()
@@ -128,7 +124,7 @@ def test_messages_know_where_they_stand(full: Path) -> None:
     assert found["Easy."].context == Context("full", "Solutions", (), "paragraph")
 
 
-def test_the_identity_keeps_the_source(full: Path) -> None:
+def test_the_identity_keeps_the_source(full):
     for chapter in load(full / "chapters"):
         text = chapter.path.read_text()
         for framework in chapter.frameworks:
@@ -140,7 +136,7 @@ def test_the_identity_keeps_the_source(full: Path) -> None:
 
 
 @pytest.mark.usefixtures("languages")
-def test_a_translated_notebook_has_the_same_shape(full: Path) -> None:
+def test_a_translated_notebook_has_the_same_shape(full):
     chapters = load(full / "chapters")
     english = assemble(chapters, "en", "pytorch", identity)
     translated = assemble(chapters, "xx", "pytorch", pseudo)
@@ -182,8 +178,8 @@ def test_a_translated_notebook_has_the_same_shape(full: Path) -> None:
         ("Only PyTorch.", "a\n:::{tab} pytorch\n:::"),
     ],
 )
-def test_a_translation_that_does_not_fit(full: Path, old: str, new: str) -> None:
-    def translate(message: Message) -> str:
+def test_a_translation_that_does_not_fit(full, old, new):
+    def translate(message):
         return new if message.text == old else message.text
 
     chapters = load(full / "chapters")

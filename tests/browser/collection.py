@@ -24,7 +24,7 @@ FRAMEWORKS = tuple(dict.fromkeys(framework for framework, _ in EDITIONS))
 """Those that have a chapter, in the order in which readers meet them."""
 
 
-def one_of_each() -> list[tuple[str, str, str]]:
+def one_of_each():
     """Language, framework and chapter: each chapter in each language, the frameworks in turn."""
     found = []
     for number, chapter in enumerate(CHAPTERS):

@@ -7,12 +7,11 @@ import functools
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import sync_playwright
 from site_page import WIDE
 
 pytest.register_assert_rewrite("looks")
@@ -37,7 +36,7 @@ _FONTS = """<?xml version="1.0"?>
 """
 
 
-def chromium_path() -> str:
+def chromium_path():
     """The browser: CHROMIUM, else the first of the usual names on the path."""
     names = [os.environ["CHROMIUM"]] if os.environ.get("CHROMIUM") else _NAMES
     for path in filter(None, map(shutil.which, names)):
@@ -50,12 +49,12 @@ def chromium_path() -> str:
     )
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser):
     parser.addoption("--all", action="store_true", help="run every notebook, not one of each kind")
 
 
 @pytest.fixture(scope="session")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def chromium(tmp_path_factory):
     """The browser. Each test takes a context of its own, so that none sees another's storage."""
     folder = tmp_path_factory.mktemp("fonts")
     settings = _FONTS.format(fonts=ROOT / "d2lhybrid/fonts", cache=folder / "cache")
@@ -70,19 +69,19 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def screenshots() -> Path:
+def screenshots():
     """Where the pictures of this run go."""
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     return SCREENSHOTS
 
 
 class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *arguments: object) -> None:
+    def log_message(self, *arguments):
         """Print nothing."""
 
 
 @pytest.fixture(scope="session")
-def address() -> Iterator[str]:
+def address():
     """Where the site is served, built anew as far as something has changed."""
     from website.build import build_site
 
@@ -98,16 +97,14 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture
-def visit(chromium: Browser, address: str) -> Iterator[Callable[..., Page]]:
+def visit(chromium, address):
     """Opens a page as a new reader; all pages of one test that share a reader share its memory.
 
     At the end, no page has asked another host for anything or complained in its console.
     """
     contexts, asked, complaints = [], [], []
 
-    def open_page(
-        path: str = "", reader: Page | None = None, width: int = WIDE, **options: object
-    ) -> Page:
+    def open_page(path="", reader=None, width=WIDE, **options):
         if reader is None:
             size = {"width": width, "height": 720}
             context = chromium.new_context(viewport=size, **{"locale": "en", **options})

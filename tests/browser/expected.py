@@ -2,24 +2,23 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 Notebook = dict[str, Any]
 
 
-def read(path: Path) -> Notebook:
+def read(path):
     """The notebook in a file."""
     found: Notebook = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 
-def code_cells(content: Notebook) -> list[dict[str, Any]]:
+def code_cells(content):
     """The cells with code."""
     return [cell for cell in content["cells"] if cell["cell_type"] == "code"]
 
 
-def title(content: Notebook) -> str:
+def title(content):
     """The text of the only level-1 heading."""
     cells = [cell for cell in content["cells"] if cell["cell_type"] == "markdown"]
     text = "\n".join("".join(cell["source"]) for cell in cells)
@@ -28,13 +27,13 @@ def title(content: Notebook) -> str:
     return found[1]
 
 
-def sections(content: Notebook) -> list[int]:
+def sections(content):
     """Where the cells stand that begin a section."""
     cells = enumerate(content["cells"])
     return [number for number, cell in cells if "".join(cell["source"]).startswith("## ")]
 
 
-def not_well(content: Notebook) -> list[str]:
+def not_well(content):
     """The cells that printed an error or a warning without being made for it."""
     return [
         f"{cell['id']}: {output}"
@@ -45,7 +44,7 @@ def not_well(content: Notebook) -> list[str]:
     ]
 
 
-def shown(content: Notebook, mime: str) -> list[str]:
+def shown(content, mime):
     """The outputs of a kind."""
     return [
         "".join(output["data"][mime])

@@ -1,7 +1,5 @@
 """Are Chinese and Japanese characters drawn as such, or as the boxes of a font that lacks them?"""
 
-from playwright.sync_api import Locator
-
 # Draws each character as the element's font would, and a code point that no font has: equal
 # pixels mean a box.
 _BOXES = """(element, characters) => {
@@ -19,12 +17,12 @@ _BOXES = """(element, characters) => {
 }"""
 
 
-def cjk(text: str) -> set[str]:
+def cjk(text):
     """The Chinese and Japanese characters of a text, kana and full-width punctuation included."""
     return {sign for sign in text if "\u3001" <= sign <= "\u9fff" or "\uff01" <= sign <= "\uff5e"}
 
 
-def boxes(element: Locator, characters: set[str]) -> list[str]:
+def boxes(element, characters):
     """Those that the browser draws in the element's font as boxes, or not at all."""
     found: list[str] = element.evaluate(_BOXES, sorted(characters))
     return found

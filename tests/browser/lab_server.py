@@ -29,17 +29,17 @@ class LabServer:
     process: subprocess.Popen[bytes]
 
     @property
-    def site(self) -> str:
+    def site(self):
         """Scheme and host, without a path."""
         parts = urlsplit(self.address)
         return f"{parts.scheme}://{parts.netloc}"
 
-    def stop_kernels(self) -> None:
+    def stop_kernels(self):
         """End the kernels, so that the next notebook has the machine for itself."""
         for kernel in json.loads(self._call("GET", "/api/kernels")):
             self._call("DELETE", f"/api/kernels/{kernel['id']}")
 
-    def _call(self, method: str, path: str) -> bytes:
+    def _call(self, method, path):
         token = parse_qs(urlsplit(self.address).query)["token"][0]
         headers = {"Authorization": f"token {token}"}
         request = urllib.request.Request(self.site + path, method=method, headers=headers)
@@ -47,7 +47,7 @@ class LabServer:
             return bytes(answer.read())
 
 
-def copy_collection(folder: Path) -> None:
+def copy_collection(folder):
     """Copy what `make lab` needs, so that no test can touch the committed notebooks."""
     folder.mkdir()
     ignored = shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__")
@@ -59,7 +59,7 @@ def copy_collection(folder: Path) -> None:
             shutil.copy(source, folder / name)
 
 
-def start(folder: Path, home: Path, locale: dict[str, str]) -> LabServer:
+def start(folder, home, locale):
     """Start `make lab` in the folder, for a reader whose system speaks the locale's language."""
     log = home / "lab.log"
     home.mkdir()
@@ -77,7 +77,7 @@ def start(folder: Path, home: Path, locale: dict[str, str]) -> LabServer:
     raise RuntimeError(f"Expected an address from {command}. Received:\n{log.read_text()}")
 
 
-def stop(process: subprocess.Popen[bytes]) -> None:
+def stop(process):
     """End the server, its make and, through it, its kernels."""
     if process.poll() is not None:
         return
@@ -89,7 +89,7 @@ def stop(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _environment(home: Path) -> dict[str, str]:
+def _environment(home):
     """The reader's environment, with folders of Jupyter's that are empty at first."""
     dropped = (*_LANGUAGE, "JUPYTER", "PYTEST", "MAKE", "MFLAGS")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}

@@ -2,7 +2,6 @@
 
 import expected
 import glyphs
-from playwright.sync_api import Locator
 
 _BROKEN = """panel => [...panel.querySelectorAll('img')]
   .filter(image => !image.complete || image.naturalWidth === 0).map(image => image.src)"""
@@ -16,7 +15,7 @@ _ODD_TABLES = """panel => [...panel.querySelectorAll('.jp-OutputArea-output tabl
   .map(table => table.textContent)"""
 
 
-def look_at_folds(panel: Locator, content: expected.Notebook) -> None:
+def look_at_folds(panel, content):
     """Solutions are folded away, and so is the code of cells that say so, with all of it."""
     metadata = [cell["metadata"] for cell in content["cells"]]
     solutions = sum(bool(data.get("jp-MarkdownHeadingCollapsed")) for data in metadata)
@@ -27,7 +26,7 @@ def look_at_folds(panel: Locator, content: expected.Notebook) -> None:
     assert not "".join(panel.locator(".jp-InputPlaceholder:visible").all_inner_texts()).strip()
 
 
-def look_at_outputs(panel: Locator, content: expected.Notebook) -> None:
+def look_at_outputs(panel, content):
     """Tables are tables, plots are images, and what is printed is drawn as characters."""
     outputs = panel.locator(".jp-OutputArea-output")
     mimes = outputs.evaluate_all("all => all.map(e => e.dataset.mimeType)")

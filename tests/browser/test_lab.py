@@ -6,8 +6,6 @@ chapter and each language is; `make test-browser ALL=1` runs all of them.
 
 import hashlib
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import expected
@@ -17,7 +15,6 @@ import lab_server
 import looks
 import pytest
 from collection import CHAPTERS, EDITIONS
-from playwright.sync_api import Browser, Locator, Page
 
 from book.frameworks import FRAMEWORKS
 from book.languages import LANGUAGES
@@ -51,25 +48,23 @@ class Reader(NamedTuple):
     code: str
     server: lab_server.LabServer
 
-    def path(self, framework: str, chapter: str) -> str:
+    def path(self, framework, chapter):
         return f"notebooks/{self.code}/{framework}/{chapter}.ipynb"
 
-    def file(self, framework: str, chapter: str) -> Path:
+    def file(self, framework, chapter):
         """The reader's copy."""
         return self.server.folder / "my" / self.path(framework, chapter)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _committed_notebooks_stay_as_they_are() -> Iterator[None]:
+def _committed_notebooks_stay_as_they_are():
     before = _digests()
     yield
     assert _digests() == before
 
 
 @pytest.fixture(scope="module", params=list(LANGUAGES))
-def reader(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Reader]:
+def reader(request, tmp_path_factory):
     """JupyterLab, started for a reader of each language in turn."""
     folder = tmp_path_factory.mktemp(request.param)
     lab_server.copy_collection(folder / "checkout")
@@ -79,7 +74,7 @@ def reader(
 
 
 @pytest.fixture
-def page(chromium: Browser, reader: Reader) -> Iterator[Page]:
+def page(chromium, reader):
     """A window of the browser; afterwards no kernel is left."""
     context = chromium.new_context(viewport={"width": 1280, "height": 1000})
     context.set_default_timeout(30_000)
@@ -88,7 +83,7 @@ def page(chromium: Browser, reader: Reader) -> Iterator[Page]:
     reader.server.stop_kernels()
 
 
-def test_front_page(reader: Reader, page: Page, screenshots: Path) -> None:
+def test_front_page(reader, page, screenshots):
     viewer = lab_page.open_front_page(page, reader.server.address)
     language = LANGUAGES[reader.code]
     assert language.collection in viewer.locator("h1").inner_text()
@@ -106,9 +101,7 @@ def test_front_page(reader: Reader, page: Page, screenshots: Path) -> None:
 
 
 @pytest.mark.parametrize(("framework", "chapter"), EDITIONS)
-def test_a_notebook_looks_right(
-    reader: Reader, page: Page, screenshots: Path, framework: str, chapter: str
-) -> None:
+def test_a_notebook_looks_right(reader, page, screenshots, framework, chapter):
     panel = open_from_front_page(reader, page, framework, chapter)
     content = expected.read(reader.file(framework, chapter))
     name = f"{FRAMEWORKS[framework].name} · {LANGUAGES[reader.code].name}"
@@ -121,14 +114,7 @@ def test_a_notebook_looks_right(
 
 
 @pytest.mark.parametrize(("framework", "chapter"), EDITIONS)
-def test_a_notebook_runs(
-    reader: Reader,
-    page: Page,
-    screenshots: Path,
-    pytestconfig: pytest.Config,
-    framework: str,
-    chapter: str,
-) -> None:
+def test_a_notebook_runs(reader, page, screenshots, pytestconfig, framework, chapter):
     if (reader.code, framework, chapter) not in RUN and not pytestconfig.getoption("--all"):
         pytest.skip("opened only; ALL=1 runs it as well")
     panel = open_from_front_page(reader, page, framework, chapter)
@@ -153,9 +139,7 @@ def test_a_notebook_runs(
         page.screenshot(path=screenshots / f"{name}-{kind}.png")
 
 
-def test_links_lead_to_the_other_languages_frameworks_and_chapters(
-    reader: Reader, page: Page
-) -> None:
+def test_links_lead_to_the_other_languages_frameworks_and_chapters(reader, page):
     here = [framework for framework, chapter in EDITIONS if chapter == "hybridize"]
     framework = here[list(LANGUAGES).index(reader.code) % len(here)]
     open_from_front_page(reader, page, framework, "hybridize")
@@ -171,7 +155,7 @@ def test_links_lead_to_the_other_languages_frameworks_and_chapters(
     opened(reader, page, following)
 
 
-def test_a_link_to_a_section_of_another_chapter_leads_there(reader: Reader, page: Page) -> None:
+def test_a_link_to_a_section_of_another_chapter_leads_there(reader, page):
     panel = open_from_front_page(reader, page, "pytorch", "inside")
     # The link to "Other Numbers", which stands in the second half of the other chapter.
     link = panel.locator(".jp-Cell a[href*='limits.ipynb'][href*='#']").first
@@ -189,7 +173,7 @@ def test_a_link_to_a_section_of_another_chapter_leads_there(reader: Reader, page
     assert page.locator(f"{lab_page.PANEL} .jp-Cell.jp-mod-active h2").first.is_visible()
 
 
-def test_a_notebook_that_was_only_looked_at_is_as_it_was(reader: Reader, page: Page) -> None:
+def test_a_notebook_that_was_only_looked_at_is_as_it_was(reader, page):
     open_from_front_page(reader, page, "mxnet", "hybridize")
     page.wait_for_timeout(2000)
     assert page.locator(lab_page.DIRTY).count() == 0
@@ -200,7 +184,7 @@ def test_a_notebook_that_was_only_looked_at_is_as_it_was(reader: Reader, page: P
     assert path.read_bytes() == (lab_server.ROOT / reader.path("mxnet", "hybridize")).read_bytes()
 
 
-def test_another_edition_opens_at_the_same_section(reader: Reader, page: Page) -> None:
+def test_another_edition_opens_at_the_same_section(reader, page):
     panel = open_from_front_page(reader, page, "pytorch", "hybridize")
     at = expected.sections(expected.read(reader.file("pytorch", "hybridize")))[4]
     heading = panel.locator(f".jp-Cell[data-windowed-list-index='{at}']")
@@ -221,7 +205,7 @@ def test_another_edition_opens_at_the_same_section(reader: Reader, page: Page) -
     assert page.evaluate(in_sight, section)
 
 
-def test_progress_is_counted_and_leads_on(reader: Reader, page: Page) -> None:
+def test_progress_is_counted_and_leads_on(reader, page):
     panel = open_from_front_page(reader, page, "pytorch", "hybridize")
     begin = expected.sections(expected.read(reader.file("pytorch", "hybridize")))
     button = panel.locator(".d2lhybrid-progress")
@@ -244,7 +228,7 @@ def test_progress_is_counted_and_leads_on(reader: Reader, page: Page) -> None:
     opened(reader, page, reader.path("pytorch", "hybridize"))
 
 
-def test_a_changed_notebook_can_be_reset(reader: Reader, page: Page) -> None:
+def test_a_changed_notebook_can_be_reset(reader, page):
     panel = open_from_front_page(reader, page, "mxnet", "limits")
     path = reader.file("mxnet", "limits")
     original = (lab_server.ROOT / reader.path("mxnet", "limits")).read_bytes()
@@ -261,19 +245,19 @@ def test_a_changed_notebook_can_be_reset(reader: Reader, page: Page) -> None:
     assert page.locator(lab_page.DIRTY).count() == 0
 
 
-def open_from_front_page(reader: Reader, page: Page, framework: str, chapter: str) -> Locator:
+def open_from_front_page(reader, page, framework, chapter):
     """Follow the link on the front page to a notebook."""
     viewer = lab_page.open_front_page(page, reader.server.address)
     lab_page.follow(viewer, FRAMEWORKS[framework].name, CHAPTERS.index(chapter))
     return opened(reader, page, reader.path(framework, chapter))
 
 
-def top_link(page: Page, words: str) -> Locator:
+def top_link(page, words):
     """A link of the cell that opens the notebook in front."""
     return page.locator(lab_page.PANEL).locator(".jp-Cell").first.locator("a", has_text=words)
 
 
-def opened(reader: Reader, page: Page, path: str) -> Locator:
+def opened(reader, page, path):
     """The notebook of this path, with its own title, once it is there as a whole."""
     content = expected.read(reader.server.folder / "my" / path)
     panel = lab_page.notebook(page, path, len(content["cells"]))
@@ -281,13 +265,13 @@ def opened(reader: Reader, page: Page, path: str) -> Locator:
     return panel
 
 
-def menu_words(code: str) -> tuple[str, str]:
+def menu_words(code):
     """The menu and its item that the front page names for running all cells."""
     menu, item, *_english = re.findall(r"\*(.+?)\*", LANGUAGES[code].run)
     return menu, item
 
 
-def _digests() -> dict[str, str]:
+def _digests():
     return {
         str(path): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in NOTEBOOKS.rglob("*.*")

@@ -6,14 +6,12 @@ it is due again when that notebook was executed anew; the picture says which out
 
 import hashlib
 import json
-from pathlib import Path
 
 import expected
 import lab_page
 import lab_server
 import pytest
 from PIL import Image, PngImagePlugin
-from playwright.sync_api import Browser
 
 NOTEBOOK = "notebooks/en/pytorch/hybridize.ipynb"
 CELL = "comparison = compare("
@@ -22,14 +20,14 @@ KEY = "Outputs"
 WIDTH = 920  # CSS pixels: the sentences fit, and a README is not much narrower
 
 
-def shown_outputs() -> str:
+def shown_outputs():
     """A digest of the outputs that the picture shows."""
     cells = expected.code_cells(expected.read(lab_server.ROOT / NOTEBOOK))
     outputs = next(cell["outputs"] for cell in cells if CELL in "".join(cell["source"]))
     return hashlib.sha256(json.dumps(outputs, sort_keys=True).encode()).hexdigest()
 
 
-def test_take_the_picture(chromium: Browser, screenshots: Path, tmp_path: Path) -> None:
+def test_take_the_picture(chromium, screenshots, tmp_path):
     lab_server.copy_collection(tmp_path / "checkout")
     server = lab_server.start(tmp_path / "checkout", tmp_path / "home", {"LANG": "C.UTF-8"})
     context = chromium.new_context(
@@ -56,7 +54,7 @@ def test_take_the_picture(chromium: Browser, screenshots: Path, tmp_path: Path) 
     image.quantize(128).save(picture, pnginfo=note, optimize=True)
 
 
-def test_readme_shows_the_committed_outputs() -> None:
+def test_readme_shows_the_committed_outputs():
     with Image.open(COMMITTED) as image:
         shown = image.info.get(KEY)
     if shown != shown_outputs():

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from collection import LANGUAGES, ROOT
-from playwright.sync_api import Browser, Page, Route
+from playwright.sync_api import Page
 from site_page import PHONE, WIDE, choose, place, results, top_of
 
 from book.files import Key, read_notebook
@@ -19,13 +19,13 @@ Visit = Callable[..., Page]
 
 
 @pytest.mark.parametrize("locale", ["zh-CN", "pt-PT", "ja"])
-def test_the_first_visit_leads_to_the_browsers_language(visit: Visit, locale: str) -> None:
+def test_the_first_visit_leads_to_the_browsers_language(visit, locale):
     page = visit(locale=locale)
     page.wait_for_url(f"**/{locale[:2]}/index.html")
     assert page.locator("html").get_attribute("lang").startswith(locale[:2])
 
 
-def test_the_first_visit_with_another_language_offers_all(visit: Visit) -> None:
+def test_the_first_visit_with_another_language_offers_all(visit):
     page = visit(locale="sv")
     page.locator("main li a", has_text="日本語").click()
     page.wait_for_url("**/ja/index.html")
@@ -34,9 +34,7 @@ def test_the_first_visit_with_another_language_offers_all(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("width", [WIDE, PHONE])
-def test_one_click_changes_language_or_framework_and_stays_at_the_section(
-    visit: Visit, width: int
-) -> None:
+def test_one_click_changes_language_or_framework_and_stays_at_the_section(visit, width):
     page = visit("en/tensorflow/limits.html#sec-limits-index", width=width)
     ways = {"ja": "language", "pytorch": "framework", "en": "language", "mxnet": "framework"}
     for value, kind in ways.items():
@@ -47,7 +45,7 @@ def test_one_click_changes_language_or_framework_and_stays_at_the_section(
         assert nav["y"] + nav["height"] - 1 <= top_of(page, "#sec-limits-index > h2") < 300
 
 
-def test_a_section_of_one_framework_leads_to_what_is_around_it(visit: Visit) -> None:
+def test_a_section_of_one_framework_leads_to_what_is_around_it(visit):
     page = visit("ja/pytorch/limits.html#sec-graph-breaks-counted-and-located")
     choose(page, "framework", "mxnet")
     assert place(page) == "ja/mxnet/limits.html#sec-limits-own"
@@ -58,7 +56,7 @@ def test_a_section_of_one_framework_leads_to_what_is_around_it(visit: Visit) -> 
     assert not page.locator("#solution-branches").evaluate("e => e.open")
 
 
-def test_the_choice_is_remembered(visit: Visit) -> None:
+def test_the_choice_is_remembered(visit):
     page = visit("en/pytorch/hybridize.html")
     choose(page, "framework", "tensorflow")
     choose(page, "language", "zh")
@@ -84,7 +82,7 @@ def test_the_choice_is_remembered(visit: Visit) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("width", [PHONE, WIDE])
-def test_the_first_page_shows_what_was_found(visit: Visit, language: str, width: int) -> None:
+def test_the_first_page_shows_what_was_found(visit, language, width):
     page = visit(f"{language}/index.html", width=width)
     start = page.locator(".start-here a")
     assert start.inner_text().startswith(words(language)["start"])
@@ -99,7 +97,7 @@ def test_the_first_page_shows_what_was_found(visit: Visit, language: str, width:
     assert page.locator(".page-front li a.internal").first.inner_text() == "PyTorch"
 
 
-def test_the_start_is_where_the_reader_was(visit: Visit) -> None:
+def test_the_start_is_where_the_reader_was(visit):
     page = visit("en/index.html")
     page.locator(".page-front li a", has_text="TensorFlow").first.click()
     page.wait_for_url("**/tensorflow/hybridize.html*")
@@ -119,7 +117,7 @@ def test_the_start_is_where_the_reader_was(visit: Visit) -> None:
     front.wait_for_url("**/pt/tensorflow/hybridize.html#sec-*")
 
 
-def test_every_chapter_leads_to_the_next(visit: Visit) -> None:
+def test_every_chapter_leads_to_the_next(visit):
     page = visit("ja/index.html")
     there = "ja/pytorch/hybridize.html", "ja/pytorch/*.html"
     for way, path in (("next", 0), ("next", 1), ("prev", 0)):
@@ -136,9 +134,7 @@ def test_every_chapter_leads_to_the_next(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_without_a_jupyterlab_the_page_says_how_to_start_one(
-    chromium: Browser, address: str, language: str
-) -> None:
+def test_without_a_jupyterlab_the_page_says_how_to_start_one(chromium, address, language):
     page = chromium.new_page()
     page.route("http://localhost:*/**", lambda route: route.abort())
     page.goto(f"{address}{language}/mxnet/limits.html")
@@ -150,11 +146,11 @@ def test_without_a_jupyterlab_the_page_says_how_to_start_one(
     page.close()
 
 
-def test_the_link_finds_the_jupyterlab_that_runs(chromium: Browser, address: str) -> None:
+def test_the_link_finds_the_jupyterlab_that_runs(chromium, address):
     context = chromium.new_context()
     page = context.new_page()
 
-    def answer(route: Route) -> None:
+    def answer(route):
         if route.request.url == "http://localhost:8893/d2lhybrid/here":
             here = {"lab": "http://localhost:8893/lab/tree/"}
             route.fulfill(json=here, headers={"Access-Control-Allow-Origin": "*"})
@@ -174,7 +170,7 @@ def test_the_link_finds_the_jupyterlab_that_runs(chromium: Browser, address: str
 # Code, outputs and folds.
 
 
-def test_code_can_be_copied(visit: Visit) -> None:
+def test_code_can_be_copied(visit):
     page = visit("pt/pytorch/hybridize.html", permissions=["clipboard-read", "clipboard-write"])
     notebook = read_notebook(ROOT / Key("pt", "pytorch", "hybridize").path)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
@@ -190,7 +186,7 @@ def test_code_can_be_copied(visit: Visit) -> None:
     assert page.locator("article .cell_input button.copy").count() == len(cells)
 
 
-def test_all_can_be_read_without_javascript(visit: Visit) -> None:
+def test_all_can_be_read_without_javascript(visit):
     page = visit(java_script_enabled=False, locale="ja")
     page.locator("main li a", has_text="简体中文").click()
     page.locator("article li a", has_text="PyTorch").first.click()
@@ -205,7 +201,7 @@ def test_all_can_be_read_without_javascript(visit: Visit) -> None:
         assert inside.is_visible()
 
 
-def test_pages_can_be_read_as_files(chromium: Browser, address: str) -> None:
+def test_pages_can_be_read_as_files(chromium, address):
     context = chromium.new_context(locale="ja")
     page = context.new_page()
     complaints: list[str] = []

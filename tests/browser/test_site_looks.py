@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -37,14 +36,14 @@ PAGES = [
 ]
 
 
-def unfold(page: Page) -> None:
+def unfold(page):
     if "search" in page.url:
         page.wait_for_selector("#search-results ul.search li")
     page.locator("details").evaluate_all("all => all.forEach(e => (e.open = true))")
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_pages_fit_a_phone(visit: Visit, path: str) -> None:
+def test_pages_fit_a_phone(visit, path):
     page = visit(path, locale="sv", **ON_A_PHONE)
     unfold(page)
     assert page.evaluate("document.scrollingElement.scrollWidth") <= PHONE
@@ -53,7 +52,7 @@ def test_pages_fit_a_phone(visit: Visit, path: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", PAGES)
-def test_axe_finds_no_serious_fault(visit: Visit, path: str, scheme: str) -> None:
+def test_axe_finds_no_serious_fault(visit, path, scheme):
     page = visit(path, color_scheme=scheme, locale="sv")
     unfold(page)
     page.wait_for_timeout(200)
@@ -66,7 +65,7 @@ def test_axe_finds_no_serious_fault(visit: Visit, path: str, scheme: str) -> Non
 
 
 @pytest.mark.parametrize("width", [PHONE, WIDE])
-def test_nothing_that_was_printed_is_out_of_sight(visit: Visit, width: int) -> None:
+def test_nothing_that_was_printed_is_out_of_sight(visit, width):
     for path in ("en/pytorch/hybridize.html", "ja/tensorflow/limits.html"):
         page = visit(path, width=width)
         boxes = ".cell_output pre, .cell_output .text_html"
@@ -77,7 +76,7 @@ def test_nothing_that_was_printed_is_out_of_sight(visit: Visit, width: int) -> N
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_table_on_a_phone_is_a_list(visit: Visit, language: str) -> None:
+def test_a_table_on_a_phone_is_a_list(visit, language):
     page = visit(f"{language}/pytorch/hybridize.html", **ON_A_PHONE)
     cells = page.locator(".cell_output .text_html table").first.locator("tbody td:visible")
     assert cells.count() > 12
@@ -88,7 +87,7 @@ def test_a_table_on_a_phone_is_a_list(visit: Visit, language: str) -> None:
     assert set(empty.evaluate_all("all => all.map(e => getComputedStyle(e).display)")) == {"none"}
 
 
-def test_what_scrolls_on_a_phone_shows_that_it_does(visit: Visit) -> None:
+def test_what_scrolls_on_a_phone_shows_that_it_does(visit):
     page = visit("en/pytorch/hybridize.html", **ON_A_PHONE)
     picture = page.locator(".cell_output img[src$='.png']").first
     assert picture.bounding_box()["width"] >= 480  # and its words can be read
@@ -99,7 +98,7 @@ def test_what_scrolls_on_a_phone_shows_that_it_does(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("options", [ON_A_PHONE, {}], ids=["phone", "wide"])
-def test_the_copy_button_covers_nothing(visit: Visit, options: dict[str, object]) -> None:
+def test_the_copy_button_covers_nothing(visit, options):
     page = visit("en/pytorch/hybridize.html", **options)
     block = page.locator("article .cell_input div.highlight").nth(2)
     block.scroll_into_view_if_needed()
@@ -115,7 +114,7 @@ def test_the_copy_button_covers_nothing(visit: Visit, options: dict[str, object]
     assert options or min(found) >= 2
 
 
-def test_the_bars_hide_on_the_way_down_and_stay_for_a_place(visit: Visit) -> None:
+def test_the_bars_hide_on_the_way_down_and_stay_for_a_place(visit):
     page = visit("en/pytorch/limits.html#sec-limits-index", **ON_A_PHONE)
     bottom = "document.querySelector('nav.switch').getBoundingClientRect().bottom"
     for section in ("sec-limits-index", "sec-limits-if"):
@@ -131,7 +130,7 @@ def test_the_bars_hide_on_the_way_down_and_stay_for_a_place(visit: Visit) -> Non
     page.wait_for_function(f"() => {bottom} > 40")
 
 
-def test_plots_are_dark_in_the_dark(visit: Visit, tmp_path: Path) -> None:
+def test_plots_are_dark_in_the_dark(visit, tmp_path):
     page = visit("en/pytorch/hybridize.html", color_scheme="dark")
     page.locator(".cell_output img").first.screenshot(path=tmp_path / "plot.png")
     with Image.open(tmp_path / "plot.png") as image:
@@ -141,7 +140,7 @@ def test_plots_are_dark_in_the_dark(visit: Visit, tmp_path: Path) -> None:
     assert sum(grey[100:]) > 0.01 * sum(grey)  # and bars
 
 
-def test_the_menu_and_the_keyboard_lead_to_places(visit: Visit) -> None:
+def test_the_menu_and_the_keyboard_lead_to_places(visit):
     page = visit("ja/index.html")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent").strip() == "本文へ移動"

@@ -16,7 +16,7 @@ from website.words import words
 Visit = Callable[..., Page]
 
 
-def search(visit: Visit, language: str, words: str) -> Page:
+def search(visit, language, words):
     """Type words into the search of a language's first page and wait for the answer."""
     page = visit(f"{language}/index.html")
     page.locator(".sidebar-search").fill(words)
@@ -25,7 +25,7 @@ def search(visit: Visit, language: str, words: str) -> Page:
     return page
 
 
-def pages_with(language: str, word: str) -> set[str]:
+def pages_with(language, word):
     """The chapters of a language whose notebooks hold a text, as a whole word in Latin letters."""
     text = re.compile(rf"(?<![a-z0-9_]){re.escape(word.lower())}(?![a-z0-9_])")
     found = set()
@@ -49,9 +49,7 @@ def pages_with(language: str, word: str) -> set[str]:
         *(("zh", "compiling", "compile"), ("ja", "ＰｙＴｏｒｃｈ", "PyTorch")),
     ],
 )
-def test_search_finds_the_pages_that_have_a_word(
-    visit: Visit, language: str, typed: str, written: str
-) -> None:
+def test_search_finds_the_pages_that_have_a_word(visit, language, typed, written):
     page = search(visit, language, typed)
     found = results(page)
     assert pages_with(language, written)
@@ -64,5 +62,5 @@ def test_search_finds_the_pages_that_have_a_word(
 
 
 @pytest.mark.parametrize(("language", "word"), [("zh", "量子力学"), ("en", "qwertyuiop")])
-def test_search_finds_nothing_where_nothing_is(visit: Visit, language: str, word: str) -> None:
+def test_search_finds_nothing_where_nothing_is(visit, language, word):
     assert results(search(visit, language, word)) == []

@@ -16,7 +16,6 @@ from d2lhybrid.artifacts.store import read
 from d2lhybrid.calls import Call
 from d2lhybrid.same import difference
 from d2lhybrid.structure import leaves
-from d2lhybrid.teaching import Comparison
 from d2lhybrid.tensor import Raw
 
 HERE = Path(__file__).parent
@@ -34,7 +33,7 @@ class Wrong(AssertionError):
     """A function did what it did not promise."""
 
 
-def compared(model: Call, framework: str, seconds: float, **options: str) -> Comparison:
+def compared(model, framework, seconds, **options):
     """A few ways to run it, each measured or with the reason why it cannot be."""
     ways = variants(model, **options)
     chosen = [name for name in FEW.get(framework, ()) if name in (*ways, *ways.unavailable)]
@@ -46,14 +45,14 @@ def compared(model: Call, framework: str, seconds: float, **options: str) -> Com
     return found
 
 
-def check_compare(model: Call, framework: str) -> str:
+def check_compare(model, framework):
     """Each way is measured, or says why it cannot be."""
     found = compared(model, framework, 2.0)
     left_out = [f"{name}: {reason}" for name, reason in found.unavailable.items()]
     return " ".join([*left_out, *(m.note for m in found.values() if m.note)])
 
 
-def check_explain(model: Call) -> str:
+def check_explain(model):
     """It says what was compiled, or why nothing was."""
     found = explain(model)
     if not (found.graphs or found.fallbacks or found.unsupported or found.notes):
@@ -62,13 +61,13 @@ def check_explain(model: Call) -> str:
     return reasons[0] if reasons and not found.graphs else ""
 
 
-def check_save(model: Call, folder: Path, format: str | None = None) -> str:
+def check_save(model, folder, format=None):
     """It writes the folder."""
     save(model, folder, format=format)
     return ""
 
 
-def read_elsewhere(folders: list[Path], data: Path) -> list[dict[str, object]]:
+def read_elsewhere(folders, data):
     """What another process says that loads them, and has nothing but them."""
     environment = {
         **os.environ,
@@ -84,7 +83,7 @@ def read_elsewhere(folders: list[Path], data: Path) -> list[dict[str, object]]:
     return list(map(json.loads, lines))
 
 
-def check_load(folder: Path, data: Path) -> str:
+def check_load(folder, data):
     """Another process loads it, and gets the same output in the same structure."""
     (said,) = read_elsewhere([folder], data)
     if said.get("difference") != "" or not said["ok"]:
@@ -94,7 +93,7 @@ def check_load(folder: Path, data: Path) -> str:
     return ""
 
 
-def check_verify(folder: Path) -> str:
+def check_verify(folder):
     """It finds the artifact intact and its outputs the same."""
     found = verify(folder)
     if not found.ok:
@@ -102,7 +101,7 @@ def check_verify(folder: Path) -> str:
     return ""
 
 
-def check_native(folder: Path) -> str:
+def check_native(folder):
     """The program without Python computes the recorded outputs."""
     manifest = read(folder).manifest
     recorded = [raw.values() for raw in recall(folder, 0, "input", manifest.inputs)]

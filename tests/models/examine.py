@@ -9,7 +9,6 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from checks import (
@@ -29,7 +28,7 @@ from d2lhybrid.errors import D2LHybridError
 FUNCTIONS = ("compare", "explain", "save", "load", "verify", "run_native")
 
 
-def outcome(check: Callable[[], str]) -> dict[str, str]:
+def outcome(check):
     """ "works", "refused", "wrong" or "error", and what was said."""
     try:
         return {"outcome": "works", "said": check()}
@@ -41,13 +40,13 @@ def outcome(check: Callable[[], str]) -> dict[str, str]:
         return {"outcome": "error", "said": f"{type(error).__name__}: {error}"}
 
 
-def main(library: str, name: str, folder: Path) -> None:
+def main(library, name, folder):
     """Go through them in order; what was not saved is not loaded."""
     framework, saved, data = LIBRARIES[library].framework, folder / "saved", folder / "user"
     os.environ["D2LHYBRID_DATA"] = str(data)
     model = LIBRARIES[library].build(name)
 
-    def native() -> str:
+    def native():
         format = NATIVE.get(framework)
         if format is None:
             return check_native(saved)

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
 
 from d2lhybrid import frameworks
 from d2lhybrid.calls import Call, call
@@ -34,7 +33,7 @@ class Library:
     models: tuple[str, ...] = ()
 
 
-def _torchvision(name: str) -> Call:
+def _torchvision(name):
     import torch
 
     vision = import_torchvision()
@@ -42,12 +41,12 @@ def _torchvision(name: str) -> Call:
     return call(made.eval(), torch.randn(1, 3, SIZE, SIZE))
 
 
-def _without_weights(name: str) -> dict[str, Any]:
+def _without_weights(name):
     """Segmentation models would download a backbone's."""
     return {"weights_backbone": None} if name.startswith("lraspp") else {}
 
 
-def import_torchvision() -> Any:
+def import_torchvision():
     """torchvision, also where its wheel was built for another build of PyTorch.
 
     Its own operators are missing then, and it asks for two while it is imported. No model of ours
@@ -66,7 +65,7 @@ def import_torchvision() -> Any:
         return import_module("torchvision")
 
 
-def _timm(name: str) -> Call:
+def _timm(name):
     import torch
 
     import_torchvision()
@@ -76,7 +75,7 @@ def _timm(name: str) -> Call:
     return call(timm.create_model(name, **sized).eval(), torch.randn(1, 3, SIZE, SIZE))
 
 
-def _transformers(name: str) -> Call:
+def _transformers(name):
     import torch
 
     import_torchvision()
@@ -134,7 +133,7 @@ def _transformers(name: str) -> Call:
     raise KeyError(name)
 
 
-def _keras(name: str) -> Call:
+def _keras(name):
     import keras
     import tensorflow as tf
 
@@ -144,7 +143,7 @@ def _keras(name: str) -> Call:
     return call(model, tf.random.normal((1, SIZE, SIZE, 3)))
 
 
-def _gluon(name: str) -> Call:
+def _gluon(name):
     from d2lhybrid import import_mxnet
 
     mx = import_mxnet()
@@ -154,7 +153,7 @@ def _gluon(name: str) -> Call:
     return call(net, mx.nd.random.normal(shape=(1, 3, size, size)))
 
 
-def structures(framework: str) -> dict[str, Call]:
+def structures(framework):
     """The small models of ours."""
     found: dict[str, Call] = import_module(f"{framework}_models").models()
     return found
@@ -191,7 +190,7 @@ LIBRARIES = {
 }  # fmt: skip
 
 
-def names(library: str) -> list[str]:
+def names(library):
     """The models of a library."""
     found = LIBRARIES[library]
     return list(found.models or structures(found.framework))

@@ -55,7 +55,7 @@ CASES = {
 }
 
 
-def nbval(folder: Path, *more: str, env: dict[str, str] | None = None) -> tuple[int, str]:
+def nbval(folder, *more, env=None):
     """Its status and what it said of the notebooks in a folder."""
     command = run_notebooks.command([folder], "2", "-v", f"--rootdir={folder}", *more)
     done = subprocess.run(
@@ -65,7 +65,7 @@ def nbval(folder: Path, *more: str, env: dict[str, str] | None = None) -> tuple[
     return done.returncode, done.stdout
 
 
-def spoiled(cell: nbformat.NotebookNode, case: str) -> nbformat.NotebookNode:
+def spoiled(cell, case):
     """The cell with other outputs, under the name of the case."""
     name, old, new, _ = CASES[case]
     committed = json.dumps(cell.outputs)
@@ -75,7 +75,7 @@ def spoiled(cell: nbformat.NotebookNode, case: str) -> nbformat.NotebookNode:
 
 
 @pytest.fixture(scope="module")
-def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def failures(tmp_path_factory):
     """What nbval says against each case, each a cell; one run for all of them."""
     folder = tmp_path_factory.mktemp("spoiled")
     good = new_notebook(cells=[new_code_cell(source, id=name) for name, source in CELLS.items()])
@@ -98,13 +98,13 @@ def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_only_what_may_vary_may_differ(case: str, failures: dict[str, str]) -> None:
+def test_only_what_may_vary_may_differ(case, failures):
     assert bool(failures[case]) == CASES[case][3], failures[case]
     assert "imeout" in failures["hang"]
 
 
 @pytest.mark.parametrize("gpu", [False, True], ids=["without a GPU", "with a GPU"])
-def test_cells_that_need_a_gpu(tmp_path: Path, gpu: bool) -> None:
+def test_cells_that_need_a_gpu(tmp_path, gpu):
     """One says that it is left out. The other prints something else than what is committed."""
     cells = [new_code_cell('print("Left out: no GPU.")'),
              new_code_cell('print("Left out: no GPU."[9:])')]  # fmt: skip
@@ -125,8 +125,8 @@ def test_cells_that_need_a_gpu(tmp_path: Path, gpu: bool) -> None:
 
 
 def test_notebooks_beside_one_another_share_the_threads_and_what_was_compiled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     source = """import os, shutil
 from ipykernel.kernelapp import IPKernelApp
 from torch._inductor import config
@@ -158,7 +158,7 @@ for one in (cache_dir(), shutil.which('g++')):
     assert process["en/torch/a"] == process["ja/torch/a"] != process["en/torch/b"]
 
 
-def test_no_cell_is_skipped_and_few_go_uncompared() -> None:
+def test_no_cell_is_skipped_and_few_go_uncompared():
     cells = [
         cell.metadata.get("tags", [])
         for path in sorted((ROOT / "notebooks").glob("*/*/*.ipynb"))

@@ -12,7 +12,7 @@ _LOADS = {
 }
 _NOT_LOADED = {"next", "prev", "search", "index", "alternate", "canonical", "author"}
 _VOID = {
-    *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"),
+    *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr")
 }
 
 
@@ -31,13 +31,13 @@ class Page(HTMLParser):
     folds: list[str] = field(default_factory=list)
     text: str = ""
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         super().__init__(convert_charrefs=True)
         self._open: list[str] = []
         self.source = self.path.read_text(encoding="utf-8")
         self.feed(self.source)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         values = {name: value or "" for name, value in attrs}
         if tag == "html":
             self.language = values.get("lang")
@@ -58,28 +58,28 @@ class Page(HTMLParser):
         if tag not in _VOID:
             self._open.append(tag)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_startendtag(self, tag, attrs):
         self.handle_starttag(tag, attrs)
         if tag not in _VOID:
             self._open.pop()
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         if tag in _VOID:
             return
         while self._open and self._open.pop() != tag:
             pass  # what HTML lets authors leave open, such as li
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         if not {"script", "style"} & set(self._open):
             self.text += data
 
 
 @cache
-def read_page(path: Path) -> Page:
+def read_page(path):
     """The page in a file."""
     return Page(path)
 
 
-def squeezed(text: str) -> str:
+def squeezed(text):
     """The text without any white space, which a page may lay out in its own way."""
     return "".join(text.split())
