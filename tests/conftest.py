@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+# Tools are scripts, which import one another by their bare names.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 os.environ["D2LHYBRID_LANGUAGE"] = "en"  # of this process and those it starts, wherever they run
 
 # A shell that starts something in the background may make it deaf to Ctrl-C; some tests press it.
@@ -23,9 +25,9 @@ with suppress(ImportError):
 
 # The files that take longest come first, so that no process waits for another one at the end.
 LONGEST = (
-    "test_formats", "test_variants", "test_readme", "test_no_compiler", "test_saving_models",
-    "test_measuring_models", "test_nbval", "test_built_site", "test_damage", "test_explain_jax",
-)  # fmt: skip
+    *("test_formats", "test_readme", "test_no_compiler", "test_structures", "test_nbval"),
+    *("test_built_site", "test_damage", "test_contract"),
+)
 
 
 def pytest_collection_modifyitems(items):

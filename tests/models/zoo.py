@@ -5,45 +5,22 @@ The small ones beside this file, one for each structure of inputs and outputs, a
 
 import json
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 
 from d2lhybrid import frameworks
-from d2lhybrid.calls import Call, call
+from d2lhybrid.calls import call
 
 SIZE = 64  # pixels of an image's side
 TOKENS, VOCABULARY, WIDTH = 16, 1000, 128  # of a text, of a language, of a language model
 
 
-@dataclass(frozen=True)
-class Library:
-    """Where models come from.
-
-    Attributes:
-        framework: What they are models of.
-        package: What pip calls the library; empty for ours.
-        build: From a name to the model with its example.
-        models: The names; empty where only the library can tell.
-    """
-
-    framework: str
-    package: str
-    build: Callable[[str], Call]
-    models: tuple[str, ...] = ()
-
-
 def _torchvision(name):
     import torch
 
-    vision = import_torchvision()
-    made = vision.models.get_model(name, weights=None, **_without_weights(name))
+    # Segmentation models would download the weights of a backbone.
+    options = {"weights_backbone": None} if name.startswith("lraspp") else {}
+    made = import_torchvision().models.get_model(name, weights=None, **options)
     return call(made.eval(), torch.randn(1, 3, SIZE, SIZE))
-
-
-def _without_weights(name):
-    """Segmentation models would download a backbone's."""
-    return {"weights_backbone": None} if name.startswith("lraspp") else {}
 
 
 def import_torchvision():
@@ -155,46 +132,43 @@ def _gluon(name):
 
 def structures(framework):
     """The small models of ours."""
-    found: dict[str, Call] = import_module(f"{framework}_models").models()
-    return found
+    return import_module(f"{framework}_models").models()
 
 
+# Framework, from a name to the model with its example, and the names.
 LIBRARIES = {
-    "torchvision": Library(
-        "torch", "torchvision", _torchvision,
+    "torchvision": (
+        "torch", _torchvision,
         ("resnet18", "mobilenet_v3_small", "efficientnet_b0", "squeezenet1_1",
          "shufflenet_v2_x0_5", "lraspp_mobilenet_v3_large"),
     ),
-    "timm": Library(
-        "torch", "timm", _timm,
+    "timm": (
+        "torch", _timm,
         ("vit_tiny_patch16_224", "convnext_atto", "mixer_s32_224", "mobilevit_xxs", "resnet10t"),
     ),
-    "transformers": Library(
-        "torch", "transformers", _transformers,
+    "transformers": (
+        "torch", _transformers,
         ("BERT", "DistilBERT", "GPT-2", "Llama", "T5", "ViT", "CLIP", "Whisper"),
     ),
-    "keras.applications": Library(
-        "tensorflow", "keras", _keras,
+    "keras.applications": (
+        "tensorflow", _keras,
         ("MobileNetV2", "ResNet50", "EfficientNetB0", "DenseNet121", "ConvNeXtTiny"),
     ),
-    "gluon.model_zoo": Library(
-        "mxnet", "mxnet", _gluon,
+    "gluon.model_zoo": (
+        "mxnet", _gluon,
         ("resnet18_v2", "mobilenet0.25", "mobilenetv2_0.25", "squeezenet1.1", "densenet121"),
     ),
     **{
-        f"structures, {one.display}": Library(
-            one.name, "", lambda name, framework=one.name: structures(framework)[name]
+        f"structures, {one.display}": (
+            one.name, lambda name, framework=one.name: structures(framework)[name], (),
         )
         for one in frameworks.known()
     },
 }  # fmt: skip
 
 
-def names(library):
-    """The models of a library."""
-    found = LIBRARIES[library]
-    return list(found.models or structures(found.framework))
-
-
 if __name__ == "__main__":
-    print(json.dumps([(library, name) for library in LIBRARIES for name in names(library)]))
+    listed = []
+    for library, (framework, _build, names) in LIBRARIES.items():
+        listed += [(library, name) for name in names or structures(framework)]
+    print(json.dumps(listed))

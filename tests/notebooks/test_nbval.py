@@ -4,22 +4,18 @@ import json
 import os
 import re
 import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import nbformat
 import pytest
+import run_notebooks
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from d2lhybrid.report import claims
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
-
-import run_notebooks  # noqa: E402
-
 CELLS = {
     "number": "print(6 * 7, 0.1653)",
     "lines": "print('first')\nprint('second')",
