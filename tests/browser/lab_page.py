@@ -18,21 +18,32 @@ def open_front_page(page, address):
 
 def follow(viewer, framework, row):
     """Follow a link of the front page's table: a framework's column, a chapter's row."""
-    heads = viewer.locator("thead th").all_text_contents()
-    column = heads.index(framework)
+    column = viewer.locator("thead th").all_text_contents().index(framework)
     viewer.locator("tbody tr").nth(row).locator("td").nth(column).locator("a").click()
 
 
-def notebook(page, path, cells):
+def opened(page, path, notebook):
     """The notebook of this path, once all its cells are in front and its kernel is ready."""
     page.wait_for_url(f"**/lab/tree/{path}*", timeout=60_000)
     page.wait_for_function(
         "([panel, cells]) => document.querySelectorAll(`${panel} .jp-Cell`).length === cells",
-        arg=[PANEL, cells],
+        arg=[PANEL, len(notebook.cells)],
         timeout=60_000,
     )
     idle(page, 60)
-    return page.locator(PANEL)
+    panel = page.locator(PANEL)
+    assert title(notebook) in panel.locator("h1").text_content()
+    return panel
+
+
+def title(notebook):
+    """That of the chapter."""
+    return notebook.metadata.d2lhybrid.title.rsplit(" · ", 2)[0]
+
+
+def sections(notebook):
+    """Where the cells stand that begin a section."""
+    return [n for n, cell in enumerate(notebook.cells) if cell.source.startswith("## ")]
 
 
 def idle(page, seconds):
@@ -52,8 +63,8 @@ def idle(page, seconds):
 
 def run_all(page, menu, item, seconds):
     """Choose an item of the menu bar, both by the words that the reader sees, and wait."""
-    page.locator(".lm-MenuBar-itemLabel", has_text=_exactly(menu)).click()
-    page.locator(".lm-Menu-itemLabel", has_text=_exactly(item)).click()
+    for place, words in ((".lm-MenuBar-itemLabel", menu), (".lm-Menu-itemLabel", item)):
+        page.locator(place, has_text=re.compile(f"^{re.escape(words)}$")).click()
     page.locator(f"{PANEL} .jp-InputPrompt", has_text="[*]").first.wait_for(timeout=30_000)
     idle(page, seconds)
 
@@ -72,18 +83,10 @@ def show(place):
     """
     top = None
     for _attempt in range(20):
-        before, top = (
-            top,
-            place.evaluate(
-                "place => { place.scrollIntoView({block: 'center'});"
-                " return place.getBoundingClientRect().top; }"
-            ),
-        )
+        before, top = top, place.evaluate(
+            "e => { e.scrollIntoView({block: 'center'}); return e.getBoundingClientRect().top; }"
+        )  # fmt: skip
         if top == before:
             return
         place.page.wait_for_timeout(300)
     raise AssertionError(f"Expected a place that stays where it is. Received: {place}")
-
-
-def _exactly(words):
-    return re.compile(f"^{re.escape(words)}$")
