@@ -1,4 +1,4 @@
-"""Execution as a reader would run a notebook, and the report where that fails."""
+"""Execution as a reader would run a notebook, what needs none, and the report where it fails."""
 
 import json
 import re
@@ -6,47 +6,62 @@ import sys
 from pathlib import Path
 
 import pytest
-from book_samples import FRONT
+from book_samples import ONE, cell
 
-from book.__main__ import main
 from book.files import read_notebook
 
-FRONT_ONE = FRONT.replace("mxnet, pytorch, tensorflow", "pytorch") + "# Title\n\n"
 FOLDER = Path("notebooks/en/pytorch")
+EXECUTE = ("build", "--execute")
 
 
-def cell(code, option=""):
-    return f"```{{code-cell}} python\n{option}{code}\n```\n\n"
+def outputs(root):
+    return [c.outputs for c in read_notebook(root / FOLDER / "a.ipynb").cells if "outputs" in c]
 
 
-def test_from_chapter_to_executed_notebook(project, capsys):
+def test_from_chapter_to_executed_notebook(project, told):
     code = "import os, sys\nprint(os.path.basename(os.getcwd()))\nprint(sys.executable)"
     error = cell("1 / 0", ":tags: [raises-exception]\n")
-    root = project(a=FRONT_ONE + cell(code) + error + cell("6 * 7"))
-    assert main(["build", "--execute", "--jobs", "1"], root) == 0
-    assert capsys.readouterr().out == f"{FOLDER / 'a.ipynb'}\n"
-    notebook = read_notebook(root / FOLDER / "a.ipynb")
-    assert notebook is not None
-    _, first, second, third = (c for c in notebook.cells if c.cell_type == "code")
+    root = project(a=ONE + cell(code) + error + cell("6 * 7"))
+    path = root / FOLDER / "a.ipynb"
+    assert told(*EXECUTE, "--jobs", "1").out == f"{FOLDER / 'a.ipynb'}\n"
+    _, first, second, third = (c for c in read_notebook(path).cells if c.cell_type == "code")
     assert first.outputs[0].text == f"pytorch\n{sys.executable}\n"
     assert second.outputs[0].ename == "ZeroDivisionError"
     assert third.outputs[0].data == {"text/plain": "42"}
     assert [first.execution_count, third.execution_count] == [2, 4]
     assert "execution" not in first.metadata
-    assert main(["check"], root) == 0
+    told("check")
 
-    before = (root / FOLDER / "a.ipynb").read_bytes()
-    assert main(["build", "--execute"], root) == 0
-    assert capsys.readouterr().out == ""  # nothing to do
-    assert (root / FOLDER / "a.ipynb").read_bytes() == before
+    before = path.read_bytes()
+    assert told(*EXECUTE).out == ""  # nothing to do
+    assert path.read_bytes() == before
 
     spoiled = json.loads(before)
     spoiled["cells"][3]["outputs"] = []
-    (root / FOLDER / "a.ipynb").write_text(json.dumps(spoiled))
-    assert main(["build", "--execute"], root) == 0
-    after = (root / FOLDER / "a.ipynb").read_bytes()
+    path.write_text(json.dumps(spoiled))
+    told(*EXECUTE)
     seconds = rb'"run_seconds": \d+'  # it may take another time
-    assert re.sub(seconds, b"", after) == re.sub(seconds, b"", before)
+    assert re.sub(seconds, b"", path.read_bytes()) == re.sub(seconds, b"", before)
+
+
+def test_neither_prose_nor_a_new_address_executes_anything(project, told, monkeypatch):
+    code = cell("import time\nprint(time.perf_counter())")
+    root = project(a=f"{ONE}Old.\n\n{code}")
+    told(*EXECUTE)
+    before = outputs(root)
+    (root / "pyproject.toml").write_text('[project.urls]\nRepository = "https://x.org/a/b"\n')
+    told("check", status=1)
+    project(a=f"{ONE}New.\n\n{code}")
+    with monkeypatch.context() as patch:
+        patch.setattr("book.__main__.execute", None)
+        told(*EXECUTE)
+    text = (root / FOLDER / "a.ipynb").read_text()
+    assert "New." in text
+    assert "git+https://x.org/a/b" in text
+    assert outputs(root) == before
+    told("check")
+    told(*EXECUTE, "--all")
+    assert outputs(root) != before
 
 
 UNDECIDED = """
@@ -61,20 +76,16 @@ if len(runs.read_text()) < {runs}:
 
 
 @pytest.mark.parametrize(("runs", "problems"), [(2, 0), (9, 1)])
-def test_undecided_claims_are_measured_anew_and_never_committed(project, capsys, runs, problems):
-    root = project(a=FRONT_ONE + cell(UNDECIDED.format(runs=runs)))
-    assert main(["build", "--execute"], root) == 0
+def test_undecided_claims_are_measured_anew_and_never_committed(project, told, runs, problems):
+    root = project(a=ONE + cell(UNDECIDED.format(runs=runs)))
+    told(*EXECUTE)
     assert (root / FOLDER / "runs").read_text() == ("xx" if runs == 2 else "xxx")
-    capsys.readouterr()
-    assert main(["check"], root) == problems
-    assert capsys.readouterr().err.count("left undecided") == problems
+    assert told("check", status=problems).err.count("left undecided") == problems
 
 
-def test_a_failing_cell_is_reported_and_the_others_are_written(project, capsys):
-    bad = FRONT_ONE + cell("x = 1") + cell("x.missing")
-    root = project(bad=bad, good=FRONT_ONE + cell("print(1)"))
-    assert main(["build", "--execute", "--jobs", "2"], root) == 1
-    shown = capsys.readouterr()
+def test_a_failing_cell_is_reported_and_the_others_are_written(project, told):
+    root = project(bad=ONE + cell("x = 1") + cell("x.missing"), good=ONE + cell("print(1)"))
+    shown = told(*EXECUTE, "--jobs", "2", status=1)
     assert shown.out == f"{FOLDER / 'good.ipynb'}\n"
     assert not (root / FOLDER / "bad.ipynb").exists()
     assert f"{FOLDER / 'bad.ipynb'}, cell " in shown.err
@@ -87,30 +98,6 @@ def test_a_failing_cell_is_reported_and_the_others_are_written(project, capsys):
     ("code", "said"),
     [("import time; time.sleep(60)", "longer than 1 seconds"), ("import os; os._exit(1)", "died")],
 )
-def test_a_slow_cell_and_a_dead_kernel_are_reported(project, capsys, code, said):
-    root = project(a=FRONT_ONE + cell(code))
-    assert main(["build", "--execute", "--timeout", "1"], root) == 1
-    assert said in capsys.readouterr().err
-
-
-def test_a_change_of_prose_executes_nothing(project, monkeypatch):
-    code = cell("import time\nprint(time.perf_counter())")
-    root = project(a=FRONT_ONE + "Old.\n\n" + code)
-    path = root / FOLDER / "a.ipynb"
-
-    def outputs():
-        notebook = read_notebook(path)
-        assert notebook is not None
-        return [c.outputs for c in notebook.cells if c.cell_type == "code"]
-
-    assert main(["build", "--execute"], root) == 0
-    before = outputs()
-    with monkeypatch.context() as patch:
-        patch.setattr("book.__main__.execute", None)
-        project(a=FRONT_ONE + "New.\n\n" + code)
-        assert main(["build", "--execute"], root) == 0
-    assert "New." in path.read_text()
-    assert outputs() == before
-    assert main(["check"], root) == 0
-    assert main(["build", "--execute", "--all"], root) == 0
-    assert outputs() != before
+def test_a_slow_cell_and_a_dead_kernel_are_reported(project, told, code, said):
+    project(a=ONE + cell(code))
+    assert said in told(*EXECUTE, "--timeout", "1", status=1).err

@@ -5,58 +5,43 @@ from pathlib import Path
 import pytest
 from book_samples import FRONT
 
-from book.__main__ import main
-
 CHAPTER = FRONT + "# Title\n\nText.\n"
 
 
-def notebooks(root):
-    folder = root / "notebooks" / "en"
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-
-
-def test_build_writes_what_changed(full, capsys):
-    assert main(["build"], full) == 0
-    assert len(notebooks(full)) == 6
+def test_build_writes_what_changed(full, told):
+    told("build")
+    assert len(list((full / "notebooks/en").rglob("*.*"))) == 6
     assert (full / "notebooks/figures/flow.svg").is_file()
-    capsys.readouterr()
-    assert main(["build"], full) == 0
-    assert capsys.readouterr().out == ""
+    assert told("build").out == ""
     limits = full / "chapters" / "limits.md"
     limits.write_text(limits.read_text() + "\nMore.\n")
-    assert main(["build"], full) == 0
-    written = capsys.readouterr().out.splitlines()
-    assert {Path(path).name for path in written} == {"limits.ipynb"}
-    assert len(written) == 3
+    written = told("build").out.splitlines()
+    assert [Path(path).name for path in written] == ["limits.ipynb"] * 3
     selection = ["--language", "en", "--framework", "pytorch", "--chapter", "limits"]
-    assert main(["build", "--all", *selection], full) == 0
-    assert capsys.readouterr().out.splitlines() == ["notebooks/en/pytorch/limits.ipynb"]
-    assert main(["build", "--chapter", "no"], full) == 1
-    assert "'no'" in capsys.readouterr().err
+    assert told("build", "--all", *selection).out == "notebooks/en/pytorch/limits.ipynb\n"
+    assert "'no'" in told("build", "--chapter", "no", status=1).err
 
 
-def test_build_writes_elsewhere(full, tmp_path_factory):
+def test_build_writes_elsewhere(full, told, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("elsewhere") / "new"
     before = sorted(full.rglob("*"))
-    assert main(["build", "--output", str(elsewhere), "--framework", "pytorch"], full) == 0
+    told("build", "--output", str(elsewhere), "--framework", "pytorch")
     assert sorted(full.rglob("*")) == before
     found = {path.name for path in (elsewhere / "notebooks/en").rglob("*.ipynb")}
     assert found == {"full.ipynb", "limits.ipynb"}
     assert (elsewhere / "notebooks/figures/flow.svg").is_file()
 
 
-def test_a_broken_chapter_keeps_everything_as_it_was(project, capsys):
+def test_a_broken_chapter_keeps_everything_as_it_was(project, told):
     root = project(a=CHAPTER, b=CHAPTER + "\n:::{tab} keras\nText.\n:::\n")
     for command in (["build"], ["build", "--chapter", "a"], ["build", "--execute"], ["check"]):
-        assert main(command, root) == 1
-        assert "chapters/b.md:10: " in capsys.readouterr().err
+        assert "chapters/b.md:10: " in told(*command, status=1).err
         assert not (root / "notebooks").exists()
 
 
-def test_a_failure_while_writing_leaves_the_old_file(project, monkeypatch):
-    root = project(a=CHAPTER)
-    assert main(["build"], root) == 0
-    path = root / "notebooks/en/pytorch/a.ipynb"
+def test_a_failure_while_writing_leaves_the_old_file(project, told, monkeypatch):
+    path = project(a=CHAPTER) / "notebooks/en/pytorch/a.ipynb"
+    told("build")
     before = path.read_bytes()
     project(a=CHAPTER + "\nMore.\n")
 
@@ -65,6 +50,6 @@ def test_a_failure_while_writing_leaves_the_old_file(project, monkeypatch):
 
     monkeypatch.setattr("os.replace", fail)
     with pytest.raises(OSError, match="disk full"):
-        main(["build"], root)
+        told("build")
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == ["a.ipynb"]

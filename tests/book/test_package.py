@@ -2,8 +2,8 @@
 
 import polib
 import pytest
+from book_samples import change_entries
 
-from book.__main__ import main
 from book.glossary import Term
 from book.languages import LANGUAGES
 from book.package import audit, catalog_path, template, update
@@ -35,25 +35,18 @@ TERMS = [Term("layer", {"pt": "camada"}, ("estrato",))]
 
 
 @pytest.fixture
-def root(tmp_path):
+def root(tmp_path, told):
     """A package with a complete Portuguese catalog."""
     (tmp_path / "d2lhybrid").mkdir()
     (tmp_path / "d2lhybrid" / "a.py").write_text(SOURCE)
-    assert main(["messages", "--start", "pt"], tmp_path) == 0
+    told("messages", "--start", "pt")
     translate(tmp_path, PT)
     assert problems(tmp_path) == []
     return tmp_path
 
 
 def translate(root, texts):
-    catalog = polib.pofile(str(root / PO))
-    for entry in catalog:
-        text = texts.get(entry.msgid, entry.msgstr)
-        if isinstance(text, list):
-            entry.msgstr_plural = dict(enumerate(text))
-        elif not entry.msgid_plural:
-            entry.msgstr = text
-    catalog.save()
+    change_entries(root / PO, texts)
     list(update(root))
 
 
@@ -93,37 +86,36 @@ def test_a_changed_message_is_stale_until_it_is_taken_back(root, old, new):
     assert problems(root) == []
 
 
-def test_what_is_wrong_with_a_translation(root):
-    wrong = {
-        "size": ("", "not translated"),
-        "{n} file": (["{n} arquivo", ""], "not translated"),
-        LONG: (PT[LONG].replace("{x:.3g}", "{x}"), "code: expected {x:.3g}, found {x}"),
-        "there is no layer": ("não há estrato", "must never appear"),
-    }
-    translate(root, {msgid: text for msgid, (text, _) in wrong.items()})
+@pytest.mark.parametrize(
+    ("message", "text", "expected"),
+    [
+        ("size", "", "not translated"),
+        ("{n} file", ["{n} arquivo", ""], "not translated"),
+        (LONG, PT[LONG].replace("{x:.3g}", "{x}"), "code: expected {x:.3g}, found {x}"),
+        ("there is no layer", "não há estrato", "must never appear"),
+    ],
+)
+def test_what_is_wrong_with_a_translation(root, message, text, expected):
+    translate(root, {message: text})
     found = problems(root)
     assert all(problem.startswith(f"{PO}:") for problem in found)
-    for _, expected in wrong.values():
-        assert any(expected in problem for problem in found), found
+    assert any(expected in problem for problem in found), found
 
 
 def test_a_catalog_that_was_not_compiled(root):
-    catalog = polib.pofile(str(root / PO))
-    catalog.find("size").msgstr = "dimensão"
-    catalog.save()
+    change_entries(root / PO, {"size": "dimensão"})
     [problem] = problems(root)
     assert "not compiled" in problem
     (root / PO).with_suffix(".mo").unlink()
     assert problems(root) == [problem]
 
 
-def test_check_names_problems_of_package_and_chapters(root, project, capsys):
+def test_check_names_problems_of_package_and_chapters(root, project, told):
     translate(root, {"size": ""})
     project(a="no chapter")
-    assert main(["check"], root) == 1
-    said = capsys.readouterr().err
+    said = told("check", status=1).err
     assert "chapters/a.md" in said
     assert '"size": not translated' in said
     (root / "chapters" / "a.md").unlink()
     translate(root, {"size": "tamanho"})
-    assert main(["check"], root) == 0
+    told("check")

@@ -1,7 +1,7 @@
 """Every way to get a chapter wrong has its error, with file and line."""
 
 import pytest
-from book_samples import FRONT, LIMITS
+from book_samples import FRONT, LIMITS, ONE
 
 from book.__main__ import ROOT
 from book.blocks import CodeCell, Exercise, Figure, Heading, Prose, Solution, Tab
@@ -58,6 +58,16 @@ MALFORMED = {
         ":::{exercise} ex-a\nText.\n:::\n\n:::{solution} ex-a\nText.\n:::\n\nMore.\n",
         16, "folded away"),
 }
+FRONTS = {
+    "no front matter": ("# Title\n", 1, "front matter"),
+    "no frameworks": ("---\ntitle: Title\n---\n# Title\n", 1, "received title."),
+    "unknown key": ("---\ntitle: T\nframeworks: [mxnet]\nauthor: A\n---\n# T\n", 1, "author"),
+    "framework": ("---\ntitle: T\nframeworks: [keras]\n---\n# T\n", 1, "received ['keras']"),
+    "no YAML": ("---\ntitle: [\n---\n# T\n", 2, "not YAML"),
+    "no title": ("---\ntitle: T\nframeworks: [mxnet]\n---\n", 1, "opens with its title"),
+    "other title": (
+        "---\ntitle: T\nframeworks: [mxnet]\n---\n# U\n", 5, "expected the front matter's"),
+}
 # fmt: on
 
 
@@ -68,29 +78,14 @@ def problems(folder):
     return [(problem.file, problem.line, problem.text) for problem in caught.value.problems]
 
 
-@pytest.mark.parametrize(("body", "line", "text"), MALFORMED.values(), ids=MALFORMED)
-def test_a_malformed_chapter_names_the_line(project, body, line, text):
-    root = project(broken=HEAD + body)
-    found = problems(root / "chapters")
+EVERY = {name: (HEAD + body, *rest) for name, (body, *rest) in MALFORMED.items()} | FRONTS
+
+
+@pytest.mark.parametrize(("chapter", "line", "text"), EVERY.values(), ids=EVERY)
+def test_a_malformed_chapter_names_the_line(project, chapter, line, text):
+    found = problems(project(broken=chapter) / "chapters")
     assert [problem for problem in found if problem[1] == line and text in problem[2]], found
     assert {file for file, *_ in found} == {"chapters/broken.md"}
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "reason"),
-    [
-        ("# Title\n", 1, "front matter"),
-        ("---\ntitle: Title\n---\n# Title\n", 1, "received title."),
-        ("---\ntitle: T\nframeworks: [mxnet]\nauthor: A\n---\n# T\n", 1, "author"),
-        ("---\ntitle: T\nframeworks: [keras]\n---\n# T\n", 1, "received ['keras']"),
-        ("---\ntitle: [\n---\n# T\n", 2, "not YAML"),
-        ("---\ntitle: T\nframeworks: [mxnet]\n---\n", 1, "opens with its title"),
-        ("---\ntitle: T\nframeworks: [mxnet]\n---\n# U\n", 5, "expected the front matter's"),
-    ],
-)
-def test_front_matter_and_title(project, text, line, reason):
-    found = problems(project(broken=text) / "chapters")
-    assert [problem for problem in found if problem[1] == line and reason in problem[2]], found
 
 
 def test_all_problems_of_all_chapters_at_once_in_order(project):
@@ -110,8 +105,7 @@ def test_labels_are_unique_among_chapters(project):
 
 
 def test_a_chapter_for_one_framework(project):
-    front = "---\ntitle: T\nframeworks: [pytorch]\n---\n# T\n\n"
-    root = project(a=front + TAB + "Text.\n:::\n", b=HEAD + "[](a.md)\n")
+    root = project(a=ONE + TAB + "Text.\n:::\n", b=HEAD + "[](a.md)\n")
     [(_, _, text)] = problems(root / "chapters")
     assert "readers of tensorflow, mxnet too" in text
 

@@ -9,6 +9,7 @@ import shutil
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 from playwright.sync_api import sync_playwright
@@ -115,12 +116,12 @@ def visit(chromium, address):
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
-        page.goto(address + path)
+        page.goto(urljoin(address, path))
         return page
 
     yield open_page
     for context in contexts:
         context.close()
     assert asked
-    assert not [url for url in asked if not url.startswith((address, "data:"))]
+    assert not [url for url in asked if not url.startswith((address, "data:", "file:"))]
     assert not complaints

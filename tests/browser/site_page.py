@@ -22,6 +22,13 @@ def top_of(page, selector):
     return float(page.locator(selector).evaluate("e => e.getBoundingClientRect().top"))
 
 
+def search(page, words):
+    """Type words into a page's search and wait for the answer."""
+    page.locator(".sidebar-search").fill(words)
+    page.locator(".sidebar-search").press("Enter")
+    page.wait_for_function("document.querySelector('.search-summary')?.textContent")
+
+
 def results(page):
     """The pages found, without their endings."""
     links = page.locator("#search-results ul.search > li > a").all()

@@ -1,36 +1,35 @@
-"""The site in a browser: languages and frameworks, the first page, JupyterLab, code and folds."""
+"""The site in a browser: ways, the first page, JupyterLab, code and folds, the search."""
 
+import json
 import re
-from collections.abc import Callable
 
 import pytest
 from collection import LANGUAGES, ROOT
-from playwright.sync_api import Page
-from site_page import PHONE, WIDE, choose, place, results, top_of
+from site_page import PHONE, WIDE, choose, place, results, search, top_of
 
 from book.files import Key, read_notebook
 from book.installation import is_installation
 from website.words import words
 
-Visit = Callable[..., Page]
+
+def shown_cells(path):
+    """Those of a notebook, but for the one that installs."""
+    return [c for c in read_notebook(path).cells if not is_installation(c.metadata)]
 
 
 # Languages and frameworks.
 
 
-@pytest.mark.parametrize("locale", ["zh-CN", "pt-PT", "ja"])
-def test_the_first_visit_leads_to_the_browsers_language(visit, locale):
-    page = visit(locale=locale)
-    page.wait_for_url(f"**/{locale[:2]}/index.html")
-    assert page.locator("html").get_attribute("lang").startswith(locale[:2])
-
-
-def test_the_first_visit_with_another_language_offers_all(visit):
+def test_the_first_visit_leads_to_the_browsers_language_or_offers_all(visit):
+    for locale in ("zh-CN", "pt-PT", "ja"):
+        page = visit(locale=locale)
+        page.wait_for_url(f"**/{locale[:2]}/index.html")
+        assert page.locator("html").get_attribute("lang").startswith(locale[:2])
     page = visit(locale="sv")
     page.locator("main li a", has_text="日本語").click()
     page.wait_for_url("**/ja/index.html")
-    again = visit(reader=page)  # the choice goes before the browser's language
-    again.wait_for_url("**/ja/index.html")
+    # The choice goes before the browser's language.
+    visit(reader=page).wait_for_url("**/ja/index.html")
 
 
 @pytest.mark.parametrize("width", [WIDE, PHONE])
@@ -73,8 +72,7 @@ def test_the_choice_is_remembered(visit):
     reference.wait_for_url("**/zh/index.html")
     # and a page in another language that somebody else has sent does not change it.
     visit("pt/mxnet/limits.html", reader=page)
-    again = visit(reader=page)
-    again.wait_for_url("**/zh/index.html")
+    visit(reader=page).wait_for_url("**/zh/index.html")
 
 
 # The first page, and how far a reader came.
@@ -119,13 +117,12 @@ def test_the_start_is_where_the_reader_was(visit):
 
 def test_every_chapter_leads_to_the_next(visit):
     page = visit("ja/index.html")
-    there = "ja/pytorch/hybridize.html", "ja/pytorch/*.html"
-    for way, path in (("next", 0), ("next", 1), ("prev", 0)):
+    for way, there in (("next", "hybridize"), ("next", "*"), ("prev", "hybridize")):
         page.locator(f"a.{way}-page").click()
-        page.wait_for_url(f"**/{there[path]}")
+        page.wait_for_url(f"**/ja/pytorch/{there}.html")
     # At the ends is the first page.
-    for path, way in (("zh/jax/hybridize", "prev"), ("zh/jax/limits", "next")):
-        page.goto(page.url.split("/ja/")[0].split("/zh/")[0] + f"/{path}.html")
+    for chapter, way in (("hybridize", "prev"), ("limits", "next")):
+        page = visit(f"zh/jax/{chapter}.html")
         page.locator(f"a.{way}-page").click()
         page.wait_for_url("**/zh/index.html")
 
@@ -172,9 +169,8 @@ def test_the_link_finds_the_jupyterlab_that_runs(chromium, address):
 
 def test_code_can_be_copied(visit):
     page = visit("pt/pytorch/hybridize.html", permissions=["clipboard-read", "clipboard-write"])
-    notebook = read_notebook(ROOT / Key("pt", "pytorch", "hybridize").path)
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    cells = [cell for cell in code if not is_installation(cell.metadata)]
+    path = ROOT / Key("pt", "pytorch", "hybridize").path
+    cells = [cell for cell in shown_cells(path) if cell.cell_type == "code"]
     block = page.locator("article .cell_input div.highlight").nth(2)
     block.hover()
     button = block.locator("button.copy")
@@ -201,20 +197,55 @@ def test_all_can_be_read_without_javascript(visit):
         assert inside.is_visible()
 
 
-def test_pages_can_be_read_as_files(chromium, address):
-    context = chromium.new_context(locale="ja")
-    page = context.new_page()
-    complaints: list[str] = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
-    page.goto((ROOT / "build/html/index.html").as_uri())
+def test_pages_can_be_read_as_files(visit):
+    page = visit((ROOT / "build/html/index.html").as_uri(), locale="ja")
     page.wait_for_url("file://**/ja/index.html")
     page.locator("article a", has_text="MXNet").first.click()
     page.wait_for_url("file://**/ja/mxnet/hybridize.html")
     choose(page, "language", "zh")
-    page.locator(".sidebar-search").fill("延迟计算")
-    page.locator(".sidebar-search").press("Enter")
-    page.wait_for_function("document.querySelector('.search-summary')?.textContent")
+    search(page, "延迟计算")
     assert "mxnet/limits" in results(page)
-    assert complaints == []
-    context.close()
+
+
+# The search.
+
+
+def pages_with(language, word):
+    """The chapters of a language whose notebooks hold a text, as a whole word in Latin letters."""
+    text = re.compile(rf"(?<![a-z0-9_]){re.escape(word.lower())}(?![a-z0-9_])")
+    for path in (ROOT / "notebooks" / language).glob("*/*.ipynb"):
+        cells = json.dumps(shown_cells(path)[1:-1], ensure_ascii=False)  # without links to others
+        if text.search(cells.lower().replace("\\n", " ")):
+            yield f"{path.parent.name}/{path.stem}"
+
+
+@pytest.mark.parametrize(
+    ("language", "typed", "written"),
+    [
+        *(("zh", word, word) for word in ("追踪", "预热", "图中断", "命令式", "延迟计算")),
+        *(("ja", word, word) for word in ("コンパイル", "遅延計算", "ノイズ", "fullgraph")),
+        *(("pt", "compilação", "compilação"), ("en", "fullgraph", "fullgraph")),
+        # Other forms of a word.
+        *(("en", "serializing", "Serialization"), ("en", "COMPILERS", "compiler")),
+        *(("pt", "serializacao", "serialização"), ("pt", "compilações", "compilação")),
+        *(("zh", "compiling", "compile"), ("ja", "ＰｙＴｏｒｃｈ", "PyTorch")),
+    ],
+)
+def test_search_finds_the_pages_that_have_a_word(visit, language, typed, written):
+    page = visit(f"{language}/index.html")
+    search(page, typed)
+    found, wanted = results(page), set(pages_with(language, written))
+    assert wanted
+    assert wanted <= set(found)
+    shown = page.locator("#search-results ul.search > li").count()
+    sentence = words(language)["found"].replace("${resultCount}", str(shown))
+    assert page.locator(".search-summary").inner_text() == sentence
+    page.locator("#search-results ul.search a").first.click()
+    page.wait_for_url(f"**/{language}/{found[0]}.html*")
+
+
+@pytest.mark.parametrize(("language", "word"), [("zh", "量子力学"), ("en", "qwertyuiop")])
+def test_search_finds_nothing_where_nothing_is(visit, language, word):
+    page = visit(f"{language}/index.html")
+    search(page, word)
+    assert results(page) == []

@@ -1,17 +1,13 @@
 """The site's looks: on a phone and a wide screen, dark and light, with axe and as pictures."""
 
 import json
-from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from collection import LANGUAGES, one_of_each
 from PIL import Image
-from playwright.sync_api import Page
 from site_page import ON_A_PHONE, PHONE, WIDE, place
-
-Visit = Callable[..., Page]
 
 OUTSIDE = """() => {
   const scrolls = (e) => {
