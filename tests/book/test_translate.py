@@ -5,13 +5,13 @@ import pytest
 import book.assemble
 import book.draft
 from book.assemble import assemble
-from book.blocks import CodeCell, Heading, Prose, messages, visible
+from book.blocks import messages
 from book.code import code_slots, structure
 from book.errors import TranslationError
 from book.languages import ENGLISH, Language
 from book.parse import load
 from book.prose import MARKDOWN, prose_slots, runs, shape
-from book.translate import Context, Message, fill, identity, translator
+from book.translate import Context, Message, fill, identity
 
 PSEUDO = Language("xx", "Pseudo", "Übung {}", "Lösung {}", "Bild {}", "。")
 
@@ -122,17 +122,6 @@ def test_messages_know_where_they_stand(full):
     assert found["Alt text"].context.kind == "alt"
     assert found["The caption, with [a link](#sec-title)."].context.kind == "caption"
     assert found["Easy."].context == Context("full", "Solutions", (), "paragraph")
-
-
-def test_the_identity_keeps_the_source(full):
-    for chapter in load(full / "chapters"):
-        text = chapter.path.read_text()
-        for framework in chapter.frameworks:
-            for block in visible(chapter.blocks, framework):
-                if isinstance(block, Prose | Heading | CodeCell):
-                    assert fill(block.source, block.slots, identity) == block.source
-                    assert block.source in text
-    assert translator(ENGLISH, lambda message: None) is identity
 
 
 @pytest.mark.usefixtures("languages")

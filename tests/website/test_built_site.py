@@ -16,6 +16,7 @@ from book.frameworks import FRAMEWORKS
 from book.installation import is_installation
 from book.languages import LANGUAGES
 from d2lhybrid import teaching
+from website.build import build_site
 from website.words import theme_words, words
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,6 +30,14 @@ OTHERS = [code for code in LANGUAGES_HERE if code != "en"]
 
 def chapter_page(site, key):
     return read_page(site / key.language / key.framework / f"{key.chapter}.html")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The folder of the site, as it is without a public repository."""
+    folder = tmp_path_factory.mktemp("site")
+    build_site(ROOT, folder / "html", folder / "work")
+    return folder / "html"
 
 
 @pytest.fixture(scope="module")
