@@ -229,11 +229,15 @@ def pages_with(language, word):
         *(("en", "serializing", "Serialization"), ("en", "COMPILERS", "compiler")),
         *(("pt", "serializacao", "serialização"), ("pt", "compilações", "compilação")),
         *(("zh", "compiling", "compile"), ("ja", "ＰｙＴｏｒｃｈ", "PyTorch")),
+        *(("zh", "量子力学", ""), ("en", "qwertyuiop", "")),
     ],
 )
 def test_search_finds_the_pages_that_have_a_word(visit, language, typed, written):
     page = visit(f"{language}/index.html")
     search(page, typed)
+    if not written:
+        assert results(page) == []
+        return
     found, wanted = results(page), set(pages_with(language, written))
     assert wanted
     assert wanted <= set(found)
@@ -242,10 +246,3 @@ def test_search_finds_the_pages_that_have_a_word(visit, language, typed, written
     assert page.locator(".search-summary").inner_text() == sentence
     page.locator("#search-results ul.search a").first.click()
     page.wait_for_url(f"**/{language}/{found[0]}.html*")
-
-
-@pytest.mark.parametrize(("language", "word"), [("zh", "量子力学"), ("en", "qwertyuiop")])
-def test_search_finds_nothing_where_nothing_is(visit, language, word):
-    page = visit(f"{language}/index.html")
-    search(page, word)
-    assert results(page) == []

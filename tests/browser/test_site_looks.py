@@ -22,7 +22,6 @@ OUTSIDE = """() => {
     .map((e) => e.outerHTML.slice(0, 120));
 }"""
 CUT = "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"
-SHADOW = "e => getComputedStyle(e).backgroundImage.match(/gradient/g)?.length"
 PAGES = [
     "",
     *(f"{language}/index.html" for language in LANGUAGES),
@@ -81,16 +80,6 @@ def test_a_table_on_a_phone_is_a_list(visit, language):
     empty = page.locator("table.listed td.nothing")
     assert empty.count() > 0
     assert set(empty.evaluate_all("all => all.map(e => getComputedStyle(e).display)")) == {"none"}
-
-
-def test_what_scrolls_on_a_phone_shows_that_it_does(visit):
-    page = visit("en/pytorch/hybridize.html", **ON_A_PHONE)
-    picture = page.locator(".cell_output img[src$='.png']").first
-    assert picture.bounding_box()["width"] >= 480  # and its words can be read
-    assert picture.locator("xpath=..").evaluate(SHADOW) == 4
-    code = page.locator(".cell_input pre:visible")
-    assert code.evaluate_all(CUT)
-    assert code.first.evaluate(SHADOW) == 4
 
 
 @pytest.mark.parametrize("options", [ON_A_PHONE, {}], ids=["phone", "wide"])

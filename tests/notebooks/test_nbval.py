@@ -102,11 +102,10 @@ def test_only_what_may_vary_may_differ(case, failures):
 @pytest.mark.parametrize("gpu", [False, True], ids=["without a GPU", "with a GPU"])
 def test_cells_that_need_a_gpu(tmp_path, gpu):
     """One says that it is left out. The other prints something else than what is committed."""
-    cells = [new_code_cell('print("Left out: no GPU.")'),
-             new_code_cell('print("Left out: no GPU."[9:])')]  # fmt: skip
-    for cell in cells:
-        cell.metadata["tags"], cell.execution_count = ["gpu"], 1
-        cell.outputs = [new_output("stream", text="Left out: no GPU.\n")]
+    left_out = [new_output("stream", text="Left out: no GPU.\n")]
+    options = {"metadata": {"tags": ["gpu"]}, "execution_count": 1, "outputs": left_out}
+    texts = ('print("Left out: no GPU.")', 'print("Left out: no GPU."[9:])')
+    cells = [new_code_cell(text, **options) for text in texts]
     nbformat.write(new_notebook(cells=cells), tmp_path / "a.ipynb")
     driver = tmp_path / "bin" / "nvidia-smi"
     driver.parent.mkdir()
@@ -133,11 +132,10 @@ print(config.force_disable_caches, IPKernelApp.instance().transport)
 for one in (cache_dir(), shutil.which('g++')):
     print(os.path.relpath(one, os.environ['TMPDIR'])[:3])
 """
-    cell = new_code_cell(source, id="threads", execution_count=1)
     cores = os.cpu_count() or 1
-    cell.outputs = [
-        new_output("stream", text=f"{max(1, cores // 2)} {cores}\nFalse ipc\ntor\ntmp\n")
-    ]
+    printed = f"{max(1, cores // 2)} {cores}\nFalse ipc\ntor\ntmp\n"
+    outputs = [new_output("stream", text=printed)]
+    cell = new_code_cell(source, id="threads", execution_count=1, outputs=outputs)
     for name in ("en/torch/a", "ja/torch/a", "en/torch/b"):
         (path := tmp_path / f"{name}.ipynb").parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(new_notebook(cells=[cell]), path)

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup  # which furo brings
 
 _LOADS = "link[href], object[data], script[src], img[src], iframe[src], source[src], embed[src]"
 _NOT_LOADED = {"next", "prev", "search", "index", "alternate", "canonical", "author"}

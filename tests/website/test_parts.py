@@ -1,13 +1,10 @@
 """The parts of the site, one by one, and small sites that are built for one question."""
 
-import re
-
 import nbformat
 import pytest
 from pages import read_page
 
 from book.__main__ import main as book
-from book.languages import LANGUAGES, WORDS
 from book.measured import MIME
 from website.__main__ import main
 from website.addresses import Addresses, Page
@@ -16,7 +13,7 @@ from website.errors import SiteError
 from website.repository import Repository, find_repository
 from website.search import SearchChinese, SearchJapanese, SearchPortugueseWithoutAccents
 from website.watch import main as watch
-from website.words import in_english, words
+from website.words import words
 
 GITHUB = Repository("https://github.com/someone/measured")
 NOTEBOOK = "notebooks/pt/mxnet/limits.ipynb"
@@ -132,22 +129,6 @@ def test_links_of_sources():
     for repository, file in ((None, "site:"), (GITHUB, f"{GITHUB.url}/blob/main/Makefile")):
         made = Addresses(pages, repository).rewrite(text, "docs/a.md")
         assert made == f"{start} [f]({file}) [w](https://x.org)"
-
-
-def test_words_are_the_same_in_every_language():
-    english = words("en")
-    assert {path.stem for path in WORDS.glob("*.yaml")} == set(LANGUAGES)
-    for code in LANGUAGES:
-        ours = words(code)
-        assert list(ours) == list(english), code
-        for key, text in english.items():
-            pieces = r"\{\w*\}|`[^`]+`"
-            assert sorted(re.findall(pieces, ours[key])) == sorted(re.findall(pieces, text))
-            assert bool(ours[key]) == bool(text) or key == "reference_note"
-            assert code not in ("zh", "ja") or "\n" not in ours[key]
-    assert in_english("pt", "API") == "API (em inglês)"
-    assert in_english("ja", "API") == "API（英語）"
-    assert in_english("en", "API") == "API"
 
 
 def test_how_words_are_cut_for_the_search():
