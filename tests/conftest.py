@@ -4,12 +4,13 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+# Tools are scripts, which import one another by their bare names.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 os.environ["D2LHYBRID_LANGUAGE"] = "en"  # of this process and those it starts, wherever they run
 
 # A shell that starts something in the background may make it deaf to Ctrl-C; some tests press it.
@@ -24,25 +25,25 @@ with suppress(ImportError):
 
 # The files that take longest come first, so that no process waits for another one at the end.
 LONGEST = (
-    "test_formats", "test_variants", "test_readme", "test_no_compiler", "test_saving_models",
-    "test_measuring_models", "test_nbval", "test_built_site", "test_damage", "test_explain_jax",
-)  # fmt: skip
+    *("test_formats", "test_readme", "test_no_compiler", "test_structures", "test_nbval"),
+    *("test_built_site", "test_damage", "test_contract"),
+)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """Sort them by how long their files take; the others stay as they were."""
     rank = {name: number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get(Path(item.path).stem, len(rank)))
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish():
     """Set aside what the frameworks are made of: 0.4 s, each time the collector looks."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture(autouse=True)
-def _mxnet_without_numpy_semantics() -> Iterator[None]:
+def _mxnet_without_numpy_semantics():
     """Switch MXNet's NumPy semantics off again, which ``set_np()`` switches on for the process."""
     yield
     mxnet = sys.modules.get("mxnet")

@@ -1,4 +1,4 @@
-"""What `make lab` brings: the reader's language, and notebooks that are saved as they were."""
+"""What `make lab` brings: the reader's language, and a copy of the notebooks for changes."""
 
 import gettext
 import json
@@ -8,24 +8,21 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import lab
+import lab_copy
 import nbformat
 import pytest
 from nbformat.sign import NotebookNotary
 
 from book.files import NOTEBOOKS
 from book.languages import LANGUAGES
+from website.words import words
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
-
-import lab  # noqa: E402
-import lab_copy  # noqa: E402
-
-LOCALE = "@jupyterlab/translation-extension:plugin"
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
-def test_front_pages_name_the_menu_as_the_interface_does(code: str) -> None:
+def test_front_pages_name_the_menu_as_the_interface_does(code):
     menu, item, *english = re.findall(r"\*(.+?)\*", LANGUAGES[code].run)
     said = gettext.NullTranslations()
     if code in lab.PACKS:
@@ -36,12 +33,13 @@ def test_front_pages_name_the_menu_as_the_interface_does(code: str) -> None:
     assert (menu, item) == (said.pgettext("menu", "Run"), said.gettext("Run All Cells"))
 
 
-def test_jupyter_reads_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jupyter_reads_what_is_written(tmp_path):
     from jupyter_server.config_manager import BaseJSONConfigManager
 
     lab.write_config(tmp_path, "zh")
     manager = BaseJSONConfigManager(config_dir=str(tmp_path / "labconfig"))
-    assert manager.get("default_setting_overrides")[LOCALE] == {"locale": "zh_CN"}
+    locale = manager.get("default_setting_overrides")["@jupyterlab/translation-extension:plugin"]
+    assert locale == {"locale": "zh_CN"}
     said = json.loads(manager.get("page_config")["d2lhybrid"])
     assert said == lab.words("zh") != lab.words("en")
     manager = BaseJSONConfigManager(config_dir=str(tmp_path / "jupyter_server_config.d"))
@@ -49,7 +47,7 @@ def test_jupyter_reads_what_is_written(tmp_path: Path, monkeypatch: pytest.Monke
     assert extensions == {"lab_extension": True}
 
 
-def test_an_unknown_language_is_named_and_left_aside() -> None:
+def test_an_unknown_language_is_named_and_left_aside():
     command = [sys.executable, str(ROOT / "tools/lab.py"), "--version"]
     environment = {"D2LHYBRID_LANGUAGE": "tlh", "PYTHONPATH": str(ROOT), "PATH": ""}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
@@ -58,94 +56,88 @@ def test_an_unknown_language_is_named_and_left_aside() -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.fixture
-def originals(tmp_path: Path) -> Path:
-    """A small collection to copy from."""
-    for name in ("a.ipynb", "en/b.ipynb"):
-        file = tmp_path / "originals/notebooks" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(f"first {name}")
-    return tmp_path / "originals"
-
-
-def test_jupyterlab_trusts_what_was_copied_and_no_more(
-    originals: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
-    source = next((ROOT / NOTEBOOKS).glob("*/*/*.ipynb"))
-    (originals / "notebooks/a.ipynb").write_bytes(source.read_bytes())
-    lab_copy.bring_up_to_date(originals, tmp_path / "my")
-    copied = nbformat.read(tmp_path / "my/notebooks/a.ipynb", as_version=4)
-    assert NotebookNotary().check_signature(copied)
-    copied.cells[0].source += " "  # as somebody else might
-    copied.cells.append(nbformat.v4.new_code_cell("1"))
-    assert not NotebookNotary().check_signature(copied)
-
-
-def test_a_readers_changes_outlive_a_new_original(originals: Path, tmp_path: Path) -> None:
-    mine = tmp_path / "my"
-    assert lab_copy.bring_up_to_date(originals, mine) == []
-    changed, left = mine / "notebooks/a.ipynb", mine / "notebooks/en/b.ipynb"
-    changed.write_text("the reader's")
-    assert lab_copy.bring_up_to_date(originals, mine) == []
-    for name in ("a.ipynb", "en/b.ipynb"):
-        (originals / "notebooks" / name).write_text("second")
-    assert lab_copy.bring_up_to_date(originals, mine) == ["notebooks/a.ipynb"]
-    assert changed.read_text() == "the reader's"
-    assert left.read_text() == "second"
-
-
-def test_to_look_at_a_notebook_is_no_change(originals: Path, tmp_path: Path) -> None:
-    mine = tmp_path / "my"
-    original = originals / "notebooks/a.ipynb"
-    original.write_text('{"cells": [1], "metadata": {"language_info": {}}}')
-    lab_copy.bring_up_to_date(originals, mine)
-    looked_at = '{"cells": [1], "metadata": {"language_info": {"version": "3.12"}}}'
-    (mine / "notebooks/a.ipynb").write_text(looked_at)
-    original.write_text('{"cells": [2], "metadata": {"language_info": {}}}')
-    assert lab_copy.bring_up_to_date(originals, mine) == []
-    assert (mine / "notebooks/a.ipynb").read_text() == original.read_text()
-
-
-def test_a_reset_notebook_is_the_original_and_follows_it_again(
-    originals: Path, tmp_path: Path
-) -> None:
-    mine = tmp_path / "my"
-    lab_copy.bring_up_to_date(originals, mine)
-    changed = mine / "notebooks/a.ipynb"
-    changed.write_text("the reader's")
-    (originals / "notebooks/a.ipynb").write_text("second")
-    assert lab_copy.reset(mine, "notebooks/a.ipynb", originals)
-    assert changed.read_text() == "second"
-    (originals / "notebooks/a.ipynb").write_text("third")
-    assert lab_copy.bring_up_to_date(originals, mine) == []
-    assert changed.read_text() == "third"
-
-
-def test_nothing_else_can_be_reset(originals: Path, tmp_path: Path) -> None:
-    mine = tmp_path / "my"
-    lab_copy.bring_up_to_date(originals, mine)
-    before = sorted(mine.rglob("*"))
-    for path in ("notebooks/none.ipynb", "../originals/notebooks/a.ipynb", "notebooks", ""):
-        assert not lab_copy.reset(mine, path, originals)
-    assert sorted(mine.rglob("*")) == before
-
-
-def test_a_damaged_record_costs_no_changes(originals: Path, tmp_path: Path) -> None:
-    mine = tmp_path / "my"
-    lab_copy.bring_up_to_date(originals, mine)
-    (mine / "notebooks/a.ipynb").write_text("the reader's")
-    (mine / ".copied.json").write_text("{")
-    assert lab_copy.bring_up_to_date(originals, mine) == ["notebooks/a.ipynb"]
-    assert (mine / "notebooks/a.ipynb").read_text() == "the reader's"
-
-
-def test_the_buttons_speak_every_language() -> None:
-    english = lab.words("en")
-    assert lab.words("eo") == english
+@pytest.mark.parametrize("said", [lab.words, words], ids=["buttons", "site"])
+def test_words_are_the_same_in_every_language(said):
+    english = said("en")
     for code in LANGUAGES:
-        ours = lab.words(code)
-        assert ours.keys() == english.keys()
+        ours = said(code)
+        assert list(ours) == list(english)
         assert code == "en" or ours != english
         for key, text in english.items():
-            assert sorted(re.findall(r"\{\w+\}", ours[key])) == sorted(re.findall(r"\{\w+\}", text))
+            pieces = r"\{\w*\}|`[^`]+`"
+            assert sorted(re.findall(pieces, ours[key])) == sorted(re.findall(pieces, text))
+            assert bool(ours[key]) == bool(text) or key == "reference_note"
+            assert code not in ("zh", "ja") or "\n" not in ours[key]
+
+
+class Collection:
+    """A small collection, and a reader's copy of it."""
+
+    def __init__(self, folder):
+        self.root, self.mine = folder / "originals", folder / "my"
+        self.name, self.other = "notebooks/a.ipynb", "notebooks/en/b.ipynb"
+        for name in (self.name, self.other):
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / name).write_text("first")
+        assert self.update() == []
+        self.original, self.copy = self.root / self.name, self.mine / self.name
+
+    def update(self):
+        """The notebooks that stay behind."""
+        return lab_copy.bring_up_to_date(self.root, self.mine)
+
+
+@pytest.fixture
+def copied(tmp_path):
+    return Collection(tmp_path)
+
+
+def test_jupyterlab_trusts_what_was_copied_and_no_more(copied, tmp_path, monkeypatch):
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+    source = next((ROOT / NOTEBOOKS).glob("*/*/*.ipynb"))
+    copied.original.write_bytes(source.read_bytes())
+    copied.update()
+    notebook = nbformat.read(copied.copy, as_version=4)
+    assert NotebookNotary().check_signature(notebook)
+    notebook.cells[0].source += " "  # as somebody else might
+    notebook.cells.append(nbformat.v4.new_code_cell("1"))
+    assert not NotebookNotary().check_signature(notebook)
+
+
+def test_a_readers_changes_outlive_a_new_original_until_a_reset(copied):
+    copied.copy.write_text("the reader's")
+    assert copied.update() == []
+    for name in (copied.name, copied.other):
+        (copied.root / name).write_text("second")
+    assert copied.update() == [copied.name]
+    assert copied.copy.read_text() == "the reader's"
+    assert (copied.mine / copied.other).read_text() == "second"
+    assert lab_copy.reset(copied.mine, copied.name, copied.root)
+    assert copied.copy.read_text() == "second"
+    copied.original.write_text("third")  # which it follows again
+    assert copied.update() == []
+    assert copied.copy.read_text() == "third"
+
+
+def test_to_look_at_a_notebook_is_no_change(copied):
+    text = '{{"cells": [{}], "metadata": {{"language_info": {{{}}}}}}}'
+    copied.original.write_text(text.format(1, ""))
+    copied.update()
+    copied.copy.write_text(text.format(1, '"version": "3.12"'))
+    copied.original.write_text(text.format(2, ""))
+    assert copied.update() == []
+    assert copied.copy.read_text() == copied.original.read_text()
+
+
+def test_nothing_else_can_be_reset(copied):
+    before = sorted(copied.mine.rglob("*"))
+    for path in ("notebooks/none.ipynb", "../originals/notebooks/a.ipynb", "notebooks", ""):
+        assert not lab_copy.reset(copied.mine, path, copied.root)
+    assert sorted(copied.mine.rglob("*")) == before
+
+
+def test_a_damaged_record_costs_no_changes(copied):
+    copied.copy.write_text("the reader's")
+    (copied.mine / ".copied.json").write_text("{")
+    assert copied.update() == [copied.name]
+    assert copied.copy.read_text() == "the reader's"

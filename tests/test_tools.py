@@ -1,82 +1,217 @@
-"""What our tools decide: which notebooks run where, what is released, what a page says."""
+"""What our tools decide: environments, which notebooks run where, releases, README's figures."""
 
 import re
+import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
+import dist
+import front_page
+import model_table
 import pytest
+import run_notebooks
+import setup_env
 import yaml
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import d2lhybrid
+from book.measured import MIME
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
-
-import dist  # noqa: E402
-import model_table as models  # noqa: E402
-import run_notebooks  # noqa: E402
-
-WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
 
 
-def test_every_notebook_runs_in_one_shard() -> None:
-    workflow = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8"))
-    shards = workflow["jobs"]["notebooks"]["strategy"]["matrix"]["shard"]
-    parts = [run_notebooks.selected(shard=shard) for shard in shards]
+def requirements(name):
+    lines = (ROOT / "requirements" / name).read_text(encoding="utf-8").splitlines()
+    return [Requirement(line) for line in lines if line and not line.startswith("#")]
+
+
+def pins(name, python="3.11"):
+    """The versions that the lock file gives a package on Linux and one Python."""
+    place = {"python_version": python, "python_full_version": f"{python}.7"}
+    place |= {"sys_platform": "linux", "platform_machine": "x86_64"}
+    return {
+        str(one.specifier).removeprefix("==")
+        for one in requirements("lock.txt")
+        if canonicalize_name(one.name) == canonicalize_name(name)
+        and (one.marker is None or one.marker.evaluate(place))
+    }
+
+
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
+def test_the_lock_satisfies_the_package_and_its_extras(python):
+    everything = Requirement(*EXTRAS["dev"])
+    wanted = [
+        *PROJECT["dependencies"],
+        *(one for name in everything.extras for one in EXTRAS[name]),
+    ]
+    for requirement in map(Requirement, wanted):
+        (version,) = pins(requirement.name, python)
+        assert requirement.specifier.contains(version), requirement
+    alone = requirements("no-deps.txt")
+    assert not any(pins(one.name) for one in alone), "in the lock file, pip would heed its pins"
+    assert all(pins(name, python) for name in ("numpy", "graphviz", "requests", "setuptools"))
+
+
+def test_what_cannot_hold_the_environment_is_told_so():
+    assert setup_env.problem((3, 11), "Linux", "x86_64") is None
+    assert "make setup PYTHON=" in str(setup_env.problem((3, 10), "Linux", "x86_64"))
+    assert "Intel" in str(setup_env.problem((3, 11), "Darwin", "x86_64"))
+    assert setup_env.mxnet_problem("Linux", "aarch64") is None
+    assert "Darwin on arm64" in str(setup_env.mxnet_problem("Darwin", "arm64"))
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "anew"),
+    [
+        ("pyproject.toml", "line-length = 100", "line-length = 99", False),
+        ("pyproject.toml", '"numpy>=1.24"', '"numpy>=1.25"', True),
+        (setup_env.LOCK, "numpy==", "numpy===", True),
+    ],
+)
+def test_an_environment_is_made_anew_when_what_it_is_made_of_changes(
+    tmp_path, name, old, new, anew
+):
+    installs = (["--requirement", setup_env.LOCK], ["--editable", "."])
+    for part in (setup_env.LOCK, "pyproject.toml"):
+        (tmp_path / part).parent.mkdir(exist_ok=True)
+        (tmp_path / part).write_bytes((ROOT / part).read_bytes())
+    before = setup_env.digest(installs, tmp_path)
+    text = (tmp_path / name).read_text(encoding="utf-8")
+    (tmp_path / name).write_text(text.replace(old, new), encoding="utf-8")
+    assert (setup_env.digest(installs, tmp_path) != before) == anew
+
+
+def test_an_environment_is_made_once(tmp_path):
+    python = setup_env.environment(tmp_path / "env")
+    done = subprocess.check_output([python, "-c", "import sys; print(sys.prefix)"], text=True)
+    assert done.strip() == str(tmp_path / "env")
+    (tmp_path / "env" / "kept").touch()
+    assert setup_env.environment(tmp_path / "env") == python
+    assert (tmp_path / "env" / "kept").exists()
+
+
+def workflow(name):
+    return yaml.safe_load((ROOT / f".github/workflows/{name}.yml").read_text(encoding="utf-8"))
+
+
+def test_every_notebook_runs_in_one_shard():
+    shards = workflow("tests")["jobs"]["notebooks"]["strategy"]["matrix"]["shard"]
     every = sorted((ROOT / "notebooks").glob("*/*/*.ipynb"))
-    assert sorted(path for part in parts for path in part) == every
+    assert sorted(path for one in shards for path in run_notebooks.selected(shard=one)) == every
     assert {path.parent.name for path in run_notebooks.selected("*/jax/*")} == {"jax"}
     for wrong in ("0/5", "6/5", "5", "a/b"):
         with pytest.raises(ValueError):  # noqa: PT011
             run_notebooks.selected(shard=wrong)
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_the_forge_runs_what_runs_here(path: Path) -> None:
-    targets = re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].values()
-    for command in (step["run"] for job in jobs for step in job["steps"] if "run" in step):
-        (target,) = re.findall(r"\bmake ([a-z0-9-]+)", command)
-        assert target in targets
-
-
-def test_strangers_code_never_runs_on_the_gpu_machine() -> None:
-    workflow = yaml.safe_load((ROOT / ".github/workflows/gpu.yml").read_text(encoding="utf-8"))
-    assert set(workflow[True]) == {"workflow_dispatch", "schedule"}  # YAML 1.1 reads `on` as true
-
-
-def test_the_version_is_one() -> None:
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert dist.version() == d2lhybrid.__version__ == str(citation["version"])
+def test_strangers_code_never_runs_on_the_gpu_machine():
+    # YAML 1.1 reads `on` as true.
+    assert set(workflow("gpu")[True]) == {"workflow_dispatch", "schedule"}
 
 
 @pytest.mark.parametrize("tag", ["v9.9.9", d2lhybrid.__version__, ""])
-def test_another_tag_builds_nothing(tag: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_tag_than_the_version_builds_nothing(tag, monkeypatch):
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert dist.version() == d2lhybrid.__version__ == str(citation["version"])
     monkeypatch.setattr(sys, "argv", ["dist.py", "--tag", tag])
     monkeypatch.setattr(dist, "build", lambda: pytest.fail("it builds"))
     with pytest.raises(SystemExit, match="Expected the tag v"):
         dist.main()
 
 
-def test_the_page_of_the_models_shows_what_came() -> None:
-    works = {"outcome": "works", "said": ""}
-    row = dict.fromkeys(models.FUNCTIONS, works)
+def test_the_page_of_the_models_shows_what_came():
+    row = {function: {"outcome": "works", "said": ""} for function in model_table.FUNCTIONS}
     said = "PyTorch 2.13 did not | a_b. Nothing was changed."
     found = {
         ("timm", "first"): row | {"save": {"outcome": "refused", "said": said}},
         ("timm", "second"): row | {"save": {"outcome": "refused", "said": said}},
         ("timm", "third"): row | {"load": {"outcome": "ended", "said": "status -11"}},
     }
-    text = models.page(found, "numpy==2\ntensorflow-cpu==2.21.0\ntimm==1.0")
+    text = model_table.page(found, "numpy==2\ntensorflow-cpu==2.21.0\ntimm==1.0")
     assert "· tensorflow 2.21.0, timm 1.0\n" in text
-    assert "Of 3 models, `compare` works for 3;" in text
     assert "`save` works for 1 and refuses 2;" in text
     assert "| first | works | works | refused [^1] | works | works | works |" in text
     assert "| third | works | works | works | **ended** [^2] | works | works |" in text
     assert "\n[^1]: PyTorch 2.13 did not \\| a\\_b.\n[^2]: status -11\n" in text
 
 
-def test_a_model_that_ends_its_process_is_a_row() -> None:
-    found = models.examine("no library", "of this name", limit=100)
+def test_a_model_that_ends_its_process_is_a_row():
+    found = model_table.examine("no library", "of this name", limit=100)
     assert {one["outcome"] for one in found.values()} == {"ended"}
     assert found["save"]["said"] == "the process ended with status 1: KeyError: 'no library'"
+
+
+# README's figures.
+
+NAMES = ["eager", "compiled", "fused", "graph", "functions", "XLA", "latency", "throughput"]
+NAMES += ["dates", "machines", "table"]
+README = "".join(f"{name} <!-- measured: {name} -->?<!-- end -->\n" for name in NAMES)
+# For each row of a comparison its ratios, by latency and by throughput.
+MEASURED = {
+    "pytorch": [
+        {"eager": [1.0], "torch.compile": [0.5]},
+        {"eager": [1.0], "torch.compile": [5.4321], "copy": [7.0]},
+    ],
+    "tensorflow": [
+        {"eager": [1.0], "eager functions": [6.0], "tf.function": [7.0],
+         "concrete function XLA": [12.94]},
+    ],
+    "mxnet": [{"eager": [1.0, 1.0], "static_shape": [3.0, 5.5]}],
+}  # fmt: skip
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """Lets the notebooks have measured this."""
+
+    def notebooks(**changes):
+        def notebook(framework):
+            cells = []
+            for ratios in {**MEASURED, **changes}[framework]:
+                rows = [
+                    {"label": label, "verdict": "same", "latency": 1e-4 / found[0]}
+                    | dict(zip(("ratio", "throughput_ratio"), found, strict=False))
+                    for label, found in ratios.items()
+                ]
+                one = {"kind": "comparison", "baseline": "eager", "rows": rows}
+                one |= {"processor": "A · 2 cores", "date": "2026-01-02"}
+                data = {"text/plain": f"the table of {framework}", MIME: one}
+                output = new_output("display_data", data=data)
+                cells.append(new_code_cell("compare()", outputs=[output]))
+            return new_notebook(cells=cells)
+
+        monkeypatch.setattr(front_page, "notebook", notebook)
+
+    return notebooks
+
+
+def test_the_figures_are_those_of_the_notebooks(measured):
+    measured()
+    text, behind = front_page.renewed(README)
+    assert behind == NAMES
+    assert front_page.renewed(text) == (text, [])
+    said = " ".join(re.sub("<!--.*?-->", "", text).split())
+    assert said.startswith("eager 100 µs compiled 200 µs fused 5.43 graph 7 functions 6 XLA 12.9")
+    assert "latency 3 throughput 5.5 dates 2026-01-02 machines A · 2 cores" in said
+    assert said.endswith("```text the table of mxnet ```")
+    with pytest.raises(front_page.FrontPageError, match="one mark for each"):
+        front_page.renewed("# Nothing measured here")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"pytorch": [{"eager": [1.0], "torch.compile": [2.0], "copy": [3.0]}]}, "Rewrite"),
+        ({"mxnet": [{"eager": [1.0, 1.0], "static_shape": [5.5, 5.5]}]}, "Rewrite"),
+        ({"tensorflow": [{"eager": [1.0]}]}, "no longer compares"),
+    ],
+)
+def test_a_finding_that_no_longer_holds_is_refused(measured, changes, said):
+    measured(**changes)
+    with pytest.raises(front_page.FrontPageError, match=said):
+        front_page.figures()

@@ -65,7 +65,7 @@ def examine(library: str, name: str, limit: float) -> Found:
     """What came of each function for one model, in a process of its own that may end early."""
     with TemporaryDirectory() as folder, Path(folder, "said").open("w+", errors="replace") as said:
         process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "tests/models/examine.py", library, name, folder],
+            [sys.executable, "-W", "ignore", "tests/models/zoo.py", library, name, folder],
             cwd=ROOT, stdout=said, stderr=said, start_new_session=True,
         )  # fmt: skip
         try:

@@ -1,6 +1,9 @@
-"""Chapters that the tests of book build."""
+"""Chapters that the tests of book build, and their catalogs."""
+
+import polib
 
 FRONT = "---\ntitle: Title\nframeworks: [mxnet, pytorch, tensorflow]\n---\n\n"
+ONE = "---\ntitle: Title\nframeworks: [pytorch]\n---\n\n# Title\n\n"
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
 
 # One of everything that a chapter may hold.
@@ -110,3 +113,27 @@ Easy.
 )
 
 LIMITS = FRONT.replace("Title", "Limits") + "(sec-limits)=\n# Limits\n\nSee [](full.md)."
+
+
+def cell(code, option=""):
+    """A cell with code, behind one option."""
+    return f"```{{code-cell}} python\n{option}{code}\n```\n\n"
+
+
+def po(root, code="pt", chapter="a"):
+    """Where the catalog of a chapter lies."""
+    return root / f"translations/{code}/LC_MESSAGES/{chapter}.po"
+
+
+def change_entries(path, texts, flags=()):
+    """Give some or all messages of a catalog another text, by a dictionary or a function."""
+    catalog = polib.pofile(str(path))
+    for entry in catalog:
+        if callable(texts) or entry.msgid in texts:
+            text = texts(entry.msgid) if callable(texts) else texts[entry.msgid]
+            entry.flags = [*flags]
+            if isinstance(text, list):
+                entry.msgstr_plural = dict(enumerate(text))
+            else:
+                entry.msgstr = text
+    catalog.save()

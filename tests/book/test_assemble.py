@@ -2,13 +2,13 @@
 
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
-from book_samples import FRONT
+import pytest
+from book_samples import FRONT, cell
 
-from book.build import Built, build
+from book.build import build
 from book.files import Key, notebook_bytes
 from book.languages import ENGLISH
 from book.references import anchor, links, rewrite
@@ -16,31 +16,30 @@ from book.references import anchor, links, rewrite
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 
 
-def cells(built: Built, framework: str, chapter: str) -> list[nbformat.NotebookNode]:
-    [notebook] = [
-        notebook
-        for key, notebook in built.notebooks.items()
-        if (key.framework, key.chapter) == (framework, chapter)
-    ]
-    return list(notebook.cells)
+@pytest.fixture
+def built(full):
+    return build(full)
 
 
-def test_notebooks_are_valid_and_the_same_every_time(full: Path) -> None:
-    first, second = build(full), build(full)
-    assert list(first.notebooks) == list(second.notebooks)
-    assert len(first.notebooks) == 6
-    for key, notebook in first.notebooks.items():
+def cells(built, framework, chapter):
+    return built.notebooks[Key("en", framework, chapter)].cells
+
+
+def test_notebooks_are_valid_and_the_same_every_time(full, built):
+    second = build(full)
+    assert list(built.notebooks) == list(second.notebooks)
+    assert len(built.notebooks) == 6
+    for key, notebook in built.notebooks.items():
         nbformat.validate(notebook)
         assert notebook_bytes(notebook) == notebook_bytes(second.notebooks[key])
         assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
         ours = dict(notebook.metadata.d2lhybrid)
         assert ours.pop("title").endswith("· English")
         assert ours == key._asdict()
-    assert first.files == second.files
+    assert built.files == second.files
 
 
-def test_a_framework_sees_its_tabs(full: Path) -> None:
-    built = build(full)
+def test_a_framework_sees_its_tabs(built):
     text = {
         framework: "\n".join(cell.source for cell in cells(built, framework, "full"))
         for framework in ("mxnet", "pytorch", "tensorflow")
@@ -52,67 +51,59 @@ def test_a_framework_sees_its_tabs(full: Path) -> None:
         assert not re.search(r":::|\)=|\{(tab|code-cell|exercise|solution)|A remark", source)
 
 
-def test_options_become_metadata_and_solutions_fold(full: Path) -> None:
-    found = cells(build(full), "mxnet", "full")
+def test_options_become_metadata_and_solutions_fold(built):
+    found = cells(built, "mxnet", "full")
     [cell] = [c for c in found if "%matplotlib" in c.source]
     assert cell.metadata == {"tags": ["hide-input"], "jupyter": {"source_hidden": True}}
     folded = {c.source for c in found if c.metadata.get("jp-MarkdownHeadingCollapsed")}
     assert folded == {"#### Solution 1", "#### Solution 2"}
 
 
-def test_cells_are_shared_and_ids_survive_edits_elsewhere(project: Callable[..., Path]) -> None:
-    body = (
-        FRONT + "# Title\n\nText.\n\n```{code-cell} python\nx = 1\n```\n\nMore.\n\n## End\n\nEnd.\n"
-    )
+def test_cells_are_shared_and_ids_survive_edits_elsewhere(project):
+    body = f"{FRONT}# Title\n\nText.\n\n{cell('x = 1')}More.\n\n## End\n\nEnd.\n"
     before = build(project(a=body))
     after = build(
         project(a=body.replace("More.", "Changed.").replace("Text.", "Text.\n\n## New\n"))
     )
     ids = {cell.source: cell.id for cell in cells(before, "mxnet", "a")}
-    for cell in cells(after, "mxnet", "a"):
-        if cell.source in ids:
-            assert cell.id == ids[cell.source]
-    assert len({"x = 1", "## End\n\nEnd."} & {c.source for c in cells(after, "mxnet", "a")}) == 2
-    assert [c.id for c in cells(before, "mxnet", "a")] == [
-        c.id for c in cells(before, "pytorch", "a")
-    ]
+    found = {c.source: c.id for c in cells(after, "mxnet", "a") if c.source in ids}
+    assert {"x = 1", "## End\n\nEnd."} <= found.keys()
+    assert found.items() <= ids.items()
+    assert [*ids.values()] == [c.id for c in cells(before, "pytorch", "a")]
 
 
-def test_every_link_leads_somewhere(full: Path) -> None:
+def test_every_link_leads_somewhere(full, built):
     """Files exist, headings are named as JupyterLab names them, cells have their ids."""
-    built = build(full)
     paths = {key.path: notebook for key, notebook in built.notebooks.items()}
     seen = 0
     for path, notebook in paths.items():
-        for cell in notebook.cells:
-            source = re.sub(r"```.*?```", "", cell.source, flags=re.DOTALL)
-            for href in LINK.findall(source) if cell.cell_type == "markdown" else ():
-                if href.startswith("https:"):
-                    continue
-                file, _, fragment = href.partition("#")
-                target = Path(os.path.normpath(path.parent / file)) if file else path
-                seen += 1
-                if target not in paths:
-                    assert target in built.files or (full / target).is_file(), href
-                elif fragment:
-                    assert fragment in headings(paths[target]), href
+        prose = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+        text = re.sub(r"```.*?```", "", "\n\n".join(prose), flags=re.DOTALL)
+        for href in LINK.findall(text):
+            if href.startswith("https:"):
+                continue
+            file, _, fragment = href.partition("#")
+            target = Path(os.path.normpath(path.parent / file)) if file else path
+            seen += 1
+            if target not in paths:
+                assert target in built.files or (full / target).is_file(), href
+            elif fragment:
+                assert fragment in headings(paths[target]), href
     assert seen > 30
 
 
-def headings(notebook: nbformat.NotebookNode) -> set[str]:
+def headings(notebook):
     lines = (cell.source.splitlines()[0] for cell in notebook.cells if cell.source[0] == "#")
     return {line.lstrip("# ").replace("`", "").replace(" ", "-") for line in lines}
 
 
-def test_navigation(full: Path) -> None:
-    built = build(full)
+def test_navigation(built):
     assert cells(built, "mxnet", "full")[0].source == (
         "[PyTorch](../pytorch/full.ipynb) · [TensorFlow](../tensorflow/full.ipynb) · **MXNet**"
         "\n\n[Limits](limits.ipynb) →"
     )
-    end = cells(built, "mxnet", "limits")[-1].source
     # A heading, or a folded solution before it would fold it away.
-    assert end == (
+    assert cells(built, "mxnet", "limits")[-1].source == (
         f"## {ENGLISH.onward}\n\n← [Title](full.ipynb) · [{ENGLISH.collection}](../../README.md)"
     )
     title = built.notebooks[Key("en", "mxnet", "full")].metadata["d2lhybrid"]["title"]
@@ -120,27 +111,24 @@ def test_navigation(full: Path) -> None:
     assert cells(built, "mxnet", "limits")[0].source.endswith("\n\n← [Title](full.ipynb)")
 
 
-def test_numbers_are_those_of_the_framework(project: Callable[..., Path]) -> None:
+def test_numbers_are_those_of_the_framework(project):
     first, second = (f":::{{exercise}} ex-{x}\nText {x}.\n:::\n" for x in "ab")
-    text = f"{FRONT}# Title\n\n::::{{tab}} mxnet\n{first}::::\n\n{second}"
-    built = build(project(a=text))
+    built = build(project(a=f"{FRONT}# Title\n\n::::{{tab}} mxnet\n{first}::::\n\n{second}"))
     assert "**Exercise 2.** Text b." in cells(built, "mxnet", "a")[2].source
     assert "**Exercise 1.** Text b." in cells(built, "pytorch", "a")[2].source
 
 
-def test_a_heading_that_stands_twice_is_found_by_its_cell(project: Callable[..., Path]) -> None:
+def test_a_heading_that_stands_twice_is_found_by_its_cell(project):
     text = FRONT + "# Title\n\n[](#b)\n\n(a)=\n## Same\n\n(b)=\n## Same\n"
     found = cells(build(project(a=text)), "mxnet", "a")
     assert f"[Same](a.ipynb#cell-id={found[4].id})" in found[2].source
-
-
-def test_a_heading_beyond_ascii_has_no_anchor() -> None:
+    # And one beyond ASCII has no anchor.
     assert anchor("The Trade") == "The-Trade"
     assert anchor("Later: what's new?") == "Later:-what's-new?"
     assert not any(map(anchor, ("Optimização", "编译", "f(x)", "a = b")))
 
 
-def test_links_are_found_outside_of_code() -> None:
+def test_links_are_found_outside_of_code():
     text = "`[a](#b)` \\[c](#d) [`e`](#f) [](#g) ``[h](#`i`)`` ![j](k.svg) [l](https://m)"
     assert list(links(text)) == ["#d", "#f", "#g"]
     assert rewrite(text, lambda href: (f"{href}!", "text")) == (

@@ -1,7 +1,5 @@
 """What a translation must keep, how its language is set, which terms it uses; each is caught."""
 
-from pathlib import Path
-
 import pytest
 
 from book.audit import unfit
@@ -11,92 +9,63 @@ from book.translate import Context, Message
 from book.typography import leftover, typography
 
 
-def keeps(english: str, text: str, language: str = "pt", kind: str = "paragraph") -> list[str]:
+def require(problems, expected):
+    """There is such a problem; none at all where none is expected."""
+    problems = list(problems)
+    found = any(expected in one for one in problems) if expected else not problems
+    assert found, problems
+
+
+@pytest.mark.parametrize(
+    ("english", "text", "language", "kind", "expected"),
+    [
+        ("It has 164,482 parameters.", "Ela tem 164.482 parâmetros.", "pt", "paragraph", ""),
+        ("Python 3.11 and $x$.", "$x$ e Python 3.11.", "pt", "paragraph", ""),
+        ("Call `f`, then `g`.", "先调用 `f`，再调用 `g`。", "zh", "paragraph", ""),
+        ("See [a](#sec-a) and [](b.md).", "[](b.md)と[甲](#sec-a)を参照。", "ja", "paragraph", ""),
+        ("0.8476 s", "0,8476 s", "pt", "cell", ""),
+        ("calls torch.export once", "chama torch.export uma vez", "pt", "comment", ""),
+        # A unit ends where another script begins, but not at an accent.
+        ("After 3 syllables.", "Após 3 sílabas.", "pt", "paragraph", ""),
+        ("It takes 3 s.", "3 sかかる。", "ja", "paragraph", ""),
+        ("It takes 3 s.", "3 msかかる。", "ja", "paragraph", "units"),
+        *(
+            (english, text, "pt", "paragraph", expected)
+            for english, text, expected in (
+                ("Call `f()`.", "Chame `g()`.", "code: expected f(), found g()"),
+                ("Call `f`.", "Chame a função.", "code: expected f, which is missing"),
+                ("A $x^2$.", "Um $x^3$.", "math: expected x^2, found x^3"),
+                ("See [a](#sec-a).", "Veja [a](#sec-b).", "links: expected #sec-a, found #sec-b"),
+                ("It takes 0.5 of 512.", "Leva 0,6 de 512.", "numbers: expected 0.5, found 0.6"),
+                ("With 1,000 of them.", "Com 1,000 deles.", "numbers: expected 1000, found 1.000"),
+                ("In 10 ms.", "Em 10 s.", "units: expected 10 ms, found 10 s"),
+                ("Text.", "- Texto.", "another kind of Markdown block"),
+                ("An *eager* one.", "Um eager.", "emphasizes 0 times, the English text 1 times"),
+                ("A **word**: next.", "Uma **palavra：**seguinte", "bare *"),
+            )
+        ),
+        ("calls torch.export", "torch.exportar", "pt", "comment", "code: expected torch.export"),
+        ("computed", "calcu\nlado", "pt", "label", "line break"),
+        ("size 512", "tamanho", "pt", "label", "numbers: expected 512"),
+        ("equal:", "iguais", "pt", "label", "colon"),
+        ("freed", "foi liberado agora", "pt", "label", "18 columns wide, the English label 5"),
+        ("about 0.5", "cerca de 0,5", "pt", "comment", "numbers: expected 0.5, found 0,5"),
+    ],
+)
+def test_what_a_translation_keeps_or_changed(english, text, language, kind, expected):
     message = Message(english, Context("a", "sec-a", (), kind), "chapters/a.md", 1)
-    return unfit(message, text, LANGUAGES[language])
-
-
-@pytest.mark.parametrize(
-    ("english", "text", "language", "kind"),
-    [
-        ("It has 164,482 parameters.", "Ela tem 164.482 parâmetros.", "pt", "paragraph"),
-        ("Python 3.11 and $x$.", "$x$ e Python 3.11.", "pt", "paragraph"),
-        ("Call `f`, then `g`.", "先调用 `f`，再调用 `g`。", "zh", "paragraph"),
-        ("See [a](#sec-a) and [](b.md).", "[](b.md)と[甲](#sec-a)を参照。", "ja", "paragraph"),
-        ("0.8476 s", "0,8476 s", "pt", "cell"),
-        ("calls torch.export once", "chama torch.export uma vez", "pt", "comment"),
-    ],
-)
-def test_a_translation_that_keeps_all(english: str, text: str, language: str, kind: str) -> None:
-    assert keeps(english, text, language, kind) == []
-
-
-@pytest.mark.parametrize(
-    ("english", "text", "expected"),
-    [
-        ("Call `hybridize()`.", "Chame `hibridizar()`.", "code: expected hybridize(), found"),
-        ("Call `f`.", "Chame a função.", "code: expected f, which is missing"),
-        ("A $x^2$.", "Um $x^3$.", "math: expected x^2, found x^3"),
-        ("See [a](#sec-a).", "Veja [a](#sec-b).", "links: expected #sec-a, found #sec-b"),
-        ("It takes 0.5 of 512.", "Leva 0,6 de 512.", "numbers: expected 0.5, found 0.6"),
-        ("With 1,000 of them.", "Com 1,000 deles.", "numbers: expected 1000, found 1.000"),
-        ("In 10 ms.", "Em 10 s.", "units: expected 10 ms, found 10 s"),
-        ("Text.", "- Texto.", "another kind of Markdown block"),
-        ("An *eager* one.", "Um eager.", "emphasizes 0 times, the English text 1 times"),
-        ("A **word**: next.", "Uma **palavra：**seguinte", "bare *"),
-    ],
-)  # fmt: skip
-def test_what_a_translation_changed(english: str, text: str, expected: str) -> None:
-    assert any(expected in problem for problem in keeps(english, text)), keeps(english, text)
-
-
-@pytest.mark.parametrize(
-    ("english", "text", "kind", "expected"),
-    [
-        ("calls torch.export", "chama torch.exportar", "comment", "code: expected torch.export"),
-        ("computed", "calcu\nlado", "label", "line break"),
-        ("size 512", "tamanho", "label", "numbers: expected 512"),
-        ("equal:", "iguais", "label", "colon"),
-        ("freed", "foi liberado agora", "label", "18 columns wide, the English label 5"),
-        ("about 0.5", "cerca de 0,5", "comment", "numbers: expected 0.5, found 0,5"),
-    ],
-)
-def test_what_a_translation_of_code_changed(
-    english: str, text: str, kind: str, expected: str
-) -> None:
-    [problem] = keeps(english, text, kind=kind)
-    assert expected in problem
-
-
-def test_a_unit_ends_where_another_script_begins_but_not_at_an_accent() -> None:
-    assert keeps("After 3 syllables.", "Após 3 sílabas.") == []
-    assert keeps("It takes 3 s.", "3 sかかる。", "ja") == []
-    assert "units" in keeps("It takes 3 s.", "3 msかかる。", "ja")[0]
-
-
-def typeset(text: str, language: str, kind: str = "paragraph", english: str = "") -> list[str]:
-    return list(typography(english, text, kind, language))
-
-
-@pytest.mark.parametrize(
-    ("language", "kind", "text"),
-    [
-        ("zh", "paragraph", "在 Python 中，`f` 先运行；然后是 3 个“网络”（见[图](#fig-a)）。"),
-        ("zh", "paragraph", "共有 164,482 个参数，比例为 0.5。"),
-        ("zh", "paragraph", "见 [](#fig-a)。**错误**：$x$ 不可用。"),
-        ("zh", "comment", "f(a, b) 的结果"),
-        ("ja", "paragraph", "Pythonでは、`f`が先に動きます。「網」は3つです（[図](#fig-a)）。"),
-        ("pt", "paragraph", "Em Python 3.11, “isto” custa 0,5 (ou 164.482), no MXNet 1.9.1."),
-        ("pt", "paragraph", "Um copo d’água: `f`, não $x$."),
-    ],
-)
-def test_good_typography(language: str, kind: str, text: str) -> None:
-    assert typeset(text, language, kind) == []
+    require(unfit(message, text, LANGUAGES[language]), expected)
 
 
 @pytest.mark.parametrize(
     ("language", "text", "expected"),
     [
+        ("zh", "在 Python 中，`f` 先运行；然后是 3 个“网络”（见[图](#fig-a)）。", ""),
+        ("zh", "共有 164,482 个参数，比例为 0.5。", ""),
+        ("zh", "见 [](#fig-a)。**错误**：$x$ 不可用。", ""),
+        ("ja", "Pythonでは、`f`が先に動きます。「網」は3つです（[図](#fig-a)）。", ""),
+        ("pt", "Em Python 3.11, “isto” custa 0,5 (ou 164.482), no MXNet 1.9.1.", ""),
+        ("pt", "Um copo d’água: `f`, não $x$.", ""),
         ("zh", "先运行,然后", "half-width ','"),
         ("zh", "`f`, `g` 运行", "half-width ','"),
         ("zh", "在Python 中", "one space between"),
@@ -115,9 +84,9 @@ def test_good_typography(language: str, kind: str, text: str) -> None:
         ("pt", "Leva 0.5 de tempo.", "decimal comma"),
     ],
 )
-def test_typography_is_caught(language: str, text: str, expected: str) -> None:
-    found = typeset(text, language)
-    assert any(expected in problem for problem in found), found
+def test_typography(language, text, expected):
+    require(typography("", text, "paragraph", language), expected)
+    require(typography("", "f(a, b) 的结果", "comment", "zh"), "")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +99,7 @@ def test_typography_is_caught(language: str, text: str, expected: str) -> None:
         ("pt", "O grafo não está lá.", False),
     ],
 )
-def test_english_that_was_left(language: str, text: str, caught: bool) -> None:
+def test_english_that_was_left(language, text, caught):
     assert bool(list(leftover("The graph is not there.", text, "paragraph", language))) is caught
 
 
@@ -140,41 +109,32 @@ TERMS = (
     Term("graph break", {"pt": "quebra de grafo"}, ()),
     Term("graph", {"pt": "grafo"}, ()),
 )
-
-
-def terms(english: str, text: str, language: str, comment: str = "") -> list[str]:
-    return list(terms_problems(TERMS, english, text, "paragraph", language, comment))
+MISSED = "'graph break' is 'quebra de grafo'"
+NEVER = "'杂交' must never appear, says translations/glossary.csv"
 
 
 @pytest.mark.parametrize(
-    ("english", "text", "language"),
+    ("english", "text", "language", "purpose", "expected"),
     [
-        ("Eager execution helps.", "A execução imediata ajuda.", "pt"),
-        ("It is hybridized.", "Ela foi hibridizada.", "pt"),
-        ("Hybridizing it.", "ハイブリッド化しました。", "ja"),
-        ("Call `graph`.", "Chame `graph`.", "pt"),
-        ("Eager-execution.", "即时执行。", "zh"),
+        ("Eager execution helps.", "A execução imediata ajuda.", "pt", "", ""),
+        ("It is hybridized.", "Ela foi hibridizada.", "pt", "", ""),
+        ("Hybridizing it.", "ハイブリッド化しました。", "ja", "", ""),
+        ("Call `graph`.", "Chame `graph`.", "pt", "", ""),
+        ("Eager-execution.", "即时执行。", "zh", "", ""),
+        ("A graph break.", "Uma pausa.", "pt", "", MISSED),
+        ("A graph break.", "Uma pausa.", "pt", "(graph break)", ""),
+        ("A graph break.", "Uma pausa.", "pt", "(graph)", MISSED),
+        ("It.", "杂交网络", "zh", "(hybridize)", NEVER),
+        ("It.", "um Eagre aqui", "pt", "", "must never appear"),
+        ("It.", "um eagres aqui, `eagre`", "pt", "", ""),
     ],
 )
-def test_terms_in_use(english: str, text: str, language: str) -> None:
-    assert terms(english, text, language) == []
+def test_terms(english, text, language, purpose, expected):
+    comment = f"glossary: on purpose {purpose}" if purpose else ""
+    require(terms_problems(TERMS, english, text, "paragraph", language, comment), expected)
 
 
-def test_a_term_is_missed_and_may_be_missed_on_purpose() -> None:
-    [problem] = terms("A graph break.", "Uma pausa.", "pt")
-    assert "'graph break' is 'quebra de grafo'" in problem
-    assert terms("A graph break.", "Uma pausa.", "pt", "glossary: on purpose (graph break)") == []
-    assert terms("A graph break.", "Uma pausa.", "pt", "glossary: on purpose (graph)") == [problem]
-
-
-def test_a_forbidden_form_has_no_excuse() -> None:
-    [problem] = terms("It.", "杂交网络", "zh", "glossary: on purpose (hybridize)")
-    assert "'杂交' must never appear, says translations/glossary.csv" in problem
-    assert terms("It.", "um Eagre aqui", "pt")
-    assert not terms("It.", "um eagres aqui, `eagre`", "pt")
-
-
-def test_the_glossary_file(tmp_path: Path) -> None:
+def test_the_glossary_file(tmp_path):
     assert read_glossary(tmp_path) == ()
     (tmp_path / "translations").mkdir()
     text = "en,pt,zh,ja,never\nlayer,camada,层,,\nto serialize (verb),serializar,序列化,シ,a|b\n"

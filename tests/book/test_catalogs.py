@@ -1,13 +1,8 @@
 """Catalogs: what they ask translators, and that no translation is ever lost."""
 
-from collections.abc import Callable
-from pathlib import Path
-
-import polib
 import pytest
-from book_samples import FRONT
+from book_samples import FRONT, change_entries, po
 
-from book.__main__ import main
 from book.catalogs import entries, merge, present, read, template
 from book.errors import CatalogError
 from book.languages import LANGUAGES
@@ -43,43 +38,41 @@ print("Fast")
 """
 )
 SENTENCE = "The first sentence of this chapter stands here."
-A_PO = Path("translations/pt/LC_MESSAGES/a.po")
 
 
 @pytest.fixture
-def root(project: Callable[..., Path]) -> Path:
+def root(project, told):
     """A collection whose Portuguese catalog is there and complete."""
     root = project(a=CHAPTER)
-    assert main(["messages", "--start", "pt"], root) == 0
-    catalog = read(root / A_PO)
-    for entry in catalog:
-        entry.msgstr = f"«{entry.msgid}»"
-    catalog.save(str(root / A_PO))
-    assert main(["messages"], root) == 0
+    told("messages", "--start", "pt")
+    change_entries(po(root), lambda text: f"«{text}»")
+    told("messages")
     return root
 
 
-def change(root: Path, old: str, new: str) -> None:
-    """Change the chapter and update its catalogs twice, which is the same as once."""
-    path = root / "chapters" / "a.md"
-    assert old in path.read_text()
-    path.write_text(path.read_text().replace(old, new))
-    assert main(["messages"], root) == 0
-    before = (root / A_PO).read_bytes()
-    assert main(["messages"], root) == 0
-    assert (root / A_PO).read_bytes() == before
+@pytest.fixture
+def change(root, told):
+    """Changes the chapter and updates its catalogs twice, which is the same as once."""
+
+    def change(old, new):
+        path = root / "chapters" / "a.md"
+        assert old in path.read_text()
+        path.write_text(path.read_text().replace(old, new))
+        told("messages")
+        before = po(root).read_bytes()
+        told("messages")
+        assert po(root).read_bytes() == before
+
+    return change
 
 
-def entry(root: Path, start: str, obsolete: bool = False) -> polib.POEntry:
-    [found] = [
-        entry
-        for entry in read(root / A_PO)
-        if entry.msgid.startswith(start) and entry.obsolete == obsolete
-    ]
+def entry(root, start, obsolete=False):
+    every = [one for one in read(po(root)) if one.obsolete == obsolete]
+    [found] = [one for one in every if one.msgid.startswith(start)]
     return found
 
 
-def test_a_template_says_where_a_message_stands(project: Callable[..., Path]) -> None:
+def test_a_template_says_where_a_message_stands(project):
     [chapter] = load(project(a=CHAPTER) / "chapters")
     found = entries(template(chapter))
     assert [key for key in found if key[1] == "open"] == [("cell|verb", "open"), ("cell", "open")]
@@ -92,69 +85,60 @@ def test_a_template_says_where_a_message_stands(project: Callable[..., Path]) ->
     assert len(found) == len({(m.context.kind, m.context.note, m.text) for m in chapter.messages})
 
 
-def test_what_a_translator_wrote_besides_stays(
-    root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    catalog = read(root / A_PO)
+def test_what_a_translator_wrote_besides_stays(root, told):
+    catalog = read(po(root))
     catalog.metadata["Last-Translator"] = "Ana <ana@example.org>"
     catalog[0].tcomment = "glossary: on purpose (layer)\nand more"
     catalog[0].flags.append("fuzzy")  # a doubt
-    catalog.save(str(root / A_PO))
-    before = (root / A_PO).read_bytes()
-    capsys.readouterr()
-    assert main(["messages"], root) == 0
-    assert capsys.readouterr().out == ""
-    assert (root / A_PO).read_bytes() == before
-    header = read(root / A_PO).metadata
+    catalog.save(str(po(root)))
+    before = po(root).read_bytes()
+    assert told("messages").out == ""
+    assert po(root).read_bytes() == before
+    header = read(po(root)).metadata
     assert header["Language"] == "pt_BR"
     assert header["Plural-Forms"] == "nplurals=2; plural=(n > 1);"
     assert [language.code for language in present(root)] == ["en", "pt"]
 
 
-def test_a_changed_sentence_becomes_fuzzy_and_a_change_taken_back_is_none(root: Path) -> None:
-    before = (root / A_PO).read_bytes()
+def test_a_changed_sentence_becomes_fuzzy_and_a_change_taken_back_is_none(root, change):
+    before = po(root).read_bytes()
     for old, new in (("stands here.", "stands here now."), ("here now.", "at this place now.")):
-        change(root, old, new)
+        change(old, new)
         found = entry(root, "The first")
         assert found.fuzzy
         assert found.msgid.endswith(new)
         assert found.previous_msgid == SENTENCE  # what was translated, after two changes, too
         assert found.msgstr == f"«{SENTENCE}»"
-    change(root, "stands at this place now.", "stands here.")
-    assert (root / A_PO).read_bytes() == before
-
-
-def test_a_removed_message_is_kept_and_comes_back(root: Path) -> None:
-    change(root, SENTENCE, "Nothing of it was left over.")
-    assert entry(root, "The first", obsolete=True).msgstr == f"«{SENTENCE}»"
-    assert entry(root, "Nothing").msgstr == ""
-    change(root, "Nothing of it was left over.", SENTENCE)
-    assert entry(root, "The first").msgstr == f"«{SENTENCE}»"
-    assert not entry(root, "The first").fuzzy
-
-
-def test_the_same_text_elsewhere_is_fuzzy(root: Path) -> None:
-    change(root, SENTENCE, f"- {SENTENCE}")
+    change("stands at this place now.", "stands here.")
+    assert po(root).read_bytes() == before
+    change(SENTENCE, f"- {SENTENCE}")  # the same text elsewhere
     found = entry(root, "The first")
     assert (found.msgctxt, found.previous_msgctxt, found.fuzzy) == ("item", "paragraph", True)
 
 
-def test_nothing_is_lost_whatever_happens(root: Path) -> None:
+def test_a_removed_message_is_kept_and_comes_back(root, change):
+    change(SENTENCE, "Nothing of it was left over.")
+    assert entry(root, "The first", obsolete=True).msgstr == f"«{SENTENCE}»"
+    assert entry(root, "Nothing").msgstr == ""
+    change("Nothing of it was left over.", SENTENCE)
+    assert entry(root, "The first").msgstr == f"«{SENTENCE}»"
+    assert not entry(root, "The first").fuzzy
+
+
+def test_nothing_is_lost_whatever_happens(root):
     """Every translation is somewhere in the merged catalog, in use or obsolete."""
-    old = read(root / A_PO)
-    texts = {entry.msgstr for entry in old}
+    old = read(po(root))
     for keep in range(len(old)):
         [chapter] = load(root / "chapters")
         fresh = template(chapter)
         del fresh[keep:]
-        merged = merge(fresh, read(root / A_PO), LANGUAGES["pt"], "a")
-        assert {entry.msgstr for entry in merged} == texts
+        merged = merge(fresh, read(po(root)), LANGUAGES["pt"], "a")
+        assert {entry.msgstr for entry in merged} == {entry.msgstr for entry in old}
 
 
-def test_a_catalog_that_is_none(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (root / A_PO).write_text("This is no catalog.\n")
+def test_a_catalog_that_is_none(root, told):
+    po(root).write_text("This is no catalog.\n")
     with pytest.raises(CatalogError, match=r"LC_MESSAGES/a\.po:1: "):
-        read(root / A_PO)
+        read(po(root))
     for command in ("messages", "check", "build"):
-        assert main([command], root) == 1
-        assert "a.po" in capsys.readouterr().err
+        assert "a.po" in told(command, status=1).err

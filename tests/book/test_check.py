@@ -1,94 +1,62 @@
 """Whatever is done to a committed notebook is found and named."""
 
-import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
-import nbformat
 import pytest
-from book_samples import FRONT
+from book_samples import ONE, cell
+from nbformat.v4 import new_markdown_cell, new_output
 
 from book.__main__ import main
-from book.build import Built, build
+from book.build import build
 from book.check import check, left_out
-from book.errors import ExecutionError
-from book.execute import execute, outputs_digest
+from book.execute import outputs_digest
 from book.files import notebook_bytes, read_notebook
 
-BODY = """# Title
-
-Prose.
-
-```{code-cell} python
-print("first")
-```
-
-More prose.
-
-```{code-cell} python
-:tags: [raises-exception]
-1 / 0
-```
-
-:::{figure-md} fig-flow
-![Alt text](figures/flow.svg)
-
-Caption.
-:::
-"""
-FRONT_ONE = FRONT.replace("mxnet, pytorch, tensorflow", "pytorch")
+FIGURE = ":::{figure-md} fig-flow\n![Alt text](figures/flow.svg)\n\nCaption.\n:::\n"
+PRINTS, RAISES = cell('print("first")'), cell("1 / 0", ":tags: [raises-exception]\n")
+CHAPTER = f"{ONE}Prose.\n\n{PRINTS}More prose.\n\n{RAISES}{FIGURE}"
 PATH = Path("notebooks/en/pytorch/a.ipynb")
+ERROR = new_output("error", ename="ValueError", evalue="no", traceback=[])
+WARNING = new_output("stream", name="stderr", text="cell.py:1: FutureWarning: soon gone\n")
+LOGGED = new_output("stream", name="stderr", text="compiling\nW1121 07:44:13.6 graph break\n")
 
 
 @pytest.fixture(scope="session")
-def executed(tmp_path_factory: pytest.TempPathFactory) -> nbformat.NotebookNode:
-    """The notebook of BODY with its outputs."""
+def executed(tmp_path_factory):
+    """The file of the notebook with its outputs."""
     root = tmp_path_factory.mktemp("executed")
     (root / "chapters" / "figures").mkdir(parents=True)
     (root / "chapters" / "figures" / "flow.svg").write_text("<svg/>")
-    (root / "chapters" / "a.md").write_text(FRONT_ONE + BODY)
-    notebooks = {root / key.path: notebook for key, notebook in build(root).notebooks.items()}
-
-    async def run() -> list[nbformat.NotebookNode | ExecutionError]:
-        return [result async for _, result in execute(notebooks, jobs=1)]
-
-    [result] = asyncio.run(run())
-    assert isinstance(result, nbformat.NotebookNode)
-    return result
+    (root / "chapters" / "a.md").write_text(CHAPTER)
+    assert main(["build", "--execute", "--jobs", "1"], root) == 0
+    return (root / PATH).read_bytes()
 
 
 @pytest.fixture
-def committed(
-    project: Callable[..., Path], executed: nbformat.NotebookNode
-) -> tuple[Path, Built, nbformat.NotebookNode]:
+def committed(project, told, executed):
     """A root where all is as it should be, what its sources build, and a notebook to spoil."""
-    root = project(a=FRONT_ONE + BODY)
-    assert main(["build"], root) == 0
-    (root / PATH).write_bytes(notebook_bytes(executed))
-    notebook = read_notebook(root / PATH)
-    assert notebook is not None
-    return root, build(root), notebook
+    root = project(a=CHAPTER)
+    told("build")
+    (root / PATH).write_bytes(executed)
+    return root, build(root), read_notebook(root / PATH)
 
 
-def stream(name: str, text: str) -> nbformat.NotebookNode:
-    return nbformat.v4.new_output("stream", name=name, text=text)
+def strip_outputs(notebook):
+    for code in notebook.cells[1:6:2]:
+        code.update(outputs=[], execution_count=None)
 
 
 # What is spoiled (cell 3 prints, cell 5 raises), whether the outputs are signed again, and what
 # check says.
-SPOILED: dict[str, tuple[Callable[[nbformat.NotebookNode], object], bool, str]] = {
+SPOILED = {
     "prose": (lambda n: n.cells[2].update(source="# Title\n\nOther."), False, "source differs"),
     "code": (lambda n: n.cells[3].update(source='print("second")'), True, "source differs"),
     "id": (lambda n: n.cells[3].update(id="by-hand"), True, "found cell by-hand"),
     "tags": (lambda n: n.cells[3].metadata.update(tags=["gpu"]), False, "metadata differs"),
     "kernel": (lambda n: n.metadata.kernelspec.update(name="x"), False, "notebook metadata"),
     "cell gone": (lambda n: n.cells.pop(), False, "missing"),
-    "cell more": (
-        lambda n: n.cells.append(nbformat.v4.new_markdown_cell("x")),
-        False,
-        "no chapter",
-    ),
-    "no outputs": (lambda n: strip_outputs(n), False, "was never executed"),
+    "cell more": (lambda n: n.cells.append(new_markdown_cell("x")), False, "no chapter"),
+    "no outputs": (strip_outputs, False, "was never executed"),
     "count": (lambda n: n.cells[3].update(execution_count=None), True, "count None, expected 2"),
     "order": (lambda n: n.cells[3].update(execution_count=3), True, "count 3, expected 2"),
     "output gone": (lambda n: n.cells[3].update(outputs=[]), False, "not those of its execution"),
@@ -98,24 +66,10 @@ SPOILED: dict[str, tuple[Callable[[nbformat.NotebookNode], object], bool, str]] 
     "warning": (lambda n: n.cells[3].outputs.append(WARNING), True, "prints a warning"),
     "log": (lambda n: n.cells[3].outputs.append(LOGGED), True, "prints a warning"),
 }
-ERROR = nbformat.v4.new_output("error", ename="ValueError", evalue="no", traceback=[])
-MORE = nbformat.v4.new_markdown_cell("By hand.")
-WARNING = stream("stderr", "cell.py:1: FutureWarning: soon gone\n")
-LOGGED = stream("stderr", "compiling\nW1121 07:44:13.6 graph break\n")
-
-
-def strip_outputs(notebook: nbformat.NotebookNode) -> None:
-    for cell in notebook.cells[1:6:2]:
-        cell.update(outputs=[], execution_count=None)
 
 
 @pytest.mark.parametrize(("spoil", "signed", "expected"), SPOILED.values(), ids=SPOILED)
-def test_a_spoiled_notebook(
-    committed: tuple[Path, Built, nbformat.NotebookNode],
-    spoil: Callable[[nbformat.NotebookNode], object],
-    signed: bool,
-    expected: str,
-) -> None:
+def test_a_spoiled_notebook(committed, spoil, signed, expected):
     root, built, notebook = committed
     spoil(notebook)
     if signed:
@@ -126,33 +80,24 @@ def test_a_spoiled_notebook(
     assert all(problem.startswith(str(PATH)) for problem in problems)
 
 
-def test_all_is_well(committed: tuple[Path, Built, nbformat.NotebookNode]) -> None:
-    root, built, _ = committed
-    before = snapshot(root)
-    assert check(root, built) == []
-    assert main(["check"], root) == 0
-    assert snapshot(root) == before
+def test_all_is_well_and_a_difference_is_shown(committed, told):
+    def snapshot():
+        files = (path for path in root.rglob("*") if path.is_file())
+        return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
 
-
-def snapshot(root: Path) -> dict[Path, tuple[int, bytes]]:
-    files = (path for path in root.rglob("*") if path.is_file())
-    return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
-
-
-def test_the_difference_is_shown(
-    committed: tuple[Path, Built, nbformat.NotebookNode], capsys: pytest.CaptureFixture[str]
-) -> None:
     root, _, notebook = committed
+    before = snapshot()
+    told("check")
+    assert snapshot() == before
     notebook.cells[3].source += "  # by hand"
     (root / PATH).write_bytes(notebook_bytes(notebook))
-    assert main(["check"], root) == 1
-    shown = capsys.readouterr().err
+    shown = told("check", status=1).err
     assert f"{PATH}: cell {notebook.cells[3].id}: source differs" in shown
     assert '    -print("first")  # by hand\n    +print("first")\n' in shown
     assert "make notebooks" in shown
 
 
-def test_missing_and_stray_files(committed: tuple[Path, Built, nbformat.NotebookNode]) -> None:
+def test_missing_and_stray_files(committed):
     root, built, _ = committed
     (root / PATH).rename(root / PATH.with_name("b.ipynb"))
     expected = {str(PATH): "missing", str(PATH.with_name("b.ipynb")): "delete it"}
@@ -169,10 +114,8 @@ def test_missing_and_stray_files(committed: tuple[Path, Built, nbformat.Notebook
     assert sum("missing" in problem for problem in check(root, built)) == 2
 
 
-def test_a_cell_that_was_left_out() -> None:
+def test_a_cell_that_was_left_out():
     source = 'if has_gpu:\n    print("12 ms")\nelse:\n    print("Left out: no GPU.")'
-    note, other = stream("stdout", "Left out: no GPU.\n"), stream("stdout", "11 ms\n")
-    assert left_out(source, [note])
-    assert not left_out(source, [other])
-    assert not left_out(source, [note, note])
-    assert not left_out(source, [])
+    note, other = (new_output("stream", text=f"{t}\n") for t in ("Left out: no GPU.", "11 ms"))
+    found = [left_out(source, outputs) for outputs in ([note], [other], [note, note], [])]
+    assert found == [True, False, False, False]

@@ -1,34 +1,17 @@
 """Notebooks in several languages: complete, or marked, or refused with the list."""
 
-from collections.abc import Callable
 from pathlib import Path
 
-import polib
 import pytest
-from book_samples import FRONT
+from book_samples import FRONT, cell, change_entries, po
 
-from book.__main__ import main
-from book.build import Built, build
+from book.build import build
 from book.errors import BookError, CatalogError
 from book.files import Key
 
-CHAPTER = """
-(sec-title)=
-# Title
-
-A layer is slow.
-
-- an item
-
-```{code-cell} python
-:labels: ["Fast"]
-print("Fast")  # a comment
-```
-
-:::{exercise} ex-one
-Do it.
-:::
-"""
+CODE = cell('print("Fast")  # a comment', ':labels: ["Fast"]\n')
+EXERCISE = ":::{exercise} ex-one\nDo it.\n:::\n"
+CHAPTER = f"{FRONT}(sec-title)=\n# Title\n\nA layer is slow.\n\n- an item\n\n{CODE}{EXERCISE}"
 TRANSLATIONS = {
     "Title": ("Título", "标题", "題名"),
     "A layer is slow.": ("Uma camada é lenta.", "一个层很慢。", "層は遅いです。"),
@@ -40,60 +23,47 @@ TRANSLATIONS = {
 CODES = ("pt", "zh", "ja")
 
 
-def po(root: Path, code: str, chapter: str = "a") -> Path:
-    return root / f"translations/{code}/LC_MESSAGES/{chapter}.po"
-
-
 @pytest.fixture
-def root(project: Callable[..., Path]) -> Path:
+def root(project, told):
     """A collection that is complete in four languages."""
-    root = project(a=FRONT + CHAPTER, b=FRONT + "# Title\n")
-    (root / "translations").mkdir()
-    (root / "translations/glossary.csv").write_text(
-        "en,pt,zh,ja,never\nlayer,camada,层,層,couche\n"
-    )
-    assert main(["messages", "--start", *CODES], root) == 0
+    root = project(a=CHAPTER, b=FRONT + "# Title\n")
+    glossary = root / "translations/glossary.csv"
+    glossary.parent.mkdir()
+    glossary.write_text("en,pt,zh,ja,never\nlayer,camada,层,層,couche\n")
+    told("messages", "--start", *CODES)
     for number, code in enumerate(CODES):
         for chapter in ("a", "b"):
-            catalog = polib.pofile(str(po(root, code, chapter)))
-            for entry in catalog:
-                entry.msgstr = TRANSLATIONS[entry.msgid][number]
-            catalog.save()
+            texts = {english: found[number] for english, found in TRANSLATIONS.items()}
+            change_entries(po(root, code, chapter), texts)
     return root
 
 
-def set_text(root: Path, code: str, msgid: str, msgstr: str, fuzzy: bool = False) -> None:
-    catalog = polib.pofile(str(po(root, code)))
-    [entry] = [entry for entry in catalog if entry.msgid == msgid]
-    entry.msgstr = msgstr
-    entry.flags = ["fuzzy"] if fuzzy else []
-    catalog.save()
-
-
-def text(built: Built, code: str) -> str:
+def text(built, code):
     return "\n".join(cell.source for cell in built.notebooks[Key(code, "pytorch", "a")].cells)
 
 
-def problems(root: Path) -> list[str]:
+def problems(root):
     with pytest.raises(CatalogError) as caught:
         build(root)
     return str(caught.value).splitlines()
 
 
-def test_complete_languages_are_built(root: Path) -> None:
+def test_complete_languages_are_built(root):
     built = build(root)
     assert len(built.notebooks) == 4 * 3 * 2
     for number, code in enumerate(CODES):
-        shown = text(built, code)
         for translations in TRANSLATIONS.values():
-            assert translations[number] in shown
-    assert 'print("Rápido")  # um comentário' in text(built, "pt")
-    assert "**Exercício 1.** Faça." in text(built, "pt")
-    assert "**练习 1** 做一做。" in text(built, "zh")
-    assert "**演習1** やってみてください。" in text(built, "ja")
+            assert translations[number] in text(built, code)
+    for code, shown in (
+        ("pt", 'print("Rápido")  # um comentário'),
+        ("pt", "**Exercício 1.** Faça."),
+        ("zh", "**练习 1** 做一做。"),
+        ("ja", "**演習1** やってみてください。"),
+    ):
+        assert shown in text(built, code)
 
 
-def test_a_language_without_catalogs_is_not_built(root: Path) -> None:
+def test_a_language_without_catalogs_is_not_built(root):
     for path in po(root, "ja").parent.iterdir():
         path.unlink()
     built = build(root)
@@ -104,7 +74,7 @@ def test_a_language_without_catalogs_is_not_built(root: Path) -> None:
         build(root, "ja")
 
 
-def test_the_front_pages(root: Path) -> None:
+def test_the_front_pages(root):
     path = root / "chapters" / "a.md"
     path.write_text(path.read_text().replace("---\n\n", "description: all of it\n---\n\n", 1))
     built = build(root, "en")
@@ -121,64 +91,59 @@ def test_the_front_pages(root: Path) -> None:
                 assert f"({path.relative_to('notebooks')})" in content.decode()
 
 
-def test_a_changed_sentence_names_what_is_behind(
-    root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_changed_sentence_names_what_is_behind(root, told):
     """Stale is visible: before catalogs are updated, and after."""
     path = root / "chapters" / "a.md"
     path.write_text(path.read_text().replace("is slow.", "is very slow."))
     line = path.read_text().splitlines().index("A layer is very slow.") + 1
-    assert main(["check"], root) == 1
-    shown = capsys.readouterr().err
+    shown = told("check", status=1).err
     assert "translations/a.pot:1: behind chapters/a.md" in shown
     for code in CODES:
         file = f"translations/{code}/LC_MESSAGES/a.po"
         assert f'{file}:1: behind chapters/a.md:{line}, paragraph "A layer is very slow."' in shown
         assert 'paragraph "A layer is slow.": no longer' in shown
-    assert main(["build"], root) == 1
-    assert main(["build", "--language", "en"], root) == 0  # English can go ahead
+    told("build", status=1)
+    told("build", "--language", "en")  # English can go ahead
     assert not (root / "notebooks/pt").exists()
-    assert main(["messages"], root) == 0
-    capsys.readouterr()
-    assert main(["check"], root) == 1
-    fuzzy = [line for line in capsys.readouterr().err.splitlines() if "fuzzy" in line]
-    for code, shown in zip(sorted(CODES), fuzzy, strict=True):
+    told("messages")
+    found = [line for line in told("check", status=1).err.splitlines() if "fuzzy" in line]
+    for code, shown in zip(sorted(CODES), found, strict=True):
         assert shown.startswith(f"translations/{code}/LC_MESSAGES/a.po:")
-        number = int(shown.split(":")[1])
-        found = po(root, code).read_text().splitlines()[number - 1 :]
-        assert any("A layer is very slow." in line for line in found[:8])
+        lines = po(root, code).read_text().splitlines()[int(shown.split(":")[1]) - 1 :]
+        assert any("A layer is very slow." in line for line in lines[:8])
 
 
-def test_a_build_with_gaps_shows_and_marks_them(root: Path) -> None:
-    set_text(root, "zh", "A layer is slow.", "")
-    set_text(root, "zh", "Do it.", "做做看。", fuzzy=True)
-    set_text(root, "zh", "Fast", "", fuzzy=True)
-    set_text(root, "zh", "an item", "[一项](#nowhere)", fuzzy=True)
+def test_a_build_with_gaps_shows_and_marks_them(root, told):
+    change_entries(po(root, "zh"), {"A layer is slow.": ""})
+    old = {"Do it.": "做做看。", "Fast": "", "an item": "[一项](#nowhere)"}
+    change_entries(po(root, "zh"), old, flags=["fuzzy"])
     assert len(problems(root)) == 4
     shown = text(build(root, partial=True), "zh")
     assert "**（尚未翻译）** A layer is slow." in shown
     assert "**（译自旧版原文）** 做做看。" in shown
     assert 'print("（尚未翻译） Fast")  # 注释' in shown
     assert "- **（尚未翻译）** an item" in shown
-    assert main(["build", "--partial"], root) == 0
+    told("build", "--partial")
 
 
-def test_a_problem_is_reported_with_its_place(root: Path) -> None:
-    wrong = {
-        "": "not translated",
-        "Uma `camada` é lenta.": "code: expected nothing more, found camada",
-        "Um nível é lento.": "'layer' is 'camada' in translations/glossary",
-    }
-    for msgstr, expected in wrong.items():
-        set_text(root, "pt", "A layer is slow.", msgstr)
-        found = problems(root)
-        assert any(expected in problem for problem in found), found
-        for problem in found:
-            assert problem.startswith("translations/pt/LC_MESSAGES/a.po:")
-            assert 'paragraph "A layer is slow.": ' in problem
+@pytest.mark.parametrize(
+    ("msgstr", "expected"),
+    [
+        ("", "not translated"),
+        ("Uma `camada` é lenta.", "code: expected nothing more, found camada"),
+        ("Um nível é lento.", "'layer' is 'camada' in translations/glossary"),
+    ],
+)
+def test_a_problem_is_reported_with_its_place(root, msgstr, expected):
+    change_entries(po(root), {"A layer is slow.": msgstr})
+    found = problems(root)
+    assert any(expected in problem for problem in found), found
+    for problem in found:
+        assert problem.startswith("translations/pt/LC_MESSAGES/a.po:")
+        assert 'paragraph "A layer is slow.": ' in problem
 
 
-def test_a_catalog_without_chapter(root: Path) -> None:
-    po(root, "pt").rename(po(root, "pt", "old"))
+def test_a_catalog_without_chapter(root):
+    po(root).rename(po(root, "pt", "old"))
     assert any("old.po:1: there is no chapter old.md" in problem for problem in problems(root))
     assert any("a.po:1: behind chapters/a.md" in problem for problem in problems(root))

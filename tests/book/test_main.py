@@ -1,75 +1,151 @@
-"""The command line writes what it was asked for, or nothing."""
+"""The command line writes what it was asked for, or nothing; execution as a reader would run it."""
 
-from collections.abc import Callable
+import json
+import re
+import sys
 from pathlib import Path
 
 import pytest
-from book_samples import FRONT
+from book_samples import FRONT, ONE, cell
 
-from book.__main__ import main
+from book.files import read_notebook
 
-CHAPTER = FRONT + "# Title\n\nText.\n"
-
-
-def notebooks(root: Path) -> set[str]:
-    folder = root / "notebooks" / "en"
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+FOLDER = Path("notebooks/en/pytorch")
+EXECUTE = ("build", "--execute")
+MANY = FRONT + "# Title\n\nText.\n"
 
 
-def test_build_writes_what_changed(full: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["build"], full) == 0
-    assert len(notebooks(full)) == 6
+def outputs(root):
+    return [c.outputs for c in read_notebook(root / FOLDER / "a.ipynb").cells if "outputs" in c]
+
+
+def test_from_chapter_to_executed_notebook(project, told):
+    code = "import os, sys\nprint(os.path.basename(os.getcwd()))\nprint(sys.executable)"
+    error = cell("1 / 0", ":tags: [raises-exception]\n")
+    root = project(a=ONE + cell(code) + error + cell("6 * 7"))
+    path = root / FOLDER / "a.ipynb"
+    assert told(*EXECUTE, "--jobs", "1").out == f"{FOLDER / 'a.ipynb'}\n"
+    _, first, second, third = (c for c in read_notebook(path).cells if c.cell_type == "code")
+    assert first.outputs[0].text == f"pytorch\n{sys.executable}\n"
+    assert second.outputs[0].ename == "ZeroDivisionError"
+    assert third.outputs[0].data == {"text/plain": "42"}
+    assert [first.execution_count, third.execution_count] == [2, 4]
+    assert "execution" not in first.metadata
+    told("check")
+
+    before = path.read_bytes()
+    assert told(*EXECUTE).out == ""  # nothing to do
+    assert path.read_bytes() == before
+
+    spoiled = json.loads(before)
+    spoiled["cells"][3]["outputs"] = []
+    path.write_text(json.dumps(spoiled))
+    told(*EXECUTE)
+    seconds = rb'"run_seconds": \d+'  # it may take another time
+    assert re.sub(seconds, b"", path.read_bytes()) == re.sub(seconds, b"", before)
+
+
+def test_neither_prose_nor_a_new_address_executes_anything(project, told, monkeypatch):
+    code = cell("import time\nprint(time.perf_counter())")
+    root = project(a=f"{ONE}Old.\n\n{code}")
+    told(*EXECUTE)
+    before = outputs(root)
+    (root / "pyproject.toml").write_text('[project.urls]\nRepository = "https://x.org/a/b"\n')
+    told("check", status=1)
+    project(a=f"{ONE}New.\n\n{code}")
+    with monkeypatch.context() as patch:
+        patch.setattr("book.__main__.execute", None)
+        told(*EXECUTE)
+    text = (root / FOLDER / "a.ipynb").read_text()
+    assert "New." in text
+    assert "git+https://x.org/a/b" in text
+    assert outputs(root) == before
+    told("check")
+    told(*EXECUTE, "--all")
+    assert outputs(root) != before
+
+
+UNDECIDED = """
+from pathlib import Path
+from IPython.display import publish_display_data
+runs = Path("runs")
+runs.write_text(runs.read_text() + "x" if runs.exists() else "x")
+if len(runs.read_text()) < {runs}:
+    kind = "application/vnd.d2lhybrid.undecided+json"
+    publish_display_data({{"text/plain": "too busy", kind: {{}}}})
+"""
+
+
+@pytest.mark.parametrize(("runs", "problems"), [(2, 0), (9, 1)])
+def test_undecided_claims_are_measured_anew_and_never_committed(project, told, runs, problems):
+    root = project(a=ONE + cell(UNDECIDED.format(runs=runs)))
+    told(*EXECUTE)
+    assert (root / FOLDER / "runs").read_text() == ("xx" if runs == 2 else "xxx")
+    assert told("check", status=problems).err.count("left undecided") == problems
+
+
+def test_a_failing_cell_is_reported_and_the_others_are_written(project, told):
+    root = project(bad=ONE + cell("x = 1") + cell("x.missing"), good=ONE + cell("print(1)"))
+    shown = told(*EXECUTE, "--jobs", "2", status=1)
+    assert shown.out == f"{FOLDER / 'good.ipynb'}\n"
+    assert not (root / FOLDER / "bad.ipynb").exists()
+    assert f"{FOLDER / 'bad.ipynb'}, cell " in shown.err
+    assert shown.err.count("\nx.missing\n") == 1
+    assert "AttributeError: 'int' object has no attribute 'missing'" in shown.err
+    assert "\x1b" not in shown.err
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [("import time; time.sleep(60)", "longer than 1 seconds"), ("import os; os._exit(1)", "died")],
+)
+def test_a_slow_cell_and_a_dead_kernel_are_reported(project, told, code, said):
+    project(a=ONE + cell(code))
+    assert said in told(*EXECUTE, "--timeout", "1", status=1).err
+
+
+def test_build_writes_what_changed(full, told):
+    told("build")
+    assert len(list((full / "notebooks/en").rglob("*.*"))) == 6
     assert (full / "notebooks/figures/flow.svg").is_file()
-    capsys.readouterr()
-    assert main(["build"], full) == 0
-    assert capsys.readouterr().out == ""
+    assert told("build").out == ""
     limits = full / "chapters" / "limits.md"
     limits.write_text(limits.read_text() + "\nMore.\n")
-    assert main(["build"], full) == 0
-    written = capsys.readouterr().out.splitlines()
-    assert {Path(path).name for path in written} == {"limits.ipynb"}
-    assert len(written) == 3
+    written = told("build").out.splitlines()
+    assert [Path(path).name for path in written] == ["limits.ipynb"] * 3
     selection = ["--language", "en", "--framework", "pytorch", "--chapter", "limits"]
-    assert main(["build", "--all", *selection], full) == 0
-    assert capsys.readouterr().out.splitlines() == ["notebooks/en/pytorch/limits.ipynb"]
-    assert main(["build", "--chapter", "no"], full) == 1
-    assert "'no'" in capsys.readouterr().err
+    assert told("build", "--all", *selection).out == "notebooks/en/pytorch/limits.ipynb\n"
+    assert "'no'" in told("build", "--chapter", "no", status=1).err
 
 
-def test_build_writes_elsewhere(full: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_build_writes_elsewhere(full, told, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("elsewhere") / "new"
     before = sorted(full.rglob("*"))
-    assert main(["build", "--output", str(elsewhere), "--framework", "pytorch"], full) == 0
+    told("build", "--output", str(elsewhere), "--framework", "pytorch")
     assert sorted(full.rglob("*")) == before
     found = {path.name for path in (elsewhere / "notebooks/en").rglob("*.ipynb")}
     assert found == {"full.ipynb", "limits.ipynb"}
     assert (elsewhere / "notebooks/figures/flow.svg").is_file()
 
 
-def test_a_broken_chapter_keeps_everything_as_it_was(
-    project: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    root = project(a=CHAPTER, b=CHAPTER + "\n:::{tab} keras\nText.\n:::\n")
+def test_a_broken_chapter_keeps_everything_as_it_was(project, told):
+    root = project(a=MANY, b=MANY + "\n:::{tab} keras\nText.\n:::\n")
     for command in (["build"], ["build", "--chapter", "a"], ["build", "--execute"], ["check"]):
-        assert main(command, root) == 1
-        assert "chapters/b.md:10: " in capsys.readouterr().err
+        assert "chapters/b.md:10: " in told(*command, status=1).err
         assert not (root / "notebooks").exists()
 
 
-def test_a_failure_while_writing_leaves_the_old_file(
-    project: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = project(a=CHAPTER)
-    assert main(["build"], root) == 0
-    path = root / "notebooks/en/pytorch/a.ipynb"
+def test_a_failure_while_writing_leaves_the_old_file(project, told, monkeypatch):
+    path = project(a=MANY) / "notebooks/en/pytorch/a.ipynb"
+    told("build")
     before = path.read_bytes()
-    project(a=CHAPTER + "\nMore.\n")
+    project(a=MANY + "\nMore.\n")
 
-    def fail(*paths: Path) -> None:
+    def fail(*paths):
         raise OSError("disk full")
 
     monkeypatch.setattr("os.replace", fail)
     with pytest.raises(OSError, match="disk full"):
-        main(["build"], root)
+        told("build")
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == ["a.ipynb"]

@@ -1,12 +1,9 @@
 """The catalogs of what the package says: extraction, merge, and everything that is wrong."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import polib
 import pytest
+from book_samples import change_entries
 
-from book.__main__ import main
 from book.glossary import Term
 from book.languages import LANGUAGES
 from book.package import audit, catalog_path, template, update
@@ -38,39 +35,32 @@ TERMS = [Term("layer", {"pt": "camada"}, ("estrato",))]
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path, told):
     """A package with a complete Portuguese catalog."""
     (tmp_path / "d2lhybrid").mkdir()
     (tmp_path / "d2lhybrid" / "a.py").write_text(SOURCE)
-    assert main(["messages", "--start", "pt"], tmp_path) == 0
+    told("messages", "--start", "pt")
     translate(tmp_path, PT)
     assert problems(tmp_path) == []
     return tmp_path
 
 
-def translate(root: Path, texts: dict[str, str | list[str]]) -> None:
-    catalog = polib.pofile(str(root / PO))
-    for entry in catalog:
-        text = texts.get(entry.msgid, entry.msgstr)
-        if isinstance(text, list):
-            entry.msgstr_plural = dict(enumerate(text))
-        elif not entry.msgid_plural:
-            entry.msgstr = text
-    catalog.save()
+def translate(root, texts):
+    change_entries(root / PO, texts)
     list(update(root))
 
 
-def problems(root: Path) -> list[str]:
+def problems(root):
     return list(map(str, audit(root, TERMS)))
 
 
-def edit(root: Path, old: str, new: str) -> None:
+def edit(root, old, new):
     path = root / "d2lhybrid" / "a.py"
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
 
 
-def test_a_template_has_every_message_and_its_file(root: Path) -> None:
+def test_a_template_has_every_message_and_its_file(root):
     found = {entry.msgid: entry for entry in template(root)}
     assert set(found) == set(PT)
     assert found["size"].comment == "the heading of a column."
@@ -83,7 +73,7 @@ def test_a_template_has_every_message_and_its_file(root: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new"), [("Received: {x", "Found: {x"), ('"{n} files"', '"{n} files of it"')]
 )
-def test_a_changed_message_is_stale_until_it_is_taken_back(root: Path, old: str, new: str) -> None:
+def test_a_changed_message_is_stale_until_it_is_taken_back(root, old, new):
     edit(root, old, new)
     for _turn in range(2):
         list(update(root))
@@ -96,39 +86,32 @@ def test_a_changed_message_is_stale_until_it_is_taken_back(root: Path, old: str,
     assert problems(root) == []
 
 
-def test_what_is_wrong_with_a_translation(root: Path) -> None:
-    wrong = {
-        "size": ("", "not translated"),
-        "{n} file": (["{n} arquivo", ""], "not translated"),
-        LONG: (PT[LONG].replace("{x:.3g}", "{x}"), "code: expected {x:.3g}, found {x}"),
-        "there is no layer": ("não há estrato", "must never appear"),
-    }
-    translate(root, {msgid: text for msgid, (text, _) in wrong.items()})
+@pytest.mark.parametrize(
+    ("message", "text", "expected"),
+    [
+        ("size", "", "not translated"),
+        ("{n} file", ["{n} arquivo", ""], "not translated"),
+        (LONG, PT[LONG].replace("{x:.3g}", "{x}"), "code: expected {x:.3g}, found {x}"),
+        ("there is no layer", "não há estrato", "must never appear"),
+    ],
+)
+def test_what_is_wrong_with_a_translation(root, message, text, expected):
+    translate(root, {message: text})
     found = problems(root)
     assert all(problem.startswith(f"{PO}:") for problem in found)
-    for _, expected in wrong.values():
-        assert any(expected in problem for problem in found), found
+    assert any(expected in problem for problem in found), found
 
 
-def test_a_catalog_that_was_not_compiled(root: Path) -> None:
-    catalog = polib.pofile(str(root / PO))
-    catalog.find("size").msgstr = "dimensão"
-    catalog.save()
+def test_check_names_problems_of_package_and_chapters(root, project, told):
+    change_entries(root / PO, {"size": "dimensão"})
     [problem] = problems(root)
     assert "not compiled" in problem
     (root / PO).with_suffix(".mo").unlink()
     assert problems(root) == [problem]
-
-
-def test_check_names_problems_of_package_and_chapters(
-    root: Path, project: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    translate(root, {"size": ""})
     project(a="no chapter")
-    assert main(["check"], root) == 1
-    said = capsys.readouterr().err
+    said = told("check", status=1).err
     assert "chapters/a.md" in said
-    assert '"size": not translated' in said
+    assert "not compiled" in said
     (root / "chapters" / "a.md").unlink()
-    translate(root, {"size": "tamanho"})
-    assert main(["check"], root) == 0
+    list(update(root))
+    told("check")

@@ -7,18 +7,18 @@ import functools
 import os
 import shutil
 import threading
-from collections.abc import Callable, Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from collection import ROOT
+from playwright.sync_api import sync_playwright
 from site_page import WIDE
+
+from website.build import build_site
 
 pytest.register_assert_rewrite("looks")
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-SCREENSHOTS = ROOT / "build/screenshots"
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # It runs as root in containers, and talks to nobody but the server under test.
 _OPTIONS = (
@@ -37,25 +37,25 @@ _FONTS = """<?xml version="1.0"?>
 """
 
 
-def chromium_path() -> str:
+def chromium_path():
     """The browser: CHROMIUM, else the first of the usual names on the path."""
     names = [os.environ["CHROMIUM"]] if os.environ.get("CHROMIUM") else _NAMES
-    for path in filter(None, map(shutil.which, names)):
-        return path
+    if found := [*filter(None, map(shutil.which, names))]:
+        return found[0]
     pytest.exit(
         f"Expected chromium for the tests in a browser. Received: none of {', '.join(names)}. "
-        "Install it (Debian, Ubuntu: apt-get install chromium fonts-dejavu-core), or say where "
-        "it is: make test-browser CHROMIUM=/path/to/chromium",
+        "Install it (apt-get install chromium fonts-dejavu-core), or say where it is: "
+        "make test-browser CHROMIUM=/path/to/chromium",
         returncode=pytest.ExitCode.USAGE_ERROR,
     )
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser):
     parser.addoption("--all", action="store_true", help="run every notebook, not one of each kind")
 
 
 @pytest.fixture(scope="session")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def chromium(tmp_path_factory):
     """The browser. Each test takes a context of its own, so that none sees another's storage."""
     folder = tmp_path_factory.mktemp("fonts")
     settings = _FONTS.format(fonts=ROOT / "d2lhybrid/fonts", cache=folder / "cache")
@@ -70,22 +70,21 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def screenshots() -> Path:
+def screenshots():
     """Where the pictures of this run go."""
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    return SCREENSHOTS
+    folder = ROOT / "build/screenshots"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *arguments: object) -> None:
+    def log_message(self, *arguments):
         """Print nothing."""
 
 
 @pytest.fixture(scope="session")
-def address() -> Iterator[str]:
+def address():
     """Where the site is served, built anew as far as something has changed."""
-    from website.build import build_site
-
     folder = ROOT / "build" / "html"
     build_site(ROOT, folder, ROOT / "build" / "html-work")
     server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=folder))
@@ -98,32 +97,30 @@ def address() -> Iterator[str]:
 
 
 @pytest.fixture
-def visit(chromium: Browser, address: str) -> Iterator[Callable[..., Page]]:
+def visit(chromium, address):
     """Opens a page as a new reader; all pages of one test that share a reader share its memory.
 
     At the end, no page has asked another host for anything or complained in its console.
     """
     contexts, asked, complaints = [], [], []
 
-    def open_page(
-        path: str = "", reader: Page | None = None, width: int = WIDE, **options: object
-    ) -> Page:
-        if reader is None:
-            size = {"width": width, "height": 720}
-            context = chromium.new_context(viewport=size, **{"locale": "en", **options})
-            context.on("request", lambda request: asked.append(request.url))
-            contexts.append(context)
-        else:
-            context = reader.context
-        page = context.new_page()
+    def new_context(width=WIDE, locale="en", **options):
+        size = {"width": width, "height": 720}
+        context = chromium.new_context(viewport=size, locale=locale, **options)
+        context.on("request", lambda request: asked.append(request.url))
+        contexts.append(context)
+        return context
+
+    def open_page(path="", reader=None, **options):
+        page = (reader.context if reader else new_context(**options)).new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
-        page.goto(address + path)
+        page.goto(urljoin(address, path))
         return page
 
     yield open_page
     for context in contexts:
         context.close()
     assert asked
-    assert not [url for url in asked if not url.startswith((address, "data:"))]
+    assert not [url for url in asked if not url.startswith((address, "data:", "file:"))]
     assert not complaints

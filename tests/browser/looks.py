@@ -1,9 +1,5 @@
 """What has to be right in a notebook as JupyterLab shows it."""
 
-import expected
-import glyphs
-from playwright.sync_api import Locator
-
 _BROKEN = """panel => [...panel.querySelectorAll('img')]
   .filter(image => !image.complete || image.naturalWidth === 0).map(image => image.src)"""
 _ODD_TABLES = """panel => [...panel.querySelectorAll('.jp-OutputArea-output table')]
@@ -14,12 +10,39 @@ _ODD_TABLES = """panel => [...panel.querySelectorAll('.jp-OutputArea-output tabl
     || table.offsetWidth > table.closest('.jp-OutputArea-output').clientWidth
       && getComputedStyle(table.parentElement).overflowX !== 'auto')
   .map(table => table.textContent)"""
+# Draws each character as the element's font would, and a code point that no font has: equal
+# pixels mean a box.
+_BOXES = """(element, characters) => {
+  const canvas = document.createElement('canvas');
+  canvas.width = canvas.height = 48;
+  const context = canvas.getContext('2d', {willReadFrequently: true});
+  const draw = character => {
+    context.clearRect(0, 0, 48, 48);
+    context.font = '24px ' + getComputedStyle(element).fontFamily;
+    context.fillText(character, 8, 34);
+    return context.getImageData(0, 0, 48, 48).data.join();
+  };
+  const box = draw('\\u{10FFFD}');
+  return characters.filter(character => [box, draw(' ')].includes(draw(character)));
+}"""
 
 
-def look_at_folds(panel: Locator, content: expected.Notebook) -> None:
+def boxes(element, text):
+    """The Chinese and Japanese characters of a text that are drawn as boxes, or not at all."""
+    characters = {c for c in text if "\u3001" <= c <= "\u9fff" or "\uff01" <= c <= "\uff5e"}
+    return element.evaluate(_BOXES, sorted(characters))
+
+
+def shown(notebook, mime):
+    """The outputs of a kind."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    return [output.data[mime] for output in outputs if mime in output.get("data", {})]
+
+
+def look_at_folds(panel, notebook):
     """Solutions are folded away, and so is the code of cells that say so, with all of it."""
-    metadata = [cell["metadata"] for cell in content["cells"]]
-    solutions = sum(bool(data.get("jp-MarkdownHeadingCollapsed")) for data in metadata)
+    metadata = [cell.metadata for cell in notebook.cells]
+    solutions = sum("jp-MarkdownHeadingCollapsed" in data for data in metadata)
     assert solutions
     assert panel.locator(".jp-collapseHeadingButton.jp-mod-collapsed").count() == solutions
     hidden = sum("hide-input" in data.get("tags", []) for data in metadata)
@@ -27,19 +50,17 @@ def look_at_folds(panel: Locator, content: expected.Notebook) -> None:
     assert not "".join(panel.locator(".jp-InputPlaceholder:visible").all_inner_texts()).strip()
 
 
-def look_at_outputs(panel: Locator, content: expected.Notebook) -> None:
+def look_at_outputs(panel, notebook):
     """Tables are tables, plots are images, and what is printed is drawn as characters."""
     outputs = panel.locator(".jp-OutputArea-output")
     mimes = outputs.evaluate_all("all => all.map(e => e.dataset.mimeType)")
     assert not [mime for mime in mimes if mime.endswith(("error", "stderr"))]
-    html = "".join(expected.shown(content, "text/html"))
+    html = "".join(shown(notebook, "text/html"))
     assert outputs.locator("table").count() == html.count("<table")
     assert outputs.locator("svg[role=img]").count() == html.count("<svg")
     assert panel.evaluate(_ODD_TABLES) == []
     assert panel.evaluate(_BROKEN) == []
-    plots = [
-        f"data:image/png;base64,{image.replace(chr(10), '')}"
-        for image in expected.shown(content, "image/png")
-    ]
-    assert outputs.locator("img").evaluate_all("all => all.map(e => e.src)") == plots
-    assert not glyphs.boxes(panel, glyphs.cjk("".join(outputs.all_text_contents())))
+    images = [image.replace("\n", "") for image in shown(notebook, "image/png")]
+    sources = outputs.locator("img").evaluate_all("all => all.map(e => e.src)")
+    assert sources == [f"data:image/png;base64,{image}" for image in images]
+    assert not boxes(panel, "".join(outputs.all_text_contents()))

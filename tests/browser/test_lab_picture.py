@@ -6,48 +6,45 @@ it is due again when that notebook was executed anew; the picture says which out
 
 import hashlib
 import json
-from pathlib import Path
 
-import expected
 import lab_page
-import lab_server
 import pytest
+from collection import ROOT
+from lab_server import LabServer
 from PIL import Image, PngImagePlugin
-from playwright.sync_api import Browser
+
+from book.files import read_notebook
 
 NOTEBOOK = "notebooks/en/pytorch/hybridize.ipynb"
 CELL = "comparison = compare("
-COMMITTED = lab_server.ROOT / "docs/images/notebook.png"
 KEY = "Outputs"
 WIDTH = 920  # CSS pixels: the sentences fit, and a README is not much narrower
 
 
-def shown_outputs() -> str:
+def shown_outputs():
     """A digest of the outputs that the picture shows."""
-    cells = expected.code_cells(expected.read(lab_server.ROOT / NOTEBOOK))
-    outputs = next(cell["outputs"] for cell in cells if CELL in "".join(cell["source"]))
+    cells = json.loads((ROOT / NOTEBOOK).read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    outputs = next(cell["outputs"] for cell in code if CELL in "".join(cell["source"]))
     return hashlib.sha256(json.dumps(outputs, sort_keys=True).encode()).hexdigest()
 
 
-def test_take_the_picture(chromium: Browser, screenshots: Path, tmp_path: Path) -> None:
-    lab_server.copy_collection(tmp_path / "checkout")
-    server = lab_server.start(tmp_path / "checkout", tmp_path / "home", {"LANG": "C.UTF-8"})
-    context = chromium.new_context(
-        viewport={"width": WIDTH + 400, "height": 1000}, device_scale_factor=2
-    )
+def test_take_the_picture(chromium, screenshots, tmp_path):
+    server = LabServer(tmp_path, {"LANG": "C.UTF-8"})
+    size = {"width": WIDTH + 400, "height": 1000}
+    context = chromium.new_context(viewport=size, device_scale_factor=2)
     page = context.new_page()
+    picture = screenshots / "readme.png"
     try:
         page.goto(server.address.replace("README.md", NOTEBOOK.removeprefix("notebooks/")))
-        cells = len(expected.read(lab_server.ROOT / NOTEBOOK)["cells"])
-        panel = lab_page.notebook(page, NOTEBOOK, cells)
+        panel = lab_page.opened(page, NOTEBOOK, read_notebook(ROOT / NOTEBOOK))
         cell = panel.locator(".jp-CodeCell", has_text=CELL).first
         lab_page.show(cell)
-        picture = screenshots / "readme.png"
         cell.screenshot(path=picture)
         assert cell.locator("table").is_visible()
     finally:
         context.close()
-        lab_server.stop(server.process)
+        server.stop()
     note = PngImagePlugin.PngInfo()
     note.add_text(KEY, shown_outputs())
     with Image.open(picture) as taken:
@@ -56,8 +53,8 @@ def test_take_the_picture(chromium: Browser, screenshots: Path, tmp_path: Path) 
     image.quantize(128).save(picture, pnginfo=note, optimize=True)
 
 
-def test_readme_shows_the_committed_outputs() -> None:
-    with Image.open(COMMITTED) as image:
+def test_readme_shows_the_committed_outputs():
+    with Image.open(ROOT / "docs/images/notebook.png") as image:
         shown = image.info.get(KEY)
     if shown != shown_outputs():
         pytest.fail("README's picture shows other outputs than the notebook: run `make picture`")

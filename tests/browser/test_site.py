@@ -1,42 +1,39 @@
-"""The site in a browser: languages and frameworks, the first page, JupyterLab, code and folds."""
+"""The site in a browser: ways, the first page, JupyterLab, code and folds, the search."""
 
+import json
 import re
-from collections.abc import Callable
 
 import pytest
 from collection import LANGUAGES, ROOT
-from playwright.sync_api import Browser, Page, Route
-from site_page import PHONE, WIDE, choose, place, results, top_of
+from site_page import PHONE, WIDE, choose, place, results, search, top_of
 
 from book.files import Key, read_notebook
 from book.installation import is_installation
 from website.words import words
 
-Visit = Callable[..., Page]
+
+def shown_cells(path):
+    """Those of a notebook, but for the one that installs."""
+    return [c for c in read_notebook(path).cells if not is_installation(c.metadata)]
 
 
 # Languages and frameworks.
 
 
-@pytest.mark.parametrize("locale", ["zh-CN", "pt-PT", "ja"])
-def test_the_first_visit_leads_to_the_browsers_language(visit: Visit, locale: str) -> None:
-    page = visit(locale=locale)
-    page.wait_for_url(f"**/{locale[:2]}/index.html")
-    assert page.locator("html").get_attribute("lang").startswith(locale[:2])
-
-
-def test_the_first_visit_with_another_language_offers_all(visit: Visit) -> None:
+def test_the_first_visit_leads_to_the_browsers_language_or_offers_all(visit):
+    for locale in ("zh-CN", "pt-PT", "ja"):
+        page = visit(locale=locale)
+        page.wait_for_url(f"**/{locale[:2]}/index.html")
+        assert page.locator("html").get_attribute("lang").startswith(locale[:2])
     page = visit(locale="sv")
     page.locator("main li a", has_text="日本語").click()
     page.wait_for_url("**/ja/index.html")
-    again = visit(reader=page)  # the choice goes before the browser's language
-    again.wait_for_url("**/ja/index.html")
+    # The choice goes before the browser's language.
+    visit(reader=page).wait_for_url("**/ja/index.html")
 
 
 @pytest.mark.parametrize("width", [WIDE, PHONE])
-def test_one_click_changes_language_or_framework_and_stays_at_the_section(
-    visit: Visit, width: int
-) -> None:
+def test_one_click_changes_language_or_framework_and_stays_at_the_section(visit, width):
     page = visit("en/tensorflow/limits.html#sec-limits-index", width=width)
     ways = {"ja": "language", "pytorch": "framework", "en": "language", "mxnet": "framework"}
     for value, kind in ways.items():
@@ -47,7 +44,7 @@ def test_one_click_changes_language_or_framework_and_stays_at_the_section(
         assert nav["y"] + nav["height"] - 1 <= top_of(page, "#sec-limits-index > h2") < 300
 
 
-def test_a_section_of_one_framework_leads_to_what_is_around_it(visit: Visit) -> None:
+def test_a_section_of_one_framework_leads_to_what_is_around_it(visit):
     page = visit("ja/pytorch/limits.html#sec-graph-breaks-counted-and-located")
     choose(page, "framework", "mxnet")
     assert place(page) == "ja/mxnet/limits.html#sec-limits-own"
@@ -58,7 +55,7 @@ def test_a_section_of_one_framework_leads_to_what_is_around_it(visit: Visit) -> 
     assert not page.locator("#solution-branches").evaluate("e => e.open")
 
 
-def test_the_choice_is_remembered(visit: Visit) -> None:
+def test_the_choice_is_remembered(visit):
     page = visit("en/pytorch/hybridize.html")
     choose(page, "framework", "tensorflow")
     choose(page, "language", "zh")
@@ -75,8 +72,7 @@ def test_the_choice_is_remembered(visit: Visit) -> None:
     reference.wait_for_url("**/zh/index.html")
     # and a page in another language that somebody else has sent does not change it.
     visit("pt/mxnet/limits.html", reader=page)
-    again = visit(reader=page)
-    again.wait_for_url("**/zh/index.html")
+    visit(reader=page).wait_for_url("**/zh/index.html")
 
 
 # The first page, and how far a reader came.
@@ -84,7 +80,7 @@ def test_the_choice_is_remembered(visit: Visit) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("width", [PHONE, WIDE])
-def test_the_first_page_shows_what_was_found(visit: Visit, language: str, width: int) -> None:
+def test_the_first_page_shows_what_was_found(visit, language, width):
     page = visit(f"{language}/index.html", width=width)
     start = page.locator(".start-here a")
     assert start.inner_text().startswith(words(language)["start"])
@@ -99,7 +95,7 @@ def test_the_first_page_shows_what_was_found(visit: Visit, language: str, width:
     assert page.locator(".page-front li a.internal").first.inner_text() == "PyTorch"
 
 
-def test_the_start_is_where_the_reader_was(visit: Visit) -> None:
+def test_the_start_is_where_the_reader_was(visit):
     page = visit("en/index.html")
     page.locator(".page-front li a", has_text="TensorFlow").first.click()
     page.wait_for_url("**/tensorflow/hybridize.html*")
@@ -119,15 +115,14 @@ def test_the_start_is_where_the_reader_was(visit: Visit) -> None:
     front.wait_for_url("**/pt/tensorflow/hybridize.html#sec-*")
 
 
-def test_every_chapter_leads_to_the_next(visit: Visit) -> None:
+def test_every_chapter_leads_to_the_next(visit):
     page = visit("ja/index.html")
-    there = "ja/pytorch/hybridize.html", "ja/pytorch/*.html"
-    for way, path in (("next", 0), ("next", 1), ("prev", 0)):
+    for way, there in (("next", "hybridize"), ("next", "*"), ("prev", "hybridize")):
         page.locator(f"a.{way}-page").click()
-        page.wait_for_url(f"**/{there[path]}")
+        page.wait_for_url(f"**/ja/pytorch/{there}.html")
     # At the ends is the first page.
-    for path, way in (("zh/jax/hybridize", "prev"), ("zh/jax/limits", "next")):
-        page.goto(page.url.split("/ja/")[0].split("/zh/")[0] + f"/{path}.html")
+    for chapter, way in (("hybridize", "prev"), ("limits", "next")):
+        page = visit(f"zh/jax/{chapter}.html")
         page.locator(f"a.{way}-page").click()
         page.wait_for_url("**/zh/index.html")
 
@@ -136,9 +131,7 @@ def test_every_chapter_leads_to_the_next(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_without_a_jupyterlab_the_page_says_how_to_start_one(
-    chromium: Browser, address: str, language: str
-) -> None:
+def test_without_a_jupyterlab_the_page_says_how_to_start_one(chromium, address, language):
     page = chromium.new_page()
     page.route("http://localhost:*/**", lambda route: route.abort())
     page.goto(f"{address}{language}/mxnet/limits.html")
@@ -150,11 +143,11 @@ def test_without_a_jupyterlab_the_page_says_how_to_start_one(
     page.close()
 
 
-def test_the_link_finds_the_jupyterlab_that_runs(chromium: Browser, address: str) -> None:
+def test_the_link_finds_the_jupyterlab_that_runs(chromium, address):
     context = chromium.new_context()
     page = context.new_page()
 
-    def answer(route: Route) -> None:
+    def answer(route):
         if route.request.url == "http://localhost:8893/d2lhybrid/here":
             here = {"lab": "http://localhost:8893/lab/tree/"}
             route.fulfill(json=here, headers={"Access-Control-Allow-Origin": "*"})
@@ -174,11 +167,10 @@ def test_the_link_finds_the_jupyterlab_that_runs(chromium: Browser, address: str
 # Code, outputs and folds.
 
 
-def test_code_can_be_copied(visit: Visit) -> None:
+def test_code_can_be_copied(visit):
     page = visit("pt/pytorch/hybridize.html", permissions=["clipboard-read", "clipboard-write"])
-    notebook = read_notebook(ROOT / Key("pt", "pytorch", "hybridize").path)
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    cells = [cell for cell in code if not is_installation(cell.metadata)]
+    path = ROOT / Key("pt", "pytorch", "hybridize").path
+    cells = [cell for cell in shown_cells(path) if cell.cell_type == "code"]
     block = page.locator("article .cell_input div.highlight").nth(2)
     block.hover()
     button = block.locator("button.copy")
@@ -190,7 +182,7 @@ def test_code_can_be_copied(visit: Visit) -> None:
     assert page.locator("article .cell_input button.copy").count() == len(cells)
 
 
-def test_all_can_be_read_without_javascript(visit: Visit) -> None:
+def test_all_can_be_read_without_javascript(visit):
     page = visit(java_script_enabled=False, locale="ja")
     page.locator("main li a", has_text="简体中文").click()
     page.locator("article li a", has_text="PyTorch").first.click()
@@ -205,20 +197,52 @@ def test_all_can_be_read_without_javascript(visit: Visit) -> None:
         assert inside.is_visible()
 
 
-def test_pages_can_be_read_as_files(chromium: Browser, address: str) -> None:
-    context = chromium.new_context(locale="ja")
-    page = context.new_page()
-    complaints: list[str] = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
-    page.goto((ROOT / "build/html/index.html").as_uri())
+def test_pages_can_be_read_as_files(visit):
+    page = visit((ROOT / "build/html/index.html").as_uri(), locale="ja")
     page.wait_for_url("file://**/ja/index.html")
     page.locator("article a", has_text="MXNet").first.click()
     page.wait_for_url("file://**/ja/mxnet/hybridize.html")
     choose(page, "language", "zh")
-    page.locator(".sidebar-search").fill("延迟计算")
-    page.locator(".sidebar-search").press("Enter")
-    page.wait_for_function("document.querySelector('.search-summary')?.textContent")
+    search(page, "延迟计算")
     assert "mxnet/limits" in results(page)
-    assert complaints == []
-    context.close()
+
+
+# The search.
+
+
+def pages_with(language, word):
+    """The chapters of a language whose notebooks hold a text, as a whole word in Latin letters."""
+    text = re.compile(rf"(?<![a-z0-9_]){re.escape(word.lower())}(?![a-z0-9_])")
+    for path in (ROOT / "notebooks" / language).glob("*/*.ipynb"):
+        cells = json.dumps(shown_cells(path)[1:-1], ensure_ascii=False)  # without links to others
+        if text.search(cells.lower().replace("\\n", " ")):
+            yield f"{path.parent.name}/{path.stem}"
+
+
+@pytest.mark.parametrize(
+    ("language", "typed", "written"),
+    [
+        *(("zh", word, word) for word in ("追踪", "预热", "图中断", "命令式", "延迟计算")),
+        *(("ja", word, word) for word in ("コンパイル", "遅延計算", "ノイズ", "fullgraph")),
+        *(("pt", "compilação", "compilação"), ("en", "fullgraph", "fullgraph")),
+        # Other forms of a word.
+        *(("en", "serializing", "Serialization"), ("en", "COMPILERS", "compiler")),
+        *(("pt", "serializacao", "serialização"), ("pt", "compilações", "compilação")),
+        *(("zh", "compiling", "compile"), ("ja", "ＰｙＴｏｒｃｈ", "PyTorch")),
+        *(("zh", "量子力学", ""), ("en", "qwertyuiop", "")),
+    ],
+)
+def test_search_finds_the_pages_that_have_a_word(visit, language, typed, written):
+    page = visit(f"{language}/index.html")
+    search(page, typed)
+    if not written:
+        assert results(page) == []
+        return
+    found, wanted = results(page), set(pages_with(language, written))
+    assert wanted
+    assert wanted <= set(found)
+    shown = page.locator("#search-results ul.search > li").count()
+    sentence = words(language)["found"].replace("${resultCount}", str(shown))
+    assert page.locator(".search-summary").inner_text() == sentence
+    page.locator("#search-results ul.search a").first.click()
+    page.wait_for_url(f"**/{language}/{found[0]}.html*")

@@ -1,18 +1,13 @@
 """The site's looks: on a phone and a wide screen, dark and light, with axe and as pictures."""
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from collection import LANGUAGES, one_of_each
 from PIL import Image
-from playwright.sync_api import Page
 from site_page import ON_A_PHONE, PHONE, WIDE, place
-
-Visit = Callable[..., Page]
 
 OUTSIDE = """() => {
   const scrolls = (e) => {
@@ -27,7 +22,6 @@ OUTSIDE = """() => {
     .map((e) => e.outerHTML.slice(0, 120));
 }"""
 CUT = "all => all.filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"
-SHADOW = "e => getComputedStyle(e).backgroundImage.match(/gradient/g)?.length"
 PAGES = [
     "",
     *(f"{language}/index.html" for language in LANGUAGES),
@@ -37,14 +31,14 @@ PAGES = [
 ]
 
 
-def unfold(page: Page) -> None:
+def unfold(page):
     if "search" in page.url:
         page.wait_for_selector("#search-results ul.search li")
     page.locator("details").evaluate_all("all => all.forEach(e => (e.open = true))")
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_pages_fit_a_phone(visit: Visit, path: str) -> None:
+def test_pages_fit_a_phone(visit, path):
     page = visit(path, locale="sv", **ON_A_PHONE)
     unfold(page)
     assert page.evaluate("document.scrollingElement.scrollWidth") <= PHONE
@@ -53,7 +47,7 @@ def test_pages_fit_a_phone(visit: Visit, path: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", PAGES)
-def test_axe_finds_no_serious_fault(visit: Visit, path: str, scheme: str) -> None:
+def test_axe_finds_no_serious_fault(visit, path, scheme):
     page = visit(path, color_scheme=scheme, locale="sv")
     unfold(page)
     page.wait_for_timeout(200)
@@ -66,7 +60,7 @@ def test_axe_finds_no_serious_fault(visit: Visit, path: str, scheme: str) -> Non
 
 
 @pytest.mark.parametrize("width", [PHONE, WIDE])
-def test_nothing_that_was_printed_is_out_of_sight(visit: Visit, width: int) -> None:
+def test_nothing_that_was_printed_is_out_of_sight(visit, width):
     for path in ("en/pytorch/hybridize.html", "ja/tensorflow/limits.html"):
         page = visit(path, width=width)
         boxes = ".cell_output pre, .cell_output .text_html"
@@ -77,7 +71,7 @@ def test_nothing_that_was_printed_is_out_of_sight(visit: Visit, width: int) -> N
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_table_on_a_phone_is_a_list(visit: Visit, language: str) -> None:
+def test_a_table_on_a_phone_is_a_list(visit, language):
     page = visit(f"{language}/pytorch/hybridize.html", **ON_A_PHONE)
     cells = page.locator(".cell_output .text_html table").first.locator("tbody td:visible")
     assert cells.count() > 12
@@ -88,34 +82,17 @@ def test_a_table_on_a_phone_is_a_list(visit: Visit, language: str) -> None:
     assert set(empty.evaluate_all("all => all.map(e => getComputedStyle(e).display)")) == {"none"}
 
 
-def test_what_scrolls_on_a_phone_shows_that_it_does(visit: Visit) -> None:
-    page = visit("en/pytorch/hybridize.html", **ON_A_PHONE)
-    picture = page.locator(".cell_output img[src$='.png']").first
-    assert picture.bounding_box()["width"] >= 480  # and its words can be read
-    assert picture.locator("xpath=..").evaluate(SHADOW) == 4
-    code = page.locator(".cell_input pre:visible")
-    assert code.evaluate_all(CUT)
-    assert code.first.evaluate(SHADOW) == 4
-
-
 @pytest.mark.parametrize("options", [ON_A_PHONE, {}], ids=["phone", "wide"])
-def test_the_copy_button_covers_nothing(visit: Visit, options: dict[str, object]) -> None:
+def test_the_copy_button_covers_nothing(visit, options):
     page = visit("en/pytorch/hybridize.html", **options)
     block = page.locator("article .cell_input div.highlight").nth(2)
     block.scroll_into_view_if_needed()
     block.hover()
     above = block.locator("button.copy").bounding_box()
     assert above["y"] + above["height"] <= block.locator("pre").bounding_box()["y"] + 1
-    gaps = """all => all.map(button => {
-      const above = button.closest('div.cell').previousElementSibling;
-      return above && button.getBoundingClientRect().top - above.getBoundingClientRect().bottom;
-    }).filter(gap => gap !== null)"""
-    found = page.locator("div.cell > .cell_input button.copy").evaluate_all(gaps)
-    assert len(found) > 5
-    assert options or min(found) >= 2
 
 
-def test_the_bars_hide_on_the_way_down_and_stay_for_a_place(visit: Visit) -> None:
+def test_the_bars_hide_on_the_way_down_and_stay_for_a_place(visit):
     page = visit("en/pytorch/limits.html#sec-limits-index", **ON_A_PHONE)
     bottom = "document.querySelector('nav.switch').getBoundingClientRect().bottom"
     for section in ("sec-limits-index", "sec-limits-if"):
@@ -131,7 +108,7 @@ def test_the_bars_hide_on_the_way_down_and_stay_for_a_place(visit: Visit) -> Non
     page.wait_for_function(f"() => {bottom} > 40")
 
 
-def test_plots_are_dark_in_the_dark(visit: Visit, tmp_path: Path) -> None:
+def test_plots_are_dark_in_the_dark(visit, tmp_path):
     page = visit("en/pytorch/hybridize.html", color_scheme="dark")
     page.locator(".cell_output img").first.screenshot(path=tmp_path / "plot.png")
     with Image.open(tmp_path / "plot.png") as image:
@@ -141,7 +118,7 @@ def test_plots_are_dark_in_the_dark(visit: Visit, tmp_path: Path) -> None:
     assert sum(grey[100:]) > 0.01 * sum(grey)  # and bars
 
 
-def test_the_menu_and_the_keyboard_lead_to_places(visit: Visit) -> None:
+def test_the_menu_and_the_keyboard_lead_to_places(visit):
     page = visit("ja/index.html")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent").strip() == "本文へ移動"

@@ -1,41 +1,42 @@
 """What is asked of a model: each function of ours, with what is to come of it.
 
 A check returns what there is to say of a success, raises ``Wrong`` where the function did something
-else than it promised, and lets everything else through.
+else than it promised, and lets everything else through. Run with folders, this file is a reader in
+another process, who loads the artifacts there and prints a line of JSON for each: the differences
+from the recorded outputs and the structure of the output, or the error.
 """
 
 import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
-from d2lhybrid import compare, explain, run_native, save, variants, verify
+from d2lhybrid import compare, explain, load, run_native, variants, verify
 from d2lhybrid.artifacts.examples import recall
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.calls import Call
+from d2lhybrid.frameworks import get
+from d2lhybrid.frameworks.trees import taken_apart
 from d2lhybrid.same import difference
 from d2lhybrid.structure import leaves
-from d2lhybrid.teaching import Comparison
 from d2lhybrid.tensor import Raw
 
-HERE = Path(__file__).parent
 # Few and quick to build; of a framework that is not named here, all.
 FEW = {
     "torch": ("eager", "inference_mode", "torchscript", "torch.compile"),
     "tensorflow": ("eager", "tf.function", "tf.function XLA"),
     "mxnet": ("eager", "hybridized", "static_shape"),
 }
-# What runs natively without a compiler's minutes, where that is not what is saved by default.
-NATIVE = {"torch": "onnx"}
 
 
 class Wrong(AssertionError):
     """A function did what it did not promise."""
 
 
-def compared(model: Call, framework: str, seconds: float, **options: str) -> Comparison:
-    """A few ways to run it, each measured or with the reason why it cannot be."""
+def check_compare(model, framework, seconds=2.0, **options):
+    """Each of a few ways to run it is measured, or says why it cannot be."""
     ways = variants(model, **options)
     chosen = [name for name in FEW.get(framework, ()) if name in (*ways, *ways.unavailable)]
     ways = ways.only(*chosen) if chosen else ways
@@ -43,17 +44,11 @@ def compared(model: Call, framework: str, seconds: float, **options: str) -> Com
     silent = [name for name in ways if name not in found and not found.unavailable.get(name)]
     if silent or "eager" not in found:
         raise Wrong(f"no word about {silent or 'eager'}")
-    return found
-
-
-def check_compare(model: Call, framework: str) -> str:
-    """Each way is measured, or says why it cannot be."""
-    found = compared(model, framework, 2.0)
     left_out = [f"{name}: {reason}" for name, reason in found.unavailable.items()]
     return " ".join([*left_out, *(m.note for m in found.values() if m.note)])
 
 
-def check_explain(model: Call) -> str:
+def check_explain(model):
     """It says what was compiled, or why nothing was."""
     found = explain(model)
     if not (found.graphs or found.fallbacks or found.unsupported or found.notes):
@@ -62,47 +57,24 @@ def check_explain(model: Call) -> str:
     return reasons[0] if reasons and not found.graphs else ""
 
 
-def check_save(model: Call, folder: Path, format: str | None = None) -> str:
-    """It writes the folder."""
-    save(model, folder, format=format)
-    return ""
-
-
-def read_elsewhere(folders: list[Path], data: Path) -> list[dict[str, object]]:
-    """What another process says that loads them, and has nothing but them."""
-    environment = {
-        **os.environ,
-        "D2LHYBRID_DATA": str(data),
-        "PYTHONPATH": os.pathsep.join([str(HERE.parents[1]), str(HERE)]),
-        "TF_CPP_MIN_LOG_LEVEL": "3",
-    }
-    command = [sys.executable, "-W", "ignore", str(HERE / "reader.py"), *map(str, folders)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+def check_load(folders, data):
+    """Another process that has nothing but them gets the same outputs in the same structures."""
+    here = Path(__file__)
+    path = os.pathsep.join([str(here.parents[2]), str(here.parent)])
+    changes = {"D2LHYBRID_DATA": str(data), "PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    command = [sys.executable, "-W", "ignore", str(here), *map(str, folders)]
+    done = subprocess.run(command, env=os.environ | changes, capture_output=True, text=True)
     lines = done.stdout.splitlines()
     if len(lines) != len(folders):
         raise Wrong(f"the reader ended with status {done.returncode}: {done.stderr[-2000:]}")
-    return list(map(json.loads, lines))
-
-
-def check_load(folder: Path, data: Path) -> str:
-    """Another process loads it, and gets the same output in the same structure."""
-    (said,) = read_elsewhere([folder], data)
-    if said.get("difference") != "" or not said["ok"]:
-        raise Wrong(str(said))
-    if said["tree"] != read(folder).manifest.returns.cls:
-        raise Wrong(f"another structure: {said['tree']}")
+    for folder, said in zip(folders, map(json.loads, lines), strict=True):
+        wanted = {"difference": "", "tree": read(folder).manifest.returns.cls, "ok": True}
+        if said != wanted:
+            raise Wrong(f"{folder.name}: expected {wanted}, found {said}")
     return ""
 
 
-def check_verify(folder: Path) -> str:
-    """It finds the artifact intact and its outputs the same."""
-    found = verify(folder)
-    if not found.ok:
-        raise Wrong(str(found))
-    return ""
-
-
-def check_native(folder: Path) -> str:
+def check_native(folder):
     """The program without Python computes the recorded outputs."""
     manifest = read(folder).manifest
     recorded = [raw.values() for raw in recall(folder, 0, "input", manifest.inputs)]
@@ -113,3 +85,35 @@ def check_native(folder: Path) -> str:
     if found := difference(dict(enumerate(received)), dict(enumerate(expected))):
         raise Wrong(found)
     return ""
+
+
+def read_here(folder):
+    """What a call of the model in a folder gives."""
+    stored = read(folder)
+    manifest = stored.manifest
+    model = load(folder)  # imports the framework
+    tensors = get(manifest.framework).tensors
+    recorded = recall(stored.root, 0, "input", manifest.inputs)
+    args, kwargs = manifest.takes.filled([tensors.from_raw(r, manifest.options) for r in recorded])
+    output = tensors.infer(model, args, kwargs)
+    tree, found = taken_apart(output, tensors, "output")
+    received = [tensors.to_raw(tensor) for _path, tensor in found]
+    wanted = recall(stored.root, 0, "output", manifest.outputs)
+    differs = difference(dict(enumerate(received)), dict(enumerate(wanted)))
+    # An object such as a cache comes back as a dictionary.
+    same = str(tree) == str(manifest.returns)
+    ok = verify(folder).ok
+    return {"difference": differs, "tree": tree.cls if same else str(tree), "ok": ok}
+
+
+if __name__ == "__main__":
+    if find_spec("torchvision"):  # or the output classes of transformers may not be imported
+        from zoo import import_torchvision
+
+        import_torchvision()
+    for folder in sys.argv[1:]:
+        try:
+            said = read_here(Path(folder))
+        except Exception as error:
+            said = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(said), flush=True)

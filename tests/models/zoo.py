@@ -1,53 +1,40 @@
 """Real models, which build without a download: random weights, one small example each.
 
-The small ones beside this file, one for each structure of inputs and outputs, are here, too.
+    python zoo.py
+    python zoo.py LIBRARY MODEL FOLDER
+
+lists them, and takes one through every function; FOLDER/found.jsonl has a line for each as soon as
+it is there. A process of its own, because a model may end it. The small ones beside this file, one
+for each structure of inputs and outputs, are here, too.
 """
 
 import json
+import os
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
 from importlib import import_module
-from typing import Any
+from pathlib import Path
 
-from d2lhybrid import frameworks
-from d2lhybrid.calls import Call, call
+from checks import Wrong, check_compare, check_explain, check_load, check_native
+
+from d2lhybrid import frameworks, save, verify
+from d2lhybrid.calls import call
+from d2lhybrid.errors import D2LHybridError
 
 SIZE = 64  # pixels of an image's side
 TOKENS, VOCABULARY, WIDTH = 16, 1000, 128  # of a text, of a language, of a language model
 
 
-@dataclass(frozen=True)
-class Library:
-    """Where models come from.
-
-    Attributes:
-        framework: What they are models of.
-        package: What pip calls the library; empty for ours.
-        build: From a name to the model with its example.
-        models: The names; empty where only the library can tell.
-    """
-
-    framework: str
-    package: str
-    build: Callable[[str], Call]
-    models: tuple[str, ...] = ()
-
-
-def _torchvision(name: str) -> Call:
+def _torchvision(name):
     import torch
 
-    vision = import_torchvision()
-    made = vision.models.get_model(name, weights=None, **_without_weights(name))
+    # Segmentation models would download the weights of a backbone.
+    options = {"weights_backbone": None} if name.startswith("lraspp") else {}
+    made = import_torchvision().models.get_model(name, weights=None, **options)
     return call(made.eval(), torch.randn(1, 3, SIZE, SIZE))
 
 
-def _without_weights(name: str) -> dict[str, Any]:
-    """Segmentation models would download a backbone's."""
-    return {"weights_backbone": None} if name.startswith("lraspp") else {}
-
-
-def import_torchvision() -> Any:
+def import_torchvision():
     """torchvision, also where its wheel was built for another build of PyTorch.
 
     Its own operators are missing then, and it asks for two while it is imported. No model of ours
@@ -66,7 +53,7 @@ def import_torchvision() -> Any:
         return import_module("torchvision")
 
 
-def _timm(name: str) -> Call:
+def _timm(name):
     import torch
 
     import_torchvision()
@@ -76,7 +63,7 @@ def _timm(name: str) -> Call:
     return call(timm.create_model(name, **sized).eval(), torch.randn(1, 3, SIZE, SIZE))
 
 
-def _transformers(name: str) -> Call:
+def _transformers(name):
     import torch
 
     import_torchvision()
@@ -134,7 +121,7 @@ def _transformers(name: str) -> Call:
     raise KeyError(name)
 
 
-def _keras(name: str) -> Call:
+def _keras(name):
     import keras
     import tensorflow as tf
 
@@ -144,7 +131,7 @@ def _keras(name: str) -> Call:
     return call(model, tf.random.normal((1, SIZE, SIZE, 3)))
 
 
-def _gluon(name: str) -> Call:
+def _gluon(name):
     from d2lhybrid import import_mxnet
 
     mx = import_mxnet()
@@ -154,48 +141,103 @@ def _gluon(name: str) -> Call:
     return call(net, mx.nd.random.normal(shape=(1, 3, size, size)))
 
 
-def structures(framework: str) -> dict[str, Call]:
+def structures(framework):
     """The small models of ours."""
-    found: dict[str, Call] = import_module(f"{framework}_models").models()
-    return found
+    return import_module(f"{framework}_models").models()
 
 
+# Framework, from a name to the model with its example, and the names.
 LIBRARIES = {
-    "torchvision": Library(
-        "torch", "torchvision", _torchvision,
+    "torchvision": (
+        "torch", _torchvision,
         ("resnet18", "mobilenet_v3_small", "efficientnet_b0", "squeezenet1_1",
          "shufflenet_v2_x0_5", "lraspp_mobilenet_v3_large"),
     ),
-    "timm": Library(
-        "torch", "timm", _timm,
+    "timm": (
+        "torch", _timm,
         ("vit_tiny_patch16_224", "convnext_atto", "mixer_s32_224", "mobilevit_xxs", "resnet10t"),
     ),
-    "transformers": Library(
-        "torch", "transformers", _transformers,
+    "transformers": (
+        "torch", _transformers,
         ("BERT", "DistilBERT", "GPT-2", "Llama", "T5", "ViT", "CLIP", "Whisper"),
     ),
-    "keras.applications": Library(
-        "tensorflow", "keras", _keras,
+    "keras.applications": (
+        "tensorflow", _keras,
         ("MobileNetV2", "ResNet50", "EfficientNetB0", "DenseNet121", "ConvNeXtTiny"),
     ),
-    "gluon.model_zoo": Library(
-        "mxnet", "mxnet", _gluon,
+    "gluon.model_zoo": (
+        "mxnet", _gluon,
         ("resnet18_v2", "mobilenet0.25", "mobilenetv2_0.25", "squeezenet1.1", "densenet121"),
     ),
     **{
-        f"structures, {one.display}": Library(
-            one.name, "", lambda name, framework=one.name: structures(framework)[name]
+        f"structures, {one.display}": (
+            one.name, lambda name, framework=one.name: structures(framework)[name], (),
         )
         for one in frameworks.known()
     },
 }  # fmt: skip
 
 
-def names(library: str) -> list[str]:
-    """The models of a library."""
-    found = LIBRARIES[library]
-    return list(found.models or structures(found.framework))
+# What runs natively without a compiler's minutes, where that is not what is saved by default.
+NATIVE = {"torch": "onnx"}
+
+
+def outcome(check):
+    """ "works", "refused", "wrong" or "error", and what was said."""
+    try:
+        return {"outcome": "works", "said": check()}
+    except D2LHybridError as error:
+        return {"outcome": "refused", "said": str(error)}
+    except Wrong as error:
+        return {"outcome": "wrong", "said": str(error)}
+    except Exception as error:
+        return {"outcome": "error", "said": f"{type(error).__name__}: {error}"}
+
+
+def main(library, name, folder):
+    """Go through them in order; what was not saved is not loaded."""
+    (framework, build, _models), saved = LIBRARIES[library], folder / "saved"
+    os.environ["D2LHYBRID_DATA"] = str(folder / "user")
+    model = build(name)
+
+    def check_save(folder, format=None):
+        save(model, folder, format=format)
+        return ""
+
+    def check_verify():
+        if not (found := verify(saved)).ok:
+            raise Wrong(str(found))
+        return ""
+
+    def check_its_program():
+        if framework in NATIVE:
+            check_save(folder / "native", NATIVE[framework])
+        return check_native(folder / "native" if framework in NATIVE else saved)
+
+    checks = {
+        "compare": lambda: check_compare(model, framework),
+        "explain": lambda: check_explain(model),
+        "save": lambda: check_save(saved),
+        "load": lambda: check_load([saved], folder / "user"),
+        "verify": check_verify,
+        "run_native": check_its_program,
+    }
+    for function, check in checks.items():
+        start = time.perf_counter()
+        first = function in ("compare", "explain", "save")
+        found = {"outcome": "not saved", "said": ""}
+        if first or saved.exists() or (function == "run_native" and framework in NATIVE):
+            found = outcome(check)
+        found |= {"function": function, "seconds": f"{time.perf_counter() - start:.1f}"}
+        with (folder / "found.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(found) + "\n")
 
 
 if __name__ == "__main__":
-    print(json.dumps([(library, name) for library in LIBRARIES for name in names(library)]))
+    if sys.argv[1:]:
+        main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
+    else:
+        listed = []
+        for library, (framework, _build, names) in LIBRARIES.items():
+            listed += [(library, name) for name in names or structures(framework)]
+        print(json.dumps(listed))

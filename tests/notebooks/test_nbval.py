@@ -4,22 +4,18 @@ import json
 import os
 import re
 import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import nbformat
 import pytest
+import run_notebooks
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from d2lhybrid.report import claims
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tools"))
-
-import run_notebooks  # noqa: E402
-
 CELLS = {
     "number": "print(6 * 7, 0.1653)",
     "lines": "print('first')\nprint('second')",
@@ -55,7 +51,7 @@ CASES = {
 }
 
 
-def nbval(folder: Path, *more: str, env: dict[str, str] | None = None) -> tuple[int, str]:
+def nbval(folder, *more, env=None):
     """Its status and what it said of the notebooks in a folder."""
     command = run_notebooks.command([folder], "2", "-v", f"--rootdir={folder}", *more)
     done = subprocess.run(
@@ -65,7 +61,7 @@ def nbval(folder: Path, *more: str, env: dict[str, str] | None = None) -> tuple[
     return done.returncode, done.stdout
 
 
-def spoiled(cell: nbformat.NotebookNode, case: str) -> nbformat.NotebookNode:
+def spoiled(cell, case):
     """The cell with other outputs, under the name of the case."""
     name, old, new, _ = CASES[case]
     committed = json.dumps(cell.outputs)
@@ -75,7 +71,7 @@ def spoiled(cell: nbformat.NotebookNode, case: str) -> nbformat.NotebookNode:
 
 
 @pytest.fixture(scope="module")
-def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def failures(tmp_path_factory):
     """What nbval says against each case, each a cell; one run for all of them."""
     folder = tmp_path_factory.mktemp("spoiled")
     good = new_notebook(cells=[new_code_cell(source, id=name) for name, source in CELLS.items()])
@@ -98,19 +94,18 @@ def failures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_only_what_may_vary_may_differ(case: str, failures: dict[str, str]) -> None:
+def test_only_what_may_vary_may_differ(case, failures):
     assert bool(failures[case]) == CASES[case][3], failures[case]
     assert "imeout" in failures["hang"]
 
 
 @pytest.mark.parametrize("gpu", [False, True], ids=["without a GPU", "with a GPU"])
-def test_cells_that_need_a_gpu(tmp_path: Path, gpu: bool) -> None:
+def test_cells_that_need_a_gpu(tmp_path, gpu):
     """One says that it is left out. The other prints something else than what is committed."""
-    cells = [new_code_cell('print("Left out: no GPU.")'),
-             new_code_cell('print("Left out: no GPU."[9:])')]  # fmt: skip
-    for cell in cells:
-        cell.metadata["tags"], cell.execution_count = ["gpu"], 1
-        cell.outputs = [new_output("stream", text="Left out: no GPU.\n")]
+    left_out = [new_output("stream", text="Left out: no GPU.\n")]
+    options = {"metadata": {"tags": ["gpu"]}, "execution_count": 1, "outputs": left_out}
+    texts = ('print("Left out: no GPU.")', 'print("Left out: no GPU."[9:])')
+    cells = [new_code_cell(text, **options) for text in texts]
     nbformat.write(new_notebook(cells=cells), tmp_path / "a.ipynb")
     driver = tmp_path / "bin" / "nvidia-smi"
     driver.parent.mkdir()
@@ -125,8 +120,8 @@ def test_cells_that_need_a_gpu(tmp_path: Path, gpu: bool) -> None:
 
 
 def test_notebooks_beside_one_another_share_the_threads_and_what_was_compiled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     source = """import os, shutil
 from ipykernel.kernelapp import IPKernelApp
 from torch._inductor import config
@@ -137,11 +132,10 @@ print(config.force_disable_caches, IPKernelApp.instance().transport)
 for one in (cache_dir(), shutil.which('g++')):
     print(os.path.relpath(one, os.environ['TMPDIR'])[:3])
 """
-    cell = new_code_cell(source, id="threads", execution_count=1)
     cores = os.cpu_count() or 1
-    cell.outputs = [
-        new_output("stream", text=f"{max(1, cores // 2)} {cores}\nFalse ipc\ntor\ntmp\n")
-    ]
+    printed = f"{max(1, cores // 2)} {cores}\nFalse ipc\ntor\ntmp\n"
+    outputs = [new_output("stream", text=printed)]
+    cell = new_code_cell(source, id="threads", execution_count=1, outputs=outputs)
     for name in ("en/torch/a", "ja/torch/a", "en/torch/b"):
         (path := tmp_path / f"{name}.ipynb").parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(new_notebook(cells=[cell]), path)
@@ -158,7 +152,7 @@ for one in (cache_dir(), shutil.which('g++')):
     assert process["en/torch/a"] == process["ja/torch/a"] != process["en/torch/b"]
 
 
-def test_no_cell_is_skipped_and_few_go_uncompared() -> None:
+def test_no_cell_is_skipped_and_few_go_uncompared():
     cells = [
         cell.metadata.get("tags", [])
         for path in sorted((ROOT / "notebooks").glob("*/*/*.ipynb"))

@@ -14,7 +14,7 @@ TOOLS = ("sh", "env", "uname", "ldconfig")
 
 
 @pytest.fixture(autouse=True)
-def no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def no_compiler(tmp_path, monkeypatch):
     """Nothing on the path that compiles, and no program from earlier."""
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -31,7 +31,7 @@ def no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("D2LHYBRID_MOST_SECONDS", "0.2")  # nobody looks at the figures
 
 
-def test_pytorch_without_its_code_generator() -> None:
+def test_pytorch_without_its_code_generator():
     notebook = nbformat.read(FOLDER / "hybridize.ipynb", as_version=4)
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(FOLDER)}}).execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
@@ -40,6 +40,8 @@ def test_pytorch_without_its_code_generator() -> None:
     assert re.search(r"torch\.compile was not run: Expected a C\+\+ compiler", shown)
     assert "Left out: this cell needs a C++ compiler." in shown
     # that of run_native: Inductor's compiler, which torch.export's program asks for first
-    assert re.search(r"\nExpected a C\+\+ compiler \([^)]*g\+\+[^)]*\), found none\. Install", shown)
+    assert re.search(
+        r"\nExpected a C\+\+ compiler \([^)]*g\+\+[^)]*\), found none\. Install", shown
+    )
     assert "same as before: False" not in shown
     assert "graph breaks: 1" in shown

@@ -1,85 +1,38 @@
 """Pages as the tests of the site see them: links, ids, headings, images, text."""
 
-from dataclasses import dataclass, field
 from functools import cache
-from html.parser import HTMLParser
-from pathlib import Path
 
-# Elements that load something for the page, by the attribute that says what.
-_LOADS = {
-    **{"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"},
-    **{"object": "data", "embed": "src", "audio": "src", "video": "src"},
-}
+from bs4 import BeautifulSoup  # which furo brings
+
+_LOADS = "link[href], object[data], script[src], img[src], iframe[src], source[src], embed[src]"
 _NOT_LOADED = {"next", "prev", "search", "index", "alternate", "canonical", "author"}
-_VOID = {
-    *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"),
-}
 
 
-@dataclass
-class Page(HTMLParser):
+class Page:
     """One HTML file."""
 
-    path: Path
-    language: str | None = None
-    ids: list[str] = field(default_factory=list)
-    links: list[dict[str, str]] = field(default_factory=list)
-    loads: list[str] = field(default_factory=list)
-    images: list[dict[str, str]] = field(default_factory=list)
-    headings: list[int] = field(default_factory=list)
-    sections: list[str] = field(default_factory=list)
-    folds: list[str] = field(default_factory=list)
-    text: str = ""
-
-    def __post_init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self._open: list[str] = []
-        self.source = self.path.read_text(encoding="utf-8")
-        self.feed(self.source)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = {name: value or "" for name, value in attrs}
-        if tag == "html":
-            self.language = values.get("lang")
-        if "id" in values:
-            self.ids.append(values["id"])
-            if tag in ("section", "details") and "article" in self._open:
-                self.sections.append(values["id"])
-        if tag == "a" and "href" in values:
-            self.links.append(values)
-        if tag in _LOADS and _LOADS[tag] in values and values.get("rel") not in _NOT_LOADED:
-            self.loads.append(values[_LOADS[tag]])
-        if tag == "img":
-            self.images.append(values)
-        if tag == "details":
-            self.folds.append(values.get("class", ""))
-        if len(tag) == 2 and tag[0] == "h" and tag[1].isdigit() and "article" in self._open:
-            self.headings.append(int(tag[1]))
-        if tag not in _VOID:
-            self._open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        if tag not in _VOID:
-            self._open.pop()
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in _VOID:
-            return
-        while self._open and self._open.pop() != tag:
-            pass  # what HTML lets authors leave open, such as li
-
-    def handle_data(self, data: str) -> None:
-        if not {"script", "style"} & set(self._open):
-            self.text += data
+    def __init__(self, path):
+        self.path, self.source = path, path.read_text(encoding="utf-8")
+        html = BeautifulSoup(self.source, "html.parser")
+        self.language = html.html.get("lang")
+        self.ids = [one["id"] for one in html.select("[id]")]
+        self.links = [one.attrs for one in html.select("a[href]")]
+        self.images = [one.attrs for one in html.select("img")]
+        # What the browser fetches for the page.
+        loads = [one for one in html.select(_LOADS) if not _NOT_LOADED & {*one.get("rel", ())}]
+        self.loads = [one.get("src") or one.get("href") or one.get("data") for one in loads]
+        headings = html.select("article :is(h1, h2, h3, h4, h5, h6)")
+        self.headings = [int(one.name[1]) for one in headings]
+        self.sections = [one["id"] for one in html.select("article :is(section, details)[id]")]
+        self.folds = [" ".join(one.get("class", ())) for one in html.select("details")]
+        for one in html(["script", "style"]):
+            one.decompose()
+        self.text = html.get_text()
 
 
-@cache
-def read_page(path: Path) -> Page:
-    """The page in a file."""
-    return Page(path)
+read_page = cache(Page)
 
 
-def squeezed(text: str) -> str:
+def squeezed(text):
     """The text without any white space, which a page may lay out in its own way."""
     return "".join(text.split())

@@ -7,9 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import nbformat
 import pytest
-from pages import Page, read_page, squeezed
+from pages import read_page, squeezed
 
 import d2lhybrid
 from book.files import NOTEBOOKS, Key, read_notebook
@@ -17,6 +16,7 @@ from book.frameworks import FRAMEWORKS
 from book.installation import is_installation
 from book.languages import LANGUAGES
 from d2lhybrid import teaching
+from website.build import build_site
 from website.words import theme_words, words
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,23 +28,31 @@ LANGUAGES_HERE = sorted({key.language for key in KEYS})
 OTHERS = [code for code in LANGUAGES_HERE if code != "en"]
 
 
-def chapter_page(site: Path, key: Key) -> Page:
+def chapter_page(site, key):
     return read_page(site / key.language / key.framework / f"{key.chapter}.html")
 
 
 @pytest.fixture(scope="module")
-def pages(site: Path) -> list[Page]:
+def site(tmp_path_factory):
+    """The folder of the site, as it is without a public repository."""
+    folder = tmp_path_factory.mktemp("site")
+    build_site(ROOT, folder / "html", folder / "work")
+    return folder / "html"
+
+
+@pytest.fixture(scope="module")
+def pages(site):
     return [read_page(path) for path in sorted(site.rglob("*.html"))]
 
 
-def shown_cells(key: Key) -> list[nbformat.NotebookNode]:
+def shown_cells(key):
     """The cells of a committed notebook, but for the one that installs."""
     notebook = read_notebook(ROOT / key.path)
     assert notebook
     return [cell for cell in notebook.cells if not is_installation(cell.metadata)]
 
 
-def test_every_link_leads_somewhere(pages: list[Page]) -> None:
+def test_every_link_leads_somewhere(pages):
     wrong = []
     for page in pages:
         for href in (link["href"] for link in page.links):
@@ -60,7 +68,7 @@ def test_every_link_leads_somewhere(pages: list[Page]) -> None:
     assert not wrong
 
 
-def test_nothing_comes_from_another_host(site: Path, pages: list[Page]) -> None:
+def test_nothing_comes_from_another_host(site, pages):
     assert sum(len(page.loads) for page in pages) > 100
     for page in pages:
         for address in page.loads:
@@ -75,7 +83,7 @@ def test_nothing_comes_from_another_host(site: Path, pages: list[Page]) -> None:
         assert not re.search(r"(@import|url\()\s*['\"]?(https?:)?//", text), sheet
 
 
-def test_pages_can_be_used_by_everybody(site: Path, pages: list[Page]) -> None:
+def test_pages_can_be_used_by_everybody(site, pages):
     for page in pages:
         twice = [name for name, count in Counter(page.ids).items() if count > 1]
         assert not twice, page.path
@@ -91,7 +99,7 @@ def test_pages_can_be_used_by_everybody(site: Path, pages: list[Page]) -> None:
 
 
 @pytest.mark.parametrize("key", KEYS, ids="/".join)
-def test_a_page_shows_its_notebook(site: Path, key: Key) -> None:
+def test_a_page_shows_its_notebook(site, key):
     page = chapter_page(site, key)
     text, source = squeezed(page.text), squeezed(page.source)
     pictures = {(page.path.parent / image["src"]).read_bytes() for image in page.images}
@@ -115,7 +123,7 @@ def test_a_page_shows_its_notebook(site: Path, key: Key) -> None:
 
 
 @pytest.mark.parametrize("key", KEYS, ids="/".join)
-def test_ways_to_languages_and_frameworks_say_what_is_there(site: Path, key: Key) -> None:
+def test_ways_to_languages_and_frameworks_say_what_is_there(site, key):
     page = chapter_page(site, key)
     assert len(page.sections) > 15
     assert all(re.fullmatch(r"[a-z0-9-]+", name) for name in page.sections)
@@ -134,7 +142,7 @@ def test_ways_to_languages_and_frameworks_say_what_is_there(site: Path, key: Key
 
 
 @pytest.mark.parametrize("language", OTHERS)
-def test_everything_around_the_text_is_in_the_pages_language(site: Path, language: str) -> None:
+def test_everything_around_the_text_is_in_the_pages_language(site, language):
     page = read_page(site / language / "pytorch" / "hybridize.html")
     elsewhere = ("theme_error", "theme_no_script", "theme_home", "theme_previous")
     skip = {words("en")[key] for key in elsewhere}
@@ -151,18 +159,18 @@ def test_everything_around_the_text_is_in_the_pages_language(site: Path, languag
     assert "**" not in read_page(site / language / "index.html").text
 
 
-def labels(page: Page) -> set[str]:
+def labels(page):
     """What a screen reader or a pointer is told beside the text."""
     return set(re.findall(r'(?:aria-label|title)="([^"]*)"', page.source))
 
 
-def test_every_public_name_is_in_the_reference(site: Path) -> None:
+def test_every_public_name_is_in_the_reference(site):
     ids = {name for path in (site / "en/api").glob("*.html") for name in read_page(path).ids}
     names = {f"d2lhybrid.{name}" for name in set(d2lhybrid.__all__) - {"__version__"}}
     assert names | {f"d2lhybrid.teaching.{name}" for name in teaching.__all__} <= ids
 
 
-def test_nothing_but_the_site_is_in_its_folder(site: Path) -> None:
+def test_nothing_but_the_site_is_in_its_folder(site):
     assert {path.name for path in site.iterdir()} == {*LANGUAGES, "index.html", NOTEBOOKS}
     assert not list(site.rglob("_sources"))
     assert not list(site.rglob(".*"))

@@ -1,15 +1,10 @@
 """The parts of the site, one by one, and small sites that are built for one question."""
 
-import re
-from collections.abc import Callable
-from pathlib import Path
-
 import nbformat
 import pytest
 from pages import read_page
 
 from book.__main__ import main as book
-from book.languages import LANGUAGES, WORDS
 from book.measured import MIME
 from website.__main__ import main
 from website.addresses import Addresses, Page
@@ -18,7 +13,7 @@ from website.errors import SiteError
 from website.repository import Repository, find_repository
 from website.search import SearchChinese, SearchJapanese, SearchPortugueseWithoutAccents
 from website.watch import main as watch
-from website.words import in_english, words
+from website.words import words
 
 GITHUB = Repository("https://github.com/someone/measured")
 NOTEBOOK = "notebooks/pt/mxnet/limits.ipynb"
@@ -72,10 +67,10 @@ ROWS = [
 
 
 @pytest.fixture
-def small(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Path]:
+def small(tmp_path, capsys):
     """Builds the notebooks of a collection of one chapter and returns the collection's root."""
 
-    def make(text: str = CHAPTER, *options: str, url: str = "") -> Path:
+    def make(text=CHAPTER, *options, url=""):
         root = tmp_path / "small"
         (root / "chapters").mkdir(parents=True, exist_ok=True)
         (root / "chapters" / "one.md").write_text(text, encoding="utf-8")
@@ -88,12 +83,12 @@ def small(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., P
     return make
 
 
-def make_site(root: Path) -> Path:
+def make_site(root):
     build_site(root, root / "build" / "html", root / "build" / "work")
     return root / "build" / "html"
 
 
-def show_rows(root: Path, framework: str, **changes: object) -> None:
+def show_rows(root, framework, **changes):
     """Give a notebook's cell the output of a comparison."""
     path = root / "notebooks" / "en" / framework / "one.ipynb"
     notebook = nbformat.read(path, as_version=4)
@@ -104,7 +99,7 @@ def show_rows(root: Path, framework: str, **changes: object) -> None:
     nbformat.write(notebook, path)
 
 
-def test_addresses_of_a_repository(tmp_path: Path) -> None:
+def test_addresses_of_a_repository(tmp_path):
     assert GITHUB.file("docs/x.md") == "https://github.com/someone/measured/blob/main/docs/x.md"
     assert str(GITHUB.colab(NOTEBOOK)).endswith(f"/github/someone/measured/blob/main/{NOTEBOOK}")
     assert "/v2/gh/someone/measured/main?urlpath=lab%2Ftree%2Fnot" in GITHUB.binder(NOTEBOOK)
@@ -120,7 +115,7 @@ def test_addresses_of_a_repository(tmp_path: Path) -> None:
             Repository(url)
 
 
-def test_links_of_sources() -> None:
+def test_links_of_sources():
     pages = {
         "docs/a.md": Page("en/docs/a"),
         NOTEBOOK: Page("pt/mxnet/limits", {"Here": "sec-here", "cell-id=3": "sec-three"}),
@@ -136,23 +131,7 @@ def test_links_of_sources() -> None:
         assert made == f"{start} [f]({file}) [w](https://x.org)"
 
 
-def test_words_are_the_same_in_every_language() -> None:
-    english = words("en")
-    assert {path.stem for path in WORDS.glob("*.yaml")} == set(LANGUAGES)
-    for code in LANGUAGES:
-        ours = words(code)
-        assert list(ours) == list(english), code
-        for key, text in english.items():
-            pieces = r"\{\w*\}|`[^`]+`"
-            assert sorted(re.findall(pieces, ours[key])) == sorted(re.findall(pieces, text))
-            assert bool(ours[key]) == bool(text) or key == "reference_note"
-            assert code not in ("zh", "ja") or "\n" not in ours[key]
-    assert in_english("pt", "API") == "API (em inglês)"
-    assert in_english("ja", "API") == "API（英語）"
-    assert in_english("en", "API") == "API"
-
-
-def test_how_words_are_cut_for_the_search() -> None:
+def test_how_words_are_cut_for_the_search():
     cut = SearchChinese({}).split("编译器 torch.compile 图")
     assert cut == ["编", "译", "器", "编译", "译器", "torch", "compile", "图"]
     assert {"コン", "パイ", "イラ"} <= set(SearchJapanese({}).split("コンパイラ"))
@@ -162,7 +141,7 @@ def test_how_words_are_cut_for_the_search() -> None:
     assert portuguese.split("a compilação") == ["a", "compilação", "compilacao"]
 
 
-def test_a_small_site(small: Callable[..., Path]) -> None:
+def test_a_small_site(small):
     root = small(url=GITHUB.url)
     show_rows(root, "pytorch")
     show_rows(root, "mxnet", rows=[*ROWS[:3], {**ROWS[0], "verdict": "undecided"}])
@@ -202,9 +181,7 @@ def test_a_small_site(small: Callable[..., Path]) -> None:
     assert words("en")["findings_title"] not in (site / "en/index.html").read_text("utf-8")
 
 
-def test_a_translation_that_is_behind(
-    small: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_translation_that_is_behind(small, capsys):
     root = small()
     (root / "translations").mkdir()
     (root / "translations" / "glossary.csv").write_text("en,pt,zh,ja,never\n", encoding="utf-8")
@@ -224,9 +201,7 @@ def test_a_translation_that_is_behind(
     assert "make notebooks" in capsys.readouterr().err
 
 
-def test_the_preview_shows_what_was_saved(
-    small: Callable[..., Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_preview_shows_what_was_saved(small, capsys):
     root = small()
     show_rows(root, "pytorch")
     chapter = root / "chapters" / "one.md"
