@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "d2lhybrid"
 HEAVY = (
     *("torch", "tensorflow", "jax", "mxnet", "matplotlib", "pandas", "scipy", "IPython", "tqdm"),
-    *("psutil", "cpuinfo", "networkx", "onnxruntime"),
+    *("psutil", "networkx", "onnxruntime"),
 )
 # From the bottom to the top: a room imports from its own floor and from those below.
 FLOORS = (
