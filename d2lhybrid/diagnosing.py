@@ -12,12 +12,11 @@ from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 
-from d2lhybrid.compiler import find_compiler
 from d2lhybrid.errors import CompilerMissingError
 from d2lhybrid.frameworks import get, known
 from d2lhybrid.i18n import general, language
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.installing import install_command
+from d2lhybrid.installing import find_compiler, install_command
 from d2lhybrid.report.table import Column, Row, Table
 
 SECONDS = 180.0  # for a framework to import and compute, or a compiler to say its version

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 import d2lhybrid
-from d2lhybrid import cli
+from d2lhybrid import __main__ as cli
 from d2lhybrid.teaching import Comparison
 
 ROOT = Path(__file__).parents[1]

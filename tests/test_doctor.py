@@ -2,7 +2,8 @@
 
 import pytest
 
-from d2lhybrid import cli, diagnosing, doctor, i18n, installing
+from d2lhybrid import __main__ as cli
+from d2lhybrid import diagnosing, doctor, i18n, installing
 from d2lhybrid.frameworks import get
 from d2lhybrid.teaching import has_compiler
 

@@ -21,16 +21,14 @@ HEAVY = (
 FLOORS = (
     ("errors", "lazy"),
     (
-        *("calls", "compiler", "i18n", "installing", "quieting", "stats", "structure", "tensor"),
-        *("waiting", "teaching"),
-        # which know nothing of results, nor of frameworks
-        *("report.table", "report.stages", "report.picture"),
+        *("calls", "i18n", "installing", "quieting", "stats", "structure", "tensor", "waiting"),
+        *("teaching", "report.table", "report.picture"),  # know no result and no framework
     ),
     ("frameworks", "same", "trials"),
     ("report",),
     ("measurement",),
     ("artifacts",),
-    ("__main__", "cli", "diagnosing", "magic"),
+    ("__main__", "diagnosing", "magic"),
 )
 # What imports or names a framework stands here.
 ROOMS: dict[str, str | tuple[str, ...]] = {
@@ -52,10 +50,14 @@ TREES = {
 NAMES = set(map(name_of, TREES))
 
 
-def imported(path: Path) -> set[str]:
-    """The absolute names of all that a file imports, wherever in it, its types among them."""
+def imported(path: Path, types: bool = True) -> set[str]:
+    """The absolute names of all that a file imports, wherever in it; what only types need or not."""
     found = set()
+    checking = [n for n in ast.walk(TREES[path]) if isinstance(n, ast.If) and _of_types(n)]
+    left_out = [one for node in checking for one in node.body if not types]
     for node in ast.walk(TREES[path]):
+        if node in left_out:
+            continue
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -63,6 +65,10 @@ def imported(path: Path) -> set[str]:
             whole = [f"{node.module}.{alias.name}" for alias in node.names]
             found.update(name if name in NAMES else node.module for name in whole)
     return found
+
+
+def _of_types(node: ast.If) -> bool:
+    return getattr(node.test, "id", "") == "TYPE_CHECKING"
 
 
 def floor_of(module: str) -> int:
@@ -84,7 +90,8 @@ def test_doors_open_downwards_and_none_to_the_root_or_out_of_the_package():
 
 
 def test_there_is_no_circle():
-    graph = {name_of(path): imported(path) & NAMES - {name_of(path)} for path in TREES}
+    inside = {name_of(path): imported(path, types=False) & NAMES for path in TREES}
+    graph = {name: others - {name} for name, others in inside.items()}
     TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from d2lhybrid.i18n import general, language, width
 from d2lhybrid.installing import require
-from d2lhybrid.report.units import unit
+from d2lhybrid.report.table import unit
 
 # Noto Sans CJK with the characters of everyday Chinese and Japanese only; see fonts/OFL.txt. The
 # two languages share many code points and draw them differently.

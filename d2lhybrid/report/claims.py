@@ -17,27 +17,29 @@ import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from d2lhybrid import stats
 from d2lhybrid.errors import ArgumentError, ClaimError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.i18n import number, sentences
-from d2lhybrid.report.comparisons import ComparisonData
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.records import DEFAULT_CLOCK, is_busy
-from d2lhybrid.report.units import UNKNOWN, percent
+from d2lhybrid.report.table import UNKNOWN, percent
+
+if TYPE_CHECKING:
+    from d2lhybrid.report.results import Comparison
 
 MIME = "application/vnd.d2lhybrid.undecided+json"  # of the output that tests leave out
 
-MeasureOn = Callable[[Callable[[Any], bool]], ComparisonData]
-"""Takes more rounds until what was measured satisfies a question, or for so long."""
+# Takes more rounds until what was measured satisfies a question, or for so long.
+MeasureOn = Callable[[Callable[[Any], bool]], Any]
 
-_newest: tuple[weakref.ref[ComparisonData], MeasureOn] | None = None
+_newest: tuple[weakref.ref[Comparison], MeasureOn] | None = None
 
 
-def keep(result: ComparisonData, measure_on: MeasureOn) -> None:
+def keep(result: Comparison, measure_on: MeasureOn) -> None:
     """Let claims on this result measure on as long as it lives, and on no older one."""
     global _newest
     _newest = (weakref.ref(result, lambda _dead: forget()), measure_on)
@@ -47,6 +49,19 @@ def forget() -> None:
     """Let go of the models and inputs that claims could measure on."""
     global _newest
     _newest = None
+
+
+_EXPECTED = {
+    "faster": N_("Expected {label!r} to be faster than {against!r}."),
+    "slower": N_("Expected {label!r} to be slower than {against!r}."),
+    "same": N_("Expected {label!r} to take the same time as {against!r}."),
+    "not slower": N_("Expected {label!r} to be no slower than {against!r}."),
+    "not faster": N_("Expected {label!r} to be no faster than {against!r}."),
+}
+_AT_LEAST = {
+    "faster": N_("Expected {label!r} to be at least {amount} times as fast as {against!r}."),
+    "slower": N_("Expected {label!r} to take at least {amount} times as long as {against!r}."),
+}
 
 
 @dataclass(frozen=True)
@@ -71,52 +86,33 @@ class Claim:
             )
             raise ArgumentError(text.format(received=self.at_least, sense=self.sense))
 
-    def judged(self, c: ComparisonData) -> str:
+    def judged(self, c: Comparison) -> str:
         """'holds', 'contradicted' or 'undecided' by what was measured."""
         _estimate, low, high = c.ratio(self.label, self.clock, self.against)
-        verdict, sense = c.verdict(self.label, self.clock, self.against), self.sense
-        if sense in _RECIPROCAL:
-            verdict, sense = _OPPOSITE.get(verdict, verdict), _RECIPROCAL[sense]
-            low, high = 1 / high, 1 / low if low else math.inf
-        if sense == "same":
-            return _word(verdict == "same", contradicted=verdict != "undecided")
-        no_slower = 1 / (1 + c.margin)
-        if sense == "not slower":
-            holds = verdict in ("same", "faster") or low >= no_slower
-            return _word(holds, contradicted=verdict == "slower" or high < no_slower)
-        at_least = self.at_least or 1.0
-        slower = high < no_slower if c.busy else verdict == "same" or high < at_least
-        return _word(verdict == "faster" and low >= at_least, contradicted=slower)
+        verdict = c.verdict(self.label, self.clock, self.against)
+        better, worse = "faster", "slower"
+        if self.sense in ("slower", "not faster"):  # the same of the reciprocal
+            better, worse, low, high = worse, better, 1 / high, 1 / low if low else math.inf
+        not_worse, at_least = 1 / (1 + c.margin), self.at_least or 1.0
+        if self.sense == "same":
+            holds, fails = verdict == "same", verdict != "undecided"
+        elif self.sense in _AT_LEAST:
+            holds = verdict == better and low >= at_least
+            fails = high < not_worse if c.busy else verdict == "same" or high < at_least
+        else:
+            holds = verdict in ("same", better) or low >= not_worse
+            fails = verdict == worse or high < not_worse
+        return "holds" if holds else "contradicted" if fails else "undecided"
 
-    def expected(self, c: ComparisonData) -> str:
+    def expected(self, c: Comparison) -> str:
         """The claim as a sentence."""
         text = _EXPECTED[self.sense] if self.at_least is None else _AT_LEAST[self.sense]
-        amount = number(self.at_least or 1.0)
         against = c.baseline if self.against is None else self.against
+        amount = number(self.at_least or 1.0)
         return _(text).format(label=self.label, against=against, amount=amount)
 
 
-def _word(holds: bool, contradicted: bool) -> str:
-    return "holds" if holds else "contradicted" if contradicted else "undecided"
-
-
-_RECIPROCAL = {"slower": "faster", "not faster": "not slower"}  # claims about the other ratio
-_OPPOSITE = {"slower": "faster", "faster": "slower"}
-
-_EXPECTED = {
-    "faster": N_("Expected {label!r} to be faster than {against!r}."),
-    "slower": N_("Expected {label!r} to be slower than {against!r}."),
-    "same": N_("Expected {label!r} to take the same time as {against!r}."),
-    "not slower": N_("Expected {label!r} to be no slower than {against!r}."),
-    "not faster": N_("Expected {label!r} to be no faster than {against!r}."),
-}
-_AT_LEAST = {
-    "faster": N_("Expected {label!r} to be at least {amount} times as fast as {against!r}."),
-    "slower": N_("Expected {label!r} to take at least {amount} times as long as {against!r}."),
-}
-
-
-def claim(c: ComparisonData, label: str, sense: str, **options: Any) -> None:
+def claim(c: Comparison, label: str, sense: str, **options: Any) -> None:
     """Say nothing if it holds, raise if it is contradicted, else measure on and then say so.
 
     Raises:
@@ -125,7 +121,7 @@ def claim(c: ComparisonData, label: str, sense: str, **options: Any) -> None:
     """
     made = Claim(label, sense, **options)
 
-    def decided(found: ComparisonData) -> bool:
+    def decided(found: Comparison) -> bool:
         hopeless = sense == "same" and is_busy(found.env, 0.0)  # nothing is, at such a load
         return hopeless or made.judged(found) != "undecided"
 

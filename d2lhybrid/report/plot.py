@@ -1,25 +1,29 @@
-"""Plots of results with matplotlib, which is loaded when one is drawn."""
+"""Plots of results, and of the chapters' own measurements; matplotlib loads with the first."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from d2lhybrid.i18n import count, number
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report import axes, text
 from d2lhybrid.report.axes import GREY
-from d2lhybrid.report.comparisons import ComparisonData, SweepData
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.records import Measurement
-from d2lhybrid.report.units import seconds
+from d2lhybrid.report.table import seconds
 from d2lhybrid.report.verdicts import VERDICTS
+
+if TYPE_CHECKING:
+    from d2lhybrid.report.results import Comparison, Sweep
+
+Point = tuple[float, float]
 
 _BAR = 0.62  # of the height of a row
 _LINES = {"latency": "-", "throughput": ":"}  # the clocks that are drawn
 
 
-def comparison(c: ComparisonData, clock: str = "latency") -> Any:
+def comparison(c: Comparison, clock: str = "latency") -> Any:
     """A mark a variant with its interval, the baseline as a line; returns the axes.
 
     The axis is logarithmic, so equal distances are equal ratios.
@@ -53,7 +57,7 @@ def _ends(m: Measurement, clock: str) -> tuple[float, float]:
     return max(low, min(samples)), min(high, max(samples))
 
 
-def waterfall(c: ComparisonData, labels: Sequence[str], clock: str = "latency") -> Any:
+def waterfall(c: Comparison, labels: Sequence[str], clock: str = "latency") -> Any:
     """A step for each label in order: a bar from the time before it to its own; returns the axes.
 
     The first bar is a time from 0; each other one is what its layer adds (to the right) or saves
@@ -76,12 +80,12 @@ def waterfall(c: ComparisonData, labels: Sequence[str], clock: str = "latency") 
     return ax
 
 
-def _note(ax: Any, comparisons: Sequence[ComparisonData]) -> None:
+def _note(ax: Any, comparisons: Sequence[Comparison]) -> None:
     first = comparisons[0]
     axes.notes(ax, text.busy(comparisons), stamp(first.env, first.seed))
 
 
-def sweep(s: SweepData, xlabel: str = "") -> Any:
+def sweep(s: Sweep, xlabel: str = "") -> Any:
     """Time per call against work, one line a variant and clock, with its band; returns the axes."""
     clocks = [clock for clock in s.clocks if clock in _LINES]
     with axes.drawing(3.8 + 0.1 * len(s.labels)) as ax:
@@ -102,7 +106,7 @@ def sweep(s: SweepData, xlabel: str = "") -> Any:
     return ax
 
 
-def _curve(ax: Any, s: SweepData, label: str, clock: str, at: int) -> None:
+def _curve(ax: Any, s: Sweep, label: str, clock: str, at: int) -> None:
     """The medians of a variant by a clock, where it ran, and their intervals as a band."""
     found = [(work, c[label]) for work, c in zip(s.work, s.comparisons, strict=True) if label in c]
     work, measured = zip(*found, strict=True)
@@ -111,3 +115,46 @@ def _curve(ax: Any, s: SweepData, label: str, clock: str, at: int) -> None:
     medians = [m.median_of(clock) for m in measured]
     ax.plot(work, medians, label=named, linestyle=_LINES[clock], **look)
     ax.fill_between(work, lows, highs, color=look["color"], alpha=0.2, linewidth=0)
+
+
+def plot_calls(milliseconds: Mapping[str, Sequence[float]]) -> Any:
+    """Draw the times of calls in the order in which they were made, a line a way; returns the axes.
+
+    >>> plot_calls({"jit": [50, 0.2, 0.2], "pad": [60, 0.3, 0.3]}).get_yscale()
+    'log'
+    """
+    with axes.drawing(3.8) as ax:
+        for at, (label, values) in enumerate(milliseconds.items()):
+            calls = range(1, len(values) + 1)
+            ax.plot(calls, values, label=label, linewidth=1.2, markersize=3.5, **axes.look(at))
+        ax.set(yscale="log", xlabel=_("number of the call"), ylabel="ms")
+        axes.legend(ax)
+    return ax
+
+
+def plot_roofline(steps: Mapping[str, tuple[Point, Point]], bandwidth: float, top: float) -> Any:
+    """Draw what programs reach below the two limits of a machine; returns the axes.
+
+    Args:
+        steps: for each program, (FLOP/byte, FLOP/s) before (hollow) and after (filled).
+        bandwidth: bytes per second, the slope of the roof.
+        top: FLOP/s, its flat part.
+
+    >>> plot_roofline({"chain": ((0.1, 5e8), (0.6, 2e9))}, 2e10, 1e11).get_xlabel()
+    'FLOP/byte'
+    """
+    xs, ys = zip(*(point for pair in steps.values() for point in pair), strict=True)
+    bend = top / bandwidth
+    left, right = min(*xs, bend) / 2, max(*xs, bend) * 2
+    with axes.drawing(4.4) as ax:
+        ax.set(xscale="log", yscale="log", xlabel="FLOP/byte", ylabel="FLOP/s")
+        ax.set(xlim=(left, right), ylim=(min(ys) / 2, 2 * max(*ys, top)))
+        ax.plot([left, bend, right], [left * bandwidth, top, top], color=GREY, linewidth=1)
+        for at, (label, (before, after)) in enumerate(steps.items()):
+            style = {"linestyle": "none", **axes.look(at)}
+            ax.plot(*before, markerfacecolor="none", markersize=10, **style)  # around the other
+            ax.plot(*after, label=label, markersize=5, **style)
+            arrow = {"arrowstyle": "->", "color": style["color"], "shrinkA": 6, "shrinkB": 3}
+            ax.annotate("", after, before, arrowprops=arrow)
+        axes.legend(ax)
+    return ax

@@ -15,7 +15,7 @@ from d2lhybrid.errors import ArgumentError, DamagedResultError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import sentences
 from d2lhybrid.report.provenance import Environment, stamp
-from d2lhybrid.report.units import seconds, span
+from d2lhybrid.report.table import seconds, span
 
 VERSION = 1  # of the schema
 CLOCKS = ("latency", "throughput", "device")

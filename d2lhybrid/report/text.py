@@ -5,17 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import TYPE_CHECKING
 
 from d2lhybrid import stats
 from d2lhybrid.i18n import count, listed, ngettext, number
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
-from d2lhybrid.report.advice import advice, best
-from d2lhybrid.report.comparisons import ComparisonData, SweepData
 from d2lhybrid.report.provenance import stamp
-from d2lhybrid.report.table import Column, Row, Table
-from d2lhybrid.report.units import NEVER, UNKNOWN, calls, percent, seconds, span
-from d2lhybrid.report.verdicts import VERDICTS
+from d2lhybrid.report.table import (
+    NEVER,
+    UNKNOWN,
+    Column,
+    Row,
+    Table,
+    calls,
+    percent,
+    seconds,
+    span,
+)
+from d2lhybrid.report.verdicts import VERDICTS, advice, best
+
+if TYPE_CHECKING:
+    from d2lhybrid.report.results import Comparison, Sweep
 
 _BEST = "★"
 _FELT = 10  # calls: what starts in a shorter time goes unnoticed, and has no column
@@ -57,7 +68,7 @@ def _lines(tag: str, *said: str) -> str:
     return "".join(f"<div><{tag}>{escape(line)}</{tag}></div>" for line in said if line)
 
 
-def comparison(c: ComparisonData) -> Page:
+def comparison(c: Comparison) -> Page:
     """The table, what to use, and how to read it."""
     text = ngettext("{n} round; noise floor {floor}.", "{n} rounds; noise floor {floor}.", c.rounds)
     rounds = text.format(n=c.rounds, floor=percent(c.noise_floor))
@@ -68,7 +79,7 @@ def comparison(c: ComparisonData) -> Page:
     return Page(busy([c]), table(c), advice(c), remarks, details)
 
 
-def sweep(s: SweepData) -> Page:
+def sweep(s: Sweep) -> Page:
     """The table of sizes, and what the signs in it mean."""
     signs = listed(f"{one.sign} {_(one.word)}" for one in VERDICTS.values())
     details = [stamp(s.comparisons[0].env, s.comparisons[0].seed)]
@@ -76,7 +87,7 @@ def sweep(s: SweepData) -> Page:
     return Page(busy(s.comparisons), sweep_table(s), "", remarks, details)
 
 
-def busy(comparisons: Sequence[ComparisonData]) -> str:
+def busy(comparisons: Sequence[Comparison]) -> str:
     """One line that says that the machine was busy, at its worst; empty where it was not."""
     found = [c for c in comparisons if c.busy]
     if not found:
@@ -98,7 +109,7 @@ def clock_title(clock: str, clocks: Sequence[str]) -> str:
     return _("time per call") if plain else _(_CLOCKS[clock])
 
 
-def table(c: ComparisonData) -> Table:
+def table(c: Comparison) -> Table:
     """A row a variant: verdict, ratio and time by each clock, then what is paid once."""
     winner, once = best(c), _paid_once(c)
     interval = _("{confidence} interval").format(confidence=percent(stats.confidence(c.rounds)))
@@ -119,7 +130,7 @@ def table(c: ComparisonData) -> Table:
     return Table([*columns, *map(Column, once)], rows)
 
 
-def _cells(c: ComparisonData, label: str, clock: str) -> list[str]:
+def _cells(c: Comparison, label: str, clock: str) -> list[str]:
     """Verdict, ratio, its interval, and time."""
     if not _ran(c, label, clock):  # a program of its own has no events on the accelerator
         return ["", UNKNOWN, "", UNKNOWN]
@@ -133,11 +144,11 @@ def _cells(c: ComparisonData, label: str, clock: str) -> list[str]:
     return [verdict, number(estimate), ends, time]
 
 
-def _ran(c: ComparisonData, label: str, clock: str) -> bool:
+def _ran(c: Comparison, label: str, clock: str) -> bool:
     return clock != "device" or c[label].times.device is not None
 
 
-def _paid_once(c: ComparisonData) -> dict[str, dict[str, str]]:
+def _paid_once(c: Comparison) -> dict[str, dict[str, str]]:
     """Columns, by their heads, on what is paid once; those that say something."""
     pays = _pay_off(c)
     columns = {
@@ -148,13 +159,13 @@ def _paid_once(c: ComparisonData) -> dict[str, dict[str, str]]:
     return {head: cells for head, cells in columns.items() if cells}
 
 
-def _pay_off(c: ComparisonData) -> dict[str, float | None]:
+def _pay_off(c: Comparison) -> dict[str, float | None]:
     """`break_even` of the variants; empty where no cold start is felt."""
     felt = any(m.cold_seconds > _FELT * m.median for m in c.values())
     return {label: c.break_even(label) for label in c.others} if felt else {}
 
 
-def _marks(c: ComparisonData) -> list[str]:
+def _marks(c: Comparison) -> list[str]:
     """What the marks in the table mean, a line each."""
     paid, lines = _pay_off(c).values(), []
     if NEVER in paid:
@@ -172,14 +183,14 @@ def _marks(c: ComparisonData) -> list[str]:
     return lines
 
 
-def _not_run(comparisons: Sequence[ComparisonData]) -> list[str]:
+def _not_run(comparisons: Sequence[Comparison]) -> list[str]:
     """What was not run, and why, a line each; a reason may be the sentence of an error."""
     text = _("{label} was not run: {reason}.")
     reasons = {label: why for c in comparisons for label, why in c.unavailable.items()}
     return [text.format(label=name, reason=_(why).rstrip(".。")) for name, why in reasons.items()]
 
 
-def sweep_table(s: SweepData) -> Table:
+def sweep_table(s: Sweep) -> Table:
     """One row a size: the time of each variant by each clock, its ratio and a sign for it."""
     columns = [Column(_("work"), left=True)]
     for clock in s.clocks:
@@ -195,7 +206,7 @@ def sweep_table(s: SweepData) -> Table:
     return Table(columns, rows)
 
 
-def _sweep_cell(c: ComparisonData, label: str, clock: str) -> str:
+def _sweep_cell(c: Comparison, label: str, clock: str) -> str:
     if label not in c or not _ran(c, label, clock):
         return "–"
     time = seconds(c[label].median_of(clock))

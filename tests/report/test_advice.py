@@ -5,8 +5,8 @@ import re
 import pytest
 from by_hand import BUSY, comparison
 
-from d2lhybrid.report.advice import best
 from d2lhybrid.report.records import Samples
+from d2lhybrid.report.verdicts import best
 
 
 def test_there_is_no_advice_on_a_busy_machine_nor_on_a_variant_alone():

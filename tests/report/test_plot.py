@@ -15,9 +15,9 @@ from matplotlib.colors import to_rgb
 from d2lhybrid import i18n
 from d2lhybrid.errors import MissingPackageError
 from d2lhybrid.report.axes import CHINESE, JAPANESE, folded
-from d2lhybrid.report.charts import plot_calls, plot_roofline
+from d2lhybrid.report.plot import plot_calls, plot_roofline
 from d2lhybrid.report.results import Sweep
-from d2lhybrid.report.units import seconds
+from d2lhybrid.report.table import seconds
 
 CATALOGS = sorted((Path(i18n.__file__).parent / "locale").glob("*/LC_MESSAGES/d2lhybrid.po"))
 LONG = r"torch.compile $\foo$ with a long name"

@@ -3,8 +3,7 @@
 import pytest
 
 from d2lhybrid import i18n
-from d2lhybrid.report.table import Column, Row, Table
-from d2lhybrid.report.units import seconds, span
+from d2lhybrid.report.table import Column, Row, Table, seconds, span
 
 COLUMNS = [Column("variant", left=True), Column("latency\ntime"), Column("ratio")]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from by_hand import BUSY, ENV, comparison, sweep
 
-from d2lhybrid.report import summary, text
+from d2lhybrid.report import results, text
 from d2lhybrid.report.records import Samples
 from d2lhybrid.report.results import Sweep
 
@@ -133,7 +133,7 @@ def test_programs_read_the_rows_and_nothing_that_json_lacks():
     stream = {label: time / 2 for label, time in TIMES.items()}
     options = {"first": {"compiled": 1.0}, "references": ("slow",)}
     c = comparison(TIMES, stream, **options)
-    found = c._repr_mimebundle_()[summary.MIME]
+    found = c._repr_mimebundle_()[results.MIME]
     assert found["clocks"] == ["latency", "throughput"]
     assert [row["label"] for row in found["rows"]] == list(TIMES)
     eager, compiled, slow, twin = found["rows"]
@@ -144,7 +144,7 @@ def test_programs_read_the_rows_and_nothing_that_json_lacks():
     assert (compiled["cold"], compiled["pays_after"]) == (1.0, c.break_even("compiled"))
     assert (compiled["verdict"], slow["reference"], twin["pays_after"]) == ("faster", True, None)
     few = sweep([1, 2], {"a": [1e-3, 2e-3], "b": [1e-3, 1e-3]}, rounds=3)
-    found = few._repr_mimebundle_()[summary.MIME]
+    found = few._repr_mimebundle_()[results.MIME]
     assert (found["kind"], found["sizes"]) == ("sweep", [1, 2])
     row = json.loads(json.dumps(found, allow_nan=False))["comparisons"][0]["rows"][1]
     assert (row["low"], row["high"], row["throughput"]) == (None, None, None)
