@@ -12,7 +12,7 @@ import numpy as np
 from d2lhybrid.errors import ArgumentError, brief
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import listed, pad
-from d2lhybrid.report.table import Column, Row, Table
+from d2lhybrid.report.table import Column, Table
 from d2lhybrid.same import raw_of
 
 Function = Callable[..., Any]
@@ -104,7 +104,7 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[object]], group: s
     first, second, *others = heads
     named = any(isinstance(row[0], str) for row in rows)
     columns = [f"{group}\n{second}" if group else second, *others]
-    shown = [Row(list(map(str, row))) for row in rows]
+    shown = [list(map(str, row)) for row in rows]
     print(Table([Column(first, left=named), *map(Column, columns)], shown))
 
 
@@ -175,7 +175,7 @@ class Trials:
         rows = [[name, text] for name, text in {_("eager"): str(expected), **shown}.items()]
         if style:  # of one width, for all to line up
             rows = [[pad(style, len("classic")), *rows[0]], *(["", *row] for row in rows[1:])]
-        print(Table([Column(left=True)] * len(rows[0]), list(map(Row, rows))))
+        print(Table([Column(left=True)] * len(rows[0]), rows))
 
     def record(
         self, of: str, expected: Any, tried: Tried, *, instead: str = "", style: str = ""
@@ -207,7 +207,7 @@ class Trials:
             errors = [r.kind for r in row.eager.values() if isinstance(r, Raised)]
             eager = listed(dict.fromkeys(errors)) or (_("works") if row.eager else "–")
             instead = listed(_advice(name, wrong) for name, wrong in row.instead.items())
-            rows.append(Row([of, eager, *(row.ways.get(name, "–") for name in names), instead]))
+            rows.append([of, eager, *(row.ways.get(name, "–") for name in names), instead])
         heads = [_("situation"), _("eager"), *names, _("instead")]
         return Table([Column(head, left=True, wraps=True) for head in heads], rows)
 

@@ -29,32 +29,26 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Row:
-    """Cells, which may have several lines; the `strong` ones stand out in HTML."""
-
-    cells: Sequence[str]
-    strong: Collection[int] = ()
-
-
-@dataclass(frozen=True)
 class Table:
-    """Columns and rows. Heads are shown where a column has one.
+    """Columns, of which those with a head show it, and rows of cells, which may have several lines.
 
-    >>> print(Table([Column("variant", left=True), Column("time")], [Row(["eager", "1 ms"])]))
+    Of the rows in `strong`, by their numbers, the first cell stands out in HTML.
+
+    >>> print(Table([Column("variant", left=True), Column("time")], [["eager", "1 ms"]]))
     variant  time
     eager    1 ms
     """
 
     columns: Sequence[Column]
-    rows: Sequence[Row]
+    rows: Sequence[Sequence[str]]
     gap: str = "  "
+    strong: Collection[int] = ()
 
     def __str__(self) -> str:
-        rows = [Row(self._heads()), *self.rows] if any(self._heads()) else self.rows
-        columns = zip(*(row.cells for row in rows), strict=True)
-        widths = [max(map(width, "\n".join(column).split("\n"))) for column in columns]
-        cells = ((cell.split("\n") for cell in row.cells) for row in rows)
-        lines = (line for row in cells for line in zip_longest(*row, fillvalue=""))
+        rows = [self._heads(), *self.rows] if any(self._heads()) else self.rows
+        widths = [max(map(width, "\n".join(cells).split("\n"))) for cells in zip(*rows, strict=True)]
+        split = ([cell.split("\n") for cell in row] for row in rows)
+        lines = (line for row in split for line in zip_longest(*row, fillvalue=""))
         placed = (map(_placed, line, widths, self.columns) for line in lines)
         return "\n".join(self.gap.join(line).rstrip() for line in placed)
 
@@ -63,7 +57,7 @@ class Table:
         heads = zip(self.columns, self._heads(), strict=True)
         head = "".join(_cell("th", column, _html(name), _HEAD) for column, name in heads)
         shown = f"<thead><tr>{head}</tr></thead>" if any(self._heads()) else ""
-        body = "".join(f"<tr>{self._html_row(row)}</tr>" for row in self.rows)
+        body = "".join(f"<tr>{self._html_row(at)}</tr>" for at in range(len(self.rows)))
         table = f"<table>{shown}<tbody>{body}</tbody></table>"
         return f'<div style="overflow-x:auto">{table}</div>'
 
@@ -72,11 +66,13 @@ class Table:
         tallest = max(column.head.count("\n") for column in self.columns)
         return ["\n" * (tallest - c.head.count("\n")) + c.head for c in self.columns]
 
-    def _html_row(self, row: Row) -> str:
-        cells = []
-        for at, (column, cell) in enumerate(zip(self.columns, row.cells, strict=True)):
-            shown = f"<strong>{_html(cell)}</strong>" if at in row.strong else _html(cell)
-            cells.append(_cell("td", column, shown, "" if column.wraps or not at else _WHOLE))
+    def _html_row(self, number: int) -> str:
+        first, *others = map(_html, self.rows[number])
+        if number in self.strong:
+            first = f"<strong>{first}</strong>"
+        cells = [_cell("td", self.columns[0], first)]
+        for column, cell in zip(self.columns[1:], others, strict=True):
+            cells.append(_cell("td", column, cell, "" if column.wraps else _WHOLE))
         return "".join(cells)
 
 
@@ -84,7 +80,7 @@ def _placed(cell: str, columns: int, column: Column) -> str:
     return pad(cell, columns) if column.left else " " * (columns - width(cell)) + cell
 
 
-def _cell(tag: str, column: Column, content: str, style: str) -> str:
+def _cell(tag: str, column: Column, content: str, style: str = "") -> str:
     side = "left" if column.left else "right"
     return f'<{tag} style="text-align:{side}{style}">{content}</{tag}>'
 

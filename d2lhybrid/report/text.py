@@ -12,17 +12,7 @@ from d2lhybrid.i18n import count, listed, ngettext, number
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.report.provenance import stamp
-from d2lhybrid.report.table import (
-    NEVER,
-    UNKNOWN,
-    Column,
-    Row,
-    Table,
-    calls,
-    percent,
-    seconds,
-    span,
-)
+from d2lhybrid.report.table import NEVER, UNKNOWN, Column, Table, calls, percent, seconds, span
 from d2lhybrid.report.verdicts import VERDICTS, advice, best
 
 if TYPE_CHECKING:
@@ -115,19 +105,17 @@ def table(c: Comparison) -> Table:
     interval = _("{confidence} interval").format(confidence=percent(stats.confidence(c.rounds)))
     columns = [Column(_("variant"), left=True)]
     for clock in c.clocks:
-        title, verdict, time = clock_title(clock, c.clocks), _("verdict"), _("time")
+        verdict, time = _("verdict"), clock_title(clock, c.clocks)
         if len(c.clocks) > 1:
-            verdict = f"{title}\n{verdict}"
-        else:
-            time = title
+            verdict, time = f"{time}\n{verdict}", _("time")
         columns += [Column(verdict, left=True), *map(Column, (_("ratio"), interval, time))]
     rows = []
     for label in c:
-        cells = [f"{label} {_BEST}" if label == winner else label]
-        cells += [cell for clock in c.clocks for cell in _cells(c, label, clock)]
+        cells = [cell for clock in c.clocks for cell in _cells(c, label, clock)]
         cells += [found.get(label, "") for found in once.values()]
-        rows.append(Row(cells, strong={0} if label == winner else ()))
-    return Table([*columns, *map(Column, once)], rows)
+        rows.append([f"{label} {_BEST}" if label == winner else label, *cells])
+    strong = {at for at, label in enumerate(c) if label == winner}
+    return Table([*columns, *map(Column, once)], rows, strong=strong)
 
 
 def _cells(c: Comparison, label: str, clock: str) -> list[str]:
@@ -200,7 +188,7 @@ def sweep_table(s: Sweep) -> Table:
         columns += map(Column, heads)
     pairs = [(label, clock) for clock in s.clocks for label in s.labels]
     rows = [
-        Row([count(work), *(_sweep_cell(c, label, clock) for label, clock in pairs)])
+        [count(work), *(_sweep_cell(c, label, clock) for label, clock in pairs)]
         for work, c in zip(s.work, s.comparisons, strict=True)
     ]
     return Table(columns, rows)

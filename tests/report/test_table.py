@@ -3,13 +3,13 @@
 import pytest
 
 from d2lhybrid import i18n
-from d2lhybrid.report.table import Column, Row, Table, seconds, span
+from d2lhybrid.report.table import Column, Table, seconds, span
 
 COLUMNS = [Column("variant", left=True), Column("latency\ntime"), Column("ratio")]
 
 
 def test_the_first_column_stands_left_the_others_right_and_heads_at_the_bottom():
-    table = Table(COLUMNS, [Row(["eager", "1 µs", "1"]), Row(["b", "100 µs", "2\n33"])])
+    table = Table(COLUMNS, [["eager", "1 µs", "1"], ["b", "100 µs", "2\n33"]])
     assert str(table).splitlines() == [
         "         latency",
         "variant     time  ratio",
@@ -18,21 +18,21 @@ def test_the_first_column_stands_left_the_others_right_and_heads_at_the_bottom()
         "                     33",
     ]
     assert "2<br>33" in table.html()
-    assert str(Table([Column(left=True)] * 2, [Row(["a", "1"])], gap=" ")) == "a 1"
+    assert str(Table([Column(left=True)] * 2, [["a", "1"]], gap=" ")) == "a 1"
 
 
 def test_columns_line_up_in_chinese_too():
     columns = [Column("变体", left=True), Column("每次调用时间")]
-    lines = str(Table(columns, [Row(["eager", "1 µs"]), Row(["编译", "100 µs"])])).splitlines()
+    lines = str(Table(columns, [["eager", "1 µs"], ["编译", "100 µs"]])).splitlines()
     assert {i18n.width(line) for line in lines} == {5 + 2 + 12}
 
 
 def test_html_keeps_numbers_and_words_whole_and_is_escaped():
-    html = Table(COLUMNS, [Row(["<a b>", "1 µs – 2 µs", "<"], strong=[1])]).html()
+    html = Table(COLUMNS, [["<a b>", "1 µs – 2 µs", "<"]], strong={0}).html()
     assert '<th style="text-align:right;word-break:keep-all"><br>ratio</th>' in html
-    assert 'right;white-space:nowrap"><strong>1 µs – 2 µs</strong></td>' in html
-    assert '<td style="text-align:left">&lt;a b&gt;</td>' in html
-    assert "<thead>" not in Table([Column(left=True)], [Row(["a"])]).html()
+    assert 'right;white-space:nowrap">1 µs – 2 µs</td>' in html
+    assert '<td style="text-align:left"><strong>&lt;a b&gt;</strong></td>' in html
+    assert "<thead>" not in Table([Column(left=True)], [["a"]]).html()
 
 
 @pytest.mark.parametrize(

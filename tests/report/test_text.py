@@ -23,7 +23,7 @@ def mixed():
 def cells(c, label):
     """The cells of a row by their heads; what stands twice, under a second clock, by "2 head"."""
     table = text.table(c)
-    (row,) = (row.cells for row in table.rows if row.cells[0].removesuffix(" ★") == label)
+    (row,) = (row for row in table.rows if row[0].removesuffix(" ★") == label)
     found = {}
     for column, cell in zip(table.columns, row, strict=True):
         head = column.head.partition("\n")[2] or column.head
@@ -121,7 +121,7 @@ def test_a_sweep_has_a_row_a_size_and_signs_and_says_what_was_not_run():
     one = comparison({"eager": 1e-3, "b": 5e-4}, {"eager": 1e-3, "b": 5e-3})
     other = comparison({"eager": 1e-3}, unavailable={"b": "too large."})
     s = Sweep((8, 16.5), (8, 16.5), (one, other))
-    first, second = (row.cells for row in text.sweep_table(s).rows)
+    first, second = text.sweep_table(s).rows
     assert [*first[:2], *second[:3]] == ["8", "1.00 ms", "16.50", "1.00 ms", "–"]
     assert re.fullmatch(r"500 µs \((2\.0\d|1\.99)× ▲\)", first[2])
     assert re.fullmatch(r"5\.00 ms \(0\.\d+× ▼\)", first[4])
