@@ -78,14 +78,12 @@ def time_axis(axis: Any, low: float, high: float) -> None:
     from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
     decades = log10(high / low) if axis.get_scale() == "log" else 0
+    subs = (1.0,) if decades > 1.5 else (1.0, 2.0, 5.0)
+    major: Any = LogLocator(subs=subs, numticks=_TICKS[axis.axis_name])
     if decades < _DECADES:
-        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-        axis.set_major_formatter(partial(_tick, one_unit=unit(high)))
-    else:
-        subs = (1.0,) if decades > 1.5 else (1.0, 2.0, 5.0)
-        axis.set_major_locator(LogLocator(subs=subs, numticks=_TICKS[axis.axis_name]))
-        axis.set_major_formatter(partial(_tick, one_unit=None))
-    axis.set_minor_formatter(NullFormatter())
+        major = MaxNLocator(5, steps=[1, 2, 5, 10])
+    tick = partial(_tick, one_unit=unit(high) if decades < _DECADES else None)
+    axis.set(major_locator=major, major_formatter=tick, minor_formatter=NullFormatter())
 
 
 def _tick(value: float, _at: int, one_unit: tuple[str, float] | None) -> str:

@@ -25,7 +25,7 @@ from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.i18n import number, sentences
 from d2lhybrid.report.provenance import stamp
-from d2lhybrid.report.records import DEFAULT_CLOCK, is_busy
+from d2lhybrid.report.records import is_busy
 from d2lhybrid.report.table import UNKNOWN, percent
 
 if TYPE_CHECKING:
@@ -147,18 +147,12 @@ def claim(c: Comparison, label: str, sense: str, **options: Any) -> None:
             "{low} to {high}, holds the bound, or is within the noise floor of {floor} of it. "
             "Claim less, or compare with a higher time_limit."
         )
-    ratio, low, high = map(number, c.ratio(label, made.clock, made.against))
-    received = text.format(
-        ratio=ratio,
-        confidence=percent(stats.confidence(c.rounds)),
-        low=low,
-        high=high,
-        clock=made.clock or DEFAULT_CLOCK,
-        rounds=c.rounds,
-        floor=percent(c.floor_of(made.clock)),
-        load=UNKNOWN if c.env.load is None else number(c.env.load, 2),
-        cores=c.env.cores,
-    )
+    ratio = map(number, c.ratio(label, made.clock, made.against))
+    found = dict(zip(("ratio", "low", "high"), ratio, strict=True))
+    found |= {"confidence": percent(stats.confidence(c.rounds)), "clock": made.clock or "latency"}
+    load = UNKNOWN if c.env.load is None else number(c.env.load, 2)
+    floor = percent(c.floor_of(made.clock))
+    received = text.format(**found, floor=floor, rounds=c.rounds, load=load, cores=c.env.cores)
     said = sentences(made.expected(c), received)
     if judged == "contradicted":
         raise ClaimError(f"{said}\n{stamp(c.env, c.seed)}", claim=made)

@@ -53,7 +53,7 @@ def comparison(c: Comparison, clock: str = "latency") -> Any:
 
 def _ends(m: Measurement, clock: str) -> tuple[float, float]:
     """The interval of a median; the range where samples are too few."""
-    (low, high), samples = m.interval(clock), m.samples_of(clock)
+    (low, high), samples = m.interval(clock), m.times.of(clock)
     return max(low, min(samples)), min(high, max(samples))
 
 

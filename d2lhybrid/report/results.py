@@ -224,49 +224,29 @@ class Comparison(Result, Mapping[str, Measurement]):
         Times are in seconds per call, ratios above 1 are faster, and `pays_after` is missing, too,
         where a cold start never pays.
         """
-        return require("pandas", "notebooks").DataFrame(self._rows()).set_index("label")
+        return require("pandas", "notebooks").DataFrame(self._summary()["rows"]).set_index("label")
 
     def _summary(self) -> dict[str, Any]:
         """What the table shows, as plain data."""
-        return {
-            "kind": "comparison",
-            "baseline": self.baseline,
-            "clocks": list(self.clocks),
-            "rows": self._rows(),
-            "processor": self.env.cpu,
-            "cores": self.env.cores,
-            "date": self.env.date[:10],
-        }
+        told = {"kind": "comparison", "baseline": self.baseline, "clocks": list(self.clocks)}
+        where = {"processor": self.env.cpu, "cores": self.env.cores, "date": self.env.date[:10]}
+        return {**told, "rows": [self._row(label) for label in self], **where}
 
-    def _rows(self) -> list[dict[str, Any]]:
-        queued = "throughput" in self.clocks
-        rows = []
-        for label, m in self.items():
-            estimate, low, high = self._known_ratio(label, "latency")
-            stream = self._known_ratio(label, "throughput")[0]
-            row = {
-                "label": label,
-                "verdict": self.verdict(label),
-                "reference": label in self.references,
-                "latency": m.median,
-                "throughput": m.median_of("throughput") if queued else None,
-                "ratio": estimate,
-                "low": low,
-                "high": high,
-                "throughput_ratio": stream if queued else None,
-                "cold": m.cold_seconds,
-                "pays_after": _known(self.break_even(label)) if label in self.others else None,
-            }
-            rows.append(row)
-        return rows
+    def _row(self, label: str) -> dict[str, Any]:
+        m, queued = self[label], "throughput" in self.clocks
+        kind = {"verdict": self.verdict(label), "reference": label in self.references}
+        ratio = dict(zip(("ratio", "low", "high"), self._known(label, "latency"), strict=True))
+        stream = m.median_of("throughput"), self._known(label, "throughput")[0]
+        time, stream_ratio = stream if queued else (None, None)
+        pays = self.break_even(label) if label in self.others else None
+        row = {"label": label, **kind, "latency": m.median, "throughput": time, **ratio}
+        once = {"cold": m.cold_seconds, "pays_after": None if pays == NEVER else pays}
+        return {**row, "throughput_ratio": stream_ratio, **once}
 
-    def _known_ratio(self, label: str, clock: str) -> list[float | None]:
-        """The ratio and its interval; the baseline's is 1, as the table has it."""
-        return [1.0] * 3 if label == self.baseline else list(map(_known, self.ratio(label, clock)))
-
-
-def _known(value: float | None) -> float | None:
-    return value if value and math.isfinite(value) else None
+    def _known(self, label: str, clock: str) -> list[float | None]:
+        """The ratio and its interval as far as it has one; the baseline's is 1, as in the table."""
+        ratio = [1.0] * 3 if label == self.baseline else self.ratio(label, clock)
+        return [value if value and math.isfinite(value) else None for value in ratio]
 
 
 @dataclass(frozen=True, repr=False)

@@ -46,7 +46,8 @@ class Table:
 
     def __str__(self) -> str:
         rows = [self._heads(), *self.rows] if any(self._heads()) else self.rows
-        widths = [max(map(width, "\n".join(cells).split("\n"))) for cells in zip(*rows, strict=True)]
+        columns = ("\n".join(cells).split("\n") for cells in zip(*rows, strict=True))
+        widths = [max(map(width, lines)) for lines in columns]
         split = ([cell.split("\n") for cell in row] for row in rows)
         lines = (line for row in split for line in zip_longest(*row, fillvalue=""))
         placed = (map(_placed, line, widths, self.columns) for line in lines)

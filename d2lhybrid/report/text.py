@@ -83,14 +83,13 @@ def busy(comparisons: Sequence[Comparison]) -> str:
     if not found:
         return ""
     loads = [c.env.load for c in found if c.env.load is not None]
-    return _(
+    load = number(max(loads), 2) if loads else UNKNOWN
+    floor = percent(max(c.noise_floor for c in found))
+    text = _(
         "⚠ This machine was busy (load {load} on {cores} cores, noise floor {floor}): "
         "measure again when it is quiet."
-    ).format(
-        load=number(max(loads), 2) if loads else UNKNOWN,
-        cores=found[0].env.cores,
-        floor=percent(max(c.noise_floor for c in found)),
     )
+    return text.format(load=load, cores=found[0].env.cores, floor=floor)
 
 
 def clock_title(clock: str, clocks: Sequence[str]) -> str:

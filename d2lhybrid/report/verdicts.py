@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,7 +29,7 @@ class Verdict:
     colour: str
 
 
-VERDICTS: Mapping[str, Verdict] = {
+VERDICTS = {
     "faster": Verdict(N_("faster"), "▲", "<", "#009E73"),
     "slower": Verdict(N_("slower"), "▼", ">", "#D55E00"),
     "same": Verdict(N_("same"), "=", "s", "#56B4E9"),
@@ -84,14 +83,9 @@ def advice(c: Comparison) -> str:
         text = _(_NOTHING[c.verdict(label)])
     shown = label or undecided[0]
     ratio = c.ratio(shown)[0]
-    return text.format(
-        baseline=c.baseline,
-        label=shown,
-        others=names(undecided),
-        ratio=number(max(ratio, 1 / ratio)),
-        margin=percent(c.margin),
-        calls=calls(c.break_even(shown)),
-    )
+    fields = {"ratio": number(max(ratio, 1 / ratio)), "calls": calls(c.break_even(shown))}
+    fields |= {"label": shown, "others": names(undecided), "margin": percent(c.margin)}
+    return text.format(baseline=c.baseline, **fields)
 
 
 def best(c: Comparison) -> str | None:
