@@ -16,18 +16,18 @@ from d2lhybrid.report import provenance
 from d2lhybrid.report.provenance import Load, environment, stamp
 
 
-class Process:
-    """A load whose clock and processor time a test sets, on a machine with that load average."""
+@pytest.fixture
+def process(monkeypatch):
+    """A load whose clock and processor time go on by so many seconds on so many cores."""
+    now = SimpleNamespace(at=1000.0, used=500.0)
+    load = Load(lambda: now.at, lambda: now.used)
 
-    def __init__(self, monkeypatch, average):
-        self.at, self.used = 1000.0, 500.0
-        monkeypatch.setattr(os, "getloadavg", lambda: (average, 77.0, 88.0), raising=False)
-        self.load = Load(lambda: self.at, lambda: self.used)
+    def goes_on(seconds, cores):
+        now.at += seconds
+        now.used += seconds * cores
+        return load()
 
-    def goes_on(self, seconds, cores):
-        self.at += seconds
-        self.used += seconds * cores
-        return self.load()
+    return goes_on
 
 
 @pytest.mark.parametrize(
@@ -39,27 +39,18 @@ class Process:
         (1.5, [(3600, 2)], 0.0),  # that of the others is never below nothing
     ],
 )
-def test_the_load_is_that_of_others(monkeypatch, average, steps, left):
-    process = Process(monkeypatch, average)
-    found = process.load()
-    for step in steps:
-        found = process.goes_on(*step)
-    assert found == pytest.approx(left, abs=0.006)
-
-
-def test_where_the_system_does_not_say_the_load_is_not_known(monkeypatch):
-    process = Process(monkeypatch, 1.0)
-    monkeypatch.delattr(os, "getloadavg")
-    assert process.goes_on(60, 1) is None
-    assert environment().load is None
-    assert provenance.crowd() == 0
+def test_the_load_is_that_of_others(monkeypatch, process, average, steps, left):
+    monkeypatch.setattr(os, "getloadavg", lambda: (average, 77.0, 88.0))
+    found = [process(*step) for step in steps]
+    assert found[-1] == pytest.approx(left, abs=0.006)
 
 
 def framework(name, threads, *accelerators):
     """What an environment asks of a framework."""
-    parts = {"version": "1.2", "threads": threads, "accelerators": accelerators}
-    tensors = {part: lambda value=value: value for part, value in parts.items()}
-    return SimpleNamespace(name=name, tensors=SimpleNamespace(**tensors))
+    tensors = SimpleNamespace(
+        version=lambda: "1.2", threads=lambda: threads, accelerators=lambda: accelerators
+    )
+    return SimpleNamespace(name=name, tensors=tensors)
 
 
 def test_an_environment_is_what_machine_and_frameworks_say(monkeypatch):
@@ -81,9 +72,11 @@ def test_a_machine_that_is_no_linux(monkeypatch):
     monkeypatch.setattr(provenance.Path, "read_text", Mock(side_effect=FileNotFoundError))
     monkeypatch.setattr(platform, "processor", lambda: "")
     monkeypatch.setattr(platform, "machine", lambda: "arm64")
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    for name in ("sched_getaffinity", "getloadavg"):
+        monkeypatch.delattr(os, name)
     found = environment()
-    assert (found.cpu, found.cores) == ("arm64", os.cpu_count())
+    assert (found.cpu, found.cores, found.load) == ("arm64", os.cpu_count(), None)
+    assert provenance.crowd() == 0
 
 
 def test_the_stamp_says_where_and_when():
