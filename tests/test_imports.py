@@ -51,12 +51,16 @@ NAMES = set(map(name_of, TREES))
 
 
 def imported(path: Path, types: bool = True) -> set[str]:
-    """The absolute names of all that a file imports, wherever in it; what only types need or not."""
-    found = set()
-    checking = [n for n in ast.walk(TREES[path]) if isinstance(n, ast.If) and _of_types(n)]
-    left_out = [one for node in checking for one in node.body if not types]
+    """The absolute names of all that a file imports, wherever in it, with what types alone need."""
+    found: set[str] = set()
+    checking = {
+        id(part)
+        for node in ast.walk(TREES[path])
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        for part in node.body
+    }
     for node in ast.walk(TREES[path]):
-        if node in left_out:
+        if id(node) in checking and not types:
             continue
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
@@ -67,16 +71,12 @@ def imported(path: Path, types: bool = True) -> set[str]:
     return found
 
 
-def _of_types(node: ast.If) -> bool:
-    return getattr(node.test, "id", "") == "TYPE_CHECKING"
-
-
 def floor_of(module: str) -> int:
     inside = module.removeprefix("d2lhybrid.")
     for room in (inside, inside.split(".")[0]):
-        found = [number for number, rooms in enumerate(FLOORS) if room in rooms]
-        if found:
-            return found[0]
+        for number, rooms in enumerate(FLOORS):
+            if room in rooms:
+                return number
     pytest.fail(f"{module} is in a new room: give it its place in FLOORS")
 
 

@@ -1,5 +1,6 @@
 """Trials: what is printed and what the table says can only be what came out."""
 
+import operator
 import warnings
 
 import numpy as np
@@ -15,10 +16,6 @@ def frozen(function, example):
     return lambda x: fixed
 
 
-def honest(function, example):
-    return function
-
-
 def refusing(function, example):
     raise TypeError("Cannot compile.\nSee the manual.")
 
@@ -28,15 +25,10 @@ def warning(function, example):
     return frozen(function, example)
 
 
-WAYS = {"honest": honest, "frozen": frozen, "refusing": refusing, "warning": warning}
+HONEST = {"honest": lambda function, example: function}
+WAYS = {**HONEST, "frozen": frozen, "refusing": refusing, "warning": warning}
 ROW = np.array([1.0, float("nan")]), np.array([2.0, float("nan")])
 silenced = pytest.mark.filterwarnings("default")
-
-
-def doubled_in_place(x):
-    """No way may see what another wrote into the input."""
-    x *= 2
-    return x
 
 
 def rows(trials: Trials) -> list[list[str]]:
@@ -47,7 +39,7 @@ def rows(trials: Trials) -> list[list[str]]:
 @silenced
 def test_each_way_is_told_apart(capsys):
     trials = Trials(WAYS, inputs=ROW)
-    trials(doubled_in_place, of="doubling")
+    trials(lambda x: operator.imul(x, 2), of="doubling")  # no way may see what another wrote
     assert capsys.readouterr().out.splitlines() == [
         "eager     [4.0, nan]",
         "honest    the same",
@@ -63,13 +55,8 @@ def test_each_way_is_told_apart(capsys):
 
 def test_graphs_are_counted_and_reset_between_ways(capsys):
     graphs = []
-
-    def counting(function, example):
-        graphs.extend("ab")
-        return function
-
-    count = {"reset": graphs.clear, "graphs": lambda: len(graphs)}
-    trials = Trials({"one": counting, "two": counting}, inputs=(1, 2), **count)
+    ways = dict.fromkeys(("one", "two"), lambda function, example: graphs.extend("ab") or function)
+    trials = Trials(ways, inputs=(1, 2), reset=graphs.clear, graphs=lambda: len(graphs))
     trials(abs, of="a number")
     assert "two    the same (graphs: 2)" in capsys.readouterr().out
     assert rows(trials)[1][2:] == ["as eager (graphs: 2)"] * 2
@@ -81,7 +68,7 @@ def test_what_is_written_instead_has_to_do_what_it_replaces_in_every_way():
     trials(lambda x: x * 2, of="doubling")
     trials(lambda x: x + x, of="doubling", instead="x + x")
     assert rows(trials)[1][-1] == "x + x (differs: frozen; refusing; warning)"
-    trials = Trials({"honest": honest}, inputs=ROW)
+    trials = Trials(HONEST, inputs=ROW)
     trials(lambda x: x * 2, of="doubling")
     trials(lambda x: x + x, of="doubling", instead="x + x")
     trials(lambda x: x * 3, of="doubling", instead="x * 3")
@@ -89,7 +76,7 @@ def test_what_is_written_instead_has_to_do_what_it_replaces_in_every_way():
 
 
 def test_styles_are_columns_of_their_own(capsys):
-    trials = Trials({"honest": honest, "frozen": frozen}, inputs=ROW)
+    trials = Trials({**HONEST, "frozen": frozen}, inputs=ROW)
     trials(abs, of="a sign", style="classic")
     trials(abs, of="a sign", style="NumPy")
     trials(lambda x: x * 3, of="a sign", instead="x * 3", style="NumPy")
@@ -110,11 +97,6 @@ def test_recorded_results_make_a_row_and_html_is_escaped():
     assert "a &lt; b" in trials._repr_html_()
 
 
-def test_two_inputs_are_needed():
-    with pytest.raises(ArgumentError, match="two inputs"):
-        Trials({})(abs, 1)
-
-
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
@@ -131,8 +113,10 @@ def test_a_result_is_shown_as_rounded_numbers(value, shown):
     assert repr(outcome(lambda: value)) == shown
 
 
-def test_long_errors_are_cut():
+def test_what_is_wrong_is_said_in_a_line():
     assert outcome({}.__getitem__, "word " * 99).endswith("[...]")
+    with pytest.raises(ArgumentError, match="two inputs"):
+        Trials({})(abs, 1)
 
 
 def test_a_table_of_figures_has_its_names_to_the_left(capsys):
