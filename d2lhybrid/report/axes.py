@@ -135,10 +135,9 @@ def look(at: int) -> dict[str, Any]:
 def legend(ax: Any) -> None:
     """A legend above the axes, so that it hides no line."""
     widest = max(map(width, ax.get_legend_handles_labels()[1]))
-    ax.legend(
-        ncols=max(1, int(_LEGEND * WIDTH) // (widest + _HANDLE)), fontsize="small",
-        frameon=False, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2,
-    )  # fmt: skip
+    columns = max(1, int(_LEGEND * WIDTH) // (widest + _HANDLE))
+    place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
+    ax.legend(ncols=columns, fontsize="small", frameon=False, **place)
 
 
 def _families() -> list[str]:
@@ -146,8 +145,7 @@ def _families() -> list[str]:
     from matplotlib import rcParams
 
     ours = [JAPANESE, CHINESE] if language() == "ja" else [CHINESE, JAPANESE]
-    names = [_added(path) for path in ours]
-    return [*(name for name in rcParams["font.family"] if name not in names), *names]
+    return [*rcParams["font.family"], *map(_added, ours)]
 
 
 @cache

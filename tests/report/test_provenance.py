@@ -20,7 +20,9 @@ from d2lhybrid.report.provenance import Load, environment, stamp
 def process(monkeypatch):
     """A load whose clock and processor time go on by so many seconds on so many cores."""
     now = SimpleNamespace(at=1000.0, used=500.0)
-    load = Load(lambda: now.at, lambda: now.used)
+    monkeypatch.setattr(provenance, "monotonic", lambda: now.at)
+    monkeypatch.setattr(os, "times", lambda: (now.used, 0.0, 0.0, 0.0, 0.0))
+    load = Load()
 
     def goes_on(seconds, cores):
         now.at += seconds
