@@ -60,7 +60,7 @@ def test_it_runs_as_a_module():
     ("arguments", "said"),
     [
         ("compare none.py f", "No module named 'none'"),
-        ("compare json.py f", "function 'f'"),
+        ("compare json.py f", "function 'f'"),  # that of Python
         ("compare my-program.py f number", "function 'number'"),
         ("compare broken.py f", "SystemExit: no way"),
         ("compare helper.py total", "missing 1 required positional argument"),

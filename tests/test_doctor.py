@@ -1,5 +1,7 @@
 """The doctor's table and answer, that nothing a framework does can stop it, and its hints."""
 
+import re
+
 import pytest
 
 from d2lhybrid import __main__ as cli
@@ -39,9 +41,7 @@ def test_what_is_not_installed_is_a_fault_only_if_asked_for(without, fake_torch,
     fake_torch("raise ImportError('cannot open libx.so')")
     assert cli.main(["doctor"]) == 1
     said = capsys.readouterr().out
-    assert "! torch" in said
-    assert "  mxnet " in said
-    assert said.endswith("Not working: torch.\n")
+    assert re.fullmatch(r".*! torch .*\n  mxnet .*Not working: torch\.\n", said, re.DOTALL)
     assert cli.main(["doctor", "mxnet"]) == 1
     assert installing.install_command("mxnet") in capsys.readouterr().out
     without()

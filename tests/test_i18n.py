@@ -19,30 +19,22 @@ def _nothing_chosen(monkeypatch):
     i18n.set_language(None)
 
 
-@pytest.mark.parametrize(
-    ("env", "expected"),
-    [
-        ({"D2LHYBRID_LANGUAGE": "ja", "LANG": "pt_BR.UTF-8"}, "ja"),
-        ({"D2LHYBRID_LANGUAGE": "zh_CN.UTF-8"}, "zh"),
-        ({"D2LHYBRID_LANGUAGE": "xx", "LANG": "ja_JP"}, "ja"),
-        ({"LC_ALL": "zh_CN.UTF-8", "LANG": "en_US"}, "zh"),
-        ({"LANG": "fr_FR.UTF-8"}, "en"),
-        ({}, "en"),
-    ],
-)
-def test_the_language_follows_the_environment(monkeypatch, env, expected):
-    for name, value in env.items():
-        monkeypatch.setenv(name, value)
-    assert i18n.language() == expected
+def test_the_language_follows_the_environment(monkeypatch):
+    for expected, env in (
+        ("en", {}),
+        ("en", {"LANG": "fr_FR.UTF-8"}),
+        ("zh", {"LC_ALL": "zh_CN.UTF-8", "LANG": "en_US"}),
+        ("zh", {"D2LHYBRID_LANGUAGE": "xx"}),  # unknown
+        ("ja", {"D2LHYBRID_LANGUAGE": "ja_JP.UTF-8"}),
+    ):
+        for name, value in env.items():
+            monkeypatch.setenv(name, value)
+        assert i18n.language() == expected
     i18n.set_language("pt-BR")
     assert i18n.language() == "pt"
-
-
-@pytest.mark.parametrize("unknown", ["fr", "", 1])
-def test_an_unknown_language_is_refused_in_the_one_in_use(unknown):
-    i18n.set_language("pt")
-    with pytest.raises(ArgumentError, match=r"Esperado: um entre en, pt, zh, ja\. Recebido: "):
-        i18n.set_language(unknown)
+    for unknown in ("fr", "", 1):
+        with pytest.raises(ArgumentError, match=r"Esperado: um entre en, pt, zh, ja\. Recebido: "):
+            i18n.set_language(unknown)
     assert i18n.language() == "pt"
 
 
