@@ -91,17 +91,14 @@ def test_an_interrupt_says_what_is_known(monkeypatch, capsys):
     assert capsys.readouterr().err.endswith("d2lhybrid compare: two of three\n")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "said"),
-    [
+def test_what_argparse_answers(capsys):
+    for arguments, status, said in (
         ("--help", 0, "side by side"),
         ("--version", 0, f"d2lhybrid {d2lhybrid.__version__}\n"),
         ("docotr", 2, "invalid choice: 'docotr'"),
         ("compare a.py", 2, "required: FUNCTION"),
-    ],
-)
-def test_what_argparse_answers(arguments, status, said, capsys):
-    with pytest.raises(SystemExit) as ended:
-        cli.main(arguments.split())
-    assert ended.value.code == status
-    assert said in "".join(capsys.readouterr())
+    ):
+        with pytest.raises(SystemExit) as ended:
+            cli.main(arguments.split())
+        assert ended.value.code == status
+        assert said in "".join(capsys.readouterr())
