@@ -22,9 +22,9 @@ FLOORS = (
     ("errors", "lazy"),
     (
         *("calls", "i18n", "installing", "quieting", "stats", "structure", "tensor", "waiting"),
-        *("teaching", "report.table", "report.picture"),  # know no result and no framework
+        *("report.table", "report.picture"),  # know no result and no framework
     ),
-    ("frameworks", "same", "trials"),
+    ("frameworks", "same", "teaching"),
     ("report",),
     ("measurement",),
     ("artifacts",),
