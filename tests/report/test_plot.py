@@ -15,8 +15,7 @@ from matplotlib.ft2font import FT2Font
 
 from d2lhybrid import i18n
 from d2lhybrid.errors import MissingPackageError
-from d2lhybrid.report.axes import CHINESE, JAPANESE, folded
-from d2lhybrid.report.plot import plot_calls, plot_roofline
+from d2lhybrid.report.plot import CHINESE, JAPANESE, folded, plot_calls, plot_roofline
 from d2lhybrid.report.results import Sweep
 from d2lhybrid.report.table import seconds
 
