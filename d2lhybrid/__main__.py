@@ -27,14 +27,10 @@ COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status; argparse ends with 2 what it cannot read."""
     options = vars(_parser().parse_args(arguments))
-    command, json = options.pop("command"), options.pop("json", False)
-    run: dict[str, Callable[..., Any]] = {
-        "compare": _compare,
-        "doctor": lambda frameworks: doctor(*frameworks),
-        "verify": verify,
-    }
+    command, run = options.pop("command"), options.pop("run")
+    json = options.pop("json", False)
     try:
-        found = run[command](**options)
+        found = run(**options)
     except (D2LHybridError, KeyboardInterrupt) as error:  # an interrupt says what is known by then
         print(f"d2lhybrid {command}: {error}", file=sys.stderr)
         return 1 if isinstance(error, D2LHybridError) else 130
@@ -79,22 +75,23 @@ def _parser() -> ArgumentParser:
         every.add_parser(name, help=_(text), description=_(text), argument_default=SUPPRESS)
         for name, text in COMMANDS.items()
     )
-    where = _("run once; it imports from its own folder")
-    comparing.add_argument("file", metavar="FILE.py", help=where)
+    add = comparing.add_argument
+    add("file", metavar="FILE.py", help=_("run once; it imports from its own folder"))
     what = _("called without arguments; the first is the baseline")
-    comparing.add_argument("functions", metavar="FUNCTION", nargs="+", help=what)
-    comparing.add_argument("--json", action="store_true", help=_("print JSON instead of a table"))
+    add("functions", metavar="FUNCTION", nargs="+", help=what)
+    add("--json", action="store_true", help=_("print JSON instead of a table"))
     seconds = _("seconds of measuring, 20 if not given; first calls come on top")
-    comparing.add_argument("--time-limit", type=float, metavar="S", help=seconds)
-    differ = _("the answers may differ")
-    comparing.add_argument("--no-check", action="store_false", dest="check", help=differ)
-    which = _("one or more of {frameworks}").format(
-        frameworks=", ".join(one.name for one in known())
-    )
+    add("--time-limit", type=float, metavar="S", help=seconds)
+    add("--no-check", action="store_false", dest="check", help=_("the answers may differ"))
+    comparing.set_defaults(run=_compare)
+    names = ", ".join(one.name for one in known())
+    which = _("one or more of {frameworks}").format(frameworks=names)
     diagnosing.add_argument("frameworks", metavar="FRAMEWORK", nargs="*", default=(), help=which)
+    diagnosing.set_defaults(run=lambda frameworks: doctor(*frameworks))
     verifying.add_argument("path", help=_("folder of the artifact"))
     once = _("run it this once although it is not trusted")
     verifying.add_argument("--trust", action="store_true", help=once)
+    verifying.set_defaults(run=verify)
     return root
 
 

@@ -10,7 +10,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from by_hand import BUSY, comparison, sweep
-from matplotlib.colors import to_rgb
 from matplotlib.ft2font import FT2Font
 
 from d2lhybrid import i18n
@@ -150,19 +149,9 @@ def test_a_roofline_has_a_bend_and_arrows():
     assert [(arrow.xyann, arrow.xy) for arrow in ax.texts] == list(STEPS.values())
 
 
-def light(colour):
-    """The relative luminance, as the contrast of WCAG 2 has it."""
-    parts = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in to_rgb(colour)]
-    return 0.05 + float(np.dot(parts, [0.2126, 0.7152, 0.0722]))
-
-
-def test_texts_read_on_white_and_on_dark_and_settings_stay():
+def test_settings_stay():
     before = plt.rcParams.copy()
-    ax = comparison({"a": 1e-3, "b": 2e-3}, env=BUSY).plot()
-    texts = [*ax.texts, ax.xaxis.label, *ax.get_yticklabels(), ax.figure._suptitle]
-    for text, page in itertools.product(texts, ("white", "#14181e")):
-        low, high = sorted([light(text.get_color()), light(page)])
-        assert high / low > 3, text.get_text()
+    comparison({"a": 1e-3, "b": 2e-3}).plot()
     assert plt.rcParams == before
 
 
