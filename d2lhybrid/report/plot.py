@@ -20,10 +20,10 @@ from d2lhybrid.i18n import count, general, language, number, width
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.installing import require
 from d2lhybrid.report import text
+from d2lhybrid.report.claims import VERDICTS
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.records import Measurement
 from d2lhybrid.report.table import seconds, unit
-from d2lhybrid.report.verdicts import VERDICTS
 
 if TYPE_CHECKING:
     from d2lhybrid.report.results import Comparison, Sweep

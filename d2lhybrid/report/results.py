@@ -16,7 +16,6 @@ from d2lhybrid.report import claims, plot, text
 from d2lhybrid.report.provenance import Environment
 from d2lhybrid.report.records import AGREE, CLOCKS, Measurement, Result, Samples, Seconds, is_busy
 from d2lhybrid.report.table import NEVER
-from d2lhybrid.report.verdicts import advice
 
 # What a result shows, for programs that read notebooks: the site, README, whoever collects them.
 MIME = "application/vnd.d2lhybrid.comparison+json"
@@ -120,8 +119,8 @@ class Comparison(Result, Mapping[str, Measurement]):
 
     @property
     def advice(self) -> str:
-        """What to use, in one sentence; by the rules in ``d2lhybrid.report.verdicts``."""
-        return advice(self)
+        """What to use, in one sentence; by the rules in ``d2lhybrid.report.claims``."""
+        return claims.advice(self)
 
     def ratio(
         self, label: str, clock: str | None = None, against: str | None = None

@@ -11,9 +11,9 @@ from d2lhybrid import stats
 from d2lhybrid.i18n import count, listed, ngettext, number
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
+from d2lhybrid.report.claims import VERDICTS, advice, best
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.table import NEVER, UNKNOWN, Column, Table, calls, percent, seconds, span
-from d2lhybrid.report.verdicts import VERDICTS, advice, best
 
 if TYPE_CHECKING:
     from d2lhybrid.report.results import Comparison, Sweep

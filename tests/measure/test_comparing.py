@@ -16,7 +16,7 @@ from d2lhybrid.measurement.comparing import compare
 from d2lhybrid.measurement.measuring import measure
 from d2lhybrid.measurement.sweeping import sweep
 from d2lhybrid.measurement.variants import Variants
-from d2lhybrid.report.verdicts import best
+from d2lhybrid.report.claims import best
 
 
 def run(machine, functions, **options):

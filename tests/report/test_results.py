@@ -16,11 +16,11 @@ from d2lhybrid.errors import (
     MissingPackageError,
     UnknownLabelError,
 )
+from d2lhybrid.report.claims import best
 from d2lhybrid.report.provenance import Environment
 from d2lhybrid.report.records import Measurement, Samples
 from d2lhybrid.report.results import Comparison, Sweep
 from d2lhybrid.report.table import NEVER
-from d2lhybrid.report.verdicts import best
 
 
 def exact(latency, throughput=None, again=None, **fields):
