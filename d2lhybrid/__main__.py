@@ -1,8 +1,99 @@
-"""``python -m d2lhybrid COMMAND``; the commands are in ``cli``."""
+"""The command line: ``python -m d2lhybrid compare``, ``doctor`` and ``verify``."""
 
 import sys
+from argparse import SUPPRESS, ArgumentParser
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
-from d2lhybrid.cli import main
+from d2lhybrid.artifacts.loading import verify
+from d2lhybrid.diagnosing import doctor
+from d2lhybrid.errors import ArgumentError, D2LHybridError, brief
+from d2lhybrid.frameworks import known
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import noop as N_
+from d2lhybrid.measurement.comparing import compare
+from d2lhybrid.report.results import Comparison
+
+COMMANDS = {
+    "compare": N_("time functions in a file, side by side"),
+    "doctor": N_("does everything that the notebooks need work here?"),
+    "verify": N_("is it what was saved?"),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status; argparse ends with 2 what it cannot read."""
+    options = vars(_parser().parse_args(arguments))
+    command, run = options.pop("command"), options.pop("run")
+    json = options.pop("json", False)
+    try:
+        found = run(**options)
+    except (D2LHybridError, KeyboardInterrupt) as error:  # an interrupt says what is known by then
+        print(f"d2lhybrid {command}: {error}", file=sys.stderr)
+        return 1 if isinstance(error, D2LHybridError) else 130
+    print(found.to_json() if json else found)
+    fine = not found.unavailable if command == "compare" else found.ok
+    return 0 if fine else 1
+
+
+def _compare(file: str, functions: Sequence[str], **options: Any) -> Comparison:
+    with redirect_stdout(sys.stderr):  # what the file prints is no part of the result
+        return compare(functions_of(file, functions), **options)
+
+
+def functions_of(file: str, names: Sequence[str]) -> dict[str, Callable[..., Any]]:
+    """Import a file, and what it imports from its folder, and take these functions from it.
+
+    Raises:
+        ArgumentError: there is no such file or function, or the file does not run.
+    """
+    path = Path(file).resolve()
+    sys.path.insert(0, str(path.parent))
+    try:
+        module = import_module(path.stem)
+    except (Exception, SystemExit) as error:
+        text = _("Expected {file} to run. Received: {error}.")
+        raise ArgumentError(text.format(file=file, error=brief(error).rstrip("."))) from error
+    for name in names:
+        if not callable(getattr(module, name, None)):
+            text = _("Expected a function {name!r} in {file}. Received: none.")
+            raise ArgumentError(text.format(name=name, file=file))
+    return {name: getattr(module, name) for name in names}
+
+
+def _parser() -> ArgumentParser:
+    """The parser of all commands; an option that is not given is left to the function's default."""
+    description = _("Measure, compare, save and run compiled models.")
+    root = ArgumentParser("python -m d2lhybrid", description=description)
+    version = f"d2lhybrid {sys.modules[__package__].__version__}"
+    root.add_argument("--version", action="version", version=version)
+    every = root.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    comparing, diagnosing, verifying = (
+        every.add_parser(name, help=_(text), description=_(text), argument_default=SUPPRESS)
+        for name, text in COMMANDS.items()
+    )
+    add = comparing.add_argument
+    add("file", metavar="FILE.py", help=_("run once; it imports from its own folder"))
+    what = _("called without arguments; the first is the baseline")
+    add("functions", metavar="FUNCTION", nargs="+", help=what)
+    add("--json", action="store_true", help=_("print JSON instead of a table"))
+    seconds = _("seconds of measuring, 20 if not given; first calls come on top")
+    add("--time-limit", type=float, metavar="S", help=seconds)
+    add("--no-check", action="store_false", dest="check", help=_("the answers may differ"))
+    comparing.set_defaults(run=_compare)
+    names = ", ".join(one.name for one in known())
+    which = _("one or more of {frameworks}").format(frameworks=names)
+    diagnosing.add_argument("frameworks", metavar="FRAMEWORK", nargs="*", default=(), help=which)
+    diagnosing.set_defaults(run=lambda frameworks: doctor(*frameworks))
+    verifying.add_argument("path", help=_("folder of the artifact"))
+    once = _("run it this once although it is not trusted")
+    verifying.add_argument("--trust", action="store_true", help=once)
+    verifying.set_defaults(run=verify)
+    return root
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -12,13 +12,12 @@ from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 
-from d2lhybrid.compiler import find_compiler
 from d2lhybrid.errors import CompilerMissingError
 from d2lhybrid.frameworks import get, known
 from d2lhybrid.i18n import general, language
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.installing import install_command
-from d2lhybrid.report.table import Column, Row, Table
+from d2lhybrid.installing import find_compiler, install_command
+from d2lhybrid.report.table import Column, Table
 
 SECONDS = 180.0  # for a framework to import and compute, or a compiler to say its version
 
@@ -44,7 +43,7 @@ class Diagnosis:
         return all(one.works for one in self.findings)
 
     def __repr__(self) -> str:
-        rows = [Row([f"{' !'[not f.works]} {f.name}", f.found]) for f in self.findings]
+        rows = [[f"{' !'[not f.works]} {f.name}", f.found] for f in self.findings]
         broken = ", ".join(one.name for one in self.findings if not one.works)
         text = _("Not working: {names}.") if broken else _("Everything asked for works.")
         return f"{Table([Column(left=True)] * 2, rows)}\n\n{text.format(names=broken)}"

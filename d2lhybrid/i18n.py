@@ -5,9 +5,7 @@ A text that is asked for always comes, in English if need be.
 """
 
 import os
-import warnings
 from collections.abc import Iterable
-from contextlib import suppress
 from functools import cache
 from math import isfinite
 from pathlib import Path
@@ -53,18 +51,7 @@ def language() -> str:
     """The language in use: chosen, else that of D2LHYBRID_LANGUAGE, else that of the locale."""
     named = filter(None, map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG")))
     ours = os.environ.get("D2LHYBRID_LANGUAGE", "")
-    found = _chosen or _supported(ours) or _supported(next(named, "")) or "en"
-    if ours and not _chosen and not _supported(ours):
-        _warn_of(ours, found)
-    return found
-
-
-@cache
-def _warn_of(unknown: str, found: str) -> None:
-    text = noop("Expected one of {languages} in D2LHYBRID_LANGUAGE. Received: {received!r}.")
-    said = _catalog(found).gettext(text).format(languages=", ".join(LANGUAGES), received=unknown)
-    with suppress(UserWarning):  # where warnings are errors, it would hide what was to be said
-        warnings.warn(said, stacklevel=3)
+    return _chosen or _supported(ours) or _supported(next(named, "")) or "en"
 
 
 def gettext(message: str) -> str:
@@ -160,9 +147,7 @@ def pad(text: str, columns: int) -> str:
 
 
 def _signs(text: str) -> str:
-    if language() in _DECIMAL_COMMA:
-        return text.translate({ord(","): ".", ord("."): ","})
-    return text
+    return text.translate(str.maketrans(",.", ".,")) if language() in _DECIMAL_COMMA else text
 
 
 def _supported(name: str) -> str | None:

@@ -1,13 +1,25 @@
-"""The command that installs more of d2lhybrid: every hint takes it from here."""
+"""What is installed and what is not: packages and compilers, and how to get them."""
 
+import os
+import shutil
+import sys
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.errors import MissingPackageError
+from d2lhybrid.errors import CompilerMissingError, MissingPackageError
 from d2lhybrid.i18n import gettext as _
 
 _ROOT = Path(__file__).resolve().parents[1]
+_CONDA = "conda install -c conda-forge cxx-compiler"
+# The variable that names one, what they are called, and what installs one.
+_KNOWN = {
+    "C": ("CC", ("cc", "gcc", "clang"), "apt install gcc, dnf install gcc, " + _CONDA),
+    "C++": ("CXX", ("c++", "g++", "clang++"), "apt install g++, dnf install gcc-c++, " + _CONDA),
+}
+# The one that PyTorch's Inductor calls unless CXX names another.
+INDUCTOR = ({"darwin": "clang++", "win32": "cl"}.get(sys.platform, "g++"),)
 
 
 def install_command(extra: str) -> str:
@@ -39,3 +51,40 @@ def missing(package: str, extra: str, error: ImportError) -> MissingPackageError
     return MissingPackageError(
         text.format(package=package, error=error, command=install_command(extra))
     )
+
+
+def find_compiler(language: str, names: Sequence[str] = ()) -> list[str]:
+    """The command that compiles ``"C"`` or ``"C++"``: what CC or CXX says, or the first of `names`.
+
+    Raises:
+        CompilerMissingError: There is none, with the package that has one.
+    """
+    variable, known, commands = _KNOWN[language]
+    said = os.environ.get(variable, "").split()
+    for candidate in [said] if said else [[name] for name in names or known]:
+        if shutil.which(candidate[0]):
+            return candidate
+    text = _(
+        "Expected a {language} compiler ({names}), found none. Install one: {commands}; "
+        "on a Mac: {mac_command}."
+    )
+    fields = {"language": language, "names": " ".join(said) or ", ".join(names or known)}
+    fields |= {"commands": commands, "mac_command": "xcode-select --install"}
+    raise CompilerMissingError(text, **fields)
+
+
+def has_compiler() -> bool:
+    """Is there the C++ compiler that ``torch.compile`` calls on this system?
+
+    That is the one that the environment variable CXX names, or else g++, clang++ on a Mac, and cl
+    on Windows.
+
+    >>> from unittest.mock import patch
+    >>> with patch.dict("os.environ", CXX="a-compiler-that-is-missing"):
+    ...     has_compiler()
+    False
+    """
+    try:
+        return bool(find_compiler("C++", INDUCTOR))
+    except CompilerMissingError:
+        return False

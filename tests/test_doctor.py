@@ -1,8 +1,11 @@
 """The doctor's table and answer, that nothing a framework does can stop it, and its hints."""
 
+import re
+
 import pytest
 
-from d2lhybrid import cli, diagnosing, doctor, i18n, installing
+from d2lhybrid import __main__ as cli
+from d2lhybrid import diagnosing, doctor, i18n, installing
 from d2lhybrid.frameworks import get
 from d2lhybrid.teaching import has_compiler
 
@@ -29,10 +32,8 @@ def test_a_framework_that_works():
     found = doctor("torch")
     assert found.ok
     assert [one.name for one in found.findings] == ["Python", "NumPy", "torch", "C", "C++"]
-    said = str(found).splitlines()
-    assert said[0].startswith("  Python  3.")
-    assert "computes on cpu" in said[2]
-    assert said[-1] == "Everything asked for works."
+    assert "computes on cpu" in found.findings[2].found
+    assert str(found).endswith("\n\nEverything asked for works.")
 
 
 def test_what_is_not_installed_is_a_fault_only_if_asked_for(without, fake_torch, capsys):
@@ -40,9 +41,7 @@ def test_what_is_not_installed_is_a_fault_only_if_asked_for(without, fake_torch,
     fake_torch("raise ImportError('cannot open libx.so')")
     assert cli.main(["doctor"]) == 1
     said = capsys.readouterr().out
-    assert "! torch" in said
-    assert "  mxnet " in said
-    assert said.endswith("Not working: torch.\n")
+    assert re.fullmatch(r".*! torch .*\n  mxnet .*Not working: torch\.\n", said, re.DOTALL)
     assert cli.main(["doctor", "mxnet"]) == 1
     assert installing.install_command("mxnet") in capsys.readouterr().out
     without()
@@ -54,8 +53,7 @@ def test_what_is_not_installed_is_a_fault_only_if_asked_for(without, fake_torch,
     [
         ("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", "status -11: it said nothing"),
         ("import time; time.sleep(60)", "no answer within 3 s"),
-        ("import sys; print('dying', file=sys.stderr); sys.exit(3)", "status 3: dying"),
-        ("import nothing_here", "No module named 'nothing_here'"),
+        ("import sys; sys.exit('dying')", "status 1: dying"),
         ("from d2lhybrid.i18n import language; raise ValueError(language())", "ValueError: zh"),
     ],
 )
@@ -70,29 +68,20 @@ def test_a_framework_that_misbehaves(fake_torch, monkeypatch, body, said):
     assert said in str(found)
 
 
-@pytest.mark.parametrize(
-    ("script", "said"),
-    [
-        ("#!/bin/sh\necho cc 1.0\necho more", "cc 1.0"),
-        ("", "found none. Install one: apt install gcc"),  # who needs none lacks nothing
-    ],
-)
-def test_compilers(tmp_path, monkeypatch, without, script, said):
+def test_compilers(tmp_path, monkeypatch, without):
     without()
-    if script:
-        (tmp_path / "cc").write_text(script)
-        (tmp_path / "cc").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("CC", raising=False)
-    (found,) = [one for one in doctor().findings if one.name == "C"]
-    assert said in found.found
-    assert found.works
-
-
-@pytest.mark.parametrize(("named", "there"), [("python3 -x", True), ("no-such-compiler", False)])
-def test_the_compiler_that_is_named_counts(monkeypatch, named, there):
-    monkeypatch.setenv("CXX", named)
-    assert has_compiler() == there
+    monkeypatch.setenv("CC", "")
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    assert not has_compiler()
+    (tmp_path / "cc").write_text("#!/bin/sh\necho cc 1.0\necho more")
+    (tmp_path / "cc").chmod(0o755)
+    c, cpp = doctor().findings[-2:]
+    assert (c.found, c.works) == ("cc 1.0", True)
+    assert "no-such-compiler), found none. Install one: apt install g++" in cpp.found
+    assert cpp.works  # who needs none lacks nothing
+    monkeypatch.setenv("CXX", "cc -x")
+    assert has_compiler()
 
 
 def test_hints_install_from_where_the_package_lies(monkeypatch, tmp_path):

@@ -13,7 +13,7 @@ from d2lhybrid.errors import MissingPackageError
 from d2lhybrid.frameworks.explanation import Explanation, Finding
 from d2lhybrid.frameworks.fates import judged
 from d2lhybrid.frameworks.graph import Graph, Graphs
-from d2lhybrid.report.stages import Node, Stage
+from d2lhybrid.report.picture import Node, Stage
 
 LINE = re.compile(r"(\S+) = (\S*)\(([^)]*)\) ?(.*)")
 

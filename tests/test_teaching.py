@@ -1,5 +1,6 @@
 """Trials: what is printed and what the table says can only be what came out."""
 
+import operator
 import warnings
 
 import numpy as np
@@ -15,10 +16,6 @@ def frozen(function, example):
     return lambda x: fixed
 
 
-def honest(function, example):
-    return function
-
-
 def refusing(function, example):
     raise TypeError("Cannot compile.\nSee the manual.")
 
@@ -28,15 +25,9 @@ def warning(function, example):
     return frozen(function, example)
 
 
-WAYS = {"honest": honest, "frozen": frozen, "refusing": refusing, "warning": warning}
+HONEST = {"honest": lambda function, example: function}
+WAYS = {**HONEST, "frozen": frozen, "refusing": refusing, "warning": warning}
 ROW = np.array([1.0, float("nan")]), np.array([2.0, float("nan")])
-silenced = pytest.mark.filterwarnings("default")
-
-
-def doubled_in_place(x):
-    """No way may see what another wrote into the input."""
-    x *= 2
-    return x
 
 
 def rows(trials: Trials) -> list[list[str]]:
@@ -44,10 +35,10 @@ def rows(trials: Trials) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("  ") if cell] for line in lines]
 
 
-@silenced
-def test_each_way_is_told_apart(capsys):
+@pytest.mark.filterwarnings("default")
+def test_each_way_is_told_apart_and_what_is_written_instead_has_to_do_the_same(capsys):
     trials = Trials(WAYS, inputs=ROW)
-    trials(doubled_in_place, of="doubling")
+    trials(lambda x: operator.imul(x, 2), of="doubling")  # no way may see what another wrote
     assert capsys.readouterr().out.splitlines() == [
         "eager     [4.0, nan]",
         "honest    the same",
@@ -59,37 +50,26 @@ def test_each_way_is_told_apart(capsys):
     verdicts = ["works", "as eager", "wrong result", "TypeError", "wrong result, with a warning"]
     assert rows(trials)[1] == ["doubling", *verdicts]
     assert (ROW[0][0], ROW[1][0]) == (1, 2)
-
-
-def test_graphs_are_counted_and_reset_between_ways(capsys):
-    graphs = []
-
-    def counting(function, example):
-        graphs.extend("ab")
-        return function
-
-    count = {"reset": graphs.clear, "graphs": lambda: len(graphs)}
-    trials = Trials({"one": counting, "two": counting}, inputs=(1, 2), **count)
-    trials(abs, of="a number")
-    assert "two    the same (graphs: 2)" in capsys.readouterr().out
-    assert rows(trials)[1][2:] == ["as eager (graphs: 2)"] * 2
-
-
-@silenced
-def test_what_is_written_instead_has_to_do_what_it_replaces_in_every_way():
-    trials = Trials(WAYS, inputs=ROW)
-    trials(lambda x: x * 2, of="doubling")
     trials(lambda x: x + x, of="doubling", instead="x + x")
     assert rows(trials)[1][-1] == "x + x (differs: frozen; refusing; warning)"
-    trials = Trials({"honest": honest}, inputs=ROW)
+    trials = Trials(HONEST, inputs=ROW)
     trials(lambda x: x * 2, of="doubling")
     trials(lambda x: x + x, of="doubling", instead="x + x")
     trials(lambda x: x * 3, of="doubling", instead="x * 3")
     assert rows(trials)[1][-1] == "x + x; x * 3 (differs: eager)"
 
 
+def test_graphs_are_counted_and_reset_between_ways(capsys):
+    graphs = []
+    ways = dict.fromkeys(("one", "two"), lambda function, example: graphs.extend("ab") or function)
+    trials = Trials(ways, inputs=(1, 2), reset=graphs.clear, graphs=lambda: len(graphs))
+    trials(abs, of="a number")
+    assert "two    the same (graphs: 2)" in capsys.readouterr().out
+    assert rows(trials)[1][2:] == ["as eager (graphs: 2)"] * 2
+
+
 def test_styles_are_columns_of_their_own(capsys):
-    trials = Trials({"honest": honest, "frozen": frozen}, inputs=ROW)
+    trials = Trials({**HONEST, "frozen": frozen}, inputs=ROW)
     trials(abs, of="a sign", style="classic")
     trials(abs, of="a sign", style="NumPy")
     trials(lambda x: x * 3, of="a sign", instead="x * 3", style="NumPy")
@@ -102,22 +82,16 @@ def test_styles_are_columns_of_their_own(capsys):
 
 def test_recorded_results_make_a_row_and_html_is_escaped():
     trials = Trials({})
-    failed = outcome({}.__getitem__, "x")
     good = Outcome([2], as_good=True)
-    trials.record("a < b", [1], {"graph": [1], "XLA": [2], "lite": failed, "seeds": good})
+    tried = {"graph": [1], "XLA": [2], "lite": outcome({}.__getitem__, "x"), "seeds": good}
+    trials.record("a < b", [1], tried)
     verdicts = ["as eager", "wrong result", "KeyError", "other numbers"]
     assert rows(trials)[1] == ["a < b", "works", *verdicts]
     assert "a &lt; b" in trials._repr_html_()
 
 
-def test_two_inputs_are_needed():
-    with pytest.raises(ArgumentError, match="two inputs"):
-        Trials({})(abs, 1)
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
+def test_a_result_is_shown_as_rounded_numbers_and_an_error_as_a_line():
+    for value, shown in (
         (np.float32(1 / 3), "0.3333"),
         (np.array([-0.0, 1e-9]), "[0.0, 0.0]"),
         (torch.ones(2, dtype=torch.bfloat16), "[1.0, 1.0]"),
@@ -125,14 +99,11 @@ def test_two_inputs_are_needed():
         ([1, [2, 3]], "[1.0, [2.0, 3.0]]"),
         (1 + 2j, "(1+2j)"),
         (None, "None"),
-    ],
-)
-def test_a_result_is_shown_as_rounded_numbers(value, shown):
-    assert repr(outcome(lambda: value)) == shown
-
-
-def test_long_errors_are_cut():
+    ):
+        assert repr(outcome(lambda value=value: value)) == shown
     assert outcome({}.__getitem__, "word " * 99).endswith("[...]")
+    with pytest.raises(ArgumentError, match="two inputs"):
+        Trials({})(abs, 1)
 
 
 def test_a_table_of_figures_has_its_names_to_the_left(capsys):

@@ -15,7 +15,7 @@ from book.frontpage import front_page_path
 from book.languages import ENGLISH, LANGUAGES, Language
 from book.parse import load
 from d2lhybrid import teaching
-from d2lhybrid.cli import COMMANDS
+from d2lhybrid.__main__ import COMMANDS
 from website.addresses import Addresses, Page
 from website.documents import documents
 from website.front import front_source, measured

@@ -13,7 +13,7 @@ from d2lhybrid.artifacts.store import problems_of, read
 from d2lhybrid.i18n import count, sentences
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
-from d2lhybrid.report.table import Column, Row, Table
+from d2lhybrid.report.table import Column, Table
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,7 +88,7 @@ def inspect(path: str | os.PathLike[str]) -> Inspection:
 
 def table(path: Path, rows: Sequence[tuple[str, str]]) -> str:
     """The path, and below it the rows in two columns."""
-    shown = [Row([f"  {label}", text]) for label, text in rows]
+    shown = [[f"  {label}", text] for label, text in rows]
     name = str(path)  # escaped where a terminal would obey it or break the line
     title = name if name.isprintable() else repr(name)
     return f"{title}\n{Table([Column(left=True)] * 2, shown, gap=' ')}"

@@ -24,10 +24,10 @@ from d2lhybrid.artifacts.examples import check_inputs, recall, tensors_of
 from d2lhybrid.artifacts.loading import require_allowed
 from d2lhybrid.artifacts.manifest import DTYPES, Manifest
 from d2lhybrid.artifacts.store import Stored, read, require_intact
-from d2lhybrid.compiler import find_compiler
 from d2lhybrid.frameworks.formats import Format, NativeProgram
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import sentences
+from d2lhybrid.installing import find_compiler
 from d2lhybrid.quieting import waiting
 from d2lhybrid.tensor import Raw
 

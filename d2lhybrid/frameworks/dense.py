@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from d2lhybrid.compiler import find_compiler
 from d2lhybrid.errors import CannotBuildError, CompilerMissingError
 from d2lhybrid.frameworks.protocol import Folder, Function, Layer, Lazy, Variant
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
+from d2lhybrid.installing import find_compiler
 from d2lhybrid.same import raw_of
 
 SOURCE = Path(__file__).parent.parent / "native" / "mlp.c"

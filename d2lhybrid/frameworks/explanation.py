@@ -15,7 +15,7 @@ from typing import Any
 from d2lhybrid.errors import CallFailedError, first_line
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.quieting import silent
-from d2lhybrid.report.table import Column, Row, Table
+from d2lhybrid.report.table import Column, Table
 
 # What libraries log of a call repeats what the explanation says.
 quiet = partial(silent, logs=logging.ERROR)
@@ -66,7 +66,7 @@ class Explanation:
             (_("fallbacks to Python"), len(self.fallbacks), self.fallbacks),
             (_("not supported"), len(self.unsupported), self.unsupported),
         ]
-        lines = [Row([f"  {n}:", "\n".join(map(str, (count, *f)))]) for n, count, f in rows]
+        lines = [[f"  {n}:", "\n".join(map(str, (count, *f)))] for n, count, f in rows]
         return Table([Column(left=True, wraps=True)] * 2, lines, gap=" ")
 
     def __repr__(self) -> str:

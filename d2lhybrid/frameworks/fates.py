@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from d2lhybrid.i18n import noop as N_
-from d2lhybrid.report.stages import Node, Stage
+from d2lhybrid.report.picture import Node, Stage
 
 FATES = (N_("kept"), N_("fused"), N_("folded"), N_("merged"), N_("dropped"))
 KEPT, FUSED, FOLDED, MERGED, DROPPED = FATES

@@ -11,8 +11,7 @@ from d2lhybrid.frameworks.fates import FATES
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import pad, width
 from d2lhybrid.installing import require
-from d2lhybrid.report.picture import LARGEST, svg
-from d2lhybrid.report.stages import Stage
+from d2lhybrid.report.picture import LARGEST, Stage, svg
 
 
 @dataclass(frozen=True, repr=False)

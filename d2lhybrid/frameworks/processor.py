@@ -1,7 +1,7 @@
 """Which processor native code was compiled for, and whether this one can run it.
 
 An instruction that a processor does not know ends the whole process, so this is found out before
-any native code runs. Linux is read here: py-cpuinfo takes a second and starts processes for it.
+any native code runs. Linux says it in a file.
 """
 
 import platform

@@ -1,9 +1,10 @@
-"""Claims: what a text says of a comparison, held against its intervals.
+"""What is said of a comparison: the verdicts, one row each, the advice by them, and claims.
 
-A claim *holds* where the interval of the ratio says so, clear of the noise floor. It is
-*contradicted* where the interval says the opposite; that needs no noise floor, so that a wrong
-claim fails on a busy machine, too. Otherwise it is *undecided*: what ``compare`` returned last is
-measured on, and what stays undecided is said where a reader sees it. "Not shown" is not "false".
+A claim is what a text says of a comparison, held against its intervals. It *holds* where the
+interval of the ratio says so, clear of the noise floor. It is *contradicted* where the interval
+says the opposite; that needs no noise floor, so that a wrong claim fails on a busy machine, too.
+Otherwise it is *undecided*: what ``compare`` returned last is measured on, and what stays undecided
+is said where a reader sees it. "Not shown" is not "false".
 
 A busy machine makes equals of what differs: with more threads than cores, a call waits for a core,
 and that takes the same time whatever calls. So there no verdict is "same", and a smaller difference
@@ -22,22 +23,108 @@ from typing import Any
 from d2lhybrid import stats
 from d2lhybrid.errors import ArgumentError, ClaimError
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import names, ngettext, number, sentences
 from d2lhybrid.i18n import noop as N_
-from d2lhybrid.i18n import number, sentences
-from d2lhybrid.report.comparisons import ComparisonData
 from d2lhybrid.report.provenance import stamp
-from d2lhybrid.report.records import DEFAULT_CLOCK, is_busy
-from d2lhybrid.report.units import UNKNOWN, percent
+from d2lhybrid.report.records import is_busy
+from d2lhybrid.report.table import NEVER, UNKNOWN, calls, percent
+
+Comparison = Any  # of `results`, which shows itself by this module
 
 MIME = "application/vnd.d2lhybrid.undecided+json"  # of the output that tests leave out
 
-MeasureOn = Callable[[Callable[[Any], bool]], ComparisonData]
-"""Takes more rounds until what was measured satisfies a question, or for so long."""
+# Takes more rounds until what was measured satisfies a question, or for so long.
+MeasureOn = Callable[[Callable[[Any], bool]], Any]
 
-_newest: tuple[weakref.ref[ComparisonData], MeasureOn] | None = None
+_newest: tuple[weakref.ref[Comparison], MeasureOn] | None = None
 
 
-def keep(result: ComparisonData, measure_on: MeasureOn) -> None:
+@dataclass(frozen=True)
+class Verdict:
+    """How one verdict is worded, in English as the catalogs have it, and how it is drawn.
+
+    `sign` tells it in a table and `marker` (of matplotlib) in a plot, where colours cannot be told
+    apart. The colours are those of Okabe and Ito (*Color Universal Design*, 2008), which are made
+    for the colour-blind, and read on a light page as on a dark one.
+    """
+
+    word: str
+    sign: str
+    marker: str
+    colour: str
+
+
+VERDICTS = {
+    "faster": Verdict(N_("faster"), "▲", "<", "#009E73"),
+    "slower": Verdict(N_("slower"), "▼", ">", "#D55E00"),
+    "same": Verdict(N_("same"), "=", "s", "#56B4E9"),
+    "undecided": Verdict(N_("undecided"), "?", "D", "#E69F00"),
+}
+
+# By the verdict on the fastest of the others.
+_NOTHING = {
+    "slower": N_(
+        "Nothing beats {baseline} here, because even the fastest of the others, {label}, "
+        "takes {ratio} times as long."
+    ),
+    "same": N_(
+        "Nothing beats {baseline} here, because even the fastest of the others, {label}, "
+        "takes the same time to within {margin}."
+    ),
+}
+
+
+def advice(c: Comparison) -> str:
+    """One sentence on what to use, by the verdicts on the latency; empty if there is no telling.
+
+    1. A busy machine is no ground for advice, and nor is a variant alone.
+    2. References are programs to set the variants beside, not variants: never recommended.
+    3. Of the variants that are faster than the baseline and pay for their cold start, the one
+       with the highest ratio is the best. Those whose interval reaches into its interval cannot
+       be told from it, so of these and the best the one that pays after the fewest calls is used.
+    4. Where there is none, and of one it is not known whether it pays: measure longer.
+    5. Else nothing beats the baseline, because even the best of the others is slower or the same.
+    """
+    if c.busy or not c.others:
+        return ""
+    label, undecided = best(c), [one for one in c.others if c.break_even(one) is None]
+    if label is not None:
+        text = _("Use {label}: it is {ratio} times as fast as {baseline}, from the first call on.")
+        if c.break_even(label) != 1:
+            text = _(
+                "Use {label}: it is {ratio} times as fast as {baseline}, and its cold start has "
+                "paid for itself after {calls} calls."
+            )
+    elif undecided:
+        text = ngettext(
+            "Keep {baseline} for now: it is undecided whether {others} is faster, and a higher "
+            "time_limit may tell.",
+            "Keep {baseline} for now: it is undecided whether one of {others} is faster, and a "
+            "higher time_limit may tell.",
+            len(undecided),
+        )
+    else:
+        label = max(c.others, key=lambda other: c.ratio(other)[0])
+        text = _(_NOTHING[c.verdict(label)])
+    shown = label or undecided[0]
+    ratio = c.ratio(shown)[0]
+    fields = {"ratio": number(max(ratio, 1 / ratio)), "calls": calls(c.break_even(shown))}
+    fields |= {"label": shown, "others": names(undecided), "margin": percent(c.margin)}
+    return text.format(baseline=c.baseline, **fields)
+
+
+def best(c: Comparison) -> str | None:
+    """The variant to use in place of the baseline by rules 1 to 3 of `advice`, if there is one."""
+    pays = {label: c.break_even(label) for label in c.others}
+    faster = {label: found for label, found in pays.items() if found not in (None, NEVER)}
+    if c.busy or not faster:
+        return None
+    top = max(faster, key=lambda label: c.ratio(label)[0])
+    close = [label for label in faster if c.ratio(label)[2] >= c.ratio(top)[1]]
+    return min(close, key=lambda label: (faster[label], label != top))
+
+
+def keep(result: Comparison, measure_on: MeasureOn) -> None:
     """Let claims on this result measure on as long as it lives, and on no older one."""
     global _newest
     _newest = (weakref.ref(result, lambda _dead: forget()), measure_on)
@@ -47,6 +134,19 @@ def forget() -> None:
     """Let go of the models and inputs that claims could measure on."""
     global _newest
     _newest = None
+
+
+_EXPECTED = {
+    "faster": N_("Expected {label!r} to be faster than {against!r}."),
+    "slower": N_("Expected {label!r} to be slower than {against!r}."),
+    "same": N_("Expected {label!r} to take the same time as {against!r}."),
+    "not slower": N_("Expected {label!r} to be no slower than {against!r}."),
+    "not faster": N_("Expected {label!r} to be no faster than {against!r}."),
+}
+_AT_LEAST = {
+    "faster": N_("Expected {label!r} to be at least {amount} times as fast as {against!r}."),
+    "slower": N_("Expected {label!r} to take at least {amount} times as long as {against!r}."),
+}
 
 
 @dataclass(frozen=True)
@@ -71,52 +171,33 @@ class Claim:
             )
             raise ArgumentError(text.format(received=self.at_least, sense=self.sense))
 
-    def judged(self, c: ComparisonData) -> str:
+    def judged(self, c: Comparison) -> str:
         """'holds', 'contradicted' or 'undecided' by what was measured."""
         _estimate, low, high = c.ratio(self.label, self.clock, self.against)
-        verdict, sense = c.verdict(self.label, self.clock, self.against), self.sense
-        if sense in _RECIPROCAL:
-            verdict, sense = _OPPOSITE.get(verdict, verdict), _RECIPROCAL[sense]
-            low, high = 1 / high, 1 / low if low else math.inf
-        if sense == "same":
-            return _word(verdict == "same", contradicted=verdict != "undecided")
-        no_slower = 1 / (1 + c.margin)
-        if sense == "not slower":
-            holds = verdict in ("same", "faster") or low >= no_slower
-            return _word(holds, contradicted=verdict == "slower" or high < no_slower)
-        at_least = self.at_least or 1.0
-        slower = high < no_slower if c.busy else verdict == "same" or high < at_least
-        return _word(verdict == "faster" and low >= at_least, contradicted=slower)
+        verdict = c.verdict(self.label, self.clock, self.against)
+        better, worse = "faster", "slower"
+        if self.sense in ("slower", "not faster"):  # the same of the reciprocal
+            better, worse, low, high = worse, better, 1 / high, 1 / low if low else math.inf
+        not_worse, at_least = 1 / (1 + c.margin), self.at_least or 1.0
+        if self.sense == "same":
+            holds, fails = verdict == "same", verdict != "undecided"
+        elif self.sense in _AT_LEAST:
+            holds = verdict == better and low >= at_least
+            fails = high < not_worse if c.busy else verdict == "same" or high < at_least
+        else:
+            holds = verdict in ("same", better) or low >= not_worse
+            fails = verdict == worse or high < not_worse
+        return "holds" if holds else "contradicted" if fails else "undecided"
 
-    def expected(self, c: ComparisonData) -> str:
+    def expected(self, c: Comparison) -> str:
         """The claim as a sentence."""
         text = _EXPECTED[self.sense] if self.at_least is None else _AT_LEAST[self.sense]
-        amount = number(self.at_least or 1.0)
         against = c.baseline if self.against is None else self.against
+        amount = number(self.at_least or 1.0)
         return _(text).format(label=self.label, against=against, amount=amount)
 
 
-def _word(holds: bool, contradicted: bool) -> str:
-    return "holds" if holds else "contradicted" if contradicted else "undecided"
-
-
-_RECIPROCAL = {"slower": "faster", "not faster": "not slower"}  # claims about the other ratio
-_OPPOSITE = {"slower": "faster", "faster": "slower"}
-
-_EXPECTED = {
-    "faster": N_("Expected {label!r} to be faster than {against!r}."),
-    "slower": N_("Expected {label!r} to be slower than {against!r}."),
-    "same": N_("Expected {label!r} to take the same time as {against!r}."),
-    "not slower": N_("Expected {label!r} to be no slower than {against!r}."),
-    "not faster": N_("Expected {label!r} to be no faster than {against!r}."),
-}
-_AT_LEAST = {
-    "faster": N_("Expected {label!r} to be at least {amount} times as fast as {against!r}."),
-    "slower": N_("Expected {label!r} to take at least {amount} times as long as {against!r}."),
-}
-
-
-def claim(c: ComparisonData, label: str, sense: str, **options: Any) -> None:
+def claim(c: Comparison, label: str, sense: str, **options: Any) -> None:
     """Say nothing if it holds, raise if it is contradicted, else measure on and then say so.
 
     Raises:
@@ -125,7 +206,7 @@ def claim(c: ComparisonData, label: str, sense: str, **options: Any) -> None:
     """
     made = Claim(label, sense, **options)
 
-    def decided(found: ComparisonData) -> bool:
+    def decided(found: Comparison) -> bool:
         hopeless = sense == "same" and is_busy(found.env, 0.0)  # nothing is, at such a load
         return hopeless or made.judged(found) != "undecided"
 
@@ -151,18 +232,12 @@ def claim(c: ComparisonData, label: str, sense: str, **options: Any) -> None:
             "{low} to {high}, holds the bound, or is within the noise floor of {floor} of it. "
             "Claim less, or compare with a higher time_limit."
         )
-    ratio, low, high = map(number, c.ratio(label, made.clock, made.against))
-    received = text.format(
-        ratio=ratio,
-        confidence=percent(stats.confidence(c.rounds)),
-        low=low,
-        high=high,
-        clock=made.clock or DEFAULT_CLOCK,
-        rounds=c.rounds,
-        floor=percent(c.floor_of(made.clock)),
-        load=UNKNOWN if c.env.load is None else number(c.env.load, 2),
-        cores=c.env.cores,
-    )
+    ratio = map(number, c.ratio(label, made.clock, made.against))
+    found = dict(zip(("ratio", "low", "high"), ratio, strict=True))
+    found |= {"confidence": percent(stats.confidence(c.rounds)), "clock": made.clock or "latency"}
+    load = UNKNOWN if c.env.load is None else number(c.env.load, 2)
+    floor = percent(c.floor_of(made.clock))
+    received = text.format(**found, floor=floor, rounds=c.rounds, load=load, cores=c.env.cores)
     said = sentences(made.expected(c), received)
     if judged == "contradicted":
         raise ClaimError(f"{said}\n{stamp(c.env, c.seed)}", claim=made)

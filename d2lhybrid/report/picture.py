@@ -1,5 +1,6 @@
-"""A picture of graphs as SVG: layers from top to bottom, laid out here, without other programs.
+"""Graphs at the stages of a compiler's work, and their picture as SVG.
 
+The picture has layers from top to bottom, laid out here, without other programs.
 Of the libraries that pip brings, igraph's layout takes all boxes for points, and that of grandalf
 lays wide ones over one another, so neither saves the placing below.
 """
@@ -10,7 +11,6 @@ from html import escape
 from itertools import pairwise
 
 from d2lhybrid.i18n import width
-from d2lhybrid.report.stages import Node, Stage
 
 LARGEST = 250  # nodes in a stage: above it, nobody finds anything in a picture
 _LETTER, _LINE, _SMALL = 7.25, 16.0, 13.0  # of a monospaced font of 12 pixels
@@ -19,6 +19,41 @@ _SWEEPS = 24
 _PARTS, _VALUE = 12, 10  # lines in a box; letters of a constant that is written out
 # Light fills under dark letters, which can be read on a light page and on a dark one.
 _FILLS = {"kept": "#d5d5d5", "fused": "#a9d6f5", "folded": "#f7d488", "merged": "#dcbce6"}
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operation, or, without an `operation`, an input of the graph or a constant.
+
+    ``inputs``: names of nodes of the same stage. ``key``: what it depends on besides, such as its
+    attributes; the value of a constant; empty for an input. ``origins``: the nodes of the stage
+    before that it computes. ``parts``: the operations of that stage that run as this one.
+    ``fate``: what becomes of it until the last stage: "kept", "fused" (it runs as a part of
+    another), "folded" (computed in advance), "merged" (an equal one does its work) or "dropped"
+    (nothing needs it); empty where there is no operation.
+    """
+
+    name: str
+    operation: str = ""
+    inputs: tuple[str, ...] = ()
+    key: str = ""
+    origins: frozenset[str] = frozenset()
+    parts: tuple[str, ...] = ()
+    fate: str = ""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The graph at one stage: `nodes`, each after its inputs, and the names of its `outputs`."""
+
+    title: str
+    nodes: tuple[Node, ...]
+    outputs: tuple[str, ...]
+
+    @property
+    def operations(self) -> tuple[Node, ...]:
+        """The nodes that are neither inputs nor constants."""
+        return tuple(node for node in self.nodes if node.operation)
 
 
 @dataclass(eq=False)

@@ -1,31 +1,63 @@
-"""Plots of results with matplotlib, which is loaded when one is drawn."""
+"""Plots of results, and of the chapters' own measurements; matplotlib loads with the first.
+
+First come the plots, then what they share: a figure that reads on light and dark pages, its ticks,
+fonts and notes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import base64
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
+from math import log10
+from pathlib import Path
 from typing import Any
 
-from d2lhybrid.i18n import count, number
+from d2lhybrid.i18n import count, general, language, number, width
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report import axes, text
-from d2lhybrid.report.axes import GREY
-from d2lhybrid.report.comparisons import ComparisonData, SweepData
+from d2lhybrid.installing import require
+from d2lhybrid.report import text
+from d2lhybrid.report.claims import VERDICTS
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.records import Measurement
-from d2lhybrid.report.units import seconds
-from d2lhybrid.report.verdicts import VERDICTS
+from d2lhybrid.report.table import seconds, unit
 
+Comparison = Sweep = Any  # of `results`, which shows itself by this module
+
+# Noto Sans CJK with the characters of everyday Chinese and Japanese only; see fonts/OFL.txt. The
+# two languages share many code points and draw them differently.
+_FONTS = Path(__file__).parents[1] / "fonts"
+CHINESE, JAPANESE = _FONTS / "NotoSansCJKsc-subset.otf", _FONTS / "NotoSansCJKjp-subset.otf"
+
+GREY = "#7a7a7a"  # as far from white as from the dark of the pages that we know
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
+MARKERS = ("o", "s", "^", "D", "v", "X", "P")
+_LEGEND, _HANDLE = 14, 9  # columns of a legend's text in an inch, and of what stands before one
+_LONG_LABEL = 18  # columns, beyond which a label of a row has a second line
+_TICKS = {"x": 5, "y": 12}  # powers of ten that have room
+BUSY = "#D55E00"
+WIDTH = 5.6  # inches: text stays legible where a phone makes the figure smaller
+_INKED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
+_DECADES = 0.7  # fewer than this, and a logarithmic axis has ticks as a linear one
+# What a line of text is not broken in: a Chinese or Japanese character or a word of others, with
+# the punctuation around it.
+_PART = "[（「]*(?:[぀-鿿]|[^぀-鿿（「 ]{{1,{columns}}})[、。，：；）」ー]*(?: ·)? *|[（「]"
 _BAR = 0.62  # of the height of a row
 _LINES = {"latency": "-", "throughput": ":"}  # the clocks that are drawn
 
+Point = tuple[float, float]
 
-def comparison(c: ComparisonData, clock: str = "latency") -> Any:
+
+def comparison(c: Comparison, clock: str = "latency") -> Any:
     """A mark a variant with its interval, the baseline as a line; returns the axes.
 
     The axis is logarithmic, so equal distances are equal ratios.
     """
     base = c[c.baseline].median_of(clock)
-    with axes.drawing(1.3 + 0.42 * len(c)) as ax:
+    with drawing(1.3 + 0.42 * len(c)) as ax:
         ax.set_xscale("log")
         ax.axvline(base, color=GREY, linewidth=1)
         for row, label in enumerate(c):
@@ -40,27 +72,27 @@ def comparison(c: ComparisonData, clock: str = "latency") -> Any:
             ends, style = [[time - low], [high - time]], {"color": colour, "capsize": 3}
             ax.hlines(row, base, time, color=colour, linewidth=4, alpha=0.4)
             ax.errorbar(time, row, xerr=ends, fmt=marker, markersize=7, **style)
-            axes.beside(ax, said, max(high, base), row)  # the line crosses no text
-        _note(ax, [c])
+            beside(ax, said, max(high, base), row)  # the line crosses no text
+        notes(ax, [c])
         low = min(m.median_of(clock) for m in c.values())
-        axes.rows(ax, list(c), text.clock_title(clock, c.clocks), low / 1.3)
+        rows(ax, list(c), text.clock_title(clock, c.clocks), low / 1.3)
     return ax
 
 
 def _ends(m: Measurement, clock: str) -> tuple[float, float]:
     """The interval of a median; the range where samples are too few."""
-    (low, high), samples = m.interval(clock), m.samples_of(clock)
+    (low, high), samples = m.interval(clock), m.times.of(clock)
     return max(low, min(samples)), min(high, max(samples))
 
 
-def waterfall(c: ComparisonData, labels: Sequence[str], clock: str = "latency") -> Any:
+def waterfall(c: Comparison, labels: Sequence[str], clock: str = "latency") -> Any:
     """A step for each label in order: a bar from the time before it to its own; returns the axes.
 
     The first bar is a time from 0; each other one is what its layer adds (to the right) or saves
     (to the left). Times are medians by the clock.
     """
     times = [c[label].median_of(clock) for label in labels]
-    with axes.drawing(1.3 + 0.42 * len(labels)) as ax:
+    with drawing(1.3 + 0.42 * len(labels)) as ax:
         for row, (before, time) in enumerate(zip([0.0, *times], times, strict=False)):
             colour = VERDICTS["faster" if time < before else "slower"].colour if row else GREY
             hatch = "///" if time < before else None  # told without the colour, too
@@ -70,21 +102,16 @@ def waterfall(c: ComparisonData, labels: Sequence[str], clock: str = "latency") 
                 between = [row - 1 + _BAR / 2, row - _BAR / 2]
                 ax.plot([before, before], between, color=GREY, linewidth=1, linestyle=":")
                 said += f" ({'−' if time < before else '+'}{seconds(abs(time - before))})"
-            axes.beside(ax, said, max(before, time), row)
-        _note(ax, [c])
-        axes.rows(ax, labels, text.clock_title(clock, c.clocks), 0.0)
+            beside(ax, said, max(before, time), row)
+        notes(ax, [c])
+        rows(ax, labels, text.clock_title(clock, c.clocks), 0.0)
     return ax
 
 
-def _note(ax: Any, comparisons: Sequence[ComparisonData]) -> None:
-    first = comparisons[0]
-    axes.notes(ax, text.busy(comparisons), stamp(first.env, first.seed))
-
-
-def sweep(s: SweepData, xlabel: str = "") -> Any:
+def sweep(s: Sweep, xlabel: str = "") -> Any:
     """Time per call against work, one line a variant and clock, with its band; returns the axes."""
     clocks = [clock for clock in s.clocks if clock in _LINES]
-    with axes.drawing(3.8 + 0.1 * len(s.labels)) as ax:
+    with drawing(3.8 + 0.1 * len(s.labels)) as ax:
         for at, label in enumerate(s.labels):
             for clock in clocks:
                 _curve(ax, s, label, clock, at)
@@ -96,18 +123,182 @@ def sweep(s: SweepData, xlabel: str = "") -> Any:
         ax.set_xticks(named, [count(work) for work in named])
         ax.set_xticks([], minor=True)
         ax.set(yscale="log", xlabel=xlabel or _("work"), ylabel=_("time per call"))
-        axes.legend(ax)
-        _note(ax, s.comparisons)
-        axes.time_axis(ax.yaxis, *ax.get_ylim())
+        legend(ax)
+        notes(ax, s.comparisons)
+        time_axis(ax.yaxis, *ax.get_ylim())
     return ax
 
 
-def _curve(ax: Any, s: SweepData, label: str, clock: str, at: int) -> None:
+def _curve(ax: Any, s: Sweep, label: str, clock: str, at: int) -> None:
     """The medians of a variant by a clock, where it ran, and their intervals as a band."""
     found = [(work, c[label]) for work, c in zip(s.work, s.comparisons, strict=True) if label in c]
     work, measured = zip(*found, strict=True)
     lows, highs = zip(*(_ends(m, clock) for m in measured), strict=True)
-    look, named = axes.look(at), label if clock == "latency" else "_"
+    style, named = look(at), label if clock == "latency" else "_"
     medians = [m.median_of(clock) for m in measured]
-    ax.plot(work, medians, label=named, linestyle=_LINES[clock], **look)
-    ax.fill_between(work, lows, highs, color=look["color"], alpha=0.2, linewidth=0)
+    ax.plot(work, medians, label=named, linestyle=_LINES[clock], **style)
+    ax.fill_between(work, lows, highs, color=style["color"], alpha=0.2, linewidth=0)
+
+
+def plot_calls(milliseconds: Mapping[str, Sequence[float]]) -> Any:
+    """Draw the times of calls in the order in which they were made, a line a way; returns the axes.
+
+    >>> plot_calls({"jit": [50, 0.2, 0.2], "pad": [60, 0.3, 0.3]}).get_yscale()
+    'log'
+    """
+    with drawing(3.8) as ax:
+        for at, (label, values) in enumerate(milliseconds.items()):
+            calls = range(1, len(values) + 1)
+            ax.plot(calls, values, label=label, linewidth=1.2, markersize=3.5, **look(at))
+        ax.set(yscale="log", xlabel=_("number of the call"), ylabel="ms")
+        legend(ax)
+    return ax
+
+
+def plot_roofline(steps: Mapping[str, tuple[Point, Point]], bandwidth: float, top: float) -> Any:
+    """Draw what programs reach below the two limits of a machine; returns the axes.
+
+    Args:
+        steps: for each program, (FLOP/byte, FLOP/s) before (hollow) and after (filled).
+        bandwidth: bytes per second, the slope of the roof.
+        top: FLOP/s, its flat part.
+
+    >>> plot_roofline({"chain": ((0.1, 5e8), (0.6, 2e9))}, 2e10, 1e11).get_xlabel()
+    'FLOP/byte'
+    """
+    xs, ys = zip(*(point for pair in steps.values() for point in pair), strict=True)
+    bend = top / bandwidth
+    left, right = min(*xs, bend) / 2, max(*xs, bend) * 2
+    with drawing(4.4) as ax:
+        ax.set(xscale="log", yscale="log", xlabel="FLOP/byte", ylabel="FLOP/s")
+        ax.set(xlim=(left, right), ylim=(min(ys) / 2, 2 * max(*ys, top)))
+        ax.plot([left, bend, right], [left * bandwidth, top, top], color=GREY, linewidth=1)
+        for at, (label, (before, after)) in enumerate(steps.items()):
+            style = {"linestyle": "none", **look(at)}
+            ax.plot(*before, markerfacecolor="none", markersize=10, **style)  # around the other
+            ax.plot(*after, label=label, markersize=5, **style)
+            arrow = {"arrowstyle": "->", "color": style["color"], "shrinkA": 6, "shrinkB": 3}
+            ax.annotate("", after, before, arrowprops=arrow)
+        legend(ax)
+    return ax
+
+
+@contextmanager
+def drawing(height: float) -> Iterator[Any]:
+    """Axes in our style, of a new figure so many inches high.
+
+    Raises:
+        MissingPackageError: matplotlib is not installed.
+    """
+    plt = require("matplotlib.pyplot", "notebooks")
+    # Outside of the style, for the first figure chooses the backend, and a notebook's sets what
+    # leaving the style would undo: whether figures show by themselves. Twice the pixels: a notebook
+    # draws the figure itself, and takes only the size from us.
+    dpi = 2 * plt.rcParams["figure.dpi"]
+    figure = plt.figure(figsize=(WIDTH, height), dpi=dpi, layout="constrained")
+    figure.patch.set_visible(False)  # so that the page's own colour shows
+    figure._repr_mimebundle_ = partial(_sharp, figure)
+    families = _families()
+    style = {"font.family": families, "axes.labelsize": "small", "text.parse_math": False}
+    unframed = {"axes.spines.top": False, "axes.spines.right": False}
+    with plt.rc_context({**style, **unframed, **dict.fromkeys(_INKED, GREY)}):
+        ax = figure.subplots()
+        ax.patch.set_visible(False)
+        # Of ticks that are made only when drawn, too.
+        ax.tick_params(labelfontfamily=families, labelsize="small")
+        yield ax
+
+
+def _sharp(figure: Any, **_options: Any) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
+    """The figure as a notebook shows it: PNG with twice the pixels, and the size to show it at."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=figure.dpi, bbox_inches="tight")
+    png = file.getvalue()
+    width, height = (int.from_bytes(png[at : at + 4], "big") // 2 for at in (16, 20))
+    content = {"image/png": base64.b64encode(png).decode()}
+    return content, {"image/png": {"width": width, "height": height}}
+
+
+def time_axis(axis: Any, low: float, high: float) -> None:
+    """Ticks between two times, all in one notation; minor ticks have no text."""
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+
+    decades = log10(high / low) if axis.get_scale() == "log" else 0
+    subs = (1.0,) if decades > 1.5 else (1.0, 2.0, 5.0)
+    major: Any = LogLocator(subs=subs, numticks=_TICKS[axis.axis_name])
+    if decades < _DECADES:
+        major = MaxNLocator(5, steps=[1, 2, 5, 10])
+    tick = partial(_tick, one_unit=unit(high) if decades < _DECADES else None)
+    axis.set(major_locator=major, major_formatter=tick, minor_formatter=NullFormatter())
+
+
+def _tick(value: float, _at: int, one_unit: tuple[str, float] | None) -> str:
+    name, size = one_unit or unit(value)
+    return f"{general(value / size, 6)} {name}" if value else "0"
+
+
+def notes(ax: Any, comparisons: Sequence[Comparison]) -> None:
+    """A line that must be seen at the top, and the stamp at the foot, folded to the figure."""
+    place = {"x": 0.01, "ha": "left"}
+    below = folded(stamp(comparisons[0].env, comparisons[0].seed), int(18 * WIDTH))
+    ax.figure.supxlabel(below, fontsize="x-small", color=GREY, **place)
+    if above := folded(text.busy(comparisons), int(13 * WIDTH)):
+        ax.figure.suptitle(above, fontsize="small", color=BUSY, **place)
+
+
+def folded(text: str, columns: int) -> str:
+    """The text in lines of at most so many terminal columns; a wide character takes two.
+
+    A line ends at a space or beside a Chinese or Japanese character, and begins with no closing
+    punctuation.
+    """
+    lines = [""]
+    for part in re.findall(_PART.format(columns=columns), text):
+        if lines[-1] and width(lines[-1] + part.rstrip()) > columns:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(map(str.rstrip, lines))
+
+
+def beside(ax: Any, said: str, x: float, y: float) -> None:
+    """A text to the right of a point; the figure keeps room for what leaves the axes."""
+    place = {"textcoords": "offset points", "va": "center", "fontsize": "small"}
+    ax.annotate(said, (x, y), (7, 0), **place)
+
+
+def rows(ax: Any, labels: Sequence[str], title: str, low: float) -> None:
+    """A row for each label from the top, and a time axis from `low`."""
+    names = [folded(label, _LONG_LABEL) for label in labels]
+    ax.set_yticks(range(len(labels)), names)
+    ax.set(ylim=(len(labels) - 0.5, -0.5), xlabel=title, xlim=(low, None))
+    time_axis(ax.xaxis, *ax.get_xlim())
+
+
+def look(at: int) -> dict[str, Any]:
+    """The colour and marker of one of several lines."""
+    return {"color": COLOURS[at % len(COLOURS)], "marker": MARKERS[at % len(MARKERS)]}
+
+
+def legend(ax: Any) -> None:
+    """A legend above the axes, so that it hides no line."""
+    widest = max(map(width, ax.get_legend_handles_labels()[1]))
+    columns = max(1, int(_LEGEND * WIDTH) // (widest + _HANDLE))
+    place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
+    ax.legend(ncols=columns, fontsize="small", frameon=False, **place)
+
+
+def _families() -> list[str]:
+    """The user's fonts first; for the characters that they lack, those that come with us."""
+    from matplotlib import rcParams
+
+    ours = [JAPANESE, CHINESE] if language() == "ja" else [CHINESE, JAPANESE]
+    return [*rcParams["font.family"], *map(_added, ours)]
+
+
+@cache
+def _added(path: Path) -> str:
+    """Make a font file known to matplotlib, and say what matplotlib calls it."""
+    from matplotlib import font_manager
+
+    font_manager.fontManager.addfont(path)
+    return font_manager.FontProperties(fname=path).get_name()

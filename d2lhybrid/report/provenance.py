@@ -4,7 +4,6 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -72,11 +71,6 @@ def stamp(env: Environment, seed: int | None = None) -> str:
     return " · ".join(parts)
 
 
-def _processor_seconds() -> float:
-    """Of this process and of its children that have ended."""
-    return sum(os.times()[:4])
-
-
 class Load:
     """The load average of the last minute, without what this process itself adds to it.
 
@@ -86,15 +80,12 @@ class Load:
     processors away, that is less than its threads asked for, so what is left is never too little.
     """
 
-    def __init__(
-        self, clock: Callable[[], float] = monotonic, used: Callable[[], float] = _processor_seconds
-    ) -> None:
-        self._clock, self._used = clock, used
-        self._at, self._before, self._own = clock(), used(), 0.0
+    def __init__(self) -> None:
+        self._at, self._before, self._own = monotonic(), sum(os.times()[:4]), 0.0
 
     def __call__(self) -> float | None:
         """The load of the others now; None where the system does not say."""
-        at, used = self._clock(), self._used()
+        at, used = monotonic(), sum(os.times()[:4])
         if at > self._at:
             kept = exp((self._at - at) / MINUTE)
             rate = (used - self._before) / (at - self._at)
@@ -119,9 +110,7 @@ def crowd() -> float:
 
 def _cores() -> int:
     """Those that this process may use, which in a container are fewer than there are."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _processor() -> str:

@@ -15,22 +15,16 @@ from d2lhybrid.errors import ArgumentError, DamagedResultError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import sentences
 from d2lhybrid.report.provenance import Environment, stamp
-from d2lhybrid.report.units import seconds, span
+from d2lhybrid.report.table import seconds, span
 
 VERSION = 1  # of the schema
 CLOCKS = ("latency", "throughput", "device")
-DEFAULT_CLOCK = "latency"  # what somebody who waits for an answer sees
 AGREE = 0.05  # latency and throughput that are closer than this are one time
 BUSY_FLOOR = 0.2  # a noise floor above this says that the machine did other things
 
 R = TypeVar("R", bound="Result")
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
 Times = Annotated[tuple[Seconds, ...], msgspec.Meta(min_length=1)]
-
-
-class _Head(msgspec.Struct):
-    schema: str
-    version: int
 
 
 class Result:
@@ -49,11 +43,12 @@ class Result:
             DamagedResultError: the text is no JSON, of something else, or not whole.
         """
         try:
-            head = msgspec.json.decode(text, type=_Head)
-            if (head.schema, head.version) != (_schema(cls), VERSION):
-                raise ValueError(f"{head.schema}, version {head.version}")
-            return msgspec.json.decode(text, type=cls)
-        except (ValueError, TypeError, RecursionError) as error:
+            content = msgspec.json.decode(text)
+            head = content["schema"], content["version"]
+            if head != (_schema(cls), VERSION):
+                raise ValueError(head)
+            return msgspec.convert(content, cls)
+        except (ValueError, TypeError, LookupError, RecursionError) as error:
             said = _(
                 "Expected JSON of a {schema} as in docs/results-schema.md. Received: "
                 "something that does not fit ({reason}). Check that the file is whole."
@@ -83,11 +78,10 @@ class Samples:
         if any(len(times or self.latency) != len(self.latency) for times in vars(self).values()):
             raise ValueError(_("rounds are missing"))
 
-    def of(self, clock: str | None) -> tuple[float, ...]:
+    def of(self, clock: str | None = None) -> tuple[float, ...]:
         """The samples of one clock, the default one for None; ArgumentError if it did not run."""
-        throughput, device = self.throughput or self.latency, self.device
-        by_clock = dict(zip(CLOCKS, (self.latency, throughput, device), strict=True))
-        found = by_clock.get(clock or DEFAULT_CLOCK)
+        by_clock = {**vars(self), "throughput": self.throughput or self.latency}
+        found = by_clock.get(clock or "latency")
         if found is None:
             text = _("Expected a clock among {clocks}. Received: {received!r}.")
             known = ", ".join(repr(name) for name, times in by_clock.items() if times)
@@ -139,13 +133,9 @@ class Measurement(Result):
         """The samples of the default clock, in seconds per call."""
         return self.times.latency
 
-    def samples_of(self, clock: str | None = None) -> tuple[float, ...]:
-        """The samples of a clock, in seconds per call; raises ArgumentError if it did not run."""
-        return self.times.of(clock)
-
     def median_of(self, clock: str | None = None) -> float:
         """The median by a clock, in seconds per call."""
-        return statistics.median(self.samples_of(clock))
+        return statistics.median(self.times.of(clock))
 
     def interval(self, clock: str | None = None) -> tuple[float, float]:
         """The 95% interval of the median by a clock, (low, high) in seconds per call.
@@ -153,7 +143,7 @@ class Measurement(Result):
         By the sign test on the samples (Conover, *Practical Nonparametric Statistics*, 3.1); with
         fewer than six it is infinite.
         """
-        return stats.median_interval(self.samples_of(clock))
+        return stats.median_interval(self.times.of(clock))
 
     @property
     def median(self) -> float:

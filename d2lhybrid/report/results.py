@@ -1,22 +1,35 @@
-"""What ``compare`` and ``sweep`` return: what was measured, and how it is shown and claimed."""
+"""What ``compare`` and ``sweep`` return: what was measured, what follows from it, how it shows."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from d2lhybrid import stats
+from d2lhybrid.calls import unknown_label
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.installing import require
-from d2lhybrid.report import claims, plot, summary, text
-from d2lhybrid.report.advice import advice
-from d2lhybrid.report.comparisons import ComparisonData, SweepData
+from d2lhybrid.report import claims, plot, text
+from d2lhybrid.report.provenance import Environment
+from d2lhybrid.report.records import AGREE, CLOCKS, Measurement, Result, Samples, Seconds, is_busy
+from d2lhybrid.report.table import NEVER
+
+# What a result shows, for programs that read notebooks: the site, README, whoever collects them.
+MIME = "application/vnd.d2lhybrid.comparison+json"
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(ComparisonData):
+class Comparison(Result, Mapping[str, Measurement]):
     """Several callables, measured in the same rounds; a mapping from label to Measurement.
 
-    Its fields, and what follows from them, are those of ``ComparisonData``.
+    Sample i of every measurement is from round i, and so is that of `again`, the baseline's second
+    turn in that round, from which the noise floor follows. `unavailable` says of each variant that
+    was not measured why. `references` are rows to look up to, not to choose from. `stopped` is
+    'clear', 'limit' or 'interrupted'; `limit_needed` the time limit, in seconds, that six rounds
+    would have needed, None where there are six.
 
     >>> from d2lhybrid import compare
     >>> functions = {"sum": sum, "max": max}
@@ -27,6 +40,37 @@ class Comparison(ComparisonData):
     True
     """
 
+    measurements: tuple[Measurement, ...]
+    baseline: str
+    again: Samples
+    unavailable: dict[str, str] = field(hash=False)
+    references: tuple[str, ...]
+    checked: Seconds | bool
+    seed: int
+    stopped: str
+    margin: Seconds = stats.MARGIN
+    limit_needed: Seconds | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ValueError unless every measurement went through the same rounds."""
+        rounds = {len(m.samples) for m in self.measurements}
+        streams = {m.times.throughput is None for m in self.measurements}
+        same = rounds == {self.rounds} and streams == {self.again.throughput is None}
+        if not same or self.baseline not in list(self):
+            raise ValueError(_("rounds are missing"))
+
+    def __getitem__(self, label: str) -> Measurement:
+        for measurement in self.measurements:
+            if measurement.label == label:
+                return measurement
+        raise unknown_label(label, tuple(self), self.unavailable)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([measurement.label for measurement in self.measurements])
+
+    def __len__(self) -> int:
+        return len(self.measurements)
+
     def __repr__(self) -> str:
         return str(text.comparison(self))
 
@@ -34,12 +78,97 @@ class Comparison(ComparisonData):
         return text.comparison(self).html()
 
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
-        return {summary.MIME: summary.of(self)}
+        return {MIME: self._summary()}
+
+    @property
+    def others(self) -> list[str]:
+        """The variants: all labels but the baseline's and the references'."""
+        return [one for one in self if one != self.baseline and one not in self.references]
+
+    @property
+    def env(self) -> Environment:
+        """Where and when it was measured."""
+        return self.measurements[0].env
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds there were."""
+        return len(self.again.latency)
+
+    @property
+    def clocks(self) -> tuple[str, ...]:
+        """The clocks that say something of their own: 'latency' and, where it differs, others."""
+        pairs = [(m.median, m.median_of("throughput")) for m in self.measurements]
+        apart = any(max(pair) > (1 + AGREE) * min(pair) for pair in pairs)
+        says = {"latency": True, "throughput": apart, "device": bool(self.again.device)}
+        return tuple(clock for clock in CLOCKS if says[clock])
+
+    @property
+    def noise_floor(self) -> float:
+        """What a ratio must differ from 1 by to count, as a fraction (0.01 is 1%), by latency."""
+        return self.floor_of()
+
+    def floor_of(self, clock: str | None = None) -> float:
+        """The noise floor by a clock: how far the baseline's ratio to itself reaches from 1."""
+        return stats.noise_floor(self[self.baseline].times.of(clock), self.again.of(clock))
+
+    @property
+    def busy(self) -> bool:
+        """Did the machine do other things, so that these times are uncertain?"""
+        return is_busy(self.env, self.noise_floor)
 
     @property
     def advice(self) -> str:
-        """What to use, in one sentence; by the rules in ``d2lhybrid.report.advice``."""
-        return advice(self)
+        """What to use, in one sentence; by the rules in ``d2lhybrid.report.claims``."""
+        return claims.advice(self)
+
+    def ratio(
+        self, label: str, clock: str | None = None, against: str | None = None
+    ) -> tuple[float, float, float]:
+        """Time of the baseline (or `against`) over this one's: (estimate, low, high).
+
+        Above 1 is faster. The estimate is the median of the ratios within each round, the interval
+        that of the sign test: 95%, or 99% of 8 to 19 rounds, and of fewer than six infinite.
+        Of the baseline itself, it is the ratio of its two turns.
+        """
+        other = self.baseline if against is None else against
+        second = label == other == self.baseline
+        samples = self.again if second else self[label].times
+        return stats.ratio(self[other].times.of(clock), samples.of(clock))
+
+    def verdict(self, label: str, clock: str | None = None, against: str | None = None) -> str:
+        """'faster', 'slower', 'same' or 'undecided', against the baseline or another.
+
+        'same' if the whole interval of the ratio lies within `margin` of 1; else 'faster' or
+        'slower' if it lies beyond the noise floor; else 'undecided'. On a busy machine nothing is
+        'same': what waits for a core takes the same time, whatever it computes.
+
+        Raises:
+            UnknownLabelError: There is no such variant.
+            ArgumentError: There is no such clock, or it did not run.
+        """
+        if self[label].label == (self.baseline if against is None else against):
+            return "same"
+        interval = self.ratio(label, clock, against)
+        return stats.verdict(interval, self.floor_of(clock), self.margin, self.busy)
+
+    def break_even(self, label: str) -> float | None:
+        """Calls after which what this one costs a process at first has paid for itself.
+
+        What a process pays is loading and the first call, for what is compiled ahead is built once
+        for all processes; what it gains, each call that is waited for.
+
+        Returns:
+            A whole number; ``math.inf`` where it never does, for it is not faster; None where that
+            is not known.
+        """
+        verdict = self.verdict(label)
+        if verdict != "faster":
+            return None if verdict == "undecided" else NEVER
+        mine, base = self[label], self[self.baseline]
+        saved = base.median - mine.median
+        extra = mine.cold_seconds - base.cold_seconds
+        return 1 + max(0, math.ceil(extra / saved)) if saved > 0 else None
 
     def claim(
         self,
@@ -91,14 +220,36 @@ class Comparison(ComparisonData):
     def to_frame(self) -> Any:
         """A pandas data frame, one row a variant; raises MissingPackageError without pandas.
 
-        Its columns are those of ``d2lhybrid.report.summary``.
+        Times are in seconds per call, ratios above 1 are faster, and `pays_after` is missing, too,
+        where a cold start never pays.
         """
-        pandas = require("pandas", "notebooks")
-        return pandas.DataFrame(summary.of(self)["rows"]).set_index("label")
+        return require("pandas", "notebooks").DataFrame(self._summary()["rows"]).set_index("label")
+
+    def _summary(self) -> dict[str, Any]:
+        """What the table shows, as plain data."""
+        told = {"kind": "comparison", "baseline": self.baseline, "clocks": list(self.clocks)}
+        where = {"processor": self.env.cpu, "cores": self.env.cores, "date": self.env.date[:10]}
+        return {**told, "rows": [self._row(label) for label in self], **where}
+
+    def _row(self, label: str) -> dict[str, Any]:
+        m, queued = self[label], "throughput" in self.clocks
+        kind = {"verdict": self.verdict(label), "reference": label in self.references}
+        ratio = dict(zip(("ratio", "low", "high"), self._known(label, "latency"), strict=True))
+        stream = m.median_of("throughput"), self._known(label, "throughput")[0]
+        time, stream_ratio = stream if queued else (None, None)
+        pays = self.break_even(label) if label in self.others else None
+        row = {"label": label, **kind, "latency": m.median, "throughput": time, **ratio}
+        once = {"cold": m.cold_seconds, "pays_after": None if pays == NEVER else pays}
+        return {**row, "throughput_ratio": stream_ratio, **once}
+
+    def _known(self, label: str, clock: str) -> list[float | None]:
+        """The ratio and its interval as far as it has one; the baseline's is 1, as in the table."""
+        ratio = [1.0] * 3 if label == self.baseline else self.ratio(label, clock)
+        return [value if value and math.isfinite(value) else None for value in ratio]
 
 
 @dataclass(frozen=True, repr=False)
-class Sweep(SweepData):
+class Sweep(Result):
     """The same comparison over a range of sizes; `work` is what the plot's axis shows.
 
     >>> import numpy as np
@@ -110,7 +261,14 @@ class Sweep(SweepData):
     (1000, 100000)
     """
 
+    sizes: tuple[int | float, ...]
+    work: tuple[int | float, ...]
     comparisons: tuple[Comparison, ...]
+
+    def __post_init__(self) -> None:
+        """Raise ValueError unless there is one comparison a size."""
+        if not len(self.comparisons) == len(self.sizes) == len(self.work) > 0:
+            raise ValueError(_("sizes, work and comparisons differ in number"))
 
     def __repr__(self) -> str:
         return str(text.sweep(self))
@@ -119,7 +277,18 @@ class Sweep(SweepData):
         return text.sweep(self).html()
 
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
-        return {summary.MIME: summary.of(self)}
+        comparisons = [each._summary() for each in self.comparisons]
+        return {MIME: {"kind": "sweep", "sizes": list(self.sizes), "comparisons": comparisons}}
+
+    @property
+    def labels(self) -> list[str]:
+        """Every variant that was measured at some size."""
+        return list(dict.fromkeys(label for c in self.comparisons for label in c))
+
+    @property
+    def clocks(self) -> list[str]:
+        """The clocks that say something of their own at some size."""
+        return list(dict.fromkeys(clock for c in self.comparisons for clock in c.clocks))
 
     def claim(self, label: str, sense: str, *, work: float | None = None, **options: Any) -> None:
         """As ``Comparison.claim``, at the size that the plot shows as `work`, or at all of them."""

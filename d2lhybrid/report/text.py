@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from d2lhybrid import stats
 from d2lhybrid.i18n import count, listed, ngettext, number
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
-from d2lhybrid.report.advice import advice, best
-from d2lhybrid.report.comparisons import ComparisonData, SweepData
+from d2lhybrid.report.claims import VERDICTS, advice, best
 from d2lhybrid.report.provenance import stamp
-from d2lhybrid.report.table import Column, Row, Table
-from d2lhybrid.report.units import NEVER, UNKNOWN, calls, percent, seconds, span
-from d2lhybrid.report.verdicts import VERDICTS
+from d2lhybrid.report.table import NEVER, UNKNOWN, Column, Table, calls, percent, seconds, span
+
+Comparison = Sweep = Any  # of `results`, which shows itself by this module
 
 _BEST = "★"
 _FELT = 10  # calls: what starts in a shorter time goes unnoticed, and has no column
@@ -57,7 +57,7 @@ def _lines(tag: str, *said: str) -> str:
     return "".join(f"<div><{tag}>{escape(line)}</{tag}></div>" for line in said if line)
 
 
-def comparison(c: ComparisonData) -> Page:
+def comparison(c: Comparison) -> Page:
     """The table, what to use, and how to read it."""
     text = ngettext("{n} round; noise floor {floor}.", "{n} rounds; noise floor {floor}.", c.rounds)
     rounds = text.format(n=c.rounds, floor=percent(c.noise_floor))
@@ -68,7 +68,7 @@ def comparison(c: ComparisonData) -> Page:
     return Page(busy([c]), table(c), advice(c), remarks, details)
 
 
-def sweep(s: SweepData) -> Page:
+def sweep(s: Sweep) -> Page:
     """The table of sizes, and what the signs in it mean."""
     signs = listed(f"{one.sign} {_(one.word)}" for one in VERDICTS.values())
     details = [stamp(s.comparisons[0].env, s.comparisons[0].seed)]
@@ -76,20 +76,19 @@ def sweep(s: SweepData) -> Page:
     return Page(busy(s.comparisons), sweep_table(s), "", remarks, details)
 
 
-def busy(comparisons: Sequence[ComparisonData]) -> str:
+def busy(comparisons: Sequence[Comparison]) -> str:
     """One line that says that the machine was busy, at its worst; empty where it was not."""
     found = [c for c in comparisons if c.busy]
     if not found:
         return ""
     loads = [c.env.load for c in found if c.env.load is not None]
-    return _(
+    load = number(max(loads), 2) if loads else UNKNOWN
+    floor = percent(max(c.noise_floor for c in found))
+    text = _(
         "⚠ This machine was busy (load {load} on {cores} cores, noise floor {floor}): "
         "measure again when it is quiet."
-    ).format(
-        load=number(max(loads), 2) if loads else UNKNOWN,
-        cores=found[0].env.cores,
-        floor=percent(max(c.noise_floor for c in found)),
     )
+    return text.format(load=load, cores=found[0].env.cores, floor=floor)
 
 
 def clock_title(clock: str, clocks: Sequence[str]) -> str:
@@ -98,28 +97,26 @@ def clock_title(clock: str, clocks: Sequence[str]) -> str:
     return _("time per call") if plain else _(_CLOCKS[clock])
 
 
-def table(c: ComparisonData) -> Table:
+def table(c: Comparison) -> Table:
     """A row a variant: verdict, ratio and time by each clock, then what is paid once."""
     winner, once = best(c), _paid_once(c)
     interval = _("{confidence} interval").format(confidence=percent(stats.confidence(c.rounds)))
     columns = [Column(_("variant"), left=True)]
     for clock in c.clocks:
-        title, verdict, time = clock_title(clock, c.clocks), _("verdict"), _("time")
+        verdict, time = _("verdict"), clock_title(clock, c.clocks)
         if len(c.clocks) > 1:
-            verdict = f"{title}\n{verdict}"
-        else:
-            time = title
+            verdict, time = f"{time}\n{verdict}", _("time")
         columns += [Column(verdict, left=True), *map(Column, (_("ratio"), interval, time))]
     rows = []
     for label in c:
-        cells = [f"{label} {_BEST}" if label == winner else label]
-        cells += [cell for clock in c.clocks for cell in _cells(c, label, clock)]
+        cells = [cell for clock in c.clocks for cell in _cells(c, label, clock)]
         cells += [found.get(label, "") for found in once.values()]
-        rows.append(Row(cells, strong={0} if label == winner else ()))
-    return Table([*columns, *map(Column, once)], rows)
+        rows.append([f"{label} {_BEST}" if label == winner else label, *cells])
+    strong = {at for at, label in enumerate(c) if label == winner}
+    return Table([*columns, *map(Column, once)], rows, strong=strong)
 
 
-def _cells(c: ComparisonData, label: str, clock: str) -> list[str]:
+def _cells(c: Comparison, label: str, clock: str) -> list[str]:
     """Verdict, ratio, its interval, and time."""
     if not _ran(c, label, clock):  # a program of its own has no events on the accelerator
         return ["", UNKNOWN, "", UNKNOWN]
@@ -133,11 +130,11 @@ def _cells(c: ComparisonData, label: str, clock: str) -> list[str]:
     return [verdict, number(estimate), ends, time]
 
 
-def _ran(c: ComparisonData, label: str, clock: str) -> bool:
+def _ran(c: Comparison, label: str, clock: str) -> bool:
     return clock != "device" or c[label].times.device is not None
 
 
-def _paid_once(c: ComparisonData) -> dict[str, dict[str, str]]:
+def _paid_once(c: Comparison) -> dict[str, dict[str, str]]:
     """Columns, by their heads, on what is paid once; those that say something."""
     pays = _pay_off(c)
     columns = {
@@ -148,13 +145,13 @@ def _paid_once(c: ComparisonData) -> dict[str, dict[str, str]]:
     return {head: cells for head, cells in columns.items() if cells}
 
 
-def _pay_off(c: ComparisonData) -> dict[str, float | None]:
+def _pay_off(c: Comparison) -> dict[str, float | None]:
     """`break_even` of the variants; empty where no cold start is felt."""
     felt = any(m.cold_seconds > _FELT * m.median for m in c.values())
     return {label: c.break_even(label) for label in c.others} if felt else {}
 
 
-def _marks(c: ComparisonData) -> list[str]:
+def _marks(c: Comparison) -> list[str]:
     """What the marks in the table mean, a line each."""
     paid, lines = _pay_off(c).values(), []
     if NEVER in paid:
@@ -172,14 +169,14 @@ def _marks(c: ComparisonData) -> list[str]:
     return lines
 
 
-def _not_run(comparisons: Sequence[ComparisonData]) -> list[str]:
+def _not_run(comparisons: Sequence[Comparison]) -> list[str]:
     """What was not run, and why, a line each; a reason may be the sentence of an error."""
     text = _("{label} was not run: {reason}.")
     reasons = {label: why for c in comparisons for label, why in c.unavailable.items()}
     return [text.format(label=name, reason=_(why).rstrip(".。")) for name, why in reasons.items()]
 
 
-def sweep_table(s: SweepData) -> Table:
+def sweep_table(s: Sweep) -> Table:
     """One row a size: the time of each variant by each clock, its ratio and a sign for it."""
     columns = [Column(_("work"), left=True)]
     for clock in s.clocks:
@@ -189,13 +186,13 @@ def sweep_table(s: SweepData) -> Table:
         columns += map(Column, heads)
     pairs = [(label, clock) for clock in s.clocks for label in s.labels]
     rows = [
-        Row([count(work), *(_sweep_cell(c, label, clock) for label, clock in pairs)])
+        [count(work), *(_sweep_cell(c, label, clock) for label, clock in pairs)]
         for work, c in zip(s.work, s.comparisons, strict=True)
     ]
     return Table(columns, rows)
 
 
-def _sweep_cell(c: ComparisonData, label: str, clock: str) -> str:
+def _sweep_cell(c: Comparison, label: str, clock: str) -> str:
     if label not in c or not _ran(c, label, clock):
         return "–"
     time = seconds(c[label].median_of(clock))

@@ -24,7 +24,7 @@ from d2lhybrid.measurement.comparing import compare, measure
 from d2lhybrid.measurement.sweeping import sweep
 from d2lhybrid.measurement.variants import Variants
 from d2lhybrid.report import provenance
-from d2lhybrid.report.advice import best
+from d2lhybrid.report.claims import best
 
 
 def run(machine, functions, **options):

@@ -6,7 +6,7 @@ import struct
 import nbclient
 import nbformat
 
-from d2lhybrid.report.summary import MIME
+from d2lhybrid.report.results import MIME
 
 
 def test_every_plot_shows_and_is_sharp_and_results_have_a_summary(tmp_path):

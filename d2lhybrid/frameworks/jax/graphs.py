@@ -21,7 +21,7 @@ from d2lhybrid.frameworks.jax.explain import trace
 from d2lhybrid.frameworks.jax.modules import eager
 from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report.stages import Node, Stage
+from d2lhybrid.report.picture import Node, Stage
 
 # Equations that only hold a function, by the name of the parameter with its jaxpr.
 _HOLDERS = {

@@ -24,7 +24,7 @@ from d2lhybrid.frameworks.graph import Graph
 from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, symbol_like
 from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report.stages import Node, Stage
+from d2lhybrid.report.picture import Node, Stage
 from d2lhybrid.structure import leaves
 
 

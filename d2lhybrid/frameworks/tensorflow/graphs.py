@@ -15,7 +15,7 @@ from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.frameworks.tensorflow import private
 from d2lhybrid.frameworks.tensorflow.explain import trace
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report.stages import Node, Stage
+from d2lhybrid.report.picture import Node, Stage
 
 _INPUTS = {"Placeholder", "_Arg", "_DeviceArg"}
 _RESULTS = {"_Retval", "_DeviceRetval"}

@@ -16,7 +16,7 @@ from d2lhybrid.frameworks.torch import private
 from d2lhybrid.frameworks.torch.explain import VERSION, run_with
 from d2lhybrid.frameworks.torch.programs import eager
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report.stages import Node, Stage
+from d2lhybrid.report.picture import Node, Stage
 
 _LITERALS = ("aten.full", "aten.scalar_tensor")
 # What only says how elements are arranged; these nodes are left out after the recorded stage.

@@ -13,14 +13,13 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.compiler import INDUCTOR, find_compiler
 from d2lhybrid.errors import CompilerMissingError, SaveError, brief
 from d2lhybrid.frameworks.protocol import Function, Lazy, copied
 from d2lhybrid.frameworks.samples import Sample
 from d2lhybrid.frameworks.torch.private import is_compiled_in_place, original
 from d2lhybrid.frameworks.torch.tensors import evaluating
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.installing import require
+from d2lhybrid.installing import INDUCTOR, find_compiler, require
 from d2lhybrid.quieting import silent
 
 
