@@ -31,28 +31,29 @@ def is_disabled(function: Any) -> bool:
 
 def cuda_context(index: int) -> bool:
     """Does this process have a context on a CUDA device? Yes where PyTorch does not tell."""
-    return bool(getattr(torch._C, "_cuda_hasPrimaryContext", lambda index: True)(index))
+    has_context = getattr(torch._C, "_cuda_hasPrimaryContext", lambda index: True)
+    return torch.cuda.is_initialized() and bool(has_context(index))
 
 
 # What TorchDynamo has done.
 
 
-def breaks() -> list[Finding]:
-    """The graph breaks of this process so far, each at the line of the user's code."""
+def findings() -> tuple[list[Finding], list[tuple[object, Finding]]]:
+    """The graph breaks of this process so far, each at the line of the user's code.
+
+    And the latest functions that TorchDynamo gave up: its record, and why and where they stand.
+    """
     import torch._dynamo.output_graph
+    import torch._dynamo.utils
 
     found = [one for one in torch._dynamo.output_graph.graph_break_reasons if one.user_stack]
     places = [(one.reason.splitlines()[0], one.user_stack[-1]) for one in found]
-    return [Finding(reason, place.filename, place.lineno or 0) for reason, place in places]
-
-
-def failures() -> list[tuple[object, Finding]]:
-    """The latest functions that TorchDynamo gave up: its record, and why and where they stand."""
-    import torch._dynamo.utils
-
     latest = torch._dynamo.utils.get_compilation_metrics()
     failed = [one for one in latest if one.fail_type == "Unsupported"]
-    return [(one, Finding(one.fail_reason, one.co_filename, one.co_firstlineno)) for one in failed]
+    return (
+        [Finding(reason, place.filename, place.lineno or 0) for reason, place in places],
+        [(one, Finding(one.fail_reason, one.co_filename, one.co_firstlineno)) for one in failed],
+    )
 
 
 def codes_of(model: Any) -> list[CodeType]:
