@@ -32,9 +32,11 @@ CALLS = {"torch": torch_call, "tensorflow": tensorflow_call, "jax": jax_call}
 # the room's private.py alone does not see it. A True: explain or graph has to say that it is gone.
 NAMES = {
     "torch": [
+        ("torch._dynamo.output_graph", "graph_break_reasons", True),
         ("torch._dynamo.utils", "get_compilation_metrics", True),
         ("torch._dynamo.eval_frame", "_debug_get_cache_entry_list", True),
         ("torch._inductor.config", "_post_fusion_custom_pass", True),
+        ("torch._inductor.ir", "ExternKernel", True),
     ],
     "tensorflow": [
         ("tensorflow.python.eager.context", "enable_graph_collection", True),

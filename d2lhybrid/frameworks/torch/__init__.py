@@ -29,9 +29,10 @@ class PyTorch(Framework):
 
     def room(self) -> Room:
         self.load()
-        from d2lhybrid.frameworks.torch import explain as of, training, variants
+        from d2lhybrid.frameworks.torch import training, variants
+        from d2lhybrid.frameworks.torch.explain import explain, graphs
 
-        return Room(variants.variants, training.training, of.explain, of.graphs, variants.parts)
+        return Room(variants.variants, training.training, explain, graphs, variants.parts)
 
 
 FRAMEWORK = PyTorch()

@@ -5,27 +5,19 @@ Of a graph, what it becomes: TorchDynamo records it, AOTAutograd lowers it, Indu
 
 import copy
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from d2lhybrid.calls import name_of
 from d2lhybrid.errors import brief
-from d2lhybrid.frameworks.explanation import (
-    Explanation,
-    Finding,
-    Missing,
-    from_error,
-    nothing_compiled,
-    quiet,
-    require_runs,
-)
+from d2lhybrid.frameworks.explanation import Explanation, Missing, from_error, nothing_compiled
 from d2lhybrid.frameworks.fates import judged
 from d2lhybrid.frameworks.graph import Graph
-from d2lhybrid.frameworks.protocol import Args, Function, Kwargs
+from d2lhybrid.frameworks.tensors import Args, Kwargs
 from d2lhybrid.frameworks.torch import private
-from d2lhybrid.frameworks.torch.programs import compiled, eager
+from d2lhybrid.frameworks.torch.programs import Backend, eager, run_with
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.stages import Node, Stage
 
@@ -36,69 +28,36 @@ _VIEWS |= {"unsqueeze", "slice", "select", "as_strided", "alias", "detach", "get
 _FUSING = ("aten.addmm", "aten.baddbmm", "aten.addmv", "mkldnn.")
 
 
-@dataclass(frozen=True)
-class _Backend:
-    """It hands each graph and its inputs to a function, and runs the graph as it is."""
-
-    see: Function
-
-    def __call__(self, graph: Any, inputs: Any) -> Any:
-        self.see(graph, inputs)
-        return graph.forward
-
-
-def _run(see: Function, model: Any, args: Args, kwargs: Kwargs) -> Exception | None:
-    """Run a model that is compiled anew; what TorchDynamo raises instead."""
-    plain = eager(model)
-    with quiet():
-        try:
-            compiled(plain, backend=_Backend(see))(*args, **kwargs)
-        except Exception as error:
-            require_runs(name_of(plain), lambda: eager(model)(*args, **kwargs))
-            return error
-    return None
-
-
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """Run a module or function once under TorchDynamo; what was compiled before stays."""
-    missing, graphs = Missing(), []
-    compilations = missing.ask(lambda: private.compilations(model, _Backend), 0)
-    breaks_before, failures_before = missing.ask(private.findings, ((), ()))
-    error = _run(lambda graph, _inputs: graphs.append(graph), model, args, kwargs)
-    breaks, failures = missing.ask(private.findings, ((), ()))
-    failed = [finding for one, finding in failures if (one, finding) not in failures_before]
+    missing, graphs, name = Missing(), [], name_of(eager(model))
+    compilations = missing.ask(lambda: private.compilations(model, Backend), 0)
+    breaks_before, before = missing.ask(private.findings, ((), ()))
+    error = run_with(Backend(lambda *graph: graphs.append(graph)), model, args, kwargs)
+    found, failures = missing.ask(private.findings, ((), ()))
+    breaks = tuple(found[len(breaks_before) :])
+    failed = [one for one in failures if one not in before]
     if not failed and not graphs:  # of what it gave up before, TorchDynamo says no more
         places = [(code.co_filename, code.co_firstlineno) for code in private.codes_of(model)]
-        failed = [one for _record, one in failures if (one.file, one.line) in places][-1:]
+        failed = [one for one in failures if (one[0].file, one[0].line) in places][-1:]
     notes = missing.notes(_VERSION)
     if not graphs and not error:
-        notes = (nothing_compiled(_why_nothing(model, failed)), *notes)
-    lines = (replace(one, reason=one.reason.splitlines()[0]) for one in failed)
-    return Explanation(
-        _VERSION,
-        name_of(eager(model)),
-        compilations,
-        len(graphs),
-        breaks=tuple(breaks[len(breaks_before) :]),
-        fallbacks=() if error else tuple(lines),
-        unsupported=(from_error(error, private.users_frames(error)),) if error else (),
-        notes=notes,
-    )
+        notes = (nothing_compiled(_why(failed[-1][1] if failed else "")), *notes)
+    fallbacks = () if error else tuple(finding for finding, _said, _record in failed)
+    refused = (from_error(error, private.users_frames(error)),) if error else ()
+    return Explanation(_VERSION, name, compilations, len(graphs), breaks, fallbacks, refused, notes)
 
 
-def _why_nothing(model: Any, failed: list[Finding]) -> str:
-    if failed:
-        said = failed[-1].reason
-        reason = said.splitlines()[0]
+def _why(said: str) -> str:
+    """Why a call took no graph, by what TorchDynamo said of the last function it gave up."""
+    reason = said.partition("\n")[0]
+    if "loop" in said:
         text = _(
             "a graph ends inside a loop ({reason}), and TorchDynamo then leaves the whole function "
             "to Python"
         )
-        return text.format(reason=reason) if "loop" in said else reason
-    plain = eager(model)
-    if private.is_disabled(getattr(plain, "forward", plain)):
-        return _("torch.compiler.disable keeps TorchDynamo away from it")
-    return _("TorchDynamo found no operation on tensors in this call")
+        return text.format(reason=reason)
+    return reason or _("TorchDynamo found no operation on tensors in this call")
 
 
 def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
@@ -107,7 +66,7 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     What was compiled before stays. A graph that Inductor cannot plan has its recorded stage only.
     """
     name, found = name_of(eager(model)), []
-    _run(lambda *graph: found.append(_graph(name, *graph)), model, args, kwargs)
+    run_with(Backend(lambda *graph: found.append(_graph(name, *graph))), model, args, kwargs)
     return tuple(found)
 
 

@@ -24,11 +24,6 @@ def is_compiled_in_place(model: Any) -> bool:
     return getattr(model, "_compiled_call_impl", None) is not None
 
 
-def is_disabled(function: Any) -> bool:
-    """Does ``torch.compiler.disable`` keep TorchDynamo away from it?"""
-    return getattr(function, "_torchdynamo_disable", False) is True
-
-
 def cuda_context(index: int) -> bool:
     """Does this process have a context on a CUDA device? Yes where PyTorch does not tell."""
     has_context = getattr(torch._C, "_cuda_hasPrimaryContext", lambda index: True)
@@ -38,22 +33,30 @@ def cuda_context(index: int) -> bool:
 # What TorchDynamo has done.
 
 
-def findings() -> tuple[list[Finding], list[tuple[object, Finding]]]:
+def findings() -> tuple[list[Finding], list[tuple[Finding, str, object]]]:
     """The graph breaks of this process so far, each at the line of the user's code.
 
-    And the latest functions that TorchDynamo gave up: its record, and why and where they stand.
+    And the latest functions that TorchDynamo gave up, with all that it said, and its record.
     """
     import torch._dynamo.output_graph
     import torch._dynamo.utils
 
-    found = [one for one in torch._dynamo.output_graph.graph_break_reasons if one.user_stack]
-    places = [(one.reason.splitlines()[0], one.user_stack[-1]) for one in found]
-    latest = torch._dynamo.utils.get_compilation_metrics()
-    failed = [one for one in latest if one.fail_type == "Unsupported"]
-    return (
-        [Finding(reason, place.filename, place.lineno or 0) for reason, place in places],
-        [(one, Finding(one.fail_reason, one.co_filename, one.co_firstlineno)) for one in failed],
-    )
+    found = torch._dynamo.output_graph.graph_break_reasons
+    breaks = [(one.reason, one.user_stack[-1]) for one in found if one.user_stack]
+    failed = [
+        (
+            Finding(_first(one.fail_reason), one.co_filename, one.co_firstlineno),
+            one.fail_reason,
+            one,
+        )
+        for one in torch._dynamo.utils.get_compilation_metrics()
+        if one.fail_type == "Unsupported"
+    ]
+    return [Finding(_first(said), at.filename, at.lineno or 0) for said, at in breaks], failed
+
+
+def _first(said: str) -> str:
+    return said.partition("\n")[0]
 
 
 def codes_of(model: Any) -> list[CodeType]:

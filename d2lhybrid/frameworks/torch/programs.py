@@ -5,7 +5,7 @@ import errno
 import logging
 import os
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from inspect import Parameter, signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,9 +13,11 @@ from typing import Any
 
 import torch
 
+from d2lhybrid.calls import name_of
 from d2lhybrid.compiler import INDUCTOR, find_compiler
 from d2lhybrid.errors import CompilerMissingError, SaveError, brief
-from d2lhybrid.frameworks.protocol import Function, Lazy, copied
+from d2lhybrid.frameworks.explanation import quiet, require_runs
+from d2lhybrid.frameworks.protocol import Args, Function, Kwargs, Lazy, copied
 from d2lhybrid.frameworks.samples import Sample
 from d2lhybrid.frameworks.torch.private import is_compiled_in_place, original
 from d2lhybrid.frameworks.torch.tensors import evaluating
@@ -61,6 +63,29 @@ def compiled(net: Function, **options: Any) -> Function:
     if "isolate_recompiles" in signature(torch.compile).parameters:
         options["isolate_recompiles"] = True
     return torch.compile(net, **options)
+
+
+@dataclass(frozen=True)
+class Backend:
+    """It hands each graph and its inputs to a function, and runs the graph as it is."""
+
+    see: Function
+
+    def __call__(self, graph: Any, inputs: Any) -> Any:
+        self.see(graph, inputs)
+        return graph.forward
+
+
+def run_with(backend: Function, model: Any, args: Args, kwargs: Kwargs) -> Exception | None:
+    """Run a model that is compiled anew for a backend; what TorchDynamo raises instead."""
+    plain = eager(model)
+    with quiet():
+        try:
+            compiled(plain, backend=backend)(*args, **kwargs)
+        except Exception as error:
+            require_runs(name_of(plain), lambda: eager(model)(*args, **kwargs))
+            return error
+    return None
 
 
 def exported(sample: Sample, folder: Path) -> Any:

@@ -8,25 +8,16 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from d2lhybrid.errors import ArgumentError, CannotBuildError
+from d2lhybrid.errors import CannotBuildError
 from d2lhybrid.frameworks.dense import dense_function
-from d2lhybrid.frameworks.protocol import (
-    ACTIVATIONS,
-    Args,
-    Folder,
-    Function,
-    Kwargs,
-    Layer,
-    Lazy,
-    Variant,
-    chain,
-    require_options,
-)
+from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, Variant, chain, require_options
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.frameworks.torch import programs
 from d2lhybrid.frameworks.torch.programs import compiled, eager, if_compiler
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 
+_ACTIVATIONS = {nn.ReLU: "relu", nn.Sigmoid: "sigmoid", nn.Tanh: "tanh"}
 _RUN = "y = fast(x)"
 _FROZEN = f"""frozen = torch.jit.freeze(torch.jit.script(net))
 fast = torch.jit.optimize_for_inference(frozen)
@@ -54,9 +45,6 @@ def variants(
     """
     require_options("torch.compile", options, ("dynamic", "backend", "mode"))
     net = eager(net)
-    if isinstance(net, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
-        text = _("Expected a model in Python. Received: {kind}. Hand over what it was made from.")
-        raise ArgumentError(text.format(kind=type(net).__name__))
     unfit, own = N_("there is no module, only a function"), lambda: net
     if isinstance(net, nn.Module):
         net = programs.twin(net)
@@ -92,8 +80,14 @@ def variants(
     if everything:
         sizes = {name: value for name, value in options.items() if name == "dynamic"}
         found["torch.compile max-autotune"] = _compiled(net, **sizes, mode="max-autotune")
-        found["torch.compile skip guards"] = _unguarded(net, sizes)
-        found |= _functions(net, args, sizes)
+        # Without the check whether a program fits the call.
+        unsafe = getattr(torch.compiler, "skip_all_guards_unsafe", None)
+        run = _compiled(net, **sizes, options={"guard_filter_fn": unsafe}).run
+        by_hand = '{"guard_filter_fn": torch.compiler.skip_all_guards_unsafe}'
+        code = f"fast = torch.compile(net, options={by_hand})\n{_RUN}"
+        reason = "" if unsafe else N_("this version of torch cannot skip guards")
+        found["torch.compile skip guards"] = Variant(reason or run, code)
+        found |= _functions(net, sizes)
     return found
 
 
@@ -104,16 +98,6 @@ def _compiled(net: Function, **options: Any) -> Variant:
     inductor = options.get("backend", "inductor") == "inductor"
     code = f"fast = torch.compile(net{given})\n{_RUN}"
     return Variant(if_compiler(lazy) if inductor else lazy, code)
-
-
-def _unguarded(net: Function, sizes: Kwargs) -> Variant:
-    """torch.compile without the check whether a program fits the call."""
-    unsafe = getattr(torch.compiler, "skip_all_guards_unsafe", None)
-    if unsafe is None:
-        return Variant(N_("this version of torch cannot skip guards"))
-    run = _compiled(net, **sizes, options={"guard_filter_fn": unsafe}).run
-    by_hand = '{"guard_filter_fn": torch.compiler.skip_all_guards_unsafe}'
-    return Variant(run, f"fast = torch.compile(net, options={by_hand})\n{_RUN}")
 
 
 def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | str, str]]:
@@ -173,23 +157,21 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
     }
 
 
-def _functions(net: Any, args: Args, sizes: Kwargs) -> dict[str, Variant]:
+def _functions(net: Any, sizes: Kwargs) -> dict[str, Variant]:
     """A chain of dense layers as a function of tensors, which spares what modules do in a call."""
     layers = chain(parts(net))
     if not layers:
         reason = Variant(N_("it is written for a chain of dense layers"))
         return dict.fromkeys(("torch functions", "torch.compile function"), reason)
-    device = args[0].device if args and isinstance(args[0], torch.Tensor) else "cpu"
-    plain, body = dense_function(
-        layers,
-        "F.linear({h}, w{i}, b{i})",
-        {name: f"torch.{name}({{h}})" for name in ACTIVATIONS},
-        lambda layer: (
-            torch.from_numpy(layer.weight.T.copy()).to(device),
-            torch.from_numpy(layer.bias).to(device),
-        ),
-        {"torch": torch, "F": F},
-    )
+
+    def weights(layer: Layer) -> tuple[Any, Any]:
+        device = next(net.parameters()).device
+        tensors = torch.from_numpy(layer.weight.T.copy()), torch.from_numpy(layer.bias)
+        return tensors[0].to(device), tensors[1].to(device)
+
+    activations = {name: f"torch.{name}({{h}})" for name in _ACTIVATIONS.values()}
+    modules = {"torch": torch, "F": F}
+    plain, body = dense_function(layers, "F.linear({h}, w{i}, b{i})", activations, weights, modules)
     code = f"def plain(x):\n    return {body}\n\nfast = torch.compile(plain)\n{_RUN}"
     fast = if_compiler(Lazy(lambda: compiled(plain, **sizes)))
     return {
@@ -211,4 +193,4 @@ def parts(net: Any) -> Iterator[Layer | str | None]:
     elif isinstance(net, nn.Identity) or (isinstance(net, nn.Dropout) and not net.training):
         yield ""
     else:
-        yield {nn.ReLU: "relu", nn.Sigmoid: "sigmoid", nn.Tanh: "tanh"}.get(type(net))
+        yield _ACTIVATIONS.get(type(net))
