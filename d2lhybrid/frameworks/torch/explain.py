@@ -17,7 +17,7 @@ from d2lhybrid.frameworks.fates import judged
 from d2lhybrid.frameworks.graph import Graph
 from d2lhybrid.frameworks.tensors import Args, Kwargs
 from d2lhybrid.frameworks.torch import private
-from d2lhybrid.frameworks.torch.programs import Backend, eager, run_with
+from d2lhybrid.frameworks.torch.programs import eager, run_with
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.stages import Node, Stage
 
@@ -31,19 +31,20 @@ _FUSING = ("aten.addmm", "aten.baddbmm", "aten.addmv", "mkldnn.")
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """Run a module or function once under TorchDynamo; what was compiled before stays."""
     missing, graphs, name = Missing(), [], name_of(eager(model))
-    compilations = missing.ask(lambda: private.compilations(model, Backend), 0)
+    compilations = missing.ask(lambda: private.compilations(model), 0)
     breaks_before, before = missing.ask(private.findings, ((), ()))
-    error = run_with(Backend(lambda *graph: graphs.append(graph)), model, args, kwargs)
+    error = run_with(lambda *graph: graphs.append(graph), model, args, kwargs)
     found, failures = missing.ask(private.findings, ((), ()))
     breaks = tuple(found[len(breaks_before) :])
-    failed = [one for one in failures if one not in before]
+    failed = [pair for pair in failures if pair not in before]
     if not failed and not graphs:  # of what it gave up before, TorchDynamo says no more
         places = [(code.co_filename, code.co_firstlineno) for code in private.codes_of(model)]
-        failed = [one for one in failures if (one[0].file, one[0].line) in places][-1:]
+        failed = [pair for pair in failures if (pair[0].file, pair[0].line) in places][-1:]
     notes = missing.notes(_VERSION)
     if not graphs and not error:
-        notes = (nothing_compiled(_why(failed[-1][1] if failed else "")), *notes)
-    fallbacks = () if error else tuple(finding for finding, _said, _record in failed)
+        notes = (nothing_compiled(_why(failed[-1][0].reason if failed else "")), *notes)
+    lines = (replace(one, reason=one.reason.splitlines()[0]) for one, _record in failed)
+    fallbacks = () if error else tuple(lines)
     refused = (from_error(error, private.users_frames(error)),) if error else ()
     return Explanation(_VERSION, name, compilations, len(graphs), breaks, fallbacks, refused, notes)
 
@@ -66,7 +67,7 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     What was compiled before stays. A graph that Inductor cannot plan has its recorded stage only.
     """
     name, found = name_of(eager(model)), []
-    run_with(Backend(lambda *graph: found.append(_graph(name, *graph))), model, args, kwargs)
+    run_with(lambda *graph: found.append(_graph(name, *graph)), model, args, kwargs)
     return tuple(found)
 
 

@@ -5,7 +5,7 @@ import errno
 import logging
 import os
 import shutil
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from inspect import Parameter, signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -65,20 +65,17 @@ def compiled(net: Function, **options: Any) -> Function:
     return torch.compile(net, **options)
 
 
-@dataclass(frozen=True)
-class Backend:
-    """It hands each graph and its inputs to a function, and runs the graph as it is."""
+def run_with(see: Function, model: Any, args: Args, kwargs: Kwargs) -> Exception | None:
+    """Run a model that is compiled anew; what TorchDynamo raises instead.
 
-    see: Function
+    `see` gets each graph and its inputs; then the graph runs as it is.
+    """
+    plain = eager(model)
 
-    def __call__(self, graph: Any, inputs: Any) -> Any:
-        self.see(graph, inputs)
+    def backend(graph: Any, inputs: Any) -> Any:
+        see(graph, inputs)
         return graph.forward
 
-
-def run_with(backend: Function, model: Any, args: Args, kwargs: Kwargs) -> Exception | None:
-    """Run a model that is compiled anew for a backend; what TorchDynamo raises instead."""
-    plain = eager(model)
     with quiet():
         try:
             compiled(plain, backend=backend)(*args, **kwargs)

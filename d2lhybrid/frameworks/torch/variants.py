@@ -58,12 +58,10 @@ def variants(
     def frozen() -> Any:
         return torch.jit.optimize_for_inference(torch.jit.freeze(script()))
 
+    inferring = torch.inference_mode()(lambda *args, **kwargs: net(*args, **kwargs))
     found = {
         "eager": Variant(net, "y = net(x)"),
-        "inference_mode": Variant(
-            torch.inference_mode()(lambda *args, **kwargs: net(*args, **kwargs)),
-            "with torch.inference_mode():\n    y = net(x)",
-        ),
+        "inference_mode": Variant(inferring, "with torch.inference_mode():\n    y = net(x)"),
         "torchscript": Variant(Lazy(script), f"fast = torch.jit.script(net)\n{_RUN}"),
         "torchscript frozen": Variant(unfit or Lazy(frozen), _FROZEN),
         "torch.compile": _compiled(net, **options),
