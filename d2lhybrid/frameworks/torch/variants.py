@@ -162,10 +162,11 @@ def _functions(net: Any, sizes: Kwargs) -> dict[str, Variant]:
         reason = Variant(N_("it is written for a chain of dense layers"))
         return dict.fromkeys(("torch functions", "torch.compile function"), reason)
 
+    device = next(net.parameters()).device
+
     def weights(layer: Layer) -> tuple[Any, Any]:
-        device = next(net.parameters()).device
-        tensors = torch.from_numpy(layer.weight.T.copy()), torch.from_numpy(layer.bias)
-        return tensors[0].to(device), tensors[1].to(device)
+        weight, bias = torch.from_numpy(layer.weight.T.copy()), torch.from_numpy(layer.bias)
+        return weight.to(device), bias.to(device)
 
     activations = {name: f"torch.{name}({{h}})" for name in _ACTIVATIONS.values()}
     modules = {"torch": torch, "F": F}
