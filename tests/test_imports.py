@@ -35,7 +35,7 @@ ROOMS: dict[str, str | tuple[str, ...]] = {
     **{framework.name: f"frameworks/{framework.name}/" for framework in known()},
     "keras": "frameworks/tensorflow/",
     "flax": "frameworks/jax/",
-    "onnxruntime": ("frameworks/onnxruntime.py", "frameworks/torch/"),
+    "onnxruntime": "frameworks/torch/",
 }
 
 

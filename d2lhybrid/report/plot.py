@@ -25,7 +25,8 @@ from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.records import Measurement
 from d2lhybrid.report.table import seconds, unit
 
-Comparison = Sweep = Any  # of `results`, which shows itself by this module
+Comparison = Any  # of `results`, which shows itself by this module
+Sweep = Any
 
 # Noto Sans CJK with the characters of everyday Chinese and Japanese only; see fonts/OFL.txt. The
 # two languages share many code points and draw them differently.

@@ -15,7 +15,8 @@ from d2lhybrid.report.claims import VERDICTS, advice, best
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.table import NEVER, UNKNOWN, Column, Table, calls, percent, seconds, span
 
-Comparison = Sweep = Any  # of `results`, which shows itself by this module
+Comparison = Any  # of `results`, which shows itself by this module
+Sweep = Any
 
 _BEST = "★"
 _FELT = 10  # calls: what starts in a shorter time goes unnoticed, and has no column

@@ -1,4 +1,4 @@
-"""What is special to PyTorch: what was compiled before, options, private names that are gone."""
+"""What is special to PyTorch: what was compiled before, options, reasons, waiting in a trace."""
 
 import functools
 import threading
@@ -8,12 +8,13 @@ import torch
 from models import torch_model, torch_planted
 
 from d2lhybrid import explain, graph, synchronize, variants
-from d2lhybrid.errors import ArgumentError, CallFailedError, CannotBuildError, TracingError
+from d2lhybrid.errors import CallFailedError, CannotBuildError, TracingError
 from d2lhybrid.frameworks import known
 from d2lhybrid.same import record, require_same
 from d2lhybrid.teaching import has_compiler
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch's, of its own TorchScript
+compiles = pytest.mark.skipif(not has_compiler(), reason="no C++ compiler")
 X = torch.ones(1, 8)
 
 
@@ -30,146 +31,117 @@ class Own(torch.nn.Module):
         return x * 2
 
 
-class Disabled(torch.nn.Module):
-    @torch.compiler.disable
-    def forward(self, x):
-        return x * 2
-
-
 def recorder(graphs):
     """A backend of torch.compile that keeps the graphs it is given."""
     return lambda graph, inputs: graphs.append(graph) or graph.forward
 
 
-class TestEagerIsEager:
-    @pytest.mark.parametrize(
-        "make",
-        [
-            lambda compiled, lin: torch.nn.Sequential(compiled(lin)),
-            lambda compiled, lin: torch.nn.Sequential(*[compiled(lin)] * 2),
-            lambda compiled, lin: compiled(torch.nn.Sequential(torch.nn.Sequential(compiled(lin)))),
-            lambda compiled, lin: compiled(Own().forward),
-            lambda compiled, lin: compiled(lambda x: lin(x) + 1),
-        ],
-        ids=["part", "part twice", "model and part", "method", "function"],
-    )
-    def test_what_was_compiled_is_run_by_python(self, make):
-        graphs = []
-        compiled = functools.partial(torch.compile, backend=recorder(graphs))
-        model = make(compiled, torch.nn.Linear(8, 8))
+def test_what_was_compiled_is_run_by_python():
+    graphs, lin, Net = [], torch.nn.Linear(8, 8), torch.nn.Sequential
+    compiled = functools.partial(torch.compile, backend=recorder(graphs))
+    in_place = Net(Own())
+    in_place[0].compile(backend=recorder(graphs))
+    parts = Net(compiled(lin)), Net(*[compiled(lin)] * 2), compiled(Net(Net(compiled(lin))))
+    for model in (in_place, *parts, compiled(Own().forward), compiled(lambda x: lin(x) + 1)):
+        graphs.clear()
         v = variants(model, X)
         require_same("eager", "compiled", record(v["eager"](X)), record(v["inference_mode"](X)))
         assert not graphs
+        torch.compiler.reset()
         model(X)
         assert graphs  # the user's own stays compiled
 
-    def test_a_module_that_was_compiled_in_place(self):
-        graphs, net = [], torch.nn.Sequential(Own())
-        net[0].compile(backend=recorder(graphs))
-        for model in (net, net[0]):
-            variants(model, X)["eager"](X)
-            assert explain(model, X).graphs == 1
-        assert not graphs
-        net(X)
-        assert len(graphs) == 1
-        assert (explain(net[0], X).compilations, explain(net[0], X).notes) == (1, ())
+
+def test_names_and_options_of_the_compiler():
+    net, x = torch_model()
+    assert variants(net, x, all=True).code.keys() == {
+        "eager", "inference_mode", "torchscript", "torchscript frozen", "torch functions",
+        "torch.compile", "torch.compile reduce-overhead", "torch.compile max-autotune",
+        "torch.compile function", "torch.compile skip guards", "aotinductor",
+        "aotinductor boxed", "onnxruntime io binding",
+    }  # fmt: skip
+    graphs = []
+    v = variants(net, x, backend=recorder(graphs), dynamic=True)
+    assert v.code["torch.compile"].startswith("fast = torch.compile(net, dynamic=True, backend")
+    assert "torch.compile reduce-overhead" not in {*v, *v.unavailable}
+    for rows in range(1, 13):  # every model compiles anew: one cache holds eight
+        x = torch_model()[1].expand(rows, -1)
+        variants(torch_model()[0], x, backend=recorder(graphs))["torch.compile"](x)
+    assert len(graphs) == 12
 
 
-class TestVariants:
-    def test_names_and_options_of_the_compiler(self):
-        net, x = torch_model()
-        assert variants(net, x, all=True).code.keys() == {
-            "eager", "inference_mode", "torchscript", "torchscript frozen", "torch functions",
-            "torch.compile", "torch.compile reduce-overhead", "torch.compile max-autotune",
-            "torch.compile function", "torch.compile skip guards", "aotinductor",
-            "aotinductor boxed", "onnxruntime io binding",
-        }  # fmt: skip
-        graphs = []
-        v = variants(net, x, backend=recorder(graphs), dynamic=True)
-        v["torch.compile"](x)
-        assert len(graphs) == 1
-        assert v.code["torch.compile"].startswith("fast = torch.compile(net, dynamic=True, backend")
-        assert "torch.compile reduce-overhead" not in {*v, *v.unavailable}
+def test_without_a_compiler_the_reason_names_the_package(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name in ("CC", "CXX"):
+        monkeypatch.delenv(name, raising=False)
+    v = variants(*torch_model(), all=True, references=True)
+    for name in ("torch.compile", "aotinductor", "aotinductor boxed"):
+        assert "apt install g++" in v.unavailable[name]
+    assert "apt install gcc" in v.unavailable["C"]
+    assert {"eager", "torchscript frozen", "NumPy", "onnxruntime io binding"} <= set(v)
+    monkeypatch.undo()
+    monkeypatch.setenv("CC", "false")
+    with pytest.raises(CannotBuildError, match="C program"):
+        variants(*torch_model(), references=True)["C"].build()
 
-    def test_every_model_compiles_anew(self):
-        graphs = []
-        for rows in range(1, 13):  # one cache holds eight
-            net, x = torch_model()
-            x = x.expand(rows, -1)
-            variants(net, x, backend=recorder(graphs))["torch.compile"](x)
-        assert len(graphs) == 12
 
-    def test_without_a_compiler_the_reason_names_the_package(self, tmp_path, monkeypatch):
-        monkeypatch.setenv("PATH", str(tmp_path))
-        for name in ("CC", "CXX"):
-            monkeypatch.delenv(name, raising=False)
-        v = variants(*torch_model(), all=True, references=True)
-        for name in ("torch.compile", "aotinductor", "aotinductor boxed"):
-            assert "apt install g++" in v.unavailable[name]
-        assert "apt install gcc" in v.unavailable["C"]
-        assert {"eager", "torchscript frozen", "NumPy", "onnxruntime io binding"} <= set(v)
-        monkeypatch.undo()
-        monkeypatch.setenv("CC", "false")
-        with pytest.raises(CannotBuildError, match="C program"):
-            variants(*torch_model(), references=True)["C"].build()
+def test_what_a_forward_writes_stays_as_it_was():
+    class Counting(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(2, 2)
+            self.register_buffer("calls", torch.zeros(()))
 
-    def test_what_a_forward_writes_stays_as_it_was(self):
-        class Counting(torch.nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.linear = torch.nn.Linear(2, 2)
-                self.register_buffer("calls", torch.zeros(()))
+        def forward(self, x):
+            self.calls += 1
+            self.last = self.linear(x)  # a tensor that cannot be copied
+            return self.last
 
-            def forward(self, x):
-                self.calls += 1
-                self.last = self.linear(x)  # a tensor that cannot be copied
-                return self.last
+    counting, norm = Counting().eval(), torch.nn.BatchNorm1d(2)
+    counting(torch.ones(3, 2))
+    weight_norm = torch.nn.utils.weight_norm(torch.nn.Linear(2, 2)).eval()  # a computed weight
+    partly = torch.nn.Sequential(torch.nn.Linear(2, 2), norm).eval()
+    norm.train()  # as when a layer is tuned
+    for net in (counting, partly, weight_norm, torch.nn.Sequential(norm)):
+        v = variants(net, torch.randn(3, 2))
+        for function in v.only("eager", "inference_mode").values():
+            function(torch.randn(3, 2))
+    assert (counting.calls, norm.num_batches_tracked) == (1, 0)
+    assert "training mode" in v.unavailable["torchscript frozen"]
 
-        counting, norm = Counting().eval(), torch.nn.BatchNorm1d(2)
-        counting(torch.ones(3, 2))
-        weight_norm = torch.nn.utils.weight_norm(torch.nn.Linear(2, 2)).eval()  # a computed weight
-        partly = torch.nn.Sequential(torch.nn.Linear(2, 2), norm).eval()
-        norm.train()  # as when a layer is tuned
-        for net in (counting, partly, weight_norm, torch.nn.Sequential(norm)):
-            v = variants(net, torch.randn(3, 2))
-            for function in v.only("eager", "inference_mode").values():
-                function(torch.randn(3, 2))
-        assert (counting.calls, norm.num_batches_tracked) == (1, 0)
-        assert "training mode" in v.unavailable["torchscript frozen"]
 
-    @pytest.mark.skipif(not has_compiler(), reason="no C++ compiler")
-    def test_structures_come_back_or_are_refused(self):
-        class Net(torch.nn.Module):
-            def forward(self, pair, *, scale):
-                return {"sum": pair["x"] + pair["y"], "all": (pair["x"] * scale, [pair["y"] * 2])}
+@compiles
+def test_structures_come_back_or_are_refused():
+    class Net(torch.nn.Module):
+        def forward(self, pair, *, scale):
+            return {"sum": pair["x"] + pair["y"], "all": (pair["x"] * scale, [pair["y"] * 2])}
 
-        pair, scale = {"x": torch.ones(2), "y": torch.arange(2.0)}, torch.tensor(3.0)
-        v = variants(Net().eval(), pair, scale=scale, all=True)
-        found = [record(v[name](pair, scale=scale)) for name in ("eager", "aotinductor")]
-        require_same("aotinductor", "eager", *found)
-        for name in ("aotinductor boxed", "onnxruntime io binding"):
-            with pytest.raises(CannotBuildError, match="one input"):
-                v[name](pair, scale=scale)
+    pair, scale = {"x": torch.ones(2), "y": torch.arange(2.0)}, torch.tensor(3.0)
+    v = variants(Net().eval(), pair, scale=scale, all=True)
+    found = [record(v[name](pair, scale=scale)) for name in ("eager", "aotinductor")]
+    require_same("aotinductor", "eager", *found)
+    for name in ("aotinductor boxed", "onnxruntime io binding"):
+        with pytest.raises(CannotBuildError, match="one input"):
+            v[name](pair, scale=scale)
 
-    def test_an_input_that_changes_in_place_is_read_again(self):
-        net, x = torch_model()
-        v = variants(net, x, all=True, references=True)
-        v = v.only("NumPy", "C", "onnxruntime io binding")
-        for _turn in range(2):
-            for name, function in v.items():
-                require_same(name, "net", record(function(x)), record(net(x)))
-            x.add_(1)
 
-    def test_what_cannot_be_offered_at_all(self):
-        net, x = torch_model()
-        with pytest.raises(ArgumentError, match="made from"):
-            variants(torch.jit.script(net), x)
-        for given in (x.to("meta"), torch.ones(1, 3)):
-            with pytest.raises(CallFailedError):
-                variants(net, given)
-        net.lock = threading.Lock()
-        with pytest.raises(CannotBuildError, match=r"can be copied.*lock"):
-            variants(net, x)
+def test_an_input_that_changes_in_place_is_read_again():
+    net, x = torch_model()
+    v = variants(net, x, all=True, references=True).only("NumPy", "C", "onnxruntime io binding")
+    for _turn in range(2):
+        for name, function in v.items():
+            require_same(name, "net", record(function(x)), record(net(x)))
+        x.add_(1)
+
+
+def test_what_cannot_be_offered_at_all():
+    net, x = torch_model()
+    for given in (x.to("meta"), torch.ones(1, 3)):
+        with pytest.raises(CallFailedError):
+            variants(net, given)
+    net.lock = threading.Lock()
+    with pytest.raises(CannotBuildError, match=r"can be copied.*lock"):
+        variants(net, x)
 
 
 def in_a_loop(x):
@@ -184,88 +156,50 @@ def forbidden(x):
     return torch.float64
 
 
-class TestExplain:
-    def test_a_break_in_a_loop_leaves_nothing_compiled(self):
-        for model in (in_a_loop, torch.compile(in_a_loop)):  # and what was given up before
+def refused(x):
+    return x.to(forbidden(x))
+
+
+def test_why_nothing_is_compiled():
+    for model in (in_a_loop, torch.compile(in_a_loop)):  # and what was given up before
+        report = explain(model, X)
+        (finding,) = report.fallbacks
+        assert (report.graphs, finding.line) == (0, in_a_loop.__code__.co_firstlineno)
+        assert "a graph ends inside a loop" in report.notes[0]
+    assert "no operation" in explain(lambda x: 3, X).notes[0]
+    (finding,) = explain(refused, X).unsupported
+    assert finding.line == refused.__code__.co_firstlineno + 1
+
+
+def test_only_its_own_compilations_count():
+    own, compiled = Own(), torch.compile(torch.nn.Linear(8, 3), backend="eager")
+    own.compile(backend="eager")
+    for model in (own, compiled):
+        model(X)
+    torch.compile(torch.nn.ReLU(), backend="eager")(X)  # its code is a wrapper of torch's, too
+    for _turn in range(2):
+        for model in (own, compiled):
+            graph(model, X)
             report = explain(model, X)
-            (finding,) = report.fallbacks
-            assert (report.graphs, finding.line) == (0, in_a_loop.__code__.co_firstlineno)
-            assert "a graph ends inside a loop" in report.notes[0]
-
-    def test_why_nothing_is_compiled(self):
-        for model, word in ((Disabled(), "torch.compiler.disable"), (lambda x: 3, "no operation")):
-            report = explain(model, X)
-            assert (report.graphs, word in report.notes[0]) == (0, True)
-
-    def test_a_refusal_has_the_users_line(self):
-        def model(x):
-            return x.to(forbidden(x))
-
-        (finding,) = explain(model, X).unsupported
-        assert finding.line == model.__code__.co_firstlineno + 1
-
-    def test_only_its_own_compilations_count(self):
-        compiled = torch.compile(torch.nn.Linear(8, 3), backend="eager")
-        compiled(X)
-        torch.compile(torch.nn.ReLU(), backend="eager")(X)  # its code is a wrapper of torch's, too
-        assert explain(compiled, X).compilations == 1
+            assert (report.compilations, report.graphs, report.notes) == (1, 1, ())
 
 
-class TestGraph:
-    def test_the_code_that_runs_says_the_same(self):
-        function, x = torch_planted()
-        picture = graph(function, x)
-        fates = picture.fates
-        assert (fates["dead"], fates["ones"], fates["scale"]) == ("dropped", "folded", "folded")
-        assert sorted(fates[name] for name in fates if "tanh" in name) == ["fused", "merged"]
-        assert fates["matmul"] == fates["relu"] == "fused"
-        product, rest = picture.stages[-1].operations
-        assert rest.inputs == (product.name,)
-        if has_compiler():
-            compiled = torch.compile(function)
-            _result, (code, *_) = torch._inductor.utils.run_and_get_code(compiled, x)
-            assert code.count("tanh()") <= 2  # one in the vector loop, one in its remainder
-            assert (".sin()" in code, "6.0" in code) == (False, True)
-
-    def test_what_a_rewriting_puts_in_stands_for_what_it_replaces(self):
-        layer = torch.nn.TransformerEncoderLayer(16, 2, 32)
-        assert "dropped" not in graph(layer, torch.ones(2, 4, 16)).fates.values()
-
-
-class Without:
-    """A module without one of its names."""
-
-    def __init__(self, module, name):
-        self._module, self._name = module, name
-
-    def __getattr__(self, name):
-        if name == self._name:
-            raise AttributeError(f"{self._module.__name__} has no {name}", name=name, obj=self)
-        return getattr(self._module, name)
-
-
-@pytest.mark.parametrize(
-    ("owner", "module", "name"),
-    [
-        (torch._dynamo, "output_graph", "graph_break_reasons"),
-        (torch._dynamo, "utils", "get_compilation_metrics"),
-        (torch._dynamo, "eval_frame", "_debug_get_cache_entry_list"),
-        (torch._inductor, "compile_fx", "compile_fx"),
-        (torch._inductor, "compile_fx", "compile_fx_inner"),
-        (torch._inductor, "config", "patch"),
-        (torch._inductor, "ir", "ExternKernel"),
-    ],
-)
-def test_what_needs_a_private_name_that_is_gone_is_not_shown(monkeypatch, owner, module, name):
+@compiles
+def test_the_code_that_runs_says_the_same():
     function, x = torch_planted()
-    compiled = torch.compile(function, backend="eager")
-    compiled(x)
-    monkeypatch.setattr(owner, module, Without(getattr(owner, module), name))
-    report, picture = explain(compiled, x), graph(function, x)
-    asked, stages = (report, 3) if owner is torch._dynamo else (picture, 1)
-    assert (int(report.graphs), len(picture.stages)) == (1, stages)
-    assert [note for note in asked.notes if name in note]
-    assert picture.svg()
+    picture = graph(function, x)
+    fates = [picture.fates[name] for name in ("matmul", "dead", "ones", "scale", "tanh", "tanh_1")]
+    assert fates == ["fused", "dropped", "folded", "folded", "fused", "merged"]
+    product, rest = picture.stages[-1].operations
+    assert rest.inputs == (product.name,)
+    _result, (code, *_) = torch._inductor.utils.run_and_get_code(torch.compile(function), x)
+    assert code.count("tanh()") <= 2  # one in the vector loop, one in its remainder
+    assert (".sin()" in code, "6.0" in code) == (False, True)
+
+
+def test_what_a_rewriting_puts_in_stands_for_what_it_replaces():
+    layer = torch.nn.TransformerEncoderLayer(16, 2, 32)
+    assert "dropped" not in graph(layer, torch.ones(2, 4, 16)).fates.values()
 
 
 def test_waiting_while_pytorch_traces():

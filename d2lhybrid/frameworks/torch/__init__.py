@@ -28,13 +28,10 @@ class PyTorch(Framework):
 
     def room(self) -> Room:
         self.load()
-        from d2lhybrid.frameworks.torch.explain import explain
-        from d2lhybrid.frameworks.torch.graphs import graphs
-        from d2lhybrid.frameworks.torch.layers import parts
-        from d2lhybrid.frameworks.torch.training import training
-        from d2lhybrid.frameworks.torch.variants import variants
+        from d2lhybrid.frameworks.torch import training, variants
+        from d2lhybrid.frameworks.torch.explain import explain, graphs
 
-        return Room(variants, training, explain, graphs, parts)
+        return Room(variants.variants, training.training, explain, graphs, variants.parts)
 
 
 FRAMEWORK = PyTorch()

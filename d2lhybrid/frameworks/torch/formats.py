@@ -3,26 +3,25 @@
 import hashlib
 import logging
 import os
+import platform
+import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
+from d2lhybrid.errors import UnsupportedArtifactError
 from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options
-from d2lhybrid.frameworks.onnxruntime import PACKAGE, library_of, open_session
-from d2lhybrid.frameworks.processor import processor, require_processor
 from d2lhybrid.frameworks.samples import Sample
+from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
-from d2lhybrid.installing import INDUCTOR, find_compiler
+from d2lhybrid.i18n import sentences
 from d2lhybrid.quieting import silent
 from d2lhybrid.tensor import Raw
 
-# What torch's exporters say about themselves, such as deprecations inside torch.
-_quiet = partial(silent, logs=logging.WARNING)
-_SWITCHING = threading.RLock()
+_ONLY_WEIGHTS, _SWITCHING = "TORCH_FORCE_WEIGHTS_ONLY_LOAD", threading.RLock()
 # A compiled package asks for libtorch when it is opened, and finds it only if the program has it
 # already: so the linker must not drop it, although the program calls nothing in it.
 _KEEP = "" if sys.platform == "darwin" else "-Wl,--no-as-needed "
@@ -35,13 +34,18 @@ _NATIVE = NativeProgram(
 )
 
 
+def _programs() -> Any:
+    """What needs torch itself, which is imported where a model is written or read."""
+    return import_module("d2lhybrid.frameworks.torch.programs")
+
+
 class TorchFormat(Format):
     """What PyTorch's formats share."""
 
     packages: ClassVar[tuple[str, ...]] = ("torch",)
 
     def function(self, model: Any) -> Any:
-        model = _eager(model)
+        model = _programs().eager(model)
         return getattr(model, "forward", model)
 
     def options(self, inputs: Sequence[Any]) -> dict[str, Option]:
@@ -49,8 +53,7 @@ class TorchFormat(Format):
 
     def restorer(self, model: Any) -> Callable[[], None]:
         """The buffers, which a model may count or average in."""
-        model = _eager(model)
-        buffers = list(model.buffers()) if hasattr(model, "buffers") else []
+        buffers = [*getattr(_programs().eager(model), "buffers", tuple)()]
         kept = [buffer.detach().clone() for buffer in buffers]
 
         def restore() -> None:
@@ -58,28 +61,6 @@ class TorchFormat(Format):
                 buffer.detach().copy_(value)
 
         return restore
-
-
-def _eager(model: Any) -> Any:
-    from d2lhybrid.frameworks.torch.programs import eager
-
-    return eager(model)
-
-
-@contextmanager
-def _weights_only() -> Iterator[None]:
-    """Torch's own switch against unpickling, which ``torch.export.load`` does by default."""
-    name = "TORCH_FORCE_WEIGHTS_ONLY_LOAD"
-    with _SWITCHING, _quiet():  # one thread must not take away the other's
-        before = os.environ.get(name)
-        os.environ[name] = "1"
-        try:
-            yield
-        finally:
-            if before is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = before
 
 
 class Exported(TorchFormat):
@@ -90,44 +71,39 @@ class Exported(TorchFormat):
     native = _NATIVE
 
     def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
-        import torch
-
-        from d2lhybrid.frameworks.torch.programs import exported
-
-        program = exported(sample, folder)
-        program.example_inputs = None  # they would be pickled; the manifest has better ones
-        with _quiet():
-            torch.export.save(program, folder / "model.pt2")
+        _programs().write_program(_programs().exported(sample, folder), folder)
         return {}
 
     def read(self, folder: Path, options: Options) -> Any:
         return self._program(folder).module()
 
     def _program(self, folder: Path) -> Any:
+        """Read with torch's own switch against unpickling, which it does by default."""
         import torch
 
-        with _weights_only():
-            return torch.export.load(folder / "model.pt2")
+        with _SWITCHING, silent(logs=logging.WARNING):  # one thread must not undo the other's
+            before = os.environ.get(_ONLY_WEIGHTS, "")
+            os.environ[_ONLY_WEIGHTS] = "1"
+            try:
+                return torch.export.load(folder / "model.pt2")
+            finally:
+                os.environ[_ONLY_WEIGHTS] = before
 
     def native_model(
         self, folder: Path, options: Options, inputs: Sequence[Raw], cache: Path
     ) -> Path:
         """The program compiled by AOTInductor, which is kept in the cache."""
-        import torch
-
-        from d2lhybrid.frameworks.torch.programs import compile_ahead
         from d2lhybrid.frameworks.torch.tensors import TENSORS
 
-        find_compiler("C++", INDUCTOR)
         digest = hashlib.sha256((folder / "model.pt2").read_bytes())
-        digest.update(repr((torch.__version__, processor())).encode())
-        made = cache / "compiled" / f"{digest.hexdigest()[:24]}.pt2"
-        if not made.exists():
-            made.parent.mkdir(parents=True, exist_ok=True)
+        digest.update(repr((TENSORS.version(), processor())).encode())
+        made = cache / "compiled" / digest.hexdigest()[:24]
+        if not (made / "model.pt2").exists():
+            made.mkdir(parents=True, exist_ok=True)
             program = self._program(folder)
             program.example_inputs = (tuple(TENSORS.from_raw(raw, options) for raw in inputs), {})
-            compile_ahead(program, made)
-        return made
+            _programs().compile_ahead(program, made)
+        return made / "model.pt2"
 
 
 class AOTInductor(TorchFormat):
@@ -139,18 +115,13 @@ class AOTInductor(TorchFormat):
     native = _NATIVE
 
     def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
-        from d2lhybrid.frameworks.torch.programs import compile_ahead, exported
-
-        find_compiler("C++", INDUCTOR)  # Inductor's own search ends in an error without advice
-        compile_ahead(exported(sample, folder), folder / "model.pt2")
+        _programs().compile_ahead(_programs().exported(sample, folder), folder)
         return processor()
 
     def read(self, folder: Path, options: Options) -> Any:
-        import torch
-
         require_processor(options)
-        with _weights_only():
-            return torch._inductor.aoti_load_package(str(folder / "model.pt2"))
+        with silent(logs=logging.WARNING):
+            return _programs().load_package(folder)
 
     def native_model(
         self, folder: Path, options: Options, inputs: Sequence[Raw], cache: Path
@@ -159,26 +130,64 @@ class AOTInductor(TorchFormat):
         return folder / "model.pt2"
 
 
+CPUINFO = Path("/proc/cpuinfo")  # py-cpuinfo takes a second and starts processes for it
+# Of all that Linux lists, what a compiler uses when it compiles for the machine that it is on.
+_INSTRUCTIONS = re.compile(
+    r"(sse|ssse|avx|amx|bmi|fma|sve|sme|asimd|fp)\w*|"
+    "abm|adx|aes|f16c|gfni|movbe|pclmulqdq|popcnt|sha_ni|vaes|vpclmulqdq|"
+    "atomics|bf16|crc32|fcma|i8mm|jscvt|lrcpc"
+)
+
+
+def processor() -> dict[str, Any]:
+    """This machine's kind, and its instruction sets where the system tells (Linux)."""
+    text = CPUINFO.read_text() if CPUINFO.exists() else ""
+    line = re.search(r"^(?:flags|Features)\s*:(.*)", text, re.MULTILINE)
+    names = sorted(filter(_INSTRUCTIONS.fullmatch, line[1].split())) if line else []
+    return {"machine": platform.machine().lower(), "instructions": tuple(names)}
+
+
+def require_processor(options: Options) -> None:
+    """Raise UnsupportedArtifactError if code for the machine in `options` cannot run here.
+
+    An instruction that a processor does not know would end the whole process.
+    """
+    here = processor()
+    made = {**here, **options}
+    lacking = {made["machine"]} - {here["machine"]}
+    if here["instructions"]:
+        lacking |= {*made["instructions"]} - {*here["instructions"]}
+    if lacking:
+        text = _(
+            "This model was compiled for a processor with {instructions}, and this one has no such "
+            "instructions."
+        )
+        advice = _(
+            "Nothing was run; save the model again on this machine, or in a format that is not "
+            "compiled for a processor."
+        )
+        names = ", ".join(sorted(lacking))
+        raise UnsupportedArtifactError(sentences(text, advice), instructions=names)
+
+
 class Onnx(TorchFormat):
     """An ONNX file, which ONNX Runtime runs."""
 
     name = "onnx"
     packages = ("torch", "onnx", "onnxruntime", "onnxscript")
-    native = NativeProgram("onnx.c", PACKAGE, "-ldl", "model.onnx")
+    native = NativeProgram("onnx.c", "onnxruntime", "-ldl", "model.onnx")
 
     def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
-        from d2lhybrid.frameworks.torch.programs import exported, write_onnx
-
         names = {"input_names": sample.names, "output_names": sample.outputs}
-        write_onnx(exported(sample, folder), folder / "model.onnx", **names)
-        session = open_session(folder / "model.onnx")
+        _programs().write_onnx(_programs().exported(sample, folder), folder, **names)
+        session = _programs().open_session(folder)
         return {"tensors": tuple(t.name for t in (*session.get_inputs(), *session.get_outputs()))}
 
     def read(self, folder: Path, options: Options) -> Any:
         """ONNX Runtime behind torch tensors."""
         import torch
 
-        session = open_session(folder / "model.onnx")
+        session = _programs().open_session(folder)
         names = [one.name for one in session.get_inputs()]
 
         def run(*inputs: Any) -> Any:
@@ -189,7 +198,7 @@ class Onnx(TorchFormat):
         return run
 
     def native_flags(self, package: Path) -> str:
-        return f"'-DONNXRUNTIME=\"{library_of(package)}\"'"
+        return f"'-DONNXRUNTIME=\"{min(package.glob('capi/libonnxruntime.*'))}\"'"
 
 
 FORMATS: dict[str, Format] = {one.name: one for one in (Exported(), AOTInductor(), Onnx())}

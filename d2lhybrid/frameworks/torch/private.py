@@ -5,7 +5,8 @@ AttributeError or ImportError there, which ``explain`` and ``graph`` turn into a
 """
 
 from collections.abc import Iterator, Sequence
-from types import CodeType
+from inspect import getclosurevars
+from types import CodeType, SimpleNamespace
 from typing import Any
 
 import torch
@@ -24,35 +25,31 @@ def is_compiled_in_place(model: Any) -> bool:
     return getattr(model, "_compiled_call_impl", None) is not None
 
 
-def is_disabled(function: Any) -> bool:
-    """Does ``torch.compiler.disable`` keep TorchDynamo away from it?"""
-    return getattr(function, "_torchdynamo_disable", False) is True
-
-
 def cuda_context(index: int) -> bool:
     """Does this process have a context on a CUDA device? Yes where PyTorch does not tell."""
-    return bool(getattr(torch._C, "_cuda_hasPrimaryContext", lambda index: True)(index))
+    has_context = getattr(torch._C, "_cuda_hasPrimaryContext", lambda index: True)
+    return torch.cuda.is_initialized() and bool(has_context(index))
 
 
 # What TorchDynamo has done.
 
 
-def breaks() -> list[Finding]:
-    """The graph breaks of this process so far, each at the line of the user's code."""
+def findings() -> tuple[list[Finding], list[tuple[Finding, object]]]:
+    """The graph breaks of this process so far, each at the line of the user's code.
+
+    And the latest functions that TorchDynamo gave up, with all that it said, and its records.
+    """
     import torch._dynamo.output_graph
-
-    found = [one for one in torch._dynamo.output_graph.graph_break_reasons if one.user_stack]
-    places = [(one.reason.splitlines()[0], one.user_stack[-1]) for one in found]
-    return [Finding(reason, place.filename, place.lineno or 0) for reason, place in places]
-
-
-def failures() -> list[tuple[object, Finding]]:
-    """The latest functions that TorchDynamo gave up: its record, and why and where they stand."""
     import torch._dynamo.utils
 
+    found = torch._dynamo.output_graph.graph_break_reasons
+    breaks = [(one.reason.splitlines()[0], one.user_stack[-1]) for one in found if one.user_stack]
     latest = torch._dynamo.utils.get_compilation_metrics()
     failed = [one for one in latest if one.fail_type == "Unsupported"]
-    return [(one, Finding(one.fail_reason, one.co_filename, one.co_firstlineno)) for one in failed]
+    return (
+        [Finding(reason, place.filename, place.lineno or 0) for reason, place in breaks],
+        [(Finding(one.fail_reason, one.co_filename, one.co_firstlineno), one) for one in failed],
+    )
 
 
 def codes_of(model: Any) -> list[CodeType]:
@@ -64,23 +61,20 @@ def codes_of(model: Any) -> list[CodeType]:
     return list({id(code): code for code in found if code}.values())
 
 
-def compilations(model: Any, without: type) -> int:
-    """How many programs TorchDynamo keeps of a compiled model, `without` those for such backends.
+def compilations(model: Any) -> int:
+    """How many programs TorchDynamo keeps of a compiled model, for the backend of its own.
 
-    Modules of ``torch.nn`` share the code of their wrapper, so of them its own backend counts.
+    Modules of ``torch.nn`` share the code of their wrapper, and with them all programs.
     """
     import torch._dynamo.eval_frame
 
-    if original(model) is model and not is_compiled_in_place(model):
+    wrapper = getattr(model, "_compiled_call_impl", None) or getattr(model, "forward", model)
+    if original(wrapper) is wrapper or getattr(wrapper, "_torchdynamo_disable", False):
         return 0
+    inside = SimpleNamespace(**getclosurevars(wrapper).nonlocals)  # so that a lack is no KeyError
+    own = torch._dynamo.eval_frame.innermost_backend(inside.callback)
     entries = torch._dynamo.eval_frame._debug_get_cache_entry_list
-    found = [entry.backend for code in codes_of(model) for entry in entries(code)]
-    own: Any = getattr(getattr(model, "dynamo_ctx", None), "callback", None)
-    while hasattr(own, "_torchdynamo_orig_backend"):
-        own = own._torchdynamo_orig_backend
-    if own is not None:
-        return sum(backend is own for backend in found)
-    return sum(not isinstance(getattr(one, "compiler_fn", one), without) for one in found)
+    return sum(entry.backend is own for code in codes_of(model) for entry in entries(code))
 
 
 def users_frames(error: Exception) -> list[tuple[str, int]] | None:
@@ -116,8 +110,7 @@ def planned(recorded: Any, inputs: Any) -> tuple[Any, list[frozenset[str]]]:
     def inner(lowered: Any, examples: Any, **settings: Any) -> Any:
         with torch._inductor.config.patch(_post_fusion_custom_pass=read, fx_graph_cache=False):
             graphs.append(lowered.graph)
-            torch._inductor.compile_fx.compile_fx_inner(lowered, examples, **settings)
-        raise _Planned  # a graph without a kernel
+            return torch._inductor.compile_fx.compile_fx_inner(lowered, examples, **settings)
 
     try:
         with torch._functorch.config.patch(enable_autograd_cache=False):

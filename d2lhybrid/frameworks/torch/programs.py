@@ -1,4 +1,4 @@
-"""A model of PyTorch as Python runs it, compiled just in time or ahead, and as an ONNX file."""
+"""A model of PyTorch as Python runs it, compiled just in time or ahead, exported, and in files."""
 
 import copy
 import errno
@@ -13,8 +13,10 @@ from typing import Any
 
 import torch
 
+from d2lhybrid.calls import name_of
 from d2lhybrid.errors import CompilerMissingError, SaveError, brief
-from d2lhybrid.frameworks.protocol import Function, Lazy, copied
+from d2lhybrid.frameworks.explanation import quiet, require_runs
+from d2lhybrid.frameworks.protocol import Args, Function, Kwargs, Lazy, copied
 from d2lhybrid.frameworks.samples import Sample
 from d2lhybrid.frameworks.torch.private import is_compiled_in_place, original
 from d2lhybrid.frameworks.torch.tensors import evaluating
@@ -60,6 +62,26 @@ def compiled(net: Function, **options: Any) -> Function:
     if "isolate_recompiles" in signature(torch.compile).parameters:
         options["isolate_recompiles"] = True
     return torch.compile(net, **options)
+
+
+def run_with(see: Function, model: Any, args: Args, kwargs: Kwargs) -> Exception | None:
+    """Run a model that is compiled anew; what TorchDynamo raises instead.
+
+    `see` gets each graph and its inputs; then the graph runs as it is.
+    """
+    plain = eager(model)
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        see(graph, inputs)
+        return graph.forward
+
+    with quiet():
+        try:
+            compiled(plain, backend=backend)(*args, **kwargs)
+        except Exception as error:
+            require_runs(name_of(plain), lambda: eager(model)(*args, **kwargs))
+            return error
+    return None
 
 
 def exported(sample: Sample, folder: Path) -> Any:
@@ -112,25 +134,55 @@ def if_compiler(variant: Lazy) -> Function | str:
     return variant
 
 
-def compile_ahead(program: Any, path: Path) -> None:
+# What stands in a folder, called model.pt2 or model.onnx.
+
+
+def write_program(program: Any, folder: Path) -> None:
+    """Write an exported program."""
+    program.example_inputs = None  # they would be pickled; the manifest has better ones
+    with silent(logs=logging.WARNING):  # which torch's exporters say of themselves
+        torch.export.save(program, folder / "model.pt2")
+
+
+def compile_ahead(program: Any, folder: Path) -> None:
     """Let AOTInductor compile an exported program into a package.
 
     In a folder of its own: left alone, it takes one that is named after the program, and what is
     not needed any more is removed there. Two processes that compile the same program at a time
-    could remove each other's. The package appears at `path` when it is whole.
+    could remove each other's. The package appears when it is whole.
+
+    Raises:
+        CompilerMissingError: There is none; Inductor's own search ends in an error without advice.
     """
-    with TemporaryDirectory(dir=path.parent) as own, silent(), torch.no_grad():
+    find_compiler("C++", INDUCTOR)
+    with TemporaryDirectory(dir=folder) as own, silent(), torch.no_grad():
         whole = Path(own, "whole.pt2")
         with torch._inductor.config.patch({"aot_inductor.output_path": own}):
             torch._inductor.aoti_compile_and_package(program, package_path=str(whole))
-        whole.replace(path)
+        whole.replace(folder / "model.pt2")
 
 
-def write_onnx(program: Any, path: Path, **names: Any) -> None:
+def load_package(folder: Path) -> Any:
+    """What AOTInductor has compiled; it runs on flat or nested tensors as the model does."""
+    return torch._inductor.aoti_load_package(str(folder / "model.pt2"))
+
+
+def write_onnx(program: Any, folder: Path, **names: Any) -> None:
     """Write an exported program as an ONNX file, with `names` for its inputs and outputs."""
     require("onnxscript", "onnx")
     with silent(logs=logging.WARNING, prints=True):
         try:
-            torch.onnx.export(program, dynamo=True, verbose=False, **names).save(path)
+            made = torch.onnx.export(program, dynamo=True, verbose=False, **names)
         except torch.onnx.OnnxExporterError as error:
             raise (error.__cause__ or error) from None  # its own text is a list of advice
+        made.save(folder / "model.onnx")
+
+
+def open_session(folder: Path, threads: int = 0) -> Any:
+    """ONNX Runtime on the CPU, with its own number of threads where that is 0."""
+    runtime = require("onnxruntime", "onnx")
+    options = runtime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = threads
+    file = str(folder / "model.onnx")
+    return runtime.InferenceSession(file, options, providers=["CPUExecutionProvider"])

@@ -21,9 +21,7 @@ class TorchTensors(Tensors):
         return str(torch.__version__)
 
     def devices(self) -> list[str]:
-        kind = _accelerator()
-        count = torch.accelerator.device_count() if kind else 0
-        return ["cpu", *(f"{kind}:{index}" for index in range(count))]
+        return ["cpu", *map(str, _accelerators())]
 
     def compute_on(self, device: str) -> float:
         ones = torch.ones(2, 2, device=device)
@@ -52,18 +50,18 @@ class TorchTensors(Tensors):
         return milliseconds / 1e3
 
     def reset_peak(self) -> None:
-        for device in _busy_cuda():
+        for device in _busy("cuda"):
             torch.cuda.reset_peak_memory_stats(device)
 
     def peak_bytes(self) -> int | None:
-        return sum(map(torch.cuda.max_memory_allocated, _busy_cuda())) or None
+        return sum(map(torch.cuda.max_memory_allocated, _busy("cuda"))) or None
 
     def threads(self) -> int | None:
         return torch.get_num_threads()
 
     def accelerators(self) -> list[str]:
-        names = {device: torch.cuda.get_device_name(device) for device in _busy_cuda()}
-        return list(names.values()) or [one.type for one in _busy()[:1]]
+        names = [torch.cuda.get_device_name(device) for device in _busy("cuda")]
+        return names or [one.type for one in _busy()[:1]]
 
     def is_tensor(self, obj: Any) -> bool:
         return isinstance(obj, torch.Tensor)
@@ -81,11 +79,9 @@ class TorchTensors(Tensors):
         return Raw.of(plain.numpy(), dtype)
 
     def from_raw(self, raw: Raw, options: Mapping[str, Any]) -> Any:
-        if raw.dtype == "bfloat16":
-            tensor = torch.from_numpy(raw.array.view("int16").copy()).view(torch.bfloat16)
-        else:
-            tensor = torch.from_numpy(raw.array.copy())
-        return tensor.to(options.get("device", "cpu"))
+        half = raw.dtype == "bfloat16"
+        tensor = torch.from_numpy((raw.array.view("int16") if half else raw.array).copy())
+        return (tensor.view(torch.bfloat16) if half else tensor).to(options.get("device", "cpu"))
 
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         with evaluating(model), torch.no_grad():
@@ -96,9 +92,9 @@ class TorchTensors(Tensors):
 def evaluating(model: Any) -> Iterator[None]:
     """Inference mode for every module, and each one's own mode again afterwards."""
     modules = [one for one in getattr(model, "modules", tuple)() if one.training]
+    for module in modules:
+        module.training = False
     try:
-        for module in modules:
-            module.training = False
         yield
     finally:
         for module in modules:
@@ -114,29 +110,21 @@ def _tracing_text() -> str:
 
 
 @cache
-def _accelerator() -> str | None:
-    """The kind of accelerator in this machine: cuda, mps, xpu, ... or None."""
+def _accelerators() -> list[torch.device]:
+    """Those in this machine: of CUDA, MPS, XPU, ..."""
     found = torch.accelerator.current_accelerator(check_available=True)
-    return found.type if found else None
+    count = torch.accelerator.device_count() if found else 0
+    return [torch.device(found.type, index) for index in range(count)]
 
 
-@torch.compiler.disable  # after a graph break, Dynamo would look into these functions too
-def _busy() -> list[torch.device]:
-    """The accelerators that have been used and may still have work."""
-    kind = _accelerator()
-    if kind == "cuda":
-        return _busy_cuda()
-    count = torch.accelerator.device_count() if kind else 0
-    return [torch.device(str(kind), index) for index in range(count)]
+@torch.compiler.disable  # after a graph break, Dynamo would look into this function, too
+def _busy(kind: str = "") -> list[torch.device]:
+    """The accelerators of a kind that have been used and may still have work.
 
-
-@torch.compiler.disable
-def _busy_cuda() -> list[torch.device]:
-    """The CUDA devices with a context. Asking others for anything would make one: 300 MB each."""
-    if not torch.cuda.is_initialized():
-        return []
-    indices = range(torch.cuda.device_count())
-    return [torch.device("cuda", index) for index in indices if cuda_context(index)]
+    To ask CUDA about a device without a context would make one, of 300 MB.
+    """
+    found = [one for one in _accelerators() if one.type == (kind or one.type)]
+    return [one for one in found if one.type != "cuda" or cuda_context(one.index)]
 
 
 def _event(device: torch.device) -> Any:

@@ -4,16 +4,8 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.frameworks.protocol import (
-    Args,
-    Function,
-    Kwargs,
-    Lazy,
-    Step,
-    Variant,
-    copied,
-    require_trainable,
-)
+from d2lhybrid.frameworks.protocol import Lazy, Step, Variant, copied, require_trainable
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.frameworks.torch.programs import compiled, if_compiler
 
 _STEP = """def step():

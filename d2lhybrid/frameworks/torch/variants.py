@@ -1,33 +1,38 @@
 """The ways to run a model that PyTorch offers."""
 
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import torch
 import torch.nn.functional as F
+from torch import nn
 
-from d2lhybrid.errors import ArgumentError
+from d2lhybrid.errors import CannotBuildError
 from d2lhybrid.frameworks.dense import dense_function
-from d2lhybrid.frameworks.protocol import (
-    ACTIVATIONS,
-    Args,
-    Function,
-    Kwargs,
-    Lazy,
-    Variant,
-    chain,
-    require_options,
-)
-from d2lhybrid.frameworks.torch.ahead import ahead
-from d2lhybrid.frameworks.torch.layers import parts
-from d2lhybrid.frameworks.torch.programs import compiled, eager, if_compiler, twin
+from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, Variant, chain, require_options
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
+from d2lhybrid.frameworks.torch import programs
+from d2lhybrid.frameworks.torch.programs import compiled, eager, if_compiler
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 
+_ACTIVATIONS = {nn.ReLU: "relu", nn.Sigmoid: "sigmoid", nn.Tanh: "tanh"}
 _RUN = "y = fast(x)"
 _FROZEN = f"""frozen = torch.jit.freeze(torch.jit.script(net))
 fast = torch.jit.optimize_for_inference(frozen)
 {_RUN}"""
-_NOT_DENSE = N_("it is written for a chain of dense layers")
+_PACKAGE = """program = torch.export.export(net, (x,))
+path = torch._inductor.aoti_compile_and_package(program)
+fast = torch._inductor.aoti_load_package(path)
+"""
+_ONNX_BOUND = """torch.onnx.export(net, (x,), dynamo=True).save("model.onnx")
+session = onnxruntime.InferenceSession("model.onnx")
+y, binding = torch.empty_like(net(x)), session.io_binding()
+for bind, value, t in ((binding.bind_input, session.get_inputs()[0], x),
+                       (binding.bind_output, session.get_outputs()[0], y)):
+    bind(value.name, "cpu", 0, numpy.float32, tuple(t.shape), t.data_ptr())
+session.run_with_iobinding(binding)"""
 
 
 def variants(
@@ -40,35 +45,25 @@ def variants(
     """
     require_options("torch.compile", options, ("dynamic", "backend", "mode"))
     net = eager(net)
-    if isinstance(net, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
-        text = _("Expected a model in Python. Received: {kind}. Hand over what it was made from.")
-        raise ArgumentError(text.format(kind=type(net).__name__))
-    if isinstance(net, torch.nn.Module):
-        net = twin(net)
-
-    unfit = ""
-    if not isinstance(net, torch.nn.Module):
-        unfit = N_("there is no module, only a function")
-    elif net.training:
-        unfit = N_("the model is in training mode; compiling ahead wants net.eval()")
+    unfit, own = N_("there is no module, only a function"), lambda: net
+    if isinstance(net, nn.Module):
+        net = programs.twin(net)
+        unfit, own = "", lambda: programs.twin(net)
+        if net.training:
+            unfit = N_("the model is in training mode; compiling ahead wants net.eval()")
 
     def script() -> Any:
-        return torch.jit.script(twin(net) if isinstance(net, torch.nn.Module) else net)
+        return torch.jit.script(own())
 
     def frozen() -> Any:
         return torch.jit.optimize_for_inference(torch.jit.freeze(script()))
 
-    def fixed(variant: Variant) -> Variant:  # what holds the weights as they are now
-        return Variant(unfit, variant.code) if unfit else variant
-
+    inferring = torch.inference_mode()(lambda *args, **kwargs: net(*args, **kwargs))
     found = {
         "eager": Variant(net, "y = net(x)"),
-        "inference_mode": Variant(
-            torch.inference_mode()(lambda *args, **kwargs: net(*args, **kwargs)),
-            "with torch.inference_mode():\n    y = net(x)",
-        ),
+        "inference_mode": Variant(inferring, "with torch.inference_mode():\n    y = net(x)"),
         "torchscript": Variant(Lazy(script), f"fast = torch.jit.script(net)\n{_RUN}"),
-        "torchscript frozen": fixed(Variant(Lazy(frozen), _FROZEN)),
+        "torchscript frozen": Variant(unfit or Lazy(frozen), _FROZEN),
         "torch.compile": _compiled(net, **options),
     }
     if not options.keys() & {"backend", "mode"}:  # unless the user has chosen
@@ -77,13 +72,20 @@ def variants(
             reason = N_("it rests on CUDA graphs, and there is no CUDA device")
             reduced = Variant(reason, reduced.code)
         found["torch.compile reduce-overhead"] = reduced
-    made = ahead(net, args, kwargs, everything)
-    found |= {name: fixed(variant) for name, variant in made.items()}
+    for name, (run, code) in _ahead(net, args, kwargs).items():
+        if everything or name == "aotinductor":
+            found[name] = Variant(unfit or run, code)
     if everything:
         sizes = {name: value for name, value in options.items() if name == "dynamic"}
         found["torch.compile max-autotune"] = _compiled(net, **sizes, mode="max-autotune")
-        found["torch.compile skip guards"] = _unguarded(net, sizes)
-        found |= _functions(net, args, sizes)
+        # Without the check whether a program fits the call.
+        unsafe = getattr(torch.compiler, "skip_all_guards_unsafe", None)
+        run = _compiled(net, **sizes, options={"guard_filter_fn": unsafe}).run
+        by_hand = '{"guard_filter_fn": torch.compiler.skip_all_guards_unsafe}'
+        code = f"fast = torch.compile(net, options={by_hand})\n{_RUN}"
+        reason = "" if unsafe else N_("this version of torch cannot skip guards")
+        found["torch.compile skip guards"] = Variant(reason or run, code)
+        found |= _functions(net, sizes)
     return found
 
 
@@ -96,35 +98,98 @@ def _compiled(net: Function, **options: Any) -> Variant:
     return Variant(if_compiler(lazy) if inductor else lazy, code)
 
 
-def _unguarded(net: Function, sizes: Kwargs) -> Variant:
-    """torch.compile without the check whether a program fits the call."""
-    unsafe = getattr(torch.compiler, "skip_all_guards_unsafe", None)
-    if unsafe is None:
-        return Variant(N_("this version of torch cannot skip guards"))
-    run = _compiled(net, **sizes, options={"guard_filter_fn": unsafe}).run
-    by_hand = '{"guard_filter_fn": torch.compiler.skip_all_guards_unsafe}'
-    return Variant(run, f"fast = torch.compile(net, options={by_hand})\n{_RUN}")
+def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | str, str]]:
+    """A module compiled ahead of time, by AOTInductor and for ONNX Runtime, with the code of each.
+
+    It is built into a folder, which a release does once, and loaded from it, as each process does.
+    """
+
+    def package(folder: Folder) -> Any:
+        return programs.load_package(folder.path)
+
+    def boxed(folder: Folder) -> Function:
+        """By the loader, which spares what ``AOTICompiledModel`` does in Python in a call."""
+        run = package(folder).loader.boxed_run
+        return lambda x: run([x])[0]
+
+    def bound(folder: Folder) -> Function:
+        """On tensors that stay where they are, with as many threads as PyTorch."""
+        session = programs.open_session(folder.path, torch.get_num_threads())
+        binding, (x,) = session.io_binding(), args
+        with torch.no_grad():
+            kept, found = (t.detach().clone().contiguous() for t in (x, net(x)))
+        for bind, value, tensor in (
+            (binding.bind_input, session.get_inputs()[0], kept),
+            (binding.bind_output, session.get_outputs()[0], found),
+        ):
+            dtype = tensor.numpy().dtype.type
+            bind(value.name, "cpu", 0, dtype, tuple(tensor.shape), tensor.data_ptr())
+
+        def call(x: Any) -> Any:
+            kept.copy_(x)
+            session.run_with_iobinding(binding)
+            return found
+
+        return call
+
+    def exported(write: Callable[[Any, Path], None], load: Function) -> Lazy:
+        def build() -> Folder:
+            folder = Folder()
+            with torch.no_grad():
+                program = torch.export.export(net, args, kwargs)
+                signature = program.graph_signature
+                tensors = len(signature.user_inputs), len(signature.user_outputs)
+                if load is not package and tensors != (1, 1):
+                    text = _("it is written for a model with one input and one output")
+                    raise CannotBuildError(text)
+                write(program, folder.path)
+            return folder
+
+        return Lazy(build, load)
+
+    whole, loader = (exported(programs.compile_ahead, load) for load in (package, boxed))
+    return {
+        "aotinductor": (if_compiler(whole), _PACKAGE + _RUN),
+        "aotinductor boxed": (if_compiler(loader), _PACKAGE + "[y] = fast.loader.boxed_run([x])"),
+        "onnxruntime io binding": (exported(programs.write_onnx, bound), _ONNX_BOUND),
+    }
 
 
-def _functions(net: Any, args: Args, sizes: Kwargs) -> dict[str, Variant]:
+def _functions(net: Any, sizes: Kwargs) -> dict[str, Variant]:
     """A chain of dense layers as a function of tensors, which spares what modules do in a call."""
     layers = chain(parts(net))
     if not layers:
-        return dict.fromkeys(("torch functions", "torch.compile function"), Variant(_NOT_DENSE))
-    device = args[0].device if args and isinstance(args[0], torch.Tensor) else "cpu"
-    plain, body = dense_function(
-        layers,
-        "F.linear({h}, w{i}, b{i})",
-        {name: f"torch.{name}({{h}})" for name in ACTIVATIONS},
-        lambda layer: (
-            torch.from_numpy(layer.weight.T.copy()).to(device),
-            torch.from_numpy(layer.bias).to(device),
-        ),
-        {"torch": torch, "F": F},
-    )
+        reason = Variant(N_("it is written for a chain of dense layers"))
+        return dict.fromkeys(("torch functions", "torch.compile function"), reason)
+
+    device = next(net.parameters()).device
+
+    def weights(layer: Layer) -> tuple[Any, Any]:
+        weight, bias = torch.from_numpy(layer.weight.T.copy()), torch.from_numpy(layer.bias)
+        return weight.to(device), bias.to(device)
+
+    activations = {name: f"torch.{name}({{h}})" for name in _ACTIVATIONS.values()}
+    modules = {"torch": torch, "F": F}
+    plain, body = dense_function(layers, "F.linear({h}, w{i}, b{i})", activations, weights, modules)
     code = f"def plain(x):\n    return {body}\n\nfast = torch.compile(plain)\n{_RUN}"
     fast = if_compiler(Lazy(lambda: compiled(plain, **sizes)))
     return {
         "torch functions": Variant(plain, f"y = {body}"),
         "torch.compile function": Variant(fast, code),
     }
+
+
+def parts(net: Any) -> Iterator[Layer | str | None]:
+    """Those of a ``Sequential``, also inside another; a model of any other class is one part."""
+    net = eager(net)
+    if type(net) is nn.Sequential:
+        for module in net:
+            yield from parts(module)
+    elif type(net) is nn.Linear and net.weight.dtype == torch.float32:
+        weight = net.weight.detach().cpu().numpy().T.copy()
+        bias = torch.zeros(net.out_features) if net.bias is None else net.bias
+        yield Layer(weight, bias.detach().cpu().numpy().copy())
+    elif isinstance(net, nn.Identity) or (isinstance(net, nn.Dropout) and not net.training):
+        yield ""
+    else:
+        yield _ACTIVATIONS.get(type(net))
