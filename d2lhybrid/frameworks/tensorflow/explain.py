@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from graphlib import TopologicalSorter
 from typing import Any
 
@@ -113,9 +114,8 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
             given = read(_("as XLA gets it (HLO)"), text(stage="hlo"), names)
             left = [given, read(_("as XLA leaves it"), text(stage="optimized_hlo"), names, given)]
         else:
-            left = own.missing.ask(
-                lambda: _rewritten(traced, lambda: concrete(*args, **kwargs)), []
-            )
+            run = partial(own.concrete, *args, **kwargs)
+            left = own.missing.ask(lambda: _rewritten(traced, run), [])
     notes = own.missing.notes("TensorFlow")
     return (Graph(_VERSION, own.name, judged([traced, *left], _fuses), notes),)
 
