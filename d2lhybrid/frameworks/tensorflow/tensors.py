@@ -8,6 +8,7 @@ import tensorflow as tf
 from tensorflow.python.eager import context
 
 from d2lhybrid.errors import TracingError
+from d2lhybrid.frameworks.explanation import quiet
 from d2lhybrid.frameworks.protocol import Args, Function, Kwargs, Tensors
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw
@@ -80,7 +81,7 @@ class TensorFlowTensors(Tensors):
         A counter of ``tf.Variable`` is as trainable as a weight.
         """
         run, kept = inference(model), []
-        with suppress(Exception):  # what cannot be traced cannot be saved either
+        with quiet(), suppress(Exception):  # what cannot be traced cannot be saved either
             used = tf.function(run).get_concrete_function(*args, **kwargs).variables
             # Each shares its variable's memory until the variable is written to.
             kept = [(variable, tf.convert_to_tensor(variable)) for variable in used]

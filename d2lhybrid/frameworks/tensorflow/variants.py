@@ -64,10 +64,8 @@ def variants(
     }
     if everything:
         net(*args, **kwargs)  # weights whose shapes were left open get them now
-        found |= {
-            "eager functions": _functions(net),
-            "tf.lite": _lite(args, kwargs, concrete),
-        }
+        found["eager functions"] = _functions(net)
+        found["tf.lite"] = _lite(args, kwargs, concrete)
     return found
 
 
