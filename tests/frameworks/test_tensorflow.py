@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from d2lhybrid import call, explain, graph, training, variants
-from d2lhybrid.errors import ArgumentError, CallFailedError, CannotBuildError
+from d2lhybrid.errors import ArgumentError, CannotBuildError
 from d2lhybrid.frameworks import get
 from d2lhybrid.frameworks.protocol import chain
 from d2lhybrid.same import record, require_same
@@ -116,13 +116,6 @@ def test_the_options_of_the_users_function_count(function, options, word):
     with pytest.raises(ArgumentError, match="explain"):
         graph(compiled, X)
     assert explain(function, X).graphs == 1
-
-
-def test_a_mistake_in_the_call_is_said_in_the_words_of_keras():
-    net = tf.keras.Sequential([dense(2)])
-    net(X)
-    with pytest.raises(CallFailedError, match="expected axis -1 of input shape"):
-        explain(net, tf.ones((1, 5)))
 
 
 def test_the_graph_of_xla_and_one_with_a_loop():
