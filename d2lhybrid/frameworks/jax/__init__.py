@@ -6,8 +6,6 @@ from typing import ClassVar
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.protocol import Framework, Room, Tensors
 
-_FAMILY = frozenset({"jax", "jaxlib", "flax", "optax", "equinox"})
-
 
 class JAX(Framework):
     """JAX on the CPU, CUDA, ROCm or a TPU."""
@@ -20,7 +18,8 @@ class JAX(Framework):
 
     def owns(self, packages: Collection[str]) -> bool:
         """Also where the class is jaxlib's, as that of arrays and of compiled functions is."""
-        return super().owns(packages) or not _FAMILY.isdisjoint(packages)
+        family = {"jax", "jaxlib", "flax", "optax", "equinox"}
+        return super().owns(packages) or not family.isdisjoint(packages)
 
     @property
     def tensors(self) -> Tensors:
@@ -37,13 +36,10 @@ class JAX(Framework):
 
     def room(self) -> Room:
         self.load()
-        from d2lhybrid.frameworks.jax.explain import explain
-        from d2lhybrid.frameworks.jax.graphs import graphs
-        from d2lhybrid.frameworks.jax.layers import parts
-        from d2lhybrid.frameworks.jax.training import training
-        from d2lhybrid.frameworks.jax.variants import variants
+        from d2lhybrid.frameworks.jax import explain, training, variants
 
-        return Room(variants, training, explain, graphs, parts)
+        found = variants.variants, training.training, explain.explain, explain.graphs
+        return Room(*found, variants.parts)
 
 
 FRAMEWORK = JAX()

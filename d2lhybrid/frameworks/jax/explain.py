@@ -1,20 +1,49 @@
-"""What ``jax.jit`` makes of a model: a jaxpr, when it compiles anew, and what it refuses."""
+"""What JAX makes of a model: the jaxpr that it traces, what it refuses, what XLA leaves."""
 
-from collections.abc import Iterator
+import inspect
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import jax
-from jax.extend.core import jaxprs_in_params
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, jaxpr_as_fun, jaxprs_in_params
 
 from d2lhybrid.calls import name_of
-from d2lhybrid.frameworks.explanation import Explanation, Finding, from_error, quiet, require_runs
-from d2lhybrid.frameworks.jax import private
+from d2lhybrid.frameworks.explanation import (
+    Explanation,
+    Finding,
+    Missing,
+    from_error,
+    last_user_frame,
+    quiet,
+    require_runs,
+)
+from d2lhybrid.frameworks.fates import content, judged
+from d2lhybrid.frameworks.graph import Graph
+from d2lhybrid.frameworks.hlo import read
 from d2lhybrid.frameworks.jax.modules import eager, is_jitted, pure
-from d2lhybrid.frameworks.tensors import Args, Kwargs
+from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.report.picture import Node, Stage
 
+_VERSION = f"JAX {jax.__version__}"
 _CALLBACKS = {"pure_callback", "io_callback", "debug_callback", "debug_print"}
+# Equations that only hold a function, by the name of the parameter with its jaxpr.
+_HOLDERS = {
+    "jit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+}
+# Those that only say how elements are arranged are not drawn, as in HLO.
+_TRANSPARENT = {"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "copy", "copy_p"}
+_ORIGIN = re.compile(r'op_name="jit\([^"/]*\)/([^"/]+)[^"]*"')
+
+# A value in a trace, with the names of the nodes that are drawn for it; none for a literal.
+_Value = tuple[Any, tuple[str, ...]]
 
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
@@ -22,65 +51,176 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
 
     A program of JAX is always whole, so there are no graph breaks.
     """
-    compilations = private.compilations(model) if is_jitted(model) else 0
-    gone = [private.missing("_cache_size")] if compilations is None else []
-    reasons = private.reasons_to_compile(model, args, kwargs) if compilations else []
-    text = _("This call compiles anew: {difference}.")
-    again = [text.format(difference=difference) for difference in reasons]
-    report = Explanation(f"JAX {jax.__version__}", name_of(model), compilations or 0, graphs=0)
+    missing, compilations = Missing(), 0
+    if is_jitted(model):
+        jitted = getattr(model, "jitted_fn", model)  # which nnx.jit wraps
+        compilations = missing.ask(lambda: jitted._cache_size(), 0)
+    notes = missing.notes("JAX")
+    report = Explanation(_VERSION, name_of(model), compilations, graphs=0, notes=notes)
+    jaxpr, error = _traced(model, args, kwargs)
+    if error:
+        return replace(report, unsupported=(from_error(error),))
+    fallbacks, notes = tuple(_calls_into_python(jaxpr.jaxpr)), (_signature(model, jaxpr), *notes)
+    return replace(report, graphs=1, fallbacks=fallbacks, notes=notes)
+
+
+def _traced(model: Any, args: Args, kwargs: Kwargs) -> tuple[Any, Exception | None]:
+    """The jaxpr of a model, with its own static arguments where it is compiled; or a refusal.
+
+    Raises:
+        CallFailedError: it cannot run uncompiled either.
+    """
     with quiet():
         try:
-            jaxpr, leaks = trace(model, args, kwargs).jaxpr, _leaks(model, args, kwargs)
+            if is_jitted(model) and hasattr(model, "trace"):
+                traced = model.trace(*args, **kwargs)
+                return getattr(traced, "traced", traced).jaxpr, None  # which nnx.jit wraps
+            own = pure(model)
+            return own.jitted(args, kwargs).trace(own.weights, *args, **kwargs).jaxpr, None
         except Exception as error:
             require_runs(name_of(model), lambda: eager(model)(*args, **kwargs))
-            return replace(report, unsupported=(from_error(error),), notes=tuple(gone))
-    if leaks is None:
-        gone.append(private.missing("DynamicJaxprTracer"))
-    return replace(
-        report,
-        graphs=1,
-        fallbacks=tuple(_calls_into_python(jaxpr.jaxpr)),
-        unsupported=leaks or (),
-        notes=(_signature(model, jaxpr), *gone, *again),
-    )
-
-
-def trace(model: Any, args: Args, kwargs: Kwargs) -> Any:
-    """The model traced as it is where it is compiled, with its own static arguments."""
-    if is_jitted(model) and hasattr(model, "trace"):
-        traced = model.trace(*args, **kwargs)
-        return getattr(traced, "traced", traced)  # which nnx.jit wraps
-    own = pure(model)
-    return own.jitted(args, kwargs).trace(own.weights, *args, **kwargs)
+            return None, error
 
 
 def _signature(model: Any, jaxpr: Any) -> str:
     """What the program is for, in the types that decide whether the next call fits it."""
     weights = 0 if is_jitted(model) else len(jax.tree.leaves(pure(model).weights))
-    types = [
-        _("{type} (weak type)").format(type=aval.str_short())
-        if getattr(aval, "weak_type", False)
-        else aval.str_short()
-        for aval in jaxpr.in_avals[weights:]
-    ]
+    weak, avals = _("{type} (weak type)"), jaxpr.in_avals[weights:]
+    types = [(weak if a.weak_type else "{type}").format(type=a.str_short()) for a in avals]
     return _(
         "Compiled for {types}. Another shape, dtype, weak type or static argument compiles anew."
     ).format(types=", ".join(types))
 
 
 def _calls_into_python(jaxpr: Any) -> Iterator[Finding]:
-    """The callbacks of a jaxpr and of those in it."""
+    """The callbacks of a jaxpr and of those in it, each with its line of the user's code."""
     for equation in jaxpr.eqns:
         if equation.primitive.name in _CALLBACKS:
-            yield Finding(equation.primitive.name, *private.place(equation.source_info))
+            noted = getattr(equation.source_info.traceback, "frames", ())
+            frames = [(frame.file_name, frame.line_num) for frame in reversed(noted)]
+            yield Finding(equation.primitive.name, *last_user_frame(frames))
         for inner in jaxprs_in_params(equation.params):
             yield from _calls_into_python(inner)
 
 
-def _leaks(model: Any, args: Args, kwargs: Kwargs) -> tuple[Finding, ...] | None:
-    """Values of the trace that are kept beyond it: whoever uses one later gets an error."""
-    own = pure(eager(model))
-    jitted = own.jitted(args, kwargs)
-    places = private.leaked(lambda: jitted.trace(own.weights, *args, **kwargs))
-    text = _("A tracer is leaked: it is kept after the trace in which it means something.")
-    return None if places is None else tuple(Finding(text, *place) for place in places)
+def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
+    """Trace a model once, apart from its own compilations, and compile what was traced."""
+    closed, error = _traced(model, args, kwargs)
+    if error:
+        return ()
+    with quiet():
+        return (Graph(_VERSION, name_of(model), judged(_stages(closed))),)
+
+
+def _stages(closed: Any) -> tuple[Stage, Stage]:
+    recorder = _Recorder()
+    info = getattr(closed.jaxpr, "debug_info", None)
+    paths = getattr(info, "arg_names", None) or [""] * len(closed.in_avals)
+    inputs = [recorder.node(_input_name(path or "")) for path in paths]
+    outputs: list[_Value] = []
+
+    def run(*given: Any) -> list[Any]:
+        values = [(value, (name,)) for value, name in zip(given, inputs, strict=True)]
+        outputs.extend(recorder.run(closed, values))
+        return [value for value, _sources in outputs]
+
+    kind = inspect.Parameter.POSITIONAL_ONLY  # for XLA to call its parameters as we do
+    signature = inspect.Signature([inspect.Parameter(name, kind) for name in inputs])
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    structs = [
+        jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+        for aval in closed.in_avals
+    ]
+    text = jax.jit(run).lower(*structs).compile().as_text()
+    drawn = tuple(name for _value, sources in outputs for name in sources)
+    traced = Stage(_("traced"), tuple(recorder.nodes), drawn)
+    known = {node.name for node in traced.operations}
+    left = read(_("as XLA leaves it"), _ORIGIN.sub(r'op_name="\1"', text), known)
+    return traced, replace(left, nodes=tuple(map(_named, left.nodes)))
+
+
+class _Recorder:
+    """Runs a jaxpr, each equation in a scope of its own name, and keeps the equations as nodes.
+
+    What functions in it hold stands where they are called.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self._names: Counter[str] = Counter()
+
+    def node(self, wanted: str, *data: Any) -> str:
+        """Keep a node under a name that no other one has: tanh, tanh_1, ..."""
+        name = self._name(wanted)
+        self.nodes.append(Node(name, *data))
+        return name
+
+    def _name(self, wanted: str) -> str:
+        self._names[wanted] += 1
+        number = self._names[wanted] - 1
+        return f"{wanted}_{number}" if number else wanted
+
+    def run(self, closed: Any, given: Sequence[_Value]) -> list[_Value]:
+        constants = [(c, (self.node("constant", "", (), _content(c)),)) for c in closed.consts]
+        known = dict(zip(closed.jaxpr.constvars, constants, strict=True))
+        known |= dict(zip(closed.jaxpr.invars, given, strict=True))
+
+        def value(atom: Any) -> _Value:
+            return (atom.val, ()) if isinstance(atom, Literal) else known[atom]
+
+        for equation in closed.jaxpr.eqns:
+            reads = list(map(value, equation.invars))
+            held = equation.params.get(_HOLDERS.get(equation.primitive.name, ""))
+            found = self._step(equation, reads) if held is None else self.run(held, reads)
+            known |= dict(zip(equation.outvars, found, strict=True))
+        return list(map(value, closed.jaxpr.outvars))
+
+    def _step(self, equation: Any, reads: Sequence[_Value]) -> list[_Value]:
+        kind = equation.primitive.name
+        name = self._name(kind)
+        pairs = list(zip(equation.invars, reads, strict=True))
+        variables = {atom: value for atom, (value, _s) in pairs if not isinstance(atom, Literal)}
+        alone = Jaxpr((), list(variables), equation.outvars, [equation])
+        with jax.named_scope(name):
+            found = jaxpr_as_fun(ClosedJaxpr(alone, ()))(*variables.values())
+        sources = tuple(source for _value, names in reads for source in names)
+        literals = {at: str(value) for at, (value, names) in enumerate(reads) if not names}
+        arranges = _arranges(equation)
+        if not arranges or not sources:  # a literal that is only spread is a constant
+            types = [str(variable.aval) for variable in equation.outvars]
+            key = literals[0] if arranges else f"{types} {equation.params} {literals}"
+            self.nodes.append(Node(name, "" if arranges else kind, sources, key))
+            sources = (name,)
+        return [(value, sources) for value in found]
+
+
+def _arranges(equation: Any) -> bool:
+    kind, given = equation.primitive.name, equation.invars[:1]
+    before = [(atom.aval.shape, atom.aval.dtype) for atom in given]
+    after = [(variable.aval.shape, variable.aval.dtype) for variable in equation.outvars]
+    return kind in _TRANSPARENT or (kind == "convert_element_type" and before == after)
+
+
+def _content(array: Any) -> str:
+    try:
+        return content(np.asarray(array))
+    except TypeError:  # random keys
+        return repr(array)
+
+
+def _input_name(path: str) -> str:
+    """layers_0_kernel of given[0].layers[0].kernel.value, as ``Pure.jitted`` calls the weights."""
+    words = re.findall(r"\w+", path)
+    weights = words[:2] == ["given", "0"]
+    return "_".join(words[2:-1] if weights else ()) or "input"
+
+
+def _named(node: Node) -> Node:
+    """A fusion of a single operation, such as one that a library computes, is that operation.
+
+    A constant too large for XLA to write down goes by its name.
+    """
+    if node.key == "{...}":
+        return replace(node, key=f"{node.name} = {node.key}")
+    alone = node.operation == "fusion" and len(node.parts) == 1
+    return replace(node, operation=node.parts[0]) if alone else node

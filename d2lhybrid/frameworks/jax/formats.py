@@ -1,6 +1,5 @@
 """The format that JAX writes and reads."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,10 +24,9 @@ class Exported(Format):
     def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
         import jax
 
-        from d2lhybrid.frameworks.jax.modules import eager, evaluating, pure
+        from d2lhybrid.frameworks.jax.modules import eager, inference, pure
 
-        with evaluating(sample.model):
-            model = pure(eager(sample.model))
+        model = pure(eager(inference(sample.model)))
         function = jax.jit(replace(sample, model=partial(model.run, model.weights)).flat)
         exported = jax.export.export(function, platforms=PLATFORMS)(*_specs(sample))
         (folder / "model.stablehlo").write_bytes(exported.serialize())
@@ -57,15 +55,6 @@ class Exported(Format):
         import jax
 
         return {"x64": bool(jax.config.jax_enable_x64)}
-
-    def restorer(self, model: Any) -> Callable[[], None]:
-        """What a call changes in a module, such as running means."""
-        from flax import nnx
-
-        owner = getattr(model, "__self__", model)
-        if not isinstance(owner, nnx.Module):
-            return super().restorer(model)
-        return partial(nnx.update, owner, nnx.state(nnx.clone(owner)))
 
 
 def _specs(sample: Sample) -> list[Any]:

@@ -4,8 +4,7 @@ A model is a module of Flax NNX, which holds its weights and may change them in 
 function of arrays, such as a module of Equinox, whose weights are constants for whoever traces it.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import MethodType
 from typing import Any
@@ -14,8 +13,6 @@ import jax
 from flax import nnx
 
 from d2lhybrid.frameworks.protocol import Args, Function, Kwargs
-
-_MODES = ("deterministic", "use_running_average")  # what nnx.Module.eval() switches on
 
 
 @dataclass(frozen=True)
@@ -34,11 +31,9 @@ class Pure:
         def forward(*given: Any, **named: Any) -> Any:  # a new one, with no trace of another's
             return self.run(*given, **named)
 
-        return jax.jit(
-            forward,
-            static_argnums=tuple(1 + i for i, value in enumerate(args) if is_static(value)),
-            static_argnames=tuple(name for name, value in kwargs.items() if is_static(value)),
-        )
+        numbers = [1 + i for i, value in enumerate(args) if is_static(value)]
+        names = [name for name, value in kwargs.items() if is_static(value)]
+        return jax.jit(forward, static_argnums=numbers, static_argnames=names)
 
 
 def is_static(value: Any) -> bool:
@@ -54,16 +49,25 @@ def pure(model: Function) -> Pure:
     return Pure(lambda _none, *args, **kwargs: model(*args, **kwargs))
 
 
-def eager(model: Any) -> Function:
+def eager(model: Any) -> Any:
     """The model operation by operation, also where it is compiled; of a module a copy."""
     if isinstance(model, nnx.Module):
-        own = nnx.clone(model)  # it shares the arrays, which never change
-        call = unjitted(type(own).__call__)
-        return own if call is type(own).__call__ else MethodType(call, own)
-    if isinstance(model, MethodType) and unjitted(model.__func__) is not model.__func__:
+        model = nnx.clone(model)  # it shares the arrays, which never change
+        call = type(model).__call__
+        return MethodType(unjitted(call), model) if is_jitted(call) else model
+    if isinstance(model, MethodType):
         return MethodType(unjitted(model.__func__), model.__self__)
-    found: Function = unjitted(model)
-    return found
+    return unjitted(model)
+
+
+def inference(model: Any) -> Any:
+    """The model as it is used after its training; of a module, or for its method, a copy."""
+    owner = getattr(model, "__self__", model)
+    if not isinstance(owner, nnx.Module):
+        return model
+    own = nnx.clone(owner)
+    own.eval()
+    return own if model is owner else MethodType(model.__func__, own)
 
 
 def unjitted(function: Any) -> Any:
@@ -76,19 +80,3 @@ def unjitted(function: Any) -> Any:
 def is_jitted(function: Any) -> bool:
     """Is it what ``jax.jit`` or ``nnx.jit`` returned?"""
     return hasattr(function, "lower") and hasattr(function, "__wrapped__")
-
-
-@contextmanager
-def evaluating(model: Any) -> Iterator[None]:
-    """Inference mode for every part, and each one's own mode again afterwards."""
-    module = isinstance(model, nnx.Module)
-    parts = [part for _path, part in nnx.iter_modules(model)] if module else []
-    before = [(part, mode, getattr(part, mode, None)) for part in parts for mode in _MODES]
-    known = [one for one in before if one[2] is not None]
-    try:
-        for part, mode, _value in known:
-            setattr(part, mode, True)
-        yield
-    finally:
-        for part, mode, value in known:
-            setattr(part, mode, value)

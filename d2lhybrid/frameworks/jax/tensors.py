@@ -10,12 +10,20 @@ import jax.numpy as jnp
 import numpy as np
 
 from d2lhybrid.errors import TracingError
-from d2lhybrid.frameworks.jax.modules import evaluating
-from d2lhybrid.frameworks.jax.private import has_effects, is_started, is_tracing
+from d2lhybrid.frameworks.jax.modules import inference
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs, Tensors
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.structure import leaves
 from d2lhybrid.tensor import Raw
+
+# JAX does not promise to keep these. Without them, nothing raises, and some waits are in vain.
+try:
+    from jax._src.core import trace_state_clean
+    from jax._src.dispatch import runtime_tokens
+    from jax._src.xla_bridge import backends_are_initialized
+except ImportError:
+    trace_state_clean = backends_are_initialized = lambda: True
+    runtime_tokens = None
 
 
 class JAXTensors(Tensors):
@@ -39,14 +47,14 @@ class JAXTensors(Tensors):
 
         That costs some ten microseconds. What other threads queued and nobody dropped counts, too.
         """
-        if is_tracing():
+        if not trace_state_clean():
             raise TracingError(
                 _(
                     "Expected code that runs now. Received: code that JAX is tracing, where no "
                     "device works yet. Measure outside the compiled function, around its call."
                 )
             )
-        if is_started():
+        if backends_are_initialized():
             jax.block_until_ready([*map(_last, _last_inputs()), *jax.live_arrays()])
             jax.effects_barrier()
 
@@ -55,7 +63,8 @@ class JAXTensors(Tensors):
             output.block_until_ready()  # as people write it; the other one takes 6 µs
         else:
             jax.block_until_ready([one for _path, one in leaves(output)])
-        if has_effects():
+        begun = getattr(runtime_tokens, "current_tokens", True)
+        if begun or getattr(runtime_tokens, "output_runtime_tokens", True):
             jax.effects_barrier()  # which takes 4% of a call of 60 µs where there are none, too
 
     def is_busy(self) -> bool:
@@ -91,25 +100,19 @@ class JAXTensors(Tensors):
             return jnp.array(array)
 
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
-        with evaluating(model):
-            return model(*args, **kwargs)
+        return inference(model)(*args, **kwargs)
 
 
 @cache
 def _devices() -> dict[str, Any]:
     """The devices by name, the CPU first: with an accelerator, JAX lists that alone."""
     cpu, default = jax.local_devices(backend="cpu"), jax.local_devices()
-    return {_name(device): device for device in dict.fromkeys([*cpu, *default])}
-
-
-def _name(device: Any) -> str:
-    return f"{device.platform}:{device.id}"
+    return {f"{one.platform}:{one.id}": one for one in [*cpu, *default]}
 
 
 def _accelerators() -> list[Any]:
-    if not is_started():
-        return []
-    return [device for device in _devices().values() if device.platform != "cpu"]
+    known = _devices().values() if backends_are_initialized() else ()
+    return [device for device in known if device.platform != "cpu"]
 
 
 def _peak(device: Any) -> int:

@@ -1,19 +1,21 @@
 """The ways to run a model that JAX offers."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from flax import nnx
 
 from d2lhybrid.frameworks.dense import dense_function
-from d2lhybrid.frameworks.jax.layers import parts
 from d2lhybrid.frameworks.jax.modules import eager, is_static, pure
 from d2lhybrid.frameworks.protocol import (
     Args,
     Function,
     Kwargs,
+    Layer,
     Lazy,
     Variant,
     chain,
@@ -24,6 +26,7 @@ from d2lhybrid.i18n import noop as N_
 _SPLIT = """graph, weights = nnx.split(net)
 forward = lambda weights, x: nnx.merge(graph, weights)(x)
 """
+_KNOWN = {jax.nn.relu: "relu", jax.nn.sigmoid: "sigmoid", jax.nn.tanh: "tanh", jnp.tanh: "tanh"}
 _FUNCTIONS = {
     "relu": "jnp.maximum({h}, 0)",
     "sigmoid": "jax.nn.sigmoid({h})",
@@ -74,15 +77,30 @@ def variants(
     return found
 
 
+def parts(net: Any) -> Iterator[Layer | str | None]:
+    """Those of a ``Sequential``, also inside another; a model of any other class is one part."""
+    if type(net) is nnx.Sequential:
+        for part in net.layers:
+            yield from parts(part)
+    elif type(net) is nnx.Linear:
+        weight = np.array(net.kernel[...])
+        bias = np.zeros(weight.shape[1:], np.float32) if net.bias is None else net.bias[...]
+        in_float32 = weight.dtype == np.float32 and net.dtype in (None, np.float32)
+        yield Layer(weight, np.array(bias)) if in_float32 else None
+    elif isinstance(net, nnx.Dropout):  # nothing in inference
+        yield ""
+    else:
+        yield next((name for function, name in _KNOWN.items() if function is net), None)
+
+
 def _functions(net: Any) -> Variant:
     layers = chain(parts(net))
     if layers is None:
         return Variant(N_("it is written for a chain of dense layers"))
-    run, body = dense_function(
-        layers,
-        "({h} @ w{i} + b{i})",
-        _FUNCTIONS,
-        lambda layer: (jnp.asarray(layer.weight), jnp.asarray(layer.bias)),
-        {"jax": jax, "jnp": jnp},
-    )
+
+    def weights(layer: Layer) -> tuple[Any, Any]:
+        return jnp.asarray(layer.weight), jnp.asarray(layer.bias)
+
+    linear, names = "({h} @ w{i} + b{i})", {"jax": jax, "jnp": jnp}
+    run, body = dense_function(layers, linear, _FUNCTIONS, weights, names)
     return Variant(run, f"y = {body}")

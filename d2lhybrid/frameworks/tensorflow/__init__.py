@@ -45,13 +45,10 @@ class TensorFlow(Framework):
 
     def room(self) -> Room:
         self.load()
-        from d2lhybrid.frameworks.tensorflow.explain import explain
-        from d2lhybrid.frameworks.tensorflow.graphs import graphs
-        from d2lhybrid.frameworks.tensorflow.layers import parts
-        from d2lhybrid.frameworks.tensorflow.training import training
-        from d2lhybrid.frameworks.tensorflow.variants import variants
+        from d2lhybrid.frameworks.tensorflow import explain, training, variants
 
-        return Room(variants, training, explain, graphs, parts)
+        found = variants.variants, training.training, explain.explain, explain.graphs
+        return Room(*found, variants.parts)
 
 
 FRAMEWORK = TensorFlow()

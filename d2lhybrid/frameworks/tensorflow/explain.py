@@ -1,26 +1,36 @@
-"""What tf.function makes of a model: traces, calls back into Python, and what it refuses."""
+"""What TensorFlow makes of a model: a trace, what it refuses, what Grappler or XLA leaves."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from graphlib import TopologicalSorter
 from typing import Any
 
 import tensorflow as tf
 
 from d2lhybrid.calls import name_of
-from d2lhybrid.errors import CannotBuildError
 from d2lhybrid.frameworks.explanation import (
     Explanation,
     Finding,
+    Missing,
     from_error,
     last_user_frame,
     quiet,
     require_runs,
 )
+from d2lhybrid.frameworks.fates import content, judged
+from d2lhybrid.frameworks.graph import Graph
+from d2lhybrid.frameworks.hlo import read
 from d2lhybrid.frameworks.protocol import Args, Kwargs
-from d2lhybrid.frameworks.tensorflow import private
-from d2lhybrid.frameworks.tensorflow.variants import eagerly, refused_by_xla
+from d2lhybrid.frameworks.tensorflow.variants import eagerly, require_numbers
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.report.picture import Node, Stage
 
+_VERSION = f"TensorFlow {tf.__version__}"
 _INTO_PYTHON = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
+_INPUTS = {"Placeholder", "_Arg", "_DeviceArg"}
+_RESULTS = {"_Retval", "_DeviceRetval"}
 
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
@@ -28,66 +38,51 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
 
     A graph of TensorFlow is always whole, so there are no graph breaks.
     """
-    traced = trace(model, args, kwargs)
-    error = traced.error
-    return Explanation(
-        framework=f"TensorFlow {tf.__version__}",
-        model=traced.model,
-        compilations=traced.compilations,
-        graphs=int(error is None),
-        fallbacks=tuple(_calls_into_python(traced.concrete.graph)) if traced.concrete else (),
-        unsupported=(from_error(error, private.rewritten_frames(error)),) if error else (),
-        notes=traced.notes,
-    )
+    own = _Traced(model, args, kwargs)
+    notes = own.missing.notes("TensorFlow")
+    report = Explanation(_VERSION, own.name, own.compilations, graphs=0, notes=notes)
+    if own.error:
+        return replace(report, unsupported=(from_error(own.error, _rewritten_frames(own.error)),))
+    return replace(report, graphs=1, fallbacks=tuple(_calls_into_python(own.concrete.graph)))
 
 
-@dataclass
-class Trace:
-    """A trace of a model for its arguments; ``function`` makes such, with the model's options."""
+class _Traced:
+    """A model traced for its arguments, by a function with its options and none of its traces.
 
-    model: str
-    function: Any
-    compilations: int = 0  # of the model itself, before
-    by_xla: bool = False
-    notes: tuple[str, ...] = ()
-    concrete: Any = None
-    error: Exception | None = None
-
-
-def trace(model: Any, args: Args, kwargs: Kwargs) -> Trace:
-    """Trace a model once, apart from its own traces; ``error`` is what refused it.
+    `concrete` is the trace, or `error` what refused it.
 
     Raises:
-        CallFailedError: it cannot run without a graph either.
+        CallFailedError: the model cannot run without a graph either.
     """
-    entry = model if hasattr(model, "get_concrete_function") else model.__call__
-    name = name_of(entry.python_function if entry is model else model)
-    if hasattr(entry, "experimental_get_tracing_count"):
-        by_xla, own = private.is_by_xla(entry), private.copied(entry)
-        gone = [n for n, known in (("_jit_compile", by_xla), ("_clone", own)) if known is None]
-        function = own or tf.function(entry.python_function, jit_compile=by_xla or None)
-        notes = tuple(map(private.missing, gone))
-        found = Trace(name, function, entry.experimental_get_tracing_count(), bool(by_xla), notes)
-    else:
-        found = Trace(name, tf.function(model))
-    with quiet():
-        try:
-            found.concrete = found.function.get_concrete_function(*args, **kwargs)
-            if found.by_xla:
-                _require_xla(found, args, kwargs)
-        except Exception as error:
-            found.error = error
-            with eagerly():
-                require_runs(name_of(model), lambda: model(*args, **kwargs))
-    return found
+
+    def __init__(self, model: Any, args: Args, kwargs: Kwargs) -> None:
+        entry = model if hasattr(model, "get_concrete_function") else model.__call__
+        self.missing = Missing()
+        self.name = name_of(entry.python_function if entry is model else model)
+        self.compilations, self.by_xla, self.function = 0, False, tf.function(model)
+        if hasattr(entry, "experimental_get_tracing_count"):
+            self.compilations = entry.experimental_get_tracing_count()
+            self.by_xla = self.missing.ask(lambda: entry._jit_compile is True, False)
+            alike = tf.function(entry.python_function, jit_compile=self.by_xla or None)
+            self.function = self.missing.ask(lambda: entry._clone(None), alike)
+        self.concrete: Any = None
+        self.error: Exception | None = None
+        with quiet():
+            try:
+                self.concrete = self.function.get_concrete_function(*args, **kwargs)
+                if self.by_xla:  # which says what it cannot have, and runs nothing
+                    require_numbers((args, kwargs), self.concrete.graph)
+                    self.function.experimental_get_compiler_ir(*args, **kwargs)(stage="hlo")
+            except Exception as error:
+                self.error = error
+                with eagerly():
+                    require_runs(name_of(model), lambda: model(*args, **kwargs))
 
 
-def _require_xla(traced: Trace, args: Args, kwargs: Kwargs) -> None:
-    """Raise what XLA says of a function that it cannot have; it runs nothing."""
-    reason = refused_by_xla(args, kwargs, traced.concrete.graph)
-    if reason:
-        raise CannotBuildError(reason)
-    traced.function.experimental_get_compiler_ir(*args, **kwargs)(stage="hlo")
+def _rewritten_frames(error: Exception) -> list[tuple[str, int]] | None:
+    """The frames, outermost first, of the source that AutoGraph rewrote; None if it did not."""
+    frames = getattr(getattr(error, "ag_error_metadata", None), "translated_stack", None)
+    return frames and [(frame.filename, frame.lineno) for frame in reversed(frames)]
 
 
 def _calls_into_python(graph: Any) -> Iterator[Finding]:
@@ -100,3 +95,95 @@ def _calls_into_python(graph: Any) -> Iterator[Finding]:
         for node in branch.node_def:
             if node.op in _INTO_PYTHON:
                 yield Finding(f"{node.op} ({branch.signature.name})")
+
+
+def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
+    """Trace a function, module or Keras model once, apart from its own traces, and run the graph.
+
+    Compiled by XLA where the function says ``jit_compile=True``, else rewritten by Grappler.
+    """
+    own = _Traced(model, args, kwargs)
+    if own.error:
+        return ()
+    results = [tensor.op.name for tensor in own.concrete.outputs]
+    traced = _stage(_("traced"), own.concrete.graph.as_graph_def().node, results)
+    with quiet():
+        if own.by_xla:
+            text = own.function.experimental_get_compiler_ir(*args, **kwargs)
+            names = {node.name for node in traced.operations}
+            given = read(_("as XLA gets it (HLO)"), text(stage="hlo"), names)
+            left = [given, read(_("as XLA leaves it"), text(stage="optimized_hlo"), names, given)]
+        else:
+            run = partial(own.concrete, *args, **kwargs)
+            left = own.missing.ask(lambda: _rewritten(traced, run), [])
+    notes = own.missing.notes("TensorFlow")
+    return (Graph(_VERSION, own.name, judged([traced, *left], _fuses), notes),)
+
+
+def _fuses(operation: str) -> bool:
+    return operation.startswith("_Fused") or operation == "AddN"
+
+
+def _rewritten(traced: Stage, run: Callable[[], object]) -> list[Stage]:
+    """The graph that ran, of those that TensorFlow collects meanwhile."""
+    from tensorflow.python.eager import context
+
+    begin, end = context.enable_graph_collection, context.disable_graph_collection
+    export = context.export_run_metadata
+    begin()
+    try:
+        run()
+        collected = export().function_graphs
+    finally:
+        end()
+    names = {node.name for node in traced.nodes}
+
+    def shared(one: Any) -> int:
+        return len(names & {node.name for node in one.pre_optimization_graph.node})
+
+    nodes = max(collected, key=shared).post_optimization_graph.node
+    outputs = [_name(node.input[0]) for node in nodes if node.op in _RESULTS]
+    return [_stage(_("after Grappler"), nodes, outputs, names)]
+
+
+def _stage(
+    title: str, nodes: Iterable[Any], outputs: list[str], before: Collection[str] = ()
+) -> Stage:
+    """The nodes of a GraphDef; with the names of those before, which of them each computes."""
+    by_name = {node.name: node for node in nodes if node.op not in _RESULTS}
+    # A loop of the older kind runs in a circle, closed by NextIteration.
+    known = {name for name, node in by_name.items() if node.op != "NextIteration"}
+    sources = {
+        name: tuple(source for source in map(_name, node.input) if source in known)
+        for name, node in by_name.items()
+    }
+    made = []
+    for name in TopologicalSorter(sources).static_order():
+        node = by_name[name]
+        operation = "" if node.op == "Const" or node.op in _INPUTS else node.op
+        made.append(Node(name, operation, sources[name], _key(node), _origins(name, before)))
+    return Stage(title, tuple(made), tuple(outputs))
+
+
+def _origins(name: str, before: Collection[str]) -> frozenset[str]:
+    """Grappler keeps a name, or puts what it did in front of it: ArithmeticOptimizer/..._add_1."""
+    if name in before:
+        return frozenset({name})
+    found = [one for one in before if name.endswith(("_" + one, "/" + one))]
+    return frozenset({max(found, key=len)} if found else ())
+
+
+def _name(source: str) -> str:
+    """'MatMul' of 'MatMul:product:0'."""
+    return source.partition(":")[0]
+
+
+def _key(node: Any) -> str:
+    """All that distinguishes the operation, without where it was written down."""
+    if node.op in _INPUTS:
+        return ""
+    if node.op == "Const":
+        return content(tf.make_ndarray(node.attr["value"].tensor))
+    kept = {key: str(value) for key, value in node.attr.items() if not key.startswith("_")}
+    outputs = [re.sub(r"^[^:]*", "", source) for source in node.input]
+    return f"{sorted(kept.items())} {outputs}"

@@ -1,13 +1,10 @@
 """The format that TensorFlow writes and reads."""
 
+import gc
 import re
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
-from inspect import getclosurevars
 from pathlib import Path
 from typing import Any
-from weakref import ref
 
 from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options
 from d2lhybrid.frameworks.samples import Sample
@@ -33,12 +30,13 @@ class SavedModel(Format):
     def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
         import tensorflow as tf
 
-        from d2lhybrid.frameworks.tensorflow.private import trackable
-
         traced = _traced(sample)
         owner = tf.Module()  # what the function uses must hang on an owner, or it is not saved
         owner.variables_used = list(traced.variables)
-        owner.held = [part for one in _held_by(sample.model) for part in trackable(one)]
+        captured = {id(tensor) for tensor in traced.captured_inputs}
+        kind = tf.saved_model.experimental.TrackableResource  # such as tables of words
+        alive = [one for one in gc.get_objects() if issubclass(type(one), kind)]
+        owner.tables_used = [one for one in alive if id(one.resource_handle) in captured]
         inputs, outputs = (_named(names) for names in (sample.names, sample.outputs))
         # A signature returns a flat dictionary.
         wrapped = tf.function(
@@ -68,74 +66,31 @@ class SavedModel(Format):
     def function(self, model: Any) -> Any:
         return getattr(model, "python_function", None) or getattr(model, "call", model)
 
-    def restorer(self, model: Any) -> Callable[[], None]:
-        """All variables: a counter of ``tf.Variable`` is as trainable as a weight."""
-        import tensorflow as tf
-
-        held = [part for one in _held_by(model) for part in _variables(one)]
-        # Each shares its variable's memory until the variable is written to.
-        kept = [(variable, tf.convert_to_tensor(variable)) for variable in held]
-
-        def restore() -> None:
-            for variable, value in kept:
-                variable.assign(value)
-
-        return restore
-
 
 def _traced(sample: Sample) -> Any:
     """A traced function of flat tensors that returns flat ones."""
     import tensorflow as tf
 
-    from d2lhybrid.frameworks.tensorflow.private import autographed
     from d2lhybrid.frameworks.tensorflow.tensors import inference
 
     model = sample.model
     if not isinstance(model, tf.types.experimental.Callable):  # AutoGraph is for the user's code
-        model = autographed(inference(model))
+        autograph = tf.__internal__.autograph
+        model = autograph.tf_convert(inference(model), autograph.control_status_ctx())
     function = tf.function(replace(sample, model=model).flat, autograph=False)
     return function.get_concrete_function(*_specs(sample, [None] * len(sample.inputs)))
-
-
-def _held_by(model: Any) -> list[Any]:
-    """The model and, of a function or a method, what it may compute with."""
-    found: dict[int, Any] = {}
-    waiting = [model]
-    while waiting and len(found) < 100:
-        one = waiting.pop()
-        one = one() if isinstance(one, ref) else one  # by which tf.function keeps a method's owner
-        if one is None or id(one) in found:
-            continue
-        found[id(one)] = one
-        inner = ("__self__", "__wrapped__", "python_function")
-        waiting += [getattr(one, name, None) for name in inner]
-        with suppress(TypeError, ValueError):  # no function of Python, or a cell that is empty
-            used = getclosurevars(getattr(one, "__func__", one))
-            waiting += [*used.nonlocals.values(), *used.globals.values()]
-    return list(found.values())
-
-
-def _variables(value: Any) -> list[Any]:
-    import tensorflow as tf
-
-    held = [value] if isinstance(value, tf.Variable) else getattr(value, "variables", None)
-    if not isinstance(held, (list, tuple)):  # whatever else has an attribute of that name
-        return []
-    return [one for one in held if hasattr(one, "assign") and hasattr(one, "numpy")]
 
 
 def _specs(sample: Sample, names: list[Any]) -> list[Any]:
     """The inputs as TensorFlow describes them, with what may vary left open."""
     import tensorflow as tf
 
-    return [
-        tf.TensorSpec(
-            [None if axis in axes else size for axis, size in enumerate(tensor.shape)],
-            tensor.dtype,
-            name,
-        )
-        for tensor, axes, name in zip(sample.inputs, sample.axes, names, strict=True)
+    shapes = [
+        [None if axis in axes else size for axis, size in enumerate(tensor.shape)]
+        for tensor, axes in zip(sample.inputs, sample.axes, strict=True)
     ]
+    dtypes = [tensor.dtype for tensor in sample.inputs]
+    return list(map(tf.TensorSpec, shapes, dtypes, names))
 
 
 def _named(names: list[str]) -> list[str]:
@@ -147,11 +102,10 @@ def _tensors(target: Path, inputs: list[str], outputs: list[str]) -> tuple[str, 
     """Names of the signature's tensors, in call order: the C API knows tensors by these names."""
     from tensorflow.core.protobuf.saved_model_pb2 import SavedModel as Message
 
-    proto = Message()
-    proto.ParseFromString((target / "saved_model.pb").read_bytes())
+    proto = Message.FromString((target / "saved_model.pb").read_bytes())
     signature = proto.meta_graphs[0].signature_def[SIGNATURE]
-    found = [*(signature.inputs[n].name for n in inputs)]
-    return (*found, *(signature.outputs[n].name for n in outputs))
+    sides = (signature.inputs, inputs), (signature.outputs, outputs)
+    return tuple(side[name].name for side, names in sides for name in names)
 
 
 FORMATS: dict[str, Format] = {SavedModel.name: SavedModel()}

@@ -1,13 +1,15 @@
 """Devices and tensors of TensorFlow."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.eager import context
 
 from d2lhybrid.errors import TracingError
+from d2lhybrid.frameworks.explanation import quiet
 from d2lhybrid.frameworks.protocol import Args, Function, Kwargs, Tensors
-from d2lhybrid.frameworks.tensorflow.private import is_started
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw
 
@@ -35,7 +37,7 @@ class TensorFlowTensors(Tensors):
                     "function, around its call."
                 )
             )
-        if tf.executing_eagerly() and is_started():
+        if tf.executing_eagerly() and _is_started():
             tf.test.experimental.sync_devices()
 
     def queues(self, tensor: Any) -> bool:
@@ -54,9 +56,7 @@ class TensorFlowTensors(Tensors):
         return tf.config.threading.get_intra_op_parallelism_threads() or None  # 0: all cores
 
     def accelerators(self) -> list[str]:
-        if not _gpus():
-            return []
-        physical = tf.config.list_physical_devices("GPU")
+        physical = tf.config.list_physical_devices("GPU") if _gpus() else []
         details = map(tf.config.experimental.get_device_details, physical)
         return [str(detail.get("device_name", "GPU")) for detail in details]
 
@@ -76,7 +76,20 @@ class TensorFlowTensors(Tensors):
         return tf.constant(raw.array)
 
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
-        return inference(model)(*args, **kwargs)
+        """What it changes in variables is put back: a trace knows which it uses, wherever they are.
+
+        A counter of ``tf.Variable`` is as trainable as a weight.
+        """
+        run, kept = inference(model), []
+        with quiet(), suppress(Exception):  # what cannot be traced cannot be saved either
+            used = tf.function(run).get_concrete_function(*args, **kwargs).variables
+            # Each shares its variable's memory until the variable is written to.
+            kept = [(variable, tf.convert_to_tensor(variable)) for variable in used]
+        try:
+            return run(*args, **kwargs)
+        finally:
+            for variable, value in kept:
+                variable.assign(value)
 
 
 def inference(model: Function) -> Function:
@@ -86,8 +99,13 @@ def inference(model: Function) -> Function:
     return model
 
 
+def _is_started() -> bool:
+    """Has TensorFlow set up its devices? Asking them for anything else would do it now."""
+    return bool(getattr(context.context(), "_initialized", True))
+
+
 def _gpus() -> list[str]:
-    return [d.name for d in tf.config.list_logical_devices("GPU")] if is_started() else []
+    return [d.name for d in tf.config.list_logical_devices("GPU")] if _is_started() else []
 
 
 TENSORS = TensorFlowTensors()

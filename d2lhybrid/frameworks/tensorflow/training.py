@@ -15,7 +15,7 @@ from d2lhybrid.frameworks.protocol import (
     copied,
     require_trainable,
 )
-from d2lhybrid.frameworks.tensorflow.variants import refused_by_xla
+from d2lhybrid.frameworks.tensorflow.variants import require_numbers
 from d2lhybrid.i18n import gettext as _
 
 _STEP = """def step():
@@ -63,12 +63,15 @@ def training(
 
         return Step(tf.function(step, **options) if options else step, tf.stack)
 
-    graph, xla = Lazy(lambda: make(jit_compile=None)), Lazy(lambda: make(jit_compile=True))
-    by_xla = refused_by_xla(args, kwargs) or xla
+    def by_xla() -> Function:
+        require_numbers((args, kwargs))
+        return make(jit_compile=True)
+
+    graph, xla = Lazy(lambda: make(jit_compile=None)), Lazy(by_xla)
     return {
         "eager": Variant(Lazy(make), _STEP + "y = step()"),
         "tf.function": Variant(graph, _STEP + "y = tf.function(step)()"),
-        "tf.function XLA": Variant(by_xla, _STEP + "y = tf.function(step, jit_compile=True)()"),
+        "tf.function XLA": Variant(xla, _STEP + "y = tf.function(step, jit_compile=True)()"),
     }
 
 

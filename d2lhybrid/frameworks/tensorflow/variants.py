@@ -11,6 +11,7 @@ import tensorflow as tf
 from d2lhybrid.errors import CannotBuildError
 from d2lhybrid.frameworks.dense import dense_function
 from d2lhybrid.frameworks.protocol import (
+    ACTIVATIONS,
     Args,
     Function,
     Kwargs,
@@ -20,18 +21,12 @@ from d2lhybrid.frameworks.protocol import (
     chain,
     require_options,
 )
-from d2lhybrid.frameworks.tensorflow import private
-from d2lhybrid.frameworks.tensorflow.layers import parts
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.quieting import silent
-from d2lhybrid.structure import leaves
 
-_RUN = "\ny = fast(x)"
-_FUNCTION = "fast = tf.function(net{})"
-_CONCRETE = "fast = tf.function(net{}).get_concrete_function(tf.TensorSpec(x.shape, x.dtype))"
-# XLA computes with numbers alone; handed strings twice, it ends the process.
-_NUMBERS = N_("XLA computes with numbers alone, and this model has {dtype}")
+_FUNCTION = "fast = tf.function(net{})\ny = fast(x)"
+_CONCRETE = _FUNCTION.replace(")", ").get_concrete_function(tf.TensorSpec(x.shape, x.dtype))", 1)
 
 
 def variants(
@@ -52,38 +47,36 @@ def variants(
     def concrete(xla: bool) -> Any:
         return function(xla).get_concrete_function(*args, **kwargs)
 
-    def by_xla(build: Callable[[bool], Function]) -> Function | str:
+    def by_xla(build: Callable[[bool], Function]) -> Lazy:
         def checked() -> Function:
-            reason = refused_by_xla(args, kwargs, concrete(False).graph)
-            if reason:
-                raise CannotBuildError(reason)
+            require_numbers((args, kwargs), concrete(False).graph)
             return build(True)
 
-        return refused_by_xla(args, kwargs) or Lazy(checked)
+        return Lazy(checked)
 
     xla = ", jit_compile=True"
     found = {
         "eager": Variant(_eager(net), "y = net(x)"),
-        "tf.function": Variant(Lazy(lambda: function(False)), _FUNCTION.format("") + _RUN),
-        "tf.function XLA": Variant(by_xla(function), _FUNCTION.format(xla) + _RUN),
-        "concrete function": Variant(Lazy(lambda: concrete(False)), _CONCRETE.format("") + _RUN),
-        "concrete function XLA": Variant(by_xla(concrete), _CONCRETE.format(xla) + _RUN),
+        "tf.function": Variant(Lazy(lambda: function(False)), _FUNCTION.format("")),
+        "tf.function XLA": Variant(by_xla(function), _FUNCTION.format(xla)),
+        "concrete function": Variant(Lazy(lambda: concrete(False)), _CONCRETE.format("")),
+        "concrete function XLA": Variant(by_xla(concrete), _CONCRETE.format(xla)),
     }
     if everything:
         net(*args, **kwargs)  # weights whose shapes were left open get them now
-        found |= {
-            "eager functions": _functions(net),
-            "tf.lite": _lite(args, kwargs, concrete),
-        }
+        found["eager functions"] = _functions(net)
+        found["tf.lite"] = _lite(args, kwargs, concrete)
     return found
 
 
 def _eager(net: Any) -> Function:
     """The model without a graph, also where it or a part of it is a tf.function."""
-    parts = [net, *getattr(net, "submodules", ()), *private.layers(net)]
-    kinds = {kind for part in parts for kind in type(part).__mro__}
-    held = (value for one in (*parts, *kinds) for value in getattr(one, "__dict__", {}).values())
-    if not any(isinstance(one, tf.types.experimental.Callable) for one in (net, *held)):
+    flatten = getattr(net, "_flatten_layers", list)  # of Keras, however deep
+    parts = [net, *getattr(net, "submodules", ()), *flatten()]
+    owners = {one for part in parts for one in type(part).__mro__}
+    names = [getattr(one, "__dict__", {}) for one in (*parts, *owners)]
+    held = [net, *(value for named in names for value in named.values())]
+    if not any(isinstance(one, tf.types.experimental.Callable) for one in held):
         return net  # without what switching costs at each call
 
     def eager(*args: Any, **kwargs: Any) -> Any:
@@ -104,15 +97,39 @@ def eagerly() -> Iterator[None]:
         tf.config.run_functions_eagerly(before)
 
 
-def refused_by_xla(args: Args, kwargs: Kwargs, graph: Any = None) -> str:
-    """Why XLA cannot have this model: what is no number in its arguments or in its graph."""
-    dtypes = [leaf.dtype for _path, leaf in leaves((args, kwargs)) if tf.is_tensor(leaf)]
+def require_numbers(given: Any, graph: Any = None) -> None:
+    """Raise CannotBuildError for texts: handed them twice, XLA ends the process."""
+    dtypes = [tensor.dtype for tensor in tf.nest.flatten(given) if tf.is_tensor(tensor)]
     if graph is not None:
         dtypes += [t.dtype for operation in graph.get_operations() for t in operation.outputs]
         nodes = [n for branch in graph.as_graph_def().library.function for n in branch.node_def]
         dtypes += [tf.as_dtype(a.type) for node in nodes for a in node.attr.values() if a.type]
-    strings = any(dtype.base_dtype == tf.string for dtype in dtypes)
-    return _(_NUMBERS).format(dtype="tf.string") if strings else ""
+    if any(dtype.base_dtype == tf.string for dtype in dtypes):
+        text = _("XLA computes with numbers alone, and this model has {dtype}")
+        raise CannotBuildError(text.format(dtype="tf.string"))
+
+
+def parts(net: Any) -> Iterator[Layer | str | None]:
+    """Those of a ``Sequential``, also inside another; a model of any other class is one part."""
+    keras = tf.keras.layers
+    names = {getattr(tf.keras.activations, name): name for name in ACTIVATIONS}
+    names[tf.keras.activations.linear] = ""
+    if type(net) is tf.keras.Sequential:
+        for layer in net.layers:
+            yield from parts(layer)
+    elif type(net) is keras.Dense and net.built:
+        weight = np.array(net.kernel.numpy())  # NumPy 2 warns of Keras's own way to an array
+        bias = np.array(net.bias.numpy()) if net.use_bias else np.zeros(net.units, np.float32)
+        in_float32 = net.compute_dtype == "float32" == net.variable_dtype
+        yield Layer(weight, bias) if in_float32 else None
+        yield names.get(net.activation)
+    elif isinstance(net, (keras.InputLayer, keras.Dropout)):  # nothing in inference
+        yield ""
+    elif type(net) is keras.ReLU:
+        plain = (net.max_value, net.negative_slope, net.threshold) == (None, 0, 0)
+        yield "relu" if plain else None
+    else:
+        yield names.get(net.activation) if type(net) is keras.Activation else None
 
 
 _RAW = {
@@ -151,7 +168,7 @@ def _lite(args: Args, kwargs: Kwargs, concrete: Callable[[bool], Any]) -> Varian
 
     def build() -> bytes:
         traced = concrete(False)
-        if len(tf.nest.flatten(traced.structured_outputs)) != 1:
+        if len(traced.outputs) != 1:
             raise CannotBuildError(_("tf.lite is written here for a model with one output"))
         # Given the model as well, it leaves the variables out of the program (TensorFlow 2.21): the
         # outputs are NaN. Without, it says through absl that it is told to give the model.
