@@ -21,7 +21,7 @@ HEAVY = (
 FLOORS = (
     ("errors", "lazy"),
     (
-        *("calls", "compiler", "i18n", "installing", "quieting", "stats", "structure", "tensor"),
+        *("calls", "compiler", "i18n", "installing", "quieting", "stats", "tensor"),
         *("waiting", "teaching"),
         # which know nothing of results, nor of frameworks
         *("report.table", "report.stages", "report.picture"),

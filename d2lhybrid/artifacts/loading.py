@@ -16,8 +16,7 @@ from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import listed, pgettext, sentences
 from d2lhybrid.installing import missing
 from d2lhybrid.same import difference
-from d2lhybrid.structure import leaves
-from d2lhybrid.tensor import spec
+from d2lhybrid.tensor import leaves, spec
 
 
 class LoadedModel:

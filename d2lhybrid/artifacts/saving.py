@@ -25,7 +25,7 @@ from d2lhybrid.errors import D2LHybridError, SaveError, brief
 from d2lhybrid.frameworks import format_of, of
 from d2lhybrid.frameworks.formats import Format, Option
 from d2lhybrid.frameworks.protocol import Framework
-from d2lhybrid.frameworks.samples import Dynamic, Sample
+from d2lhybrid.frameworks.formats import Dynamic, Sample
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw
 

@@ -27,7 +27,7 @@ from d2lhybrid import frameworks, load, save
 from d2lhybrid.artifacts.examples import recall
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.errors import D2LHybridError
-from d2lhybrid.structure import leaves
+from d2lhybrid.tensor import leaves
 
 FORMATS = {name: one.name for one in frameworks.known() for name in one.formats}
 OUTCOMES = ("refused", "unchanged", "silent", "foreign", "crash", "hang")

@@ -15,9 +15,8 @@ from d2lhybrid.artifacts.examples import recall
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.calls import Call
 from d2lhybrid.same import difference
-from d2lhybrid.structure import leaves
 from d2lhybrid.teaching import Comparison
-from d2lhybrid.tensor import Raw
+from d2lhybrid.tensor import Raw, leaves
 
 HERE = Path(__file__).parent
 # Few and quick to build; of a framework that is not named here, all.

@@ -14,8 +14,7 @@ from d2lhybrid.frameworks.jax.modules import evaluating
 from d2lhybrid.frameworks.jax.private import has_effects, is_started, is_tracing
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs, Tensors
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.structure import leaves
-from d2lhybrid.tensor import Raw
+from d2lhybrid.tensor import Raw, leaves
 
 
 class JAXTensors(Tensors):

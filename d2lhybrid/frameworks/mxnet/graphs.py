@@ -18,7 +18,7 @@ from d2lhybrid.frameworks.mxnet.explain import is_hybrid, parts_of, run_once, sy
 from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.stages import Node, Stage
-from d2lhybrid.structure import leaves
+from d2lhybrid.tensor import leaves
 
 
 def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:

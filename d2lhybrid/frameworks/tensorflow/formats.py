@@ -10,7 +10,7 @@ from typing import Any
 from weakref import ref
 
 from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options
-from d2lhybrid.frameworks.samples import Sample
+from d2lhybrid.frameworks.formats import Sample
 from d2lhybrid.i18n import noop as N_
 
 SIGNATURE = "serving_default"

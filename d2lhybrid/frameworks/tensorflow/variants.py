@@ -17,7 +17,7 @@ from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.quieting import silent
-from d2lhybrid.structure import leaves
+from d2lhybrid.tensor import leaves
 
 _RUN = "\ny = fast(x)"
 _FUNCTION = "fast = tf.function(net{})"

@@ -15,7 +15,7 @@ from d2lhybrid.compiler import INDUCTOR, find_compiler
 from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options
 from d2lhybrid.frameworks.onnxruntime import PACKAGE, library_of, open_session
 from d2lhybrid.frameworks.processor import processor, require_processor
-from d2lhybrid.frameworks.samples import Sample
+from d2lhybrid.frameworks.formats import Sample
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.quieting import silent
 from d2lhybrid.tensor import Raw
