@@ -150,7 +150,7 @@ def test_a_number_alone_is_measured_by_itself(shape):
          {"a": np.float32([1.0]), "b": [np.float32([2.0])]},
          "a difference of up to 3 in output['b'][0], where 2 was expected"),
         (Cache(1.0), Cache(2.0),
-         "a difference of up to 1 in output.layers[0]['keys'], where 2 was expected"),
+         "a difference of up to 1 in output['layers'][0]['keys'], where 2 was expected"),
     ],
 )  # fmt: skip
 def test_the_words_name_the_leaf_and_what_was_expected(received, expected, said):

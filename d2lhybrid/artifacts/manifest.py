@@ -4,12 +4,18 @@ The field-by-field description is in ``docs/artifact-format.md``.
 """
 
 import hashlib
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import Meta, Struct
 
-from d2lhybrid.errors import DamagedArtifactError, UnsupportedArtifactError, brief
+from d2lhybrid.errors import (
+    DamagedArtifactError,
+    InputMismatchError,
+    UnsupportedArtifactError,
+    brief,
+)
 from d2lhybrid.frameworks.formats import Option
 from d2lhybrid.frameworks.trees import TreeSpec
 from d2lhybrid.i18n import gettext as _
@@ -45,6 +51,16 @@ class TensorSpec(_Plain, frozen=True):
         axes = ", ".join(_("any") if n is None else str(n) for n in self.shape)
         return f"{self.name}: {self.dtype} ({axes})"
 
+    def require(self, dtype: str, shape: Sequence[int]) -> None:
+        """Raise InputMismatchError unless a tensor is like this."""
+        fits = [want in (None, got) for want, got in zip(self.shape, shape, strict=False)]
+        if dtype != self.dtype or len(shape) != len(self.shape) or not all(fits):
+            text = _(
+                "Expected {spec}, received {received}; convert the input, or save "
+                "the model again with an example like it."
+            )
+            raise InputMismatchError(text, spec=self, received=f"{dtype} {tuple(shape)}")
+
 
 class FileEntry(_Plain, frozen=True):
     """One file: path inside the artifact with forward slashes, size in bytes, SHA-256 in hex."""
@@ -59,7 +75,7 @@ class Manifest(_Plain, frozen=True):
 
     Attributes:
         fixed: Why no axis may vary, in the words of the framework; empty where some may.
-        examples: How many recorded calls there are: the tensors of ``examples.tensor_file``.
+        examples: How many recorded calls there are: the tensors of ``store.tensor_file``.
         sha256: Of the manifest with this field empty.
     """
 
@@ -98,7 +114,6 @@ def parse(raw: bytes) -> Manifest:
         DamagedArtifactError: It is not byte for byte what ``to_bytes`` gives, or cannot be true.
     """
     try:
-        _require(len(raw) <= MAX_BYTES, _("at most {n} bytes").format(n=MAX_BYTES))
         version = msgspec.json.decode(raw, type=_Version).d2lhybrid_artifact
         if type(version) is int and version != VERSION:
             text = _(
@@ -107,8 +122,9 @@ def parse(raw: bytes) -> Manifest:
             )
             raise UnsupportedArtifactError(text, version=version, newest=VERSION)
         manifest = msgspec.json.decode(raw, type=Manifest)
-        _check(manifest)
-        _require(manifest.to_bytes() == raw, _("the bytes that were saved"))
+        if len(raw) > MAX_BYTES or not _sound(manifest) or manifest.to_bytes() != raw:
+            expected = _("the bytes that were saved")
+            raise ValueError(_("expected {expected}").format(expected=expected))
     except UnsupportedArtifactError:
         raise
     except (ValueError, TypeError, RecursionError) as error:
@@ -117,18 +133,12 @@ def parse(raw: bytes) -> Manifest:
     return manifest
 
 
-def _check(manifest: Manifest) -> None:
-    """Raise ValueError unless what the fields say can be true."""
+def _sound(manifest: Manifest) -> bool:
+    """Can it be true what the fields say? ValueError where a tree is none."""
     tensors = (*manifest.inputs, *manifest.outputs)
     texts = [manifest.format, manifest.framework, manifest.created, manifest.fixed]
     texts += [*manifest.versions, *manifest.versions.values(), *(t.name for t in tensors)]
-    _require(all(map(str.isprintable, texts)), _("printable text"))
     call = [part.kind for part in manifest.takes.parts]
-    _require(call == ["tuple", "dict"], _("the structure of a call"))
-    for tree, specs in ((manifest.takes, manifest.inputs), (manifest.returns, manifest.outputs)):
-        _require(tree.tensors() == len(specs), _("a structure of {n} tensors").format(n=len(specs)))
-
-
-def _require(holds: bool, expected: str) -> None:
-    if not holds:
-        raise ValueError(_("expected {expected}").format(expected=expected))
+    counts = manifest.takes.tensors(), manifest.returns.tensors()
+    counted = counts == (len(manifest.inputs), len(manifest.outputs))
+    return counted and call == ["tuple", "dict"] and all(map(str.isprintable, texts))

@@ -6,28 +6,42 @@ import hashlib
 import os
 import platform
 import shutil
+import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from d2lhybrid.artifacts.examples import record
-from d2lhybrid.artifacts.inspection import Inspection, inspect
+from d2lhybrid.artifacts.loading import Inspection, inspect
 from d2lhybrid.artifacts.manifest import DTYPES, MANIFEST, VERSION, Manifest, TensorSpec, parse
-from d2lhybrid.artifacts.proof import prove
-from d2lhybrid.artifacts.store import add_trusted, entries, replacing
+from d2lhybrid.artifacts.store import add_trusted, entries, record, replacing
 from d2lhybrid.calls import of_arguments
 from d2lhybrid.errors import D2LHybridError, SaveError, brief
 from d2lhybrid.frameworks import format_of, of
-from d2lhybrid.frameworks.formats import Format, Option
+from d2lhybrid.frameworks.formats import Dynamic, Format, Option, Sample
 from d2lhybrid.frameworks.protocol import Framework
-from d2lhybrid.frameworks.formats import Dynamic, Sample
+from d2lhybrid.i18n import general
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw
+
+TIMEOUT = 600.0  # seconds, of the proof
+# What the other process does: to say how the outputs differ, or to end with the reason why not.
+_PROOF = """
+import sys
+from d2lhybrid.artifacts.loading import verify
+from d2lhybrid.errors import D2LHybridError
+try:
+    reason = verify(sys.argv[1], trust=True).reason
+except D2LHybridError as error:
+    sys.exit(str(error))
+with open(sys.argv[2], "w", encoding="utf-8") as answer:
+    answer.write(reason)
+"""
 
 
 def save(
@@ -82,11 +96,12 @@ def save(
     if not args and not kwargs:
         raise SaveError(_("Expected example inputs, received none; write save(model, path, x)."))
     add_trusted()  # find out before the work that there is no list to put it on
-    with replacing(path) as folder, chosen.preserving(model):
+    with replacing(path) as folder, ExitStack() as afterwards:
+        afterwards.callback(chosen.restorer(model))
         sample = Sample.of(framework.tensors, model, args, kwargs, chosen.function(model))
         options = chosen.options(sample.inputs)
         examples = _run(framework, sample, dynamic, options)
-        options |= _write(framework, chosen, sample, folder, strict=dynamic is not None)
+        options |= _write(framework, chosen, sample, folder)
         examples = examples[: 1 + bool(sample.larger)]
         for number, (given, found) in enumerate(examples):
             record(folder, number, "input", given)
@@ -107,10 +122,10 @@ def save(
             created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         )
         digest = _seal(manifest, folder)
-        modules = _modules(framework, model)
         try:
             prove(folder, chosen.name)
         except SaveError:
+            modules = _modules(framework, model)
             if not modules:
                 raise
             options["imports"] = modules  # one of them may register what the file needs
@@ -118,6 +133,43 @@ def save(
             prove(folder, chosen.name)
         add_trusted(digest)
     return inspect(path)
+
+
+def prove(folder: Path, format: str) -> None:
+    """Let a process that has the artifact alone verify it.
+
+    What a file needs beside itself (an operator of a library, a module that the notebook imported)
+    is not missed where it was written.
+
+    Raises:
+        SaveError: It does not load there, does not run, or computes something else.
+    """
+    environment = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ}
+    environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sys.path))
+    with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as own:
+        answer, said = Path(own, "answer.txt"), Path(own, "said.txt")
+        command = [sys.executable, "-W", "ignore", "-c", _PROOF, str(folder), str(answer)]
+        try:
+            with said.open("wb") as file:  # no pipe, which a compiler could keep open behind it
+                done = subprocess.run(
+                    command, env=environment, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
+                    timeout=TIMEOUT,
+                )  # fmt: skip
+            last = " ".join(said.read_text(errors="replace").strip().splitlines()[-1:])
+            text = _("the process ended with status {status}: {said}")
+            failure = text.format(status=done.returncode, said=last) if done.returncode else ""
+        except subprocess.TimeoutExpired:
+            failure = _("after {seconds} s").format(seconds=general(TIMEOUT))
+        reason = "" if failure else answer.read_text("utf-8")
+    if failure:
+        text = _("A process that has the artifact alone cannot load it as {format!r}: {error}.")
+        raise SaveError(text, format=format, error=failure)
+    if reason:
+        text = _(
+            "What was saved does not compute what the model computes ({difference}); is the "
+            "model random or does it keep state?"
+        )
+        raise SaveError(text, difference=reason)
 
 
 def _run(
@@ -150,13 +202,11 @@ def _run(
                 raise ValueError(_("the output has another structure"))
             examples.append(([*map(to_raw, sample.larger)], [*map(to_raw, found)]))
         except Exception as error:
-            _fix(sample, brief(error), strict=dynamic is not None)
+            sample.fix(brief(error))
     return examples
 
 
-def _write(
-    framework: Framework, chosen: Format, sample: Sample, folder: Path, *, strict: bool
-) -> dict[str, Option]:
+def _write(framework: Framework, chosen: Format, sample: Sample, folder: Path) -> dict[str, Option]:
     """Let the format write the model, if it must be with fixed sizes; what its reader needs."""
     try:
         return chosen.write(sample, folder)
@@ -171,15 +221,8 @@ def _write(
             text = _("{framework} did not write this model as {format!r}: {reason}")
             fields = {"framework": framework.display, "format": chosen.name, "reason": reason}
             raise SaveError(text, **fields) from error
-        _fix(sample, reason, strict=strict)
-    return _write(framework, chosen, sample, folder, strict=strict)
-
-
-def _fix(sample: Sample, reason: str, *, strict: bool) -> None:
-    """Let no axis vary, for a reason; or say that those which the user named cannot."""
-    if strict:
-        raise SaveError(_("The model does not let these axes vary: {reason}."), reason=reason)
-    sample.fix("".join(filter(str.isprintable, reason)))
+        sample.fix(reason)
+    return _write(framework, chosen, sample, folder)
 
 
 def _specs(names: Sequence[str], examples: Sequence[Sequence[Raw]]) -> tuple[TensorSpec, ...]:

@@ -13,10 +13,12 @@ import os
 import shutil
 import stat
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
+import numpy as np
 from platformdirs import user_data_path
 
 from d2lhybrid import errors
@@ -26,6 +28,7 @@ from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import listed, sentences
+from d2lhybrid.tensor import Raw
 
 # What desktops and Jupyter leave in any folder.
 LEFT_BEHIND = {".DS_Store", "Thumbs.db", "desktop.ini", ".ipynb_checkpoints"}
@@ -53,6 +56,29 @@ class Stored:
     def trusted(self) -> bool:
         """Did this user save it as it is, or call ``trust``?"""
         return (_trusted() / self.digest).is_file()
+
+    def recall(self, example: int, what: Literal["input", "output"]) -> list[Raw]:
+        """Its recorded tensors; ValueError where a file holds none."""
+        found = []
+        specs = self.manifest.inputs if what == "input" else self.manifest.outputs
+        for number, spec in enumerate(specs):
+            array = np.load(tensor_file(self.root, example, what, number), allow_pickle=False)
+            texts = spec.dtype == "string"
+            found.append(Raw(spec.dtype, array.astype(object) if texts else array))
+        return found
+
+
+def tensor_file(folder: Path, example: int, what: str, number: int) -> Path:
+    """Where the tensor of that number lies, an "input" or an "output" of the example."""
+    return folder / "example" / f"{example}-{what}-{number}.npy"
+
+
+def record(folder: Path, example: int, what: str, tensors: Sequence[Raw]) -> None:
+    """Write tensors as NumPy does; of bfloat16 the bits, and texts as its bytes."""
+    (folder / "example").mkdir(exist_ok=True)
+    for number, raw in enumerate(tensors):
+        array = raw.array.astype("S") if raw.dtype == "string" else raw.array
+        np.save(tensor_file(folder, example, what, number), array, allow_pickle=False)
 
 
 def read(path: str | os.PathLike[str]) -> Stored:
@@ -142,6 +168,21 @@ def require_intact(stored: Stored) -> None:
         )
         fields = {"path": str(stored.root), "problems": listed(problems[:3])}
         raise errors.DamagedArtifactError(text, **fields)
+
+
+def require_allowed(stored: Stored, trust: bool) -> bool:
+    """Raise if code could run that the user does not trust; returns whether they do."""
+    chosen = stored.format
+    trusted = trust or stored.trusted
+    if chosen.risk and not trusted:
+        text = _("You did not save {path!r} as it is, and its format {format!r} can carry code.")
+        advice = _(
+            "Look at it with inspect(path); if you know where it comes from, use trust(path), or "
+            "load(path, trust=True) once."
+        )
+        said = sentences(text, _(chosen.risk), advice)
+        raise errors.UntrustedArtifactError(said, path=str(stored.root), format=chosen.name)
+    return trusted
 
 
 def _spare(root: Path) -> Path:

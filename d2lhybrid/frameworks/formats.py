@@ -154,7 +154,8 @@ class NativeProgram:
     Attributes:
         source: Its file, in C or C++.
         package: The Python package whose library it links with.
-        flags: For the compiler; ``{0}`` is the package's folder.
+        flags: For the compiler; ``{0}`` is the package's folder, ``{1}`` the first file there
+            that `library` is a pattern of.
         model: What it takes for the model, in the artifact's folder.
         dtypes: Those that it can hand out, where that is not all.
     """
@@ -164,6 +165,7 @@ class NativeProgram:
     flags: str
     model: str
     dtypes: tuple[str, ...] = ()
+    library: str = "*"
 
 
 class Format(ABC):
@@ -195,10 +197,6 @@ class Format(ABC):
         """What the native program takes for the model; made in `cache` where it must be made."""
         assert self.native is not None
         return folder / self.native.model
-
-    def native_flags(self, package: Path) -> str:
-        """More flags for the compiler of the native program, for the package in that folder."""
-        return ""
 
     def function(self, model: Any) -> Any:
         """What has the signature of the model's call."""

@@ -6,6 +6,7 @@ from typing import Any
 from d2lhybrid.installing import require
 
 PACKAGE = "onnxruntime"
+LIBRARY = "capi/libonnxruntime.*"  # in the folder of the package, for a program in C
 
 
 def open_session(path: Path, threads: int = 0) -> Any:
@@ -15,8 +16,3 @@ def open_session(path: Path, threads: int = 0) -> Any:
     options.log_severity_level = 3
     options.intra_op_num_threads = threads
     return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-
-
-def library_of(folder: Path) -> Path:
-    """The library in the folder of the package, for a program in C."""
-    return min(folder.glob("capi/libonnxruntime.*"))

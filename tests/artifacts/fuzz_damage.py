@@ -24,7 +24,6 @@ from artifact_models import inputs, model
 
 import d2lhybrid
 from d2lhybrid import frameworks, load, save
-from d2lhybrid.artifacts.examples import recall
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.errors import D2LHybridError
 from d2lhybrid.tensor import leaves
@@ -65,7 +64,7 @@ def worker(artifact, scratch, through, target, start, count, seed):
     theirs = [e.path for e in stored.manifest.files if not e.path.startswith("example/")]
     ours = ["d2lhybrid.json", *(e.path for e in stored.manifest.files if e.path not in theirs)]
     tensors, options = frameworks.get(stored.manifest.framework).tensors, stored.manifest.options
-    recorded = recall(stored.root, 0, "input", stored.manifest.inputs)
+    recorded = stored.recall(0, "input")
 
     def get(path):
         program = load(path).model if through == "load" else stored.format.read(path, options)

@@ -13,7 +13,7 @@ from artifact_models import differ, torch_model
 from torch import nn
 
 from d2lhybrid import errors, inspect, load, run_native, save, verify
-from d2lhybrid.artifacts import proof, saving
+from d2lhybrid.artifacts import saving
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.calls import call
 from d2lhybrid.errors import ArgumentError, InputMismatchError, SaveError
@@ -186,10 +186,10 @@ def test_what_a_file_needs_beside_itself_is_missed(tmp_path):
 def test_a_proof_that_ends_badly(tmp_path, monkeypatch, code, words):
     """The other process dies or hangs."""
     (tmp_path / "sitecustomize.py").write_text(
-        f"import sys, time\nif 'd2lhybrid.artifacts.proof' in sys.orig_argv: {code}\n"
+        f"import sys, time\nif 'import verify' in ' '.join(sys.orig_argv): {code}\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(proof, "TIMEOUT", 2.0 if words == "after" else 60.0)
+    monkeypatch.setattr(saving, "TIMEOUT", 2.0 if words == "after" else 60.0)
     with pytest.raises(SaveError, match=words):
         save(nn.Linear(3, 2), tmp_path / "a", torch.ones(1, 3))
 

@@ -10,8 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+
 from d2lhybrid import compare, explain, run_native, save, variants, verify
-from d2lhybrid.artifacts.examples import recall
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.calls import Call
 from d2lhybrid.same import difference
@@ -103,12 +103,12 @@ def check_verify(folder: Path) -> str:
 
 def check_native(folder: Path) -> str:
     """The program without Python computes the recorded outputs."""
-    manifest = read(folder).manifest
-    recorded = [raw.values() for raw in recall(folder, 0, "input", manifest.inputs)]
-    args, kwargs = manifest.takes.filled(recorded)
+    stored = read(folder)
+    recorded = [raw.values() for raw in stored.recall(0, "input")]
+    args, kwargs = stored.manifest.takes.filled(recorded)
     output = run_native(folder, *args, **kwargs)
     received = [Raw.of(leaf) for _path, leaf in leaves(output) if hasattr(leaf, "__array__")]
-    expected = [Raw.of(raw.values()) for raw in recall(folder, 0, "output", manifest.outputs)]
+    expected = [Raw.of(raw.values()) for raw in stored.recall(0, "output")]
     if found := difference(dict(enumerate(received)), dict(enumerate(expected))):
         raise Wrong(found)
     return ""

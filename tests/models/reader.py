@@ -12,7 +12,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from d2lhybrid import load, verify
-from d2lhybrid.artifacts.examples import recall
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.frameworks import get
 from d2lhybrid.frameworks.trees import taken_apart
@@ -25,12 +24,12 @@ def told(folder):
     manifest = stored.manifest
     model = load(folder)  # imports the framework
     tensors = get(manifest.framework).tensors
-    recorded = recall(stored.root, 0, "input", manifest.inputs)
+    recorded = stored.recall(0, "input")
     args, kwargs = manifest.takes.filled([tensors.from_raw(r, manifest.options) for r in recorded])
     output = tensors.infer(model, args, kwargs)
     tree, found = taken_apart(output, tensors, "output")
     received = [tensors.to_raw(tensor) for _path, tensor in found]
-    wanted = recall(stored.root, 0, "output", manifest.outputs)
+    wanted = stored.recall(0, "output")
     differs = difference(dict(enumerate(received)), dict(enumerate(wanted)))
     # An object such as a cache comes back as a dictionary.
     same = str(tree) == str(manifest.returns)

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from d2lhybrid.errors import SaveError
-from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options
+from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options, Sample
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
-from d2lhybrid.frameworks.formats import Sample
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.quieting import silent

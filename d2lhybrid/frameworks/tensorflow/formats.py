@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 from weakref import ref
 
-from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options
-from d2lhybrid.frameworks.formats import Sample
+from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options, Sample
 from d2lhybrid.i18n import noop as N_
 
 SIGNATURE = "serving_default"

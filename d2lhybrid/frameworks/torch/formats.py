@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from d2lhybrid.compiler import INDUCTOR, find_compiler
-from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options
-from d2lhybrid.frameworks.onnxruntime import PACKAGE, library_of, open_session
+from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options, Sample
+from d2lhybrid.frameworks.onnxruntime import LIBRARY, PACKAGE, open_session
 from d2lhybrid.frameworks.processor import processor, require_processor
-from d2lhybrid.frameworks.formats import Sample
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.quieting import silent
 from d2lhybrid.tensor import Raw
@@ -164,7 +163,9 @@ class Onnx(TorchFormat):
 
     name = "onnx"
     packages = ("torch", "onnx", "onnxruntime", "onnxscript")
-    native = NativeProgram("onnx.c", PACKAGE, "-ldl", "model.onnx")
+    native = NativeProgram(
+        "onnx.c", PACKAGE, "-ldl '-DONNXRUNTIME=\"{1}\"'", "model.onnx", library=LIBRARY
+    )
 
     def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
         from d2lhybrid.frameworks.torch.programs import exported, write_onnx
@@ -187,9 +188,6 @@ class Onnx(TorchFormat):
             return tuple(map(torch.from_numpy, found))
 
         return run
-
-    def native_flags(self, package: Path) -> str:
-        return f"'-DONNXRUNTIME=\"{library_of(package)}\"'"
 
 
 FORMATS: dict[str, Format] = {one.name: one for one in (Exported(), AOTInductor(), Onnx())}

@@ -15,8 +15,8 @@ import torch
 
 from d2lhybrid.compiler import INDUCTOR, find_compiler
 from d2lhybrid.errors import CompilerMissingError, SaveError, brief
-from d2lhybrid.frameworks.protocol import Function, Lazy, copied
 from d2lhybrid.frameworks.formats import Sample
+from d2lhybrid.frameworks.protocol import Function, Lazy, copied
 from d2lhybrid.frameworks.torch.private import is_compiled_in_place, original
 from d2lhybrid.frameworks.torch.tensors import evaluating
 from d2lhybrid.i18n import gettext as _
