@@ -4,23 +4,16 @@
 """
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
 from d2lhybrid import errors
+from d2lhybrid.artifacts import store
 from d2lhybrid.artifacts.manifest import Manifest
-from d2lhybrid.artifacts.store import (
-    Stored,
-    add_trusted,
-    problems_of,
-    read,
-    require_allowed,
-    require_intact,
-)
+from d2lhybrid.artifacts.store import Stored
 from d2lhybrid.i18n import count, listed, pgettext, sentences
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
@@ -53,20 +46,16 @@ class LoadedModel:
         """
         framework = self._stored.framework
         inputs = self.manifest.takes.tensors_in((args, kwargs), "")
+        converts = self._stored.format.converts
         for expected, value in zip(self.manifest.inputs, inputs, strict=True):
-            expected.require(*_spec(value))
-            if not self._stored.format.converts and not framework.tensors.is_tensor(value):
+            known = converts and hasattr(value, "__array__")
+            if not known and not framework.tensors.is_tensor(value):
                 kind = f"{type(value).__module__}.{type(value).__name__}"
                 text = _("Expected a tensor of {framework}, received a {kind}; convert it.")
                 raise errors.InputMismatchError(text, framework=framework.display, kind=kind)
+            expected.require(*spec(value))
         found = _flat(self.model(*inputs))
         return self.manifest.returns.filled(found, classes=self._trusted)
-
-    def __repr__(self) -> str:
-        takes = "; ".join(map(str, self.manifest.inputs))
-        return _("<{framework} model from format {format!r}: {inputs}>").format(
-            framework=self.manifest.framework, format=self.manifest.format, inputs=takes
-        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -176,9 +165,9 @@ def load(path: str | os.PathLike[str], *, trust: bool = False) -> LoadedModel:
     >>> torch.allclose(model(x), net(x))
     True
     """
-    stored = read(path)
-    require_intact(stored)
-    trusted = require_allowed(stored, trust)
+    stored = store.read(path)
+    store.require_intact(stored)
+    trusted = store.require_allowed(stored, trust)
     return LoadedModel(stored, _program(stored, trusted), trusted)
 
 
@@ -204,18 +193,21 @@ def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification
     >>> verify("linear").ok
     False
     """
-    stored = read(path)
-    problems = problems_of(stored)
+    stored = store.read(path)
+    problems = store.problems_of(stored)
     if problems:
         return Verification(stored.root, problems, "not run", _("the bytes differ"))
     try:
-        trusted = require_allowed(stored, trust)
+        trusted = store.require_allowed(stored, trust)
     except errors.UntrustedArtifactError as error:
         return Verification(stored.root, (), "not run", str(error))
     program = _program(stored, trusted)
-    for example in range(stored.manifest.examples):
-        if found := _difference(stored, program, example):
-            return Verification(stored.root, (), "different", found)
+    try:
+        for example in range(stored.manifest.examples):
+            if found := _difference(stored, program, example):
+                return Verification(stored.root, (), "different", found)
+    except Exception as error:
+        return Verification(stored.root, (), "not run", errors.brief(error))
     return Verification(stored.root, (), "same")
 
 
@@ -234,12 +226,12 @@ def inspect(path: str | os.PathLike[str]) -> Inspection:
     >>> print(inspect("linear").manifest.inputs[0])
     input: float32 (any, 3)
     """
-    stored = read(path)
+    stored = store.read(path)
     fixed, chosen = stored.manifest.fixed, stored.format
     may, note = chosen.risk or N_("Nothing: this format holds no code."), _(chosen.note)
     if fixed:
         note = sentences(note, _("No axis may vary: {reason}.").format(reason=fixed))
-    problems = problems_of(stored)
+    problems = store.problems_of(stored)
     return Inspection(stored.root, stored.manifest, stored.trusted, _(may), note, problems)
 
 
@@ -259,17 +251,10 @@ def trust(path: str | os.PathLike[str]) -> Inspection:
     >>> trust("linear").trusted
     True
     """
-    stored = read(path)
-    require_intact(stored)
-    add_trusted(stored.digest)
+    stored = store.read(path)
+    store.require_intact(stored)
+    store.add_trusted(stored.digest)
     return inspect(path)
-
-
-def _spec(value: Any) -> tuple[str, tuple[int, ...]]:
-    try:
-        return spec(value)
-    except (AttributeError, TypeError, ValueError):
-        return _("a {kind}, not a tensor").format(kind=type(value).__name__), ()
 
 
 def _flat(output: Any) -> list[Any]:
@@ -284,25 +269,19 @@ def _program(stored: Stored, trusted: bool) -> Any:
         framework.load()
     except ImportError as error:
         raise missing(framework.module, framework.extra, error) from error
-    text = _(
-        "{framework} does not load {path!r}, whose bytes are as saved: {error}. "
-        "It was saved with {versions}; try those versions, or save the model again."
-    )
-    with _explaining(stored, text):
-        modules = stored.manifest.options.get("imports", ())
+    options = stored.manifest.options
+    try:
+        modules = options.get("imports", ())
         for module in modules if trusted and isinstance(modules, tuple) else ():
             import_module(module)
-        return stored.format.read(stored.root, stored.manifest.options)
-
-
-@contextmanager
-def _explaining(stored: Stored, text: str) -> Iterator[None]:
-    """Say in `text` what a framework says of bytes that are as they were saved."""
-    try:
-        yield
+        return stored.format.read(stored.root, options)
     except errors.D2LHybridError:
         raise
     except Exception as error:
+        text = _(
+            "{framework} does not load {path!r}, whose bytes are as saved: {error}. "
+            "It was saved with {versions}; try those versions, or save the model again."
+        )
         versions = ", ".join(f"{k} {number}" for k, number in stored.manifest.versions.items())
         fields = {"framework": stored.manifest.framework, "path": str(stored.root)}
         raise errors.ArtifactLoadError(
@@ -313,14 +292,12 @@ def _explaining(stored: Stored, text: str) -> Iterator[None]:
 def _difference(stored: Stored, program: Any, example: int) -> str:
     """How the outputs for an example differ from the recorded ones; empty if they do not."""
     tensors, manifest = stored.framework.tensors, stored.manifest
-    with _explaining(stored, _("{path!r} loads but does not run on its example: {error}")):
-        raws = stored.recall(example, "input")
-        inputs = tuple(tensors.from_raw(raw, manifest.options) for raw in raws)
-        received = map(tensors.to_raw, _flat(tensors.infer(program, inputs, {})))
-        expected = stored.recall(example, "output")
-        names = [output.name for output in manifest.outputs]
-        found = dict(zip(names, received, strict=True))
-        return difference(found, dict(zip(names, expected, strict=True)))
+    raws = stored.recall(example, "input")
+    inputs = tuple(tensors.from_raw(raw, manifest.options) for raw in raws)
+    received = map(tensors.to_raw, _flat(tensors.infer(program, inputs, {})))
+    names = [output.name for output in manifest.outputs]
+    expected = dict(zip(names, stored.recall(example, "output"), strict=True))
+    return difference(dict(zip(names, received, strict=True)), expected)
 
 
 def _table(path: Path, rows: Sequence[tuple[str, str]]) -> str:

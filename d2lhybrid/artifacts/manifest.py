@@ -10,12 +10,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 from msgspec import Meta, Struct
 
-from d2lhybrid.errors import (
-    DamagedArtifactError,
-    InputMismatchError,
-    UnsupportedArtifactError,
-    brief,
-)
+from d2lhybrid import errors
 from d2lhybrid.frameworks.formats import Option
 from d2lhybrid.frameworks.trees import TreeSpec
 from d2lhybrid.i18n import gettext as _
@@ -59,7 +54,7 @@ class TensorSpec(_Plain, frozen=True):
                 "Expected {spec}, received {received}; convert the input, or save "
                 "the model again with an example like it."
             )
-            raise InputMismatchError(text, spec=self, received=f"{dtype} {tuple(shape)}")
+            raise errors.InputMismatchError(text, spec=self, received=f"{dtype} {tuple(shape)}")
 
 
 class FileEntry(_Plain, frozen=True):
@@ -75,7 +70,7 @@ class Manifest(_Plain, frozen=True):
 
     Attributes:
         fixed: Why no axis may vary, in the words of the framework; empty where some may.
-        examples: How many recorded calls there are: the tensors of ``store.tensor_file``.
+        examples: How many recorded calls there are: the tensors of ``store.record``.
         sha256: Of the manifest with this field empty.
     """
 
@@ -120,16 +115,18 @@ def parse(raw: bytes) -> Manifest:
                 "This artifact has manifest version {version}, and this release reads version "
                 "{newest}; use the release that wrote it, or save the model again with this one."
             )
-            raise UnsupportedArtifactError(text, version=version, newest=VERSION)
+            raise errors.UnsupportedArtifactError(text, version=version, newest=VERSION)
         manifest = msgspec.json.decode(raw, type=Manifest)
         if len(raw) > MAX_BYTES or not _sound(manifest) or manifest.to_bytes() != raw:
             expected = _("the bytes that were saved")
             raise ValueError(_("expected {expected}").format(expected=expected))
-    except UnsupportedArtifactError:
+    except errors.UnsupportedArtifactError:
         raise
     except (ValueError, TypeError, RecursionError) as error:
         text = _("{file} is not the JSON that was saved ({reason}); get the artifact again.")
-        raise DamagedArtifactError(text, file=MANIFEST, reason=brief(error)) from error
+        raise errors.DamagedArtifactError(
+            text, file=MANIFEST, reason=errors.brief(error)
+        ) from error
     return manifest
 
 

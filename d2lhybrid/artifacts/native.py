@@ -126,9 +126,8 @@ def _native_program(stored: Stored) -> NativeProgram:
 
 def _arguments(manifest: Manifest, inputs: Sequence[Raw], folder: Path) -> list[str]:
     """Inputs and outputs, called as the framework's library calls them; writes the inputs."""
-    theirs = manifest.options.get("tensors")
-    specs = [spec.name for spec in (*manifest.inputs, *manifest.outputs)]
-    names = list(theirs) if isinstance(theirs, tuple) else specs
+    ours = tuple(spec.name for spec in (*manifest.inputs, *manifest.outputs))
+    names: Any = manifest.options.get("tensors", ours)
     arguments = []
     for i, (name, raw) in enumerate(zip(names, inputs, strict=False)):
         file = folder / f"input-{i}.raw"

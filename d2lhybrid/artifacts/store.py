@@ -62,23 +62,20 @@ class Stored:
         found = []
         specs = self.manifest.inputs if what == "input" else self.manifest.outputs
         for number, spec in enumerate(specs):
-            array = np.load(tensor_file(self.root, example, what, number), allow_pickle=False)
-            texts = spec.dtype == "string"
-            found.append(Raw(spec.dtype, array.astype(object) if texts else array))
+            file = self.root / "example" / f"{example}-{what}-{number}.npy"
+            found.append(Raw(spec.dtype, np.load(file, allow_pickle=False)))
         return found
 
 
-def tensor_file(folder: Path, example: int, what: str, number: int) -> Path:
-    """Where the tensor of that number lies, an "input" or an "output" of the example."""
-    return folder / "example" / f"{example}-{what}-{number}.npy"
-
-
-def record(folder: Path, example: int, what: str, tensors: Sequence[Raw]) -> None:
-    """Write tensors as NumPy does; of bfloat16 the bits, and texts as its bytes."""
-    (folder / "example").mkdir(exist_ok=True)
-    for number, raw in enumerate(tensors):
-        array = raw.array.astype("S") if raw.dtype == "string" else raw.array
-        np.save(tensor_file(folder, example, what, number), array, allow_pickle=False)
+def record(folder: Path, examples: Sequence[tuple[list[Raw], list[Raw]]]) -> None:
+    """Write inputs and outputs of calls as NumPy does; of bfloat16 the bits, and texts as bytes."""
+    (folder / "example").mkdir()
+    for example, call in enumerate(examples):
+        for what, tensors in zip(("input", "output"), call, strict=True):
+            for number, raw in enumerate(tensors):
+                array = raw.array.astype("S") if raw.dtype == "string" else raw.array
+                file = folder / "example" / f"{example}-{what}-{number}.npy"
+                np.save(file, array, allow_pickle=False)
 
 
 def read(path: str | os.PathLike[str]) -> Stored:
@@ -231,15 +228,13 @@ def _require_own(root: Path) -> None:
         return
     try:
         known = {entry.path for entry in read(root).manifest.files}
-        strangers = sorted(_files(root).keys() - known)
-        if not strangers:
-            return
-        reason = _("{name!r} does not belong to the artifact.").format(name=strangers[0])
+        for name in sorted(_files(root).keys() - known):
+            text = _("{name!r} does not belong to the artifact.")
+            raise errors.ArtifactNotFoundError(text, name=name)
     except errors.ArtifactError as error:
-        reason = str(error)
-    text = _("Will not overwrite {path!r}: {reason}").format(path=str(root), reason=reason)
-    advice = _("Choose another path, or move it away.")
-    raise errors.ArtifactNotFoundError(sentences(text, advice))
+        text = _("Will not overwrite {path!r}: {reason}").format(path=str(root), reason=error)
+        advice = _("Choose another path, or move it away.")
+        raise errors.ArtifactNotFoundError(sentences(text, advice)) from error
 
 
 def add_trusted(*digests: str) -> None:

@@ -62,9 +62,8 @@ class Sample:
         """The sample of a call; `function` has the names of the positional arguments."""
         called = _positional(function)
         called += [f"input_{i}" for i in range(len(called), len(args))]
-        found: list[Leaf] = []
-        for name, value in (*zip(called, args, strict=False), *kwargs.items()):
-            found += taken_apart(value, tensors, name)[1]
+        named = {**dict(zip(called, args, strict=False)), **kwargs}
+        _tree, found = taken_apart(named, tensors, "")
         takes, _same = taken_apart((args, kwargs), tensors, "")
         return cls(model, tensors, takes, [tensor for _path, tensor in found], _names(found))
 

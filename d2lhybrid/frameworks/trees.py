@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import is_dataclass
 from enum import Enum
 from importlib import import_module
+from itertools import repeat
 from operator import attrgetter
 from typing import Annotated, Any, Literal
 
@@ -107,14 +108,8 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         ]
 
     def __str__(self) -> str:
-        """For people, with a dot for each leaf: ``{'a': ·, 'b': [·, None]}``."""
-        if self.kind in ("dict", "object"):
-            inner = [f"{k!r}: {part}" for k, part in zip(self.keys, self.parts, strict=True)]
-            return "{" + ", ".join(inner) + "}"
-        if self.kind in ("list", "tuple"):
-            text = ", ".join(map(str, self.parts))
-            return f"[{text}]" if self.kind == "list" else f"({text})"
-        return "None" if self.kind == "none" else "·"
+        """For people, with a dot for each tensor: ``{'a': ·, 'b': [·, None]}``."""
+        return repr(self.filled(repeat("·"))).replace("'·'", "·")
 
 
 def taken_apart(

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-
 from d2lhybrid import compare, explain, run_native, save, variants, verify
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.calls import Call
