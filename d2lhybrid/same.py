@@ -16,7 +16,7 @@ import numpy as np
 
 from d2lhybrid.errors import DifferentAnswerError
 from d2lhybrid.frameworks import loaded
-from d2lhybrid.i18n import general, ngettext
+from d2lhybrid.i18n import general
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw, held, leaves
 
@@ -93,15 +93,11 @@ def difference(answer: Answer, expected: Answer, tolerance: float | None = None)
         expected: what should have come.
         tolerance: the difference allowed as a fraction of each element; that of the dtype if None.
     """
-    if len(answer) != len(expected):
-        text = ngettext(
-            "{n} output instead of {expected}", "{n} outputs instead of {expected}", len(answer)
-        )
-        return text.format(n=len(answer), expected=len(expected))
-    if missing := [path for path in expected if path not in answer]:
-        other = next(path for path in answer if path not in expected)
+    if answer.keys() != expected.keys():
         text = _("{received} where {expected} was expected")
-        return text.format(received=other, expected=missing[0])
+        received = next((path for path in answer if path not in expected), _("nothing"))
+        wanted = next((path for path in expected if path not in answer), _("nothing"))
+        return text.format(received=received, expected=wanted)
     found = (_leaf(path, leaf, expected[path], tolerance) for path, leaf in answer.items())
     _over, words = max(found, key=lambda one: one[0], default=(0.0, ""))
     return words

@@ -13,10 +13,8 @@ from typing import Any, Literal
 from d2lhybrid import errors
 from d2lhybrid.artifacts import store
 from d2lhybrid.artifacts.manifest import Manifest
-from d2lhybrid.artifacts.store import Stored
 from d2lhybrid.i18n import count, listed, pgettext, sentences
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import noop as N_
 from d2lhybrid.installing import missing
 from d2lhybrid.report.table import Column, Row, Table
 from d2lhybrid.same import difference
@@ -31,7 +29,7 @@ class LoadedModel:
         manifest: What the artifact says about itself.
     """
 
-    def __init__(self, stored: Stored, model: Any, trusted: bool):
+    def __init__(self, stored: store.Stored, model: Any, trusted: bool):
         self.model = model
         self.manifest = stored.manifest
         self._stored = stored
@@ -82,11 +80,9 @@ class Verification:
 
     def __str__(self) -> str:
         state = listed(self.problems) or _("as saved")
-        outputs = self.reason
-        if self.outputs == "same":
-            outputs = pgettext("outputs", "same")
-        elif self.outputs == "not run":
-            outputs = _("not compared: {reason}").format(reason=self.reason)
+        not_run = _("not compared: {reason}").format(reason=self.reason)
+        said = {"same": pgettext("outputs", "same"), "not run": not_run}
+        outputs = said.get(self.outputs, self.reason)
         return _table(self.path, [(_("bytes:"), state), (_("outputs:"), outputs)])
 
     __repr__ = __str__
@@ -228,11 +224,11 @@ def inspect(path: str | os.PathLike[str]) -> Inspection:
     """
     stored = store.read(path)
     fixed, chosen = stored.manifest.fixed, stored.format
-    may, note = chosen.risk or N_("Nothing: this format holds no code."), _(chosen.note)
+    may, note = _(chosen.risk) or _("Nothing: this format holds no code."), _(chosen.note)
     if fixed:
         note = sentences(note, _("No axis may vary: {reason}.").format(reason=fixed))
     problems = store.problems_of(stored)
-    return Inspection(stored.root, stored.manifest, stored.trusted, _(may), note, problems)
+    return Inspection(stored.root, stored.manifest, stored.trusted, may, note, problems)
 
 
 def trust(path: str | os.PathLike[str]) -> Inspection:
@@ -262,7 +258,7 @@ def _flat(output: Any) -> list[Any]:
     return [one for _path, one in leaves(output) if one is not None]
 
 
-def _program(stored: Stored, trusted: bool) -> Any:
+def _program(stored: store.Stored, trusted: bool) -> Any:
     """What the framework makes of bytes that were checked."""
     framework = stored.framework
     try:
@@ -289,7 +285,7 @@ def _program(stored: Stored, trusted: bool) -> Any:
         ) from error
 
 
-def _difference(stored: Stored, program: Any, example: int) -> str:
+def _difference(stored: store.Stored, program: Any, example: int) -> str:
     """How the outputs for an example differ from the recorded ones; empty if they do not."""
     tensors, manifest = stored.framework.tensors, stored.manifest
     raws = stored.recall(example, "input")

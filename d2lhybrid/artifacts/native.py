@@ -22,7 +22,7 @@ from platformdirs import user_cache_path
 
 from d2lhybrid import errors
 from d2lhybrid.artifacts.manifest import DTYPES, Manifest
-from d2lhybrid.artifacts.store import Stored, read, require_allowed, require_intact
+from d2lhybrid.artifacts.store import read, require_allowed, require_intact
 from d2lhybrid.compiler import find_compiler
 from d2lhybrid.frameworks.formats import NativeProgram
 from d2lhybrid.i18n import gettext as _
@@ -79,11 +79,24 @@ def run_native(
     """
     stored = read(path)
     manifest, chosen = stored.manifest, stored.format
-    native = _native_program(stored)
+    native = chosen.native
+    if native is None:
+        text = _("Expected a format that runs without Python, received {format!r}.")
+        advice = _("{framework} has no such format here: load the model in Python.")
+        fields = {"format": manifest.format, "framework": stored.framework.display}
+        raise errors.UnsupportedArtifactError(sentences(text, advice), **fields)
+    known = native.dtypes or DTYPES[:-1]  # no texts
+    for spec in (*manifest.inputs, *manifest.outputs):
+        if spec.dtype not in known:
+            text = _(
+                "Expected a model whose inputs and outputs are {dtypes}, received {spec}; use load."
+            )
+            raise errors.UnsupportedArtifactError(text, dtypes=", ".join(known), spec=spec)
     require_intact(stored)
     require_allowed(stored, trust)
-    inputs = stored.recall(0, "input")
-    if args or kwargs:
+    if not args and not kwargs:
+        inputs = stored.recall(0, "input")
+    else:
         arrays = map(np.asarray, manifest.takes.tensors_in((args, kwargs), ""))
         # No model takes uint16, so these are the bits of bfloat16.
         inputs = [Raw.of(one, "bfloat16" if one.dtype == np.uint16 else None) for one in arrays]
@@ -100,28 +113,6 @@ def run_native(
         printed = _execute(command, _("Could not run the program"), timeout).splitlines()
         outputs = [_output(row, folder / f"output-{i}.raw") for i, row in enumerate(printed)]
     return manifest.returns.filled(outputs)
-
-
-def _native_program(stored: Stored) -> NativeProgram:
-    """What runs a model of this format and these dtypes.
-
-    Raises:
-        UnsupportedArtifactError: Nothing does.
-    """
-    manifest, native = stored.manifest, stored.format.native
-    if native is None:
-        text = _("Expected a format that runs without Python, received {format!r}.")
-        advice = _("{framework} has no such format here: load the model in Python.")
-        fields = {"format": manifest.format, "framework": stored.framework.display}
-        raise errors.UnsupportedArtifactError(sentences(text, advice), **fields)
-    known = native.dtypes or DTYPES[:-1]  # no texts
-    for spec in (*manifest.inputs, *manifest.outputs):
-        if spec.dtype not in known:
-            text = _(
-                "Expected a model whose inputs and outputs are {dtypes}, received {spec}; use load."
-            )
-            raise errors.UnsupportedArtifactError(text, dtypes=", ".join(known), spec=spec)
-    return native
 
 
 def _arguments(manifest: Manifest, inputs: Sequence[Raw], folder: Path) -> list[str]:

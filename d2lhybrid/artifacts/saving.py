@@ -25,11 +25,9 @@ from d2lhybrid.errors import D2LHybridError, SaveError, brief
 from d2lhybrid.frameworks import format_of, of
 from d2lhybrid.frameworks.formats import Dynamic, Format, Option, Sample
 from d2lhybrid.frameworks.protocol import Framework
-from d2lhybrid.i18n import general
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw
 
-TIMEOUT = 600.0  # seconds, of the proof
 DIFFERENT = 99  # the status of a process that has found other outputs
 _PROOF = f"""
 import sys
@@ -96,7 +94,7 @@ def save(
         afterwards.callback(chosen.restorer(model))
         sample = Sample.of(framework.tensors, model, args, kwargs, chosen.function(model))
         options = chosen.options(sample.inputs)
-        examples = _run(framework, sample, dynamic, options)
+        examples = _run(sample, dynamic, options)
         options |= _write(framework, chosen, sample, folder)
         examples = examples[: 1 + bool(sample.larger)]
         record(folder, examples)
@@ -115,16 +113,14 @@ def save(
             options=options,
             created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         )
-        digest = _seal(manifest, folder)
         try:
-            prove(folder, chosen.name)
+            digest = _seal(manifest, folder)
         except SaveError:
             modules = _modules(framework, model)
             if not modules:
                 raise
             options["imports"] = modules  # one of them may register what the file needs
             digest = _seal(msgspec.structs.replace(manifest, options=options), folder)
-            prove(folder, chosen.name)
         add_trusted(digest)
     return inspect(path)
 
@@ -141,16 +137,9 @@ def prove(folder: Path, format: str) -> None:
     environment = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ}
     environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sys.path))
     command = [sys.executable, "-W", "ignore", "-c", _PROOF, str(folder)]
-    text = _("A process that has the artifact alone cannot load it as {format!r}: {error}.")
     with tempfile.TemporaryFile() as file:  # no pipe, which a compiler could keep open behind it
-        try:
-            status = subprocess.run(
-                command, env=environment, stdin=subprocess.DEVNULL, stdout=file, stderr=file,
-                timeout=TIMEOUT,
-            ).returncode  # fmt: skip
-        except subprocess.TimeoutExpired as error:
-            late = _("after {seconds} s").format(seconds=general(TIMEOUT))
-            raise SaveError(text, format=format, error=late) from error
+        outputs: Any = {"stdin": subprocess.DEVNULL, "stdout": file, "stderr": file}
+        status = subprocess.run(command, env=environment, **outputs).returncode
         file.seek(0)
         said = " ".join(file.read().decode(errors="replace").strip().splitlines()[-1:])
     if status == DIFFERENT:
@@ -160,18 +149,19 @@ def prove(folder: Path, format: str) -> None:
         )
         raise SaveError(text, difference=said)
     if status:
-        ended = _("the process ended with status {status}: {said}").format(status=status, said=said)
-        raise SaveError(text, format=format, error=ended)
+        error = _("the process ended with status {status}: {said}").format(status=status, said=said)
+        text = _("A process that has the artifact alone cannot load it as {format!r}: {error}.")
+        raise SaveError(text, format=format, error=error)
 
 
 def _run(
-    framework: Framework, sample: Sample, dynamic: Dynamic | None, options: dict[str, Option]
+    sample: Sample, dynamic: Dynamic | None, options: dict[str, Option]
 ) -> list[tuple[list[Raw], list[Raw]]]:
     """Inputs and outputs of the model for the example, and for larger inputs if it takes them."""
     sample.returns, sample.outputs, found = sample.run(sample.inputs)
     if not found:
         raise SaveError(_("Expected a model that returns tensors, received none of them."))
-    to_raw = framework.tensors.to_raw
+    to_raw = sample.tensors.to_raw
     examples = [([*map(to_raw, sample.inputs)], [*map(to_raw, found)])]
     sample.vary(dynamic, options)
     if sample.larger:
@@ -232,10 +222,10 @@ def _modules(framework: Framework, model: Any) -> tuple[str, ...]:
 
 
 def _seal(manifest: Manifest, folder: Path) -> str:
-    """Write the manifest and return its hash; what cannot be read again is not written.
+    """Write the manifest, have the artifact proved, and return the manifest's hash.
 
     Raises:
-        SaveError: JSON cannot hold what stands in it, such as infinity.
+        SaveError: JSON cannot hold what stands in it, such as infinity; or as ``prove``.
     """
     try:
         raw = manifest.to_bytes()
@@ -244,4 +234,5 @@ def _seal(manifest: Manifest, folder: Path) -> str:
         text = _("Expected arguments and outputs that a manifest can hold: {reason}.")
         raise SaveError(text, reason=brief(error)) from error
     (folder / MANIFEST).write_bytes(raw)
+    prove(folder, manifest.format)
     return hashlib.sha256(raw).hexdigest()

@@ -16,7 +16,6 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from platformdirs import user_data_path
@@ -57,8 +56,8 @@ class Stored:
         """Did this user save it as it is, or call ``trust``?"""
         return (_trusted() / self.digest).is_file()
 
-    def recall(self, example: int, what: Literal["input", "output"]) -> list[Raw]:
-        """Its recorded tensors; ValueError where a file holds none."""
+    def recall(self, example: int, what: str) -> list[Raw]:
+        """Its recorded tensors, each "input" or "output"; ValueError where a file holds none."""
         found = []
         specs = self.manifest.inputs if what == "input" else self.manifest.outputs
         for number, spec in enumerate(specs):
@@ -89,9 +88,6 @@ def read(path: str | os.PathLike[str]) -> Stored:
     root = Path(os.path.abspath(path))
     if not os.path.lexists(root) and os.path.lexists(_spare(root)):
         root = _spare(root)
-    if not os.path.lexists(root):
-        text = _("Expected an artifact at {path!r}, and nothing is there; check the path.")
-        raise errors.ArtifactNotFoundError(text, path=str(root))
     file = root / MANIFEST
     if root.is_symlink() or file.is_symlink() or not file.is_file():
         text = _(
@@ -105,53 +101,38 @@ def read(path: str | os.PathLike[str]) -> Stored:
 
 
 def _files(root: Path) -> dict[str, Path]:
-    """The plain files of a folder by name, but for the manifest and what desktops leave.
-
-    Raises:
-        DamagedArtifactError: There is a link, a pipe or a device.
-    """
-    found = {}
-    for path in sorted(root.rglob("*")):
-        name, mode = path.relative_to(root).as_posix(), path.lstat().st_mode
-        left_behind = not LEFT_BEHIND.isdisjoint(name.split("/"))
-        if stat.S_ISDIR(mode) or left_behind or name == MANIFEST:
-            continue
-        if not stat.S_ISREG(mode):
-            text = _(
-                "Expected a plain file, received {name!r}, which is a link, a pipe or a device; "
-                "do not use this artifact."
-            )
-            raise errors.DamagedArtifactError(text, name=name)
-        found[name] = path
-    return found
+    """What a folder holds by name, but for folders, the manifest and what desktops leave."""
+    found = {path.relative_to(root).as_posix(): path for path in sorted(root.rglob("*"))}
+    return {
+        name: path
+        for name, path in found.items()
+        if LEFT_BEHIND.isdisjoint(name.split("/"))
+        and name != MANIFEST
+        and not stat.S_ISDIR(path.lstat().st_mode)
+    }
 
 
 def entries(root: Path) -> dict[str, FileEntry]:
-    """The files of a folder with their sizes and hashes."""
+    """The files of a folder with their sizes and hashes; of a link, a pipe or a device, none."""
     found = {}
     for name, path in _files(root).items():
-        with open(path, "rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        found[name] = FileEntry(name, path.stat().st_size, digest)
+        size, digest = path.lstat().st_size, ""
+        if stat.S_ISREG(path.lstat().st_mode):
+            with open(path, "rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        found[name] = FileEntry(name, size, digest)
     return found
 
 
 def problems_of(stored: Stored) -> tuple[str, ...]:
     """What differs between the files on disk and the manifest; empty if every byte is as saved."""
     expected = {entry.path: entry for entry in stored.manifest.files}
-    try:
-        found = entries(stored.root)
-    except errors.DamagedArtifactError as error:
-        return (str(error),)
-    problems = []
-    for name in sorted({**expected, **found}):
-        if found.get(name) != expected.get(name):
-            text = _("{name!r} has other bytes than were saved")
-            if name not in expected:
-                text = _("{name!r} does not belong here")
-            elif name not in found:
-                text = _("{name!r} is missing")
-            problems.append(text.format(name=name))
+    found = entries(stored.root)
+    changed, gone = _("{name!r} has other bytes than were saved"), _("{name!r} is missing")
+    strange = _("{name!r} does not belong here")
+    wrong = [name for name, entry in expected.items() if found.get(name) != entry]
+    problems = [(changed if name in found else gone).format(name=name) for name in wrong]
+    problems += [strange.format(name=name) for name in found if name not in expected]
     return tuple(problems)
 
 

@@ -128,10 +128,9 @@ def _names(found: Sequence[Leaf]) -> list[str]:
     made: list[str] = []
     for path, _tensor in found:
         inner = re.sub(r"^output(?=\['?[A-Za-z_])", "", path)
-        first = "output_0" if inner == "output" else re.sub(r"\W+", "_", inner).strip("_")
-        number, name = 1, first
-        while name in made:  # a number behind a name that occurs again
-            number, name = number + 1, f"{first}_{number + 1}"
+        name = "output_0" if inner == "output" else re.sub(r"\W+", "_", inner).strip("_")
+        while name in made:  # it occurs again
+            name += "_2"
         made.append(name)
     return made
 

@@ -136,27 +136,22 @@ def taken_apart(
         return TreeSpec("tensor"), [(path, value)]
     if parts is None and opening:
         parts = held(value, lambda one: one if tensors.is_tensor(one) else None, set())
-    if parts is None:
+    if parts is None or any(type(key) not in (str, int) for key in parts):
         text = _(
             "Expected tensors, numbers, strings, None, and lists, tuples, dictionaries "
             "and dataclasses of them. Received: a {kind} as {path}."
         )
-        raise SaveError(text, kind=type(value).__name__, path=path)
+        raise SaveError(text, kind=type(value).__name__, path=path or _("the arguments"))
     trees, found = [], []
     for key, part in parts.items():
-        if type(key) not in (str, int):
-            text = _("Expected texts or whole numbers as keys in {path}. Received: {key!r}.")
-            raise SaveError(text, path=path or _("the arguments"), key=key)
         tree, inside = taken_apart(part, tensors, f"{path}[{key!r}]", opening=opening)
         trees.append(tree)
         found += inside
-    if isinstance(value, list):
-        return TreeSpec("list", parts=tuple(trees)), found
-    if isinstance(value, tuple) and not hasattr(value, "_fields"):
-        return TreeSpec("tuple", parts=tuple(trees)), found
-    named: Literal["dict", "object"] = "dict" if isinstance(value, Mapping) else "object"
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return TreeSpec("list" if isinstance(value, list) else "tuple", parts=tuple(trees)), found
+    kind: Literal["dict", "object"] = "dict" if isinstance(value, Mapping) else "object"
     cls = "" if type(value) is dict else f"{type(value).__module__}:{type(value).__qualname__}"
-    return TreeSpec(named, None, tuple(parts), tuple(trees), cls), found
+    return TreeSpec(kind, None, tuple(parts), tuple(trees), cls), found
 
 
 def _made_again(place: str, fields: dict[Any, Any]) -> Any:
