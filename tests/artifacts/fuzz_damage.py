@@ -34,9 +34,9 @@ PATIENCE = 60.0  # seconds for one mutation
 
 
 def make(name, path):
-    """Save the chapter's MLP in a format."""
+    """Save a model in a format."""
     framework = "mxnet numpy" if name == "mxnet" else FORMATS[name]
-    save(model(framework, "mlp"), path, *inputs(framework, "mlp", 1), format=name)
+    save(model(framework), path, *inputs(framework, 1), format=name)
 
 
 def mutate(data, rng):

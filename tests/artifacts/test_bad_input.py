@@ -20,22 +20,12 @@ def test_what_is_no_artifact(tmp_path, verb):
     (tmp_path / "file").write_text("x")
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(make(tmp_path / "good"))
-    for name, make_it in (
-        ("pipe", os.mkfifo),
-        ("another's", lambda path: path.symlink_to(tmp_path / "good" / MANIFEST)),
-    ):
-        (tmp_path / name).mkdir()
-        make_it(tmp_path / name / MANIFEST)
-    for name in (
-        "missing",
-        "nul\0byte",
-        "file",
-        "file/below",
-        "folder",
-        "link",
-        "pipe",
-        "another's",
-    ):
+    (tmp_path / "pipe").mkdir()
+    os.mkfifo(tmp_path / "pipe" / MANIFEST)
+    (tmp_path / "another's").mkdir()
+    (tmp_path / "another's" / MANIFEST).symlink_to(tmp_path / "good" / MANIFEST)
+    names = "missing", "nul\0byte", "file", "file/below", "folder", "link", "pipe", "another's"
+    for name in names:
         with pytest.raises(errors.ArtifactNotFoundError):
             verb(f"{tmp_path}/{name}")
 
@@ -54,10 +44,9 @@ def _input(**fields):
 
 CALL = {"kind": "tuple", "parts": [{"kind": "tuple"}, {"kind": "dict"}]}
 BAD_MANIFESTS = {
+    "another version": _set(d2lhybrid_artifact=2),
     "version true": _set(d2lhybrid_artifact=True),
-    "version text": _set(d2lhybrid_artifact="1"),
     "no files": lambda body: body.pop("files"),
-    "files text": _set(files="model"),
     "more": _set(more=1),
     **{
         f"path {path[:9]!r}": _file(path=path)
@@ -67,7 +56,6 @@ BAD_MANIFESTS = {
         )
     },
     "huge": _file(size=10**40),
-    "negative": _file(size=-1),
     "hash": _file(sha256="0" * 63),
     "shape": _input(shape=[1.5]),
     "rank": _input(shape=[1] * 40),
@@ -80,7 +68,6 @@ BAD_MANIFESTS = {
     "strange structure": _set(returns={"kind": "set", "parts": []}),
     "constant and tensor": _set(returns={"kind": "tensor", "value": 1}),
     "keys": _set(returns={"kind": "dict", "keys": ["a", "a"], "parts": [{"kind": "tensor"}] * 2}),
-    "options": _set(options=[1]),
     "option": _set(options={"imports": [1]}),
 }
 
@@ -92,13 +79,6 @@ def test_bad_manifest(tmp_path, case):
     for verb in (inspect, verify, load, trust):
         with pytest.raises(errors.DamagedArtifactError):
             verb(path)
-
-
-def test_another_version(tmp_path):
-    path = make(tmp_path / "a")
-    edit(path, _set(d2lhybrid_artifact=2))
-    with pytest.raises(errors.UnsupportedArtifactError, match="version 2"):
-        inspect(path)
 
 
 def test_bad_bytes(tmp_path):
@@ -118,11 +98,7 @@ def test_bad_bytes(tmp_path):
 
 
 def _replace_by(make_it):
-    def change(path):
-        (path / "one").unlink()
-        make_it(path / "one")
-
-    return change
+    return lambda path: ((path / "one").unlink(), make_it(path / "one"))
 
 
 DAMAGE = {

@@ -16,6 +16,7 @@ import torch
 from artifact_files import edit, forge
 
 from d2lhybrid import errors, inspect, load, run_native, save, verify
+from d2lhybrid.frameworks import known
 
 
 class Payload:
@@ -36,11 +37,7 @@ def marker(tmp_path):
 @pytest.fixture
 def copied(saved, tmp_path):
     """Gives a copy of an artifact in a format, to be changed."""
-
-    def get(framework, format):
-        return shutil.copytree(saved(framework, "mlp", format), tmp_path / "a")
-
-    return get
+    return lambda *which: shutil.copytree(saved(*which), tmp_path / "a")
 
 
 def assert_harmless(path, marker):
@@ -57,16 +54,12 @@ def assert_harmless(path, marker):
     assert not marker.exists()
 
 
-@pytest.mark.parametrize(
-    ("framework", "format"),
-    [
-        ("torch", "torch.export"),
-        ("torch", "aotinductor"),
-        ("tensorflow", "savedmodel"),
-        ("jax", "jax.export"),
-        ("mxnet", "mxnet"),
-    ],
-)
+CARRYING = [
+    (one.name, name) for one in known() for name, format in one.formats.items() if format.risk
+]
+
+
+@pytest.mark.parametrize(("framework", "format"), CARRYING)
 def test_a_strangers_artifact_needs_trust(copied, marker, framework, format):
     path = copied(framework, format)
     edit(path, lambda body: body.update(created="by a stranger"))
@@ -92,15 +85,6 @@ def torch_pickle(payload, **options):
     return file.getvalue()
 
 
-def old_torch_pickle(payload):
-    """The format before zip files, which torch.load still reads."""
-    return torch_pickle(payload, _use_new_zipfile_serialization=False)
-
-
-def in_sample_inputs(pack):
-    return lambda entries, payload: {"model/data/sample_inputs/model.pt": pack(payload)}
-
-
 def in_weights(entries, payload):
     config_name = next(n for n in entries if n.endswith("model_weights_config.json"))
     config = json.loads(entries[config_name])
@@ -110,18 +94,21 @@ def in_weights(entries, payload):
     return {weight: torch_pickle(payload), config_name: json.dumps(config).encode()}
 
 
-@pytest.mark.parametrize(
-    "put",
-    [
-        in_sample_inputs(torch_pickle),
-        in_sample_inputs(old_torch_pickle),
-        in_sample_inputs(pickle.dumps),
-        in_weights,
-    ],
-)
+INPUTS = "model/data/sample_inputs/model.pt"
+PUT = {
+    "zip": lambda entries, payload: {INPUTS: torch_pickle(payload)},
+    "old": lambda entries, payload: {
+        INPUTS: torch_pickle(payload, _use_new_zipfile_serialization=False)
+    },
+    "plain": lambda entries, payload: {INPUTS: pickle.dumps(payload)},
+    "weights": in_weights,
+}
+
+
+@pytest.mark.parametrize("put", PUT)
 def test_pickles_in_an_exported_program(copied, marker, put):
     path = copied("torch", "torch.export")
-    rewrite(path / "model.pt2", lambda entries: put(entries, Payload(marker)))
+    rewrite(path / "model.pt2", lambda entries: PUT[put](entries, Payload(marker)))
     forge(path)
     assert_harmless(path, marker)
     # Some are read without the part that was exchanged; none runs it.
