@@ -1,5 +1,6 @@
 """The model that the artifact tests save: dense layers, and between them what inference changes."""
 
+import ml_dtypes as ml_dtypes  # which gives NumPy its bfloat16
 import numpy as np
 
 from d2lhybrid import frameworks
@@ -57,32 +58,22 @@ def mxnet_model(numpy_semantics=False):
     return model
 
 
-def model(framework, dtype="float32"):
+MODELS = {
+    **{"torch": torch_model, "tensorflow": tensorflow_model, "jax": jax_model},
+    **{"mxnet": mxnet_model, "mxnet numpy": lambda: mxnet_model(numpy_semantics=True)},
+}
+
+
+def model(framework, *dtype):
     """A model of a framework; "mxnet numpy" is MXNet with NumPy semantics."""
-    if framework.startswith("mxnet"):
-        return mxnet_model(framework == "mxnet numpy")
-    return {"torch": torch_model, "tensorflow": tensorflow_model, "jax": jax_model}[framework](
-        dtype
-    )
+    return MODELS[framework](*dtype)
 
 
 def inputs(framework, batch, dtype="float32"):
     """The same numbers as a tensor of the framework."""
-    if framework == "torch":
-        import torch
-
-        return (torch.tensor(example(batch)).to(getattr(torch, dtype)),)
-    if framework == "tensorflow":
-        import tensorflow as tf
-
-        return (tf.cast(example(batch), dtype),)
-    if framework == "jax":
-        import jax.numpy as jnp
-
-        return (jnp.asarray(example(batch), dtype),)
-    mx = import_mxnet()
-    make = mx.np.array if framework == "mxnet numpy" else mx.nd.array
-    return (make(example(batch), dtype="float32"),)
+    raw = Raw.of(example(batch).astype(np.dtype(dtype)))
+    options = {"device": "cpu", "numpy_semantics": framework == "mxnet numpy"}
+    return (frameworks.get(framework.split()[0]).tensors.from_raw(raw, options),)
 
 
 def differ(framework, run, given, received):

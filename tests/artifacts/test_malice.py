@@ -117,45 +117,6 @@ def test_pickles_in_an_exported_program(copied, marker, put):
     assert not marker.exists()
 
 
-@pytest.mark.parametrize("name", ["model/../../marker", "/tmp/marker"])
-def test_entries_that_point_outside(copied, marker, name):
-    """AOTInductor's loader would write them."""
-    path = copied("torch", "aotinductor")
-    with zipfile.ZipFile(path / "model.pt2", "a") as archive:
-        archive.writestr(name, b"escaped")
-    forge(path)
-    assert_harmless(path, marker)
-
-
-def test_operations_of_a_saved_model_that_write_files(copied, marker):
-    """One in the graph, and one in a table's initializer, which tf.saved_model.load runs."""
-    import tensorflow as tf
-    from tensorflow.python.ops.lookup_ops import TableInitializerBase
-
-    class Writing(TableInitializerBase):
-        def initialize(self, table):
-            return tf.io.write_file(str(marker), "fired")
-
-    class Model(tf.Module):
-        def __init__(self):
-            self.table = tf.lookup.StaticHashTable(Writing(tf.string, tf.int64), 0)
-
-        @tf.function(input_signature=[tf.TensorSpec((None, 512), tf.float32, "x")])
-        def serve(self, x):
-            with tf.control_dependencies([tf.io.write_file(str(marker), "fired")]):
-                found = self.table.lookup(tf.constant(["key"]))
-                return {"output_0": x + tf.cast(found, tf.float32)}
-
-    path = copied("tensorflow", "savedmodel")
-    model, target = Model(), str(path / "saved_model")
-    tf.saved_model.save(model, target, signatures={"serving_default": model.serve})
-    forge(path)
-    marker.unlink()
-    assert_harmless(path, marker)
-    tf.saved_model.load(target)
-    assert marker.exists()
-
-
 def test_onnx_data_that_escapes(copied, tmp_path):
     import onnx
 
