@@ -30,10 +30,9 @@ class LoadedModel:
     """
 
     def __init__(self, stored: store.Stored, model: Any, trusted: bool):
-        self.model = model
-        self.manifest = stored.manifest
-        self._stored = stored
-        self._trusted = trusted  # may output classes be made, whose modules are imported then?
+        self.model, self.manifest = model, stored.manifest
+        # Trusted: may output classes be made, whose modules are imported then?
+        self._stored, self._trusted = stored, trusted
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the model on arguments like those that it was saved with.
@@ -44,9 +43,8 @@ class LoadedModel:
         """
         framework = self._stored.framework
         inputs = self.manifest.takes.tensors_in((args, kwargs), "")
-        converts = self._stored.format.converts
         for expected, value in zip(self.manifest.inputs, inputs, strict=True):
-            known = converts and hasattr(value, "__array__")
+            known = self._stored.format.converts and hasattr(value, "dtype")
             if not known and not framework.tensors.is_tensor(value):
                 kind = f"{type(value).__module__}.{type(value).__name__}"
                 text = _("Expected a tensor of {framework}, received a {kind}; convert it.")
@@ -123,9 +121,8 @@ class Inspection:
         rows += [(_("created:"), manifest.created)]
         rows += [(_("input:"), str(spec)) for spec in manifest.inputs]
         rows += [(_("output:"), str(spec)) for spec in manifest.outputs]
-        rows += [
-            (_("file:"), f"{size.format(size=count(f.size))}  {f.path}") for f in manifest.files
-        ]
+        files = (f"{size.format(size=count(f.size))}  {f.path}" for f in manifest.files)
+        rows += [(_("file:"), text) for text in files]
         rows += [(_("trusted:"), trusted), (_("may:"), self.may)]
         rows += [(_("note:"), self.note)] if self.note else []
         rows += [(_("PROBLEM:"), text) for text in self.problems]
@@ -213,7 +210,7 @@ def inspect(path: str | os.PathLike[str]) -> Inspection:
     Raises:
         ArtifactNotFoundError: Nothing is at the path, or no artifact.
         DamagedArtifactError: Its manifest cannot be read.
-        UnsupportedArtifactError: Its version or its format is not known here.
+        UnsupportedArtifactError: Its format is not known here.
 
     >>> import torch
     >>> from d2lhybrid import save
@@ -280,9 +277,8 @@ def _program(stored: store.Stored, trusted: bool) -> Any:
         )
         versions = ", ".join(f"{k} {number}" for k, number in stored.manifest.versions.items())
         fields = {"framework": stored.manifest.framework, "path": str(stored.root)}
-        raise errors.ArtifactLoadError(
-            text, **fields, error=errors.brief(error), versions=versions
-        ) from error
+        fields |= {"error": errors.brief(error), "versions": versions}
+        raise errors.ArtifactLoadError(text, **fields) from error
 
 
 def _difference(stored: store.Stored, program: Any, example: int) -> str:

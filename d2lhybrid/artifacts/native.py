@@ -138,8 +138,7 @@ def _output(row: str, file: Path) -> np.ndarray:
 
 
 def _cache() -> Path:
-    named = os.environ.get("D2LHYBRID_CACHE")
-    return Path(named) if named else user_cache_path("d2lhybrid")
+    return Path(os.environ.get("D2LHYBRID_CACHE") or user_cache_path("d2lhybrid"))
 
 
 def _build(native: NativeProgram) -> Path:
@@ -158,8 +157,8 @@ def _build(native: NativeProgram) -> Path:
     flags = [part.format(package, library) for part in shlex.split(native.flags)]
     line = [*compiler, native.source, "-I.", "-O1", "-o", PROGRAM, *flags]
     sources = [SOURCES / native.source, SOURCES / "tensors.h"]
-    installed = os.stat(found.origin).st_mtime_ns  # another build of the package
-    parts = [*line, str(installed), *(path.read_text() for path in sources)]
+    build = str(os.stat(found.origin).st_mtime_ns)  # of the package
+    parts = [*line, build, *(path.read_text() for path in sources)]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
     made = _cache() / "native" / key
     if made.exists():
@@ -194,9 +193,8 @@ def _execute(command: list[str], failure: str, timeout: float, folder: Path | No
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
         said = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()[-2000:]
-        raise errors.NativeRunError(
-            "{failure}: {error}\n{said}", failure=failure, error=error, said=said
-        ) from error
+        text = "{failure}: {error}\n{said}"
+        raise errors.NativeRunError(text, failure=failure, error=error, said=said) from error
     return done.stdout.decode(errors="replace")
 
 

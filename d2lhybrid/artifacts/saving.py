@@ -19,11 +19,11 @@ import msgspec
 
 from d2lhybrid.artifacts.loading import Inspection, inspect
 from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Manifest, TensorSpec, parse
-from d2lhybrid.artifacts.store import add_trusted, entries, record, replacing
+from d2lhybrid.artifacts.store import Recorded, add_trusted, entries, record, replacing
 from d2lhybrid.calls import of_arguments
 from d2lhybrid.errors import D2LHybridError, SaveError, brief
 from d2lhybrid.frameworks import format_of, of
-from d2lhybrid.frameworks.formats import Dynamic, Format, Option, Sample
+from d2lhybrid.frameworks.formats import Dynamic, Format, Option, Options, Sample
 from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw
@@ -116,10 +116,10 @@ def save(
         try:
             digest = _seal(manifest, folder)
         except SaveError:
-            modules = _modules(framework, model)
-            if not modules:
+            # One of them may register what the file needs.
+            options["imports"] = _modules(framework, model)
+            if not options["imports"]:
                 raise
-            options["imports"] = modules  # one of them may register what the file needs
             digest = _seal(msgspec.structs.replace(manifest, options=options), folder)
         add_trusted(digest)
     return inspect(path)
@@ -154,9 +154,7 @@ def prove(folder: Path, format: str) -> None:
         raise SaveError(text, format=format, error=error)
 
 
-def _run(
-    sample: Sample, dynamic: Dynamic | None, options: dict[str, Option]
-) -> list[tuple[list[Raw], list[Raw]]]:
+def _run(sample: Sample, dynamic: Dynamic | None, options: Options) -> list[Recorded]:
     """Inputs and outputs of the model for the example, and for larger inputs if it takes them."""
     sample.returns, sample.outputs, found = sample.run(sample.inputs)
     if not found:

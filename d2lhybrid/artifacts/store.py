@@ -66,7 +66,10 @@ class Stored:
         return found
 
 
-def record(folder: Path, examples: Sequence[tuple[list[Raw], list[Raw]]]) -> None:
+Recorded = tuple[list[Raw], list[Raw]]  # inputs and outputs of a call
+
+
+def record(folder: Path, examples: Sequence[Recorded]) -> None:
     """Write inputs and outputs of calls as NumPy does; of bfloat16 the bits, and texts as bytes."""
     (folder / "example").mkdir()
     for example, call in enumerate(examples):
@@ -83,7 +86,7 @@ def read(path: str | os.PathLike[str]) -> Stored:
     Raises:
         ArtifactNotFoundError: Nothing is there, or a file or a link, or the folder has no manifest.
         OSError: The system does not let us read it.
-        DamagedArtifactError, UnsupportedArtifactError: The manifest cannot be read.
+        DamagedArtifactError: The manifest cannot be read.
     """
     root = Path(os.path.abspath(path))
     if not os.path.lexists(root) and os.path.lexists(_spare(root)):
@@ -227,5 +230,4 @@ def add_trusted(*digests: str) -> None:
 
 
 def _trusted() -> Path:
-    named = os.environ.get("D2LHYBRID_DATA")
-    return (Path(named) if named else user_data_path("d2lhybrid")) / "trusted"
+    return Path(os.environ.get("D2LHYBRID_DATA") or user_data_path("d2lhybrid")) / "trusted"

@@ -102,12 +102,10 @@ class Sample:
         batch = next(filter(None, sizes), None)
         self.axes = [{0: "batch"} if size == batch else {} for size in sizes]
         self.strict = dynamic is not None
+        for name in (dynamic or {}).keys() - self.names:
+            text = _("Expected names of the inputs ({names}) in dynamic. Received: {received!r}.")
+            raise ArgumentError(text.format(names=", ".join(self.names), received=name))
         if dynamic is not None:
-            for name in dynamic.keys() - self.names:
-                text = _(
-                    "Expected names of the inputs ({names}) in dynamic. Received: {received!r}."
-                )
-                raise ArgumentError(text.format(names=", ".join(self.names), received=name))
             self.axes = [dict(dynamic.get(name, {})) for name in self.names]
         for raw, axes in zip(raws if any(self.axes) else [], self.axes, strict=False):
             array = raw.array
