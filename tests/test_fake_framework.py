@@ -1,7 +1,7 @@
 """A framework in one class goes through everything: nothing else in the package knows of it.
 
 This file is the example for the next framework. What a room defines besides, such as formats, a
-step of training and graphs, has a default that says it is not there.
+step of training and graphs, is said not to be there.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ import d2lhybrid
 from d2lhybrid import frameworks
 from d2lhybrid.errors import D2LHybridError
 from d2lhybrid.frameworks.explanation import Explanation
-from d2lhybrid.frameworks.protocol import Framework, Lazy, Tensors, Variant
+from d2lhybrid.frameworks.protocol import Framework, Lazy, Room, Tensors, Variant
 from d2lhybrid.tensor import Raw
 
 
@@ -71,7 +71,10 @@ class Toy(Framework, Tensors):
     def from_raw(self, raw: Raw, options: Any) -> Array:
         return Array(raw.array)
 
-    def variants(
+    def room(self) -> Room:
+        return Room(self.ways, explain=self.explanation)
+
+    def ways(
         self, net: Any, args: Any, kwargs: Any, everything: bool, options: Any
     ) -> dict[str, Variant]:
         def build() -> Any:
@@ -83,7 +86,7 @@ class Toy(Framework, Tensors):
             "on chip": Variant("there is no chip"),
         }
 
-    def explain(self, model: Any, args: Any, kwargs: Any) -> Explanation:
+    def explanation(self, model: Any, args: Any, kwargs: Any) -> Explanation:
         return Explanation(f"{self.display} {self.version()}", type(model).__name__, 0, graphs=1)
 
 

@@ -38,8 +38,8 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
     {'layer_fwd': 'kept'}
     """
     framework, model, args, kwargs = _asked(model, args, kwargs)
-    found = framework.explain(model, args, kwargs)
-    graphs = Graphs(found.graphs, lambda: framework.graphs(model, args, kwargs))
+    found = framework.able("explain")(model, args, kwargs)
+    graphs = Graphs(found.graphs, lambda: framework.able("graphs")(model, args, kwargs))
     return replace(found, graphs=graphs)
 
 
@@ -68,7 +68,7 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
     (1, 2)
     """
     framework, model, args, kwargs = _asked(model, args, kwargs)
-    graphs = framework.graphs(model, args, kwargs)
+    graphs = framework.able("graphs")(model, args, kwargs)
     if not graphs:
         text = _(
             "Expected a model of which {framework} records a graph. Received: {model}, of which it "

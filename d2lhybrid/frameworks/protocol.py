@@ -1,15 +1,20 @@
 """What d2lhybrid asks of a framework: one object that declares it, and what it can do.
 
-``Framework`` costs no import of the framework; ``Tensors`` is what works once it is imported.
+``Framework`` costs no import of the framework; ``Tensors`` and ``Room`` are what works once it is
+imported.
 """
 
 import copy
 import os
+import shutil
 import sys
+import tempfile
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +29,14 @@ from d2lhybrid.frameworks.tensors import Kwargs as Kwargs
 from d2lhybrid.frameworks.tensors import Tensors as Tensors
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.quieting import silent
+
+
+class Folder:
+    """A new folder at `path`, deleted when this object is; TemporaryDirectory would warn of it."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="d2lhybrid-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 class Lazy:
@@ -131,11 +144,33 @@ class Step:
         return self._first
 
 
+@dataclass(frozen=True)
+class Room:
+    """What can be done with a framework's models; None for what d2lhybrid has not for it.
+
+    `variants`: from a model, its positional and keyword arguments, whether those of experts are
+    wanted, and options for the compiler (ArgumentError for one that it does not have) to each way
+    to run the model, by name. `training`: from a model, a loss, an optimizer, the arguments and the
+    target to each way to train the model by one step (ArgumentError for what is no model or no
+    optimizer of the framework). `explain` and `graphs`: what its compiler makes of a call, and the
+    graphs that the call takes. `parts`: the dense layers of a model and what is between them, as
+    ``chain`` takes them.
+    """
+
+    variants: Callable[[Function, Args, Kwargs, bool, Kwargs], dict[str, Variant]]
+    training: Callable[[Function, Function, Any, Args, Kwargs, Any], dict[str, Variant]] | None = (
+        None
+    )
+    explain: Callable[[Function, Args, Kwargs], Explanation] | None = None
+    graphs: Callable[[Function, Args, Kwargs], Sequence[Graph]] | None = None
+    parts: Callable[[Function], Iterable[Layer | str | None]] = lambda _net: (None,)
+
+
 class Framework(ABC):
     """One framework; making the object imports nothing, and neither do its class attributes.
 
-    A room (``d2lhybrid/frameworks/<name>/``) defines one subclass, whose methods import what they
-    need of the room when they are called.
+    A room (``d2lhybrid/frameworks/<name>/``) defines one subclass, whose methods import what stands
+    beside it when they are called.
     """
 
     name: ClassVar[str]  # in records and manifests; for most, what Python imports
@@ -172,43 +207,21 @@ class Framework(ABC):
         """Its devices and tensors; imports the framework."""
 
     @abstractmethod
-    def variants(
-        self, net: Function, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
-    ) -> dict[str, Variant]:
-        """Each way to run ``net(*args, **kwargs)``, by name; with `everything`, what experts use.
-
-        `options` are for the compiler; ArgumentError where this one has no such option.
-        """
+    def room(self) -> Room:
+        """What it can do besides; imports the framework."""
 
     @property
     def formats(self) -> Mapping[str, Format]:
         """The formats that it writes and reads, by name, the best first; imports nothing."""
         return {}
 
-    def training(
-        self, net: Function, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
-    ) -> dict[str, Variant]:
-        """Each way to train `net` by one step; calls take nothing and return the first losses.
-
-        ArgumentError for what is no model of this framework, or no optimizer for one.
-        """
-        raise self._cannot(_("a step of training"))
-
-    def parts(self, net: Function) -> Iterable[Layer | str | None]:
-        """The dense layers of a model and what is between them, as ``chain`` takes them."""
-        return (None,)
-
-    def explain(self, model: Function, args: Args, kwargs: Kwargs) -> Explanation:
-        """What its compiler makes of ``model(*args, **kwargs)``."""
-        raise self._cannot("explain")
-
-    def graphs(self, model: Function, args: Args, kwargs: Kwargs) -> Sequence[Graph]:
-        """The graphs that ``model(*args, **kwargs)`` takes, at each stage of its compiler."""
-        raise self._cannot("graph")
-
-    def _cannot(self, what: str) -> ArgumentError:
-        text = _("Expected a framework for which d2lhybrid has {what}. Received: {framework}.")
-        return ArgumentError(text.format(what=what, framework=self.display))
+    def able(self, what: str) -> Any:
+        """That function of its room; ArgumentError where there is none."""
+        found = getattr(self.room(), what)
+        if found is None:
+            text = _("Expected a framework for which d2lhybrid has {what}. Received: {framework}.")
+            raise ArgumentError(text.format(what=what, framework=self.display))
+        return found
 
 
 def require_options(compiler: str, options: Kwargs, known: tuple[str, ...]) -> None:

@@ -20,8 +20,7 @@ import numpy as np
 from d2lhybrid.compiler import find_compiler
 from d2lhybrid.errors import CannotBuildError, CompilerMissingError
 from d2lhybrid.frameworks.dense import dense_function
-from d2lhybrid.frameworks.folder import Folder
-from d2lhybrid.frameworks.protocol import Layer, Lazy, Variant
+from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, Variant
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.same import raw_of

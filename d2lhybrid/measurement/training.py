@@ -61,4 +61,4 @@ def training(
     model, args, kwargs = of_arguments(net, tuple(inputs), {})
     framework = of(model, optimizer, args, kwargs)
     with Calling(name_of(model)):
-        return Variants(framework.training(model, loss, optimizer, args, kwargs, target))
+        return Variants(framework.able("training")(model, loss, optimizer, args, kwargs, target))

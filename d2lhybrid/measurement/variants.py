@@ -134,9 +134,9 @@ def variants(
     given = {"dynamic": dynamic, "backend": backend, "mode": mode}
     options = {name: value for name, value in given.items() if value is not None}
     with Calling(name_of(model)):
-        found = framework.variants(model, args, kwargs, all, options)
+        found = framework.room().variants(model, args, kwargs, all, options)
         ready = (one.run for one in found.values() if not isinstance(one.run, str | Lazy))
         next(ready, model)(*args, **kwargs)
         framework.tensors.synchronize()  # errors of the work come late
-    programs = reference_programs(chain(framework.parts(model)), args) if references else {}
+    programs = reference_programs(chain(framework.room().parts(model)), args) if references else {}
     return Variants(found | programs, programs)

@@ -73,7 +73,7 @@ def test_each_variant_is_written_by_hand_as_its_code_says(framework, tmp_path, m
     expected = record(net(x))["output"].values()
     for name, snippet in code.items():
         names = {**_known(), "net": net, "x": x}
-        for i, layer in enumerate(chain(get(framework).parts(net))):
+        for i, layer in enumerate(chain(get(framework).room().parts(net))):
             names |= {f"w{i}": layer.weight, f"b{i}": layer.bias}
             if framework == "torch" and name != "NumPy":
                 named = names["torch"].from_numpy

@@ -81,11 +81,11 @@ def test_the_dense_layers_of_a_keras_model():
     for layer in (keras.Dropout(0.5), dense(3), keras.Activation("tanh"), dense(2), keras.ReLU()):
         net.add(layer)
     net(X)
-    layers = chain(get("tensorflow").parts(net))
+    layers = chain(get("tensorflow").room().parts(net))
     assert [layer.activation for layer in layers] == ["relu", "tanh", "relu"]
     assert np.array_equal(layers[0].bias, np.zeros(4))
     for other in (keras.ReLU(max_value=1), dense(2, "softmax"), keras.LayerNormalization()):
-        assert chain(get("tensorflow").parts(tf.keras.Sequential([dense(2), other]))) is None
+        assert chain(get("tensorflow").room().parts(tf.keras.Sequential([dense(2), other]))) is None
 
 
 class TestExplain:

@@ -6,8 +6,15 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from d2lhybrid.frameworks.protocol import Lazy, Step, Variant, require_trainable
-from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
+from d2lhybrid.frameworks.protocol import (
+    Args,
+    Function,
+    Kwargs,
+    Lazy,
+    Step,
+    Variant,
+    require_trainable,
+)
 
 _STEP = """def step(net, optimizer):
     value = lambda net: jnp.mean(loss(net(x), y))

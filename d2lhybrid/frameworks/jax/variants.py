@@ -10,8 +10,15 @@ from flax import nnx
 from d2lhybrid.frameworks.dense import dense_function
 from d2lhybrid.frameworks.jax.layers import parts
 from d2lhybrid.frameworks.jax.modules import eager, is_static, pure
-from d2lhybrid.frameworks.protocol import Lazy, Variant, chain, require_options
-from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
+from d2lhybrid.frameworks.protocol import (
+    Args,
+    Function,
+    Kwargs,
+    Lazy,
+    Variant,
+    chain,
+    require_options,
+)
 from d2lhybrid.i18n import noop as N_
 
 _SPLIT = """graph, weights = nnx.split(net)

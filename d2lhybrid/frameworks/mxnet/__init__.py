@@ -1,13 +1,11 @@
 """MXNet and Gluon."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from d2lhybrid.frameworks.explanation import Explanation
 from d2lhybrid.frameworks.formats import Format
-from d2lhybrid.frameworks.graph import Graph
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
-from d2lhybrid.frameworks.protocol import Args, Framework, Function, Kwargs, Layer, Tensors, Variant
+from d2lhybrid.frameworks.protocol import Framework, Room, Tensors
 
 
 class MXNet(Framework):
@@ -29,40 +27,21 @@ class MXNet(Framework):
 
         return TENSORS
 
-    def variants(
-        self, net: Function, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
-    ) -> dict[str, Variant]:
-        from d2lhybrid.frameworks.mxnet.variants import variants
-
-        return variants(net, args, kwargs, everything, options)
-
     @property
     def formats(self) -> Mapping[str, Format]:
         from d2lhybrid.frameworks.mxnet.formats import FORMATS
 
         return FORMATS
 
-    def training(
-        self, net: Function, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
-    ) -> dict[str, Variant]:
-        from d2lhybrid.frameworks.mxnet.training import training
-
-        return training(net, loss, optimizer, args, kwargs, target)
-
-    def parts(self, net: Function) -> Iterable[Layer | str | None]:
-        from d2lhybrid.frameworks.mxnet.layers import parts
-
-        return parts(net)
-
-    def explain(self, model: Function, args: Args, kwargs: Kwargs) -> Explanation:
+    def room(self) -> Room:
+        self.load()
         from d2lhybrid.frameworks.mxnet.explain import explain
-
-        return explain(model, args, kwargs)
-
-    def graphs(self, model: Function, args: Args, kwargs: Kwargs) -> Sequence[Graph]:
         from d2lhybrid.frameworks.mxnet.graphs import graphs
+        from d2lhybrid.frameworks.mxnet.layers import parts
+        from d2lhybrid.frameworks.mxnet.training import training
+        from d2lhybrid.frameworks.mxnet.variants import variants
 
-        return graphs(model, args, kwargs)
+        return Room(variants, training, explain, graphs, parts)
 
 
 FRAMEWORK = MXNet()

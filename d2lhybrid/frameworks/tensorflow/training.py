@@ -5,9 +5,17 @@ from typing import Any
 import tensorflow as tf
 
 from d2lhybrid.errors import CannotBuildError, first_line
-from d2lhybrid.frameworks.protocol import Lazy, Step, Variant, copied, require_trainable
+from d2lhybrid.frameworks.protocol import (
+    Args,
+    Function,
+    Kwargs,
+    Lazy,
+    Step,
+    Variant,
+    copied,
+    require_trainable,
+)
 from d2lhybrid.frameworks.tensorflow.variants import refused_by_xla
-from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.i18n import gettext as _
 
 _STEP = """def step():

@@ -10,10 +10,18 @@ import tensorflow as tf
 
 from d2lhybrid.errors import CannotBuildError
 from d2lhybrid.frameworks.dense import dense_function
-from d2lhybrid.frameworks.protocol import Layer, Lazy, Variant, chain, require_options
+from d2lhybrid.frameworks.protocol import (
+    Args,
+    Function,
+    Kwargs,
+    Layer,
+    Lazy,
+    Variant,
+    chain,
+    require_options,
+)
 from d2lhybrid.frameworks.tensorflow import private
 from d2lhybrid.frameworks.tensorflow.layers import parts
-from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.quieting import silent

@@ -10,9 +10,8 @@ from typing import Any
 import torch
 
 from d2lhybrid.errors import CannotBuildError
-from d2lhybrid.frameworks.folder import Folder
 from d2lhybrid.frameworks.onnxruntime import open_session
-from d2lhybrid.frameworks.protocol import Args, Function, Kwargs, Lazy, Variant
+from d2lhybrid.frameworks.protocol import Args, Folder, Function, Kwargs, Lazy, Variant
 from d2lhybrid.frameworks.torch.programs import compile_ahead, if_compiler, write_onnx
 from d2lhybrid.i18n import gettext as _
 
