@@ -12,8 +12,7 @@ from d2lhybrid.artifacts.loading import verify
 from d2lhybrid.diagnosing import doctor
 from d2lhybrid.errors import ArgumentError, D2LHybridError, brief
 from d2lhybrid.frameworks import known
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import noop as N_
+from d2lhybrid.i18n import gettext as _, noop as N_
 from d2lhybrid.measurement.comparing import compare
 from d2lhybrid.report.results import Comparison
 

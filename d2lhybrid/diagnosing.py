@@ -14,8 +14,7 @@ from importlib.util import find_spec
 
 from d2lhybrid.errors import CompilerMissingError
 from d2lhybrid.frameworks import get, known
-from d2lhybrid.i18n import general, language
-from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import general, gettext as _, language
 from d2lhybrid.installing import find_compiler, install_command
 from d2lhybrid.report.table import Column, Table
 

@@ -111,7 +111,7 @@ class DamagedArtifactError(ArtifactError, ValueError):
 
 
 class UnsupportedArtifactError(ArtifactError, ValueError):
-    """The manifest version, the format or the framework asked for does not fit."""
+    """The format or the framework asked for does not fit."""
 
 
 class UntrustedArtifactError(ArtifactError, PermissionError):

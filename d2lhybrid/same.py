@@ -9,17 +9,15 @@ of a sum near zero were cannot be seen in it, and a guess would let wrong number
 ways to a sum near zero may come out as different; compare them by the terms, or without a check.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from d2lhybrid.errors import DifferentAnswerError
 from d2lhybrid.frameworks import loaded
-from d2lhybrid.i18n import general, ngettext
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.structure import leaves
-from d2lhybrid.tensor import Raw
+from d2lhybrid.i18n import general, gettext as _
+from d2lhybrid.tensor import Raw, held, leaves
 
 # The largest difference allowed, as a fraction of the element: room for a compiler that adds in
 # another order, not for one that computes something else.
@@ -34,6 +32,7 @@ TOLERANCE = {
 CANCELLED = 0.1  # of that fraction, of the largest number in the row: what cancelling may leave
 MASK = 1e8  # a number this large is a mask or a mistake, and no measure for its row
 NUMBER = ""  # the dtype of Python's own numbers, which go with any
+NUMBERS = (bool, int, float, complex)
 
 Answer = Mapping[str, Any]
 """Leaves by path: ``Raw`` for what holds numbers, the object itself for the rest."""
@@ -44,35 +43,23 @@ def record(output: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for path, value in leaves(output, "output"):
         raw = raw_of(value)
-        inside = dict(_tensors_inside(value, path, set())) if raw is None else {path: raw}
-        found |= inside or {path: value}
+        inside = held(value, _tensor, set()) if raw is None else raw
+        found |= leaves(value if inside is None else inside, path)
     return found
 
 
 def raw_of(value: Any) -> Raw | None:
     """A copy of a number, an array or any framework's tensor; None for anything else."""
-    if isinstance(value, (bool, int, float, complex)):
-        return Raw(NUMBER, np.array(value))
+    return Raw(NUMBER, np.array(value)) if isinstance(value, NUMBERS) else _tensor(value)
+
+
+def _tensor(value: Any) -> Raw | None:
     for framework in loaded():
         if framework.tensors.is_tensor(value):
             return framework.tensors.to_raw(value)
     if hasattr(value, "__array__") and (hasattr(value, "dtype") or hasattr(value, "dtypes")):
         return Raw.of(np.array(value))
     return None
-
-
-def _tensors_inside(value: Any, path: str, known: set[int]) -> Iterator[tuple[str, Raw]]:
-    """The tensors that an object of a library, such as a cache, keeps in its attributes."""
-    if id(value) in known or isinstance(value, type):
-        return
-    known.add(id(value))
-    for name, part in getattr(value, "__dict__", {}).items():
-        for where, leaf in leaves(part, f"{path}.{name}"):
-            raw = None if isinstance(leaf, (bool, int, float, complex)) else raw_of(leaf)
-            if raw is not None:
-                yield where, raw
-            else:
-                yield from _tensors_inside(leaf, where, known)
 
 
 def incomparable(answer: Answer) -> list[str]:
@@ -105,15 +92,11 @@ def difference(answer: Answer, expected: Answer, tolerance: float | None = None)
         expected: what should have come.
         tolerance: the difference allowed as a fraction of each element; that of the dtype if None.
     """
-    if len(answer) != len(expected):
-        text = ngettext(
-            "{n} output instead of {expected}", "{n} outputs instead of {expected}", len(answer)
-        )
-        return text.format(n=len(answer), expected=len(expected))
-    if missing := [path for path in expected if path not in answer]:
-        other = next(path for path in answer if path not in expected)
+    if answer.keys() != expected.keys():
         text = _("{received} where {expected} was expected")
-        return text.format(received=other, expected=missing[0])
+        received = next((path for path in answer if path not in expected), _("nothing"))
+        wanted = next((path for path in expected if path not in answer), _("nothing"))
+        return text.format(received=received, expected=wanted)
     found = (_leaf(path, leaf, expected[path], tolerance) for path, leaf in answer.items())
     _over, words = max(found, key=lambda one: one[0], default=(0.0, ""))
     return words
@@ -159,9 +142,9 @@ def _gap(a: np.ndarray, b: np.ndarray, allowed: float) -> tuple[float, float, fl
     kinds = {a.dtype.kind, b.dtype.kind}
     if not kinds <= set("fciub"):
         return (0.0 if np.array_equal(a, b) else np.inf), np.inf, np.nan
-    same = np.asarray(a == b) | (_nan(a) & _nan(b))
     wide = np.complex128 if "c" in kinds else np.float64
     x, y = np.asarray(a, dtype=wide), np.asarray(b, dtype=wide)
+    same = np.asarray(a == b) | (np.isnan(x) & np.isnan(y))
     size = np.abs(y)
     sized = np.where(np.isfinite(size) & (size < MASK), size, 0.0)
     longer = [axis for axis, length in enumerate(sized.shape) if length > 1]
@@ -174,7 +157,3 @@ def _gap(a: np.ndarray, b: np.ndarray, allowed: float) -> tuple[float, float, fl
         over = np.where(same, 0.0, np.where(np.isnan(apart) | (limit == 0), np.inf, apart / limit))
     worst = np.unravel_index(int(np.argmax(over)), over.shape)
     return float(over[worst]), float(np.nan_to_num(apart[worst], nan=np.inf)), float(size[worst])
-
-
-def _nan(array: np.ndarray) -> np.ndarray:
-    return np.isnan(array) if array.dtype.kind in "fc" else np.zeros(array.shape, bool)

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from d2lhybrid import errors
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import listed, pad
+from d2lhybrid.i18n import gettext as _, listed, pad
 from d2lhybrid.lazy import attach
 from d2lhybrid.report.table import Column, Table
 from d2lhybrid.same import raw_of

@@ -1,13 +1,19 @@
-"""Tensors outside any framework."""
+"""Tensors outside any framework, and the structures of them that models take and return.
 
-from dataclasses import dataclass
+Tuples, named tuples, lists, mappings and dataclasses are opened, nested as they come.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+
+Leaf = tuple[str, Any]
 
 
-@dataclass(frozen=True)
-class Raw:
+class Raw(Struct, frozen=True):
     """A copy of a tensor: its dtype by the name that all frameworks use, and a NumPy array.
 
     NumPy has no bfloat16, so such a tensor is kept as the uint16 array of its bits. Other dtypes
@@ -39,3 +45,49 @@ def spec(tensor: Any) -> tuple[str, tuple[int, ...]]:
     kind = tensor.dtype  # it has a name, is a class of NumPy, or prints as module.name
     name = getattr(kind, "name", None) or getattr(kind, "__name__", None) or str(kind)
     return name.rpartition(".")[2].removesuffix("_"), tuple(tensor.shape)
+
+
+def leaves(value: Any, path: str = "") -> Iterator[Leaf]:
+    """Each leaf of a structure with its path, in order; None is a leaf, too.
+
+    >>> list(leaves({"a": [1, (2, None)]}, "output"))
+    [("output['a'][0]", 1), ("output['a'][1][0]", 2), ("output['a'][1][1]", None)]
+    """
+    parts = parts_of(value)
+    if parts is None:
+        yield path, value
+        return
+    for key, part in parts.items():
+        yield from leaves(part, f"{path}[{key!r}]")
+
+
+def parts_of(value: Any) -> dict[Any, Any] | None:
+    """The parts of a container by their keys, names or places; None for a leaf."""
+    if isinstance(value, Mapping):
+        return {key: value[key] for key in value}
+    if isinstance(value, (list, tuple)):
+        return dict(zip(getattr(value, "_fields", range(len(value))), value, strict=True))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return None
+
+
+def held(value: Any, tensor_of: Callable[[Any], Any], opened: set[int]) -> Any:
+    """The tensors that an object of a library, such as a cache, keeps in its attributes.
+
+    They come in dictionaries by the names and places where they are; None if there are none.
+
+    Args:
+        value: The object, or what is inside one.
+        tensor_of: Gives what is to stand for a tensor, and None for anything else.
+        opened: The objects that are not to be opened again, by id.
+    """
+    tensor = tensor_of(value)
+    if tensor is not None or isinstance(value, type) or id(value) in opened:
+        return tensor
+    parts = parts_of(value)
+    if parts is None:
+        opened.add(id(value))
+        parts = getattr(value, "__dict__", {})
+    inside = {name: held(part, tensor_of, opened) for name, part in parts.items()}
+    return {name: part for name, part in inside.items() if part is not None} or None

@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from d2lhybrid import __main__ as cli
-from d2lhybrid import diagnosing, doctor, i18n, installing
+from d2lhybrid import __main__ as cli, diagnosing, doctor, i18n, installing
 from d2lhybrid.frameworks import get
 from d2lhybrid.teaching import has_compiler
 

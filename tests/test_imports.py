@@ -21,7 +21,7 @@ HEAVY = (
 FLOORS = (
     ("errors", "lazy"),
     (
-        *("calls", "i18n", "installing", "quieting", "stats", "structure", "tensor"),
+        *("calls", "i18n", "installing", "quieting", "stats", "tensor"),
         *("report.table", "report.picture"),  # know no result and no framework
     ),
     ("frameworks", "same", "teaching"),

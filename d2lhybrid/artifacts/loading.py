@@ -1,23 +1,23 @@
-"""``load``, ``verify`` and ``trust``: bytes first, then trust, then the framework."""
+"""``load``, ``verify``, ``inspect`` and ``trust``: bytes first, then trust, then the framework.
+
+``inspect`` and ``trust`` run and unpickle nothing, and hand no bytes to a framework.
+"""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
 from d2lhybrid import errors
-from d2lhybrid.artifacts.examples import check_inputs, is_array, recall, tensors_of
-from d2lhybrid.artifacts.inspection import Inspection, inspect, table
-from d2lhybrid.artifacts.store import Stored, add_trusted, problems_of, read, require_intact
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import listed, pgettext, sentences
+from d2lhybrid.artifacts import store
+from d2lhybrid.artifacts.manifest import Manifest
+from d2lhybrid.i18n import count, gettext as _, listed, pgettext, sentences
 from d2lhybrid.installing import missing
+from d2lhybrid.report.table import Column, Table
 from d2lhybrid.same import difference
-from d2lhybrid.structure import leaves
-from d2lhybrid.tensor import spec
+from d2lhybrid.tensor import leaves, spec
 
 
 class LoadedModel:
@@ -28,11 +28,10 @@ class LoadedModel:
         manifest: What the artifact says about itself.
     """
 
-    def __init__(self, stored: Stored, model: Any, trusted: bool):
-        self.model = model
-        self.manifest = stored.manifest
-        self._stored = stored
-        self._trusted = trusted  # may output classes be made, whose modules are imported then?
+    def __init__(self, stored: store.Stored, model: Any, trusted: bool):
+        self.model, self.manifest = model, stored.manifest
+        # Trusted: may output classes be made, whose modules are imported then?
+        self._stored, self._trusted = stored, trusted
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the model on arguments like those that it was saved with.
@@ -41,22 +40,17 @@ class LoadedModel:
             InputMismatchError: Structure, number, dtype or shape are not what the model was saved
                 with, or a tensor is of another framework.
         """
-        inputs = tensors_of(self.manifest, args, kwargs)
-        check_inputs(self.manifest.inputs, list(map(_spec, inputs)))
         framework = self._stored.framework
-        for value in inputs:
-            if not self._stored.format.converts and not framework.tensors.is_tensor(value):
+        inputs = self.manifest.takes.tensors_in((args, kwargs), "")
+        for expected, value in zip(self.manifest.inputs, inputs, strict=True):
+            known = self._stored.format.converts and hasattr(value, "dtype")
+            if not known and not framework.tensors.is_tensor(value):
                 kind = f"{type(value).__module__}.{type(value).__name__}"
                 text = _("Expected a tensor of {framework}, received a {kind}; convert it.")
                 raise errors.InputMismatchError(text, framework=framework.display, kind=kind)
+            expected.require(*spec(value))
         found = _flat(self.model(*inputs))
         return self.manifest.returns.filled(found, classes=self._trusted)
-
-    def __repr__(self) -> str:
-        takes = "; ".join(map(str, self.manifest.inputs))
-        return _("<{framework} model from format {format!r}: {inputs}>").format(
-            framework=self.manifest.framework, format=self.manifest.format, inputs=takes
-        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,12 +77,55 @@ class Verification:
 
     def __str__(self) -> str:
         state = listed(self.problems) or _("as saved")
-        outputs = self.reason
-        if self.outputs == "same":
-            outputs = pgettext("outputs", "same")
-        elif self.outputs == "not run":
-            outputs = _("not compared: {reason}").format(reason=self.reason)
-        return table(self.path, [(_("bytes:"), state), (_("outputs:"), outputs)])
+        not_run = _("not compared: {reason}").format(reason=self.reason)
+        said = {"same": pgettext("outputs", "same"), "not run": not_run}
+        outputs = said.get(self.outputs, self.reason)
+        return _table(self.path, [(_("bytes:"), state), (_("outputs:"), outputs)])
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, repr=False)
+class Inspection:
+    """An artifact as ``inspect`` sees it; shown as a small table.
+
+    Attributes:
+        path: The artifact's folder.
+        manifest: What the artifact says: `format`, `framework`, `versions`, `created`, `inputs`,
+            `outputs`, `files`.
+        trusted: Did this user save it as it is, or call ``trust``?
+        may: What the format lets such a file do when it is loaded.
+        note: What else there is to know of the format, and why no axis may vary.
+        problems: What is not as it was saved; empty if every byte is.
+    """
+
+    path: Path
+    manifest: Manifest
+    trusted: bool
+    may: str
+    note: str
+    problems: tuple[str, ...]
+
+    @property
+    def format(self) -> str:
+        """The name of the format."""
+        return self.manifest.format
+
+    def __str__(self) -> str:
+        manifest = self.manifest
+        versions = ", ".join(f"{k} {v}" for k, v in manifest.versions.items())
+        size = _("{size:>12} bytes")
+        trusted = _("yes, by you") if self.trusted else _("no; trust(path) changes that")
+        rows = [(_("format:"), f"{manifest.format} ({manifest.framework})"), (_("with:"), versions)]
+        rows += [(_("created:"), manifest.created)]
+        rows += [(_("input:"), str(spec)) for spec in manifest.inputs]
+        rows += [(_("output:"), str(spec)) for spec in manifest.outputs]
+        files = (f"{size.format(size=count(f.size))}  {f.path}" for f in manifest.files)
+        rows += [(_("file:"), text) for text in files]
+        rows += [(_("trusted:"), trusted), (_("may:"), self.may)]
+        rows += [(_("note:"), self.note)] if self.note else []
+        rows += [(_("PROBLEM:"), text) for text in self.problems]
+        return _table(self.path, rows)
 
     __repr__ = __str__
 
@@ -120,9 +157,9 @@ def load(path: str | os.PathLike[str], *, trust: bool = False) -> LoadedModel:
     >>> torch.allclose(model(x), net(x))
     True
     """
-    stored = read(path)
-    require_intact(stored)
-    trusted = require_allowed(stored, trust)
+    stored = store.read(path)
+    store.require_intact(stored)
+    trusted = store.require_allowed(stored, trust)
     return LoadedModel(stored, _program(stored, trusted), trusted)
 
 
@@ -148,19 +185,46 @@ def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification
     >>> verify("linear").ok
     False
     """
-    stored = read(path)
-    problems = problems_of(stored)
+    stored = store.read(path)
+    problems = store.problems_of(stored)
     if problems:
         return Verification(stored.root, problems, "not run", _("the bytes differ"))
     try:
-        trusted = require_allowed(stored, trust)
+        trusted = store.require_allowed(stored, trust)
     except errors.UntrustedArtifactError as error:
         return Verification(stored.root, (), "not run", str(error))
     program = _program(stored, trusted)
-    for example in range(stored.manifest.examples):
-        if found := _difference(stored, program, example):
-            return Verification(stored.root, (), "different", found)
+    try:
+        for example in range(stored.manifest.examples):
+            if found := _difference(stored, program, example):
+                return Verification(stored.root, (), "different", found)
+    except Exception as error:
+        return Verification(stored.root, (), "not run", errors.brief(error))
     return Verification(stored.root, (), "same")
+
+
+def inspect(path: str | os.PathLike[str]) -> Inspection:
+    """Describe an artifact without executing anything.
+
+    Raises:
+        ArtifactNotFoundError: Nothing is at the path, or no artifact.
+        DamagedArtifactError: Its manifest cannot be read.
+        UnsupportedArtifactError: Its format is not known here.
+
+    >>> import torch
+    >>> from d2lhybrid import save
+    >>> net, x = torch.nn.Linear(3, 2), torch.ones(1, 3)
+    >>> artifact = save(net, "linear", x)
+    >>> print(inspect("linear").manifest.inputs[0])
+    input: float32 (any, 3)
+    """
+    stored = store.read(path)
+    fixed, chosen = stored.manifest.fixed, stored.format
+    may, note = _(chosen.risk) or _("Nothing: this format holds no code."), _(chosen.note)
+    if fixed:
+        note = sentences(note, _("No axis may vary: {reason}.").format(reason=fixed))
+    problems = store.problems_of(stored)
+    return Inspection(stored.root, stored.manifest, stored.trusted, may, note, problems)
 
 
 def trust(path: str | os.PathLike[str]) -> Inspection:
@@ -179,84 +243,57 @@ def trust(path: str | os.PathLike[str]) -> Inspection:
     >>> trust("linear").trusted
     True
     """
-    stored = read(path)
-    require_intact(stored)
-    add_trusted(stored.digest)
+    stored = store.read(path)
+    store.require_intact(stored)
+    store.add_trusted(stored.digest)
     return inspect(path)
 
 
-def require_allowed(stored: Stored, trust: bool) -> bool:
-    """Raise if code could run that the user does not trust; returns whether they do."""
-    chosen = stored.format
-    trusted = trust or stored.trusted
-    if chosen.risk and not trusted:
-        text = _("You did not save {path!r} as it is, and its format {format!r} can carry code.")
-        advice = _(
-            "Look at it with inspect(path); if you know where it comes from, use trust(path), or "
-            "load(path, trust=True) once."
-        )
-        said = sentences(text, _(chosen.risk), advice)
-        raise errors.UntrustedArtifactError(said, path=str(stored.root), format=chosen.name)
-    return trusted
-
-
-def _spec(value: Any) -> tuple[str, tuple[int, ...]]:
-    try:
-        return spec(value)
-    except (AttributeError, TypeError, ValueError):
-        return _("a {kind}, not a tensor").format(kind=type(value).__name__), ()
-
-
 def _flat(output: Any) -> list[Any]:
-    """The tensors that a program returns."""
-    return [output] if is_array(output) else [one for _p, one in leaves(output) if is_array(one)]
+    """The tensors that a program returns, in order; in some formats with None between them."""
+    return [one for _path, one in leaves(output) if one is not None]
 
 
-def _program(stored: Stored, trusted: bool) -> Any:
+def _program(stored: store.Stored, trusted: bool) -> Any:
     """What the framework makes of bytes that were checked."""
     framework = stored.framework
     try:
         framework.load()
     except ImportError as error:
         raise missing(framework.module, framework.name, error) from error
-    modules = stored.manifest.options.get("imports", ())
-    for module in modules if trusted and isinstance(modules, tuple) else ():
-        try:
-            import_module(module)
-        except ImportError as error:
-            text = _("This model needs the module {module} when it is loaded: {error}.")
-            raise errors.MissingPackageError(text.format(module=module, error=error)) from error
-    text = _(
-        "{framework} does not load {path!r}, whose bytes are as saved: {error}. "
-        "It was saved with {versions}; try those versions, or save the model again."
-    )
-    with _explaining(stored, text):
-        return stored.format.read(stored.root, stored.manifest.options)
-
-
-@contextmanager
-def _explaining(stored: Stored, text: str) -> Iterator[None]:
-    """Say in `text` what a framework says of bytes that are as they were saved."""
+    options = stored.manifest.options
     try:
-        yield
+        modules = options.get("imports", ())
+        for module in modules if trusted and isinstance(modules, tuple) else ():
+            import_module(module)
+        return stored.format.read(stored.root, options)
     except errors.D2LHybridError:
         raise
     except Exception as error:
+        text = _(
+            "{framework} does not load {path!r}, whose bytes are as saved: {error}. "
+            "It was saved with {versions}; try those versions, or save the model again."
+        )
         versions = ", ".join(f"{k} {number}" for k, number in stored.manifest.versions.items())
         fields = {"framework": stored.manifest.framework, "path": str(stored.root)}
-        raise errors.ArtifactLoadError(
-            text, **fields, error=errors.brief(error), versions=versions
-        ) from error
+        fields |= {"error": errors.brief(error), "versions": versions}
+        raise errors.ArtifactLoadError(text, **fields) from error
 
 
-def _difference(stored: Stored, program: Any, example: int) -> str:
+def _difference(stored: store.Stored, program: Any, example: int) -> str:
     """How the outputs for an example differ from the recorded ones; empty if they do not."""
     tensors, manifest = stored.framework.tensors, stored.manifest
-    with _explaining(stored, _("{path!r} loads but does not run on its example: {error}")):
-        raws = recall(stored.root, example, "input", manifest.inputs)
-        inputs = tuple(tensors.from_raw(raw, manifest.options) for raw in raws)
-        received = map(tensors.to_raw, _flat(tensors.infer(program, inputs, {})))
-        expected = recall(stored.root, example, "output", manifest.outputs)
-        names = [output.name for output in manifest.outputs]
-        found = dict(zip(names, received, strict=True))
-        return difference(found, dict(zip(names, expected, strict=True)))
+    raws = stored.recall(example, "input")
+    inputs = tuple(tensors.from_raw(raw, manifest.options) for raw in raws)
+    received = map(tensors.to_raw, _flat(tensors.infer(program, inputs, {})))
+    names = [output.name for output in manifest.outputs]
+    expected = dict(zip(names, stored.recall(example, "output"), strict=True))
+    return difference(dict(zip(names, received, strict=True)), expected)
+
+
+def _table(path: Path, rows: Sequence[tuple[str, str]]) -> str:
+    """The path, and below it the rows in two columns."""
+    shown = [[f"  {label}", text] for label, text in rows]
+    name = str(path)  # escaped where a terminal would obey it or break the line
+    title = name if name.isprintable() else repr(name)
+    return f"{title}\n{Table([Column(left=True)] * 2, shown, gap=' ')}"

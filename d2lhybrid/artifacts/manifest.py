@@ -4,12 +4,13 @@ The field-by-field description is in ``docs/artifact-format.md``.
 """
 
 import hashlib
-from typing import Annotated, Any, Literal, get_args
+from collections.abc import Sequence
+from typing import Annotated, Literal, get_args
 
 import msgspec
 from msgspec import Meta, Struct
 
-from d2lhybrid.errors import DamagedArtifactError, UnsupportedArtifactError, brief
+from d2lhybrid import errors
 from d2lhybrid.frameworks.formats import Option
 from d2lhybrid.frameworks.trees import TreeSpec
 from d2lhybrid.i18n import gettext as _
@@ -26,7 +27,6 @@ DTYPES: tuple[str, ...] = get_args(Dtype)
 _PART = r"[\w+@=-]([\w .+@=-]*[\w+@=-])?"
 Path = Annotated[str, Meta(pattern=rf"^{_PART}(/{_PART})*\Z", max_length=512)]
 Count = Annotated[int, Meta(ge=0, lt=1 << 62)]
-Rank = Meta(max_length=32)
 Tensors = Meta(max_length=1000)
 
 
@@ -39,11 +39,21 @@ class TensorSpec(_Plain, frozen=True):
 
     name: str
     dtype: Dtype
-    shape: Annotated[tuple[Count | None, ...], Rank]
+    shape: Annotated[tuple[Count | None, ...], Meta(max_length=32)]
 
     def __str__(self) -> str:
         axes = ", ".join(_("any") if n is None else str(n) for n in self.shape)
         return f"{self.name}: {self.dtype} ({axes})"
+
+    def require(self, dtype: str, shape: Sequence[int]) -> None:
+        """Raise InputMismatchError unless a tensor is like this."""
+        fits = [want in (None, got) for want, got in zip(self.shape, shape, strict=False)]
+        if dtype != self.dtype or len(shape) != len(self.shape) or not all(fits):
+            text = _(
+                "Expected {spec}, received {received}; convert the input, or save "
+                "the model again with an example like it."
+            )
+            raise errors.InputMismatchError(text, spec=self, received=f"{dtype} {tuple(shape)}")
 
 
 class FileEntry(_Plain, frozen=True):
@@ -59,7 +69,7 @@ class Manifest(_Plain, frozen=True):
 
     Attributes:
         fixed: Why no axis may vary, in the words of the framework; empty where some may.
-        examples: How many recorded calls there are: the tensors of ``examples.tensor_file``.
+        examples: How many recorded calls there are: the tensors of ``store.record``.
         sha256: Of the manifest with this field empty.
     """
 
@@ -86,49 +96,32 @@ class Manifest(_Plain, frozen=True):
         return msgspec.json.format(whole, indent=1) + b"\n"
 
 
-class _Version(Struct):
-    d2lhybrid_artifact: Any = None
-
-
 def parse(raw: bytes) -> Manifest:
     """Read a manifest.
 
     Raises:
-        UnsupportedArtifactError: It has another version than this release reads.
-        DamagedArtifactError: It is not byte for byte what ``to_bytes`` gives, or cannot be true.
+        DamagedArtifactError: It is not byte for byte what ``to_bytes`` gives, of another version,
+            or cannot be true.
     """
     try:
-        _require(len(raw) <= MAX_BYTES, _("at most {n} bytes").format(n=MAX_BYTES))
-        version = msgspec.json.decode(raw, type=_Version).d2lhybrid_artifact
-        if type(version) is int and version != VERSION:
-            text = _(
-                "This artifact has manifest version {version}, and this release reads version "
-                "{newest}; use the release that wrote it, or save the model again with this one."
-            )
-            raise UnsupportedArtifactError(text, version=version, newest=VERSION)
         manifest = msgspec.json.decode(raw, type=Manifest)
-        _check(manifest)
-        _require(manifest.to_bytes() == raw, _("the bytes that were saved"))
-    except UnsupportedArtifactError:
-        raise
+        if len(raw) > MAX_BYTES or not _sound(manifest) or manifest.to_bytes() != raw:
+            expected = _("the bytes that were saved")
+            raise ValueError(_("expected {expected}").format(expected=expected))
     except (ValueError, TypeError, RecursionError) as error:
         text = _("{file} is not the JSON that was saved ({reason}); get the artifact again.")
-        raise DamagedArtifactError(text, file=MANIFEST, reason=brief(error)) from error
+        raise errors.DamagedArtifactError(
+            text, file=MANIFEST, reason=errors.brief(error)
+        ) from error
     return manifest
 
 
-def _check(manifest: Manifest) -> None:
-    """Raise ValueError unless what the fields say can be true."""
+def _sound(manifest: Manifest) -> bool:
+    """Can it be true what the fields say? ValueError where a tree is none."""
     tensors = (*manifest.inputs, *manifest.outputs)
     texts = [manifest.format, manifest.framework, manifest.created, manifest.fixed]
     texts += [*manifest.versions, *manifest.versions.values(), *(t.name for t in tensors)]
-    _require(all(map(str.isprintable, texts)), _("printable text"))
     call = [part.kind for part in manifest.takes.parts]
-    _require(call == ["tuple", "dict"], _("the structure of a call"))
-    for tree, specs in ((manifest.takes, manifest.inputs), (manifest.returns, manifest.outputs)):
-        _require(tree.tensors() == len(specs), _("a structure of {n} tensors").format(n=len(specs)))
-
-
-def _require(holds: bool, expected: str) -> None:
-    if not holds:
-        raise ValueError(_("expected {expected}").format(expected=expected))
+    counts = manifest.takes.tensors(), manifest.returns.tensors()
+    counted = counts == (len(manifest.inputs), len(manifest.outputs))
+    return counted and call == ["tuple", "dict"] and all(map(str.isprintable, texts))

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,13 +21,10 @@ import numpy as np
 from platformdirs import user_cache_path
 
 from d2lhybrid import errors
-from d2lhybrid.artifacts.examples import check_inputs, recall, tensors_of
-from d2lhybrid.artifacts.loading import require_allowed
 from d2lhybrid.artifacts.manifest import DTYPES, Manifest
-from d2lhybrid.artifacts.store import Stored, read, require_intact
-from d2lhybrid.frameworks.formats import Format, NativeProgram
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import sentences
+from d2lhybrid.artifacts.store import read, require_allowed, require_intact
+from d2lhybrid.frameworks.formats import NativeProgram
+from d2lhybrid.i18n import gettext as _, sentences
 from d2lhybrid.installing import find_compiler
 from d2lhybrid.quieting import waiting
 from d2lhybrid.tensor import Raw
@@ -47,9 +45,8 @@ def run_native(
 
     Args:
         path: The artifact's folder.
-        args: What ``load(path)`` would be called with, of NumPy arrays or what NumPy can read; or
-            the arrays alone, one by one; none for the recorded example. For bfloat16, arrays of
-            ``ml_dtypes`` or the bits as uint16.
+        args: What ``load(path)`` would be called with, of NumPy arrays; none for the recorded
+            example. For bfloat16, arrays of ``ml_dtypes`` or the bits as uint16.
         keep: A folder that gets the source, the compile line (``build.sh``), the program, the
             inputs and the command that runs it (``run.sh``).
         trust: As in ``load``.
@@ -81,30 +78,7 @@ def run_native(
     """
     stored = read(path)
     manifest, chosen = stored.manifest, stored.format
-    native = _native_program(stored)
-    require_intact(stored)
-    require_allowed(stored, trust)
-    raws = _raws(stored, args, kwargs)
-    check_inputs(manifest.inputs, [(raw.dtype, raw.array.shape) for raw in raws])
-    model = chosen.native_model(stored.root, manifest.options, raws, _cache())
-    program, line = _build(native, chosen)
-    with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as name:
-        folder = Path(name)
-        command = [str(program), str(model), *_arguments(manifest, raws, folder)]
-        if keep is not None:
-            _keep(Path(keep), native, line, command, folder)
-        printed = _execute(command, _("Could not run the program"), timeout).splitlines()
-        outputs = [_output(row, folder / f"output-{i}.raw") for i, row in enumerate(printed)]
-    return manifest.returns.filled(outputs)
-
-
-def _native_program(stored: Stored) -> NativeProgram:
-    """What runs a model of this format and these dtypes.
-
-    Raises:
-        UnsupportedArtifactError: Nothing does.
-    """
-    manifest, native = stored.manifest, stored.format.native
+    native = chosen.native
     if native is None:
         text = _("Expected a format that runs without Python, received {format!r}.")
         advice = _("{framework} has no such format here: load the model in Python.")
@@ -117,24 +91,33 @@ def _native_program(stored: Stored) -> NativeProgram:
                 "Expected a model whose inputs and outputs are {dtypes}, received {spec}; use load."
             )
             raise errors.UnsupportedArtifactError(text, dtypes=", ".join(known), spec=spec)
-    return native
-
-
-def _raws(stored: Stored, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Raw]:
-    """The tensors in the arguments; of none, those of the recorded example."""
-    manifest = stored.manifest
+    require_intact(stored)
+    require_allowed(stored, trust)
     if not args and not kwargs:
-        return recall(stored.root, 0, "input", manifest.inputs)
-    arrays = map(np.asarray, tensors_of(manifest, args, kwargs))
-    # No model takes uint16, so these are the bits of bfloat16.
-    return [Raw.of(one, "bfloat16" if one.dtype == np.uint16 else None) for one in arrays]
+        inputs = stored.recall(0, "input")
+    else:
+        arrays = map(np.asarray, manifest.takes.tensors_in((args, kwargs), ""))
+        # No model takes uint16, so these are the bits of bfloat16.
+        inputs = [Raw.of(one, "bfloat16" if one.dtype == np.uint16 else None) for one in arrays]
+    for spec, raw in zip(manifest.inputs, inputs, strict=True):
+        spec.require(raw.dtype, raw.array.shape)
+    model = chosen.native_model(stored.root, manifest.options, inputs, _cache())
+    made = _build(native)
+    with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as name:
+        folder = Path(name)
+        arguments = [str(model), *_arguments(manifest, inputs, folder)]
+        if keep is not None:
+            _keep(Path(keep), made, arguments, folder)
+        command = [str(made / PROGRAM), *arguments]
+        printed = _execute(command, _("Could not run the program"), timeout).splitlines()
+        outputs = [_output(row, folder / f"output-{i}.raw") for i, row in enumerate(printed)]
+    return manifest.returns.filled(outputs)
 
 
 def _arguments(manifest: Manifest, inputs: Sequence[Raw], folder: Path) -> list[str]:
     """Inputs and outputs, called as the framework's library calls them; writes the inputs."""
-    theirs = manifest.options.get("tensors")
-    specs = [spec.name for spec in (*manifest.inputs, *manifest.outputs)]
-    names = list(theirs) if isinstance(theirs, tuple) else specs
+    ours = tuple(spec.name for spec in (*manifest.inputs, *manifest.outputs))
+    names: Any = manifest.options.get("tensors", ours)
     arguments = []
     for i, (name, raw) in enumerate(zip(names, inputs, strict=False)):
         file = folder / f"input-{i}.raw"
@@ -154,12 +137,11 @@ def _output(row: str, file: Path) -> np.ndarray:
 
 
 def _cache() -> Path:
-    named = os.environ.get("D2LHYBRID_CACHE")
-    return Path(named) if named else user_cache_path("d2lhybrid")
+    return Path(os.environ.get("D2LHYBRID_CACHE") or user_cache_path("d2lhybrid"))
 
 
-def _build(native: NativeProgram, chosen: Format) -> tuple[Path, list[str]]:
-    """The program, compiled unless the cache has it; and the compile line."""
+def _build(native: NativeProgram) -> Path:
+    """The folder of program, source and compile line, which is made unless the cache has it."""
     found = find_spec(native.package)
     if found is None or found.origin is None:
         text = _(
@@ -170,35 +152,30 @@ def _build(native: NativeProgram, chosen: Format) -> tuple[Path, list[str]]:
         raise errors.MissingPackageError(text.format(package=native.package, command=command))
     package = Path(found.origin).parent
     compiler = find_compiler("C" if native.source.endswith(".c") else "C++")
-    flags = shlex.split(chosen.native_flags(package))
-    flags += [part.format(package) for part in shlex.split(native.flags)]
+    library = min(map(str, package.glob(native.library)), default="")
+    flags = [part.format(package, library) for part in shlex.split(native.flags)]
     line = [*compiler, native.source, "-I.", "-O1", "-o", PROGRAM, *flags]
-    installed = os.stat(found.origin).st_mtime_ns  # another build of the package
-    parts = [" ".join(line), str(installed), *(path.read_text() for path in _sources(native))]
+    sources = [SOURCES / native.source, SOURCES / "tensors.h"]
+    build = str(os.stat(found.origin).st_mtime_ns)  # of the package
+    parts = [*line, build, *(path.read_text() for path in sources)]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
     made = _cache() / "native" / key
-    if not (made / PROGRAM).exists():
-        _compile(native, line, made)
-    return made / PROGRAM, line
-
-
-def _sources(native: NativeProgram) -> list[Path]:
-    return [SOURCES / native.source, SOURCES / "tensors.h"]
-
-
-def _compile(native: NativeProgram, line: list[str], made: Path) -> None:
+    if made.exists():
+        return made
     working = made.with_name(uuid.uuid4().hex)
     said = _("compiling {file}, {seconds} s")
     try:
         working.mkdir(parents=True)
-        for source in _sources(native):
+        for source in sources:
             shutil.copy(source, working)
+        _write_script(working / "build.sh", line)
         with waiting(lambda seconds: said.format(file=native.source, seconds=seconds)):
             _execute(line, _("Could not compile the program"), 600, working)
-        made.mkdir(exist_ok=True)
-        (working / PROGRAM).replace(made / PROGRAM)
+        with suppress(OSError):  # where another process has made it meanwhile
+            working.rename(made)
     finally:
         shutil.rmtree(working, ignore_errors=True)
+    return made
 
 
 def _execute(command: list[str], failure: str, timeout: float, folder: Path | None = None) -> str:
@@ -215,24 +192,23 @@ def _execute(command: list[str], failure: str, timeout: float, folder: Path | No
         )  # fmt: skip
     except (OSError, subprocess.SubprocessError) as error:
         said = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()[-2000:]
-        raise errors.NativeRunError(
-            "{failure}: {error}\n{said}", failure=failure, error=error, said=said
-        ) from error
+        text = "{failure}: {error}\n{said}"
+        raise errors.NativeRunError(text, failure=failure, error=error, said=said) from error
     return done.stdout.decode(errors="replace")
 
 
-def _keep(
-    folder: Path, native: NativeProgram, line: list[str], command: list[str], data: Path
-) -> None:
+def _keep(folder: Path, made: Path, arguments: list[str], data: Path) -> None:
     """Everything that a reader needs to build and run the program again without us."""
-    moved = [part.replace(str(data), ".") for part in command[1:]]
-    scripts = {"build.sh": line, "run.sh": [f"./{PROGRAM}", *moved]}
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()) and not (folder / PROGRAM).exists():  # not of an earlier run
         text = _("Will not write into {path!r}, which holds other files.")
         raise FileExistsError(text.format(path=str(folder)))
-    for original in (*_sources(native), Path(command[0]), *data.iterdir()):
-        shutil.copy(original, folder)
-    for name, words in scripts.items():
-        (folder / name).write_text(f"#!/bin/sh\n{shlex.join(words)}\n")
-        (folder / name).chmod(0o755)
+    for whole in (made, data):
+        shutil.copytree(whole, folder, dirs_exist_ok=True)
+    moved = [part.replace(str(data), ".") for part in arguments]
+    _write_script(folder / "run.sh", [f"./{PROGRAM}", *moved])
+
+
+def _write_script(path: Path, words: list[str]) -> None:
+    path.write_text(f"#!/bin/sh\n{shlex.join(words)}\n")
+    path.chmod(0o755)

@@ -6,28 +6,36 @@ import hashlib
 import os
 import platform
 import shutil
+import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from d2lhybrid.artifacts.examples import record
-from d2lhybrid.artifacts.inspection import Inspection, inspect
-from d2lhybrid.artifacts.manifest import DTYPES, MANIFEST, VERSION, Manifest, TensorSpec, parse
-from d2lhybrid.artifacts.proof import prove
-from d2lhybrid.artifacts.store import add_trusted, entries, replacing
+from d2lhybrid.artifacts.loading import Inspection, inspect
+from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Manifest, TensorSpec, parse
+from d2lhybrid.artifacts.store import Recorded, add_trusted, entries, record, replacing
 from d2lhybrid.calls import of_arguments
 from d2lhybrid.errors import D2LHybridError, SaveError, brief
 from d2lhybrid.frameworks import format_of, of
-from d2lhybrid.frameworks.formats import Format, Option
+from d2lhybrid.frameworks.formats import Dynamic, Format, Option, Options, Sample
 from d2lhybrid.frameworks.protocol import Framework
-from d2lhybrid.frameworks.samples import Dynamic, Sample
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw
+
+DIFFERENT = 99  # the status of a process that has found other outputs
+_PROOF = f"""
+import sys
+from d2lhybrid.artifacts.loading import verify
+found = verify(sys.argv[1], trust=True)
+print(found.reason, file=sys.stderr)
+sys.exit(0 if found.ok else {DIFFERENT})
+"""
 
 
 def save(
@@ -82,15 +90,14 @@ def save(
     if not args and not kwargs:
         raise SaveError(_("Expected example inputs, received none; write save(model, path, x)."))
     add_trusted()  # find out before the work that there is no list to put it on
-    with replacing(path) as folder, chosen.preserving(model):
+    with replacing(path) as folder, ExitStack() as afterwards:
+        afterwards.callback(chosen.restorer(model))
         sample = Sample.of(framework.tensors, model, args, kwargs, chosen.function(model))
         options = chosen.options(sample.inputs)
-        examples = _run(framework, sample, dynamic, options)
-        options |= _write(framework, chosen, sample, folder, strict=dynamic is not None)
+        examples = _run(sample, dynamic, options)
+        options |= _write(framework, chosen, sample, folder)
         examples = examples[: 1 + bool(sample.larger)]
-        for number, (given, found) in enumerate(examples):
-            record(folder, number, "input", given)
-            record(folder, number, "output", found)
+        record(folder, examples)
         manifest = Manifest(
             d2lhybrid_artifact=VERSION,
             format=chosen.name,
@@ -106,42 +113,54 @@ def save(
             options=options,
             created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         )
-        digest = _seal(manifest, folder)
-        modules = _modules(framework, model)
         try:
-            prove(folder, chosen.name)
+            digest = _seal(manifest, folder)
         except SaveError:
-            if not modules:
+            # One of them may register what the file needs.
+            options["imports"] = _modules(framework, model)
+            if not options["imports"]:
                 raise
-            options["imports"] = modules  # one of them may register what the file needs
             digest = _seal(msgspec.structs.replace(manifest, options=options), folder)
-            prove(folder, chosen.name)
         add_trusted(digest)
     return inspect(path)
 
 
-def _run(
-    framework: Framework, sample: Sample, dynamic: Dynamic | None, options: dict[str, Option]
-) -> list[tuple[list[Raw], list[Raw]]]:
+def prove(folder: Path, format: str) -> None:
+    """Let a process that has the artifact alone verify it.
+
+    What a file needs beside itself (an operator of a library, a module that the notebook imported)
+    is not missed where it was written.
+
+    Raises:
+        SaveError: It does not load there, does not run, or computes something else.
+    """
+    environment = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ}
+    environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sys.path))
+    command = [sys.executable, "-W", "ignore", "-c", _PROOF, str(folder)]
+    with tempfile.TemporaryFile() as file:  # no pipe, which a compiler could keep open behind it
+        outputs: Any = {"stdin": subprocess.DEVNULL, "stdout": file, "stderr": file}
+        status = subprocess.run(command, env=environment, **outputs).returncode
+        file.seek(0)
+        said = " ".join(file.read().decode(errors="replace").strip().splitlines()[-1:])
+    if status == DIFFERENT:
+        text = _(
+            "What was saved does not compute what the model computes ({difference}); is the "
+            "model random or does it keep state?"
+        )
+        raise SaveError(text, difference=said)
+    if status:
+        error = _("the process ended with status {status}: {said}").format(status=status, said=said)
+        text = _("A process that has the artifact alone cannot load it as {format!r}: {error}.")
+        raise SaveError(text, format=format, error=error)
+
+
+def _run(sample: Sample, dynamic: Dynamic | None, options: Options) -> list[Recorded]:
     """Inputs and outputs of the model for the example, and for larger inputs if it takes them."""
-    try:
-        sample.returns, sample.outputs, found = sample.run(sample.inputs)
-    except SaveError:
-        raise
-    except Exception as error:
-        text = _("{framework} did not run this model on the example: {reason}.")
-        raise SaveError(text, framework=framework.display, reason=brief(error)) from error
-    to_raw = framework.tensors.to_raw
-    examples = [([*map(to_raw, sample.inputs)], [*map(to_raw, found)])]
-    for raw in (*examples[0][0], *examples[0][1]):
-        if raw.dtype not in DTYPES:
-            text = _(
-                "Expected inputs and outputs of {dtypes}, received {received}; "
-                "convert it inside the model."
-            )
-            raise SaveError(text, dtypes=", ".join(DTYPES), received=raw.dtype)
+    sample.returns, sample.outputs, found = sample.run(sample.inputs)
     if not found:
         raise SaveError(_("Expected a model that returns tensors, received none of them."))
+    to_raw = sample.tensors.to_raw
+    examples = [([*map(to_raw, sample.inputs)], [*map(to_raw, found)])]
     sample.vary(dynamic, options)
     if sample.larger:
         try:
@@ -150,13 +169,11 @@ def _run(
                 raise ValueError(_("the output has another structure"))
             examples.append(([*map(to_raw, sample.larger)], [*map(to_raw, found)]))
         except Exception as error:
-            _fix(sample, brief(error), strict=dynamic is not None)
+            sample.fix(brief(error))
     return examples
 
 
-def _write(
-    framework: Framework, chosen: Format, sample: Sample, folder: Path, *, strict: bool
-) -> dict[str, Option]:
+def _write(framework: Framework, chosen: Format, sample: Sample, folder: Path) -> dict[str, Option]:
     """Let the format write the model, if it must be with fixed sizes; what its reader needs."""
     try:
         return chosen.write(sample, folder)
@@ -171,15 +188,8 @@ def _write(
             text = _("{framework} did not write this model as {format!r}: {reason}")
             fields = {"framework": framework.display, "format": chosen.name, "reason": reason}
             raise SaveError(text, **fields) from error
-        _fix(sample, reason, strict=strict)
-    return _write(framework, chosen, sample, folder, strict=strict)
-
-
-def _fix(sample: Sample, reason: str, *, strict: bool) -> None:
-    """Let no axis vary, for a reason; or say that those which the user named cannot."""
-    if strict:
-        raise SaveError(_("The model does not let these axes vary: {reason}."), reason=reason)
-    sample.fix("".join(filter(str.isprintable, reason)))
+        sample.fix(reason)
+    return _write(framework, chosen, sample, folder)
 
 
 def _specs(names: Sequence[str], examples: Sequence[Sequence[Raw]]) -> tuple[TensorSpec, ...]:
@@ -210,10 +220,10 @@ def _modules(framework: Framework, model: Any) -> tuple[str, ...]:
 
 
 def _seal(manifest: Manifest, folder: Path) -> str:
-    """Write the manifest and return its hash; what cannot be read again is not written.
+    """Write the manifest, have the artifact proved, and return the manifest's hash.
 
     Raises:
-        SaveError: JSON cannot hold what stands in it, such as infinity.
+        SaveError: JSON cannot hold what stands in it, such as infinity; or as ``prove``.
     """
     try:
         raw = manifest.to_bytes()
@@ -222,4 +232,5 @@ def _seal(manifest: Manifest, folder: Path) -> str:
         text = _("Expected arguments and outputs that a manifest can hold: {reason}.")
         raise SaveError(text, reason=brief(error)) from error
     (folder / MANIFEST).write_bytes(raw)
+    prove(folder, manifest.format)
     return hashlib.sha256(raw).hexdigest()

@@ -13,10 +13,11 @@ import os
 import shutil
 import stat
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from platformdirs import user_data_path
 
 from d2lhybrid import errors
@@ -24,8 +25,8 @@ from d2lhybrid.artifacts.manifest import MANIFEST, MAX_BYTES, FileEntry, Manifes
 from d2lhybrid.frameworks import format_of, get
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.protocol import Framework
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import listed, sentences
+from d2lhybrid.i18n import gettext as _, listed, sentences
+from d2lhybrid.tensor import Raw
 
 # What desktops and Jupyter leave in any folder.
 LEFT_BEHIND = {".DS_Store", "Thumbs.db", "desktop.ini", ".ipynb_checkpoints"}
@@ -54,6 +55,29 @@ class Stored:
         """Did this user save it as it is, or call ``trust``?"""
         return (_trusted() / self.digest).is_file()
 
+    def recall(self, example: int, what: str) -> list[Raw]:
+        """Its recorded tensors, each "input" or "output"; ValueError where a file holds none."""
+        found = []
+        specs = self.manifest.inputs if what == "input" else self.manifest.outputs
+        for number, spec in enumerate(specs):
+            file = self.root / "example" / f"{example}-{what}-{number}.npy"
+            found.append(Raw(spec.dtype, np.load(file, allow_pickle=False)))
+        return found
+
+
+Recorded = tuple[list[Raw], list[Raw]]  # inputs and outputs of a call
+
+
+def record(folder: Path, examples: Sequence[Recorded]) -> None:
+    """Write inputs and outputs of calls as NumPy does; of bfloat16 the bits, and texts as bytes."""
+    (folder / "example").mkdir()
+    for example, call in enumerate(examples):
+        for what, tensors in zip(("input", "output"), call, strict=True):
+            for number, raw in enumerate(tensors):
+                array = raw.array.astype("S") if raw.dtype == "string" else raw.array
+                file = folder / "example" / f"{example}-{what}-{number}.npy"
+                np.save(file, array, allow_pickle=False)
+
 
 def read(path: str | os.PathLike[str]) -> Stored:
     """Read the manifest, and nothing else, of the artifact at `path`.
@@ -61,14 +85,11 @@ def read(path: str | os.PathLike[str]) -> Stored:
     Raises:
         ArtifactNotFoundError: Nothing is there, or a file or a link, or the folder has no manifest.
         OSError: The system does not let us read it.
-        DamagedArtifactError, UnsupportedArtifactError: The manifest cannot be read.
+        DamagedArtifactError: The manifest cannot be read.
     """
     root = Path(os.path.abspath(path))
     if not os.path.lexists(root) and os.path.lexists(_spare(root)):
         root = _spare(root)
-    if not os.path.lexists(root):
-        text = _("Expected an artifact at {path!r}, and nothing is there; check the path.")
-        raise errors.ArtifactNotFoundError(text, path=str(root))
     file = root / MANIFEST
     if root.is_symlink() or file.is_symlink() or not file.is_file():
         text = _(
@@ -82,53 +103,38 @@ def read(path: str | os.PathLike[str]) -> Stored:
 
 
 def _files(root: Path) -> dict[str, Path]:
-    """The plain files of a folder by name, but for the manifest and what desktops leave.
-
-    Raises:
-        DamagedArtifactError: There is a link, a pipe or a device.
-    """
-    found = {}
-    for path in sorted(root.rglob("*")):
-        name, mode = path.relative_to(root).as_posix(), path.lstat().st_mode
-        left_behind = not LEFT_BEHIND.isdisjoint(name.split("/"))
-        if stat.S_ISDIR(mode) or left_behind or name == MANIFEST:
-            continue
-        if not stat.S_ISREG(mode):
-            text = _(
-                "Expected a plain file, received {name!r}, which is a link, a pipe or a device; "
-                "do not use this artifact."
-            )
-            raise errors.DamagedArtifactError(text, name=name)
-        found[name] = path
-    return found
+    """What a folder holds by name, but for folders, the manifest and what desktops leave."""
+    found = {path.relative_to(root).as_posix(): path for path in sorted(root.rglob("*"))}
+    return {
+        name: path
+        for name, path in found.items()
+        if LEFT_BEHIND.isdisjoint(name.split("/"))
+        and name != MANIFEST
+        and not stat.S_ISDIR(path.lstat().st_mode)
+    }
 
 
 def entries(root: Path) -> dict[str, FileEntry]:
-    """The files of a folder with their sizes and hashes."""
+    """The files of a folder with their sizes and hashes; of a link, a pipe or a device, none."""
     found = {}
     for name, path in _files(root).items():
-        with open(path, "rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-        found[name] = FileEntry(name, path.stat().st_size, digest)
+        size, digest = path.lstat().st_size, ""
+        if stat.S_ISREG(path.lstat().st_mode):
+            with open(path, "rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        found[name] = FileEntry(name, size, digest)
     return found
 
 
 def problems_of(stored: Stored) -> tuple[str, ...]:
     """What differs between the files on disk and the manifest; empty if every byte is as saved."""
     expected = {entry.path: entry for entry in stored.manifest.files}
-    try:
-        found = entries(stored.root)
-    except errors.DamagedArtifactError as error:
-        return (str(error),)
-    problems = []
-    for name in sorted({**expected, **found}):
-        if found.get(name) != expected.get(name):
-            text = _("{name!r} has other bytes than were saved")
-            if name not in expected:
-                text = _("{name!r} does not belong here")
-            elif name not in found:
-                text = _("{name!r} is missing")
-            problems.append(text.format(name=name))
+    found = entries(stored.root)
+    changed, gone = _("{name!r} has other bytes than were saved"), _("{name!r} is missing")
+    strange = _("{name!r} does not belong here")
+    wrong = [name for name, entry in expected.items() if found.get(name) != entry]
+    problems = [(changed if name in found else gone).format(name=name) for name in wrong]
+    problems += [strange.format(name=name) for name in found if name not in expected]
     return tuple(problems)
 
 
@@ -142,6 +148,21 @@ def require_intact(stored: Stored) -> None:
         )
         fields = {"path": str(stored.root), "problems": listed(problems[:3])}
         raise errors.DamagedArtifactError(text, **fields)
+
+
+def require_allowed(stored: Stored, trust: bool) -> bool:
+    """Raise if code could run that the user does not trust; returns whether they do."""
+    chosen = stored.format
+    trusted = trust or stored.trusted
+    if chosen.risk and not trusted:
+        text = _("You did not save {path!r} as it is, and its format {format!r} can carry code.")
+        advice = _(
+            "Look at it with inspect(path); if you know where it comes from, use trust(path), or "
+            "load(path, trust=True) once."
+        )
+        said = sentences(text, _(chosen.risk), advice)
+        raise errors.UntrustedArtifactError(said, path=str(stored.root), format=chosen.name)
+    return trusted
 
 
 def _spare(root: Path) -> Path:
@@ -190,15 +211,13 @@ def _require_own(root: Path) -> None:
         return
     try:
         known = {entry.path for entry in read(root).manifest.files}
-        strangers = sorted(_files(root).keys() - known)
-        if not strangers:
-            return
-        reason = _("{name!r} does not belong to the artifact.").format(name=strangers[0])
+        for name in sorted(_files(root).keys() - known):
+            text = _("{name!r} does not belong to the artifact.")
+            raise errors.ArtifactNotFoundError(text, name=name)
     except errors.ArtifactError as error:
-        reason = str(error)
-    text = _("Will not overwrite {path!r}: {reason}").format(path=str(root), reason=reason)
-    advice = _("Choose another path, or move it away.")
-    raise errors.ArtifactNotFoundError(sentences(text, advice))
+        text = _("Will not overwrite {path!r}: {reason}").format(path=str(root), reason=error)
+        advice = _("Choose another path, or move it away.")
+        raise errors.ArtifactNotFoundError(sentences(text, advice)) from error
 
 
 def add_trusted(*digests: str) -> None:
@@ -210,5 +229,4 @@ def add_trusted(*digests: str) -> None:
 
 
 def _trusted() -> Path:
-    named = os.environ.get("D2LHYBRID_DATA")
-    return (Path(named) if named else user_data_path("d2lhybrid")) / "trusted"
+    return Path(os.environ.get("D2LHYBRID_DATA") or user_data_path("d2lhybrid")) / "trusted"

@@ -16,7 +16,7 @@ from d2lhybrid.errors import UnknownFrameworkError, UnsupportedArtifactError
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.structure import leaves
+from d2lhybrid.tensor import leaves
 
 _found: list[Framework] = []  # those with a room; no functools.cache, which TorchDynamo warns of
 

@@ -1,22 +1,146 @@
-"""What a format for saved models is.
+"""What a format for saved models is, and the sample that it writes: a model with a call.
 
 A format is one class. Each framework's stand in ``d2lhybrid.frameworks.<framework>.formats`` as a
 dictionary ``FORMATS``, by name. Those modules import their framework inside the methods that need
 it, so that the list of formats, and with it ``inspect``, costs no framework.
 """
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, ClassVar
 
-from d2lhybrid.frameworks.samples import Sample
-from d2lhybrid.tensor import Raw
+import numpy as np
+
+from d2lhybrid.errors import ArgumentError, SaveError
+from d2lhybrid.frameworks.tensors import Args, Kwargs, Tensors
+from d2lhybrid.frameworks.trees import TreeSpec, taken_apart
+from d2lhybrid.i18n import gettext as _
+from d2lhybrid.tensor import Leaf, Raw
 
 Option = bool | str | tuple[str, ...]
 Options = Mapping[str, Any]
+Dynamic = Mapping[str, Mapping[int, str]]
+
+
+@dataclass
+class Sample:
+    """A model, an example call, and what is known of both.
+
+    Attributes:
+        model: What the user handed over.
+        tensors: How to handle tensors of its framework.
+        takes, returns: The trees of the arguments and of the output.
+        inputs: The tensors in the arguments, in order.
+        names, outputs: What inputs and outputs are called.
+        axes: For each input the axes that may vary, by what they are called; those of one name
+            vary together.
+        strict: Are these the axes that the user named?
+        larger: The inputs, twice as long in these axes; empty where none may vary.
+        fixed: Why none may vary, though it was tried.
+    """
+
+    model: Any
+    tensors: Tensors
+    takes: TreeSpec
+    inputs: list[Any]
+    names: list[str]
+    returns: TreeSpec = field(default_factory=lambda: TreeSpec("none"))
+    outputs: list[str] = field(default_factory=list)
+    axes: list[dict[int, str]] = field(default_factory=list)
+    strict: bool = False
+    larger: list[Any] = field(default_factory=list)
+    fixed: str = ""
+
+    @classmethod
+    def of(
+        cls, tensors: Tensors, model: Any, args: Args, kwargs: Kwargs, function: Any
+    ) -> "Sample":
+        """The sample of a call; `function` has the names of the positional arguments."""
+        called = _positional(function)
+        called += [f"input_{i}" for i in range(len(called), len(args))]
+        named = {**dict(zip(called, args, strict=False)), **kwargs}
+        _tree, found = taken_apart(named, tensors, "")
+        takes, _same = taken_apart((args, kwargs), tensors, "")
+        return cls(model, tensors, takes, [tensor for _path, tensor in found], _names(found))
+
+    @property
+    def plain(self) -> bool:
+        """Does the model take these tensors one by one, and return nothing of a library's class?"""
+        args, kwargs = self.takes.parts
+        flat = not kwargs.parts and all(part.kind == "tensor" for part in args.parts)
+        return flat and self.returns.plain
+
+    def flat(self, *inputs: Any) -> tuple[Any, ...]:
+        """Run the model on other tensors in the same places; the tensors of its output."""
+        args, kwargs = self.takes.filled(inputs)
+        found = taken_apart(self.model(*args, **kwargs), self.tensors, "output", opening=True)[1]
+        return tuple(tensor for _path, tensor in found)
+
+    def run(self, inputs: Sequence[Any]) -> tuple[TreeSpec, list[str], list[Any]]:
+        """What the model returns for other tensors in the same places, for inference.
+
+        Returns the tree of the output, and the names of its tensors beside them.
+        """
+        args, kwargs = self.takes.filled(inputs)
+        output = self.tensors.infer(self.model, args, kwargs)
+        tree, found = taken_apart(output, self.tensors, "output", opening=True)
+        return tree, _names(found), [tensor for _path, tensor in found]
+
+    def vary(self, dynamic: Dynamic | None, options: Mapping[str, Any]) -> None:
+        """Set the axes, as the user names them or by default those of the batch, and `larger`.
+
+        Raises:
+            ArgumentError: An input of a name is not there.
+            ValueError: It has no such axis.
+        """
+        raws = [self.tensors.to_raw(tensor) for tensor in self.inputs]
+        sizes = [raw.array.shape[:1] for raw in raws]
+        batch = next(filter(None, sizes), None)
+        self.axes = [{0: "batch"} if size == batch else {} for size in sizes]
+        self.strict = dynamic is not None
+        for name in (dynamic or {}).keys() - self.names:
+            text = _("Expected names of the inputs ({names}) in dynamic. Received: {received!r}.")
+            raise ArgumentError(text.format(names=", ".join(self.names), received=name))
+        if dynamic is not None:
+            self.axes = [dict(dynamic.get(name, {})) for name in self.names]
+        for raw, axes in zip(raws if any(self.axes) else [], self.axes, strict=False):
+            array = raw.array
+            for axis in axes:
+                array = np.concatenate([array, array], axis)
+            self.larger.append(self.tensors.from_raw(Raw(raw.dtype, array), options))
+
+    def fix(self, reason: str) -> None:
+        """Let no axis vary; SaveError where the user named those that should."""
+        if self.strict:
+            raise SaveError(_("The model does not let these axes vary: {reason}."), reason=reason)
+        self.axes, self.larger = [{} for _input in self.inputs], []
+        self.fixed = "".join(filter(str.isprintable, reason))
+
+
+def _names(found: Sequence[Leaf]) -> list[str]:
+    """Names of inputs or outputs that every format can hold, made from the paths to them."""
+    made: list[str] = []
+    for path, _tensor in found:
+        inner = re.sub(r"^output(?=\['?[A-Za-z_])", "", path)
+        name = "output_0" if inner == "output" else re.sub(r"\W+", "_", inner).strip("_")
+        while name in made:  # it occurs again
+            name += "_2"
+        made.append(name)
+    return made
+
+
+def _positional(function: Any) -> list[str]:
+    """The names of what a function is called with, by position; none where it does not tell."""
+    try:
+        found = signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    kinds = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.POSITIONAL_ONLY)
+    return [p.name for p in found if p.kind in kinds and p.name != "self"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +150,8 @@ class NativeProgram:
     Attributes:
         source: Its file, in C or C++.
         package: The Python package whose library it links with.
-        flags: For the compiler; ``{0}`` is the package's folder.
+        flags: For the compiler; ``{0}`` is the package's folder, ``{1}`` the first file there
+            that `library` is a pattern of.
         model: What it takes for the model, in the artifact's folder.
         dtypes: Those that it can hand out, where that is not all.
     """
@@ -36,6 +161,7 @@ class NativeProgram:
     flags: str
     model: str
     dtypes: tuple[str, ...] = ()
+    library: str = "*"
 
 
 class Format(ABC):
@@ -68,10 +194,6 @@ class Format(ABC):
         assert self.native is not None
         return folder / self.native.model
 
-    def native_flags(self, package: Path) -> str:
-        """More flags for the compiler of the native program, for the package in that folder."""
-        return ""
-
     def function(self, model: Any) -> Any:
         """What has the signature of the model's call."""
         return model
@@ -80,15 +202,6 @@ class Format(ABC):
         """What is to be known to make such tensors again: their device or their kind."""
         return {}
 
-    @contextmanager
-    def preserving(self, model: Any) -> Iterator[None]:
-        """Put back, at the end, what running the model changes in it."""
-        restore = self.restorer(model)
-        try:
-            yield
-        finally:
-            restore()
-
     def restorer(self, model: Any) -> Callable[[], None]:
-        """What gives a model the state back that it has now."""
+        """What gives a model the state back that it has now, after running it has changed that."""
         return lambda: None

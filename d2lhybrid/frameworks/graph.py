@@ -8,8 +8,7 @@ from html import escape
 from typing import Any
 
 from d2lhybrid.frameworks.fates import FATES
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import pad, width
+from d2lhybrid.i18n import gettext as _, pad, width
 from d2lhybrid.installing import require
 from d2lhybrid.report.picture import LARGEST, Stage, svg
 

@@ -23,10 +23,12 @@ from d2lhybrid.errors import ArgumentError, CannotBuildError
 from d2lhybrid.frameworks.explanation import Explanation
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.graph import Graph
-from d2lhybrid.frameworks.tensors import Args as Args
-from d2lhybrid.frameworks.tensors import Function as Function
-from d2lhybrid.frameworks.tensors import Kwargs as Kwargs
-from d2lhybrid.frameworks.tensors import Tensors as Tensors
+from d2lhybrid.frameworks.tensors import (
+    Args as Args,
+    Function as Function,
+    Kwargs as Kwargs,
+    Tensors as Tensors,
+)
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.quieting import silent
 

@@ -4,25 +4,24 @@ What is written to a file is a program from flat tensors to flat tensors; the tr
 kept beside it. So a file asks for no class of anybody's library. The name is that of PyTorch.
 """
 
-import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import is_dataclass
 from enum import Enum
 from importlib import import_module
+from itertools import repeat
 from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
-from msgspec.structs import replace
 
 from d2lhybrid.errors import InputMismatchError, SaveError
 from d2lhybrid.frameworks.tensors import Tensors
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.structure import Leaf
+from d2lhybrid.tensor import Leaf, held, parts_of
 
 Scalar = bool | int | float | str
 MAX_DEPTH = 32
-_OPENED = 4  # objects inside objects that are looked into
 
 
 class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -56,30 +55,22 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         return (self.kind == "tensor") + sum(part.tensors(depth + 1) for part in self.parts)
 
     @property
-    def flat(self) -> bool:
-        """Are these positional arguments that are tensors, and nothing else?"""
-        args, kwargs = self.parts
-        return not kwargs.parts and all(part.kind == "tensor" for part in args.parts)
-
-    @property
     def plain(self) -> bool:
         """Is it built of tensors, None and Python's own containers?"""
         return not self.cls and self.kind != "constant" and all(part.plain for part in self.parts)
 
-    def filled(self, tensors: Sequence[Any], *, classes: bool = False) -> Any:
+    def filled(self, tensors: Iterable[Any], *, classes: bool = False) -> Any:
         """The tree with these tensors in it, and with dictionaries in place of other classes.
 
         Args:
             classes: Make the output classes again, whose modules are imported for that.
         """
-        return self._filled(iter(tensors), classes)
-
-    def _filled(self, tensors: Iterator[Any], classes: bool) -> Any:
+        left = iter(tensors)
         if self.kind == "tensor":
-            return next(tensors)
+            return next(left)
         if self.kind in ("constant", "none"):
             return self.value
-        inner = [part._filled(tensors, classes) for part in self.parts]
+        inner = [part.filled(left, classes=classes) for part in self.parts]
         if self.kind in ("list", "tuple"):
             return inner if self.kind == "list" else tuple(inner)
         made = dict(zip(self.keys, inner, strict=True))
@@ -91,11 +82,11 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         Raises:
             InputMismatchError: It has another structure, or another constant.
         """
-        given = _parts(value)
+        given = parts_of(value)
         if self.kind == "tensor" and given is None and value is not None:
             return [value]
-        leaf = self.kind in ("constant", "none") and isinstance(value, Scalar | None)
-        if leaf and value == self.value:
+        leaf = self.kind in ("constant", "none")
+        if leaf and isinstance(value, Scalar | None) and value == self.value:
             return []
         if self.kind == "constant":
             text = _(
@@ -104,7 +95,7 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
             )
             raise InputMismatchError(text, expected=self.value, path=path, received=value)
         names = self.keys or tuple(range(len(self.parts)))
-        if self.kind in ("tensor", "none") or given is None or given.keys() != set(names):
+        if leaf or self.kind == "tensor" or given is None or given.keys() != set(names):
             text = _("Expected {expected} as {path}, received a {kind}.")
             if path in ("", "[0]", "[1]"):
                 text = _("Expected the arguments {expected}.")
@@ -117,14 +108,8 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         ]
 
     def __str__(self) -> str:
-        """For people, with a dot for each leaf: ``{'a': ·, 'b': [·, None]}``."""
-        if self.kind in ("dict", "object"):
-            inner = [f"{k!r}: {part}" for k, part in zip(self.keys, self.parts, strict=True)]
-            return "{" + ", ".join(inner) + "}"
-        if self.kind in ("list", "tuple"):
-            text = ", ".join(map(str, self.parts))
-            return f"[{text}]" if self.kind == "list" else f"({text})"
-        return "None" if self.kind == "none" else "·"
+        """For people, with a dot for each tensor: ``{'a': ·, 'b': [·, None]}``."""
+        return repr(self.filled(repeat("·"))).replace("'·'", "·")
 
 
 def taken_apart(
@@ -141,70 +126,32 @@ def taken_apart(
     Raises:
         SaveError: Something is no tensor, no constant and no container of them.
     """
-    found: list[Leaf] = []
-    return _spec(value, tensors, path, found, _OPENED if opening else 0), found
-
-
-def _spec(value: Any, tensors: Tensors, path: str, found: list[Leaf], opening: int) -> TreeSpec:
     if value is None:
-        return TreeSpec("none")
+        return TreeSpec("none"), []
     if isinstance(value, Scalar) and not isinstance(value, Enum):
-        kind = next(kind for kind in (bool, int, float, str) if isinstance(value, kind))
-        return TreeSpec("constant", kind(value))
-    parts = None if tensors.is_tensor(value) else _parts(value)
-    if tensors.is_tensor(value) or (parts is None and hasattr(value, "__array__")):
-        found.append((path, value))
-        return TreeSpec("tensor")
-    if parts is None and opening and (held := _held(value, tensors, opening - 1)):
-        tree = _spec(held, tensors, path, found, opening - 1)
-        return replace(tree, cls=_class_name(value))
-    if parts is None:
+        plain = next(kind for kind in (bool, int, float, str) if isinstance(value, kind))
+        return TreeSpec("constant", plain(value)), []
+    parts = None if tensors.is_tensor(value) else parts_of(value)
+    if parts is None and (tensors.is_tensor(value) or hasattr(value, "__array__")):
+        return TreeSpec("tensor"), [(path, value)]
+    if parts is None and opening:
+        parts = held(value, lambda one: one if tensors.is_tensor(one) else None, set())
+    if parts is None or any(type(key) not in (str, int) for key in parts):
         text = _(
             "Expected tensors, numbers, strings, None, and lists, tuples, dictionaries "
             "and dataclasses of them. Received: a {kind} as {path}."
         )
-        raise SaveError(text, kind=type(value).__name__, path=path)
-    for key in parts:
-        if type(key) not in (str, int):
-            text = _("Expected texts or whole numbers as keys in {path}. Received: {key!r}.")
-            raise SaveError(text, path=path or _("the arguments"), key=key)
-    inner = tuple(
-        _spec(one, tensors, f"{path}[{key!r}]", found, opening) for key, one in parts.items()
-    )
-    if isinstance(value, list):
-        return TreeSpec("list", parts=inner)
-    if isinstance(value, tuple) and not hasattr(value, "_fields"):
-        return TreeSpec("tuple", parts=inner)
-    named: Literal["dict", "object"] = "dict" if isinstance(value, Mapping) else "object"
-    return TreeSpec(named, None, tuple(parts), inner, _class_name(value))
-
-
-def _parts(value: Any) -> dict[Any, Any] | None:
-    """The parts of a container by their keys, names or places; None for anything else."""
-    if isinstance(value, Mapping):
-        return {key: value[key] for key in value}
-    if isinstance(value, (list, tuple)):
-        return dict(zip(getattr(value, "_fields", range(len(value))), value, strict=True))
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    return None
-
-
-def _held(value: Any, tensors: Tensors, opening: int) -> dict[str, Any]:
-    """The attributes of an object that hold tensors and nothing strange."""
-    held = {}
-    for name, one in getattr(value, "__dict__", {}).items():
-        found: list[Leaf] = []
-        with suppress(SaveError, RecursionError):
-            _spec(one, tensors, "", found, opening)
-            if found:
-                held[name] = one
-    return held
-
-
-def _class_name(value: Any) -> str:
-    kind = type(value)
-    return "" if kind is dict else f"{kind.__module__}:{kind.__qualname__}"
+        raise SaveError(text, kind=type(value).__name__, path=path or _("the arguments"))
+    trees, found = [], []
+    for key, part in parts.items():
+        tree, inside = taken_apart(part, tensors, f"{path}[{key!r}]", opening=opening)
+        trees.append(tree)
+        found += inside
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return TreeSpec("list" if isinstance(value, list) else "tuple", parts=tuple(trees)), found
+    kind: Literal["dict", "object"] = "dict" if isinstance(value, Mapping) else "object"
+    cls = "" if type(value) is dict else f"{type(value).__module__}:{type(value).__qualname__}"
+    return TreeSpec(kind, None, tuple(parts), tuple(trees), cls), found
 
 
 def _made_again(place: str, fields: dict[Any, Any]) -> Any:
@@ -212,6 +159,6 @@ def _made_again(place: str, fields: dict[Any, Any]) -> Any:
     module, _colon, name = place.partition(":")
     with suppress(Exception):  # what a module or a class does is its own affair
         kind = attrgetter(name)(import_module(module))
-        if issubclass(kind, (Mapping, tuple)) or dataclasses.is_dataclass(kind):
+        if issubclass(kind, (Mapping, tuple)) or is_dataclass(kind):
             return kind(**fields)
     return fields

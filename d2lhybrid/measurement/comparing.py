@@ -13,8 +13,7 @@ import numpy as np
 from d2lhybrid import stats
 from d2lhybrid.calls import Call, name_of, of_arguments, options_of, unknown_label
 from d2lhybrid.errors import ArgumentError, DifferentAnswerError
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import noop as N_
+from d2lhybrid.i18n import gettext as _, noop as N_
 from d2lhybrid.measurement.rounds import Rounds
 from d2lhybrid.measurement.runner import Clock, Runner
 from d2lhybrid.quieting import waiting

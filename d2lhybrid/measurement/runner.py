@@ -29,7 +29,7 @@ from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.timing import synchronize
 from d2lhybrid.report.provenance import Environment
 from d2lhybrid.report.records import CLOCKS, Measurement, Samples
-from d2lhybrid.structure import leaves
+from d2lhybrid.tensor import leaves
 
 STRETCH = 4  # the longer stream holds so many times the calls of the shorter
 

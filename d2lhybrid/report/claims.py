@@ -22,9 +22,7 @@ from typing import Any
 
 from d2lhybrid import stats
 from d2lhybrid.errors import ArgumentError, ClaimError
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import names, ngettext, number, sentences
-from d2lhybrid.i18n import noop as N_
+from d2lhybrid.i18n import gettext as _, names, ngettext, noop as N_, number, sentences
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.records import is_busy
 from d2lhybrid.report.table import NEVER, UNKNOWN, calls, percent

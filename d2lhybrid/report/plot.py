@@ -16,8 +16,7 @@ from math import log10
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.i18n import count, general, language, number, width
-from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import count, general, gettext as _, language, number, width
 from d2lhybrid.installing import require
 from d2lhybrid.report import text
 from d2lhybrid.report.claims import VERDICTS

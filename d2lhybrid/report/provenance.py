@@ -14,8 +14,7 @@ from time import monotonic
 import numpy as np
 
 from d2lhybrid.frameworks import known, loaded
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import ngettext, number
+from d2lhybrid.i18n import gettext as _, ngettext, number
 
 MINUTE = 60.0  # over which the system's load average decays
 

@@ -12,8 +12,7 @@ import msgspec
 
 from d2lhybrid import stats
 from d2lhybrid.errors import ArgumentError, DamagedResultError
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import sentences
+from d2lhybrid.i18n import gettext as _, sentences
 from d2lhybrid.report.provenance import Environment, stamp
 from d2lhybrid.report.table import seconds, span
 

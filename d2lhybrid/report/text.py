@@ -8,9 +8,7 @@ from html import escape
 from typing import Any
 
 from d2lhybrid import stats
-from d2lhybrid.i18n import count, listed, ngettext, number
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import noop as N_
+from d2lhybrid.i18n import count, gettext as _, listed, ngettext, noop as N_, number
 from d2lhybrid.report.claims import VERDICTS, advice, best
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.table import NEVER, UNKNOWN, Column, Table, calls, percent, seconds, span

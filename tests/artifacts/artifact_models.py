@@ -1,5 +1,6 @@
-"""The models that the artifact tests save: the chapter's MLP, and a convolutional one."""
+"""The model that the artifact tests save: dense layers, and between them what inference changes."""
 
+import ml_dtypes as ml_dtypes  # which gives NumPy its bfloat16
 import numpy as np
 
 from d2lhybrid import frameworks
@@ -7,76 +8,43 @@ from d2lhybrid.frameworks.mxnet.compat import import_mxnet
 from d2lhybrid.same import difference
 from d2lhybrid.tensor import Raw
 
-KINDS = ("mlp", "cnn")
-SHAPES = {"mlp": (512,), "cnn": (3, 8, 8)}
+
+def example(batch):
+    """The same numbers for every framework."""
+    return np.random.default_rng(batch).normal(size=(batch, 512)).astype("float32")
 
 
-def example(kind, batch, dtype="float32"):
-    """The same numbers for every framework; images have their channels first."""
-    rng = np.random.default_rng(batch)
-    return rng.normal(size=(batch, *SHAPES[kind])).astype(dtype)
-
-
-def torch_model(kind):
+def torch_model(dtype="float32"):
     import torch
     from torch import nn
 
     torch.manual_seed(0)
-    if kind == "mlp":
-        return nn.Sequential(
-            nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 2)
-        ).eval()
-    return nn.Sequential(
-        nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(),
-        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 2),
-    ).eval()  # fmt: skip
+    stack = nn.Linear(512, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(), nn.Linear(16, 2)
+    return nn.Sequential(*stack).eval().to(getattr(torch, dtype))
 
 
-def tensorflow_model(kind, dtype="float32"):
+def tensorflow_model(dtype="float32"):
     import tensorflow as tf
 
     layers = tf.keras.layers
     tf.keras.utils.set_random_seed(0)
-    tf.keras.config.set_dtype_policy(dtype)
-    try:
-        if kind == "mlp":
-            stack = [
-                layers.Dense(256, activation="relu"),
-                layers.Dense(128, activation="relu"),
-                layers.Dense(2),
-            ]
-        else:
-            stack = [
-                layers.Permute((2, 3, 1)), layers.Conv2D(4, 3), layers.BatchNormalization(),
-                layers.ReLU(), layers.Dropout(0.5), layers.GlobalAveragePooling2D(),
-                layers.Dense(2),
-            ]  # fmt: skip
-        model = tf.keras.Sequential(stack)
-        model(tf.zeros((1, *SHAPES[kind]), dtype))
-    finally:
-        tf.keras.config.set_dtype_policy("float32")
+    stack = [layers.Dense(16, dtype=dtype), layers.BatchNormalization(dtype=dtype)]
+    stack += [layers.ReLU(dtype=dtype), layers.Dropout(0.5, dtype=dtype)]
+    model = tf.keras.Sequential([*stack, layers.Dense(2, dtype=dtype)])
+    model(tf.zeros((1, 512), dtype))
     return model
 
 
-def jax_model(kind, dtype="float32"):
+def jax_model(dtype="float32"):
     from flax import nnx
 
     rngs, options = nnx.Rngs(0), {"dtype": dtype, "param_dtype": dtype}
-
-    if kind == "mlp":
-        return nnx.Sequential(
-            nnx.Linear(512, 256, rngs=rngs, **options), nnx.relu,
-            nnx.Linear(256, 128, rngs=rngs, **options), nnx.relu,
-            nnx.Linear(128, 2, rngs=rngs, **options),
-        )  # fmt: skip
-    return nnx.Sequential(
-        lambda x: x.transpose(0, 2, 3, 1), nnx.Conv(3, 4, (3, 3), rngs=rngs),
-        nnx.BatchNorm(4, rngs=rngs), nnx.relu, nnx.Dropout(0.5, rngs=rngs),
-        lambda x: x.mean((1, 2)), nnx.Linear(4, 2, rngs=rngs),
-    )  # fmt: skip
+    first, last = (nnx.Linear(*size, rngs=rngs, **options) for size in ((512, 16), (16, 2)))
+    norm = nnx.BatchNorm(16, rngs=rngs, **options)
+    return nnx.Sequential(first, norm, nnx.relu, nnx.Dropout(0.5, rngs=rngs), last)
 
 
-def mxnet_model(kind, numpy_semantics):
+def mxnet_model(numpy_semantics=False):
     mx = import_mxnet()
     nn = mx.gluon.nn
 
@@ -85,55 +53,32 @@ def mxnet_model(kind, numpy_semantics):
     mx.random.seed(0)
     with semantics(numpy_semantics):
         model = nn.HybridSequential()
-        if kind == "mlp":
-            model.add(nn.Dense(256, activation="relu"), nn.Dense(128, activation="relu"))
-            model.add(nn.Dense(2))
-        else:
-            model.add(nn.Conv2D(4, 3, activation="relu"), nn.BatchNorm(), nn.Dropout(0.5))
-            model.add(nn.GlobalAvgPool2D(), nn.Dense(2))
+        model.add(nn.Dense(16), nn.BatchNorm(), nn.Activation("relu"), nn.Dropout(0.5), nn.Dense(2))
         model.initialize()
     return model
 
 
-def mxnet_inputs(kind, batch, numpy_semantics):
-    mx = import_mxnet()
-    make = mx.np.array if numpy_semantics else mx.nd.array
-    return (make(example(kind, batch), dtype="float32"),)
+MODELS = {
+    **{"torch": torch_model, "tensorflow": tensorflow_model, "jax": jax_model},
+    **{"mxnet": mxnet_model, "mxnet numpy": lambda: mxnet_model(numpy_semantics=True)},
+}
 
 
-def model(framework, kind, dtype="float32"):
+def model(framework, *dtype):
     """A model of a framework; "mxnet numpy" is MXNet with NumPy semantics."""
-    if framework == "torch":
-        import torch
-
-        return torch_model(kind).to(getattr(torch, dtype))
-    if framework == "tensorflow":
-        return tensorflow_model(kind, dtype)
-    if framework == "jax":
-        return jax_model(kind, dtype)
-    return mxnet_model(kind, framework == "mxnet numpy")
+    return MODELS[framework](*dtype)
 
 
-def inputs(framework, kind, batch, dtype="float32"):
-    """The same numbers as tensors of the framework."""
-    if framework == "torch":
-        import torch
-
-        return (torch.tensor(example(kind, batch)).to(getattr(torch, dtype)),)
-    if framework == "tensorflow":
-        import tensorflow as tf
-
-        return (tf.cast(example(kind, batch), dtype),)
-    if framework == "jax":
-        import jax.numpy as jnp
-
-        return (jnp.asarray(example(kind, batch), dtype),)
-    return mxnet_inputs(kind, batch, framework == "mxnet numpy")
+def inputs(framework, batch, dtype="float32"):
+    """The same numbers as a tensor of the framework."""
+    raw = Raw.of(example(batch).astype(np.dtype(dtype)))
+    options = {"device": "cpu", "numpy_semantics": framework == "mxnet numpy"}
+    return (frameworks.get(framework.split()[0]).tensors.from_raw(raw, options),)
 
 
 def differ(framework, run, given, received):
-    """In words, how the model's outputs differ from those received; empty if they do not."""
+    """In words, how the model's output differs from the one received; empty if it does not."""
     tensors = frameworks.get(framework.split()[0]).tensors
-    expected = [tensors.to_raw(t) for t in [tensors.infer(run, given, {})]]
-    found = [one if isinstance(one, Raw) else tensors.to_raw(one) for one in received]
-    return difference(dict(enumerate(found)), dict(enumerate(expected)))
+    expected = tensors.to_raw(tensors.infer(run, given, {}))
+    found = received if isinstance(received, Raw) else tensors.to_raw(received)
+    return difference({"output": found}, {"output": expected})

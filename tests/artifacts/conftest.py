@@ -24,14 +24,13 @@ def user(tmp_path_factory, monkeypatch):
 
 @pytest.fixture(scope="session")
 def saved(tmp_path_factory):
-    """Gives the artifact of a framework, a kind of model and a format; each is saved once."""
+    """Gives the artifact of a framework and a format; each is saved once."""
     made = {}
 
-    def get(framework, kind, name):
-        if (framework, kind, name) not in made:
-            path = tmp_path_factory.mktemp(kind) / name
-            save(model(framework, kind), path, *inputs(framework, kind, 1), format=name)
-            made[framework, kind, name] = path
-        return made[framework, kind, name]
+    def get(framework, name):
+        if (framework, name) not in made:
+            made[framework, name] = tmp_path_factory.mktemp("saved") / name
+            save(model(framework), made[framework, name], *inputs(framework, 1), format=name)
+        return made[framework, name]
 
     return get

@@ -23,23 +23,19 @@ from d2lhybrid import load, save
 from d2lhybrid.artifacts import saving
 
 X = torch.ones(1, 64)
+MODELS = [torch.nn.Linear(64, 2000, bias=False) for _fill in range(2)]
+for number, made in enumerate(MODELS):
+    torch.nn.init.constant_(made.weight, float(number))
 
 
-def model(fill):
-    made = torch.nn.Linear(64, 2000)
-    torch.nn.init.constant_(made.weight, fill)
-    torch.nn.init.zeros_(made.bias)
-    return made
-
-
-def _saving_child(made, path):
+def _saving_child(model, path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # threads and fork: the child may die
         child = os.fork()
     if not child:
         signal.alarm(60)
         try:
-            save(made, path, X)
+            save(model, path, X)
         finally:
             os._exit(0)
     return child
@@ -49,16 +45,13 @@ def campaign(folder, *, count, seed):
     """What is at the path after each of `count` kills that came in time."""
     torch.set_num_threads(1)
     saving.prove = lambda folder, format: None
-    rng, path, found = random.Random(seed), Path(folder) / "artifact", Counter()
-    models = [model(1.0), model(2.0)]
-    save(models[0], path, X)
+    rng, path, found, current = random.Random(seed), Path(folder) / "artifact", Counter(), 0
+    save(MODELS[0], path, X)
     start = time.perf_counter()
-    os.waitpid(_saving_child(models[0], path), 0)
+    os.waitpid(_saving_child(MODELS[0], path), 0)
     usual = time.perf_counter() - start
-    current = 0
     while found["killed in time"] < count:
-        other = 1 - current
-        child = _saving_child(models[other], path)
+        child = _saving_child(MODELS[1 - current], path)
         # Half of them in the last tenth, where the renames are.
         time.sleep(rng.choice([rng.uniform(0, usual), rng.uniform(0.9 * usual, 1.1 * usual)]))
         os.kill(child, signal.SIGKILL)
@@ -66,14 +59,12 @@ def campaign(folder, *, count, seed):
         found["killed in time"] += os.WIFSIGNALED(status)
         try:
             output = load(path)(X)[0, 0].item() / 64
+            found["old" if output == current else "new"] += 1
+            current = [0.0, 1.0].index(output)
         except Exception as error:
-            found["neither"] += 1
-            found[f"{type(error).__name__}: {error}"] += 1
-            save(models[current], path, X)
-            continue
-        found["new" if output == other + 1 else "old" if output == current + 1 else "neither"] += 1
-        current = other if output == other + 1 else current
-    save(models[current], path, X)
+            found.update(["neither", f"{type(error).__name__}: {error}"])
+            save(MODELS[current], path, X)
+    save(MODELS[current], path, X)
     left = [p.name for p in Path(folder).iterdir() if p != path]
     found["hidden folders left"] = len(left)
     found["strange"] = sum(not name.startswith(".artifact.saving-") for name in left)

@@ -10,13 +10,12 @@ worker goes on behind it.
 
 import argparse
 import os
-import queue
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-import threading
 from collections import Counter
 from pathlib import Path
 
@@ -24,20 +23,13 @@ from artifact_models import inputs, model
 
 import d2lhybrid
 from d2lhybrid import frameworks, load, save
-from d2lhybrid.artifacts.examples import recall
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.errors import D2LHybridError
-from d2lhybrid.structure import leaves
+from d2lhybrid.tensor import leaves
 
 FORMATS = {name: one.name for one in frameworks.known() for name in one.formats}
 OUTCOMES = ("refused", "unchanged", "silent", "foreign", "crash", "hang")
-PATIENCE = 60.0  # seconds for one mutation
-
-
-def make(name, path):
-    """Save the chapter's MLP in a format."""
-    framework = "mxnet numpy" if name == "mxnet" else FORMATS[name]
-    save(model(framework, "mlp"), path, *inputs(framework, "mlp", 1), format=name)
+PATIENCE = 60  # seconds for one mutation
 
 
 def mutate(data, rng):
@@ -59,13 +51,13 @@ def mutate(data, rng):
     return bytes(data)
 
 
-def worker(artifact, scratch, through, target, start, count, seed):
-    """Do mutations start..count and print one line for each."""
+def worker(artifact, through, target, start, count, seed):
+    """Do mutations start..count and print one line for each, and one before the first."""
     stored = read(artifact)
     theirs = [e.path for e in stored.manifest.files if not e.path.startswith("example/")]
     ours = ["d2lhybrid.json", *(e.path for e in stored.manifest.files if e.path not in theirs)]
     tensors, options = frameworks.get(stored.manifest.framework).tensors, stored.manifest.options
-    recorded = recall(stored.root, 0, "input", stored.manifest.inputs)
+    recorded = stored.recall(0, "input")
 
     def get(path):
         program = load(path).model if through == "load" else stored.format.read(path, options)
@@ -74,81 +66,48 @@ def worker(artifact, scratch, through, target, start, count, seed):
         return [tensors.to_raw(leaf).array.tobytes() for _path, leaf in found]
 
     expected = get(artifact)
-    print("ready", flush=True)
+    print("\noutcome ready", flush=True)
     for i in range(start, count):
+        signal.alarm(PATIENCE)  # which ends the process, wherever it hangs
         rng = random.Random(f"{seed} {i}")
-        path = Path(scratch) / f"{i}"
-        shutil.copytree(artifact, path)
-        name = rng.choice(theirs if target == "theirs" else ours)
-        before = (path / name).read_bytes()
-        after = mutate(before, rng)
-        while after == before:
-            after = mutate(before, rng)
-        (path / name).write_bytes(after)
-        print(f"{i} began", flush=True)
-        try:
-            outcome = "unchanged" if get(path) == expected else "silent"
-        except D2LHybridError:
-            outcome = "refused"
-        except Exception as error:
-            outcome = "refused" if through != "load" else f"foreign {type(error).__name__}"
-        print(f"{i} {outcome}", flush=True)
-        shutil.rmtree(path)
+        with tempfile.TemporaryDirectory() as scratch:
+            path = Path(shutil.copytree(artifact, Path(scratch) / "damaged"))
+            file = path / rng.choice(theirs if target == "theirs" else ours)
+            before = after = file.read_bytes()
+            while after == before:
+                after = mutate(before, rng)
+            file.write_bytes(after)
+            try:
+                outcome = "unchanged" if get(path) == expected else "silent"
+            except D2LHybridError:
+                outcome = "refused"
+            except Exception:
+                outcome = "refused" if through != "load" else "foreign"
+        print(f"\noutcome {outcome}", flush=True)
 
 
 def campaign(artifact, *, through, target, count, seed):
     """Counter of what became of `count` mutations."""
+    root = str(Path(d2lhybrid.__file__).parents[1])
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": root}
+    command = [sys.executable, "-W", "ignore", __file__, "--worker", artifact, through, target]
     found, done = Counter(), 0
     while done < count:
         with tempfile.TemporaryDirectory() as scratch:
-            arguments = [str(artifact), scratch, through, target, str(done), str(count), str(seed)]
-            before = done
-            for number, outcome in _watched(arguments):
-                done = number + 1
-                found[outcome.partition(" ")[0]] += 1
-                if outcome.startswith("foreign"):
-                    found[outcome] += 1
-            if done == before:
-                raise RuntimeError(f"the worker did no work: {arguments}")
+            ended = subprocess.run(
+                [*command, str(done), str(count), str(seed)], env=environment | {"TMPDIR": scratch},
+                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            )  # fmt: skip
+        lines = ended.stdout.splitlines()
+        outcomes = [line.split()[1] for line in lines if line.startswith("outcome ")]
+        if outcomes[:1] != ["ready"]:
+            raise RuntimeError(f"the worker did no work: {command}")
+        found.update(outcomes[1:])
+        done += len(outcomes) - 1
+        if done < count:  # what ended the worker
+            found["hang" if ended.returncode == -signal.SIGALRM else "crash"] += 1
+            done += 1
     return found
-
-
-def _watched(arguments):
-    """Number and outcome of each mutation that one worker did, its own end among them."""
-    command = [sys.executable, "-W", "ignore", __file__, "--worker", *arguments]
-    root = str(Path(d2lhybrid.__file__).parents[1])
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": root}
-    lines, began, patience = queue.Queue(), None, 10 * PATIENCE  # importing a framework takes time
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
-    ) as process:
-        threading.Thread(target=_read, args=(process.stdout, lines), daemon=True).start()
-        while True:
-            try:
-                line = lines.get(timeout=patience)
-            except queue.Empty:
-                process.kill()
-                if began is None:
-                    raise RuntimeError(f"the worker did no work: {arguments}") from None
-                yield began, "hang"
-                return
-            if line is None:
-                break
-            patience = PATIENCE
-            number, _, outcome = line.strip().partition(" ")
-            if outcome == "began":
-                began = int(number)
-            elif number.isdigit():
-                began = None
-                yield int(number), outcome
-    if began is not None:
-        yield began, "crash"
-
-
-def _read(stream, lines):
-    for line in stream:
-        lines.put(line)
-    lines.put(None)
 
 
 def main():
@@ -158,29 +117,26 @@ def main():
     parser.add_argument("--format", action="append", choices=FORMATS)
     parser.add_argument("--through", action="append", choices=["load", "framework"])
     parser.add_argument("--target", default="theirs", choices=["theirs", "ours"])
-    options = parser.parse_args()
+    options = vars(parser.parse_args())
+    names, ways = (options.pop(name) for name in ("format", "through"))
     print("| format | through |", " | ".join(OUTCOMES), "|\n|---|---|" + "---|" * len(OUTCOMES))
     failed = False
     with tempfile.TemporaryDirectory() as folder:
         os.environ["D2LHYBRID_DATA"] = f"{folder}/user"
-        for name in options.format or FORMATS:
-            make(name, Path(folder) / name)
-            for through in options.through or ["load", "framework"]:
-                found = campaign(
-                    Path(folder) / name, through=through, target=options.target,
-                    count=options.count, seed=options.seed,
-                )  # fmt: skip
+        for name in names or FORMATS:
+            framework = "mxnet numpy" if name == "mxnet" else FORMATS[name]
+            save(model(framework), f"{folder}/{name}", *inputs(framework, 1), format=name)
+            for through in ways or ["load", "framework"]:
+                found = campaign(f"{folder}/{name}", through=through, **options)
                 row = " | ".join(str(found[o]) for o in OUTCOMES)
                 print(f"| {name} | {through} | {row} |", flush=True)
-                failed |= (
-                    through == "load" and found["refused"] + found["unchanged"] < options.count
-                )
+                fine = found["refused"] + found["unchanged"] == options["count"]
+                failed |= through == "load" and not fine
     return int(failed)
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--worker"]:
-        arguments = sys.argv[2:]
-        worker(Path(arguments[0]), *arguments[1:4], *map(int, arguments[4:6]), arguments[6])
+        worker(Path(sys.argv[2]), *sys.argv[3:5], *map(int, sys.argv[5:7]), sys.argv[7])
     else:
         raise SystemExit(main())

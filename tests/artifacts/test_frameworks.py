@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import tensorflow as tf
-from artifact_models import differ, example, jax_model, mxnet_inputs, mxnet_model, tensorflow_model
+from artifact_models import differ, inputs, jax_model, mxnet_model, tensorflow_model
 from flax import nnx
 
 from d2lhybrid import frameworks, import_mxnet, load, run_native, save, verify
@@ -26,51 +26,39 @@ def unproved(monkeypatch):
 
 
 @pytest.mark.usefixtures("unproved")
-class TestJAX:
-    def test_axes_of_one_name_vary_together(self, tmp_path):
-        a, b = jnp.ones((2, 3)), jnp.ones((2, 3))
-        dynamic = {"a": {0: "n"}, "b": {0: "n"}}
-        save(lambda a, b: a @ b.T, tmp_path / "a", a, b, dynamic=dynamic)
-        model = load(tmp_path / "a")
-        assert model(jnp.ones((5, 3)), jnp.ones((5, 3))).shape == (5, 5)
-        with pytest.raises(ValueError, match="inconsistency between dimension size"):
-            model(jnp.ones((5, 3)), jnp.ones((4, 3)))
-
-    def test_a_model_for_some_sizes_is_saved_for_one(self, tmp_path):
-        def picky(x):
-            return x if x.shape[0] < 4 else -x
-
-        made = save(picky, tmp_path / "a", jnp.ones((1, 3)))
-        assert made.manifest.inputs[0].shape == (1, 3)
-        assert "onclusive" in made.manifest.fixed
-        assert load(tmp_path / "a")(jnp.ones((1, 3))).shape == (1, 3)
-
-    def test_saving_leaves_the_module_as_it_was(self, tmp_path):
-        model = jax_model("cnn")
-        model.calls = nnx.Variable(jnp.zeros(()))
-        before = contents(model)
-        save(model, tmp_path / "a", jnp.asarray(example("cnn", 2)))
-        assert contents(model) == before
+def test_axes_of_one_name_vary_together_in_jax(tmp_path):
+    a, dynamic = jnp.ones((2, 3)), {"a": {0: "n"}, "b": {0: "n"}}
+    save(lambda a, b: a @ b.T, tmp_path / "a", a, a, dynamic=dynamic)
+    model = load(tmp_path / "a")
+    assert model(jnp.ones((5, 3)), jnp.ones((5, 3))).shape == (5, 5)
+    with pytest.raises(ValueError, match="inconsistency between dimension size"):
+        model(jnp.ones((5, 3)), jnp.ones((4, 3)))
 
 
-def contents(model):
-    """The structure of a module, and what all its variables hold."""
-    graph, state = nnx.split(model)
-    to_raw = frameworks.get("jax").tensors.to_raw
-    return graph, [to_raw(one).array.tolist() for one in jax.tree.leaves(state)]
+@pytest.mark.usefixtures("unproved")
+def test_saving_leaves_a_module_of_jax_as_it_was(tmp_path):
+    model = jax_model()
+    model.calls = nnx.Variable(jnp.zeros(()))
+
+    def contents():
+        graph, state = nnx.split(model)
+        to_raw = frameworks.get("jax").tensors.to_raw
+        return graph, [to_raw(one).array.tolist() for one in jax.tree.leaves(state)]
+
+    before = contents()
+    save(model, tmp_path / "a", *inputs("jax", 2))
+    assert contents() == before
 
 
 def test_a_model_of_64_bits_is_proved_by_a_process_of_32(tmp_path):
     with jax.enable_x64(True):
         jax.config.update("jax_enable_x64", True)
         try:
-            x = jnp.ones((2, 3))
-            save(lambda x: x / 3, tmp_path / "a", x)
+            save(lambda x: x / 3, tmp_path / "a", jnp.ones((2, 3)))
         finally:
             jax.config.update("jax_enable_x64", False)
     assert verify(tmp_path / "a").ok
-    found = load(tmp_path / "a")(np.ones((5, 3)))
-    assert found.dtype == jnp.float64
+    assert load(tmp_path / "a")(np.ones((5, 3))).dtype == jnp.float64
 
 
 class Counting(tf.Module):
@@ -94,36 +82,57 @@ def counting_in_a_global(x):
 
 
 @pytest.mark.usefixtures("unproved")
-class TestTensorFlow:
-    def test_compiled_functions_are_kept_compiled(self, tmp_path):
-        model, x = tensorflow_model("mlp"), tf.constant(example("mlp", 1))
-        function = tf.function(lambda x: model(x, training=False), jit_compile=True)
-        save(function, tmp_path / "xla", x)
-        assert b"_XlaMustCompile" in (tmp_path / "xla/saved_model/saved_model.pb").read_bytes()
-        traced = function.get_concrete_function(tf.TensorSpec((None, 512)))
-        save(traced, tmp_path / "traced", x)
-        for name in ("xla", "traced"):
-            found = [load(tmp_path / name)(x), run_native(tmp_path / name, x.numpy())]
-            assert not differ("tensorflow", model, (x,), found[:1])
-            assert not differ("tensorflow", model, (x,), [Raw.of(found[1])])
+def test_compiled_functions_of_tensorflow_are_kept_compiled(tmp_path):
+    model, (x,) = tensorflow_model(), inputs("tensorflow", 1)
+    function = tf.function(lambda x: model(x, training=False), jit_compile=True)
+    save(function, tmp_path / "xla", x)
+    assert b"_XlaMustCompile" in (tmp_path / "xla/saved_model/saved_model.pb").read_bytes()
+    save(function.get_concrete_function(tf.TensorSpec((None, 512))), tmp_path / "traced", x)
+    for path in (tmp_path / "xla", tmp_path / "traced"):
+        assert not differ("tensorflow", model, (x,), load(path)(x))
+        assert not differ("tensorflow", model, (x,), Raw.of(run_native(path, x.numpy())))
 
-    @pytest.mark.parametrize(
-        "as_model",
-        [
-            lambda one: one,
-            lambda one: lambda x: one(x),
-            lambda one: one.__call__,
-            lambda one: tf.function(one.__call__),
-            lambda one: one.decorated,
-            lambda one: counting_in_a_global,
-        ],
-        ids=["module", "lambda", "method", "compiled", "decorated", "global"],
-    )
-    def test_saving_leaves_variables_as_they_were(self, as_model, tmp_path):
-        one = Counting()
-        save(as_model(one), tmp_path / "a", tf.ones((2, 3)))
-        assert (one.calls.numpy(), KEPT.numpy()) == (0, 0)
-        assert load(tmp_path / "a")(tf.ones((4, 3))).shape == (4, 3)
+
+@pytest.mark.usefixtures("unproved")
+@pytest.mark.parametrize(
+    "as_model",
+    [
+        lambda one: one,
+        lambda one: lambda x: one(x),
+        lambda one: tf.function(one.__call__),
+        lambda one: one.decorated,
+        lambda one: counting_in_a_global,
+    ],
+    ids=["module", "lambda", "compiled method", "decorated", "global"],
+)
+def test_saving_leaves_variables_of_tensorflow_as_they_were(as_model, tmp_path):
+    one = Counting()
+    save(as_model(one), tmp_path / "a", tf.ones((2, 3)))
+    assert (one.calls.numpy(), KEPT.numpy()) == (0, 0)
+    assert load(tmp_path / "a")(tf.ones((4, 3))).shape == (4, 3)
+
+
+@pytest.mark.usefixtures("unproved")
+def test_other_semantics_of_mxnet_switched_on(tmp_path):
+    for framework in ("mxnet", "mxnet numpy"):
+        x, model = inputs(framework, 1), mxnet_model(framework == "mxnet numpy")
+        save(model, tmp_path / framework, *x)
+        with semantics(framework == "mxnet"):
+            found = load(tmp_path / framework)(*x)
+        assert type(found) is type(x[0])
+        assert not differ("mxnet", model, x, found)
+
+
+@pytest.mark.usefixtures("unproved")
+def test_saving_leaves_blocks_hybridized_or_not_and_their_averages(tmp_path):
+    model, x = mxnet_model(), inputs("mxnet", 2)
+    model[0].hybridize(static_alloc=True)
+    model(*x)
+    before = model[1].running_mean.data().asnumpy().tolist()
+    save(model, tmp_path / "a", *x)
+    assert (model._active, model[0]._active, model[1]._active) == (False, True, False)
+    assert ("static_alloc", True) in model[0]._flags
+    assert model[1].running_mean.data().asnumpy().tolist() == before
 
 
 class Weighted(mx.gluon.HybridBlock):
@@ -139,55 +148,24 @@ class Weighted(mx.gluon.HybridBlock):
 
 
 @pytest.mark.usefixtures("unproved")
-class TestMXNet:
-    def test_other_semantics_switched_on(self, tmp_path):
-        for saved_under in (False, True):
-            x, path = mxnet_inputs("mlp", 1, saved_under), tmp_path / str(saved_under)
-            model = mxnet_model("mlp", saved_under)
-            save(model, path, *x)
-            with semantics(not saved_under):
-                found = load(path)(*x)
-            assert type(found) is type(x[0])
-            assert not differ("mxnet", model, x, [found])
-
-    def test_saving_leaves_blocks_hybridized_or_not(self, tmp_path):
-        model, x = mxnet_model("mlp", False), mxnet_inputs("mlp", 1, False)
-        model[0].hybridize(static_alloc=True)
-        save(model, tmp_path / "a", *x)
-        assert (model._active, model[0]._active, model[1]._active) == (False, True, False)
-        assert ("static_alloc", True) in model[0]._flags
-
-    def test_saving_leaves_averages(self, tmp_path):
-        model, x = mxnet_model("cnn", False), mxnet_inputs("cnn", 2, False)
-        model(*x)
-        held = model[1].running_mean
-        before = held.data().asnumpy().tolist()
-        save(model, tmp_path / "a", *x)
-        assert held.data().asnumpy().tolist() == before
-
-    @pytest.mark.parametrize("numpy_semantics", [False, True])
-    @pytest.mark.parametrize("hybridized", [False, True])
-    def test_keywords_are_put_into_position(self, hybridized, numpy_semantics, tmp_path):
-        make = mx.np.array if numpy_semantics else mx.nd.array
-        a, b, c, d = (make([[value] * 3] * 2, dtype="float32") for value in (7, 2, 1, 3))
-        with semantics(numpy_semantics):
-            model = Weighted()
-            model.initialize()
-            if hybridized:
-                model.hybridize()
-        cases = {
-            "one behind": ((a,), {"b": b}, 5),
-            "in another order": ((), {"b": b, "a": a}, 5),
-            "behind a default": ((a,), {"parts": [c, d]}, 317),
-            "one tensor in two places": ((a,), {"parts": [a, b], "b": b}, 275),
-        }
-        for name, (args, kwargs, wanted) in cases.items():
-            if hybridized:  # what MXNet recorded of other arguments
-                model._clear_cached_op()
-            save(model, tmp_path / name, *args, **kwargs)
-            loaded = load(tmp_path / name)
-            assert loaded(*args, **kwargs).asnumpy().tolist() == [[wanted] * 3] * 2
-            turned = dict(reversed(kwargs.items()))
-            assert loaded(*args, **turned).asnumpy().tolist() == [[wanted] * 3] * 2
-            with pytest.raises(InputMismatchError, match="Expected the arguments"):
-                loaded(*args, **{**kwargs, "scale": a})
+@pytest.mark.parametrize("hybridized", [False, True])
+def test_keywords_of_mxnet_are_put_into_position(hybridized, tmp_path):
+    a, b, c, d = (mx.nd.array([[value] * 3] * 2, dtype="float32") for value in (7, 2, 1, 3))
+    model = Weighted()
+    model.initialize()
+    if hybridized:
+        model.hybridize()
+    cases = {
+        "in another order": ((), {"b": b, "a": a}, 5),
+        "behind a default": ((a,), {"parts": [c, d]}, 317),
+        "one tensor in two places": ((a,), {"parts": [a, b], "b": b}, 275),
+    }
+    for name, (args, kwargs, wanted) in cases.items():
+        if hybridized:  # what MXNet recorded of other arguments
+            model._clear_cached_op()
+        save(model, tmp_path / name, *args, **kwargs)
+        loaded = load(tmp_path / name)
+        for given in (kwargs, dict(reversed(kwargs.items()))):
+            assert loaded(*args, **given).asnumpy().tolist() == [[wanted] * 3] * 2
+        with pytest.raises(InputMismatchError, match="Expected the arguments"):
+            loaded(*args, **{**kwargs, "scale": a})

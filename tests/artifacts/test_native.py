@@ -7,28 +7,20 @@ import numpy as np
 import pytest
 from artifact_models import example
 
-from d2lhybrid import run_native, save
+from d2lhybrid import errors, run_native, save
 from d2lhybrid.artifacts import native, saving
-from d2lhybrid.errors import (
-    CompilerMissingError,
-    InputMismatchError,
-    MissingPackageError,
-    NativeRunError,
-    UnsupportedArtifactError,
-    UntrustedArtifactError,
-)
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
 
 
 @pytest.fixture
 def path(saved):
-    return saved("mxnet numpy", "mlp", "mxnet")
+    return saved("mxnet numpy", "mxnet")
 
 
 def test_kept_folder_works_without_us(path, tmp_path):
     keep = tmp_path / "kept"
     expected = run_native(path, keep=keep)
-    run_native(path, example("mlp", 1), keep=keep)  # a second time over the first
+    run_native(path, example(1), keep=keep)  # a second time over the first
     names = {p.name for p in keep.iterdir()}
     assert names == {"mxnet.c", "tensors.h", "build.sh", "run.sh", "run_model", "input-0.raw"}
     (keep / "run_model").unlink()
@@ -37,15 +29,8 @@ def test_kept_folder_works_without_us(path, tmp_path):
     assert printed.stdout.split()[1:] == ["float32", "1", "2"]
     again = np.fromfile(keep / "output-0.raw", "float32").reshape(1, 2)
     np.testing.assert_array_equal(again, expected)
-
-
-def test_keep_leaves_a_folder_of_somebody_else(path, tmp_path):
-    (tmp_path / "kept").mkdir()
-    (tmp_path / "kept" / "build.sh").write_text("mine")
-    for keep in (tmp_path / "kept", path):
-        with pytest.raises(FileExistsError, match="Will not"):
-            run_native(path, keep=keep)
-    assert (tmp_path / "kept" / "build.sh").read_text() == "mine"
+    with pytest.raises(FileExistsError, match="Will not"):  # of somebody else
+        run_native(path, keep=path)
 
 
 def test_the_cache_saves_compiling(path, tmp_path, monkeypatch):
@@ -57,37 +42,21 @@ def test_the_cache_saves_compiling(path, tmp_path, monkeypatch):
     assert made.stat().st_mtime_ns == before
     monkeypatch.setenv("CC", "cc -O0")  # another program
     run_native(path)
-    assert len(list((tmp_path / "cache" / "native").glob("*/run_model"))) == 2
+    assert len(list((tmp_path / "cache" / "native").iterdir())) == 2
 
 
 def test_wrong_inputs(path):
     good = np.ones((1, 512), "float32")
-    for wrong in ([good[:, 1:]], [good.astype("float64")], [good] * 2, [["text"]], [[object()]]):
-        with pytest.raises(InputMismatchError, match=r"float32 \(any, 512\)"):
+    for wrong in ([good[:, 1:]], [good.astype("float64")], [np.array([["text"]])]):
+        with pytest.raises(errors.InputMismatchError, match=r"float32 \(any, 512\)"):
             run_native(path, *wrong)
 
 
-def test_a_program_that_takes_too_long(path):
-    with pytest.raises(NativeRunError, match=r"after 0\.001 s"):
+def test_what_cannot_be_run(saved, path, user, tmp_path, monkeypatch):
+    with pytest.raises(errors.UnsupportedArtifactError, match="JAX has no such format"):
+        run_native(saved("jax", "jax.export"))
+    with pytest.raises(errors.NativeRunError, match=r"after 0\.001 s"):
         run_native(path, timeout=0.001)
-
-
-def test_a_missing_library(path, monkeypatch):
-    monkeypatch.setattr(native, "find_spec", lambda name: None)
-    with pytest.raises(MissingPackageError, match="pip install"):
-        run_native(path)
-
-
-def test_formats_without_a_program_and_foreign_artifacts(saved, path, user):
-    with pytest.raises(UnsupportedArtifactError, match="JAX has no such format"):
-        run_native(saved("jax", "mlp", "jax.export"))
-    user("someone else")
-    with pytest.raises(UntrustedArtifactError):
-        run_native(path)
-    assert run_native(path, trust=True).shape == (1, 2)
-
-
-def test_mxnet_outputs_that_are_not_float32(tmp_path, monkeypatch):
     monkeypatch.setattr(saving, "prove", lambda folder, format: None)
     mx = import_mxnet()
 
@@ -96,17 +65,24 @@ def test_mxnet_outputs_that_are_not_float32(tmp_path, monkeypatch):
             return F.cast(x * 3, dtype="int32")
 
     save(Whole(), tmp_path / "a", mx.nd.ones((2, 3)))
-    with pytest.raises(UnsupportedArtifactError, match=r"float32, received .*int32"):
+    with pytest.raises(errors.UnsupportedArtifactError, match=r"float32, received .*int32"):
         run_native(tmp_path / "a")
+    user("someone else")
+    with pytest.raises(errors.UntrustedArtifactError):
+        run_native(path)
+    assert run_native(path, trust=True).shape == (1, 2)
+    monkeypatch.setattr(native, "find_spec", lambda name: None)
+    with pytest.raises(errors.MissingPackageError, match="pip install"):
+        run_native(path, trust=True)
 
 
 @pytest.mark.parametrize(
     ("command", "error", "words"),
     [
-        (None, CompilerMissingError, "apt install gcc"),
-        ("no-such-compiler", CompilerMissingError, "no-such-compiler"),
-        ("cc -no-such-flag", NativeRunError, "no-such-flag"),
-        ("{folder}/no-program", NativeRunError, "Exec format error"),
+        (None, errors.CompilerMissingError, "apt install gcc"),
+        ("no-such-compiler", errors.CompilerMissingError, "no-such-compiler"),
+        ("cc -no-such-flag", errors.NativeRunError, "no-such-flag"),
+        ("{folder}/no-program", errors.NativeRunError, "Exec format error"),
     ],
 )
 def test_compilers(path, tmp_path, monkeypatch, command, error, words):
@@ -120,3 +96,4 @@ def test_compilers(path, tmp_path, monkeypatch, command, error, words):
         monkeypatch.setenv("CC", command.format(folder=tmp_path))
     with pytest.raises(error, match=words):
         run_native(path)
+    assert not list((tmp_path / "cache").rglob("*.c"))

@@ -1,19 +1,16 @@
 """What ``save`` proves, finds out and refuses, with PyTorch; tests/models has the structures."""
 
-import enum
 import json
-import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 import torch
-from artifact_models import differ, torch_model
+from artifact_models import differ, inputs, torch_model
 from torch import nn
 
 from d2lhybrid import errors, inspect, load, run_native, save, verify
-from d2lhybrid.artifacts import proof, saving
+from d2lhybrid.artifacts import saving
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.calls import call
 from d2lhybrid.errors import ArgumentError, InputMismatchError, SaveError
@@ -26,14 +23,11 @@ def unproved(monkeypatch):
     monkeypatch.setattr(saving, "prove", lambda folder, format: None)
 
 
-class Language(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.table = nn.Embedding(10, 4)
-        self.out = nn.Linear(4, 2)
+TABLE = torch.arange(20.0).reshape(10, 2)
 
-    def forward(self, ids, mask):
-        return self.out(self.table(ids) * mask[..., None])
+
+def language(ids, mask):
+    return TABLE[ids] * mask[..., None]
 
 
 def words(batch, length):
@@ -42,26 +36,21 @@ def words(batch, length):
 
 @pytest.mark.usefixtures("unproved")
 def test_axes(tmp_path):
-    made = save(Language(), tmp_path / "a", *words(1, 5)).manifest
+    made = save(language, tmp_path / "a", *words(1, 5)).manifest
     assert [spec.shape for spec in made.inputs] == [(None, 5)] * 2
     assert made.outputs[0].shape == (None, 5, 2)
     ids, mask = words(1, 5)
     both = {name: {0: "batch", 1: "length"} for name in ("ids", "mask")}
-    made = save(Language(), tmp_path / "a", ids, mask=mask, dynamic=both).manifest
+    made = save(language, tmp_path / "a", ids, mask=mask, dynamic=both).manifest
     assert [spec.shape for spec in made.inputs] == [(None, None)] * 2
-    assert load(tmp_path / "a")(*words(3, 7)).shape == (3, 7, 2)
-    made = save(Language(), tmp_path / "a", ids, mask, dynamic={}).manifest
+    assert load(tmp_path / "a")(words(3, 7)[0], mask=words(3, 7)[1]).shape == (3, 7, 2)
+    made = save(language, tmp_path / "a", ids, mask, dynamic={}).manifest
     assert made.inputs[0].shape == (1, 5)
     with pytest.raises(ArgumentError, match=r"\(ids, mask\).*'id'"):
-        save(Language(), tmp_path / "b", ids, mask, dynamic={"id": {0: "batch"}})
+        save(language, tmp_path / "b", ids, mask, dynamic={"id": {0: "batch"}})
     with pytest.raises(SaveError, match="vary"):
         save(nn.Linear(3, 2), tmp_path / "b", torch.ones(2, 3), dynamic={"input": {1: "width"}})
     assert not (tmp_path / "b").exists()
-
-
-class FixedBatch(nn.Module):
-    def forward(self, x):
-        return x.reshape(2, 6)
 
 
 class Branching(nn.Module):
@@ -72,7 +61,9 @@ class Branching(nn.Module):
 
 
 @pytest.mark.usefixtures("unproved")
-@pytest.mark.parametrize("model", [FixedBatch(), Branching()], ids=["reshaping", "branching"])
+@pytest.mark.parametrize(
+    "model", [lambda x: x.reshape(2, 6), Branching()], ids=["reshaping", "branching"]
+)
 def test_a_batch_that_cannot_vary_is_fixed_and_said(tmp_path, model):
     made = save(model, tmp_path / "a", torch.ones(3, 4))
     assert made.manifest.inputs[0].shape == (3, 4)
@@ -110,33 +101,11 @@ def test_saving_leaves_a_model_as_it_was(as_model, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-class HostCall(nn.Module):
-    def forward(self, x):
-        return x * float(x.numpy().sum())
-
-
-class Complex(nn.Module):
-    def forward(self, x):
-        return torch.complex(x, x)
-
-
-class Opening(nn.Module):
-    def forward(self, x):
-        with open("/no/such/vocabulary"):
-            return x
-
-
-class Color(enum.Enum):
-    RED = 1
-
-
 REFUSED = {
-    "python": (HostCall(), "does not take"),
-    "complex": (Complex(), "received complex64"),
-    "raises": (Opening(), "did not run this model.*vocabulary"),
+    "python": (lambda x: x * float(x.numpy().sum()), "does not take"),
+    "complex": (lambda x: torch.complex(x, x), "complex64"),
     "set": (lambda x: {x}, "a set as"),
-    "enum as key": (lambda x: {Color.RED: x}, "keys"),
-    "tuple as key": (lambda x: {(1, 2): x}, "keys"),
+    "tuple as key": (lambda x: {(1, 2): x}, "a dict as"),
     "infinite": (lambda x: (x, float("inf")), "manifest can hold"),
     "no tensor": (lambda x: 3, "none of them"),
     "no Unicode": (lambda x: (x, "\ud800"), "manifest can hold"),
@@ -161,17 +130,6 @@ def test_bad_arguments(tmp_path):
         save(lambda x, more: x, tmp_path / "a", torch.ones(2), {1, 2})
 
 
-class Random(nn.Module):
-    def forward(self, x):
-        return x + torch.rand_like(x)
-
-
-def test_what_is_not_the_same_elsewhere_is_not_published(tmp_path):
-    with pytest.raises(SaveError, match="random"):
-        save(Random(), tmp_path / "a", torch.ones(1, 3))
-    assert not list(tmp_path.iterdir())
-
-
 def test_what_a_file_needs_beside_itself_is_missed(tmp_path):
     made = {}
     exec(OPERATOR, made)
@@ -180,17 +138,11 @@ def test_what_a_file_needs_beside_itself_is_missed(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("code", "words"), [("import os; os._exit(3)", "status 3"), ("time.sleep(600)", "after")]
-)
-def test_a_proof_that_ends_badly(tmp_path, monkeypatch, code, words):
-    """The other process dies or hangs."""
-    (tmp_path / "sitecustomize.py").write_text(
-        f"import sys, time\nif 'd2lhybrid.artifacts.proof' in sys.orig_argv: {code}\n"
-    )
+def test_a_proof_that_dies(tmp_path, monkeypatch):
+    code = "import os, sys\nif 'import verify' in ' '.join(sys.orig_argv): os._exit(3)\n"
+    (tmp_path / "sitecustomize.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(proof, "TIMEOUT", 2.0 if words == "after" else 60.0)
-    with pytest.raises(SaveError, match=words):
+    with pytest.raises(SaveError, match="status 3"):
         save(nn.Linear(3, 2), tmp_path / "a", torch.ones(1, 3))
 
 
@@ -207,7 +159,6 @@ def test_arguments_that_do_not_fit(tmp_path):
         (call(None, {"a": torch.ones(2, 3)}, factor=2.0), "{'a': ·, 'b': None}"),
         (call(None, example, factor=3.0), r"Expected 2\.0 .*Received: 3\.0"),
         (call(None, example, factor=torch.ones(3)), r"Expected 2\.0"),
-        (call(None, example, factor=np.ones(3)), r"Expected 2\.0"),
         (call(None, example), "factor"),
         (call(None, {"a": torch.ones(2), "b": None}, factor=2.0), "parts_a: float32"),
     ):
@@ -217,7 +168,7 @@ def test_arguments_that_do_not_fit(tmp_path):
 
 def test_a_file_without_our_help(saved):
     """A model of tensors by position is written as the framework itself writes it."""
-    path = saved("torch", "mlp", "torch.export")
+    path = saved("torch", "torch.export")
     code = (
         "import sys, torch; program = torch.export.load(sys.argv[1]);"
         "print(list(program.module()(torch.ones(5, 512)).shape), list(program.state_dict)[:1])"
@@ -229,23 +180,15 @@ def test_a_file_without_our_help(saved):
 
 
 @pytest.mark.usefixtures("unproved")
-def test_a_compiled_model_is_saved_as_what_it_compiles(tmp_path, monkeypatch):
-    class Moving(nn.Module):
-        def forward(self, x):
-            os.chdir("/")
-            return x * 2
-
-    model, x = torch_model("mlp"), torch.ones(2, 512)
-    save(torch.compile(model, backend="eager"), tmp_path / "a", x)
-    assert not differ("torch", model, (x,), [load(tmp_path / "a")(x)])
-    monkeypatch.chdir(tmp_path)
-    save(Moving(), "b", x)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+def test_a_compiled_model_is_saved_as_what_it_compiles(tmp_path):
+    model, x = torch_model(), inputs("torch", 2)
+    save(torch.compile(model, backend="eager"), tmp_path / "a", *x)
+    assert not differ("torch", model, x, load(tmp_path / "a")(*x))
 
 
 def test_code_for_another_processor_is_not_run(saved, tmp_path, monkeypatch):
     """The package is in order, but a processor like the one it was made on is not here."""
-    path = saved("torch", "mlp", "aotinductor")
+    path = saved("torch", "aotinductor")
     machine = read(path).manifest.options["machine"]
     description = tmp_path / "cpuinfo"
     monkeypatch.setattr(formats, "CPUINFO", description)
@@ -256,14 +199,6 @@ def test_code_for_another_processor_is_not_run(saved, tmp_path, monkeypatch):
             with pytest.raises(errors.UnsupportedArtifactError, match=words):
                 open_it(path)
     assert inspect(path).problems == ()
-
-
-def test_no_compiler_for_aotinductor(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("CXX", raising=False)
-    with pytest.raises(errors.CompilerMissingError, match=r"apt install g\+\+"):
-        save(torch_model("mlp"), tmp_path / "a", torch.ones(1, 512), format="aotinductor")
-    assert not list(tmp_path.iterdir())
 
 
 OPERATOR = """
@@ -293,5 +228,5 @@ def test_a_module_that_loading_needs_is_imported(tmp_path, monkeypatch):
     assert load(tmp_path / "a")(torch.ones(1, 3)).tolist() == [[3.0] * 3]
     (tmp_path / "with_operator.py").unlink()
     monkeypatch.delitem(sys.modules, "with_operator")
-    with pytest.raises(errors.MissingPackageError, match="with_operator"):
+    with pytest.raises(errors.ArtifactLoadError, match="with_operator"):
         load(tmp_path / "a")

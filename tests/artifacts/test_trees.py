@@ -49,14 +49,13 @@ def test_a_structure_is_taken_apart_and_put_together(value):
     assert repr(tree.filled(found, classes=True)) == repr(value)
 
 
-def test_a_class_that_is_not_at_hand_becomes_a_dictionary(tmp_path, monkeypatch):
+@pytest.mark.parametrize("place", ["a_library_that_is_not_here:A", "a_library_that_is_broken:A"])
+def test_a_class_that_is_not_at_hand_becomes_a_dictionary(tmp_path, monkeypatch, place):
     (tmp_path / "a_library_that_is_broken.py").write_text("raise RuntimeError('no operators')")
     monkeypatch.syspath_prepend(tmp_path)
     tree, found = apart(Output(A, B))
-    for place in ("a_library_that_is_not_here:Output", "a_library_that_is_broken:Output"):
-        other = msgspec.structs.replace(tree, cls=place)
-        assert set(other.filled(found, classes=True)) == {"logits", "hidden"}
-    assert set(tree.filled(found)) == {"logits", "hidden"}
+    other = msgspec.structs.replace(tree, cls=place)
+    assert set(other.filled(found, classes=True)) == {"logits", "hidden"}
 
 
 def test_an_object_that_holds_tensors_is_a_dictionary_of_them():

@@ -14,14 +14,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from d2lhybrid import compare, explain, load, run_native, variants, verify
-from d2lhybrid.artifacts.examples import recall
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.calls import Call
 from d2lhybrid.frameworks import get
 from d2lhybrid.frameworks.trees import taken_apart
 from d2lhybrid.same import difference
-from d2lhybrid.structure import leaves
-from d2lhybrid.tensor import Raw
+from d2lhybrid.tensor import Raw, leaves
 
 # Few and quick to build; of a framework that is not named here, all.
 FEW = {
@@ -76,12 +74,12 @@ def check_load(folders, data):
 
 def check_native(folder):
     """The program without Python computes the recorded outputs."""
-    manifest = read(folder).manifest
-    recorded = [raw.values() for raw in recall(folder, 0, "input", manifest.inputs)]
-    args, kwargs = manifest.takes.filled(recorded)
+    stored = read(folder)
+    recorded = [raw.values() for raw in stored.recall(0, "input")]
+    args, kwargs = stored.manifest.takes.filled(recorded)
     output = run_native(folder, *args, **kwargs)
     received = [Raw.of(leaf) for _path, leaf in leaves(output) if hasattr(leaf, "__array__")]
-    expected = [Raw.of(raw.values()) for raw in recall(folder, 0, "output", manifest.outputs)]
+    expected = [Raw.of(raw.values()) for raw in stored.recall(0, "output")]
     if found := difference(dict(enumerate(received)), dict(enumerate(expected))):
         raise Wrong(found)
     return ""
@@ -93,12 +91,12 @@ def read_here(folder):
     manifest = stored.manifest
     model = load(folder)  # imports the framework
     tensors = get(manifest.framework).tensors
-    recorded = recall(stored.root, 0, "input", manifest.inputs)
+    recorded = stored.recall(0, "input")
     args, kwargs = manifest.takes.filled([tensors.from_raw(r, manifest.options) for r in recorded])
     output = tensors.infer(model, args, kwargs)
     tree, found = taken_apart(output, tensors, "output")
     received = [tensors.to_raw(tensor) for _path, tensor in found]
-    wanted = recall(stored.root, 0, "output", manifest.outputs)
+    wanted = stored.recall(0, "output")
     differs = difference(dict(enumerate(received)), dict(enumerate(wanted)))
     # An object such as a cache comes back as a dictionary.
     same = str(tree) == str(manifest.returns)

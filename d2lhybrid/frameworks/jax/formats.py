@@ -5,8 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.frameworks.formats import Format, Option, Options
-from d2lhybrid.frameworks.samples import Sample
+from d2lhybrid.frameworks.formats import Format, Option, Options, Sample
 from d2lhybrid.i18n import noop as N_
 
 PLATFORMS = ("cpu", "cuda")  # a program that is saved on one of them runs on the other

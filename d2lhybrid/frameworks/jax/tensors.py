@@ -13,8 +13,7 @@ from d2lhybrid.errors import TracingError
 from d2lhybrid.frameworks.jax.modules import inference
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs, Tensors
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.structure import leaves
-from d2lhybrid.tensor import Raw
+from d2lhybrid.tensor import Raw, leaves
 
 # JAX does not promise to keep these. Without them, nothing raises, and some waits are in vain.
 try:

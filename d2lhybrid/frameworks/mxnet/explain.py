@@ -25,7 +25,7 @@ from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, symbol_lik
 from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.picture import Node, Stage
-from d2lhybrid.structure import leaves
+from d2lhybrid.tensor import leaves
 
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:

@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from d2lhybrid.errors import SaveError
-from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options
+from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options, Sample
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
-from d2lhybrid.frameworks.samples import Sample
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import noop as N_
+from d2lhybrid.i18n import gettext as _, noop as N_
 from d2lhybrid.quieting import silent
-from d2lhybrid.structure import leaves
+from d2lhybrid.tensor import leaves
 
 SYMBOL, PARAMS = "model-symbol.json", "model-0000.params"
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options
-from d2lhybrid.frameworks.samples import Sample
+from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options, Sample
 from d2lhybrid.i18n import noop as N_
 
 SIGNATURE = "serving_default"

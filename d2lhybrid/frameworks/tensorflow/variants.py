@@ -21,8 +21,7 @@ from d2lhybrid.frameworks.protocol import (
     chain,
     require_options,
 )
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import noop as N_
+from d2lhybrid.i18n import gettext as _, noop as N_
 from d2lhybrid.quieting import silent
 
 _FUNCTION = "fast = tf.function(net{})\ny = fast(x)"

@@ -13,11 +13,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from d2lhybrid.errors import UnsupportedArtifactError
-from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options
-from d2lhybrid.frameworks.samples import Sample
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import noop as N_
-from d2lhybrid.i18n import sentences
+from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options, Sample
+from d2lhybrid.i18n import gettext as _, noop as N_, sentences
 from d2lhybrid.quieting import silent
 from d2lhybrid.tensor import Raw
 
@@ -175,7 +172,10 @@ class Onnx(TorchFormat):
 
     name = "onnx"
     packages = ("torch", "onnx", "onnxruntime", "onnxscript")
-    native = NativeProgram("onnx.c", "onnxruntime", "-ldl", "model.onnx")
+    native = NativeProgram(
+        "onnx.c", "onnxruntime", "-ldl '-DONNXRUNTIME=\"{1}\"'", "model.onnx",
+        library="capi/libonnxruntime.*",
+    )  # fmt: skip
 
     def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
         names = {"input_names": sample.names, "output_names": sample.outputs}
@@ -196,9 +196,6 @@ class Onnx(TorchFormat):
             return tuple(map(torch.from_numpy, found))
 
         return run
-
-    def native_flags(self, package: Path) -> str:
-        return f"'-DONNXRUNTIME=\"{min(package.glob('capi/libonnxruntime.*'))}\"'"
 
 
 FORMATS: dict[str, Format] = {one.name: one for one in (Exported(), AOTInductor(), Onnx())}

@@ -14,8 +14,7 @@ from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, Variant, chain, r
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.frameworks.torch import programs
 from d2lhybrid.frameworks.torch.programs import compiled, eager, if_compiler
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.i18n import noop as N_
+from d2lhybrid.i18n import gettext as _, noop as N_
 
 _ACTIVATIONS = {nn.ReLU: "relu", nn.Sigmoid: "sigmoid", nn.Tanh: "tanh"}
 _RUN = "y = fast(x)"
