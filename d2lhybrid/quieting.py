@@ -7,17 +7,12 @@ import logging
 import os
 import sys
 import tempfile
-import threading
-import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import Any
 
 SHOWN_AFTER = 2.0  # seconds
-_EVERY = 1.0
-
-_open: list[Callable[[], str]] = []  # what each wait says now, the outermost first
 
 
 @contextmanager
@@ -69,55 +64,40 @@ def silent(*, logs: int = logging.NOTSET, prints: bool = False) -> Iterator[None
 
 
 @contextmanager
-def waiting(describe: Callable[[int], str], shown: bool | None = None) -> Iterator[None]:
-    """Say what is being done while the block lasts, where it takes over two seconds; nothing stays.
-
-    A wait inside another one is said on the line of that one.
+def waiting(said: str, shown: bool | None = None) -> Iterator[None]:
+    """Say what is being done while the block lasts; nothing stays.
 
     Args:
-        describe: From the seconds so far to what is said; called in another thread.
+        said: what is done.
         shown: By default where the standard error is a terminal, so that nothing is written into
             the output of a notebook, or into a file.
 
-    >>> with waiting(lambda seconds: f"compiling, {seconds} s"):
+    >>> with waiting("compiling"):
     ...     pass
     """
-    if shown is None:
-        shown = sys.stderr is not None and sys.stderr.isatty()
-    start, over = time.monotonic(), threading.Event()
-    teller = threading.Thread(target=_tell, args=[over], daemon=True)
-    if told := shown and not _open:
-        teller.start()
-    _open.append(lambda: describe(int(time.monotonic() - start)))
-    try:
+    if not _is_read(shown):
         yield
-    finally:
-        _open.pop()
-        over.set()
-        if told:
-            teller.join()
-
-
-def _tell(over: threading.Event) -> None:
-    if over.wait(SHOWN_AFTER):
         return
     from tqdm import tqdm
 
-    with tqdm(bar_format="{desc}", leave=False) as line:
-        while True:
-            line.set_description_str(", ".join(say() for say in [*_open]))
-            if over.wait(_EVERY):
-                return
+    with tqdm(desc=said, bar_format="{desc}", leave=False):
+        yield
 
 
-def counted(things: Sequence[Any], said: str, shown: bool | None) -> Iterator[Any]:
-    """Each of the things, while ``waiting`` says how many of them are done.
+def counted(things: Sequence[Any], said: str, shown: bool | None) -> Iterable[Any]:
+    """The things, and how many of them are done is said where that takes longer; nothing stays.
 
     >>> list(counted("ab", "letters", shown=None))
     ['a', 'b']
     """
-    done = 0
-    with waiting(lambda _seconds: f"{said} {done}/{len(things)}", shown):
-        for thing in things:
-            yield thing
-            done += 1
+    if not _is_read(shown):
+        return things
+    from tqdm import tqdm
+
+    bar = "{desc} {n}/{total}"
+    found: Iterable[Any] = tqdm(things, said, leave=False, delay=SHOWN_AFTER, bar_format=bar)
+    return found
+
+
+def _is_read(shown: bool | None) -> bool:
+    return shown if shown is not None else sys.stderr is not None and sys.stderr.isatty()

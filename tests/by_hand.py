@@ -77,4 +77,4 @@ def sweep(work: Sequence[float], by_label: Mapping[str, Sequence[float]], **fiel
     """A sweep with these medians for each size."""
     columns = zip(*by_label.values(), strict=True)
     made = [comparison(dict(zip(by_label, column, strict=True)), **fields) for column in columns]
-    return Sweep(tuple(work), tuple(work), tuple(made))
+    return Sweep(tuple(work), tuple(made))

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from d2lhybrid.errors import MissingPackageError
-from d2lhybrid.frameworks.explanation import Explanation, Finding
+from d2lhybrid.frameworks.explanation import Explanation, Finding, Graph, Graphs
 from d2lhybrid.frameworks.fates import judged
-from d2lhybrid.frameworks.graph import Graph, Graphs
 from d2lhybrid.report.picture import Node, Stage
 
 LINE = re.compile(r"(\S+) = (\S*)\(([^)]*)\) ?(.*)")

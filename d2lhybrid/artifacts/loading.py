@@ -209,7 +209,7 @@ def inspect(path: str | os.PathLike[str]) -> Inspection:
     Raises:
         ArtifactNotFoundError: Nothing is at the path, or no artifact.
         DamagedArtifactError: Its manifest cannot be read.
-        UnsupportedArtifactError: Its format is not known here.
+        UnsupportedArtifactError: Its version or its format is not known here.
 
     >>> import torch
     >>> from d2lhybrid import save

@@ -5,7 +5,7 @@ The field-by-field description is in ``docs/artifact-format.md``.
 
 import hashlib
 from collections.abc import Sequence
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import Meta, Struct
@@ -96,18 +96,31 @@ class Manifest(_Plain, frozen=True):
         return msgspec.json.format(whole, indent=1) + b"\n"
 
 
+class _Version(Struct):
+    d2lhybrid_artifact: Any = None
+
+
 def parse(raw: bytes) -> Manifest:
     """Read a manifest.
 
     Raises:
-        DamagedArtifactError: It is not byte for byte what ``to_bytes`` gives, of another version,
-            or cannot be true.
+        UnsupportedArtifactError: It has another version than this release reads.
+        DamagedArtifactError: It is not byte for byte what ``to_bytes`` gives, or cannot be true.
     """
     try:
+        version = msgspec.json.decode(raw, type=_Version).d2lhybrid_artifact
+        if type(version) is int and version != VERSION:
+            text = _(
+                "This artifact has manifest version {version}, and this release reads version "
+                "{newest}; use the release that wrote it, or save the model again with this one."
+            )
+            raise errors.UnsupportedArtifactError(text, version=version, newest=VERSION)
         manifest = msgspec.json.decode(raw, type=Manifest)
         if len(raw) > MAX_BYTES or not _sound(manifest) or manifest.to_bytes() != raw:
             expected = _("the bytes that were saved")
             raise ValueError(_("expected {expected}").format(expected=expected))
+    except errors.UnsupportedArtifactError:
+        raise
     except (ValueError, TypeError, RecursionError) as error:
         text = _("{file} is not the JSON that was saved ({reason}); get the artifact again.")
         raise errors.DamagedArtifactError(

@@ -163,13 +163,12 @@ def _build(native: NativeProgram) -> Path:
     if made.exists():
         return made
     working = made.with_name(uuid.uuid4().hex)
-    said = _("compiling {file}, {seconds} s")
     try:
         working.mkdir(parents=True)
         for source in sources:
             shutil.copy(source, working)
         _write_script(working / "build.sh", line)
-        with waiting(lambda seconds: said.format(file=native.source, seconds=seconds)):
+        with waiting(_("compiling {file}").format(file=native.source)):
             _execute(line, _("Could not compile the program"), 600, working)
         with suppress(OSError):  # where another process has made it meanwhile
             working.rename(made)

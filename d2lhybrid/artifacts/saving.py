@@ -20,12 +20,13 @@ import msgspec
 from d2lhybrid.artifacts.loading import Inspection, inspect
 from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Manifest, TensorSpec, parse
 from d2lhybrid.artifacts.store import Recorded, add_trusted, entries, record, replacing
-from d2lhybrid.calls import of_arguments
+from d2lhybrid.calls import name_of, of_arguments
 from d2lhybrid.errors import D2LHybridError, SaveError, brief
 from d2lhybrid.frameworks import format_of, of
 from d2lhybrid.frameworks.formats import Dynamic, Format, Option, Options, Sample
 from d2lhybrid.frameworks.protocol import Framework
-from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import general, gettext as _
+from d2lhybrid.measurement.runner import Calling
 from d2lhybrid.tensor import Raw
 
 DIFFERENT = 99  # the status of a process that has found other outputs
@@ -34,8 +35,9 @@ import sys
 from d2lhybrid.artifacts.loading import verify
 found = verify(sys.argv[1], trust=True)
 print(found.reason, file=sys.stderr)
-sys.exit(0 if found.ok else {DIFFERENT})
+sys.exit({{"same": 0, "different": {DIFFERENT}}}.get(found.outputs, 1))
 """
+PROOF_SECONDS = 600.0  # that it may take
 
 
 def save(
@@ -71,6 +73,7 @@ def save(
 
     Raises:
         UnknownFrameworkError: Neither the model nor an input belongs to a known framework.
+        CallFailedError: The model raised when it was called with the example.
         SaveError: The framework cannot save this model so, or it does not reload to the same.
         ArtifactNotFoundError: `path` holds something that ``save`` did not write.
         OSError: Full disk, no permission, missing parent folder; what was there is there still.
@@ -94,7 +97,8 @@ def save(
         afterwards.callback(chosen.restorer(model))
         sample = Sample.of(framework.tensors, model, args, kwargs, chosen.function(model))
         options = chosen.options(sample.inputs)
-        examples = _run(sample, dynamic, options)
+        with Calling(name_of(model)):
+            examples = _run(sample, dynamic, options)
         options |= _write(framework, chosen, sample, folder)
         examples = examples[: 1 + bool(sample.larger)]
         record(folder, examples)
@@ -138,10 +142,14 @@ def prove(folder: Path, format: str) -> None:
     environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sys.path))
     command = [sys.executable, "-W", "ignore", "-c", _PROOF, str(folder)]
     with tempfile.TemporaryFile() as file:  # no pipe, which a compiler could keep open behind it
-        outputs: Any = {"stdin": subprocess.DEVNULL, "stdout": file, "stderr": file}
-        status = subprocess.run(command, env=environment, **outputs).returncode
-        file.seek(0)
-        said = " ".join(file.read().decode(errors="replace").strip().splitlines()[-1:])
+        options: Any = {"stdin": subprocess.DEVNULL, "stdout": file, "stderr": file}
+        options |= {"env": environment, "timeout": PROOF_SECONDS}
+        try:
+            status = subprocess.run(command, **options).returncode
+            file.seek(0)
+            said = " ".join(file.read().decode(errors="replace").strip().splitlines()[-1:])
+        except subprocess.TimeoutExpired:
+            status, said = 1, _("after {seconds} s").format(seconds=general(PROOF_SECONDS))
     if status == DIFFERENT:
         text = _(
             "What was saved does not compute what the model computes ({difference}); is the "

@@ -57,6 +57,24 @@ def dense_function(
     return names["plain"], body
 
 
+def functions(
+    layers: Sequence[Layer] | None,
+    linear: str,
+    activations: Mapping[str, str],
+    tensor: Callable[[np.ndarray], Any],
+    modules: Mapping[str, Any],
+) -> Variant:
+    """The chain in a framework's functions, by ``dense_function``; `tensor` makes its tensors."""
+    if layers is None:
+        return Variant(N_("it is written for a chain of dense layers"))
+
+    def weights(layer: Layer) -> tuple[Any, Any]:
+        return tensor(layer.weight), tensor(layer.bias)
+
+    run, body = dense_function(layers, linear, activations, weights, modules)
+    return Variant(run, f"y = {body}")
+
+
 def references(layers: list[Layer] | None, args: tuple[Any, ...]) -> dict[str, Variant]:
     """The rows "C" and "NumPy", or why there are none."""
     given = raw_of(args[0]) if len(args) == 1 else None

@@ -6,8 +6,7 @@ from typing import Any
 from d2lhybrid.calls import name_of, of_arguments
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks import of
-from d2lhybrid.frameworks.explanation import Explanation
-from d2lhybrid.frameworks.graph import Graph, Graphs
+from d2lhybrid.frameworks.explanation import Explanation, Graph, Graphs
 from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import gettext as _
 

@@ -67,13 +67,6 @@ class Sample:
         takes, _same = taken_apart((args, kwargs), tensors, "")
         return cls(model, tensors, takes, [tensor for _path, tensor in found], _names(found))
 
-    @property
-    def plain(self) -> bool:
-        """Does the model take these tensors one by one, and return nothing of a library's class?"""
-        args, kwargs = self.takes.parts
-        flat = not kwargs.parts and all(part.kind == "tensor" for part in args.parts)
-        return flat and self.returns.plain
-
     def flat(self, *inputs: Any) -> tuple[Any, ...]:
         """Run the model on other tensors in the same places; the tensors of its output."""
         args, kwargs = self.takes.filled(inputs)

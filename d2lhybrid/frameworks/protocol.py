@@ -20,9 +20,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from d2lhybrid.errors import ArgumentError, CannotBuildError
-from d2lhybrid.frameworks.explanation import Explanation
+from d2lhybrid.frameworks.explanation import Explanation, Graph
 from d2lhybrid.frameworks.formats import Format
-from d2lhybrid.frameworks.graph import Graph
 from d2lhybrid.frameworks.tensors import (
     Args as Args,
     Function as Function,

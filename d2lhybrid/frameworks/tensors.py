@@ -4,11 +4,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw
 
 Function = Callable[..., Any]
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
+
+
+def tracing_text(framework: str) -> str:
+    """What a TracingError says."""
+    text = _(
+        "Expected code that runs now. Received: code that {framework} is tracing, where no device "
+        "works yet. Measure outside the compiled function, around its call."
+    )
+    return text.format(framework=framework)
 
 
 class Tensors(ABC):

@@ -54,11 +54,6 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
             raise ValueError(_("an unknown structure"))
         return (self.kind == "tensor") + sum(part.tensors(depth + 1) for part in self.parts)
 
-    @property
-    def plain(self) -> bool:
-        """Is it built of tensors, None and Python's own containers?"""
-        return not self.cls and self.kind != "constant" and all(part.plain for part in self.parts)
-
     def filled(self, tensors: Iterable[Any], *, classes: bool = False) -> Any:
         """The tree with these tensors in it, and with dictionaries in place of other classes.
 

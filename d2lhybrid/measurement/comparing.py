@@ -147,8 +147,7 @@ def _first_calls(rounds: Rounds, check: bool | float, progress: bool | None) -> 
     baseline, answers = rounds.baseline, list[Answer]()
 
     def first(runner: Runner) -> None:
-        text = _("building {label}, {seconds} s")
-        with waiting(lambda s: text.format(label=runner.label, seconds=s), progress):
+        with waiting(_("building {label}").format(label=runner.label), progress):
             output = runner.first()
         if check is False:
             return

@@ -40,6 +40,7 @@ class Calling:
     """Let what the block raises say which callable it was; errors of our own stay as they are.
 
     The errors of work that the callable has left in queues come up, and go, before the next one.
+    A generator in its place would let a StopIteration through.
     """
 
     def __init__(self, label: str) -> None:

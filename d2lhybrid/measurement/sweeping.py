@@ -70,7 +70,7 @@ def sweep(
         if not done:
             raise
     taken = tuple(sizes[: len(done)])
-    return Sweep(taken, taken, tuple(done))
+    return Sweep(taken, tuple(done))
 
 
 def _one(made: Any, only: Sequence[str] | None, options: dict[str, Any]) -> tuple[Call, Any]:

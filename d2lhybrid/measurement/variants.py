@@ -1,6 +1,6 @@
 """Every way in which a model's framework can run it, or train it by one step, by name."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from d2lhybrid.calls import Call, name_of, of_arguments, options_of, unknown_label
@@ -12,7 +12,7 @@ from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.runner import Calling
 
 
-class Variants(Mapping[str, Callable[..., Any]]):
+class Variants(dict[str, Callable[..., Any]]):
     """Callables by name; ``unavailable`` says of the others why they cannot be built here.
 
     ``code`` shows for each name how to write it by hand, with ``net`` for the model and ``x`` for
@@ -22,22 +22,14 @@ class Variants(Mapping[str, Callable[..., Any]]):
 
     def __init__(self, found: Mapping[str, Variant], references: Collection[str] = ()) -> None:
         self._found = dict(found)
-        self._callables = {k: one.run for k, one in found.items() if not isinstance(one.run, str)}
+        super().__init__({k: v.run for k, v in found.items() if not isinstance(v.run, str)})
         self.unavailable = {k: one.run for k, one in found.items() if isinstance(one.run, str)}
         self.code = Code({name: one.code for name, one in found.items() if one.code})
-        self.references = tuple(name for name in self._callables if name in references)
+        self.references = tuple(name for name in self if name in references)
 
-    def __getitem__(self, name: str) -> Callable[..., Any]:
-        """A callable; raises UnknownLabelError, a KeyError, where there is none of that name."""
-        if name not in self._callables:
-            raise unknown_label(name, tuple(self), self.unavailable)
-        return self._callables[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._callables)
-
-    def __len__(self) -> int:
-        return len(self._callables)
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        """Raise UnknownLabelError, a KeyError: there is none of that name."""
+        raise unknown_label(name, tuple(self), self.unavailable)
 
     def only(self, *names: str) -> "Variants":
         """These alone, in this order; raises UnknownLabelError for an unknown name."""

@@ -118,8 +118,8 @@ def sweep(s: Sweep, xlabel: str = "") -> Any:
         for clock in clocks if len(clocks) > 1 else ():
             title = text.clock_title(clock, clocks)
             ax.plot([], [], color=GREY, linestyle=_LINES[clock], label=title)
-        ax.set_xscale("log" if min(s.work) > 0 else "linear")
-        named = s.work[:: 1 + len(s.work) // 8]  # what has room
+        ax.set_xscale("log" if min(s.sizes) > 0 else "linear")
+        named = s.sizes[:: 1 + len(s.sizes) // 8]  # what has room
         ax.set_xticks(named, [count(work) for work in named])
         ax.set_xticks([], minor=True)
         ax.set(yscale="log", xlabel=xlabel or _("work"), ylabel=_("time per call"))
@@ -131,7 +131,7 @@ def sweep(s: Sweep, xlabel: str = "") -> Any:
 
 def _curve(ax: Any, s: Sweep, label: str, clock: str, at: int) -> None:
     """The medians of a variant by a clock, where it ran, and their intervals as a band."""
-    found = [(work, c[label]) for work, c in zip(s.work, s.comparisons, strict=True) if label in c]
+    found = [(work, c[label]) for work, c in zip(s.sizes, s.comparisons, strict=True) if label in c]
     work, measured = zip(*found, strict=True)
     lows, highs = zip(*(_ends(m, clock) for m in measured), strict=True)
     style, named = look(at), label if clock == "latency" else "_"

@@ -250,7 +250,7 @@ class Comparison(Result, Mapping[str, Measurement]):
 
 @dataclass(frozen=True, repr=False)
 class Sweep(Result):
-    """The same comparison over a range of sizes; `work` is what the plot's axis shows.
+    """The same comparison over a range of sizes.
 
     >>> import numpy as np
     >>> from d2lhybrid import sweep
@@ -262,13 +262,12 @@ class Sweep(Result):
     """
 
     sizes: tuple[int | float, ...]
-    work: tuple[int | float, ...]
     comparisons: tuple[Comparison, ...]
 
     def __post_init__(self) -> None:
         """Raise ValueError unless there is one comparison a size."""
-        if not len(self.comparisons) == len(self.sizes) == len(self.work) > 0:
-            raise ValueError(_("sizes, work and comparisons differ in number"))
+        if not len(self.comparisons) == len(self.sizes) > 0:
+            raise ValueError(_("rounds are missing"))
 
     def __repr__(self) -> str:
         return str(text.sweep(self))
@@ -291,12 +290,12 @@ class Sweep(Result):
         return list(dict.fromkeys(clock for c in self.comparisons for clock in c.clocks))
 
     def claim(self, label: str, sense: str, *, work: float | None = None, **options: Any) -> None:
-        """As ``Comparison.claim``, at the size that the plot shows as `work`, or at all of them."""
-        if work is not None and work not in self.work:
+        """As ``Comparison.claim``, at the size `work`, or at all of them."""
+        if work is not None and work not in self.sizes:
             text = _("Expected a work among {known}. Received: {received!r}.")
-            known = ", ".join(map(str, self.work))
+            known = ", ".join(map(str, self.sizes))
             raise ArgumentError(text.format(known=known, received=work))
-        for each, comparison in zip(self.work, self.comparisons, strict=True):
+        for each, comparison in zip(self.sizes, self.comparisons, strict=True):
             if work is None or each == work:
                 comparison.claim(label, sense, **options)
 

@@ -186,7 +186,7 @@ def sweep_table(s: Sweep) -> Table:
     pairs = [(label, clock) for clock in s.clocks for label in s.labels]
     rows = [
         [count(work), *(_sweep_cell(c, label, clock) for label, clock in pairs)]
-        for work, c in zip(s.work, s.comparisons, strict=True)
+        for work, c in zip(s.sizes, s.comparisons, strict=True)
     ]
     return Table(columns, rows)
 

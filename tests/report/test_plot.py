@@ -116,7 +116,7 @@ def test_without_matplotlib_it_is_said_how_to_install_it(monkeypatch):
 
 def test_a_sweep_draws_medians_and_bands_by_both_clocks_at_its_sizes():
     points = [comparison({"a": t, "b": t / 2}, {"a": t / 3, "b": t / 4}) for t in (1e-3, 2e-3)]
-    ax = Sweep((8, 16), (8, 16), tuple(points)).plot(xlabel="batch size")
+    ax = Sweep((8, 16), tuple(points)).plot(xlabel="batch size")
     lines = [line for line in ax.lines if len(line.get_xdata()) == 2]
     drawn = {(line.get_label()[:1], line.get_linestyle()): [*line.get_ydata()] for line in lines}
     assert drawn["a", "-"] == [c["a"].median for c in points]

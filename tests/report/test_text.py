@@ -54,7 +54,7 @@ def test_a_busy_machine_is_said_above_the_table_and_has_no_winner():
     assert "★" not in said
     assert "Use b" not in said
     loads = [comparison({"a": 1e-3}, env=replace(ENV, load=load)) for load in (3.0, 9.0, 0.1)]
-    assert "load 9.0" in str(Sweep((1, 2, 3), (1, 2, 3), tuple(loads))).splitlines()[0]
+    assert "load 9.0" in str(Sweep((1, 2, 3), tuple(loads))).splitlines()[0]
 
 
 def test_columns_that_say_nothing_are_left_out():
@@ -102,7 +102,7 @@ def test_what_is_not_known_is_said_and_what_would_tell():
 def test_a_sweep_has_a_row_a_size_and_signs_and_says_what_was_not_run():
     one = comparison({"eager": 1e-3, "b": 5e-4}, {"eager": 1e-3, "b": 5e-3})
     other = comparison({"eager": 1e-3}, unavailable={"b": "too large."})
-    s = Sweep((8, 16.5), (8, 16.5), (one, other))
+    s = Sweep((8, 16.5), (one, other))
     first, second = text.sweep_table(s).rows
     assert [*first[:2], *second[:3]] == ["8", "1.00 ms", "16.50", "1.00 ms", "–"]
     assert re.fullmatch(r"500 µs \((2\.0\d|1\.99)× ▲\)", first[2])

@@ -15,6 +15,7 @@ from d2lhybrid.calls import name_of
 from d2lhybrid.frameworks.explanation import (
     Explanation,
     Finding,
+    Graph,
     Missing,
     from_error,
     last_user_frame,
@@ -22,8 +23,8 @@ from d2lhybrid.frameworks.explanation import (
     require_runs,
 )
 from d2lhybrid.frameworks.fates import content, judged
-from d2lhybrid.frameworks.graph import Graph
 from d2lhybrid.frameworks.hlo import read
+from d2lhybrid.frameworks.jax import private
 from d2lhybrid.frameworks.jax.modules import eager, is_jitted, pure
 from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
@@ -53,8 +54,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """
     missing, compilations = Missing(), 0
     if is_jitted(model):
-        jitted = getattr(model, "jitted_fn", model)  # which nnx.jit wraps
-        compilations = missing.ask(lambda: jitted._cache_size(), 0)
+        compilations = missing.ask(lambda: private.compilations(model), 0)
     notes = missing.notes("JAX")
     report = Explanation(_VERSION, name_of(model), compilations, graphs=0, notes=notes)
     jaxpr, error = _traced(model, args, kwargs)
@@ -96,9 +96,7 @@ def _calls_into_python(jaxpr: Any) -> Iterator[Finding]:
     """The callbacks of a jaxpr and of those in it, each with its line of the user's code."""
     for equation in jaxpr.eqns:
         if equation.primitive.name in _CALLBACKS:
-            noted = getattr(equation.source_info.traceback, "frames", ())
-            frames = [(frame.file_name, frame.line_num) for frame in reversed(noted)]
-            yield Finding(equation.primitive.name, *last_user_frame(frames))
+            yield Finding(equation.primitive.name, *last_user_frame(private.frames(equation)))
         for inner in jaxprs_in_params(equation.params):
             yield from _calls_into_python(inner)
 
@@ -114,9 +112,7 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
 
 def _stages(closed: Any) -> tuple[Stage, Stage]:
     recorder = _Recorder()
-    info = getattr(closed.jaxpr, "debug_info", None)
-    paths = getattr(info, "arg_names", None) or [""] * len(closed.in_avals)
-    inputs = [recorder.node(_input_name(path or "")) for path in paths]
+    inputs = [recorder.node(_input_name(path)) for path in private.input_paths(closed.jaxpr)]
     outputs: list[_Value] = []
 
     def run(*given: Any) -> list[Any]:

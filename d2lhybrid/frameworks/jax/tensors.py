@@ -11,18 +11,9 @@ import numpy as np
 
 from d2lhybrid.errors import TracingError
 from d2lhybrid.frameworks.jax.modules import inference
-from d2lhybrid.frameworks.tensors import Args, Function, Kwargs, Tensors
-from d2lhybrid.i18n import gettext as _
+from d2lhybrid.frameworks.jax.private import has_effects, is_started, is_tracing
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs, Tensors, tracing_text
 from d2lhybrid.tensor import Raw, leaves
-
-# JAX does not promise to keep these. Without them, nothing raises, and some waits are in vain.
-try:
-    from jax._src.core import trace_state_clean
-    from jax._src.dispatch import runtime_tokens
-    from jax._src.xla_bridge import backends_are_initialized
-except ImportError:
-    trace_state_clean = backends_are_initialized = lambda: True
-    runtime_tokens = None
 
 
 class JAXTensors(Tensors):
@@ -46,14 +37,9 @@ class JAXTensors(Tensors):
 
         That costs some ten microseconds. What other threads queued and nobody dropped counts, too.
         """
-        if not trace_state_clean():
-            raise TracingError(
-                _(
-                    "Expected code that runs now. Received: code that JAX is tracing, where no "
-                    "device works yet. Measure outside the compiled function, around its call."
-                )
-            )
-        if backends_are_initialized():
+        if is_tracing():
+            raise TracingError(tracing_text("JAX"))
+        if is_started():
             jax.block_until_ready([*map(_last, _last_inputs()), *jax.live_arrays()])
             jax.effects_barrier()
 
@@ -62,8 +48,7 @@ class JAXTensors(Tensors):
             output.block_until_ready()  # as people write it; the other one takes 6 µs
         else:
             jax.block_until_ready([one for _path, one in leaves(output)])
-        begun = getattr(runtime_tokens, "current_tokens", True)
-        if begun or getattr(runtime_tokens, "output_runtime_tokens", True):
+        if has_effects():
             jax.effects_barrier()  # which takes 4% of a call of 60 µs where there are none, too
 
     def is_busy(self) -> bool:
@@ -110,7 +95,7 @@ def _devices() -> dict[str, Any]:
 
 
 def _accelerators() -> list[Any]:
-    known = _devices().values() if backends_are_initialized() else ()
+    known = _devices().values() if is_started() else ()
     return [device for device in known if device.platform != "cpu"]
 
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from d2lhybrid.frameworks.dense import dense_function
+from d2lhybrid.frameworks.dense import functions
 from d2lhybrid.frameworks.jax.modules import eager, is_static, pure
 from d2lhybrid.frameworks.protocol import (
     Args,
@@ -27,6 +27,7 @@ _SPLIT = """graph, weights = nnx.split(net)
 forward = lambda weights, x: nnx.merge(graph, weights)(x)
 """
 _KNOWN = {jax.nn.relu: "relu", jax.nn.sigmoid: "sigmoid", jax.nn.tanh: "tanh", jnp.tanh: "tanh"}
+_LINEAR = "({h} @ w{i} + b{i})"
 _FUNCTIONS = {
     "relu": "jnp.maximum({h}, 0)",
     "sigmoid": "jax.nn.sigmoid({h})",
@@ -73,7 +74,9 @@ def variants(
     if everything:
         code = "fast = jax.jit(lambda x: net(x))  # the weights are in it\ny = fast(x)"
         found["jit constants"] = Variant(Lazy(constants), code)
-        found["eager functions"] = _functions(net)
+        names = {"jax": jax, "jnp": jnp}
+        plain = functions(chain(parts(net)), _LINEAR, _FUNCTIONS, jnp.asarray, names)
+        found["eager functions"] = plain
     return found
 
 
@@ -91,16 +94,3 @@ def parts(net: Any) -> Iterator[Layer | str | None]:
         yield ""
     else:
         yield next((name for function, name in _KNOWN.items() if function is net), None)
-
-
-def _functions(net: Any) -> Variant:
-    layers = chain(parts(net))
-    if layers is None:
-        return Variant(N_("it is written for a chain of dense layers"))
-
-    def weights(layer: Layer) -> tuple[Any, Any]:
-        return jnp.asarray(layer.weight), jnp.asarray(layer.bias)
-
-    linear, names = "({h} @ w{i} + b{i})", {"jax": jax, "jnp": jnp}
-    run, body = dense_function(layers, linear, _FUNCTIONS, weights, names)
-    return Variant(run, f"y = {body}")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import mxnet as mx
@@ -13,6 +14,7 @@ from d2lhybrid.calls import name_of
 from d2lhybrid.frameworks.explanation import (
     Explanation,
     Finding,
+    Graph,
     call_error,
     from_error,
     nothing_compiled,
@@ -20,12 +22,13 @@ from d2lhybrid.frameworks.explanation import (
     require_runs,
 )
 from d2lhybrid.frameworks.fates import judged
-from d2lhybrid.frameworks.graph import Graph
 from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, symbol_like
 from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.picture import Node, Stage
 from d2lhybrid.tensor import leaves
+
+_VERSION = f"MXNet {mx.__version__}"
 
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
@@ -41,14 +44,9 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     compilations = sum(block._cached_op is not None for block in hybrid)
     results = [result for _block, _arrays, result in _recorded(model, args, kwargs)]
     errors = [result for result in results if isinstance(result, Exception)]
-    return Explanation(
-        framework=f"MXNet {mx.__version__}",
-        model=name_of(model),
-        compilations=compilations,
-        graphs=len(hybrid) - len(errors),
-        fallbacks=tuple(_place(block) for block in parts if not _is_hybrid(block)),
-        unsupported=tuple(map(from_error, errors)),
-    )
+    report = Explanation(_VERSION, name_of(model), compilations, len(hybrid) - len(errors))
+    fallbacks = tuple(_place(block) for block in parts if not _is_hybrid(block))
+    return replace(report, fallbacks=fallbacks, unsupported=tuple(map(from_error, errors)))
 
 
 def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
@@ -68,14 +66,9 @@ def _of_function(function: Any, args: Args, kwargs: Kwargs) -> Explanation:
     with quiet():
         require_runs(name_of(function), lambda: (function(*args, **kwargs), mx.nd.waitall()))
     code = getattr(function, "__code__", None) or type(function).__call__.__code__
-    return Explanation(
-        framework=f"MXNet {mx.__version__}",
-        model=name_of(function),
-        compilations=0,
-        graphs=0,
-        fallbacks=(Finding(name_of(function), code.co_filename, code.co_firstlineno),),
-        notes=(nothing_compiled(_("MXNet compiles HybridBlocks, and this is a function")),),
-    )
+    place = Finding(name_of(function), code.co_filename, code.co_firstlineno)
+    note = nothing_compiled(_("MXNet compiles HybridBlocks, and this is a function"))
+    return Explanation(_VERSION, name_of(function), 0, 0, fallbacks=(place,), notes=(note,))
 
 
 def _recorded(model: Any, args: Args, kwargs: Kwargs) -> list[tuple[Any, dict[str, Any], Any]]:
@@ -164,11 +157,8 @@ def _graph(block: Any, arrays: dict[str, Any], symbol: Any) -> Graph:
         _stage(_("recorded as a symbol"), symbol),
         _stage(_("after MXNet's passes"), _optimized(block, symbol, arrays), traced=True),
     )
-    return Graph(
-        f"MXNet {mx.__version__}",
-        name_of(block),
-        judged(stages, lambda operation: operation.startswith(("_sg_", "_FusedOp"))),
-    )
+    judged_stages = judged(stages, lambda operation: operation.startswith(("_sg_", "_FusedOp")))
+    return Graph(_VERSION, name_of(block), judged_stages)
 
 
 def _optimized(block: Any, symbol: Any, arrays: dict[str, Any]) -> Any:

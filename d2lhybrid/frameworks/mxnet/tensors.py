@@ -12,8 +12,7 @@ import mxnet
 from mxnet.gluon import Block, HybridBlock
 
 from d2lhybrid.errors import TracingError
-from d2lhybrid.frameworks.protocol import Args, Function, Kwargs, Tensors
-from d2lhybrid.i18n import gettext as _
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs, Tensors, tracing_text
 from d2lhybrid.quieting import silent
 from d2lhybrid.tensor import Raw
 
@@ -34,13 +33,7 @@ class MXNetTensors(Tensors):
 
     def synchronize(self) -> None:
         if _tracing():
-            raise TracingError(
-                _(
-                    "Expected code that runs now. Received: the forward of a hybridized block that "
-                    "MXNet is tracing with symbols, where no device works yet. Measure outside the "
-                    "block, around its call."
-                )
-            )
+            raise TracingError(tracing_text("MXNet"))
         mxnet.nd.waitall()
 
     def is_tensor(self, obj: Any) -> bool:

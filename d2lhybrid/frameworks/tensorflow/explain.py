@@ -13,6 +13,7 @@ from d2lhybrid.calls import name_of
 from d2lhybrid.frameworks.explanation import (
     Explanation,
     Finding,
+    Graph,
     Missing,
     from_error,
     last_user_frame,
@@ -20,9 +21,9 @@ from d2lhybrid.frameworks.explanation import (
     require_runs,
 )
 from d2lhybrid.frameworks.fates import content, judged
-from d2lhybrid.frameworks.graph import Graph
 from d2lhybrid.frameworks.hlo import read
 from d2lhybrid.frameworks.protocol import Args, Kwargs
+from d2lhybrid.frameworks.tensorflow import private
 from d2lhybrid.frameworks.tensorflow.variants import eagerly, require_numbers
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.picture import Node, Stage
@@ -42,7 +43,9 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     notes = own.missing.notes("TensorFlow")
     report = Explanation(_VERSION, own.name, own.compilations, graphs=0, notes=notes)
     if own.error:
-        return replace(report, unsupported=(from_error(own.error, _rewritten_frames(own.error)),))
+        return replace(
+            report, unsupported=(from_error(own.error, private.rewritten_frames(own.error)),)
+        )
     return replace(report, graphs=1, fallbacks=tuple(_calls_into_python(own.concrete.graph)))
 
 
@@ -62,9 +65,9 @@ class _Traced:
         self.compilations, self.by_xla, self.function = 0, False, tf.function(model)
         if hasattr(entry, "experimental_get_tracing_count"):
             self.compilations = entry.experimental_get_tracing_count()
-            self.by_xla = self.missing.ask(lambda: entry._jit_compile is True, False)
+            self.by_xla = self.missing.ask(lambda: private.is_by_xla(entry), False)
             alike = tf.function(entry.python_function, jit_compile=self.by_xla or None)
-            self.function = self.missing.ask(lambda: entry._clone(None), alike)
+            self.function = self.missing.ask(lambda: private.copied(entry), alike)
         self.concrete: Any = None
         self.error: Exception | None = None
         with quiet():
@@ -77,12 +80,6 @@ class _Traced:
                 self.error = error
                 with eagerly():
                     require_runs(name_of(model), lambda: model(*args, **kwargs))
-
-
-def _rewritten_frames(error: Exception) -> list[tuple[str, int]] | None:
-    """The frames, outermost first, of the source that AutoGraph rewrote; None if it did not."""
-    frames = getattr(getattr(error, "ag_error_metadata", None), "translated_stack", None)
-    return frames and [(frame.filename, frame.lineno) for frame in reversed(frames)]
 
 
 def _calls_into_python(graph: Any) -> Iterator[Finding]:
@@ -126,16 +123,7 @@ def _fuses(operation: str) -> bool:
 
 def _rewritten(traced: Stage, run: Callable[[], object]) -> list[Stage]:
     """The graph that ran, of those that TensorFlow collects meanwhile."""
-    from tensorflow.python.eager import context
-
-    begin, end = context.enable_graph_collection, context.disable_graph_collection
-    export = context.export_run_metadata
-    begin()
-    try:
-        run()
-        collected = export().function_graphs
-    finally:
-        end()
+    collected = private.collected(run)
     names = {node.name for node in traced.nodes}
 
     def shared(one: Any) -> int:

@@ -70,12 +70,12 @@ def _traced(sample: Sample) -> Any:
     """A traced function of flat tensors that returns flat ones."""
     import tensorflow as tf
 
+    from d2lhybrid.frameworks.tensorflow.private import autographed
     from d2lhybrid.frameworks.tensorflow.tensors import inference
 
     model = sample.model
     if not isinstance(model, tf.types.experimental.Callable):  # AutoGraph is for the user's code
-        autograph = tf.__internal__.autograph
-        model = autograph.tf_convert(inference(model), autograph.control_status_ctx())
+        model = autographed(inference(model))
     function = tf.function(replace(sample, model=model).flat, autograph=False)
     return function.get_concrete_function(*_specs(sample, [None] * len(sample.inputs)))
 

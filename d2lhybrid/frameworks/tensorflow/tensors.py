@@ -5,12 +5,11 @@ from contextlib import suppress
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.eager import context
 
 from d2lhybrid.errors import TracingError
 from d2lhybrid.frameworks.explanation import quiet
-from d2lhybrid.frameworks.protocol import Args, Function, Kwargs, Tensors
-from d2lhybrid.i18n import gettext as _
+from d2lhybrid.frameworks.tensorflow.private import is_started
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs, Tensors, tracing_text
 from d2lhybrid.tensor import Raw
 
 
@@ -30,14 +29,8 @@ class TensorFlowTensors(Tensors):
 
     def synchronize(self) -> None:
         if tf.inside_function():
-            raise TracingError(
-                _(
-                    "Expected code that runs now. Received: code inside a tf.function that "
-                    "TensorFlow is tracing, where no device works yet. Measure outside the "
-                    "function, around its call."
-                )
-            )
-        if tf.executing_eagerly() and _is_started():
+            raise TracingError(tracing_text("TensorFlow"))
+        if tf.executing_eagerly() and is_started():
             tf.test.experimental.sync_devices()
 
     def queues(self, tensor: Any) -> bool:
@@ -99,13 +92,8 @@ def inference(model: Function) -> Function:
     return model
 
 
-def _is_started() -> bool:
-    """Has TensorFlow set up its devices? Asking them for anything else would do it now."""
-    return bool(getattr(context.context(), "_initialized", True))
-
-
 def _gpus() -> list[str]:
-    return [d.name for d in tf.config.list_logical_devices("GPU")] if _is_started() else []
+    return [d.name for d in tf.config.list_logical_devices("GPU")] if is_started() else []
 
 
 TENSORS = TensorFlowTensors()

@@ -3,13 +3,14 @@
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from d2lhybrid.errors import CannotBuildError
-from d2lhybrid.frameworks.dense import dense_function
+from d2lhybrid.frameworks.dense import functions
 from d2lhybrid.frameworks.protocol import (
     ACTIVATIONS,
     Args,
@@ -21,6 +22,7 @@ from d2lhybrid.frameworks.protocol import (
     chain,
     require_options,
 )
+from d2lhybrid.frameworks.tensorflow import private
 from d2lhybrid.i18n import gettext as _, noop as N_
 from d2lhybrid.quieting import silent
 
@@ -63,15 +65,16 @@ def variants(
     }
     if everything:
         net(*args, **kwargs)  # weights whose shapes were left open get them now
-        found["eager functions"] = _functions(net)
+        layers, raw = chain(parts(net)), {"raw": tf.raw_ops}
+        plain = functions(layers, _LINEAR, _RAW, tf.constant, raw)
+        found["eager functions"] = replace(plain, code=f"raw = tf.raw_ops\n{plain.code}")
         found["tf.lite"] = _lite(args, kwargs, concrete)
     return found
 
 
 def _eager(net: Any) -> Function:
     """The model without a graph, also where it or a part of it is a tf.function."""
-    flatten = getattr(net, "_flatten_layers", list)  # of Keras, however deep
-    parts = [net, *getattr(net, "submodules", ()), *flatten()]
+    parts = [net, *getattr(net, "submodules", ()), *private.layers(net)]
     owners = {one for part in parts for one in type(part).__mro__}
     names = [getattr(one, "__dict__", {}) for one in (*parts, *owners)]
     held = [net, *(value for named in names for value in named.values())]
@@ -131,24 +134,12 @@ def parts(net: Any) -> Iterator[Layer | str | None]:
         yield names.get(net.activation) if type(net) is keras.Activation else None
 
 
+_LINEAR = "raw.BiasAdd(value=raw.MatMul(a={h}, b=w{i}), bias=b{i})"
 _RAW = {
     "relu": "raw.Relu(features={h})",
     "sigmoid": "raw.Sigmoid(x={h})",
     "tanh": "raw.Tanh(x={h})",
 }
-
-
-def _functions(net: Any) -> Variant:
-    layers = chain(parts(net))
-    if layers is None:
-        return Variant(N_("it is written for a chain of dense layers"))
-    linear = "raw.BiasAdd(value=raw.MatMul(a={h}, b=w{i}), bias=b{i})"
-
-    def weights(layer: Layer) -> tuple[Any, Any]:
-        return tf.constant(layer.weight), tf.constant(layer.bias)
-
-    run, body = dense_function(layers, linear, _RAW, weights, {"raw": tf.raw_ops})
-    return Variant(run, f"raw = tf.raw_ops\ny = {body}")
 
 
 _LITE = """traced = tf.function(net).get_concrete_function(tf.TensorSpec(x.shape, x.dtype))

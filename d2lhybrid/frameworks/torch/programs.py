@@ -6,7 +6,7 @@ import logging
 import os
 import shutil
 from dataclasses import replace
-from inspect import Parameter, signature
+from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -101,12 +101,8 @@ def exported(sample: Sample, folder: Path) -> Any:
         def forward(self, *tensors: Any) -> Any:
             return plain.flat(*tensors)
 
-    axes: Any = tuple(dict.fromkeys(free, torch.export.Dim.DYNAMIC) or None for free in sample.axes)
-    module, axes = Flat(), (axes,)
-    if sample.plain and isinstance(plain.model, torch.nn.Module):  # readable without our help
-        module = plain.model
-        kinds = [one.kind for one in signature(module.forward).parameters.values()]
-        axes = axes if Parameter.VAR_POSITIONAL in kinds else axes[0]
+    module, dynamic = Flat(), torch.export.Dim.DYNAMIC
+    axes = (tuple(dict.fromkeys(free, dynamic) or None for free in sample.axes),)
     # The exporter takes a size of 1 for a constant, so it sees the larger example.
     inputs = tuple(sample.larger or sample.inputs)
     try:

@@ -8,9 +8,8 @@ from typing import Any
 import torch
 
 from d2lhybrid.errors import TracingError
-from d2lhybrid.frameworks.protocol import Args, Function, Kwargs, Tensors
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs, Tensors, tracing_text
 from d2lhybrid.frameworks.torch.private import cuda_context
-from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import Raw, spec
 
 
@@ -103,10 +102,7 @@ def evaluating(model: Any) -> Iterator[None]:
 
 @torch.compiler.assume_constant_result  # Dynamo takes the text as it is: it traces no catalog
 def _tracing_text() -> str:
-    return _(
-        "Expected code that runs now. Received: code that PyTorch is tracing, where no "
-        "device works yet. Measure outside the compiled function, around its call."
-    )
+    return tracing_text("PyTorch")
 
 
 @cache

@@ -1,6 +1,7 @@
 """The ways to run a model that PyTorch offers."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from d2lhybrid.errors import CannotBuildError
-from d2lhybrid.frameworks.dense import dense_function
+from d2lhybrid.frameworks.dense import functions
 from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, Variant, chain, require_options
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.frameworks.torch import programs
@@ -157,25 +158,21 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
 def _functions(net: Any, sizes: Kwargs) -> dict[str, Variant]:
     """A chain of dense layers as a function of tensors, which spares what modules do in a call."""
     layers = chain(parts(net))
-    if not layers:
-        reason = Variant(N_("it is written for a chain of dense layers"))
-        return dict.fromkeys(("torch functions", "torch.compile function"), reason)
-
-    device = next(net.parameters()).device
-
-    def weights(layer: Layer) -> tuple[Any, Any]:
-        weight, bias = torch.from_numpy(layer.weight.T.copy()), torch.from_numpy(layer.bias)
-        return weight.to(device), bias.to(device)
-
-    activations = {name: f"torch.{name}({{h}})" for name in _ACTIVATIONS.values()}
-    modules = {"torch": torch, "F": F}
-    plain, body = dense_function(layers, "F.linear({h}, w{i}, b{i})", activations, weights, modules)
+    device = next(net.parameters()).device if layers else "cpu"
+    plain = functions(
+        layers and [replace(one, weight=one.weight.T.copy()) for one in layers],
+        "F.linear({h}, w{i}, b{i})",
+        {name: f"torch.{name}({{h}})" for name in _ACTIVATIONS.values()},
+        lambda array: torch.from_numpy(array).to(device),
+        {"torch": torch, "F": F},
+    )
+    run = plain.run
+    if isinstance(run, str):
+        return dict.fromkeys(("torch functions", "torch.compile function"), plain)
+    body = plain.code.removeprefix("y = ")
     code = f"def plain(x):\n    return {body}\n\nfast = torch.compile(plain)\n{_RUN}"
-    fast = if_compiler(Lazy(lambda: compiled(plain, **sizes)))
-    return {
-        "torch functions": Variant(plain, f"y = {body}"),
-        "torch.compile function": Variant(fast, code),
-    }
+    fast = if_compiler(Lazy(lambda: compiled(run, **sizes)))
+    return {"torch functions": plain, "torch.compile function": Variant(fast, code)}
 
 
 def parts(net: Any) -> Iterator[Layer | str | None]:
