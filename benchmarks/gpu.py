@@ -47,7 +47,7 @@ def main():
     print(f"{'':<20}{'d2lhybrid':>14}{'by hand':>14}{'difference':>12}")
     for name, (function, arg) in cases.items():
         with torch.no_grad():
-            ours = measure(function, arg, time_limit=limit).device_median
+            ours = measure(function, arg, time_limit=limit).median_of("device")
             theirs = by_hand(function, arg)
         print(f"{name:<20}{ours * 1e6:11.2f} µs{theirs * 1e6:11.2f} µs{ours / theirs - 1:12.1%}")
 

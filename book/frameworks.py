@@ -22,7 +22,7 @@ class Framework:
 
 
 FRAMEWORKS = {
-    _KEYS[one.name]: Framework(_KEYS[one.name], one.display, one.module)
+    _KEYS[one.name]: Framework(_KEYS[one.name], one.display, one.name)
     for one in known()
     if one.name in _KEYS
 }

@@ -9,7 +9,7 @@ from d2lhybrid.lazy import attach
 __version__ = "0.1.0"
 
 _ROOMS = {
-    "measurement.timing": ("Benchmark", "Timer", "synchronize", "load_ipython_extension"),
+    "measurement.timing": ("Benchmark", "Timer", "synchronize"),
     "measurement.comparing": ("compare", "measure"),
     "measurement.variants": ("variants", "training"),
     "measurement.sweeping": ("sweep",),
@@ -22,4 +22,4 @@ _ROOMS = {
     "frameworks.mxnet.compat": ("import_mxnet",),
 }
 __getattr__, __dir__, __all__ = attach(__name__, _ROOMS)
-__all__ = [name for name in (*__all__, "__version__") if name != "load_ipython_extension"]
+__all__ += ["__version__"]

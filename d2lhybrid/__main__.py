@@ -4,8 +4,8 @@ import sys
 from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
-from importlib import import_module
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 from d2lhybrid.artifacts.loading import verify
@@ -52,15 +52,15 @@ def functions_of(file: str, names: Sequence[str]) -> dict[str, Callable[..., Any
     path = Path(file).resolve()
     sys.path.insert(0, str(path.parent))
     try:
-        module = import_module(path.stem)
+        module = run_path(str(path))
     except (Exception, SystemExit) as error:
         text = _("Expected {file} to run. Received: {error}.")
         raise ArgumentError(text.format(file=file, error=brief(error).rstrip("."))) from error
     for name in names:
-        if not callable(getattr(module, name, None)):
+        if not callable(module.get(name)):
             text = _("Expected a function {name!r} in {file}. Received: none.")
             raise ArgumentError(text.format(name=name, file=file))
-    return {name: getattr(module, name) for name in names}
+    return {name: module[name] for name in names}
 
 
 def _parser() -> ArgumentParser:

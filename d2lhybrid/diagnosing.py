@@ -68,7 +68,7 @@ def doctor(*frameworks: str) -> Diagnosis:
     'Python'
     """
     asked = [get(name) for name in frameworks]
-    here = [one for one in asked or known() if find_spec(one.module)]
+    here = [one for one in asked or known() if find_spec(one.name)]
     findings = [
         Finding("Python", f"{platform.python_version()}, {platform.platform()}"),
         Finding("NumPy", version("numpy")),

@@ -7,14 +7,12 @@ A text that is asked for always comes, in English if need be.
 import os
 from collections.abc import Iterable
 from functools import cache
+from gettext import NullTranslations, translation
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING
+from unicodedata import east_asian_width
 
 from d2lhybrid.errors import ArgumentError
-
-if TYPE_CHECKING:  # what only some texts need is imported with the first of them
-    from gettext import NullTranslations
 
 LANGUAGES = ("en", "pt", "zh", "ja")
 _LOCALE = Path(__file__).with_name("locale")
@@ -136,8 +134,6 @@ def width(text: str) -> int:
     >>> width("eager"), width("即时")
     (5, 4)
     """
-    from unicodedata import east_asian_width
-
     return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
@@ -156,7 +152,5 @@ def _supported(name: str) -> str | None:
 
 
 @cache
-def _catalog(name: str) -> "NullTranslations":
-    from gettext import translation
-
+def _catalog(name: str) -> NullTranslations:
     return translation("d2lhybrid", _LOCALE, [name], fallback=True)

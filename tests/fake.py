@@ -57,7 +57,7 @@ class Gpu(Framework, Tensors):
     none (`wait`). The queue holds `depth` pieces of work; who launches into a full one waits.
     """
 
-    name = display = module = "gpu"
+    name = display = "gpu"
 
     def __init__(
         self,

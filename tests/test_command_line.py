@@ -66,7 +66,7 @@ def test_it_runs_as_a_module():
         ("compare helper.py total", "missing 1 required positional argument"),
         ("compare my-program.py f --time-limit 0", "above 0"),
         ("doctor numpy", "one of the frameworks"),
-        ("verify nothing", "nothing is there"),
+        ("verify nothing", "Expected a folder"),
     ],
 )
 def test_what_the_functions_refuse(arguments, said, capsys):

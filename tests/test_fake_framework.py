@@ -34,8 +34,7 @@ class Affine:
 class Toy(Framework, Tensors):
     """The framework: what it is called, its tensors, its variants and what it explains."""
 
-    name, display = "toy", "Toy Framework"
-    module = __name__
+    name, display = __name__, "Toy Framework"
     tensors = property(lambda self: self)
     waited = 0
 
@@ -95,7 +94,7 @@ def model(toy):
 
 
 def test_measure_waits_for_it_and_the_report_says_its_name(toy, model):
-    assert frameworks.of([{"a": model[1]}]) is frameworks.get("toy") is toy
+    assert frameworks.of([{"a": model[1]}]) is frameworks.get(__name__) is toy
     toy.waited = 0
     text = str(d2lhybrid.measure(*model, time_limit=0.1))
     assert toy.waited > 3

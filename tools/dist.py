@@ -32,9 +32,6 @@ assert doctor.returncode == 1 and not doctor.stderr, doctor
 assert "No framework is installed." in doctor.stdout, doctor.stdout
 print(compare({"sum": sum, "last": lambda numbers: numbers[-1]}, list(range(1000)), check=False,
               time_limit=2))
-shell = InteractiveShell.instance()
-shell.run_line_magic("load_ext", "d2lhybrid")
-assert "benchmark" in shell.magics_manager.magics["cell"]
 """
 
 

@@ -145,7 +145,8 @@ def load(path: str | os.PathLike[str], *, trust: bool = False) -> LoadedModel:
         OSError: The system does not let us read it.
         UntrustedArtifactError: It can carry code, and you neither made nor trusted it.
         DamagedArtifactError: Something is not as it was saved.
-        UnsupportedArtifactError: It is of a format that is unknown here, or cannot run here.
+        UnknownFrameworkError, UnsupportedArtifactError: It is of a framework or a format that is
+            unknown here, or cannot run here.
         MissingPackageError: Its framework is not installed.
         ArtifactLoadError: The framework refuses it.
 
@@ -209,7 +210,8 @@ def inspect(path: str | os.PathLike[str]) -> Inspection:
     Raises:
         ArtifactNotFoundError: Nothing is at the path, or no artifact.
         DamagedArtifactError: Its manifest cannot be read.
-        UnsupportedArtifactError: Its version or its format is not known here.
+        UnknownFrameworkError, UnsupportedArtifactError: Its version, its framework or its format is
+            not known here.
 
     >>> import torch
     >>> from d2lhybrid import save
@@ -260,7 +262,7 @@ def _program(stored: store.Stored, trusted: bool) -> Any:
     try:
         framework.load()
     except ImportError as error:
-        raise missing(framework.module, framework.name, error) from error
+        raise missing(framework.name, framework.name, error) from error
     options = stored.manifest.options
     try:
         modules = options.get("imports", ())

@@ -123,9 +123,8 @@ def parse(raw: bytes) -> Manifest:
         raise
     except (ValueError, TypeError, RecursionError) as error:
         text = _("{file} is not the JSON that was saved ({reason}); get the artifact again.")
-        raise errors.DamagedArtifactError(
-            text, file=MANIFEST, reason=errors.brief(error)
-        ) from error
+        reason = errors.brief(error)
+        raise errors.DamagedArtifactError(text, file=MANIFEST, reason=reason) from error
     return manifest
 
 

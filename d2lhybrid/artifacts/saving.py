@@ -222,7 +222,7 @@ def _modules(framework: Framework, model: Any) -> tuple[str, ...]:
     """The modules, other than the framework's and Python's, that the model's classes come from."""
     model = getattr(model, "__self__", model)
     parts = [model, *model.modules()] if hasattr(model, "modules") else [model]
-    known = {*sys.stdlib_module_names, framework.module, "d2lhybrid", "builtins", "__main__"}
+    known = {*sys.stdlib_module_names, framework.name, "d2lhybrid", "builtins", "__main__"}
     found = {type(part).__module__ for part in parts} | {getattr(model, "__module__", "builtins")}
     return tuple(sorted(name for name in found if name.partition(".")[0] not in known))[:20]
 

@@ -30,11 +30,6 @@ def known() -> tuple[Framework, ...]:
     return tuple(_found)
 
 
-def names() -> str:
-    """Their names for a sentence: "PyTorch, TensorFlow, JAX, MXNet"."""
-    return ", ".join(framework.display for framework in known())
-
-
 def get(name: str) -> Framework:
     """The framework called `name`, as records and manifests call it.
 
@@ -52,26 +47,21 @@ def format_of(framework: str, name: str) -> Format:
     """The format called `name`, as manifests call it.
 
     Raises:
-        UnsupportedArtifactError: there is no such framework, or it has no such format.
+        UnknownFrameworkError: there is no such framework.
+        UnsupportedArtifactError: it has no such format.
     """
-    formats = {one.name: one.formats for one in known()}
-    if framework not in formats:
-        text = _(
-            "Expected an artifact of {frameworks}, received {received!r}; "
-            "upgrade d2lhybrid if a newer release wrote it."
-        )
-        raise UnsupportedArtifactError(text, frameworks=names(), received=framework)
-    if name not in formats[framework]:
+    formats = get(framework).formats
+    if name not in formats:
         text = _("Expected one of the {framework} formats {formats}, received {received!r}.")
-        said = ", ".join(formats[framework])
+        said = ", ".join(formats)
         raise UnsupportedArtifactError(text, framework=framework, formats=said, received=name)
-    return formats[framework][name]
+    return formats[name]
 
 
 def loaded() -> tuple[Framework, ...]:
     """The frameworks that this process has imported."""
     modules = sys.modules  # which TorchDynamo traces here, and not inside a comprehension
-    return tuple([one for one in known() if modules.get(one.module) is not None])
+    return tuple([one for one in known() if modules.get(one.name) is not None])
 
 
 def of(*things: Any) -> Framework:
@@ -92,7 +82,8 @@ def of(*things: Any) -> Framework:
     )
     kinds = [f"{type(one).__module__}.{type(one).__qualname__}" for one in things]
     said = ", ".join(kind.removeprefix("builtins.") for kind in kinds) or _("nothing")
-    raise UnknownFrameworkError(text.format(frameworks=names(), kinds=said))
+    frameworks = ", ".join(one.display for one in known())
+    raise UnknownFrameworkError(text.format(frameworks=frameworks, kinds=said))
 
 
 def owner(*things: Any) -> Framework | None:

@@ -132,8 +132,8 @@ def _positional(function: Any) -> list[str]:
         found = signature(function).parameters.values()
     except (TypeError, ValueError):
         return []
-    kinds = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.POSITIONAL_ONLY)
-    return [p.name for p in found if p.kind in kinds and p.name != "self"]
+    named = [one for one in found if one.kind <= Parameter.POSITIONAL_OR_KEYWORD]
+    return [one.name for one in named if one.name != "self"]
 
 
 @dataclass(frozen=True)

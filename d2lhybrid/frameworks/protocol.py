@@ -145,6 +145,9 @@ class Step:
         return self._first
 
 
+Ways = dict[str, Variant]
+
+
 @dataclass(frozen=True)
 class Room:
     """What can be done with a framework's models; None for what d2lhybrid has not for it.
@@ -158,10 +161,8 @@ class Room:
     ``chain`` takes them.
     """
 
-    variants: Callable[[Function, Args, Kwargs, bool, Kwargs], dict[str, Variant]]
-    training: Callable[[Function, Function, Any, Args, Kwargs, Any], dict[str, Variant]] | None = (
-        None
-    )
+    variants: Callable[[Function, Args, Kwargs, bool, Kwargs], Ways]
+    training: Callable[[Function, Function, Any, Args, Kwargs, Any], Ways] | None = None
     explain: Callable[[Function, Args, Kwargs], Explanation] | None = None
     graphs: Callable[[Function, Args, Kwargs], Sequence[Graph]] | None = None
     parts: Callable[[Function], Iterable[Layer | str | None]] = lambda _net: (None,)
@@ -174,32 +175,27 @@ class Framework(ABC):
     beside it when they are called.
     """
 
-    name: ClassVar[str]  # in records and manifests, and of the extra that installs it
+    name: ClassVar[str]  # what Python imports; in records and manifests; of the extra for it
     display: ClassVar[str]  # for people
     order: ClassVar[int] = 100  # among the frameworks, where they are listed
     # Environment variables that the import sets where the user has not: two frameworks that both
     # take a GPU's memory beforehand do not fit into one process.
     environment: ClassVar[Mapping[str, str]] = {}
 
-    @property
-    def module(self) -> str:
-        """What Python imports."""
-        return self.name
-
     def owns(self, packages: Collection[str]) -> bool:
         """Does something whose classes come from these top-level packages belong to it?"""
         if "keras" in packages:
             return import_module("keras").config.backend() == self.name
-        return self.module in packages
+        return self.name in packages
 
     def load(self) -> Any:
         """Import the framework and return it."""
-        found = sys.modules.get(self.module)
+        found = sys.modules.get(self.name)
         if found is not None:  # TorchDynamo can trace this, but no import
             return found
         for name, value in self.environment.items():
             os.environ.setdefault(name, value)
-        return import_module(self.module)
+        return import_module(self.name)
 
     @property
     @abstractmethod

@@ -28,14 +28,14 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     """A leaf, or a container with what is in it.
 
     Attributes:
-        kind: What it is: "object" is a dataclass or a named tuple.
+        kind: What it is: "dict" is also a dataclass, a named tuple or an object that was opened.
         value: Of a constant, which is a part of the saved program.
         keys: Of a dictionary, or the names of an object's fields.
         parts: What is inside.
         cls: The class of a library's output, as ``module:name``; empty for Python's own.
     """
 
-    kind: Literal["tensor", "constant", "none", "list", "tuple", "dict", "object"]
+    kind: Literal["tensor", "constant", "none", "list", "tuple", "dict"]
     value: Scalar | None = None
     keys: tuple[Annotated[str, Meta(max_length=512)] | int, ...] = ()
     parts: tuple["TreeSpec", ...] = ()
@@ -43,7 +43,7 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
 
     def tensors(self, depth: int = 0) -> int:
         """How many there are in it; ValueError where it is no tree that ``taken_apart`` gives."""
-        inside, keyed = self.kind in ("list", "tuple"), self.kind in ("dict", "object")
+        inside, keyed = self.kind in ("list", "tuple"), self.kind == "dict"
         sound = (
             depth <= MAX_DEPTH
             and (inside or keyed or not self.parts)
@@ -144,9 +144,8 @@ def taken_apart(
         found += inside
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
         return TreeSpec("list" if isinstance(value, list) else "tuple", parts=tuple(trees)), found
-    kind: Literal["dict", "object"] = "dict" if isinstance(value, Mapping) else "object"
     cls = "" if type(value) is dict else f"{type(value).__module__}:{type(value).__qualname__}"
-    return TreeSpec(kind, None, tuple(parts), tuple(trees), cls), found
+    return TreeSpec("dict", None, tuple(parts), tuple(trees), cls), found
 
 
 def _made_again(place: str, fields: dict[Any, Any]) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 from d2lhybrid import stats
 from d2lhybrid.errors import D2LHybridError
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.measurement.runner import Runner
+from d2lhybrid.measurement.runner import Calling, Runner
 from d2lhybrid.quieting import counted
 from d2lhybrid.report.provenance import crowd
 from d2lhybrid.report.records import AGREE

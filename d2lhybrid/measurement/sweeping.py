@@ -38,7 +38,7 @@ def sweep(
 
     Returns:
         A Sweep, which holds nothing but numbers: its claims measure nothing more. An interrupt
-        ends it with the sizes that are complete, or a first one cut short.
+        ends it with the sizes that there are, the last one cut short.
 
     Raises:
         ArgumentError: `sizes` is empty, `make` returns something else, `options` has one that
@@ -64,7 +64,6 @@ def sweep(
             done.append(compare(made, time_limit=time_limit, progress=progress, **ours))
             claims.forget()  # the models and inputs of this size
             if done[-1].stopped == "interrupted":
-                done = done[:-1] or done  # a lone one is kept, though it was cut short
                 break
     except KeyboardInterrupt:
         if not done:

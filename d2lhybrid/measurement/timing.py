@@ -1,4 +1,4 @@
-"""Timers that wait for the devices: ``Benchmark``, ``%%benchmark``, ``Timer``; peaks of memory."""
+"""Timers that wait for the devices: ``Benchmark`` and ``Timer``; peaks of memory."""
 
 import gc
 from contextlib import nullcontext, suppress
@@ -113,40 +113,6 @@ class Benchmark:
         if not Benchmark._open:
             peaks = _peaks()
             self.peak_bytes = sum(peaks.values()) if peaks else None
-
-
-def load_ipython_extension(shell: Any) -> None:
-    """Switch on ``%%benchmark``; IPython calls this.
-
-    A cell under ``%%benchmark Without hybridization`` runs as it would without that line, and then
-    prints one such as ``Without hybridization: 0.1095 sec``, as ``Benchmark`` does, unless the cell
-    raises. The line alone is taken from the cell and IPython runs the rest, so that ``await`` and
-    the value of the last expression are what they are in any other cell.
-    """
-    timers: list[Timer] = []
-
-    def without_magic(lines: list[str]) -> list[str]:
-        return lines[1:] if lines and _described(lines[0]) else lines
-
-    def before(cell: Any) -> None:
-        if _described(cell.raw_cell):
-            timers.append(Timer())
-
-    def after(result: Any) -> None:
-        if description := _described(result.info.raw_cell):
-            timer = timers.pop()
-            if result.success:
-                print(f"{description}: {timer.stop():.4f} sec")
-
-    shell.input_transformers_cleanup.append(without_magic)
-    shell.events.register("pre_run_cell", before)
-    shell.events.register("post_run_cell", after)
-
-
-def _described(cell: str) -> str:
-    """What stands behind the magic in the first line, or the default; "" without the magic."""
-    magic, _space, said = cell.strip().partition("\n")[0].partition(" ")
-    return (said.strip() or Benchmark().description) if magic == "%%benchmark" else ""
 
 
 class Peak:

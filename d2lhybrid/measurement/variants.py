@@ -24,7 +24,7 @@ class Variants(dict[str, Callable[..., Any]]):
         self._found = dict(found)
         super().__init__({k: v.run for k, v in found.items() if not isinstance(v.run, str)})
         self.unavailable = {k: one.run for k, one in found.items() if isinstance(one.run, str)}
-        self.code = Code({name: one.code for name, one in found.items() if one.code})
+        self.code = {name: one.code for name, one in found.items() if one.code}
         self.references = tuple(name for name in self if name in references)
 
     def __missing__(self, name: str) -> Callable[..., Any]:
@@ -42,13 +42,6 @@ class Variants(dict[str, Callable[..., Any]]):
         there = [f"  {name}" for name in self]
         not_there = [f"  {name}: {_(reason)}" for name, reason in self.unavailable.items()]
         return "\n".join(["Variants", *there, *not_there])
-
-
-class Code(dict[str, str]):
-    """Code by the name of its variant; printed, each under its name."""
-
-    def __repr__(self) -> str:
-        return "\n\n".join(f"# {name}\n{code}" for name, code in self.items())
 
 
 def variants(

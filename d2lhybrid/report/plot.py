@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import io
-import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
@@ -42,9 +42,6 @@ BUSY = "#D55E00"
 WIDTH = 5.6  # inches: text stays legible where a phone makes the figure smaller
 _INKED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
 _DECADES = 0.7  # fewer than this, and a logarithmic axis has ticks as a linear one
-# What a line of text is not broken in: a Chinese or Japanese character or a word of others, with
-# the punctuation around it.
-_PART = "[（「]*(?:[぀-鿿]|[^぀-鿿（「 ]{{1,{columns}}})[、。，：；）」ー]*(?: ·)? *|[（「]"
 _BAR = 0.62  # of the height of a row
 _LINES = {"latency": "-", "throughput": ":"}  # the clocks that are drawn
 
@@ -247,17 +244,8 @@ def notes(ax: Any, comparisons: Sequence[Comparison]) -> None:
 
 
 def folded(text: str, columns: int) -> str:
-    """The text in lines of at most so many terminal columns; a wide character takes two.
-
-    A line ends at a space or beside a Chinese or Japanese character, and begins with no closing
-    punctuation.
-    """
-    lines = [""]
-    for part in re.findall(_PART.format(columns=columns), text):
-        if lines[-1] and width(lines[-1] + part.rstrip()) > columns:
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(map(str.rstrip, lines))
+    """The text in lines of about so many terminal columns; a wide character takes two."""
+    return textwrap.fill(text, columns * len(text) // max(1, width(text)))
 
 
 def beside(ax: Any, said: str, x: float, y: float) -> None:

@@ -150,11 +150,6 @@ class Measurement(Result):
         return self.median_of()
 
     @property
-    def device_median(self) -> float | None:
-        """The median time on the accelerator, in seconds per call; None without one."""
-        return self.median_of("device") if self.times.device else None
-
-    @property
     def cold_seconds(self) -> float:
         """What each process pays before the steady state: loading and the first call."""
         return (self.load_seconds or 0.0) + self.first_seconds

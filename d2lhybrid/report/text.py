@@ -18,11 +18,7 @@ Sweep = Any
 
 _BEST = "★"
 _FELT = 10  # calls: what starts in a shorter time goes unnoticed, and has no column
-_CLOCKS = {
-    "latency": N_("latency"),
-    "throughput": N_("throughput"),
-    "device": N_("device time"),
-}
+_CLOCKS = {"latency": N_("latency"), "throughput": N_("throughput"), "device": N_("device time")}
 _STOPPED = {
     "limit": N_("The time limit came first."),
     "interrupted": N_("It was interrupted; this is what had been measured."),

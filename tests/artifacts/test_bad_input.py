@@ -145,7 +145,7 @@ def test_inspect_loads_no_framework(tmp_path):
     make(tmp_path / "a")
     code = (
         "import sys, d2lhybrid; print(d2lhybrid.inspect(sys.argv[1]));"
-        "from d2lhybrid import frameworks; modules = [one.module for one in frameworks.known()];"
+        "from d2lhybrid import frameworks; modules = [one.name for one in frameworks.known()];"
         "print(sorted({*modules, 'onnxruntime'} & set(sys.modules)))"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "a")]

@@ -359,7 +359,7 @@ def test_measure():
     assert result.median == pytest.approx(1e-3, rel=0.02)
     low, high = result.interval()
     assert low <= result.median <= high < low * 1.02
-    assert (result.label, result.device_median) == ("f", None)
+    assert (result.label, result.times.device) == ("f", None)
     with pytest.raises(CallFailedError, match="unexpected keyword argument 'scales'"):
         measure(m.function(1e-3), scales=2, clock=m.clock)
 

@@ -1,6 +1,5 @@
 """The ways to run a model that TensorFlow offers."""
 
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -24,7 +23,6 @@ from d2lhybrid.frameworks.protocol import (
 )
 from d2lhybrid.frameworks.tensorflow import private
 from d2lhybrid.i18n import gettext as _, noop as N_
-from d2lhybrid.quieting import silent
 
 _FUNCTION = "fast = tf.function(net{})\ny = fast(x)"
 _CONCRETE = _FUNCTION.replace(")", ").get_concrete_function(tf.TensorSpec(x.shape, x.dtype))", 1)
@@ -68,7 +66,6 @@ def variants(
         layers, raw = chain(parts(net)), {"raw": tf.raw_ops}
         plain = functions(layers, _LINEAR, _RAW, tf.constant, raw)
         found["eager functions"] = replace(plain, code=f"raw = tf.raw_ops\n{plain.code}")
-        found["tf.lite"] = _lite(args, kwargs, concrete)
     return found
 
 
@@ -140,42 +137,3 @@ _RAW = {
     "sigmoid": "raw.Sigmoid(x={h})",
     "tanh": "raw.Tanh(x={h})",
 }
-
-
-_LITE = """traced = tf.function(net).get_concrete_function(tf.TensorSpec(x.shape, x.dtype))
-program = tf.lite.TFLiteConverter.from_concrete_functions([traced]).convert()
-lite = tf.lite.Interpreter(model_content=program)
-lite.allocate_tensors()
-lite.set_tensor(lite.get_input_details()[0]["index"], x.numpy())
-lite.invoke()
-y = lite.get_tensor(lite.get_output_details()[0]["index"])"""
-
-
-def _lite(args: Args, kwargs: Kwargs, concrete: Callable[[bool], Any]) -> Variant:
-    """TensorFlow Lite; its interpreter goes to a package of its own, and then takes its name."""
-    if len(args) != 1 or kwargs or not tf.is_tensor(args[0]):
-        return Variant(N_("it is written for a model with one input"), _LITE)
-
-    def build() -> bytes:
-        traced = concrete(False)
-        if len(traced.outputs) != 1:
-            raise CannotBuildError(_("tf.lite is written here for a model with one output"))
-        # Given the model as well, it leaves the variables out of the program (TensorFlow 2.21): the
-        # outputs are NaN. Without, it says through absl that it is told to give the model.
-        with silent(logs=logging.WARNING):
-            return bytes(tf.lite.TFLiteConverter.from_concrete_functions([traced]).convert())
-
-    def load(program: bytes) -> Function:
-        threads = tf.config.threading.get_intra_op_parallelism_threads() or None
-        lite = tf.lite.Interpreter(model_content=program, num_threads=threads)
-        lite.allocate_tensors()
-        given, found = lite.get_input_details()[0]["index"], lite.get_output_details()[0]["index"]
-
-        def run(x: Any) -> np.ndarray:
-            lite.set_tensor(given, x.numpy())
-            lite.invoke()
-            return lite.get_tensor(found)
-
-        return run
-
-    return Variant(Lazy(build, load), _LITE)

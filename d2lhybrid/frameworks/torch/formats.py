@@ -79,12 +79,13 @@ class Exported(TorchFormat):
         import torch
 
         with _SWITCHING, silent(logs=logging.WARNING):  # one thread must not undo the other's
-            before = os.environ.get(_ONLY_WEIGHTS, "")
+            before = dict(os.environ)
             os.environ[_ONLY_WEIGHTS] = "1"
             try:
                 return torch.export.load(folder / "model.pt2")
             finally:
-                os.environ[_ONLY_WEIGHTS] = before
+                del os.environ[_ONLY_WEIGHTS]
+                os.environ.update(before)
 
     def native_model(
         self, folder: Path, options: Options, inputs: Sequence[Raw], cache: Path
