@@ -21,14 +21,9 @@ from d2lhybrid.tensor import Raw, held, leaves
 
 # The largest difference allowed, as a fraction of the element: room for a compiler that adds in
 # another order, not for one that computes something else.
-TOLERANCE = {
-    "float64": 1e-9,
-    "complex128": 1e-9,
-    "float32": 1e-4,
-    "complex64": 1e-4,
-    "float16": 1e-2,
-    "bfloat16": 4e-2,
-}
+TOLERANCE = {"float16": 1e-2, "bfloat16": 4e-2}
+TOLERANCE |= dict.fromkeys(("float32", "complex64"), 1e-4)
+TOLERANCE |= dict.fromkeys(("float64", "complex128"), 1e-9)
 CANCELLED = 0.1  # of that fraction, of the largest number in the row: what cancelling may leave
 MASK = 1e8  # a number this large is a mask or a mistake, and no measure for its row
 NUMBER = ""  # the dtype of Python's own numbers, which go with any

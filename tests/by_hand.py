@@ -1,8 +1,5 @@
 """Results made by hand, for what is to be seen of them: no clock, no framework."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import numpy as np
 
 from d2lhybrid.report.provenance import Environment
@@ -21,27 +18,25 @@ ENV = Environment(
 BUSY = Environment(**{**vars(ENV), "load": 15.0})
 
 
-def times(
-    median: float, rounds: int = 30, noise: float = 0.005, seed: int = 0
-) -> tuple[float, ...]:
+def times(median, rounds=30, noise=0.005, seed=0):
     """Samples around a median, whose signs of noise balance."""
     spread = np.random.default_rng(seed).standard_normal(rounds)
     return tuple(float(median * np.exp(noise * (one - np.median(spread)))) for one in spread)
 
 
 def comparison(
-    latency: Mapping[str, float],
-    throughput: Mapping[str, float] | None = None,
-    first: Mapping[str, float] | None = None,
-    env: Environment = ENV,
-    noise: float = 0.005,
-    rounds: int = 30,
-    changes: Mapping[str, Mapping[str, Any]] | None = None,
-    **fields: Any,
-) -> Comparison:
+    latency,
+    throughput=None,
+    first=None,
+    env=ENV,
+    noise=0.005,
+    rounds=30,
+    changes=None,
+    **fields,
+):
     """A comparison with these medians, in seconds; the first label is the baseline."""
 
-    def samples(label: str, seed: int) -> Samples:
+    def samples(label, seed):
         stream = throughput and times(throughput[label], rounds, noise, seed + 100)
         return Samples(times(latency[label], rounds, noise, seed), stream or None)
 
@@ -73,7 +68,7 @@ def comparison(
     return Comparison(tuple(measurements), **{**given, **fields})
 
 
-def sweep(work: Sequence[float], by_label: Mapping[str, Sequence[float]], **fields: Any) -> Sweep:
+def sweep(work, by_label, **fields):
     """A sweep with these medians for each size."""
     columns = zip(*by_label.values(), strict=True)
     made = [comparison(dict(zip(by_label, column, strict=True)), **fields) for column in columns]

@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from d2lhybrid import import_mxnet
 
 
-def main() -> None:
+def main():
     """Run every check; an AssertionError says which one failed. NumPy is as it was afterwards."""
     names = dict(vars(numpy))
     mx = import_mxnet()
@@ -36,7 +36,7 @@ def main() -> None:
     assert names.keys() <= vars(numpy).keys(), "NumPy lost a name"
 
 
-def check_training(mx: ModuleType) -> None:
+def check_training(mx):
     """Train, hybridize, export and import again: the same numbers, and a loss that falls."""
     gluon, x = mx.gluon, mx.np.array([[1.0, 2.0], [3.0, 4.0]])
     net = gluon.nn.HybridSequential()
@@ -61,7 +61,7 @@ def check_training(mx: ModuleType) -> None:
         assert numpy.allclose(again(x).asnumpy(), eager, atol=1e-6), "the reloaded net differs"
 
 
-def check_old_names(mx: ModuleType) -> None:
+def check_old_names(mx):
     """MXNet's own uses of the names that NumPy dropped, also where a module is imported late."""
     np = mx.np
     assert np.full((2,), True).dtype == numpy.bool_
@@ -78,7 +78,7 @@ def check_old_names(mx: ModuleType) -> None:
         raise AssertionError("mirr should be gone")
 
 
-def check_shapes(mx: ModuleType) -> None:
+def check_shapes(mx):
     """MXNet's operators parse their attributes from text, and NumPy 2 spells np.int64(2)."""
     two, x = numpy.int64(2), mx.nd.arange(6)
     assert x.reshape((two, 3)).shape == mx.nd.zeros((two, numpy.int32(3))).shape == (2, 3)
@@ -91,7 +91,7 @@ def check_shapes(mx: ModuleType) -> None:
     assert sum(1 for _ in batches) == 3
 
 
-def check_arrays(mx: ModuleType) -> None:
+def check_arrays(mx):
     """NumPy's functions on MXNet's arrays: some were wrong without a word, and some raised."""
     a = mx.nd.array([[1, 2], [3, 4]])
     assert numpy.array_equal(a, a)
@@ -106,7 +106,7 @@ def check_arrays(mx: ModuleType) -> None:
         assert numpy.allclose(q.asnumpy() @ r.asnumpy(), a.asnumpy(), atol=1e-5)
 
 
-def check_the_rest(mx: ModuleType) -> None:
+def check_the_rest(mx):
     """Sums of losses, which came to a halt at 2**24, records, and sparse matrices."""
     large = 2.0**24
     for kind, first in ((mx.metric.Loss, large), (mx.metric.MAE, large), (mx.metric.MSE, 2.0**12)):
@@ -128,7 +128,7 @@ def check_the_rest(mx: ModuleType) -> None:
                 assert found.asscipy().toarray().tolist() == matrix.toarray().tolist()
 
 
-def check_workers(mx: ModuleType) -> None:
+def check_workers(mx):
     """One that is not forked imports MXNet itself; that failed, and the loader waited for ever."""
     # Rows of NumPy's: MXNet's shared memory, in which old arrays travel, not every machine has.
     data = mx.gluon.data.ArrayDataset(numpy.arange(8).reshape(4, 2), numpy.arange(4))
@@ -137,7 +137,7 @@ def check_workers(mx: ModuleType) -> None:
     assert list(mx.gluon.data.DataLoader(data, **options)) == [[0, 1], [2, 3]]
 
 
-def labels(rows: list[tuple[numpy.ndarray, int]]) -> list[int]:
+def labels(rows):
     """A batch as a worker hands it out."""
     return [int(label) for _row, label in rows]
 

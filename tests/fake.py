@@ -1,8 +1,6 @@
 """A machine for tests: a clock that only moves when a function says how long it took."""
 
 from collections import deque
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -13,25 +11,25 @@ from d2lhybrid.tensor import Raw
 class Machine:
     """Simulated time. Callables made by `function` take as long as they are told, with noise."""
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed=0):
         self.now = 0.0
         self.rng = np.random.default_rng(seed)
 
-    def clock(self) -> float:
+    def clock(self):
         return float(self.now)
 
     def function(
         self,
-        seconds: float,
-        noise: float = 0.0,
-        cold: float = 0.0,
-        drift: Callable[[float], float] = lambda now: 1.0,
-        heavy: float = 0.0,
-        result: Any = 1.0,
-    ) -> Callable[..., Any]:
+        seconds,
+        noise=0.0,
+        cold=0.0,
+        drift=lambda now: 1.0,
+        heavy=0.0,
+        result=1.0,
+    ):
         calls = 0
 
-        def call(*args: Any) -> Any:
+        def call(*args):
             nonlocal calls
             spent = seconds * drift(self.now) * np.exp(noise * self.rng.standard_normal())
             if heavy and self.rng.random() < 0.1:
@@ -61,73 +59,73 @@ class Gpu(Framework, Tensors):
 
     def __init__(
         self,
-        machine: Machine,
-        launch: float,
-        wait: float = 0.0,
-        wake: float = 0.0,
-        depth: int = 1000,
-        events: bool = True,
-    ) -> None:
+        machine,
+        launch,
+        wait=0.0,
+        wake=0.0,
+        depth=1000,
+        events=True,
+    ):
         self.machine, self.launch = machine, launch
         self.wait_cost, self.wake, self.events = wait, wake, events
         self.ends: deque[float] = deque(maxlen=depth)  # of the latest pieces of work
 
     @property
-    def free_at(self) -> float:
+    def free_at(self):
         return self.ends[-1] if self.ends else 0.0
 
-    def queue(self, seconds: float) -> None:
+    def queue(self, seconds):
         m = self.machine
         m.now += self.launch
         if len(self.ends) == self.ends.maxlen:
             m.now = max(m.now, self.ends[0])
         self.ends.append(max(self.free_at, m.now) + seconds)
 
-    def kernel(self, seconds: float, noise: float = 0.0) -> Callable[..., Any]:
+    def kernel(self, seconds, noise=0.0):
         result = Array()
 
-        def call(*args: Any) -> Any:
+        def call(*args):
             self.queue(seconds * np.exp(noise * self.machine.rng.standard_normal()))
             return result
 
         return call
 
-    def synchronize(self) -> None:
+    def synchronize(self):
         m = self.machine
         m.now = self.free_at + self.wake if self.free_at > m.now else m.now
         m.now += self.wait_cost
 
-    def start_events(self) -> float | None:
+    def start_events(self):
         if not self.events:
             return None
         return max(self.free_at, self.machine.now)  # when the device comes to the event
 
-    def device_seconds(self, started: float) -> float | None:
+    def device_seconds(self, started):
         end = self.free_at
         self.synchronize()
         return end - started
 
-    def version(self) -> str:
+    def version(self):
         return "1"
 
-    def devices(self) -> list[str]:
+    def devices(self):
         return ["cpu", "gpu"]
 
-    def compute_on(self, device: str) -> float:
+    def compute_on(self, device):
         return 8.0
 
     @property
-    def tensors(self) -> "Gpu":
+    def tensors(self):
         return self
 
-    def room(self) -> Room:
+    def room(self):
         return Room(lambda net, *_asked: {"eager": Variant(net)})
 
-    def is_tensor(self, obj: Any) -> bool:
+    def is_tensor(self, obj):
         return False
 
-    def to_raw(self, tensor: Any) -> Raw:
+    def to_raw(self, tensor):
         return Raw.of(np.asarray(tensor))
 
-    def from_raw(self, raw: Raw, options: Any) -> Any:
+    def from_raw(self, raw, options):
         return raw.array

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-def run(*command: object) -> subprocess.CompletedProcess[str]:
+def run(*command):
     command = (sys.executable, *command)
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120)
 

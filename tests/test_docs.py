@@ -25,13 +25,13 @@ PAGES = sorted(
 class Checker(doctest.OutputChecker):
     """A busy machine may leave a verdict undecided, if it gives no other."""
 
-    def check_output(self, want: str, got: str, optionflags: int) -> bool:
+    def check_output(self, want, got, optionflags):
         undecided = (want, got) == ("'faster'\n", "'undecided'\n")
         return undecided or super().check_output(want, got, optionflags)
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_docstring_examples(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_docstring_examples(module, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some examples save a model
     monkeypatch.setenv("D2LHYBRID_DATA", str(tmp_path / "data"))
     for examples in doctest.DocTestFinder().find(import_module(module)):
@@ -39,12 +39,12 @@ def test_docstring_examples(module: str, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("name", sorted(set(d2lhybrid.__all__) - {"__version__"}))
-def test_every_verb_has_an_example(name: str) -> None:
+def test_every_verb_has_an_example(name):
     assert doctest.DocTestParser().get_examples(getattr(d2lhybrid, name).__doc__)
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_pages_name_only_what_exists(page: str) -> None:
+def test_pages_name_only_what_exists(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     prose = re.sub(r"^(`{3,}).*?^\1`*$|(`+).+?\2", "", text, flags=re.MULTILINE | re.DOTALL)
     links = re.findall(r"\]\((?!https?://|#)([^)#]+)", prose)

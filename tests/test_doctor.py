@@ -20,7 +20,7 @@ def fake_torch(tmp_path, monkeypatch):
 def without(monkeypatch):
     """Let no framework be installed, or no more than these."""
 
-    def only(*names: str) -> None:
+    def only(*names):
         found = diagnosing.find_spec
         monkeypatch.setattr(diagnosing, "find_spec", lambda n: found(n) if n in names else None)
 

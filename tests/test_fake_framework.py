@@ -4,8 +4,6 @@ This file is the example for the next framework. What a room defines besides, su
 step of training and graphs, is said not to be there.
 """
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -24,10 +22,10 @@ class Array(np.ndarray):
 class Affine:
     """A model of the framework."""
 
-    def __init__(self, factor: float, shift: float = 0.0) -> None:
+    def __init__(self, factor, shift=0.0):
         self.factor, self.shift = factor, shift
 
-    def __call__(self, x: Array, *, scale: float = 1.0) -> Array:
+    def __call__(self, x, *, scale=1.0):
         return (x * self.factor + self.shift) * scale
 
 
@@ -38,37 +36,35 @@ class Toy(Framework, Tensors):
     tensors = property(lambda self: self)
     waited = 0
 
-    def version(self) -> str:
+    def version(self):
         return "4.2"
 
-    def devices(self) -> list[str]:
+    def devices(self):
         return ["cpu"]
 
-    def compute_on(self, device: str) -> float:
+    def compute_on(self, device):
         return float((np.ones((2, 2)) @ np.ones((2, 2))).sum())
 
-    def synchronize(self) -> None:
+    def synchronize(self):
         self.waited += 1
 
-    def threads(self) -> int:
+    def threads(self):
         return 3
 
-    def is_tensor(self, obj: Any) -> bool:
+    def is_tensor(self, obj):
         return isinstance(obj, Array)
 
-    def to_raw(self, tensor: Array) -> Raw:
+    def to_raw(self, tensor):
         return Raw.of(np.array(tensor))
 
-    def from_raw(self, raw: Raw, options: Any) -> Array:
+    def from_raw(self, raw, options):
         return raw.array.view(Array)
 
-    def room(self) -> Room:
+    def room(self):
         return Room(self.ways, explain=self.explanation)
 
-    def ways(
-        self, net: Any, args: Any, kwargs: Any, everything: bool, options: Any
-    ) -> dict[str, Variant]:
-        def build() -> Any:
+    def ways(self, net, args, kwargs, everything, options):
+        def build():
             return lambda x, scale=1.0: x * (net.factor * scale) + net.shift * scale
 
         return {
@@ -77,7 +73,7 @@ class Toy(Framework, Tensors):
             "on chip": Variant("there is no chip"),
         }
 
-    def explanation(self, model: Any, args: Any, kwargs: Any) -> Explanation:
+    def explanation(self, model, args, kwargs):
         return Explanation(f"{self.display} {self.version()}", type(model).__name__, 0, graphs=1)
 
 
@@ -118,6 +114,7 @@ def test_what_it_explains_and_what_it_has_not(model):
     assert str(d2lhybrid.explain(*model)).startswith("Affine (Toy Framework 4.2)")
     for ask in (
         lambda: d2lhybrid.graph(*model),
+        lambda: d2lhybrid.save(model[0], "artifact", model[1]),
         lambda: d2lhybrid.training(model[0], len, "sgd", (model[1], model[1])),
     ):
         with pytest.raises(D2LHybridError, match="Toy Framework"):

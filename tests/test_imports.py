@@ -39,7 +39,7 @@ ROOMS: dict[str, str | tuple[str, ...]] = {
 }
 
 
-def name_of(path: Path) -> str:
+def name_of(path):
     parts = ("d2lhybrid", *path.relative_to(PACKAGE).with_suffix("").parts)
     return ".".join(part for part in parts if part != "__init__")
 
@@ -50,7 +50,7 @@ TREES = {
 NAMES = set(map(name_of, TREES))
 
 
-def imported(path: Path) -> set[str]:
+def imported(path):
     """The absolute names of all that a file imports, wherever in it, its types among them."""
     found = set()
     for node in ast.walk(TREES[path]):
@@ -63,7 +63,7 @@ def imported(path: Path) -> set[str]:
     return found
 
 
-def floor_of(module: str) -> int:
+def floor_of(module):
     inside = module.removeprefix("d2lhybrid.")
     for room in (inside, inside.split(".")[0]):
         for number, rooms in enumerate(FLOORS):

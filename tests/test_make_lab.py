@@ -1,7 +1,6 @@
 """What `make lab` brings: the reader's language, and a copy of the notebooks for changes."""
 
 import gettext
-import json
 import re
 from importlib import import_module
 from pathlib import Path
@@ -29,20 +28,6 @@ def test_front_pages_name_the_menu_as_the_interface_does(code):
         said = gettext.translation("jupyterlab", locale, [lab.PACKS[code]])
         assert english[-1] == "Run All Cells"  # for those who chose the English interface
     assert (menu, item) == (said.pgettext("menu", "Run"), said.gettext("Run All Cells"))
-
-
-def test_jupyter_reads_what_is_written(tmp_path):
-    from jupyter_server.config_manager import BaseJSONConfigManager
-
-    lab.write_config(tmp_path, "zh")
-    manager = BaseJSONConfigManager(config_dir=str(tmp_path / "labconfig"))
-    locale = manager.get("default_setting_overrides")["@jupyterlab/translation-extension:plugin"]
-    assert locale == {"locale": "zh_CN"}
-    said = json.loads(manager.get("page_config")["d2lhybrid"])
-    assert said == lab.words("zh") != lab.words("en")
-    manager = BaseJSONConfigManager(config_dir=str(tmp_path / "jupyter_server_config.d"))
-    extensions = manager.get("lab_extension")["ServerApp"]["jpserver_extensions"]
-    assert extensions == {"lab_extension": True}
 
 
 @pytest.mark.parametrize("said", [lab.words, words], ids=["buttons", "site"])

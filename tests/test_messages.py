@@ -24,16 +24,16 @@ EXCEPTIONS = {
 }
 
 
-def called(node: ast.Call) -> str:
+def called(node):
     return getattr(node.func, "id", None) or getattr(node.func, "attr", "")
 
 
-def literals(node: ast.AST) -> list[ast.Constant]:
+def literals(node):
     nodes = [one for one in ast.walk(node) if isinstance(one, ast.Constant)]
     return [one for one in nodes if isinstance(one.value, str)]
 
 
-def untranslated(source: str) -> list[str]:
+def untranslated(source):
     """Texts that go to a person and past gettext: raised, printed, warned of, shown as help."""
     tree = ast.parse(source)
     said: list[ast.AST] = []
@@ -54,7 +54,7 @@ def untranslated(source: str) -> list[str]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_every_sentence_goes_through_gettext_as_a_literal(path: Path) -> None:
+def test_every_sentence_goes_through_gettext_as_a_literal(path):
     source = path.read_text(encoding="utf-8")
     found = untranslated(source)
     assert not found, f"write _(...) or N_(...) around these texts of {path.name}: {found}"
@@ -72,5 +72,5 @@ def test_every_sentence_goes_through_gettext_as_a_literal(path: Path) -> None:
         ("def f():\n    'A docstring of words.'\n    return 'so few words'", ["so few words"]),
     ],
 )
-def test_what_the_search_finds(source: str, found: list[str]) -> None:
+def test_what_the_search_finds(source, found):
     assert untranslated(source) == found

@@ -59,7 +59,7 @@ optimizer = mx.gluon.Trainer(net.collect_params(), "sgd")
 """
 
 
-def run(code: str, folder: Path) -> str:
+def run(code, folder):
     """What a process prints that runs the code in a folder; it must not fail."""
     (folder / "reader.py").write_text(code, encoding="utf-8")
     ours = {
@@ -76,14 +76,14 @@ def run(code: str, folder: Path) -> str:
     return done.stdout
 
 
-def variants_of(text: str) -> list[str]:
+def variants_of(text):
     """The names in the first column of the first table."""
     table = re.search(r"^variant .*\n((?:.+\n)+)", text, re.MULTILINE)
     return [re.split(" {2,}", row)[0].removesuffix(" ★") for row in table[1].splitlines()]
 
 
 @pytest.mark.parametrize("framework", frameworks.known(), ids=lambda one: one.name)
-def test_the_blocks_run(framework: frameworks.Framework, tmp_path: Path) -> None:
+def test_the_blocks_run(framework, tmp_path):
     assert len(BLOCKS) == 3
     blocks = "\n".join(BLOCKS)
     if not any(one.native for one in framework.formats.values()):
@@ -95,6 +95,6 @@ def test_the_blocks_run(framework: frameworks.Framework, tmp_path: Path) -> None
         assert variants_of(printed) == variants_of(README)
 
 
-def test_the_examples_in_the_prose_run(tmp_path: Path) -> None:
+def test_the_examples_in_the_prose_run(tmp_path):
     assert len(IN_PROSE) >= 5
     run("\n".join([BEFORE["mxnet"], BLOCKS[1], BEFORE_PROSE, *IN_PROSE]), tmp_path)

@@ -2,7 +2,6 @@
 
 from collections import deque, namedtuple
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ class Version:
 class Cache:
     """As libraries keep states: no tensor, no container, and equal only to itself."""
 
-    def __init__(self, value: float) -> None:
+    def __init__(self, value):
         self.layers = [{"keys": np.float32([value])}]
         self.seen = object()
         self.loop = self
@@ -33,11 +32,11 @@ class Refusing:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other):
         raise ValueError
 
 
-def differ(a: Any, b: Any, tolerance: float | None = None) -> str:
+def differ(a, b, tolerance=None):
     return same.difference(same.record(a), same.record(b), tolerance)
 
 

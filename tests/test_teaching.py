@@ -30,7 +30,7 @@ WAYS = {**HONEST, "frozen": frozen, "refusing": refusing, "warning": warning}
 ROW = np.array([1.0, float("nan")]), np.array([2.0, float("nan")])
 
 
-def rows(trials: Trials) -> list[list[str]]:
+def rows(trials):
     lines = repr(trials).splitlines()
     return [[cell.strip() for cell in line.split("  ") if cell] for line in lines]
 

@@ -1,7 +1,6 @@
 """What our tools decide: environments, which notebooks run where, releases, README's figures."""
 
 import re
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -65,36 +64,6 @@ def test_what_cannot_hold_the_environment_is_told_so():
     assert "Darwin on arm64" in str(setup_env.mxnet_problem("Darwin", "arm64"))
 
 
-@pytest.mark.parametrize(
-    ("name", "old", "new", "anew"),
-    [
-        ("pyproject.toml", "line-length = 100", "line-length = 99", False),
-        ("pyproject.toml", '"numpy>=1.24"', '"numpy>=1.25"', True),
-        (setup_env.LOCK, "numpy==", "numpy===", True),
-    ],
-)
-def test_an_environment_is_made_anew_when_what_it_is_made_of_changes(
-    tmp_path, name, old, new, anew
-):
-    installs = (["--requirement", setup_env.LOCK], ["--editable", "."])
-    for part in (setup_env.LOCK, "pyproject.toml"):
-        (tmp_path / part).parent.mkdir(exist_ok=True)
-        (tmp_path / part).write_bytes((ROOT / part).read_bytes())
-    before = setup_env.digest(installs, tmp_path)
-    text = (tmp_path / name).read_text(encoding="utf-8")
-    (tmp_path / name).write_text(text.replace(old, new), encoding="utf-8")
-    assert (setup_env.digest(installs, tmp_path) != before) == anew
-
-
-def test_an_environment_is_made_once(tmp_path):
-    python = setup_env.environment(tmp_path / "env")
-    done = subprocess.check_output([python, "-c", "import sys; print(sys.prefix)"], text=True)
-    assert done.strip() == str(tmp_path / "env")
-    (tmp_path / "env" / "kept").touch()
-    assert setup_env.environment(tmp_path / "env") == python
-    assert (tmp_path / "env" / "kept").exists()
-
-
 def workflow(name):
     return yaml.safe_load((ROOT / f".github/workflows/{name}.yml").read_text(encoding="utf-8"))
 
@@ -107,11 +76,6 @@ def test_every_notebook_runs_in_one_shard():
     for wrong in ("0/5", "6/5", "5", "a/b"):
         with pytest.raises(ValueError):  # noqa: PT011
             run_notebooks.selected(shard=wrong)
-
-
-def test_strangers_code_never_runs_on_the_gpu_machine():
-    # YAML 1.1 reads `on` as true.
-    assert set(workflow("gpu")[True]) == {"workflow_dispatch", "schedule"}
 
 
 @pytest.mark.parametrize("tag", ["v9.9.9", d2lhybrid.__version__, ""])

@@ -89,7 +89,7 @@ def save(
     path = Path(os.path.abspath(path))  # whatever the current folder is meanwhile
     model, args, kwargs = of_arguments(model, args, kwargs)
     framework = of(model, args, kwargs)
-    chosen = format_of(framework.name, format or next(iter(framework.formats)))
+    chosen = format_of(framework.name, format or next(iter(framework.formats), ""))
     if not args and not kwargs:
         raise SaveError(_("Expected example inputs, received none; write save(model, path, x)."))
     add_trusted()  # find out before the work that there is no list to put it on

@@ -48,9 +48,9 @@ def format_of(framework: str, name: str) -> Format:
 
     Raises:
         UnknownFrameworkError: there is no such framework.
-        UnsupportedArtifactError: it has no such format.
+        ArgumentError, UnsupportedArtifactError: it has no format, or no such format.
     """
-    formats = get(framework).formats
+    formats = get(framework).able("formats")
     if name not in formats:
         text = _("Expected one of the {framework} formats {formats}, received {received!r}.")
         said = ", ".join(formats)

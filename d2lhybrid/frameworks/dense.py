@@ -2,7 +2,7 @@
 
 Each framework fills the template of ``dense_function``; ``references`` has the same network in
 NumPy and in C, which is what the arithmetic costs without a framework. Both have a clock of their
-own, ``timed(calls, wait_each)``: the seconds of so many calls with the latest arguments. What
+own, ``timed(calls)``: the seconds of so many calls with the latest arguments. What
 it takes to bring a tensor of a framework there does not count.
 """
 
@@ -114,7 +114,7 @@ class InNumPy:
         found: np.ndarray = self._run(self._x)
         return found
 
-    def timed(self, calls: int, wait_each: bool) -> float:
+    def timed(self, calls: int) -> float:
         run, x = self._run, self._x
         start = perf_counter()
         for _turn in repeat(None, calls):
@@ -125,9 +125,8 @@ class InNumPy:
 class InC:
     """The program in C as a process that stays, from a tensor to a NumPy array.
 
-    It reads two whole numbers of 64 bits: how many calls, and whether to wait for each, which is
-    nothing here. For no call at all the input follows, and it answers with the output; else with
-    the seconds that the calls took, a float of 64 bits.
+    It reads a whole number of 64 bits, how many calls. For no call at all the input follows, and it
+    answers with the output; else with the seconds that the calls took, a float of 64 bits.
     """
 
     def __init__(self, folder: Folder, layers: Sequence[Layer], x: np.ndarray) -> None:
@@ -139,15 +138,13 @@ class InC:
 
     def __call__(self, tensor: Any) -> np.ndarray:
         array = _array_like(tensor, self._x)
-        return self._asked((0, 0), array.tobytes(), np.float32, self._shape)
+        return self._asked(0, array.tobytes(), np.float32, self._shape)
 
-    def timed(self, calls: int, wait_each: bool) -> float:
-        return float(self._asked((calls, wait_each), b"", np.float64, ()))
+    def timed(self, calls: int) -> float:
+        return float(self._asked(calls, b"", np.float64, ()))
 
-    def _asked(
-        self, request: tuple[int, int], data: bytes, dtype: type, shape: tuple[int, ...]
-    ) -> np.ndarray:
-        self._process.stdin.write(np.array(request, np.int64).tobytes() + data)
+    def _asked(self, calls: int, data: bytes, dtype: type, shape: tuple[int, ...]) -> np.ndarray:
+        self._process.stdin.write(np.int64(calls).tobytes() + data)
         self._process.stdin.flush()
         size = np.dtype(dtype).itemsize * math.prod(shape)
         return np.frombuffer(self._process.stdout.read(size), dtype).reshape(shape)

@@ -212,9 +212,9 @@ class Framework(ABC):
         return {}
 
     def able(self, what: str) -> Any:
-        """That function of its room; ArgumentError where there is none."""
-        found = getattr(self.room(), what)
-        if found is None:
+        """Its formats, or that function of its room; ArgumentError where there is none."""
+        found = self.formats if what == "formats" else getattr(self.room(), what)
+        if not found:
             text = _("Expected a framework for which d2lhybrid has {what}. Received: {framework}.")
             raise ArgumentError(text.format(what=what, framework=self.display))
         return found
@@ -224,7 +224,7 @@ def require_options(compiler: str, options: Kwargs, known: tuple[str, ...]) -> N
     """Raise ArgumentError for an option that the compiler does not have."""
     for name in options.keys() - set(known):
         text = _("Expected options of {compiler} among {known}. Received: {received!r}.")
-        named = text.format(compiler=compiler, known=", ".join(known), received=name)
+        named = text.format(compiler=compiler, known=", ".join(known) or "–", received=name)
         raise ArgumentError(named)
 
 

@@ -26,8 +26,9 @@ from d2lhybrid.same import Answer, difference, incomparable, record, require_sam
 WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
 NARROW = 1.02  # the ends of a median's interval that is within 1% of its middle
 MOST_SAMPLES = 100_000
-PATIENCE = 3.0  # times the limit of the comparison that an undecided claim is measured on
-LEAST_SECONDS = 20.0  # that it is measured on, where that limit was short
+# An undecided claim is measured on for so many times the limit of the comparison, or, where that
+# was short, for so many seconds, but no more than so many times the limit.
+PATIENCE, LEAST_SECONDS, MOST_PATIENCE = 3.0, 20.0, 30.0
 
 
 def compare(
@@ -129,7 +130,8 @@ def compare(
         env = replace(env, load=max(filter(None, [env.load, load()]), default=env.load))
         if not decided(result()):
             rounds.fewest = stats.FEW.start  # one question alone may be clear soon
-            rounds.run(max(PATIENCE * limit, LEAST_SECONDS), lambda: decided(result()))
+            longer = min(max(PATIENCE * limit, LEAST_SECONDS), MOST_PATIENCE * limit)
+            rounds.run(longer, lambda: decided(result()))
         return result()
 
     stopped = rounds.run(limit, lambda: _clear(rounds, margin, env), progress)

@@ -70,9 +70,8 @@ class Calling:
 class Runner:
     """A callable with its arguments, the devices it is waited for on, and the times of its calls.
 
-    A callable that has a method ``timed(calls, each)`` runs elsewhere, say in a program of its own,
-    and times itself: it returns the seconds of so many calls, with False for `each` waited for
-    together.
+    A callable that has a method ``timed(calls)`` runs elsewhere, say in a program of its own,
+    and times itself: it returns the seconds of so many calls.
     """
 
     label: str
@@ -178,7 +177,7 @@ class Runner:
         'throughput' is the host's, 'device' the accelerator's, between its own events.
         """
         if self._timed:
-            return {"throughput": float(self._timed(calls, False))}
+            return {"throughput": float(self._timed(calls))}
         synchronize()
         events = [(device, device.start_events()) for device in self.devices]
         start = self.clock()

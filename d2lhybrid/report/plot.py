@@ -245,7 +245,8 @@ def notes(ax: Any, comparisons: Sequence[Comparison]) -> None:
 
 def folded(text: str, columns: int) -> str:
     """The text in lines of about so many terminal columns; a wide character takes two."""
-    return textwrap.fill(text, columns * len(text) // max(1, width(text)))
+    letters = max(1, columns * len(text) // max(1, width(text)))
+    return textwrap.fill(text, letters, break_on_hyphens=False)
 
 
 def beside(ax: Any, said: str, x: float, y: float) -> None:

@@ -182,10 +182,10 @@ class Comparison(Result, Mapping[str, Measurement]):
         """Hold a claim, such as "tf.function is faster", against what was measured.
 
         Silent if it holds. If it is undecided, and this is what ``compare`` returned last, rounds
-        go on, for up to three times the comparison's limit or 20 s; if it still is then, one line
-        says so, and whether the machine was too busy to tell. On a busy machine only the opposite
-        contradicts "faster" and "slower": what differs takes the same time where all wait for a
-        core.
+        go on, for up to three times the comparison's limit or 20 s, and no more than 30 times the
+        limit; if it still is then, one line says so, and whether the machine was too busy to tell.
+        On a busy machine only the opposite contradicts "faster" and "slower": what differs takes
+        the same time where all wait for a core.
 
         Args:
             label: the variant.

@@ -36,7 +36,7 @@ PATHS = (
 )
 TENSOR, CALL = {"kind": "tensor"}, [{"kind": "tuple"}, {"kind": "dict"}]
 BAD_MANIFESTS = [  # what is changed in the manifest, in its file, and in its input
-    *(({"d2lhybrid_artifact": version}, {}, {}) for version in (2, True)),
+    ({"d2lhybrid_artifact": True}, {}, {}),
     *(({name: None}, {}, {}) for name in ("files", "more", "takes", "options")),
     *(({"examples": number}, {}, {}) for number in (0, 3)),
     *(({"takes": tree}, {}, {}) for tree in (TENSOR, {"kind": "tuple", "parts": CALL})),
@@ -62,6 +62,13 @@ def test_bad_manifest(tmp_path, changes):
     edit(path, change)
     for verb in (inspect, verify, load, trust):
         with pytest.raises(errors.DamagedArtifactError):
+            verb(path)
+
+
+def test_another_version(tmp_path):
+    edit(path := make(tmp_path / "a"), lambda body: body.update(d2lhybrid_artifact=2))
+    for verb in (inspect, verify, load, trust):
+        with pytest.raises(errors.UnsupportedArtifactError, match="version 2"):
             verb(path)
 
 
@@ -123,10 +130,13 @@ def test_what_desktops_leave_is_no_damage(tmp_path):
 
 
 def test_unknown_format_and_framework(tmp_path):
-    for name, fields in (("pickle", {"format": "pickle"}), ("os", {"framework": "os"})):
+    for name, fields, error in (
+        ("pickle", {"format": "pickle"}, errors.UnsupportedArtifactError),
+        ("os", {"framework": "os"}, errors.UnknownFrameworkError),
+    ):
         path = make(tmp_path / name, **fields)
         for verb in (load, inspect):
-            with pytest.raises(errors.UnsupportedArtifactError, match=f"'{name}'"):
+            with pytest.raises(error, match=f"'{name}'"):
                 verb(path)
 
 

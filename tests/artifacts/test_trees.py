@@ -62,4 +62,3 @@ def test_an_object_that_holds_tensors_is_a_dictionary_of_them():
     tree, found = apart((A, Cache(Cache(A, B), {"more": B})), opening=True)
     assert len(found) == 4
     assert tree.filled(found, classes=True)[1]["layers"][1]["more"] is B
-    assert not tree.plain

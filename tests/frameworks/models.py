@@ -16,7 +16,7 @@ Training = tuple[tuple[Any, Any, Any, tuple[Any, Any]], Callable[[], float]]
 """What ``training`` takes, and one step by hand, which returns the loss."""
 
 
-def torch_model() -> Model:
+def torch_model():
     import torch
 
     torch.manual_seed(0)
@@ -24,7 +24,7 @@ def torch_model() -> Model:
     return net.eval(), torch.randn(1, 8)
 
 
-def tensorflow_model() -> Model:
+def tensorflow_model():
     import tensorflow as tf
 
     dense = tf.keras.layers.Dense
@@ -32,7 +32,7 @@ def tensorflow_model() -> Model:
     return net, tf.random.stateless_normal((1, 8), (0, 0))
 
 
-def jax_model() -> Model:
+def jax_model():
     import jax
     from flax import nnx
 
@@ -41,7 +41,7 @@ def jax_model() -> Model:
     return net, jax.random.normal(jax.random.key(0), (1, 8))
 
 
-def mxnet_model() -> Model:
+def mxnet_model():
     from d2lhybrid import import_mxnet
 
     mxnet = import_mxnet()
@@ -53,14 +53,14 @@ def mxnet_model() -> Model:
     return net, mxnet.np.array([[0.5, -1, 2, 3, -2, 1, 0, 1]])
 
 
-def torch_training() -> Training:
+def torch_training():
     import torch
 
     net = torch_model()[0].train()
     loss, optimizer = torch.nn.functional.mse_loss, torch.optim.Adam(net.parameters(), lr=0.01)
     x, y = torch.from_numpy(X), torch.from_numpy(Y)
 
-    def step() -> float:
+    def step():
         optimizer.zero_grad()
         value = loss(net(x), y)
         value.backward()
@@ -70,7 +70,7 @@ def torch_training() -> Training:
     return (net, loss, optimizer, (x, y)), step
 
 
-def tensorflow_training() -> Training:
+def tensorflow_training():
     import tensorflow as tf
 
     net, _x = tensorflow_model()
@@ -78,7 +78,7 @@ def tensorflow_training() -> Training:
     x, y = tf.constant(X), tf.constant(Y)
     net(x)
 
-    def step() -> float:
+    def step():
         with tf.GradientTape() as tape:
             value = loss(y, net(x))
         optimizer.apply(tape.gradient(value, net.trainable_variables), net.trainable_variables)
@@ -87,7 +87,7 @@ def tensorflow_training() -> Training:
     return (net, loss, optimizer, (x, y)), step
 
 
-def jax_training() -> Training:
+def jax_training():
     import jax
     import optax
     from flax import nnx
@@ -97,7 +97,7 @@ def jax_training() -> Training:
     x, y = jax.numpy.asarray(X), jax.numpy.asarray(Y)
     loss = lambda output, target: (output - target) ** 2  # noqa: E731
 
-    def step() -> float:
+    def step():
         value, gradients = nnx.value_and_grad(lambda net: loss(net(x), y).mean())(net)
         optimizer.update(net, gradients)
         return float(value)
@@ -105,7 +105,7 @@ def jax_training() -> Training:
     return (net, loss, optimizer, (x, y)), step
 
 
-def mxnet_training() -> Training:
+def mxnet_training():
     from d2lhybrid import import_mxnet
 
     mx = import_mxnet()
@@ -114,7 +114,7 @@ def mxnet_training() -> Training:
     net(x)
     trainer = mx.gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.01})
 
-    def step() -> float:
+    def step():
         with mx.autograd.record():
             value = loss(net(x), y)
         value.backward()
@@ -124,10 +124,10 @@ def mxnet_training() -> Training:
     return (net, loss, trainer, (x, y)), step
 
 
-def planted(lib: Any, weight: Any, bias: Any, plus: Callable[[Any, Any], Any] = add) -> Any:
+def planted(lib, weight, bias, plus=add):
     """A product with a bias, a dead branch, constants, the same tangent twice, an activation."""
 
-    def function(x: Any) -> Any:
+    def function(x):
         hidden = plus(x @ weight, bias)
         dead = lib.sin(hidden)
         del dead
@@ -137,13 +137,13 @@ def planted(lib: Any, weight: Any, bias: Any, plus: Callable[[Any, Any], Any] = 
     return function
 
 
-def torch_planted() -> Model:
+def torch_planted():
     import torch
 
     return planted(torch, torch.ones(64, 64), torch.ones(64)), torch.ones(8, 64)
 
 
-def tensorflow_planted() -> Model:
+def tensorflow_planted():
     import tensorflow as tf
 
     lib = SimpleNamespace(sin=tf.sin, tanh=tf.tanh, relu=tf.nn.relu)
@@ -153,7 +153,7 @@ def tensorflow_planted() -> Model:
     return planted(lib, weight, bias, tf.nn.bias_add), x
 
 
-def jax_planted() -> Model:
+def jax_planted():
     import jax
 
     jnp = jax.numpy
@@ -161,12 +161,12 @@ def jax_planted() -> Model:
     return planted(lib, jnp.ones([64, 64]), jnp.ones([64])), jnp.ones([8, 64])
 
 
-def mxnet_planted() -> Model:
+def mxnet_planted():
     from d2lhybrid import import_mxnet
 
     mx = import_mxnet()
 
-    def activated(F: Any, hidden: Any) -> Any:
+    def activated(F, hidden):
         F.sin(hidden)
         scale = F.ones((1, 64)) * 2 * 3
         return F.relu(F.broadcast_mul(F.tanh(hidden), scale) + (F.tanh(hidden) + 1))

@@ -2,8 +2,6 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 from fake import Gpu, Machine
@@ -12,17 +10,17 @@ from d2lhybrid import frameworks
 
 
 @pytest.fixture(autouse=True)
-def no_frameworks(monkeypatch: Any, request: Any) -> None:
+def no_frameworks(monkeypatch, request):
     """On a simulated machine, no real framework is waited for, whatever other tests imported."""
     if request.module.__name__ != "test_real":
         monkeypatch.setattr(frameworks, "known", lambda: ())
 
 
 @pytest.fixture
-def on_a_gpu(monkeypatch: Any, no_frameworks: None) -> Callable[..., tuple[Machine, Gpu]]:
+def on_a_gpu(monkeypatch, no_frameworks):
     """A function that makes a machine with an accelerator, the only framework there is."""
 
-    def make(seed: int = 0, **costs: Any) -> tuple[Machine, Gpu]:
+    def make(seed=0, **costs):
         machine = Machine(seed)
         gpu = Gpu(machine, **costs)
         monkeypatch.setitem(sys.modules, "gpu", sys)
@@ -33,7 +31,7 @@ def on_a_gpu(monkeypatch: Any, no_frameworks: None) -> Callable[..., tuple[Machi
 
 
 @pytest.fixture(scope="module", autouse=True)
-def idle(request: Any) -> Iterator[None]:
+def idle(request):
     """A simulated machine says that nobody else is on it."""
     with pytest.MonkeyPatch.context() as patch:
         if request.module.__name__ != "test_real":

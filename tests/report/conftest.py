@@ -1,7 +1,5 @@
 """What these tests share: English, and matplotlib without a window."""
 
-from collections.abc import Iterator
-
 import matplotlib.pyplot
 import pytest
 
@@ -11,7 +9,7 @@ matplotlib.use("Agg")
 
 
 @pytest.fixture(autouse=True)
-def english() -> Iterator[None]:
+def english():
     i18n.set_language("en")
     yield
     i18n.set_language(None)

@@ -33,12 +33,8 @@ from d2lhybrid.report.picture import Node, Stage
 _VERSION = f"JAX {jax.__version__}"
 _CALLBACKS = {"pure_callback", "io_callback", "debug_callback", "debug_print"}
 # Equations that only hold a function, by the name of the parameter with its jaxpr.
-_HOLDERS = {
-    "jit": "jaxpr",
-    "closed_call": "call_jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-}
+_HOLDERS = dict.fromkeys(("closed_call", "custom_jvp_call", "custom_vjp_call"), "call_jaxpr")
+_HOLDERS |= {"jit": "jaxpr"}
 # Those that only say how elements are arranged are not drawn, as in HLO.
 _TRANSPARENT = {"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "copy", "copy_p"}
 _ORIGIN = re.compile(r'op_name="jit\([^"/]*\)/([^"/]+)[^"]*"')

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
+from torch import nn
 
 from d2lhybrid.calls import name_of
 from d2lhybrid.errors import CompilerMissingError, SaveError, brief
@@ -20,6 +21,7 @@ from d2lhybrid.frameworks.formats import Sample
 from d2lhybrid.frameworks.protocol import Args, Function, Kwargs, Lazy, copied
 from d2lhybrid.frameworks.torch.private import is_compiled_in_place, original
 from d2lhybrid.frameworks.torch.tensors import evaluating
+from d2lhybrid.frameworks.trees import TreeSpec
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.installing import INDUCTOR, find_compiler, require
 from d2lhybrid.quieting import silent
@@ -32,12 +34,12 @@ def eager(model: Any) -> Any:
     """
     model = original(model)
     owner = getattr(model, "__self__", None)
-    if isinstance(owner, torch.nn.Module) and model.__name__ in ("forward", "__call__"):
+    if isinstance(owner, nn.Module) and model.__name__ in ("forward", "__call__"):
         return eager(owner)
     return copy.copy(model) if is_compiled_in_place(model) else model
 
 
-def twin(net: torch.nn.Module) -> torch.nn.Module:
+def twin(net: nn.Module) -> nn.Module:
     """A copy that shares its tensors with the model; not in training mode, which changes them.
 
     Its parts are eager, too.
@@ -46,7 +48,7 @@ def twin(net: torch.nn.Module) -> torch.nn.Module:
     # What a forward left behind (the weight of weight_norm, a last activation) cannot be copied.
     left = (value for module in net.modules() for value in vars(module).values())
     tensors += [v for v in left if isinstance(v, torch.Tensor) and not v.is_leaf]
-    made: torch.nn.Module = copied(net, {id(tensor): tensor for tensor in tensors})
+    made: nn.Module = copied(net, {id(tensor): tensor for tensor in tensors})
     for path, part in reversed([*made.named_modules(remove_duplicate=False)]):
         if original(part) is not part:
             made.set_submodule(path, original(part))
@@ -93,7 +95,7 @@ def exported(sample: Sample, folder: Path) -> Any:
     """
     plain = replace(sample, model=eager(sample.model))
 
-    class Flat(torch.nn.Module):
+    class Flat(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.model = plain.model  # so that its tensors are the program's
@@ -101,14 +103,18 @@ def exported(sample: Sample, folder: Path) -> Any:
         def forward(self, *tensors: Any) -> Any:
             return plain.flat(*tensors)
 
-    module, dynamic = Flat(), torch.export.Dim.DYNAMIC
-    axes = (tuple(dict.fromkeys(free, dynamic) or None for free in sample.axes),)
+    free = [dict.fromkeys(axes, torch.export.Dim.DYNAMIC) or None for axes in sample.axes]
+    net, module, shapes = plain.model, Flat(), (tuple(free),)  # type: Any, Any, Any
+    tensors = TreeSpec("tuple", parts=(TreeSpec("tensor"),) * len(sample.inputs))
+    bare = (*sample.takes.parts, sample.returns) == (tensors, TreeSpec("dict"), TreeSpec("tensor"))
+    if bare and isinstance(net, nn.Module) and "*" not in str(signature(net.forward)):
+        module, shapes = net, tuple(free)  # readable without our help
     # The exporter takes a size of 1 for a constant, so it sees the larger example.
     inputs = tuple(sample.larger or sample.inputs)
     try:
         with evaluating(module), torch.no_grad(), silent(logs=logging.WARNING):
             program: Any = torch.export.export(
-                module, inputs, dynamic_shapes=axes if sample.larger else None
+                module, inputs, dynamic_shapes=shapes if sample.larger else None
             )
             program.module()(*sample.inputs)  # there may be a guard that lets the larger pass alone
     except Exception as error:
