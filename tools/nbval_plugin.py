@@ -8,7 +8,7 @@
   that is undecided by then is measured on.
 - Notebooks that run beside one another share the cores, each with its part of the threads: where
   threads wait for cores, all variants take the same time.
-- The translations of a notebook compile the same programs. What PyTorch or JAX has compiled for the
+- The translations of a notebook compile the same programs. What PyTorch has compiled for the
   first, it finds again for the others; the notebooks switch that off for their readers, whose cold
   start is to be cold. They run one after the other in one process: AOTInductor removes what it no
   longer needs from the folder of a program, under the hands of another process.
@@ -40,9 +40,6 @@ from d2lhybrid.report.claims import MIME
 # Kernels inherit these.
 os.environ.setdefault("D2LHYBRID_MOST_SECONDS", "0.2")
 os.environ.setdefault("TORCHINDUCTOR_FORCE_DISABLE_CACHES", "0")
-os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", os.path.join(tempfile.gettempdir(), "jax"))
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 if (beside := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))) > 1:
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // beside)))
