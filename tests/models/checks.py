@@ -58,7 +58,8 @@ def check_explain(model):
 def check_load(folders, data):
     """Another process that has nothing but them gets the same outputs in the same structures."""
     here = Path(__file__)
-    path = os.pathsep.join([str(here.parents[2]), str(here.parent)])
+    libraries = os.environ.get("PYTHONPATH", "")
+    path = os.pathsep.join([str(here.parents[2]), str(here.parent), libraries])
     changes = {"D2LHYBRID_DATA": str(data), "PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "3"}
     command = [sys.executable, "-W", "ignore", str(here), *map(str, folders)]
     done = subprocess.run(command, env=os.environ | changes, capture_output=True, text=True)
