@@ -63,7 +63,7 @@ def check_load(folders, data):
     changes = {"D2LHYBRID_DATA": str(data), "PYTHONPATH": path, "TF_CPP_MIN_LOG_LEVEL": "3"}
     command = [sys.executable, "-W", "ignore", str(here), *map(str, folders)]
     done = subprocess.run(command, env=os.environ | changes, capture_output=True, text=True)
-    lines = done.stdout.splitlines()
+    lines = [line for line in done.stdout.splitlines() if line.startswith("{")]  # libraries print
     if len(lines) != len(folders):
         raise Wrong(f"the reader ended with status {done.returncode}: {done.stderr[-2000:]}")
     for folder, said in zip(folders, map(json.loads, lines), strict=True):
