@@ -4,6 +4,8 @@ This file is the example for the next framework. What a room defines besides, su
 step of training and graphs, is said not to be there.
 """
 
+from dataclasses import make_dataclass
+
 import numpy as np
 import pytest
 
@@ -90,7 +92,10 @@ def model(toy):
 
 
 def test_measure_waits_for_it_and_the_report_says_its_name(toy, model):
-    assert frameworks.of([{"a": model[1]}]) is frameworks.get(__name__) is toy
+    pair = make_dataclass("Pair", "x")(model[1])
+    assert (
+        frameworks.of([{"a": model[1]}]) is frameworks.of(pair) is frameworks.get(__name__) is toy
+    )
     toy.waited = 0
     text = str(d2lhybrid.measure(*model, time_limit=0.1))
     assert toy.waited > 3

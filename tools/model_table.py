@@ -97,7 +97,9 @@ def page(found: dict[tuple[str, str], Found], installed: str) -> str:
         + (f" and refuses {n}" if (n := counts[function, "refused"]) else "")
         for function in FUNCTIONS
     ]
-    named = r"^(torch|tensorflow|jax|mxnet|flax|keras|torchvision|timm|transformers)(?:-cpu)?==(.+)"
+    named = (
+        r"^(torch|tensorflow|jax|mxnet|flax|keras|torchvision|timm|transformers)(?:[-_]cpu)?==(.+)"
+    )
     packages = [f"{name} {version}" for name, version in re.findall(named, installed, re.M)]
     machine = f"{datetime.date.today()} · Python {platform.python_version()}"
     lines = [f"Of {len(found)} models, {'; '.join(said)}.", ""]

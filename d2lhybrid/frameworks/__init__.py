@@ -89,8 +89,7 @@ def of(*things: Any) -> Framework:
 def owner(*things: Any) -> Framework | None:
     """As ``of``, but None where no framework is found."""
     for thing in things:
-        parts = leaves(thing) if isinstance(thing, (dict, list, tuple)) else ()
-        for obj in (thing, *(leaf for _path, leaf in parts)):
+        for obj in (thing, *(leaf for _path, leaf in leaves(thing))):
             packages = tuple(_packages(obj))
             for framework in loaded():
                 if framework.owns(packages):

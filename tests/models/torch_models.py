@@ -55,12 +55,12 @@ class Plain(nn.Module):
 
 
 class TakesDict(Plain):
-    def forward(self, batch):
+    def forward(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         return self.lin(batch["x"]) * batch["scale"]
 
 
 class TakesList(Plain):
-    def forward(self, parts):
+    def forward(self, parts: list[torch.Tensor]) -> torch.Tensor:
         return self.lin(parts[0] + parts[1])
 
 
@@ -71,7 +71,7 @@ class TakesKeywords(nn.Module):
         super().__init__()
         self.table = nn.Embedding(10, 4)
 
-    def forward(self, ids, past=None, mask=None, scale=1.0):
+    def forward(self, ids, past=None, mask=None, scale: float = 1.0):
         found = self.table(ids) * scale
         return found if mask is None else found * mask[..., None]
 
@@ -97,7 +97,7 @@ class ReturnsCache(Plain):
 
 
 class ReturnsDict(Plain):
-    def forward(self, x):
+    def forward(self, x) -> dict[str, torch.Tensor]:
         return {"logits": self.lin(x), "features": x * 2}
 
 
@@ -113,7 +113,7 @@ class Recurrent(nn.Module):
         super().__init__()
         self.lstm = nn.LSTM(4, 3, batch_first=True)
 
-    def forward(self, x, state):
+    def forward(self, x, state: tuple[torch.Tensor, torch.Tensor]):
         return self.lstm(x, state)
 
 

@@ -14,7 +14,7 @@ from matplotlib.ft2font import FT2Font
 
 from d2lhybrid import i18n
 from d2lhybrid.errors import MissingPackageError
-from d2lhybrid.report.plot import CHINESE, JAPANESE, folded, plot_calls, plot_roofline
+from d2lhybrid.report.plot import CHINESE, JAPANESE, plot_calls, plot_roofline
 from d2lhybrid.report.results import Sweep
 from d2lhybrid.report.table import seconds
 
@@ -169,12 +169,3 @@ def test_chinese_and_japanese_have_the_shapes_of_their_language_and_all_of_them(
     catalog = Path(i18n.__file__).parent / "locale" / language / "LC_MESSAGES" / "d2lhybrid.po"
     wide = {sign for sign in catalog.read_text(encoding="utf-8") if ord(sign) > 0x2E7F}
     assert not [sign for sign in wide if ord(sign) not in charmap]
-
-
-def test_a_line_ends_between_words():
-    for text, columns, lines in (
-        ("one two-three", 9, ["one", "two-three"]),
-        ("unbreakable", 6, ["unbrea", "kable"]),
-        ("eager 一二三四五六", 12, ["eager", "一二三四五六"]),
-    ):
-        assert folded(text, columns).split("\n") == lines
