@@ -2,11 +2,10 @@
 
 - A claim that a busy machine could not decide shows an output of a type of its own. It is left out
   of the comparison, on both sides.
-- Of the cells with the tag `gpu`, what they print where there is no GPU is committed. Where there
-  is one, what they print is that machine's own: they only have to run.
-- What tables and plots show is not compared, so the time limits of the notebooks are cut. A claim
-  that is undecided by then is measured on. The translations have the same code, so what the English
-  notebook has held need not be held again for as long.
+- Of the cells with the tag `gpu`, what they print without a GPU is committed. With one, they only
+  have to run.
+- What tables and plots show is not compared, so the time limits of the notebooks are cut, and more
+  so in the translations, which have the same code. An undecided claim is measured on.
 - Notebooks that run beside one another share the cores, each with its part of the threads: where
   threads wait for cores, all variants take the same time.
 - The translations of a notebook compile the same programs. What PyTorch has compiled for the
@@ -27,8 +26,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-# Before nbval, which then starts faster.
-from book.check import left_out
+from book.check import left_out  # before nbval, which then starts faster
 
 # isort: split
 import pytest
@@ -50,9 +48,7 @@ _compare = IPyNbCell.compare_outputs
 _manager = kernel.KernelManager
 
 
-def compare_outputs(
-    self: Any, test: Sequence[Any], reference: Sequence[Any], **options: Any
-) -> Any:
+def compare_outputs(self: Any, test: Any, reference: Any, **options: Any) -> Any:
     """As nbval's own, without what undecided claims show, here or there."""
     kept = ([one for one in side if not undecided(one)] for side in (test, reference))
     return _compare(self, *kept, **options)
