@@ -10,6 +10,7 @@ import pkgutil
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 from d2lhybrid.errors import UnknownFrameworkError, UnsupportedArtifactError
@@ -89,7 +90,8 @@ def of(*things: Any) -> Framework:
 def owner(*things: Any) -> Framework | None:
     """As ``of``, but None where no framework is found."""
     for thing in things:
-        for obj in (thing, *(leaf for _path, leaf in leaves(thing))):
+        # Itself first: what stands in a module of a framework may lead back to it.
+        for obj in chain([thing], (leaf for _path, leaf in leaves(thing))):
             packages = tuple(_packages(obj))
             for framework in loaded():
                 if framework.owns(packages):

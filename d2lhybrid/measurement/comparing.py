@@ -72,8 +72,8 @@ def compare(
         time_limit: seconds of rounds; first calls and warm-up come on top.
         seed: of the order within the rounds; drawn if None, and kept in the result.
         margin: what counts as the same, as a fraction (0.02 is 2%).
-        progress: say what is being done where it takes longer than two seconds; None does so
-            where the standard error is a terminal.
+        progress: say what is being built, and count what takes longer than two seconds; None does
+            so where the standard error is a terminal.
         clock: returns seconds, by which the limit counts, too.
 
     Returns:

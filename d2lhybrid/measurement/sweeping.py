@@ -31,8 +31,8 @@ def sweep(
             to ``call(net, x, key=y)`` where there are keyword arguments.
         only: with a net, the names of its variants to take; all if None.
         time_limit: seconds for each size, as for ``compare``.
-        progress: say what is being done where it takes longer than two seconds; None does so
-            where the standard error is a terminal.
+        progress: say what is being built, and count what takes longer than two seconds; None does
+            so where the standard error is a terminal.
         options: others of ``compare``, and, with a net, of ``variants``, such as ``dynamic=True``.
             Both have `references`: True builds the programs, labels mark rows as yardsticks.
 

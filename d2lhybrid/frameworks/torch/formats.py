@@ -79,7 +79,7 @@ class Exported(TorchFormat):
         import torch
 
         with _SWITCHING, silent(logs=logging.WARNING):  # one thread must not undo the other's
-            before = dict(os.environ)
+            before = {k: value for k, value in os.environ.items() if k == _ONLY_WEIGHTS}
             os.environ[_ONLY_WEIGHTS] = "1"
             try:
                 return torch.export.load(folder / "model.pt2")
