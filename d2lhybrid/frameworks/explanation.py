@@ -115,7 +115,8 @@ class Graph:
         """
         graph = require("networkx", "graphs").DiGraph(title=self.stages[stage].title)
         for node in self.stages[stage].nodes:
-            graph.add_node(node.name, operation=node.operation, fate=node.fate, parts=node.parts)
+            parts = tuple(part.kind for part in node.parts)
+            graph.add_node(node.name, operation=node.operation, fate=node.fate, parts=parts)
             graph.add_edges_from((source, node.name) for source in node.inputs)
         return graph
 
@@ -131,7 +132,8 @@ class Graph:
         for stage in self.stages:
             lines.append(f"  {stage.title}")
             for node in stage.operations:
-                what = ", ".join(node.parts) if len(node.parts) > 1 else node.operation
+                parts = ", ".join(part.kind for part in node.parts)
+                what = parts if len(node.parts) > 1 else node.operation
                 fate = pad(_(node.fate), wide)
                 lines.append(f"    {fate} {node.name} = {what}({', '.join(node.inputs)})")
         return "\n".join(lines)

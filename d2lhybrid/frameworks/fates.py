@@ -1,43 +1,41 @@
-"""What became of each recorded operation: a stage of a graph held against the one after it."""
+"""What became of each recorded operation: the recorded graph held against the steps that run.
+
+Two things are certain: what was recorded, and which kinds of operations the program has. Which of
+them comes from which is known where a compiler noted it (its *origin*); a fate is never concluded
+from a lost note alone. What is left over is "rewritten".
+"""
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from d2lhybrid.i18n import noop as N_
-from d2lhybrid.report.picture import Node, Stage
+from d2lhybrid.report.picture import Node, Part, Stage
 
-FATES = (N_("kept"), N_("fused"), N_("folded"), N_("merged"), N_("dropped"))
-KEPT, FUSED, FOLDED, MERGED, DROPPED = FATES
-# What depends on no input is computed in advance, unless one of these words is in its name.
-_RANDOM = ("rand", "rng", "normal", "dropout", "bernoulli", "uniform", "multinomial", "poisson")
-Test = Callable[[str], bool]
+FATES = tuple(map(N_, ("kept", "fused", "folded", "merged", "free", "dropped", "rewritten")))
+KEPT, FUSED, FOLDED, MERGED, FREE, DROPPED, REWRITTEN = FATES
 
 
-def _never(operation: str) -> bool:
-    return False
-
-
-def judged(
-    stages: Sequence[Stage], fuses: Test = _never, literal: Test = _never
-) -> tuple[Stage, ...]:
+def judged(stages: Sequence[Stage], arranging: Collection[str] = ()) -> tuple[Stage, ...]:
     """The stages with the fate of every operation, each against the last one; of one alone none.
 
     Args:
-        fuses: does an operation of this name do the work of several recorded ones?
-        literal: is it a constant, which a step of several parts holds as a number?
+        arranging: the kinds that only say how elements are arranged, such as a transpose.
     """
     *before, last = stages
     if not before:
         return tuple(stages)
-    fused = {n.name for n in last.nodes if len(n.parts) > 1 or fuses(n.operation)}
-    fates = {n.name: FUSED if n.name in fused else KEPT for n in last.nodes}
+    steps = [node.parts or (Part(node.operation, node.origins),) for node in last.operations]
+    fates = {n.name: FUSED if len(n.parts) > 1 else KEPT for n in last.operations}
     done = [_with_fates(last, fates)]
     for stage in reversed(before):
-        done.insert(0, _with_fates(stage, _against(stage, done[0], fuses, literal)))
+        done.insert(0, _with_fates(stage, _Judge(stage, steps, arranging).fates()))
+        origins = {node.name: node.origins for node in stage.nodes}
+        steps = [tuple(_further(part, origins) for part in step) for step in steps]
     return tuple(done)
 
 
@@ -46,90 +44,78 @@ def _with_fates(stage: Stage, fates: Mapping[str, str]) -> Stage:
     return replace(stage, nodes=tuple(nodes))
 
 
-def _against(stage: Stage, after: Stage, fuses: Test, literal: Test) -> dict[str, str]:
-    """The fates of the operations of a stage, where those of the one after it are known."""
-    images: dict[str, list[Node]] = {}
-    for node in after.nodes:
-        for origin in node.origins:
-            images.setdefault(origin, []).append(node)
-    absorbed = _absorbed(stage, images, fuses)
-    needed, constant, equal = _needed(stage), _constant(stage), _Equal(stage)
-    fates: dict[str, str] = {}
+def _further(part: Part, origins: Mapping[str, frozenset[str]]) -> Part:
+    """The part with its origins in the stage before."""
+    return Part(part.kind, frozenset().union(*(origins.get(name, ()) for name in part.origins)))
 
-    def with_image(node: Node, mine: Sequence[Node]) -> str:
-        together = [image for image in mine if len(image.parts) > 1]
-        if together and literal(node.operation):
-            return FOLDED
-        if any(image.origins.intersection(fates, equal.to(node)) for image in together):
-            return MERGED  # with an earlier one
-        if any(source in absorbed and fates.get(source) == FUSED for source in node.inputs):
-            return FUSED
-        found = [image.fate for image in mine if image.operation] or [FOLDED]
-        if node.name in constant & needed and found[0] == DROPPED:
-            return FOLDED  # later, after what needed it
-        return FUSED if FUSED in found else found[0]
 
-    def without_image(node: Node) -> str:
-        if node.name not in needed:
+class _Judge:
+    """One stage, held against the parts of the steps that run."""
+
+    def __init__(
+        self, stage: Stage, steps: Sequence[tuple[Part, ...]], arranging: Collection[str]
+    ) -> None:
+        self._stage, self._steps, self._arranging = stage, steps, arranging
+        self._needed, self._constant, self._equal = _needed(stage), _constant(stage), _equal(stage)
+        live = {node.name: node for node in stage.operations if node.name in self._needed}
+        # Each part belongs to one operation of its kind: to the last of those that it comes from.
+        self._owned: dict[str, list[tuple[str, int]]] = {name: [] for name in live}
+        self._unknown: dict[str, list[int]] = {}  # for a kind, the steps of parts without an origin
+        self._owners: list[set[str]] = [set() for _step in steps]
+        for number, step in enumerate(steps):
+            for kind, origins in step:
+                owner = next(
+                    (n for n in reversed(live) if n in origins and kind in live[n].handed), ""
+                )
+                self._owners[number].add(owner)
+                if owner:
+                    self._owned[owner].append((kind, number))
+                elif not origins:
+                    self._unknown.setdefault(kind, []).append(number)
+        traced = (
+            n
+            for n, own in self._owned.items()
+            if own and {k for k, _s in own} >= set(live[n].handed)
+        )
+        self._traced = set(traced)
+        self._parts = Counter(kind for step in steps for kind, _origins in step)
+        self._recorded = Counter(kind for node in live.values() for kind in node.handed)
+        lost = (node for name, node in live.items() if name not in self._traced)
+        self._lost = Counter(kind for node in lost for kind in node.handed)
+
+    def fates(self) -> dict[str, str]:
+        return {node.name: self._fate(node) for node in self._stage.operations}
+
+    def _fate(self, node: Node) -> str:
+        if node.name not in self._needed:
             return DROPPED
-        if node.name in constant:
+        kinds, own = Counter(node.handed), self._owned[node.name]
+        if node.name in self._traced:
+            return self._where(node, {step for _kind, step in own})
+        if kinds and all(len(self._unknown.get(k, ())) >= self._lost[k] for k in kinds):
+            return self._where(node, {step for kind in kinds for step in self._unknown[kind]})
+        equal = self._equal[node.name] & self._owned.keys()
+        again = Counter(kind for name in equal for kind, _step in self._owned[name])
+        if equal and kinds and all(again[k] >= (len(equal) + 1) * n for k, n in kinds.items()):
+            return FUSED  # the program has as many as were recorded
+        if node.effect or own or any(kind in self._unknown for kind in kinds):
+            return REWRITTEN
+        if node.name in self._constant:
             return FOLDED
-        if not equal.to(node).isdisjoint(images):
-            return MERGED
-        if node.name in absorbed:
-            return FUSED
-        given = [source for source in node.inputs if source not in constant]
-        if len(given) == 1:
-            equal.hands_on(node, given[0])
-        return DROPPED
+        if kinds.keys() <= set(self._arranging):
+            return FREE
+        fewer = all(self._parts[kind] < self._recorded[kind] for kind in kinds)
+        return MERGED if fewer and equal & self._traced else REWRITTEN
 
-    for node in stage.nodes:
-        equal.number(node)
-        if node.operation:
-            mine = images.get(node.name)
-            fates[node.name] = with_image(node, mine) if mine else without_image(node)
-    return fates
-
-
-class _Equal:
-    """Which nodes compute the same of the same: they have one number."""
-
-    def __init__(self, stage: Stage) -> None:
-        self._numbers: dict[Any, int] = {}
-        self._of: dict[str, int] = {}
-        for node in stage.nodes:
-            self.number(node)
-
-    def number(self, node: Node) -> None:
-        """Number a node, once more where more is known of its inputs."""
-        own = "" if node.operation or node.key else node.name
-        inputs = tuple(self._of.get(source, source) for source in node.inputs)
-        key = own, node.operation, node.key, inputs
-        self._of[node.name] = self._numbers.setdefault(key, len(self._numbers))
-
-    def hands_on(self, node: Node, source: str) -> None:
-        """The node computes what `source` does."""
-        self._of[node.name] = self._of[source]
-
-    def to(self, node: Node) -> set[str]:
-        """The other nodes that are known to compute the same."""
-        number = self._of[node.name]
-        return {name for name, other in self._of.items() if other == number} - {node.name}
-
-
-def _absorbed(stage: Stage, images: Mapping[str, list[Node]], fuses: Test) -> Collection[str]:
-    """The nodes without an image that lead to an operation which does the work of several."""
-    found: set[str] = set()  # with those whose images are such operations
-    for node in reversed(stage.nodes):
-        own = images.get(node.name, [])
-        if any(fuses(image.operation) for image in own) or (not own and node.name in found):
-            found.update(node.inputs)
-    return found - images.keys()
+    def _where(self, node: Node, steps: Collection[int]) -> str:
+        """Is it alone in its steps?"""
+        alone = (self._owners[s] == {node.name} or len(self._steps[s]) == 1 for s in steps)
+        return KEPT if all(alone) else FUSED
 
 
 def _needed(stage: Stage) -> set[str]:
-    """The nodes that lead to an output."""
-    found = set(stage.outputs)
+    """The nodes that lead to an output or to an effect."""
+    found = {*stage.outputs, *(node.name for node in stage.nodes if node.effect)}
     for node in reversed(stage.nodes):
         if node.name in found:
             found.update(node.inputs)
@@ -137,14 +123,26 @@ def _needed(stage: Stage) -> set[str]:
 
 
 def _constant(stage: Stage) -> set[str]:
-    """The nodes that depend on no input, and on no random number."""
+    """The nodes that depend on no input, on no effect and on no random number."""
     found: set[str] = set()
     for node in stage.nodes:
-        given = not node.operation and not node.key
-        random = any(word in node.operation.lower() for word in _RANDOM)
-        if not given and not random and found.issuperset(node.inputs):
+        known = node.operation or node.key
+        if known and not node.effect and found.issuperset(node.inputs):
             found.add(node.name)
     return found
+
+
+def _equal(stage: Stage) -> dict[str, set[str]]:
+    """For each node the others that compute the same of the same; an effect has no equal."""
+    numbers: dict[str, int] = {}
+    alike: dict[Any, set[str]] = {}
+    for node in stage.nodes:
+        own = node.name if node.effect or not (node.operation or node.key) else ""
+        inputs = tuple(numbers.get(source, source) for source in node.inputs)
+        names = alike.setdefault((own, node.operation, node.key, inputs), set())
+        numbers[node.name] = id(names)
+        names.add(node.name)
+    return {name: names - {name} for names in alike.values() for name in names}
 
 
 def content(array: "np.ndarray[Any, Any]") -> str:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
+from typing import NamedTuple
 
 from d2lhybrid.i18n import width
 
@@ -21,16 +22,24 @@ _PARTS, _VALUE = 12, 10  # lines in a box; letters of a constant that is written
 _FILLS = {"kept": "#d5d5d5", "fused": "#a9d6f5", "folded": "#f7d488", "merged": "#dcbce6"}
 
 
+class Part(NamedTuple):
+    """What a step computes among other things: its kind, and the nodes that it comes from."""
+
+    kind: str
+    origins: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True)
 class Node:
     """One operation, or, without an `operation`, an input of the graph or a constant.
 
     ``inputs``: names of nodes of the same stage. ``key``: what it depends on besides, such as its
     attributes; the value of a constant; empty for an input. ``origins``: the nodes of the stage
-    before that it computes. ``parts``: the operations of that stage that run as this one.
-    ``fate``: what becomes of it until the last stage: "kept", "fused" (it runs as a part of
-    another), "folded" (computed in advance), "merged" (an equal one does its work) or "dropped"
-    (nothing needs it); empty where there is no operation.
+    before that it computes, as far as it is noted. ``effect``: it does more than compute a result
+    from its inputs, such as print or draw a random number. ``kinds``: what the compiler is handed
+    for it, in the words of the last stage; None where these have the same word for it. ``parts``:
+    what runs as this one step. ``fate``: what becomes of it until the last stage, one of
+    `d2lhybrid.frameworks.fates`; empty where there is no operation.
     """
 
     name: str
@@ -38,8 +47,15 @@ class Node:
     inputs: tuple[str, ...] = ()
     key: str = ""
     origins: frozenset[str] = frozenset()
-    parts: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+    kinds: tuple[str, ...] | None = None
+    effect: bool = False
     fate: str = ""
+
+    @property
+    def handed(self) -> tuple[str, ...]:
+        """The kinds of operations that the compiler is handed for it."""
+        return (self.operation,) if self.kinds is None else self.kinds
 
 
 @dataclass(frozen=True)
@@ -146,7 +162,8 @@ def _lines(node: Node) -> tuple[str, ...]:
     if not node.operation:
         return (node.key if 0 < len(node.key) <= _VALUE else node.name,)
     more = len(node.parts) - _PARTS
-    shown = node.parts if more <= 0 else (*node.parts[:_PARTS], f"… + {more}")
+    kinds = [part.kind for part in node.parts]
+    shown = tuple(kinds) if more <= 0 else (*kinds[:_PARTS], f"… + {more}")
     return shown if len(node.parts) > 1 else (node.operation,)
 
 
