@@ -1,6 +1,8 @@
 """What Gluon makes of a block: which parts become graphs, and these graphs as symbols."""
 
 import json
+import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -25,10 +27,16 @@ from d2lhybrid.frameworks.fates import judged
 from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, symbol_like
 from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report.picture import Node, Stage
+from d2lhybrid.report.picture import Node, Part, Stage
 from d2lhybrid.tensor import leaves
 
 _VERSION = f"MXNet {mx.__version__}"
+# MXNet says of no operation whether it draws random numbers, or runs a user's code.
+_EFFECT = re.compile(
+    r"_random_(?!pdf)|_sample|shuffle$|dropout|custom|^RNN$|_npx_rnn|_npi_(bernoulli|choice|exponential"
+    r"|gamma$|gumbel|logistic|multinomial|normal|pareto|powerd|rayleigh|uniform|weibull)",
+    re.IGNORECASE,
+)
 
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
@@ -89,12 +97,21 @@ def _recorded(model: Any, args: Args, kwargs: Kwargs) -> list[tuple[Any, dict[st
             try:
                 outputs = [leaf for _path, leaf in leaves(block(*_symbols_like(given, arrays)))]
                 result = outputs[0] if len(outputs) == 1 else mx.sym.Group(outputs)
+                _require_hybrid(result, arrays)
             except Exception as error:
                 result = error
             found.append((block, arrays, result))
     if failure and not any(isinstance(result, Exception) for _block, _arrays, result in found):
         raise call_error(name_of(model), failure) from failure
     return found
+
+
+def _require_hybrid(symbol: Any, arrays: dict[str, Any]) -> None:
+    """Let raise what Gluon makes of a symbol: it is stricter than arrays are."""
+    mx.nd.CachedOp(symbol)
+    shapes = {name: arrays[name].shape for name in arrays.keys() & set(symbol.list_inputs())}
+    with mx.util.np_shape(is_numpy(list(arrays.values()))):
+        symbol.infer_shape(**shapes)
 
 
 def _run_once(
@@ -153,12 +170,14 @@ def _place(block: Any) -> Finding:
 
 
 def _graph(block: Any, arrays: dict[str, Any], symbol: Any) -> Graph:
-    stages = (
-        _stage(_("recorded as a symbol"), symbol),
-        _stage(_("after MXNet's passes"), _optimized(block, symbol, arrays), traced=True),
-    )
-    judged_stages = judged(stages, lambda operation: operation.startswith(("_sg_", "_FusedOp")))
-    return Graph(_VERSION, name_of(block), judged_stages)
+    stages, notes = [_stage(_("recorded as a symbol"), symbol)], []
+    try:
+        names = frozenset(node.name for node in stages[0].nodes)
+        optimized = _optimized(block, symbol, arrays)
+        stages.append(_stage(_("after MXNet's passes"), optimized, names))
+    except mx.MXNetError:  # an executor wants to know all shapes before it runs; a block does not
+        notes.append(_("Some shapes are known only once it runs; no passes can be shown."))
+    return Graph(_VERSION, name_of(block), judged(stages), tuple(notes))
 
 
 def _optimized(block: Any, symbol: Any, arrays: dict[str, Any]) -> Any:
@@ -166,37 +185,49 @@ def _optimized(block: Any, symbol: Any, arrays: dict[str, Any]) -> Any:
 
     By itself, an executor applies MKLDNN, or logs that it does not.
     """
-    used = {name: array for name, array in arrays.items() if name in symbol.list_inputs()}
-    shapes = {name: array.shape for name, array in used.items()}
-    kinds = {name: array.dtype for name, array in used.items()}
     if getattr(block, "_backend", None):
         symbol = symbol.optimize_for(block._backend)
     given = list(arrays.values())
+    context, parameters = given[0].ctx, block.collect_params()
+    values = {
+        name: arrays[name] if name in arrays else parameters[name].data(context)
+        for name in symbol.list_inputs()
+    }
     alone = environment("MXNET_SUBGRAPH_BACKEND", "NONE")
     with mx.util.np_shape(is_numpy(given)), alone, quieting.quiet():
-        bind = getattr(symbol, "simple_bind", None) or symbol._simple_bind
-        executor = bind(given[0].ctx, grad_req="null", type_dict=kinds, **shapes)
+        executor = symbol.bind(context, values, grad_req="null", aux_states=values)
         return executor.get_optimized_symbol()
 
 
-def _stage(title: str, symbol: Any, traced: bool = False) -> Stage:
-    """The nodes of a symbol; if `traced`, with the recorded operations that each computes."""
+def _stage(title: str, symbol: Any, recorded: frozenset[str] = frozenset()) -> Stage:
+    """The nodes of a symbol; given the names of the `recorded` ones, with what they compute."""
     graph = json.loads(symbol.tojson())
-    names = [node["name"] for node in graph["nodes"]]
-    nodes = []
+    times: Counter[str] = Counter()
+    names, nodes = [], []
     for node in graph["nodes"]:
-        inside = [n for g in node.get("subgraphs", ()) for n in g["nodes"] if n["op"] != "null"]
+        times[node["name"]] += 1  # a block that is called twice has its names twice
+        again = f" ({times[node['name']]})" if times[node["name"]] > 1 else ""
+        names.append(node["name"] + again)
+        inside = [n for part in node.get("subgraphs", ()) for n in part["nodes"]]
+        own = [node]
+        if node["name"] not in recorded:  # a library's call
+            own = [n for n in inside if n["op"] != "null"] or own
         nodes.append(
             Node(
-                node["name"],
+                names[-1],
                 "" if node["op"] == "null" else node["op"],
                 tuple(names[place] for place, *_rest in node["inputs"]),
                 _key(node),
-                frozenset(n["name"] for n in inside or [node]) if traced else frozenset(),
-                tuple(n["op"] for n in inside),
+                parts=tuple(_part(n, recorded) for n in own) if recorded else (),
+                effect=any(_EFFECT.search(n["op"]) for n in (node, *inside)),
             )
         )
     return Stage(title, tuple(nodes), tuple(names[place] for place, *_rest in graph["heads"]))
+
+
+def _part(node: dict[str, Any], recorded: frozenset[str]) -> Part:
+    unclear = f"{node['name']} (2)" in recorded
+    return Part(node["op"], frozenset() if unclear else recorded & {node["name"]})
 
 
 def _key(node: dict[str, Any]) -> str:
