@@ -61,6 +61,7 @@ class _Judge:
         # Each part belongs to one operation of its kind: to the last of those that it comes from.
         self._owned: dict[str, list[tuple[str, int]]] = {name: [] for name in live}
         self._unknown: dict[str, list[int]] = {}  # for a kind, the steps of parts without an origin
+        self._changed: set[str] = set()  # what parts of other kinds come from
         self._owners: list[set[str]] = [set() for _step in steps]
         for number, step in enumerate(steps):
             for kind, origins in step:
@@ -70,7 +71,9 @@ class _Judge:
                 self._owners[number].add(owner)
                 if owner:
                     self._owned[owner].append((kind, number))
-                elif not origins:
+                elif origins:
+                    self._changed |= origins
+                else:
                     self._unknown.setdefault(kind, []).append(number)
         traced = (
             n
@@ -84,7 +87,12 @@ class _Judge:
         self._lost = Counter(kind for node in lost for kind in node.handed)
 
     def fates(self) -> dict[str, str]:
-        return {node.name: self._fate(node) for node in self._stage.operations}
+        found = {node: self._fate(node) for node in self._stage.operations}
+        merged = Counter(k for node, fate in found.items() if fate == MERGED for k in node.handed)
+        for node, fate in found.items():  # as many as are merged must be missing
+            many = any(self._parts[k] + merged[k] > self._recorded[k] for k in node.handed)
+            found[node] = REWRITTEN if many and fate == MERGED else fate
+        return {node.name: fate for node, fate in found.items()}
 
     def _fate(self, node: Node) -> str:
         if node.name not in self._needed:
@@ -95,22 +103,23 @@ class _Judge:
         if kinds and all(len(self._unknown.get(k, ())) >= self._lost[k] for k in kinds):
             return self._where(node, {step for kind in kinds for step in self._unknown[kind]})
         equal = self._equal[node.name] & self._owned.keys()
-        again = Counter(kind for name in equal for kind, _step in self._owned[name])
-        if equal and kinds and all(again[k] >= (len(equal) + 1) * n for k, n in kinds.items()):
-            return FUSED  # the program has as many as were recorded
-        if node.effect or own or any(kind in self._unknown for kind in kinds):
+        again = [part for name in equal for part in self._owned[name]]
+        times = Counter(kind for kind, _step in again)
+        if equal and kinds and all(times[k] >= (len(equal) + 1) * n for k, n in kinds.items()):
+            return self._where(node, {step for _kind, step in again})  # once for each
+        if node.effect or own or node.name in self._changed or kinds.keys() & self._unknown.keys():
             return REWRITTEN
         if node.name in self._constant:
             return FOLDED
         if kinds.keys() <= set(self._arranging):
             return FREE
-        fewer = all(self._parts[kind] < self._recorded[kind] for kind in kinds)
-        return MERGED if fewer and equal & self._traced else REWRITTEN
+        return MERGED if equal & self._traced else REWRITTEN
 
     def _where(self, node: Node, steps: Collection[int]) -> str:
-        """Is it alone in its steps?"""
-        alone = (self._owners[s] == {node.name} or len(self._steps[s]) == 1 for s in steps)
-        return KEPT if all(alone) else FUSED
+        """Is it alone in its steps? In some of those that may be its own, this is not known."""
+        alone = {self._owners[s] == {node.name} or len(self._steps[s]) == 1 for s in steps}
+        mixed = len(alone) > 1 and not self._owned[node.name]
+        return REWRITTEN if mixed else FUSED if False in alone else KEPT
 
 
 def _needed(stage: Stage) -> set[str]:
