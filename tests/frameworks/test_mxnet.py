@@ -119,9 +119,55 @@ def test_lists_and_the_numpy_style(mx):
         assert graph(pair, one, [one, one]).count("kept") == 3
 
 
+def test_what_fails_only_once_hybridized(mx):
+    unlike = mx.gluon.nn.HybridLambda(lambda F, x: F.dot(x, x) + F.sum(x))
+    ungraded = mx.gluon.nn.HybridLambda(lambda F, x: F.shuffle(x))
+    for net in (unlike, ungraded):
+        report = explain(net, mx.nd.ones((2, 2)))
+        assert (report.graphs, len(report.unsupported)) == (0, 1)
+        with pytest.raises(ArgumentError, match="explain"):
+            graph(net, mx.nd.ones((2, 2)))
+
+
+def test_control_flow_is_one_step_and_shapes_may_be_unknown(mx):
+    def choice(F, x):
+        return F.contrib.cond(F.sum(x) > 0, lambda: F.exp(x), lambda: F.tanh(x))
+
+    def loop(F, x):
+        def step(at, x):
+            return [], [at + 1, x * 2]
+
+        found = F.contrib.while_loop(lambda at, x: at < 3, step, [F.ones(1), x], 3)
+        return found[1][1] * F.Dropout(x)
+
+    x = mx.nd.ones((2, 2))
+    fates = graph(mx.gluon.nn.HybridLambda(choice), x).fates
+    assert list(fates.values()) == ["kept"] * 3
+    picture = graph(mx.gluon.nn.HybridLambda(loop), x)
+    assert (len(picture.stages), len(picture.notes)) == (1, 1)
+    assert set(picture.fates.values()) == {""}
+    assert "<svg" in picture._repr_html_()
+
+
+def test_a_block_that_is_called_twice_and_an_input_that_is_none(mx):
+    class Twice(mx.gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.dense = mx.gluon.nn.Dense(2, in_units=2)
+
+        def hybrid_forward(self, F, x, y=None):
+            return self.dense(self.dense(x))
+
+    net = Twice()
+    net.initialize()
+    first, second = graph(net, mx.nd.ones((2, 2)), None).stages[0].operations
+    assert (first.fate, second.fate, second.inputs[0]) == ("kept", "kept", first.name)
+
+
 def test_its_library_fuses():
     net, x = mxnet_model()
     assert graph(net, x).count("kept") == 3
     net.hybridize(backend="MKLDNN")
     picture = graph(net, x)
-    assert (picture.count("fused"), len(picture.stages[-1].operations)) == (3, 2)
+    assert list(picture.fates.values()) == ["fused", "fused", "kept"]
+    assert len(picture.stages[-1].operations) == 2

@@ -107,11 +107,11 @@ def _recorded(model: Any, args: Args, kwargs: Kwargs) -> list[tuple[Any, dict[st
 
 
 def _require_hybrid(symbol: Any, arrays: dict[str, Any]) -> None:
-    """Let raise what Gluon makes of a symbol: it is stricter than arrays are."""
+    """Raise what Gluon raises as soon as it runs a symbol, which is stricter than arrays are."""
     mx.nd.CachedOp(symbol)
     shapes = {name: arrays[name].shape for name in arrays.keys() & set(symbol.list_inputs())}
     with mx.util.np_shape(is_numpy(list(arrays.values()))):
-        symbol.infer_shape(**shapes)
+        symbol.infer_shape_partial(**shapes)
 
 
 def _run_once(
@@ -151,11 +151,13 @@ def _parts_of(block: Any) -> Iterator[Any]:
 
 def _symbols_like(values: Any, named: dict[str, Any], prefix: str = "input") -> list[Any]:
     """A symbol of the same style for each array, also in lists; `named` gets the arrays by name."""
-    symbols = []
+    symbols: list[Any] = []
     for number, value in enumerate(values):
         name = f"{prefix}_{number}"
         if isinstance(value, (list, tuple)):
             symbols.append(_symbols_like(value, named, name))
+        elif value is None:
+            symbols.append(None)
         else:
             named[name] = value
             symbols.append(symbol_like(name, value))
@@ -176,7 +178,8 @@ def _graph(block: Any, arrays: dict[str, Any], symbol: Any) -> Graph:
         optimized = _optimized(block, symbol, arrays)
         stages.append(_stage(_("after MXNet's passes"), optimized, names))
     except mx.MXNetError:  # an executor wants to know all shapes before it runs; a block does not
-        notes.append(_("Some shapes are known only once it runs; no passes can be shown."))
+        text = _("Some shapes are known only when the block runs, so MXNet's passes are not shown.")
+        notes.append(text)
     return Graph(_VERSION, name_of(block), judged(stages), tuple(notes))
 
 
@@ -205,29 +208,23 @@ def _stage(title: str, symbol: Any, recorded: frozenset[str] = frozenset()) -> S
     times: Counter[str] = Counter()
     names, nodes = [], []
     for node in graph["nodes"]:
-        times[node["name"]] += 1  # a block that is called twice has its names twice
-        again = f" ({times[node['name']]})" if times[node["name"]] > 1 else ""
-        names.append(node["name"] + again)
-        inside = [n for part in node.get("subgraphs", ()) for n in part["nodes"]]
-        own = [node]
-        if node["name"] not in recorded:  # a library's call
-            own = [n for n in inside if n["op"] != "null"] or own
+        name, operation = node["name"], node["op"] if node["op"] != "null" else ""
+        times[name] += 1  # a block that is called twice has its names twice
+        names.append(f"{name} ({times[name]})" if times[name] > 1 else name)
+        inside = [n for g in node.get("subgraphs", ()) for n in g["nodes"] if n["op"] != "null"]
+        own = [node] if name in recorded else inside or [node]  # a library's call is its parts
+        known = recorded.intersection(n["name"] for n in own if f"{n['name']} (2)" not in recorded)
         nodes.append(
             Node(
                 names[-1],
-                "" if node["op"] == "null" else node["op"],
+                operation,
                 tuple(names[place] for place, *_rest in node["inputs"]),
                 _key(node),
-                parts=tuple(_part(n, recorded) for n in own) if recorded else (),
+                parts=tuple(Part(n["op"], known & {n["name"]}) for n in own) if recorded else (),
                 effect=any(_EFFECT.search(n["op"]) for n in (node, *inside)),
             )
         )
     return Stage(title, tuple(nodes), tuple(names[place] for place, *_rest in graph["heads"]))
-
-
-def _part(node: dict[str, Any], recorded: frozenset[str]) -> Part:
-    unclear = f"{node['name']} (2)" in recorded
-    return Part(node["op"], frozenset() if unclear else recorded & {node["name"]})
 
 
 def _key(node: dict[str, Any]) -> str:
