@@ -16,8 +16,9 @@ import numpy as np
 from d2lhybrid.i18n import noop as N_
 from d2lhybrid.report.picture import Node, Part, Stage
 
-FATES = tuple(map(N_, ("kept", "fused", "folded", "merged", "free", "dropped", "rewritten")))
-KEPT, FUSED, FOLDED, MERGED, FREE, DROPPED, REWRITTEN = FATES
+KEPT, FUSED, FOLDED, MERGED = N_("kept"), N_("fused"), N_("folded"), N_("merged")
+FREE, DROPPED, REWRITTEN = N_("free"), N_("dropped"), N_("rewritten")
+FATES = (KEPT, FUSED, FOLDED, MERGED, FREE, DROPPED, REWRITTEN)
 
 
 def judged(stages: Sequence[Stage], arranging: Collection[str] = ()) -> tuple[Stage, ...]:
