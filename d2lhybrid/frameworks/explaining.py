@@ -51,6 +51,12 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
     leaves of it; in MXNet, the symbol and the optimized symbol. Where a call takes several graphs,
     it is the first one; all of them are ``explain(model, x).graphs``.
 
+    Its ``fates`` say what became of each recorded operation: "kept" (it runs as a separate step),
+    "fused" (in one step with others), "folded" (computed in advance, as it depends on no input),
+    "merged" (an equal one does its work), "free" (it only arranges elements, and no step runs for
+    it), "dropped" (no result depends on it), or "rewritten": it became something else, or its
+    trace was lost. A cheap operation may be computed twice, once in each step that needs it.
+
     Args:
         model, args, kwargs: as for ``explain``.
 

@@ -96,7 +96,7 @@ class Graph:
 
     @cached_property
     def fates(self) -> dict[str, str]:
-        """What became of each recorded operation, by its name."""
+        """What became of each recorded operation, by its name: see `graph`."""
         return {node.name: node.fate for node in self.stages[0].operations}
 
     def count(self, fate: str) -> int:

@@ -20,6 +20,7 @@ _SWEEPS = 24
 _PARTS, _VALUE = 12, 10  # lines in a box; letters of a constant that is written out
 # Light fills under dark letters, which can be read on a light page and on a dark one.
 _FILLS = {"kept": "#d5d5d5", "fused": "#a9d6f5", "folded": "#f7d488", "merged": "#dcbce6"}
+_FILLS |= {"free": "#c3e5b8", "rewritten": "#f6bfae"}  # what is dropped has dashes instead
 
 
 class Part(NamedTuple):
