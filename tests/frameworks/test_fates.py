@@ -25,18 +25,7 @@ class Program:
     """Lines, each an operation and the places of its operands; and the places of the outputs."""
 
     def __init__(self, room, lines, outputs):
-        self.room, self.lines, self.outputs = room, lines, outputs
-        self.first = len(room.INPUTS)
-        self.needed = self._before(outputs)
-        effects = (at for at, (name, _of) in enumerate(lines, self.first) if name in room.EFFECTS)
-        self.live = self._before([*outputs, *effects])
-
-    def _before(self, places):
-        """The places of the lines that lead to some, with these."""
-        found = set(places)
-        for at in range(self.first + len(self.lines) - 1, self.first - 1, -1):
-            found.update(self.lines[at - self.first][1] if at in found else ())
-        return [at for at in sorted(found) if at >= self.first]
+        self.room, self.lines, self.outputs, self.first = room, lines, outputs, len(room.INPUTS)
 
     def __call__(self, *inputs):
         values = list(inputs)
@@ -59,11 +48,14 @@ class Program:
             error.add_note(str(self))
             raise
 
-    def without_the_dead(self):
-        places = {place: self.first + at for at, place in enumerate(self.live)}
-        lines = (self.lines[place - self.first] for place in self.live)
-        lines = [(name, tuple(places.get(p, p) for p in operands)) for name, operands in lines]
-        return Program(self.room, lines, [places[place] for place in self.outputs])
+    def dead(self, effects):
+        """The names of the lines that lead to no output, nor to one of the effects."""
+        found, dead = set(self.outputs), []
+        for at, (name, operands) in reversed(list(enumerate(self.lines, self.first))):
+            needed = at in found or name in effects
+            found.update(operands if needed else ())
+            dead += [] if needed else [name]
+        return dead
 
 
 def at_random(room, rng):
@@ -81,10 +73,13 @@ def at_random(room, rng):
 
 @cache
 def alone(room, name):
-    """For each compiler the kinds of which a single operation has more than were recorded."""
-    of = room.OPERATIONS[name][0]
-    found = Program(room, [(name, tuple(range(of)))], [len(room.INPUTS)]).pictures()
-    return [count - words(room, picture.stages[0].operations) for picture, count in found]
+    """For each compiler what is recorded of one operation, and what the program has besides."""
+    line = name, tuple(range(room.OPERATIONS[name][0]))
+    found = []
+    for picture, count in Program(room, [line], [len(room.INPUTS)]).pictures():
+        recorded = picture.stages[0].operations
+        found.append((Counter(n.operation for n in recorded), count - words(room, recorded)))
+    return found
 
 
 def words(room, nodes):
@@ -93,39 +88,31 @@ def words(room, nodes):
 
 def wrong_fates(program):
     """Yield what is said of the operations of a program and does not hold."""
-    drawn = [program.lines[at - program.first][0] for at in program.needed]
-    drawn = sum(name in program.room.EFFECTS for name in drawn)
+    room, names = program.room, [name for name, _operands in program.lines]
+    drawn = Counter(names) - Counter(program.dead(()))
     for compiler, (picture, count) in enumerate(program.pictures()):
-        for stage in picture.stages[:-1]:
-            for line in wrong_in(stage.operations, program, compiler, count):
-                yield f"{picture.framework}, {stage.title}: {line}"
         first = picture.stages[0].operations
-        dead = Counter(node.operation for node in first if node.fate == "dropped")
-        if dead and len(program.live) < len(program.lines):
-            live = program.without_the_dead().pictures()[compiler][0].stages[0].operations
-            dead -= Counter(n.operation for n in first) - Counter(n.operation for n in live)
-        if dead:
-            yield f"dropped, and needed: {dict(dead)}"
-        if sum(node.effect for node in first) < drawn:
-            yield f"{drawn} operations have an effect, and not all are known to"
-
-
-def wrong_in(nodes, program, compiler, count):
-    for node in nodes:
-        if node.effect and node.fate not in ("kept", "fused", "rewritten"):
-            yield f"{node.name} has an effect, and is {node.fate}"
-    names = {name for name, _operands in program.lines}
-    by_fate = {n.fate: words(program.room, (m for m in nodes if m.fate == n.fate)) for n in nodes}
-    for word, recorded in words(program.room, nodes).items():
-        said = Counter({fate: of[word] for fate, of in by_fate.items()})
-        gone = said["folded"] + said["dropped"] + said["free"]
-        # A compiler may compute a cheap step once more for each step that it is fused into; then
-        # the program has no fewer of them, and none is said to be merged.
-        merged = said["merged"] and count[word] > recorded - said["dropped"] - said["merged"]
-        missing = said["kept"] + said["fused"] > count[word]
-        others = (gone == recorded and count[word]) or merged
-        if missing or (others and not any(alone(program.room, n)[compiler][word] for n in names)):
-            yield f"{word}: {dict(said)}; the program has {count[word]}"
+        if sum(node.effect for node in first) < sum(drawn[name] for name in room.EFFECTS):
+            yield "not all effects are known"
+        dropped = Counter(node.operation for node in first if node.fate == "dropped")
+        for name in program.dead(room.EFFECTS) if dropped else ():
+            dropped -= alone(room, name)[compiler][0]
+        if dropped:
+            yield f"dropped, and needed: {dropped}"
+        for nodes in (stage.operations for stage in picture.stages[:-1]):
+            kept = ("kept", "fused", "rewritten")
+            yield from (f"{n} is gone" for n in nodes if n.effect and n.fate not in kept)
+            by_fate = {n.fate: words(room, (m for m in nodes if m.fate == n.fate)) for n in nodes}
+            for word, recorded in words(room, nodes).items():
+                said = Counter({fate: of[word] for fate, of in by_fate.items()})
+                # A compiler may compute a cheap step once more for each step that it is fused
+                # into; then the program has no fewer of them, and none is said to be merged.
+                few = count[word] < said["kept"] + said["fused"]
+                many = said["merged"] and count[word] > recorded - said["dropped"] - said["merged"]
+                gone = said["folded"] + said["dropped"] + said["free"] == recorded and count[word]
+                others = (alone(room, name)[compiler][1][word] for name in names)
+                if few or ((many or gone) and not any(others)):
+                    yield f"{picture.framework}: {word}: {said}; the program has {count[word]}"
 
 
 def wrong_programs(name, seeds):
