@@ -50,6 +50,7 @@ CASES = {
         "six folded, square fused, again merged, vain dropped, sum fused, same free, total kept",
     ),
     "effects": ("r = rnd!(); p = put!(x); y = f(r)", "y = f()", "r rewritten, p rewritten, y kept"),
+    "constants": ("a = c(); b = c(); y = f(a b)", "a = c(); y = f()", "a kept, b merged, y kept"),
     "what runs all the same": (
         "a = sum(); b = max(); c = turn(x); y = f(a b c)",
         "k = sum() as sum; b = window() as window:b; c = turn(); y = f()",
@@ -86,9 +87,8 @@ CASES = {
 
 @pytest.mark.parametrize(("recorded", "run", "fates"), CASES.values(), ids=CASES)
 def test_fates(recorded, run, fates):
-    expected = dict(pair.split() for pair in fates.split(", "))
     found = graph(recorded, run)
-    assert found.fates == expected
+    assert found.fates == dict(pair.split() for pair in fates.split(", "))
     assert found.count("fused") == fates.count("fused")
 
 

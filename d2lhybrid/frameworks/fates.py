@@ -110,11 +110,11 @@ class _Judge:
             return self._where(node, {step for _kind, step in again})  # once for each
         if node.effect or own or node.name in self._changed or kinds.keys() & self._unknown.keys():
             return REWRITTEN
+        if equal & self._traced:
+            return MERGED
         if node.name in self._constant:
             return FOLDED
-        if kinds.keys() <= set(self._arranging):
-            return FREE
-        return MERGED if equal & self._traced else REWRITTEN
+        return FREE if kinds.keys() <= set(self._arranging) else REWRITTEN
 
     def _where(self, node: Node, steps: Collection[int]) -> str:
         """Is it alone in its steps? In some of those that may be its own, this is not known."""
