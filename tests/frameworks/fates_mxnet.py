@@ -31,6 +31,10 @@ def loop(x, y):
     return rows
 
 
+def choice(x, y):
+    return F().contrib.cond(F().sum(x) > 0, lambda: F().cos(x), lambda: F().cos(y))
+
+
 def repeated(x):
     test, step = (lambda at, x: at < 3), (lambda at, x: ([], [at + 1, F().cos(x)]))
     state = [F().zeros((1,)), x]
@@ -61,7 +65,7 @@ OPERATIONS = {
     "dropout": (1, lambda x: F().Dropout(x, mode="always")),
     "foreach": (2, loop),
     "while_loop": (1, repeated),
-    "cond": (2, lambda x, y: F().contrib.cond(F().sum(x) > 0, lambda: x * y, lambda: F().cos(y))),
+    "cond": (2, choice),  # whichever branch runs has the same kinds
 }
 EFFECTS = {"normal", "uniform", "dropout"}
 # The profiler has the words of the symbol, but of control flow it knows only what that runs.
