@@ -45,11 +45,11 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
 def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
     """The graph that a framework records of one call, before and after its rewriting.
 
-    The stages: in PyTorch, as TorchDynamo records it, as ATen operations, as the kernels that
-    Inductor makes of them; in TensorFlow, as it is traced and as Grappler leaves it, or, for a
-    function with ``jit_compile=True``, as XLA gets it and leaves it; in JAX, the jaxpr and what XLA
-    leaves of it; in MXNet, the symbol and the optimized symbol. Where a call takes several graphs,
-    it is the first one; all of them are ``explain(model, x).graphs``.
+    The stages: in PyTorch, as TorchDynamo records it, as ATen operations, as the loops and calls of
+    libraries that Inductor makes of them; in TensorFlow, as it is traced and as Grappler leaves it,
+    or, for a function with ``jit_compile=True``, as XLA gets it and leaves it; in JAX, the jaxpr
+    and what XLA leaves of it; in MXNet, the symbol and the optimized symbol. Where a call takes
+    several graphs, it is the first one; all of them are ``explain(model, x).graphs``.
 
     Its ``fates`` say what became of each recorded operation: "kept" (it runs as a separate step),
     "fused" (in one step with others), "folded" (computed in advance, as it depends on no input),

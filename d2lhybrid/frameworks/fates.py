@@ -57,7 +57,7 @@ class _Judge:
         self, stage: Stage, steps: Sequence[tuple[Part, ...]], arranging: Collection[str]
     ) -> None:
         self._stage, self._steps, self._arranging = stage, steps, arranging
-        self._needed, self._constant, self._equal = _needed(stage), _constant(stage), _equal(stage)
+        self._needed, self._constant, self._equal = _needed(stage), _constant(stage), equal(stage)
         live = {node.name: node for node in stage.operations if node.name in self._needed}
         # Each part belongs to one operation of its kind: to the last of those that it comes from.
         self._owned: dict[str, list[tuple[str, int]]] = {name: [] for name in live}
@@ -142,7 +142,7 @@ def _constant(stage: Stage) -> set[str]:
     return found
 
 
-def _equal(stage: Stage) -> dict[str, set[str]]:
+def equal(stage: Stage) -> dict[str, set[str]]:
     """For each node the others that compute the same of the same; an effect has no equal."""
     numbers: dict[str, int] = {}
     alike: dict[Any, set[str]] = {}

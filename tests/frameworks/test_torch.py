@@ -189,17 +189,12 @@ def test_the_code_that_runs_says_the_same():
     function, x = torch_planted()
     picture = graph(function, x)
     fates = [picture.fates[name] for name in ("matmul", "dead", "ones", "scale", "tanh", "tanh_1")]
-    assert fates == ["fused", "dropped", "folded", "folded", "fused", "merged"]
+    assert fates == ["fused", "dropped", "folded", "folded", "merged", "fused"]
     product, rest = picture.stages[-1].operations
     assert rest.inputs == (product.name,)
     _result, (code, *_) = torch._inductor.utils.run_and_get_code(torch.compile(function), x)
     assert code.count("tanh()") <= 2  # one in the vector loop, one in its remainder
     assert (".sin()" in code, "6.0" in code) == (False, True)
-
-
-def test_what_a_rewriting_puts_in_stands_for_what_it_replaces():
-    layer = torch.nn.TransformerEncoderLayer(16, 2, 32)
-    assert "dropped" not in graph(layer, torch.ones(2, 4, 16)).fates.values()
 
 
 def test_waiting_while_pytorch_traces():

@@ -4,7 +4,9 @@ Of a graph, what it becomes: TorchDynamo records it, AOTAutograd lowers it, Indu
 """
 
 import copy
-from collections.abc import Collection, Sequence
+import operator
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,18 +21,25 @@ from d2lhybrid.frameworks.explanation import (
     from_error,
     nothing_compiled,
 )
-from d2lhybrid.frameworks.fates import judged
+from d2lhybrid.frameworks.fates import equal, judged
 from d2lhybrid.frameworks.tensors import Args, Kwargs
 from d2lhybrid.frameworks.torch import private
 from d2lhybrid.frameworks.torch.programs import eager, run_with
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report.picture import Node, Stage
+from d2lhybrid.report.picture import Node, Part, Stage
 
 _VERSION = f"PyTorch {torch.__version__.partition('+')[0]}"
 # What only says how elements are arranged; these nodes are left out after the recorded stage.
 _VIEWS = {"permute", "t", "transpose", "view", "_unsafe_view", "reshape", "expand", "squeeze"}
 _VIEWS |= {"unsqueeze", "slice", "select", "as_strided", "alias", "detach", "getitem"}
-_FUSING = ("aten.addmm", "aten.baddbmm", "aten.addmv", "mkldnn.")
+_ARRANGING = _VIEWS | {"clone", "lift_fresh_copy"}
+_LITERAL = {"full", "scalar_tensor"}  # which loops have in them as a number
+# What a library's function computes, and what Inductor calls an operation of ATen.
+_LIBRARY = {"addmm": ("mm", "add"), "baddbmm": ("bmm", "add"), "addmv": ("mv", "add")}
+_OWN = {"div": "truediv", "amax": "max", "amin": "min"}
+_OWN |= {"convert_element_type": "to_dtype"}
+_MOVING = {"load", "store", "store_reduction", "output", "constant", "index_expr", "to_dtype"}
+_IN_PLACE = {"setitem", *(f"i{name}" for name in dir(operator) if f"i{name}" in operator.__all__)}
 
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
@@ -77,77 +86,136 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
 
 
 def _graph(name: str, recorded: Any, inputs: Any) -> Graph:
-    first = _stage(_("recorded by TorchDynamo"), recorded.graph)
+    title = _("recorded by TorchDynamo")
     try:
-        plan = torch.fx.GraphModule(recorded, copy.deepcopy(recorded.graph))
-        lowered, kernels = private.planned(plan, inputs)
-        lowered.eliminate_dead_code()  # which Inductor does not run, though it leaves it there
-        aten = _adopted(first, _stage(_("as ATen operations"), lowered, _VIEWS))
-        stages = (first, aten, _kernels(aten, kernels))
+        plan = private.planned(
+            torch.fx.GraphModule(recorded, copy.deepcopy(recorded.graph)), inputs
+        )
+        plan.lowered.eliminate_dead_code()  # which Inductor does not run, though it leaves it there
+        first = _stage(title, recorded.graph, lambda node: _recorded(node, plan))
+        aten = _stage(_("as ATen operations"), plan.lowered, lambda node: _aten(node, plan), _VIEWS)
+        stages = (first, aten, _steps(aten, plan))
     except Exception as error:  # what Inductor does not take, or a private name that is gone
         text = _("What Inductor makes of this graph is not known: {reason}.")
-        return Graph(_VERSION, name, judged((first,)), (text.format(reason=brief(error)),))
-    return Graph(_VERSION, name, judged(stages, lambda kind: kind.startswith(_FUSING), _is_literal))
+        first = _stage(title, recorded.graph, lambda node: {})
+        return Graph(_VERSION, name, (first,), (text.format(reason=brief(error)),))
+    return Graph(_VERSION, name, judged(stages, _ARRANGING))
 
 
-def _adopted(recorded: Stage, aten: Stage) -> Stage:
-    """The ATen stage with origins for what a rewriting of Inductor has put in, which names none.
+def _recorded(node: Any, plan: private.Plan) -> dict[str, Any]:
+    """What is known of a recorded node: what Inductor is handed for it, and whether it writes."""
+    made = [one for one in plan.handed.values() if node.name in one.sources]
+    kinds = [kind for one in made for kind in _kinds(one.operation)]
+    computed = tuple(kind for kind in kinds if kind not in _ARRANGING)
+    called = private.operation(node)
+    in_place = called.strip("_") + "_" == called or called in _IN_PLACE
+    effect = any(one.effect for one in made) if made else private.draws(called)
+    return {"kinds": computed or tuple(kinds), "effect": effect or in_place or private.effect(node)}
 
-    In front of an operation that both stages know, it stands for what is known in the first only.
+
+def _aten(node: Any, plan: private.Plan) -> dict[str, Any]:
+    kinds, sources = _kinds(private.operation(node)), private.sources(node, plan)
+    return {"kinds": kinds, "effect": private.effect(node), "origins": sources}
+
+
+def _kinds(operation: str) -> tuple[str, ...]:
+    """'add' of 'aten.add.Tensor'; a library's function is what it computes."""
+    short = operation.split(".")[1] if "." in operation else operation
+    return _LIBRARY.get(short, (short,))
+
+
+def _steps(aten: Stage, plan: private.Plan) -> Stage:
+    """What runs. Of loops those that only bring the elements into another order are a copy."""
+    made_by = {node.name: node.name for node in aten.nodes if not node.operation}
+    called = {n.name for one in plan.steps for w in one.work if w.counts is None for n in w.nodes}
+    classes = equal(aten)
+    done: list[Node] = []
+    for step in plan.steps:
+        sources = tuple(dict.fromkeys(made_by[read] for read in step.reads if read in made_by))
+        if not step.work:  # a name for a part of a result
+            made_by |= dict.fromkeys(step.writes, *sources[:1]) if sources else {}
+            continue
+        name = f"k{len(done) + 1}"
+        made_by |= dict.fromkeys(step.writes, name)
+        parts: list[Part] = []
+        for nodes, counts in step.work:
+            inside = {node.name: _kinds(private.operation(node)) for node in nodes}
+            if counts is not None:
+                inside = {node: kinds for node, kinds in inside.items() if node not in called}
+            found = _parts(inside, counts, classes)
+            parts += [part for part in found if part not in parts or private.computes(part.kind)]
+        parts = parts or [Part("copy")]
+        kinds = " ".join(part.kind for part in parts)
+        done.append(Node(name, kinds, tuple(s for s in sources if s != name), parts=tuple(parts)))
+    inputs = (node for node in aten.nodes if not node.operation)
+    outputs = tuple(dict.fromkeys(made_by[name] for name in plan.outputs if name in made_by))
+    return Stage(_("as loops and library calls of Inductor"), (*inputs, *done), outputs)
+
+
+def _parts(
+    inside: Mapping[str, tuple[str, ...]],
+    counts: Counter[str] | None,
+    alike: Mapping[str, set[str]],
+) -> list[Part]:
+    """The operations in loops, or in a call.
+
+    For loops Inductor notes all that led to them. Of the kinds that are its own, so many are in the
+    loops as it counts there; which of them, is known where these are all, or all that differ.
     """
-    operations = {node.name: node for node in recorded.operations}
-    known = {origin for node in aten.nodes for origin in node.origins}
-    origins = {node.name: set(node.origins) for node in aten.nodes}
-    unknown = {node.name for node in aten.operations if not node.origins}
-    for node in reversed(aten.nodes):
-        mine = [operations[origin] for origin in origins[node.name] if origin in operations]
-        lost = {source for one in mine for source in one.inputs if source in operations} - known
-        for source in unknown.intersection(node.inputs):
-            origins[source] |= lost
-    nodes = (replace(node, origins=frozenset(origins[node.name])) for node in aten.nodes)
-    return replace(aten, nodes=tuple(nodes))
+    by_kind: dict[str, dict[str, frozenset[str]]] = {}
+    for name, kinds in inside.items():
+        for kind in kinds:
+            same = frozenset(
+                other for other in inside if other == name or other in alike.get(name, ())
+            )
+            by_kind.setdefault(kind, {})[name] = same
+    if counts is None:
+        return [Part(kind, frozenset({name})) for kind, names in by_kind.items() for name in names]
+    parts: list[Part] = []
+    lost: set[str] = set()
+    rest = Counter({kind: count for kind, count in counts.items() if kind not in _MOVING})
+    for kind in [kind for kind in by_kind if kind not in _ARRANGING | _LITERAL]:
+        names, own = by_kind[kind], _OWN.get(kind, kind)
+        differing = list(dict.fromkeys(names.values()))
+        known = private.computes(own) or own in counts
+        count = counts[own] if known else len(differing)
+        if count >= len(names):
+            found = [frozenset({name}) for name in names]
+        else:
+            found = differing if count >= len(differing) else [frozenset(names)] * count
+        lost.update(() if found else names)
+        rest[own] -= len(found)
+        parts += [Part(kind, origins) for origins in found]
+    if lost:
+        parts += [Part(kind, frozenset(lost)) for kind in +rest]
+    if not parts:  # what brings elements into another order, or writes a constant
+        first = next((kind for kind in ("full", "clone") if kind in by_kind), "copy")
+        parts = [Part(first, frozenset(by_kind.get(first, ())))]
+    return parts
 
 
-def _kernels(aten: Stage, kernels: Sequence[frozenset[str]]) -> Stage:
-    """The kernels as nodes; one gets what another computes where an operation in it asks for it."""
-    inputs = tuple(node for node in aten.nodes if not node.operation)
-    made_by = {node.name: node.name for node in inputs}
-    made_by |= {made: f"k{number}" for number, names in enumerate(kernels, 1) for made in names}
-    done = []
-    for number, names in enumerate(kernels, 1):
-        inside = [n for n in aten.operations if n.name in names and not _is_literal(n.operation)]
-        reads = [read for one in inside for read in one.inputs if read not in names]
-        sources = tuple(dict.fromkeys(made_by[read] for read in reads if read in made_by))
-        distinct = {(one.operation, one.key, one.inputs): _short(one.operation) for one in inside}
-        parts = tuple(distinct.values())
-        done.append(Node(f"k{number}", " ".join(parts) or "k", sources, "", names, parts))
-    return Stage(_("as kernels of Inductor"), (*inputs, *done), tuple(one.name for one in done))
-
-
-def _is_literal(operation: str) -> bool:
-    return operation.startswith(("aten.full", "aten.scalar_tensor"))
-
-
-def _short(operation: str) -> str:
-    """'add' of 'aten.add.Tensor'."""
-    return operation.split(".")[1] if operation.startswith("aten.") else operation
-
-
-def _stage(title: str, graph: Any, without: Collection[str] = ()) -> Stage:
+def _stage(
+    title: str, graph: Any, facts: Callable[[Any], dict[str, Any]], without: Collection[str] = ()
+) -> Stage:
     nodes: list[Node] = []
     outputs: tuple[str, ...] = ()
     shown: dict[str, str] = {}  # for a node, the one that is drawn in its place
+    said: dict[str, str] = {}  # and what it is of that
     for node in graph.nodes:
-        inputs = tuple(shown[source.name] for source in node.all_input_nodes)
+        inputs = tuple(shown[one.name] for one in node.all_input_nodes if one.name in shown)
         kind = "" if node.op in ("placeholder", "get_attr") else private.operation(node)
-        shown[node.name] = node.name
+        # The arguments, with the names of inputs left out.
+        key = str(torch.fx.map_arg((node.args, node.kwargs), lambda one: said.get(one.name, "_")))
+        if branch := private.branch(node):
+            said[node.name] = str(branch.graph)
+            continue
         if node.op == "output":
             outputs = inputs
-        elif inputs and _short(kind) in without:
-            shown[node.name] = inputs[0]
+        elif inputs and _kinds(kind)[0] in without:
+            shown[node.name], said[node.name] = inputs[0], f"{kind}{key}"
         else:
-            # The arguments, with the inputs left out.
-            key = str(torch.fx.map_arg((node.args, node.kwargs), lambda source: "_"))
-            origins = frozenset(private.sources(node))
-            nodes.append(Node(node.name, kind, inputs, key if kind else "", origins))
+            shown[node.name] = node.name
+            known = facts(node) if kind else {}
+            constant = node.name if node.op == "get_attr" else ""
+            nodes.append(Node(node.name, kind, inputs, key if kind else constant, **known))
     return Stage(title, tuple(nodes), outputs)

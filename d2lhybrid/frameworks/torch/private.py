@@ -4,10 +4,11 @@ They are looked up when they are asked for. One that a version of PyTorch does n
 AttributeError or ImportError there, which ``explain`` and ``graph`` turn into a note.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from inspect import getclosurevars
 from types import CodeType, SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -86,12 +87,53 @@ def users_frames(error: Exception) -> list[tuple[str, int]] | None:
 # What Inductor is about to do.
 
 
+class Handed(NamedTuple):
+    """What Inductor is handed: a node of the ATen graph before its passes change that."""
+
+    operation: str
+    inputs: tuple[str, ...]
+    sources: frozenset[str]  # the recorded nodes that it comes from
+    effect: bool
+
+
+class Work(NamedTuple):
+    """Loops that are written together, or one call: the nodes of the ATen graph in them.
+
+    And how often loops compute each of Inductor's own operations; of a call None.
+    """
+
+    nodes: list[Any]
+    counts: Counter[str] | None
+
+
+class Step(NamedTuple):
+    """What runs between buffers; without `work` it only names a part of a result."""
+
+    reads: list[str]
+    writes: list[str]
+    work: list[Work]
+
+
+class Plan(NamedTuple):
+    """What Inductor is handed, the ATen graph after its passes, the steps, and what they return.
+
+    ``recorded`` and ``graphs`` are the numbers by which notes in the ATen graph name the others.
+    """
+
+    handed: dict[str, Handed]
+    lowered: Any
+    steps: list[Step]
+    outputs: list[str]
+    recorded: int
+    graphs: set[int]
+
+
 class _Planned(Exception):
-    """Inductor knows its kernels; what would follow is writing and compiling their code."""
+    """Inductor knows its steps; what would follow is writing and compiling their code."""
 
 
-def planned(recorded: Any, inputs: Any) -> tuple[Any, list[frozenset[str]]]:
-    """The ATen graph after Inductor's passes, and for each kernel the names of its nodes in it.
+def planned(recorded: Any, inputs: Any) -> Plan:
+    """What Inductor would run for a graph.
 
     Raises:
         Exception: whatever Inductor says of a graph that it cannot plan.
@@ -99,39 +141,129 @@ def planned(recorded: Any, inputs: Any) -> tuple[Any, list[frozenset[str]]]:
     import torch._functorch.config
     import torch._inductor.compile_fx
     import torch._inductor.config
+    from torch._inductor.virtualized import V
 
-    graphs: list[Any] = []
-    kernels: list[frozenset[str]] = []
+    passes: list[Any] = []
+    own, cast = id(recorded.graph), torch.ops.prims.convert_element_type.default
+    handed: dict[str, Handed] = {}
+    plans: list[Plan] = []
+
+    def before(graph: Any) -> None:  # those of the branches first, the whole graph last
+        passes.append(graph)
+        handed.clear()
+        for node in (one for one in graph.nodes if one.op.startswith("call")):
+            if node.target is cast and node.args[0].meta["val"].dtype == node.args[1]:
+                continue  # from a type to the same one
+            names = tuple(source.name for source in node.all_input_nodes)
+            sources = frozenset(_sources(node, {own}))
+            handed[node.name] = Handed(operation(node), names, sources, effect(node))
 
     def read(scheduled: Any) -> Any:
-        kernels.extend(map(_nodes_of, scheduled))
+        steps, outputs = [_step(one) for one in scheduled], V.graph.get_output_names()
+        plans.append(Plan(handed, passes[-1], steps, outputs, own, {*map(id, passes)}))
         raise _Planned
 
     def inner(lowered: Any, examples: Any, **settings: Any) -> Any:
+        passes.append(lowered.graph)
         with torch._inductor.config.patch(_post_fusion_custom_pass=read, fx_graph_cache=False):
-            graphs.append(lowered.graph)
             return torch._inductor.compile_fx.compile_fx_inner(lowered, examples, **settings)
 
+    # At this level the passes note what they replace; nothing is written.
+    noted = {"joint_custom_pre_pass": before, "trace.provenance_tracking_level": 1}
     try:
-        with torch._functorch.config.patch(enable_autograd_cache=False):
+        with (
+            torch._functorch.config.patch(enable_autograd_cache=False),
+            torch._inductor.config.patch(noted),
+        ):
             torch._inductor.compile_fx.compile_fx(recorded, inputs, inner_compile=inner)
     except Exception:
-        if not kernels:
+        if not plans:
             raise
-    return graphs[0], kernels
+    return plans[0]
 
 
-def _nodes_of(scheduled: Any) -> frozenset[str]:
-    return frozenset(origin.name for one in scheduled.get_nodes() for origin in _origins(one.node))
+def _step(scheduled: Any) -> Step:
+    """A node of Inductor's scheduler. Loops that only share the outer one are written apart."""
+    import torch._inductor.ir as ir
+
+    apart = getattr(scheduled, "get_outer_nodes", lambda: [scheduled])()
+    work = []
+    for one in apart:
+        inside = [node for node in one.get_nodes() if not isinstance(node.node, ir.MultiOutput)]
+        loops = [node for node in inside if getattr(node, "_body", None)]
+        if loops:
+            noted = [origin for node in loops for origin in node.node.origins]
+            origins = [origin for origin in noted if origin.op.startswith("call")]
+            work.append(Work(origins, _counts([node._body for node in loops])))
+        calls = [node.node for node in inside if isinstance(node.node, ir.ExternKernel)]
+        work += [Work(_called(call), None) for call in calls if not isinstance(call, ir.NopKernel)]
+    reads = [read.name for read in scheduled.read_writes.reads]
+    return Step(reads, list(scheduled.get_buffer_names()), work)
 
 
-def _origins(buffer: Any) -> Sequence[Any]:
-    """Of a library's function the node that calls it, though Inductor lists its inputs, too."""
-    import torch._inductor.ir
+def _called(call: Any) -> list[Any]:
+    """The node that calls a library's function, of all that Inductor lists, its inputs, too."""
+    if getattr(call, "origin_node", None) is not None:
+        return [call.origin_node]
+    name = str(getattr(call, "op_overload", None)).split(".")[:2]
+    found = [one for one in call.origins if operation(one).split(".")[:2] == name]
+    control = torch._ops.HigherOrderOperator
+    return found or [one for one in call.origins if isinstance(one.target, control)]
 
-    one = getattr(buffer, "origin_node", None)
-    library = one is not None and isinstance(buffer, torch._inductor.ir.ExternKernel)
-    return (one,) if library else buffer.origins
+
+def _counts(loops: Sequence[Any]) -> Counter[str]:
+    """How often each of Inductor's operations is computed in loops that are written together.
+
+    What is computed from the same twice is written once.
+    """
+    numbers: dict[tuple[str, str], int] = {}
+    counts: Counter[str] = Counter()
+    for body in loops:
+        for block in (body.root_block, *body.subblocks.values()):
+            values: dict[Any, Any] = {}
+            for node in block.graph.nodes:
+                if node.target == "get_index":
+                    values[node] = f"{body.indexing_exprs[node.args[0]]} in {body.sizes}"
+                    continue
+                given = torch.fx.map_arg((node.args[1:], node.kwargs), values.get)
+                key = (str(node.target), str(given))
+                if node.op == "call_method" and key not in numbers:
+                    counts[node.args[3] if node.target == "reduction" else node.target] += 1
+                values[node] = f"v{numbers.setdefault(key, len(numbers))}"
+    return counts
+
+
+def computes(name: str) -> bool:
+    """Is it an operation of Inductor's own?"""
+    from torch._inductor.ops_handler import OpsHandler
+
+    return hasattr(OpsHandler, name)
+
+
+def effect(node: Any) -> bool:
+    """Does a node draw random numbers, print, or write to what it is given?"""
+    if node.op in ("placeholder", "output", "get_attr"):
+        return False
+    branches = [one.graph.nodes for one in map(branch, node.all_input_nodes) if one]
+    return (
+        (node.op == "call_function" and node.is_impure())
+        or torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+        or any(effect(one) for nodes in branches for one in nodes)
+    )
+
+
+def branch(node: Any) -> Any:
+    """The graph of a branch or of a loop's body, if a node stands for one; else None."""
+    found = getattr(node.graph.owning_module, str(node.target), None)
+    inside = node.op == "get_attr" and isinstance(found, torch.fx.GraphModule)
+    return found if inside else None
+
+
+def draws(name: str) -> bool:
+    """Does the ATen operation of a name draw random numbers?"""
+    every = getattr(torch.ops.aten, name, None)
+    tags = [getattr(every, overload).tags for overload in every.overloads()] if every else []
+    return any(torch.Tag.nondeterministic_seeded in one for one in tags)
 
 
 def operation(node: Any) -> str:
@@ -140,10 +272,29 @@ def operation(node: Any) -> str:
     return str(getattr(node.target, "__name__", node.target) if plain else node.target)
 
 
-def sources(node: Any) -> Iterator[str]:
-    """The names of the recorded nodes from which one comes, however many graphs ago."""
+def sources(node: Any, plan: Plan) -> frozenset[str]:
+    """The recorded nodes that one of the ATen graph after Inductor's passes comes from.
+
+    What a pass has put in stands for what it replaces, and for what was needed for that alone.
+    """
+    kept = {(one.name, operation(one)) for one in plan.lowered.nodes}
+    gone = {name for name, one in plan.handed.items() if (name, one.operation) not in kept}
+    if (was := plan.handed.get(node.name)) and was.operation == operation(node):
+        return was.sources
+    found = frozenset(_sources(node, {plan.recorded}))
+    waiting = [name for name in _sources(node, plan.graphs) if name in plan.handed]
+    while waiting:
+        was = plan.handed[waiting.pop()]
+        found |= was.sources
+        waiting += gone.intersection(was.inputs)
+    return found
+
+
+def _sources(node: Any, graphs: Collection[int]) -> Iterator[str]:
+    """The names of the nodes of some graphs from which one comes, however many graphs ago."""
     waiting = list(node.meta.get("from_node") or ())
     while waiting:
         one = waiting.pop()
-        yield one.name
+        if one.graph_id in graphs:
+            yield one.name
         waiting += one.from_node

@@ -1,0 +1,116 @@
+"""PyTorch's part of `test_fates.py`: the code that Inductor writes, which is not compiled."""
+
+import re
+from collections import Counter
+from contextlib import suppress
+from unittest import mock
+
+import torch
+import torch._inductor.config
+from torch._inductor.graph import GraphLowering
+from torch.nn import functional as F
+
+from d2lhybrid import graph
+
+INPUTS = [torch.linspace(-1, 1, 64).reshape(8, 8) * scale for scale in (1, 2, 3)]
+
+
+def unary(*names):
+    return {name: (1, getattr(torch, name)) for name in names}
+
+
+def repeated(x):
+    test, step = (lambda at, x: at < 3), (lambda at, x: (at + 1, x.cos()))
+    return torch._higher_order_ops.while_loop(test, step, (torch.tensor(0), x))[1]
+
+
+def added(x):
+    y = x.clone()
+    y += 1
+    return y
+
+
+OPERATIONS = {
+    **unary("sin", "cos", "tanh", "exp", "abs", "sigmoid", "erf", "relu", "square", "neg"),
+    "add": (2, lambda x, y: x + y),
+    "sub": (2, lambda x, y: x - y),
+    "mul": (2, lambda x, y: x * y),
+    "maximum": (2, torch.maximum),
+    "div": (1, lambda x: x / 4.0),
+    "one": (1, lambda x: x * 1),
+    "zero": (1, lambda x: x + 0),
+    "clone": (1, lambda x: x.clone()),
+    "in_place": (1, added),
+    "t": (1, lambda x: x.t()),
+    "flip": (1, lambda x: x.flip(0)),
+    "reshape": (1, lambda x: x.reshape(4, 16).reshape(8, 8)),
+    "row": (1, lambda x: x[:1].expand(8, 8)),
+    "sum": (1, lambda x: x - x.sum(1, keepdim=True)),
+    "amax": (1, lambda x: x - x.amax(0)),
+    "mean": (1, lambda x: x - x.mean()),
+    "softmax": (1, lambda x: F.softmax(x, -1)),
+    "layer_norm": (1, lambda x: F.layer_norm(x, (8,))),
+    "cumsum": (1, lambda x: torch.cumsum(x, 0)),
+    "sort": (1, lambda x: x.sort(1).values),
+    "matmul": (2, torch.matmul),
+    "linear": (2, lambda x, y: F.linear(x, y, y[0])),
+    "attention": (2, lambda x, y: F.softmax(x @ y.t() / 8**0.5, -1) @ y),
+    "ones": (0, lambda: torch.ones(8, 8)),
+    "arange": (0, lambda: torch.arange(64.0).reshape(8, 8)),
+    "rand": (0, lambda: torch.rand(8, 8)),
+    "normal": (1, lambda x: torch.randn_like(x)),
+    "dropout": (1, lambda x: F.dropout(x, 0.5)),
+    "cond": (2, lambda x, y: torch.cond(x.sum() > 0, torch.sin, torch.tanh, (y,))),
+    "while_loop": (1, repeated),
+}
+EFFECTS = {"rand", "normal", "dropout"}
+_STD, _CALLED = (
+    ("sin", "cos", "tanh", "exp", "abs", "erf"),
+    ("cumsum", "sort", "cond", "while_loop"),
+)
+WORDS = {name: name for name in (*_STD, *_CALLED, "sum", "neg")}
+WORDS |= {"matmul": "mm", "linear": "mm", "truediv": "/", "div": "/", "maximum": "max"}
+WORDS |= {"add": "+", "sub": "-", "mul": "*"}
+WORDS |= {f"aten.{name}.default": name for name in (*_STD, "cumsum", "sort", "mm")}
+# How the C++ computes each, on one element at a time, and how the Python around calls the rest.
+_WRITTEN = {
+    **{name: rf"std::{name}\(" for name in _STD},
+    **{name: rf"(?<=tmp\d) \{name} (?=\w*tmp)|(?<=tmp\d\d) \{name} (?=\w*tmp)" for name in "+-*/"},
+    "max": r" max_propagate_nan\(tmp\d",
+    "neg": r"decltype\(tmp\d+\)\(-tmp|= -tmp|\(-tmp",
+    "sum": r"tmp_acc\d+ = tmp_acc\d+ \+|cascade_sum_combine|welford_combine",
+    "mm": r"extern_kernels\.(add)?mm\(",
+    "cumsum": r"aten\.cumsum\.default\(",
+    "sort": r"aten\.sort\.stable\(",
+    "cond": r"if \w+\.item\(\):",
+    "while_loop": r"while should_loop:",
+}
+_KERNEL = re.compile(r"(\w+) = async_compile\.cpp_pybinding\((.*?)'''\)", re.DOTALL)
+
+
+class _Written(BaseException):
+    """The code is there; compiling it would follow."""
+
+
+def programs(function):
+    torch.compiler.reset()  # or it has compiled this code too often
+    picture = graph(function, *INPUTS)
+    written = []
+
+    def stop(graph):
+        written.append(graph.codegen()[0].value)
+        raise _Written
+
+    ways = {"cpp.simdlen": 1, "fx_graph_cache": False}
+    with (
+        torch.no_grad(),
+        torch._inductor.config.patch(ways),
+        mock.patch.object(GraphLowering, "compile_to_module", stop),
+        suppress(_Written),
+    ):
+        torch.compile(function)(*INPUTS)
+    text, count = "".join(written), Counter()
+    for name, inside in [*_KERNEL.findall(text), (None, _KERNEL.sub("", text))]:
+        for word, how in _WRITTEN.items():
+            count[word] += len(re.findall(how, inside)) * (text.count(f"{name}(") if name else 1)
+    yield picture, count
