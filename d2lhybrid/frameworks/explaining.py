@@ -47,7 +47,7 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
 
     The stages: in PyTorch, as TorchDynamo records it, as ATen operations, as the loops and calls of
     libraries that Inductor makes of them; in TensorFlow, as it is traced and as Grappler leaves it,
-    or, for a function with ``jit_compile=True``, as XLA gets it and leaves it; in JAX, the jaxpr
+    or, for a function with ``jit_compile=True``, as XLA leaves it; in JAX, the jaxpr
     and what XLA leaves of it; in MXNet, the symbol and the optimized symbol. Where a call takes
     several graphs, it is the first one; all of them are ``explain(model, x).graphs``.
 
@@ -80,7 +80,9 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
             "records none. {explain} says why."
         )
         names = {"framework": framework.display, "model": name_of(model)}
-        raise ArgumentError(text.format(**names, explain="explain(model, ...)"))
+        said = text.format(**names, explain="explain(model, ...)")
+        found = framework.able("explain")(model, args, kwargs).unsupported
+        raise ArgumentError(" ".join([said, *(one.reason for one in found)]))
     if len(graphs) == 1:
         return graphs[0]
     text = _("The first of {number} graphs that this call takes; {all} holds all of them.")

@@ -93,7 +93,12 @@ class _Judge:
         for node, fate in found.items():  # as many as are merged must be missing
             many = any(self._parts[k] + merged[k] > self._recorded[k] for k in node.handed)
             found[node] = REWRITTEN if many and fate == MERGED else fate
-        return {node.name: fate for node, fate in found.items()}
+        fates = {node.name: fate for node, fate in found.items()}
+        for node in found:  # what is computed from a step that runs is not known before it
+            known = {fates.get(name, FOLDED) for name in node.inputs} <= {FOLDED}
+            if fates[node.name] == FOLDED and not known:
+                fates[node.name] = REWRITTEN
+        return fates
 
     def _fate(self, node: Node) -> str:
         if node.name not in self._needed:

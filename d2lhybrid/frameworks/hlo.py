@@ -1,21 +1,24 @@
 """HLO, the language of XLA, read from its text."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from d2lhybrid.report.picture import Node, Stage
+from d2lhybrid.report.picture import Node, Part, Stage
 
-_COMPUTATION = re.compile(r"(ENTRY )?%?([\w.-]+) \(.*\{$")
-_INSTRUCTION = re.compile(r"\s+(?:ROOT )?%?([\w.-]+) = (\(.*?\)|\S+) ([\w-]+)\((.*)$")
-_TRANSPARENT = {"reshape", "bitcast", "broadcast", "tuple", "get-tuple-element", "copy"}
+# What only says how elements are arranged: in a step with others, it costs nothing.
+ARRANGING = frozenset({"reshape", "broadcast", "transpose", "copy", "opt-barrier"})
+CONTROL = frozenset({"while", "conditional"})
+_NOTHING = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast"}
+_COMPUTATION = re.compile(r"(ENTRY )?%?([\w.-]+) (?:\(.*)?\{$")
+_INSTRUCTION = re.compile(r"\s+(ROOT )?%?([\w.-]+) = (\(.*?\)|\S+) ([\w-]+)\((.*)$")
 
 
 @dataclass(frozen=True)
 class _Instruction:
+    root: str  # not empty where it is the result
     name: str
-    kind: str  # dtype and shape
-    operation: str
+    operation: str  # of a custom call the function that it calls
     value: str  # what stands between the parentheses
     rest: str  # attributes behind them
     origin: str  # the recorded operation that it comes from
@@ -26,73 +29,93 @@ class _Instruction:
 
     @property
     def operands(self) -> list[str]:
-        return [] if self.is_given else re.findall(r"%([\w.-]+)", self.value)
-
-    @property
-    def key(self) -> str:
-        """What it depends on besides its operands; the value of a constant."""
-        if self.operation == "parameter":
-            return ""
-        return self.value if self.is_given else f"{self.kind} {self.rest}"
+        return [] if self.is_given else re.findall(r"[\w.-]+", self.value)
 
 
-def read(title: str, text: str, names: set[str], before: Stage | None = None) -> Stage:
-    """The entry computation of a module; each instruction knows which of `names` it computes.
+def kinds(text: str, names: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """The operations that XLA is handed for each of `names`, in a module before its passes."""
+    computations, found = _computations(text), {}  # type: ignore[var-annotated]
+    for one in computations[""]:
+        for owner in _owners(one, names):
+            found.setdefault(owner, []).extend(_inside(one, computations))
+    handed = {name: tuple(i.operation for i in _counted(of)) for name, of in found.items()}
+    return {name: of for name, of in handed.items() if of}
 
-    What only says how elements are arranged, such as a broadcast, is left out. With the stage
-    `before`, an instruction computes those of its instructions that have the same operation and the
-    same origin.
-    """
+
+def read(title: str, text: str, names: Collection[str]) -> Stage:
+    """The entry computation of a module; each instruction knows which of `names` it computes."""
     computations = _computations(text)
     shown: dict[str, tuple[str, ...]] = {}  # for an instruction, those drawn in its place
-    kinds = {one.name: one.kind for one in computations[""]}
     nodes: list[Node] = []
+    outputs: tuple[str, ...] = ()
     for one in computations[""]:
         inputs = tuple(dict.fromkeys(n for o in one.operands for n in shown.get(o, ())))
-        same = [kinds.get(operand) for operand in one.operands] == [one.kind]
-        if one.operation in _TRANSPARENT or (same and one.operation in ("convert", "transpose")):
-            shown[one.name] = inputs
-            continue
-        shown[one.name] = (one.name,)
-        inside = [i for i in _inside(one, computations) if i.operation not in _TRANSPARENT]
-        origins = {i.origin for i in (one, *inside)} & names
-        if before is not None:
-            pairs = {(i.origin, i.operation) for i in (one, *inside) if i.origin}
-            came = {n.name: {(origin, n.operation) for origin in n.origins} for n in before.nodes}
-            origins = {name for name, found in came.items() if found & pairs}
-        parts = tuple(i.operation for i in inside if not i.is_given)
-        operation = "" if one.is_given else one.operation
-        nodes.append(Node(one.name, operation, inputs, one.key, frozenset(origins), parts))
-    return Stage(title, tuple(nodes), next(reversed(shown.values()), ()))
+        if one.is_given:
+            # A constant that is too large to be written down goes by its name.
+            value = one.value if "{...}" not in one.value else f"{one.name} = {{...}}"
+            nodes.append(Node(one.name, key=value if one.operation == "constant" else ""))
+        elif one.operation not in _NOTHING:
+            inside = _counted(list(_inside(one, computations)))
+            parts = tuple(Part(i.operation, _owners(i, names)) for i in inside)
+            operation = parts[0].kind if len(parts) == 1 else one.operation
+            nodes.append(Node(one.name, operation, inputs, parts=parts))
+        is_shown = one.is_given or one.operation not in _NOTHING
+        shown[one.name] = (one.name,) if is_shown else inputs
+        outputs = shown[one.name] if one.root else outputs
+    return Stage(title, tuple(nodes), outputs)
+
+
+def _counted(found: list[_Instruction]) -> list[_Instruction]:
+    """Control flow as one; else without what only arranges elements, unless there is no more."""
+    found = [one for one in found if one.operation not in _NOTHING]
+    light = ({one.operation for one in found} - CONTROL, ARRANGING, {"copy", "reshape"}, ())
+    heavy = ([one for one in found if one.operation not in words] for words in light)
+    return next(filter(None, heavy), [])
+
+
+def _owners(one: _Instruction, names: Collection[str]) -> frozenset[str]:
+    """The one of `names` that an instruction comes from: a path in its scope, or none."""
+    path = re.sub(r"^jit\([^/]*\)/", "", one.origin).split("/")
+    paths = ("/".join(path[:end]) for end in range(len(path), 0, -1))
+    return frozenset([path for path in paths if path in names][:1])
 
 
 def _inside(
     one: _Instruction, computations: dict[str, list[_Instruction]]
 ) -> Iterator[_Instruction]:
-    """The instructions of the computation that an instruction calls, and of those it calls."""
-    called = re.search(r"calls=%?([\w.-]+)", one.rest)
+    """The instructions of the computation that a fusion or a call is, or the instruction itself."""
+    attribute = "to_apply" if one.operation == "call" else "calls"
+    called = re.search(attribute + r"=%?([\w.-]+)", one.rest)
+    if not called:
+        yield one
     for inner in computations.get(called[1], ()) if called else ():
-        yield inner
         yield from _inside(inner, computations)
 
 
 def _computations(text: str) -> dict[str, list[_Instruction]]:
     """The instructions of each computation by its name, which is empty for that of the entry."""
     name, found = "", {"": []}  # type: str, dict[str, list[_Instruction]]
+    types: dict[str, str] = {}
     for line in text.splitlines():
         if header := _COMPUTATION.match(line):
-            name = "" if header[1] else header[2]
+            name, types = "" if header[1] else header[2], {}
         elif match := _INSTRUCTION.match(line):
-            found.setdefault(name, []).append(_instruction(*match.groups()))
+            root, own, kind, operation, tail = match.groups()
+            types[own] = kind
+            one = _instruction(root or "", own, operation, tail)
+            if operation == "convert" and [types.get(o) for o in one.operands[-1:]] == [kind]:
+                one = _instruction(root or "", own, "bitcast", tail)  # to the type that it has
+            found.setdefault(name, []).append(one)
     return found
 
 
-def _instruction(name: str, kind: str, operation: str, tail: str) -> _Instruction:
+def _instruction(root: str, name: str, operation: str, tail: str) -> _Instruction:
     depth, end = 1, 0
     while depth:
         depth += {"(": 1, ")": -1}.get(tail[end], 0)
         end += 1
     value, rest = tail[: end - 1], tail[end:]
     origin = re.search(r'op_name="([^"]*)"', rest)
-    rest = re.sub(r", metadata=\{.*", "", rest)
-    return _Instruction(name, kind, operation, value, rest, origin[1] if origin else "")
+    target = re.search(r'custom_call_target="([^"]*)"', rest)
+    operation = target[1] if target else operation
+    return _Instruction(root, name, operation, value, rest, origin[1] if origin else "")

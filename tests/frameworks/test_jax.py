@@ -66,9 +66,19 @@ def test_a_graph_names_weights_arguments_and_what_it_does_not_show():
 def test_a_loop_is_one_operation_and_what_was_compiled_stays():
     loop = graph(lambda x: jax.lax.fori_loop(0, 3, lambda i, y: 2 * y, x), X)
     assert loop.fates == {"scan": "kept"}
+    known = graph(lambda x: jax.lax.cond(True, jnp.sin, jnp.cos, x), X)
+    assert known.fates == {"cond": "rewritten"}
     power = jax.jit(lambda x, exponent: x**exponent, static_argnums=1)
-    assert graph(power, X, 3).fates == {"integer_pow": "fused"}
+    assert graph(power, X, 3).fates == {"integer_pow": "kept"}
     assert power._cache_size() == 0
+
+
+def test_what_a_checkpoint_computes_again_is_not_merged():
+    part = jax.checkpoint(lambda x: jnp.sin(jnp.sin(x)))
+    picture = graph(jax.value_and_grad(lambda x: part(x).sum()), X)
+    assert picture.count("merged") == 0
+    steps = [part.kind for node in picture.stages[-1].nodes for part in node.parts]
+    assert steps.count("sine") == 3
 
 
 def test_variants_of_what_is_compiled_and_of_static_arguments():

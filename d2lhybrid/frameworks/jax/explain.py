@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from d2lhybrid.frameworks.explanation import (
     require_runs,
 )
 from d2lhybrid.frameworks.fates import content, judged
-from d2lhybrid.frameworks.hlo import read
+from d2lhybrid.frameworks.hlo import ARRANGING, CONTROL, kinds, read
 from d2lhybrid.frameworks.jax import private
 from d2lhybrid.frameworks.jax.modules import eager, is_jitted, pure
 from d2lhybrid.frameworks.protocol import Args, Kwargs
@@ -34,10 +34,8 @@ _VERSION = f"JAX {jax.__version__}"
 _CALLBACKS = {"pure_callback", "io_callback", "debug_callback", "debug_print"}
 # Equations that only hold a function, by the name of the parameter with its jaxpr.
 _HOLDERS = dict.fromkeys(("closed_call", "custom_jvp_call", "custom_vjp_call"), "call_jaxpr")
-_HOLDERS |= {"jit": "jaxpr"}
-# Those that only say how elements are arranged are not drawn, as in HLO.
-_TRANSPARENT = {"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "copy", "copy_p"}
-_ORIGIN = re.compile(r'op_name="jit\([^"/]*\)/([^"/]+)[^"]*"')
+_HOLDERS |= {"jit": "jaxpr", "remat2": "jaxpr"}
+_CONTROL = {"cond", "scan", "while"}
 
 # A value in a trace, with the names of the nodes that are drawn for it; none for a literal.
 _Value = tuple[Any, tuple[str, ...]]
@@ -103,7 +101,7 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     if error:
         return ()
     with quiet():
-        return (Graph(_VERSION, name_of(model), judged(_stages(closed))),)
+        return (Graph(_VERSION, name_of(model), judged(_stages(closed), ARRANGING)),)
 
 
 def _stages(closed: Any) -> tuple[Stage, Stage]:
@@ -123,12 +121,19 @@ def _stages(closed: Any) -> tuple[Stage, Stage]:
         jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
         for aval in closed.in_avals
     ]
-    text = jax.jit(run).lower(*structs).compile().as_text()
+    lowered = jax.jit(run).lower(*structs)
+    names = {node.name for node in recorder.nodes if node.operation}
+    handed = kinds(lowered.as_text(dialect="hlo", debug_info=True), names)
+    nodes = tuple(replace(node, kinds=_kinds(node, handed)) for node in recorder.nodes)
     drawn = tuple(name for _value, sources in outputs for name in sources)
-    traced = Stage(_("traced"), tuple(recorder.nodes), drawn)
-    known = {node.name for node in traced.operations}
-    left = read(_("as XLA leaves it"), _ORIGIN.sub(r'op_name="\1"', text), known)
-    return traced, replace(left, nodes=tuple(map(_named, left.nodes)))
+    left = read(_("as XLA leaves it"), lowered.compile().as_text(), names)
+    return Stage(_("traced"), nodes, drawn), left
+
+
+def _kinds(node: Node, handed: Mapping[str, tuple[str, ...]]) -> tuple[str, ...] | None:
+    """What XLA is handed for a node; of control flow that JAX resolves not what is in it."""
+    found = handed.get(node.name, ())
+    return None if node.operation in _CONTROL and not CONTROL.intersection(found) else found
 
 
 class _Recorder:
@@ -141,19 +146,23 @@ class _Recorder:
         self.nodes: list[Node] = []
         self._names: Counter[str] = Counter()
 
-    def node(self, wanted: str, *data: Any) -> str:
+    def node(
+        self,
+        wanted: str,
+        operation: str = "",
+        inputs: tuple[str, ...] = (),
+        key: str = "",
+        **more: Any,
+    ) -> str:
         """Keep a node under a name that no other one has: tanh, tanh_1, ..."""
-        name = self._name(wanted)
-        self.nodes.append(Node(name, *data))
+        number = self._names[wanted]
+        self._names[wanted] += 1
+        name = f"{wanted}_{number}" if number else wanted
+        self.nodes.append(Node(name, operation, inputs, key, **more))
         return name
 
-    def _name(self, wanted: str) -> str:
-        self._names[wanted] += 1
-        number = self._names[wanted] - 1
-        return f"{wanted}_{number}" if number else wanted
-
     def run(self, closed: Any, given: Sequence[_Value]) -> list[_Value]:
-        constants = [(c, (self.node("constant", "", (), _content(c)),)) for c in closed.consts]
+        constants = [(c, (self.node("constant", key=_content(c)),)) for c in closed.consts]
         known = dict(zip(closed.jaxpr.constvars, constants, strict=True))
         known |= dict(zip(closed.jaxpr.invars, given, strict=True))
 
@@ -163,34 +172,27 @@ class _Recorder:
         for equation in closed.jaxpr.eqns:
             reads = list(map(value, equation.invars))
             held = equation.params.get(_HOLDERS.get(equation.primitive.name, ""))
-            found = self._step(equation, reads) if held is None else self.run(held, reads)
+            if equation.params.get("differentiated") and equation.params["prevent_cse"]:
+                barrier = jax.make_jaxpr(lambda *given: jax.lax.optimization_barrier(given))
+                reads = self.run(barrier(*(value for value, _s in reads)), reads)  # as JAX does
+            closed_held = ClosedJaxpr(held, ()) if isinstance(held, Jaxpr) else held
+            found = self.run(closed_held, reads) if held else self._step(equation, reads)
             known |= dict(zip(equation.outvars, found, strict=True))
         return list(map(value, closed.jaxpr.outvars))
 
     def _step(self, equation: Any, reads: Sequence[_Value]) -> list[_Value]:
         kind = equation.primitive.name
-        name = self._name(kind)
         pairs = list(zip(equation.invars, reads, strict=True))
         variables = {atom: value for atom, (value, _s) in pairs if not isinstance(atom, Literal)}
-        alone = Jaxpr((), list(variables), equation.outvars, [equation])
-        with jax.named_scope(name):
-            found = jaxpr_as_fun(ClosedJaxpr(alone, ()))(*variables.values())
         sources = tuple(source for _value, names in reads for source in names)
         literals = {at: str(value) for at, (value, names) in enumerate(reads) if not names}
-        arranges = _arranges(equation)
-        if not arranges or not sources:  # a literal that is only spread is a constant
-            types = [str(variable.aval) for variable in equation.outvars]
-            key = literals[0] if arranges else f"{types} {equation.params} {literals}"
-            self.nodes.append(Node(name, "" if arranges else kind, sources, key))
-            sources = (name,)
-        return [(value, sources) for value in found]
-
-
-def _arranges(equation: Any) -> bool:
-    kind, given = equation.primitive.name, equation.invars[:1]
-    before = [(atom.aval.shape, atom.aval.dtype) for atom in given]
-    after = [(variable.aval.shape, variable.aval.dtype) for variable in equation.outvars]
-    return kind in _TRANSPARENT or (kind == "convert_element_type" and before == after)
+        types = [str(variable.aval) for variable in equation.outvars]
+        key = f"{types} {equation.params} {literals}"
+        name = self.node(kind, kind, sources, key, effect=bool(equation.effects))
+        alone = Jaxpr((), list(variables), equation.outvars, [equation], equation.effects)
+        with jax.named_scope(name):
+            found = jaxpr_as_fun(ClosedJaxpr(alone, ()))(*variables.values())
+        return [(value, (name,)) for value in found]
 
 
 def _content(array: Any) -> str:
@@ -205,14 +207,3 @@ def _input_name(path: str) -> str:
     words = re.findall(r"\w+", path)
     weights = words[:2] == ["given", "0"]
     return "_".join(words[2:-1] if weights else ()) or "input"
-
-
-def _named(node: Node) -> Node:
-    """A fusion of a single operation, such as one that a library computes, is that operation.
-
-    A constant too large for XLA to write down goes by its name.
-    """
-    if node.key == "{...}":
-        return replace(node, key=f"{node.name} = {node.key}")
-    alone = node.operation == "fusion" and len(node.parts) == 1
-    return replace(node, operation=node.parts[0]) if alone else node

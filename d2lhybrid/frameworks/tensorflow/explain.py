@@ -21,17 +21,21 @@ from d2lhybrid.frameworks.explanation import (
     require_runs,
 )
 from d2lhybrid.frameworks.fates import content, judged
-from d2lhybrid.frameworks.hlo import read
+from d2lhybrid.frameworks.hlo import ARRANGING, kinds, read
 from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.frameworks.tensorflow import private
 from d2lhybrid.frameworks.tensorflow.variants import eagerly, require_numbers
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report.picture import Node, Stage
+from d2lhybrid.report.picture import Node, Part, Stage
 
 _VERSION = f"TensorFlow {tf.__version__}"
 _INTO_PYTHON = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 _INPUTS = {"Placeholder", "_Arg", "_DeviceArg"}
 _RESULTS = {"_Retval", "_DeviceRetval"}
+_NOTHING = _RESULTS | {"NoOp"}  # which runs nothing
+_READS = {"ReadVariableOp", "VarHandleOp"}  # to read what is stored changes nothing
+_ARRANGING = ARRANGING | {"ExpandDims", "Identity", "IdentityN", "ReadVariableOp"}
+_ARRANGING |= {"Reshape", "Snapshot", "Squeeze", "StopGradient", "Transpose"}
 
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
@@ -74,7 +78,7 @@ class _Traced:
             try:
                 self.concrete = self.function.get_concrete_function(*args, **kwargs)
                 if self.by_xla:  # which says what it cannot have, and runs nothing
-                    require_numbers((args, kwargs), self.concrete.graph)
+                    require_numbers(self.concrete.inputs)
                     self.function.experimental_get_compiler_ir(*args, **kwargs)(stage="hlo")
             except Exception as error:
                 self.error = error
@@ -104,21 +108,25 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
         return ()
     results = [tensor.op.name for tensor in own.concrete.outputs]
     traced = _stage(_("traced"), own.concrete.graph.as_graph_def().node, results)
+    effects = {
+        operation.name
+        for operation in own.concrete.graph.get_operations()
+        if operation.op_def.is_stateful and operation.type not in _READS
+    }
+    made = tuple(replace(node, effect=node.name in effects) for node in traced.nodes)
     with quiet():
         if own.by_xla:
             text = own.function.experimental_get_compiler_ir(*args, **kwargs)
             names = {node.name for node in traced.operations}
-            given = read(_("as XLA gets it (HLO)"), text(stage="hlo"), names)
-            left = [given, read(_("as XLA leaves it"), text(stage="optimized_hlo"), names, given)]
+            handed = kinds(text(stage="hlo"), names)
+            made = tuple(replace(node, kinds=handed.get(node.name)) for node in made)
+            left = [read(_("as XLA leaves it"), text(stage="optimized_hlo"), names)]
         else:
             run = partial(own.concrete, *args, **kwargs)
             left = own.missing.ask(lambda: _rewritten(traced, run), [])
     notes = own.missing.notes("TensorFlow")
-    return (Graph(_VERSION, own.name, judged([traced, *left], _fuses), notes),)
-
-
-def _fuses(operation: str) -> bool:
-    return operation.startswith("_Fused") or operation == "AddN"
+    stages = judged([replace(traced, nodes=made), *left], _ARRANGING)
+    return (Graph(_VERSION, own.name, stages, notes),)
 
 
 def _rewritten(traced: Stage, run: Callable[[], object]) -> list[Stage]:
@@ -138,7 +146,7 @@ def _stage(
     title: str, nodes: Iterable[Any], outputs: list[str], before: Collection[str] = ()
 ) -> Stage:
     """The nodes of a GraphDef; with the names of those before, which of them each computes."""
-    by_name = {node.name: node for node in nodes if node.op not in _RESULTS}
+    by_name = {node.name: node for node in nodes if node.op not in _NOTHING}
     # A loop of the older kind runs in a circle, closed by NextIteration.
     known = {name for name, node in by_name.items() if node.op != "NextIteration"}
     sources = {
@@ -149,21 +157,36 @@ def _stage(
     for name in TopologicalSorter(sources).static_order():
         node = by_name[name]
         operation = "" if node.op == "Const" or node.op in _INPUTS else node.op
-        made.append(Node(name, operation, sources[name], _key(node), _origins(name, before)))
+        origins = _origins(name, before)
+        parts = tuple(_parts(node, origins))
+        made.append(Node(name, operation, sources[name], _key(node), origins, parts))
     return Stage(title, tuple(made), tuple(outputs))
 
 
+def _parts(node: Any, origins: frozenset[str]) -> Iterator[Part]:
+    """What a fused operation, such as _FusedMatMul, computes; it has the name of the last."""
+    if "fused_ops" in node.attr:
+        *others, last = (word.decode() for word in node.attr["fused_ops"].list.s)
+        for kind in (re.sub("^_.*Fused", "", node.op), *others):
+            yield Part(kind)
+        yield Part(last, origins)
+
+
 def _origins(name: str, before: Collection[str]) -> frozenset[str]:
-    """Grappler keeps a name, or puts what it did in front of it: ArithmeticOptimizer/..._add_1."""
-    if name in before:
-        return frozenset({name})
-    found = [one for one in before if name.endswith(("_" + one, "/" + one))]
+    """Grappler keeps a name, or puts what it did in front of it: ArithmeticOptimizer/..._add_1.
+
+    What was lowered, such as a loop, has the name of the whole in front.
+    """
+    path = name.split("/")
+    whole = ["/".join(path[:end]) for end in range(len(path), 0, -1)]
+    found = [one for one in whole if one in before][:1]
+    found = found or [one for one in before if name.endswith(("_" + one, "/" + one))]
     return frozenset({max(found, key=len)} if found else ())
 
 
 def _name(source: str) -> str:
-    """'MatMul' of 'MatMul:product:0'."""
-    return source.partition(":")[0]
+    """'MatMul' of 'MatMul:product:0', or of '^MatMul', which is only waited for."""
+    return source.partition(":")[0].removeprefix("^")
 
 
 def _key(node: Any) -> str:

@@ -64,7 +64,7 @@ def training(
         return Step(tf.function(step, **options) if options else step, tf.stack)
 
     def by_xla() -> Function:
-        require_numbers((args, kwargs))
+        require_numbers(filter(tf.is_tensor, tf.nest.flatten((args, kwargs))))
         return make(jit_compile=True)
 
     graph, xla = Lazy(lambda: make(jit_compile=None)), Lazy(by_xla)

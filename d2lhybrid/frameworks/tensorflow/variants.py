@@ -1,6 +1,6 @@
 """The ways to run a model that TensorFlow offers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -48,7 +48,7 @@ def variants(
 
     def by_xla(build: Callable[[bool], Function]) -> Lazy:
         def checked() -> Function:
-            require_numbers((args, kwargs), concrete(False).graph)
+            require_numbers(concrete(False).inputs)
             return build(True)
 
         return Lazy(checked)
@@ -96,14 +96,9 @@ def eagerly() -> Iterator[None]:
         tf.config.run_functions_eagerly(before)
 
 
-def require_numbers(given: Any, graph: Any = None) -> None:
-    """Raise CannotBuildError for texts: handed them twice, XLA ends the process."""
-    dtypes = [tensor.dtype for tensor in tf.nest.flatten(given) if tf.is_tensor(tensor)]
-    if graph is not None:
-        dtypes += [t.dtype for operation in graph.get_operations() for t in operation.outputs]
-        nodes = [n for branch in graph.as_graph_def().library.function for n in branch.node_def]
-        dtypes += [tf.as_dtype(a.type) for node in nodes for a in node.attr.values() if a.type]
-    if any(dtype.base_dtype == tf.string for dtype in dtypes):
+def require_numbers(inputs: Iterable[Any]) -> None:
+    """Raise CannotBuildError for texts among a graph's inputs: twice, they end the process."""
+    if any(tensor.dtype.base_dtype == tf.string for tensor in inputs):
         text = _("XLA computes with numbers alone, and this model has {dtype}")
         raise CannotBuildError(text.format(dtype="tf.string"))
 

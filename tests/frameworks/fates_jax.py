@@ -1,0 +1,82 @@
+"""Operations for random functions in JAX, and what HLO's text says of the program."""
+
+import re
+from collections import Counter
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from d2lhybrid import graph
+
+INPUTS = [jnp.sin(jnp.arange(64.0)).reshape(8, 8), jnp.cos(jnp.arange(64.0)).reshape(8, 8)]
+KEY = jax.random.key(0)
+
+
+def printed(x):
+    jax.debug.print("{}", x[0, 0])
+    return x
+
+
+def written(x):
+    return x.at[0].set(0.0)
+
+
+OPERATIONS = {
+    "sin": (1, jnp.sin),
+    "cos": (1, jnp.cos),
+    "tanh": (1, jnp.tanh),
+    "exp": (1, jnp.exp),
+    "negate": (1, jnp.negative),
+    "absolute": (1, jnp.abs),
+    "floor": (1, jnp.floor),
+    "add": (2, jnp.add),
+    "subtract": (2, jnp.subtract),
+    "multiply": (2, jnp.multiply),
+    "divide": (2, jnp.divide),
+    "maximum": (2, jnp.maximum),
+    "halve": (1, lambda x: x / 4.0),
+    "nothing": (1, lambda x: x * 1.0 + 0.0),
+    "where": (2, lambda x, y: jnp.where(x > y, x, y)),
+    "transpose": (1, jnp.transpose),
+    "flip": (1, jnp.flip),
+    "reshape": (1, lambda x: x.reshape(64).reshape(8, 8)),
+    "slice": (1, lambda x: jnp.concatenate([x[4:], x[:4]])),
+    "write": (1, written),
+    "sum": (1, lambda x: x.sum(0) + jnp.zeros((8, 8))),
+    "mean": (1, lambda x: x - x.mean(1, keepdims=True)),
+    "matmul": (2, jnp.matmul),
+    "softmax": (1, jax.nn.softmax),
+    "cumsum": (1, lambda x: jnp.cumsum(x, 0)),
+    "sort": (1, jnp.sort),
+    "ones": (0, lambda: jnp.ones((8, 8)) * 2 * 3),
+    "count": (0, lambda: jnp.arange(64.0).reshape(8, 8)),
+    "random": (0, lambda: jax.random.normal(KEY, (8, 8))),
+    "print": (1, printed),
+    "cond": (1, lambda x: lax.cond(x.sum() > 0, jnp.tan, lambda y: y * 2, x)),
+    "loop": (1, lambda x: lax.fori_loop(0, 3, lambda _i, y: jnp.tan(y), x)),
+    "checkpoint": (1, jax.checkpoint(lambda x: jnp.sin(jnp.cos(x)))),
+}
+EFFECTS = {"print"}  # a draw is a function of its key
+WORDS = {
+    "sin": "sine",
+    "cos": "cosine",
+    "tanh": "tanh",
+    "exp": "exponential",
+    "floor": "floor",
+    "dot_general": "dot",
+    "cumsum": "reduce-window",
+    "sort": "sort",
+    "rev": "reverse",
+    "cond": "conditional",
+    "debug_print": "custom-call",
+}
+
+
+def kinds(text):
+    return Counter(re.findall(r" = (?:\(.*?\)|\S+) ([a-z-]+)\(", text))
+
+
+def programs(function):
+    text = jax.jit(function).lower(*INPUTS).compile().as_text()
+    yield graph(function, *INPUTS), kinds(text)
