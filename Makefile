@@ -17,7 +17,7 @@ IN_A_FOLDER = $(if $(FOLDER),TMPDIR="$$FOLDER",FOLDER=$$(mktemp -d) && trap 'rm 
 BENCHMARKS := verdicts agreement claims_under_load ladder artifacts_io gpu
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy test-notebooks test-browser test-bare picture check check-notebooks check-types check-style check-workflows html watch dist notebooks executed messages models bench under-load fuzz newest conda lock format clean
+.PHONY: help setup lab test test-unit test-numpy test-notebooks test-browser test-bare rehearse picture check check-notebooks check-types check-style check-workflows html watch dist notebooks executed messages models bench under-load fuzz newest conda lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -47,6 +47,9 @@ test-browser: setup  ## JupyterLab and the site in chromium; ALL=1 runs every no
 
 test-bare: setup  ## a notebook's first cell on a machine that has PyTorch alone; downloads PyTorch
 	$(PY) tools/bare_notebook.py
+
+rehearse: setup  ## run the cells for a GPU on stand-ins for one: do they run? no times, nothing about a GPU
+	@$(IN_A_FOLDER) $(PY) -m pytest -p tools.compile_once tests/notebooks/test_rehearsal.py
 
 picture: setup  ## take README's picture anew, in chromium
 	$(PY) -m pytest tests/browser/test_lab_picture.py::test_take_the_picture
