@@ -50,6 +50,11 @@ test-bare: setup  ## a notebook's first cell on a machine that has PyTorch alone
 
 rehearse: setup  ## run the cells for a GPU on stand-ins for one: do they run? no times, nothing about a GPU
 	@$(IN_A_FOLDER) $(PY) -m pytest -p tools.compile_once tests/notebooks/test_rehearsal.py
+	@echo 'What pip brings to the conda environment of environment.yml, resolved here, not downloaded:'
+	$(PY) -m pip install --quiet uv==0.13.8
+	sed -n '/- pip:/,$$s/^      - //p' environment.yml | $(PY) -m uv --quiet pip compile - --no-header \
+		--python-version 3.11 --python-platform x86_64-manylinux_2_28 --no-python-downloads \
+		--no-annotate --no-emit-index-url | grep -E '^(cuda|jax-cuda|nvidia|triton)'
 
 picture: setup  ## take README's picture anew, in chromium
 	$(PY) -m pytest tests/browser/test_lab_picture.py::test_take_the_picture
