@@ -45,7 +45,7 @@ def test_what_was_compiled_is_run_by_python():
     for model in (in_place, *parts, compiled(Own().forward), compiled(lambda x: lin(x) + 1)):
         graphs.clear()
         v = variants(model, X)
-        require_same("eager", "compiled", record(v["eager"](X)), record(v["inference_mode"](X)))
+        v["eager"](X)
         assert not graphs
         torch.compiler.reset()
         model(X)
@@ -55,7 +55,7 @@ def test_what_was_compiled_is_run_by_python():
 def test_names_and_options_of_the_compiler():
     net, x = torch_model()
     assert variants(net, x, all=True).code.keys() == {
-        "eager", "inference_mode", "torchscript", "torchscript frozen", "torch functions",
+        "eager", "eager, with gradients", "torchscript", "torchscript frozen", "torch functions",
         "torch.compile", "torch.compile reduce-overhead", "torch.compile max-autotune",
         "torch.compile function", "torch.compile skip guards", "aotinductor",
         "aotinductor boxed", "onnxruntime io binding",
@@ -68,6 +68,17 @@ def test_names_and_options_of_the_compiler():
         x = torch_model()[1].expand(rows, -1)
         variants(torch_model()[0], x, backend=recorder(graphs))["torch.compile"](x)
     assert len(graphs) == 12
+
+
+@compiles
+def test_every_way_runs_without_gradients():
+    net, x = torch_model()
+    v = variants(net, x, all=True)
+    recording = [name for name, run in v.items() if run(x).requires_grad]
+    assert recording == ["eager, with gradients"]
+    net(x).sum().backward()  # the user's own still learns
+    assert net[0].weight.grad is not None
+    assert not variants(lambda x: net(x), x)["eager"](x).requires_grad
 
 
 def test_without_a_compiler_the_reason_names_the_package(tmp_path, monkeypatch):
@@ -104,8 +115,7 @@ def test_what_a_forward_writes_stays_as_it_was():
     norm.train()  # as when a layer is tuned
     for net in (counting, partly, weight_norm, torch.nn.Sequential(norm)):
         v = variants(net, torch.randn(3, 2))
-        for function in v.only("eager", "inference_mode").values():
-            function(torch.randn(3, 2))
+        v["eager"](torch.randn(3, 2))
     assert (counting.calls, norm.num_batches_tracked) == (1, 0)
     assert "training mode" in v.unavailable["torchscript frozen"]
 

@@ -18,7 +18,7 @@ from d2lhybrid.frameworks.torch.programs import compiled, eager, if_compiler
 from d2lhybrid.i18n import gettext as _, noop as N_
 
 _ACTIVATIONS = {nn.ReLU: "relu", nn.Sigmoid: "sigmoid", nn.Tanh: "tanh"}
-_RUN = "y = fast(x)"
+_RUN = "with torch.no_grad():\n    y = fast(x)"
 _FROZEN = f"""frozen = torch.jit.freeze(torch.jit.script(net))
 fast = torch.jit.optimize_for_inference(frozen)
 {_RUN}"""
@@ -42,6 +42,7 @@ def variants(
 
     They run a twin of the model, for TorchScript leaves attributes on what it compiles, and each
     TorchScript a twin of its own, for what one leaves behind hides what is wrong with the next.
+    All run without gradients: what some ways never record is nothing that another is to pay for.
     """
     require_options("torch.compile", options, ("dynamic", "backend", "mode"))
     net = eager(net)
@@ -58,10 +59,8 @@ def variants(
     def frozen() -> Any:
         return torch.jit.optimize_for_inference(torch.jit.freeze(script()))
 
-    inferring = torch.inference_mode()(lambda *args, **kwargs: net(*args, **kwargs))
     found = {
-        "eager": Variant(net, "y = net(x)"),
-        "inference_mode": Variant(inferring, "with torch.inference_mode():\n    y = net(x)"),
+        "eager": Variant(net, "with torch.no_grad():\n    y = net(x)"),
         "torchscript": Variant(Lazy(script), f"fast = torch.jit.script(net)\n{_RUN}"),
         "torchscript frozen": Variant(unfit or Lazy(frozen), _FROZEN),
         "torch.compile": _compiled(net, **options),
@@ -86,7 +85,18 @@ def variants(
         reason = "" if unsafe else N_("this version of torch cannot skip guards")
         found["torch.compile skip guards"] = Variant(reason or run, code)
         found |= _functions(net, sizes)
-    return found
+    ways = {name: replace(one, run=_without_gradients(one.run)) for name, one in found.items()}
+    return ways | ({"eager, with gradients": Variant(net, "y = net(x)")} if everything else {})
+
+
+def _without_gradients(run: Function | str) -> Function | str:
+    """The same under ``torch.no_grad``."""
+    if isinstance(run, str):
+        return run
+    if isinstance(run, Lazy):
+        return run.then(_without_gradients)
+    # Not `run` itself, whose attributes, a module's parts, the decorator would take over.
+    return torch.no_grad()(lambda *args, **kwargs: run(*args, **kwargs))
 
 
 def _compiled(net: Function, **options: Any) -> Variant:
