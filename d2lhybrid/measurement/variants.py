@@ -62,8 +62,9 @@ def variants(
     A model is left as it was: its mode, its parameters, hybridized or not. What a function changes
     when it is called, such as the weights of a model in a step of training, stays changed: for
     that there is ``training``. Eager is eager also where `net` was compiled. All run without
-    gradients, but for PyTorch's "eager, with gradients" of `all`. What cannot be built on this machine stands in ``.unavailable`` with the reason, and ``.code`` shows how to write
-    each by hand.
+    gradients, but for PyTorch's "eager, with gradients" of `all`. What cannot be built on this
+    machine stands in ``.unavailable`` with the reason, and ``.code`` shows how to write each by
+    hand.
 
     Args:
         net: a model, a function of tensors, or ``call(net, ...)`` in place of it and its arguments.
