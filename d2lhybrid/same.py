@@ -99,9 +99,7 @@ def difference(answer: Answer, expected: Answer, tolerance: float | None = None)
     return words
 
 
-def _leaf(
-    path: str, leaf: Any, other: Any, tolerance: float | None, floats: str
-) -> tuple[float, str]:
+def _leaf(path: str, leaf: Any, other: Any, tolerance: Any, floats: str) -> tuple[float, str]:
     """How far a leaf is over what is allowed, and the words for it; empty words if it is not.
 
     A float of Python's is as exact as `floats`, the coarsest tensor beside it, which it came from.

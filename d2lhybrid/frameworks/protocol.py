@@ -60,13 +60,6 @@ class Lazy:
         """The same, not yet built."""
         return Lazy(self._build, self._load)
 
-    def then(self, wrap: Function) -> "Lazy":
-        """The same, with `wrap` around the callable in the end."""
-        build, load = self._build, self._load
-        if load is None:
-            return Lazy(lambda: wrap(build()))
-        return Lazy(build, lambda product: wrap(load(product)))
-
     def build(self) -> None:
         """Build it, unless that is done."""
         if self._product is None:

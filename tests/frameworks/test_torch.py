@@ -78,7 +78,9 @@ def test_every_way_runs_without_gradients():
     assert recording == ["eager, with gradients"]
     net(x).sum().backward()  # the user's own still learns
     assert net[0].weight.grad is not None
-    assert not variants(lambda x: net(x), x)["eager"](x).requires_grad
+    with pytest.raises(RuntimeError):
+        v["eager"](torch.ones(1))
+    assert torch.is_grad_enabled()
 
 
 def test_without_a_compiler_the_reason_names_the_package(tmp_path, monkeypatch):
@@ -177,6 +179,9 @@ def test_why_nothing_is_compiled():
         assert (report.graphs, finding.line) == (0, in_a_loop.__code__.co_firstlineno)
         assert "a graph ends inside a loop" in report.notes[0]
     assert "no operation" in explain(lambda x: 3, X).notes[0]
+    int8 = torch.ao.quantization.quantize_dynamic(torch.nn.Sequential(torch.nn.Linear(2, 2)))
+    report = explain(int8, torch.ones(1, 2))
+    assert report.breaks[0].reason in report.notes[0]
     (finding,) = explain(refused, X).unsupported
     assert finding.line == refused.__code__.co_firstlineno + 1
 

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from d2lhybrid.frameworks.explanation import Finding
+from d2lhybrid.frameworks.tensors import Function
 
 
 def original(model: Any) -> Any:
@@ -29,6 +30,20 @@ def cuda_context(index: int) -> bool:
     """Does this process have a context on a CUDA device? Yes where PyTorch does not tell."""
     has_context = getattr(torch._C, "_cuda_hasPrimaryContext", lambda index: True)
     return torch.cuda.is_initialized() and bool(has_context(index))
+
+
+def without_gradients(run: Function) -> Any:
+    """The same under ``torch.no_grad``, whose decorator takes as long as a small operation."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        before = torch.is_grad_enabled()
+        torch._C._set_grad_enabled(False)
+        try:
+            return run(*args, **kwargs)
+        finally:
+            torch._C._set_grad_enabled(before)
+
+    return call
 
 
 # What TorchDynamo has done.

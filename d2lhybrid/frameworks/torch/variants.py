@@ -13,7 +13,7 @@ from d2lhybrid.errors import CannotBuildError
 from d2lhybrid.frameworks.dense import functions
 from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, Variant, chain, require_options
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
-from d2lhybrid.frameworks.torch import programs
+from d2lhybrid.frameworks.torch import private, programs
 from d2lhybrid.frameworks.torch.programs import compiled, eager, if_compiler
 from d2lhybrid.i18n import gettext as _, noop as N_
 
@@ -59,18 +59,20 @@ def variants(
     def frozen() -> Any:
         return torch.jit.optimize_for_inference(torch.jit.freeze(script()))
 
+    def lazy(build: Function) -> Lazy:
+        return Lazy(lambda: private.without_gradients(build()))
+
     found = {
-        "eager": Variant(net, "with torch.no_grad():\n    y = net(x)"),
-        "torchscript": Variant(Lazy(script), f"fast = torch.jit.script(net)\n{_RUN}"),
-        "torchscript frozen": Variant(unfit or Lazy(frozen), _FROZEN),
+        "eager": Variant(private.without_gradients(net), "with torch.no_grad():\n    y = net(x)"),
+        "torchscript": Variant(lazy(script), f"fast = torch.jit.script(net)\n{_RUN}"),
+        "torchscript frozen": Variant(unfit or lazy(frozen), _FROZEN),
         "torch.compile": _compiled(net, **options),
     }
     if not options.keys() & {"backend", "mode"}:  # unless the user has chosen
         reduced = _compiled(net, **options, mode="reduce-overhead")
-        if not torch.cuda.is_available():
-            reason = N_("it rests on CUDA graphs, and there is no CUDA device")
-            reduced = Variant(reason, reduced.code)
-        found["torch.compile reduce-overhead"] = reduced
+        reason = N_("it rests on CUDA graphs, and there is no CUDA device")
+        run = reduced.run if torch.cuda.is_available() else reason
+        found["torch.compile reduce-overhead"] = replace(reduced, run=run)
     for name, (run, code) in _ahead(net, args, kwargs).items():
         if everything or name == "aotinductor":
             found[name] = Variant(unfit or run, code)
@@ -85,24 +87,14 @@ def variants(
         reason = "" if unsafe else N_("this version of torch cannot skip guards")
         found["torch.compile skip guards"] = Variant(reason or run, code)
         found |= _functions(net, sizes)
-    ways = {name: replace(one, run=_without_gradients(one.run)) for name, one in found.items()}
-    return ways | ({"eager, with gradients": Variant(net, "y = net(x)")} if everything else {})
-
-
-def _without_gradients(run: Function | str) -> Function | str:
-    """The same under ``torch.no_grad``."""
-    if isinstance(run, str):
-        return run
-    if isinstance(run, Lazy):
-        return run.then(_without_gradients)
-    # Not `run` itself, whose attributes, a module's parts, the decorator would take over.
-    return torch.no_grad()(lambda *args, **kwargs: run(*args, **kwargs))
+        found["eager, with gradients"] = Variant(net, "y = net(x)")
+    return found
 
 
 def _compiled(net: Function, **options: Any) -> Variant:
     """torch.compile with these options, unless it needs a compiler that is not there."""
     given = "".join(f", {name}={value!r}" for name, value in options.items())
-    lazy = Lazy(lambda: compiled(net, **options))
+    lazy = Lazy(lambda: private.without_gradients(compiled(net, **options)))
     inductor = options.get("backend", "inductor") == "inductor"
     code = f"fast = torch.compile(net{given})\n{_RUN}"
     return Variant(if_compiler(lazy) if inductor else lazy, code)
@@ -126,8 +118,7 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
         """On tensors that stay where they are, with as many threads as PyTorch."""
         session = programs.open_session(folder.path, torch.get_num_threads())
         binding, (x,) = session.io_binding(), args
-        with torch.no_grad():
-            kept, found = (t.detach().clone().contiguous() for t in (x, net(x)))
+        kept, found = (t.detach().clone().contiguous() for t in (x, net(x)))
         for bind, value, tensor in (
             (binding.bind_input, session.get_inputs()[0], kept),
             (binding.bind_output, session.get_outputs()[0], found),
@@ -159,7 +150,7 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
 
     whole, loader = (exported(programs.compile_ahead, load) for load in (package, boxed))
     return {
-        "aotinductor": (if_compiler(whole), _PACKAGE + _RUN),
+        "aotinductor": (if_compiler(whole), _PACKAGE + "y = fast(x)"),
         "aotinductor boxed": (if_compiler(loader), _PACKAGE + "[y] = fast.loader.boxed_run([x])"),
         "onnxruntime io binding": (exported(programs.write_onnx, bound), _ONNX_BOUND),
     }
@@ -181,7 +172,8 @@ def _functions(net: Any, sizes: Kwargs) -> dict[str, Variant]:
         return dict.fromkeys(("torch functions", "torch.compile function"), plain)
     body = plain.code.removeprefix("y = ")
     code = f"def plain(x):\n    return {body}\n\nfast = torch.compile(plain)\n{_RUN}"
-    fast = if_compiler(Lazy(lambda: compiled(run, **sizes)))
+    fast = _compiled(run, **sizes).run
+    plain = Variant(private.without_gradients(run), f"with torch.no_grad():\n    {plain.code}")
     return {"torch functions": plain, "torch.compile function": Variant(fast, code)}
 
 
