@@ -7,7 +7,7 @@ import pytest
 import torch
 from models import torch_model, torch_planted
 
-from d2lhybrid import explain, graph, synchronize, variants
+from d2lhybrid import compare, explain, graph, synchronize, variants
 from d2lhybrid.errors import CallFailedError, CannotBuildError, TracingError
 from d2lhybrid.frameworks import known
 from d2lhybrid.same import record, require_same
@@ -81,6 +81,14 @@ def test_every_way_runs_without_gradients():
     with pytest.raises(RuntimeError):
         v["eager"](torch.ones(1))
     assert torch.is_grad_enabled()
+
+
+def test_a_row_says_where_nothing_was_compiled():
+    lstm = torch.nn.LSTM(4, 2).eval()
+    for net, x, compiled_at_all in ((lstm, torch.ones(3, 4), False), (*torch_model(), True)):
+        ways = variants(net, x, backend="eager").only("eager", "torch.compile")
+        rows = compare(ways, x, time_limit=0.1, progress=False)
+        assert [one.note is None for one in rows.values()] == [True, compiled_at_all]
 
 
 def test_without_a_compiler_the_reason_names_the_package(tmp_path, monkeypatch):

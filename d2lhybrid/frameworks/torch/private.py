@@ -67,6 +67,13 @@ def findings() -> tuple[list[Finding], list[tuple[Finding, object]]]:
     )
 
 
+def graphs_made() -> int:
+    """How many graphs TorchDynamo has handed to compilers in this process."""
+    import torch._dynamo.utils
+
+    return int(torch._dynamo.utils.counters["stats"]["unique_graphs"])
+
+
 def codes_of(model: Any) -> list[CodeType]:
     """The code that TorchDynamo compiles for a model; for a module of ``torch.nn`` a wrapper."""
     inner = original(model)

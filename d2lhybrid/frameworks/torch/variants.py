@@ -14,10 +14,11 @@ from d2lhybrid.frameworks.dense import functions
 from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, Variant, chain, require_options
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.frameworks.torch import private, programs
-from d2lhybrid.frameworks.torch.programs import compiled, eager, if_compiler
+from d2lhybrid.frameworks.torch.programs import ISOLATES, compiled, eager, if_compiler
 from d2lhybrid.i18n import gettext as _, noop as N_
 
 _ACTIVATIONS = {nn.ReLU: "relu", nn.Sigmoid: "sigmoid", nn.Tanh: "tanh"}
+_NOTHING = N_("nothing was compiled; explain(net, x) says why")
 _RUN = "with torch.no_grad():\n    y = fast(x)"
 _FROZEN = f"""frozen = torch.jit.freeze(torch.jit.script(net))
 fast = torch.jit.optimize_for_inference(frozen)
@@ -94,10 +95,15 @@ def variants(
 def _compiled(net: Function, **options: Any) -> Variant:
     """torch.compile with these options, unless it needs a compiler that is not there."""
     given = "".join(f", {name}={value!r}" for name, value in options.items())
-    lazy = Lazy(lambda: private.without_gradients(compiled(net, **options)))
+
+    def build() -> Function:
+        before, run = private.graphs_made(), private.without_gradients(compiled(net, **options))
+        run.note = lambda: _NOTHING if ISOLATES and private.graphs_made() == before else ""
+        return run
+
     inductor = options.get("backend", "inductor") == "inductor"
     code = f"fast = torch.compile(net{given})\n{_RUN}"
-    return Variant(if_compiler(lazy) if inductor else lazy, code)
+    return Variant(if_compiler(Lazy(build)) if inductor else Lazy(build), code)
 
 
 def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | str, str]]:
