@@ -17,7 +17,7 @@ IN_A_FOLDER = $(if $(FOLDER),TMPDIR="$$FOLDER",FOLDER=$$(mktemp -d) && trap 'rm 
 BENCHMARKS := verdicts agreement claims_under_load ladder artifacts_io gpu
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy test-notebooks test-browser test-bare picture check check-notebooks check-types check-style check-workflows html watch dist notebooks executed messages models bench under-load fuzz newest conda lock format clean
+.PHONY: help setup lab test test-unit test-numpy test-notebooks test-browser test-bare rehearse picture check check-notebooks check-types check-style check-workflows html watch dist notebooks executed messages models bench under-load fuzz newest conda lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -47,6 +47,14 @@ test-browser: setup  ## JupyterLab and the site in chromium; ALL=1 runs every no
 
 test-bare: setup  ## a notebook's first cell on a machine that has PyTorch alone; downloads PyTorch
 	$(PY) tools/bare_notebook.py
+
+rehearse: setup  ## run the cells for a GPU on stand-ins for one: do they run? no times, nothing about a GPU
+	@$(IN_A_FOLDER) $(PY) -m pytest -p tools.compile_once tests/notebooks/test_rehearsal.py
+	@echo 'What pip brings to the conda environment of environment.yml, resolved here, not downloaded:'
+	$(PY) -m pip install --quiet uv==0.13.8
+	sed -n '/- pip:/,$$s/^      - //p' environment.yml | $(PY) -m uv --quiet pip compile - --no-header \
+		--python-version 3.11 --python-platform x86_64-manylinux_2_28 --no-python-downloads \
+		--no-annotate --no-emit-index-url | grep -E '^(cuda|jax-cuda|nvidia|triton)'
 
 picture: setup  ## take README's picture anew, in chromium
 	$(PY) -m pytest tests/browser/test_lab_picture.py::test_take_the_picture
@@ -106,12 +114,13 @@ bench: setup  ## the benchmarks, one table each, into build/benchmarks; ONLY="gp
 under-load: setup  ## every English notebook 20 times with every core kept busy, hours; or ARGS="--make test --runs 5 --load 15"
 	@$(IN_A_FOLDER) $(PY) benchmarks/under_load.py $(if $(ARGS),$(ARGS),--runs 20)
 
-fuzz: setup  ## the long campaigns: damaged artifacts, killed saves, a full disk, false fates; an hour
+fuzz: setup  ## the long campaigns: damaged artifacts and sources of the book, killed saves, a full disk, false fates; an hour
 	$(PY) tests/artifacts/fuzz_damage.py --count 600 --seed 0
 	$(PY) tests/artifacts/fuzz_damage.py --count 600 --seed 0 --target ours --through load
 	$(PY) tests/artifacts/fuzz_crash.py --count 200
 	$(PY) tests/artifacts/fuzz_disk.py
 	$(PY) tests/frameworks/test_fates.py --count 200 --seed 0
+	$(PY) tests/book/fuzz_sources.py --count 300 --seed 0
 
 newest:  ## do the tests pass, and the notebooks run, with the newest releases? downloads gigabytes
 	$(PYTHON) -m venv .venv-newest

@@ -5,6 +5,7 @@ label in several frameworks is translated once. Where one text needs two transla
 ``% context: …`` above the block in the chapter makes a message of its own.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -176,8 +177,10 @@ def read(path: Path) -> polib.POFile:
         return polib.pofile(str(path), encoding="utf-8")
     except (OSError, ValueError) as error:
         place = "/".join(path.parts[-4:])
+        found = re.search(r"\bline (\d+)", str(error))
+        line = int(found[1]) if found else 1
         raise CatalogError(
-            [Problem(place, 1, f"expected a gettext catalog; correct its syntax. {error}")]
+            [Problem(place, line, f"expected a gettext catalog; correct its syntax. {error}")]
         ) from None
 
 
@@ -197,14 +200,14 @@ def update(root: Path, chapters: Sequence[Chapter], start: Sequence[str] = ()) -
     ``start`` names languages that have no catalogs yet and get them now.
     """
     languages = [one for one in LANGUAGES.values() if one in present(root) or one.code in start]
-    for chapter in chapters:
-        files = {template_path(chapter.name): template(chapter)}
+    files = {}
+    for chapter in chapters:  # all are read before the first is written
+        files[template_path(chapter.name)] = template(chapter)
         for language in languages:
             if language != ENGLISH:
                 path = catalog_path(language, chapter.name)
-                merged = merge(template(chapter), read(root / path), language, chapter.name)
-                files[path] = merged
-        yield from write_changed(root, {path: to_bytes(file) for path, file in files.items()})
+                files[path] = merge(template(chapter), read(root / path), language, chapter.name)
+    yield from write_changed(root, {path: to_bytes(file) for path, file in files.items()})
 
 
 def to_bytes(file: polib.POFile) -> bytes:

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import nbformat
 
+from book.errors import BookError, Problem
+
 CHAPTERS = "chapters"
 NOTEBOOKS = "notebooks"
 TRANSLATIONS = "translations"
@@ -32,6 +34,25 @@ class Key(NamedTuple):
         if other.language != self.language:
             return f"../../{other.language}/{other.framework}/{path}"
         return str(path) if other.framework == self.framework else f"../{other.framework}/{path}"
+
+
+def read_text(path: Path) -> str:
+    """What an author or translator wrote.
+
+    Raises BookError, with the line, where it is no UTF-8, or has a zero byte, which
+    Markdown would replace.
+    """
+    content = path.read_bytes()
+    at = content.find(b"\0")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        at = error.start
+    if at >= 0:
+        line = content.count(b"\n", 0, at) + 1
+        said = f"expected text in UTF-8, received the byte {content[at]:#04x}; save it as UTF-8."
+        raise BookError(str(Problem(f"{path.parent.name}/{path.name}", line, said)))
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_notebook(path: Path) -> nbformat.NotebookNode | None:

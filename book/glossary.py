@@ -1,13 +1,16 @@
 """The list of terms in translations/glossary.csv: which word a language has for an English one."""
 
 import csv
+import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from book.files import TRANSLATIONS
+from book.errors import CatalogError, Problem
+from book.files import TRANSLATIONS, read_text
+from book.languages import LANGUAGES
 from book.pieces import pieces
 
 FILE = f"{TRANSLATIONS}/glossary.csv"
@@ -23,20 +26,26 @@ class Term:
 
 
 def read_glossary(root: Path) -> tuple[Term, ...]:
-    """The terms, longest first; none where there is no glossary."""
+    """The terms, longest first; none where there is no glossary.
+
+    Raises CatalogError where a row has not as many fields as the languages need.
+    """
     path = root / FILE
     if not path.exists():
         return ()
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    terms = [
-        Term(
-            re.sub(r"^to | \(.*\)$", "", row.pop("en")),
-            never=tuple(filter(None, row.pop("never").split("|"))),
-            forms={language: form for language, form in row.items() if form},
-        )
-        for row in rows
-    ]
+    columns, terms = ["en", *(code for code in LANGUAGES if code != "en"), "never"], []
+    rows = csv.reader(io.StringIO(read_text(path), newline=""))
+    try:
+        for number, row in enumerate(rows):
+            if len(row) != len(columns) or (not number and row != columns) or not row[0].strip():
+                expected = f"expected {','.join(columns)}, all on one line; received {row}."
+                raise CatalogError([Problem(FILE, rows.line_num, expected)])
+            english, *forms, never = row
+            named = {code: form for code, form in zip(columns[1:], forms, strict=False) if form}
+            english = re.sub(r"^to | \(.*\)$", "", english)
+            terms += [Term(english, named, tuple(filter(None, never.split("|"))))] if number else []
+    except csv.Error as error:
+        raise CatalogError([Problem(FILE, rows.line_num, f"no table: {error}.")]) from None
     return tuple(sorted(terms, key=lambda term: -len(term.english)))
 
 

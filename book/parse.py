@@ -8,6 +8,7 @@ import yaml
 
 from book.blocks import Block, Chapter, Exercise, Heading, Solution, visible
 from book.errors import ChapterError, Problem, yaml_reason
+from book.files import read_text
 from book.frameworks import FRAMEWORKS
 from book.reader import Inside, Reader
 from book.references import check_references
@@ -33,7 +34,7 @@ def load(folder: Path) -> tuple[Chapter, ...]:
     chapters = []
     for path in sorted(folder.glob("[!.]*.md")):  # an editor's own files begin with a dot
         reader = Reader(path)
-        chapters.append(_chapter(reader, path.read_text(encoding="utf-8")))
+        chapters.append(_chapter(reader, read_text(path)))
         problems += reader.problems
     problems += check_references(chapters)
     if problems:

@@ -126,6 +126,10 @@ class ArtifactLoadError(ArtifactError, RuntimeError):
     """The bytes are as saved, but the framework does not load or run them."""
 
 
+class UnwritableFolderError(ArtifactError, OSError):
+    """A folder of this user's, for what is trusted or compiled, cannot be written to."""
+
+
 class InputMismatchError(ArtifactError, TypeError, ValueError):
     """Number, shape or dtype of the inputs is not what the artifact was saved with."""
 

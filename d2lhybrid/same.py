@@ -92,18 +92,24 @@ def difference(answer: Answer, expected: Answer, tolerance: float | None = None)
         received = next((path for path in answer if path not in expected), _("nothing"))
         wanted = next((path for path in expected if path not in answer), _("nothing"))
         return text.format(received=received, expected=wanted)
-    found = (_leaf(path, leaf, expected[path], tolerance) for path, leaf in answer.items())
+    beside = {leaf.dtype for leaf in expected.values() if isinstance(leaf, Raw)} & TOLERANCE.keys()
+    floats = max(beside or {"float64"}, key=lambda dtype: TOLERANCE[dtype])
+    found = (_leaf(path, leaf, expected[path], tolerance, floats) for path, leaf in answer.items())
     _over, words = max(found, key=lambda one: one[0], default=(0.0, ""))
     return words
 
 
-def _leaf(path: str, leaf: Any, other: Any, tolerance: float | None) -> tuple[float, str]:
-    """How far a leaf is over what is allowed, and the words for it; empty words if it is not."""
+def _leaf(path: str, leaf: Any, other: Any, tolerance: Any, floats: str) -> tuple[float, str]:
+    """How far a leaf is over what is allowed, and the words for it; empty words if it is not.
+
+    A float of Python's is as exact as `floats`, the coarsest tensor beside it, which it came from.
+    """
     if not isinstance(leaf, Raw) or not isinstance(other, Raw):
         text = _("{output} is {received!r} instead of {expected!r}")
         said = text.format(output=path, received=leaf, expected=other)
         return (0.0, "") if _equal(leaf, other) else (np.inf, said)
-    dtypes = {leaf.dtype, other.dtype} - {NUMBER} or {"float64"}  # as Python's own floats are
+    whole = other.array.dtype.kind in "biu"
+    dtypes = {leaf.dtype, other.dtype} - {NUMBER} or {"float64" if whole else floats}
     if len(dtypes) > 1:
         text = _("{output} has dtype {received} instead of {expected}")
         return np.inf, text.format(output=path, received=leaf.dtype, expected=other.dtype)

@@ -47,6 +47,7 @@ def differ(a, b, tolerance=None):
         (np.float32([2e-9, -1e-9]), np.float32([-4e-9, 2e-9])),  # tiny altogether
         (np.float32([[1e6, 1e6], [1, 1]]), np.float32([[1e6, 1e6], [1.5, 1]])),  # row by row
         (np.float32([-1e9, 1.0, 2.0]), np.float32([-1e9, 1.0, 2.1])),  # beside a mask
+        ([np.float32([1]), 20000], [np.float32([1]), 20001]),  # a count beside a tensor
         (np.float32([np.inf, 1e-9]), np.float32([np.inf, 0.0])),
         (np.float32([[1e6], [1]]), np.float32([[1e6], [50]])),
         # A number alone is measured by itself.
@@ -101,6 +102,7 @@ def test_what_differs(a, b, recwarn):
         (np.complex64([1 + 1j]), np.complex64([1 + 1.00001j])),
         (1, np.int64(1)),  # Python's numbers go with any dtype
         (2.5, np.float32(2.5)),
+        ([np.float32([1]), 10.4], [np.float32([1]), 10.40000095]),  # as exact as the tensors
         ([1, (2, None)], [1, (2, None)]),
         (Version(1), Version(1)),
         (Cache(1.0), Cache(1.0)),

@@ -236,7 +236,7 @@ def trust(path: str | os.PathLike[str]) -> Inspection:
 
     Raises:
         DamagedArtifactError: It is not as it was saved.
-        OSError: Your list of trusted artifacts, in ``$D2LHYBRID_DATA``, cannot be written to.
+        UnwritableFolderError: Your list of trusted artifacts cannot be written to.
 
     >>> import torch
     >>> from d2lhybrid import save

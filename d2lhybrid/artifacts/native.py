@@ -22,7 +22,7 @@ from platformdirs import user_cache_path
 
 from d2lhybrid import errors
 from d2lhybrid.artifacts.manifest import DTYPES, Manifest
-from d2lhybrid.artifacts.store import read, require_allowed, require_intact
+from d2lhybrid.artifacts.store import own_folder, read, require_allowed, require_intact
 from d2lhybrid.frameworks.formats import NativeProgram
 from d2lhybrid.i18n import gettext as _, sentences
 from d2lhybrid.installing import find_compiler
@@ -65,7 +65,7 @@ def run_native(
         UntrustedArtifactError, DamagedArtifactError: As in ``load``.
         MissingPackageError: The package whose library the program needs is not installed.
         FileExistsError: `keep` holds other files.
-        OSError: The cache, which ``$D2LHYBRID_CACHE`` names, cannot be written to.
+        UnwritableFolderError: The cache, which ``$D2LHYBRID_CACHE`` names, cannot be written to.
 
     >>> from d2lhybrid import import_mxnet, save
     >>> mx = import_mxnet()
@@ -164,10 +164,11 @@ def _build(native: NativeProgram) -> Path:
         return made
     working = made.with_name(uuid.uuid4().hex)
     try:
-        working.mkdir(parents=True)
-        for source in sources:
-            shutil.copy(source, working)
-        _write_script(working / "build.sh", line)
+        with own_folder(_cache(), "D2LHYBRID_CACHE"):
+            working.mkdir(parents=True)
+            for source in sources:
+                shutil.copy(source, working)
+            _write_script(working / "build.sh", line)
         with waiting(_("compiling {file}").format(file=native.source)):
             _execute(line, _("Could not compile the program"), 600, working)
         with suppress(OSError):  # where another process has made it meanwhile

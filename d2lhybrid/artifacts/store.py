@@ -223,9 +223,26 @@ def _require_own(root: Path) -> None:
 def add_trusted(*digests: str) -> None:
     """Put hashes of manifests on this user's list, which is made where it is not there."""
     folder = _trusted()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for digest in digests:
-        (folder / digest).touch(mode=0o600)
+    with own_folder(folder, "D2LHYBRID_DATA"):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for digest in digests:
+            (folder / digest).touch(mode=0o600)
+
+
+@contextlib.contextmanager
+def own_folder(folder: Path, variable: str) -> Iterator[None]:
+    """What the system says of writing to a folder of this user's, with the way to another one."""
+    try:
+        yield
+    except OSError as error:
+        text = _(
+            "Expected to write to {folder!r}. Received: {error}. Set {variable} to a folder that "
+            "can be written to."
+        )
+        said = error.strerror or str(error)
+        raise errors.UnwritableFolderError(
+            text, folder=str(folder), error=said, variable=variable
+        ) from error
 
 
 def _trusted() -> Path:

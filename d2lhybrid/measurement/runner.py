@@ -124,6 +124,8 @@ class Runner:
             raise CannotBuildError(first_line(error) or type(error).__name__) from error
         self.record["first_seconds"] = self.clock() - start
         function = lazy.load() if lazy else function  # what it has built, without the way around
+        if lazy and (note := getattr(function, "note", str)()):  # on what its compiler did
+            self.notes.append(_(note))
         # As quick as people write it, f(x), but for 15 ns; f(*args, **kwargs) takes 30.
         self._run = partial(function, *args, **kwargs)
         self._timed = getattr(function, "timed", None)

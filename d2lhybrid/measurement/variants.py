@@ -61,9 +61,10 @@ def variants(
     does only once, such as loading kernels and giving layers their shapes.
     A model is left as it was: its mode, its parameters, hybridized or not. What a function changes
     when it is called, such as the weights of a model in a step of training, stays changed: for
-    that there is ``training``. Eager is eager also where `net` was compiled. What cannot be built
-    on this machine stands in ``.unavailable`` with the reason, and ``.code`` shows how to write
-    each by hand.
+    that there is ``training``. Eager is eager also where `net` was compiled. All run without
+    gradients, but for PyTorch's "eager, with gradients" of `all`. What cannot be built on this
+    machine stands in ``.unavailable`` with the reason, and ``.code`` shows how to write each by
+    hand.
 
     Args:
         net: a model, a function of tensors, or ``call(net, ...)`` in place of it and its arguments.
@@ -86,10 +87,10 @@ def variants(
 
     >>> import torch
     >>> net, x = torch.nn.Linear(3, 2), torch.ones(1, 3)
-    >>> list(variants(net, x).only("eager", "inference_mode"))
-    ['eager', 'inference_mode']
-    >>> print(variants(net, x).code["inference_mode"])
-    with torch.inference_mode():
+    >>> list(variants(net, x).only("eager", "torchscript"))
+    ['eager', 'torchscript']
+    >>> print(variants(net, x).code["eager"])
+    with torch.no_grad():
         y = net(x)
 
     Another precision or memory layout is no option but a callable of your own. Each casts what goes

@@ -3,6 +3,7 @@
 import pytest
 
 from book.audit import unfit
+from book.errors import CatalogError
 from book.glossary import Term, read_glossary, terms_problems
 from book.languages import LANGUAGES
 from book.translate import Context, Message
@@ -143,3 +144,7 @@ def test_the_glossary_file(tmp_path):
         Term("serialize", {"pt": "serializar", "zh": "序列化", "ja": "シ"}, ("a", "b")),
         Term("layer", {"pt": "camada", "zh": "层"}, ()),
     )
+    for broken in ("en,pt\n", text + "lone\n"):
+        (tmp_path / "translations/glossary.csv").write_text(broken)
+        with pytest.raises(CatalogError, match=rf"glossary\.csv:{len(broken.splitlines())}: "):
+            read_glossary(tmp_path)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from models import torch_model, torch_planted
 
-from d2lhybrid import explain, graph, synchronize, variants
+from d2lhybrid import compare, explain, graph, synchronize, variants
 from d2lhybrid.errors import CallFailedError, CannotBuildError, TracingError
 from d2lhybrid.frameworks import known
 from d2lhybrid.same import record, require_same
@@ -45,7 +45,7 @@ def test_what_was_compiled_is_run_by_python():
     for model in (in_place, *parts, compiled(Own().forward), compiled(lambda x: lin(x) + 1)):
         graphs.clear()
         v = variants(model, X)
-        require_same("eager", "compiled", record(v["eager"](X)), record(v["inference_mode"](X)))
+        v["eager"](X)
         assert not graphs
         torch.compiler.reset()
         model(X)
@@ -55,7 +55,7 @@ def test_what_was_compiled_is_run_by_python():
 def test_names_and_options_of_the_compiler():
     net, x = torch_model()
     assert variants(net, x, all=True).code.keys() == {
-        "eager", "inference_mode", "torchscript", "torchscript frozen", "torch functions",
+        "eager", "eager, with gradients", "torchscript", "torchscript frozen", "torch functions",
         "torch.compile", "torch.compile reduce-overhead", "torch.compile max-autotune",
         "torch.compile function", "torch.compile skip guards", "aotinductor",
         "aotinductor boxed", "onnxruntime io binding",
@@ -68,6 +68,27 @@ def test_names_and_options_of_the_compiler():
         x = torch_model()[1].expand(rows, -1)
         variants(torch_model()[0], x, backend=recorder(graphs))["torch.compile"](x)
     assert len(graphs) == 12
+
+
+def test_every_way_runs_without_gradients():
+    net, x = torch_model()
+    chosen = "eager", "torchscript", "torch functions", "torch.compile", "eager, with gradients"
+    v = variants(net, x, all=True, backend="eager").only(*chosen)
+    recording = [name for name, run in v.items() if run(x).requires_grad]
+    assert recording == ["eager, with gradients"]
+    net(x).sum().backward()  # the user's own still learns
+    assert net[0].weight.grad is not None
+    with pytest.raises(RuntimeError):
+        v["eager"](torch.ones(1))
+    assert torch.is_grad_enabled()
+
+
+def test_a_row_says_where_nothing_was_compiled():
+    lstm = torch.nn.LSTM(4, 2).eval()
+    for net, x, compiled_at_all in ((lstm, torch.ones(3, 4), False), (*torch_model(), True)):
+        ways = variants(net, x, backend="eager").only("eager", "torch.compile")
+        rows = compare(ways, x, time_limit=0.1, progress=False)
+        assert [one.note is None for one in rows.values()] == [True, compiled_at_all]
 
 
 def test_without_a_compiler_the_reason_names_the_package(tmp_path, monkeypatch):
@@ -104,8 +125,7 @@ def test_what_a_forward_writes_stays_as_it_was():
     norm.train()  # as when a layer is tuned
     for net in (counting, partly, weight_norm, torch.nn.Sequential(norm)):
         v = variants(net, torch.randn(3, 2))
-        for function in v.only("eager", "inference_mode").values():
-            function(torch.randn(3, 2))
+        v["eager"](torch.randn(3, 2))
     assert (counting.calls, norm.num_batches_tracked) == (1, 0)
     assert "training mode" in v.unavailable["torchscript frozen"]
 
@@ -167,6 +187,9 @@ def test_why_nothing_is_compiled():
         assert (report.graphs, finding.line) == (0, in_a_loop.__code__.co_firstlineno)
         assert "a graph ends inside a loop" in report.notes[0]
     assert "no operation" in explain(lambda x: 3, X).notes[0]
+    int8 = torch.ao.quantization.quantize_dynamic(torch.nn.Sequential(torch.nn.Linear(2, 2)))
+    report = explain(int8, torch.ones(1, 2))
+    assert report.breaks[0].reason in report.notes[0]
     (finding,) = explain(refused, X).unsupported
     assert finding.line == refused.__code__.co_firstlineno + 1
 

@@ -23,7 +23,7 @@ from d2lhybrid.tensor import Raw, leaves
 
 # Few and quick to build; of a framework that is not named here, all.
 FEW = {
-    "torch": ("eager", "inference_mode", "torchscript", "torch.compile"),
+    "torch": ("eager", "torchscript", "torch.compile"),
     "tensorflow": ("eager", "tf.function", "tf.function XLA"),
     "mxnet": ("eager", "hybridized", "static_shape"),
 }

@@ -56,7 +56,8 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         failed = [pair for pair in failures if (pair[0].file, pair[0].line) in places][-1:]
     notes = missing.notes(_VERSION)
     if not graphs and not error:
-        notes = (nothing_compiled(_why(failed[-1][0].reason if failed else "")), *notes)
+        known = [*breaks, *(one for one, _record in failed)]
+        notes = (nothing_compiled(_why(known[-1].reason if known else "")), *notes)
     lines = (replace(one, reason=one.reason.splitlines()[0]) for one, _record in failed)
     fallbacks = () if error else tuple(lines)
     refused = (from_error(error, private.users_frames(error)),) if error else ()

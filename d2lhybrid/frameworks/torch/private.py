@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import torch
 
 from d2lhybrid.frameworks.explanation import Finding
+from d2lhybrid.frameworks.tensors import Function
 
 
 def original(model: Any) -> Any:
@@ -30,6 +31,20 @@ def cuda_context(index: int) -> bool:
     """Does this process have a context on a CUDA device? Yes where PyTorch does not tell."""
     has_context = getattr(torch._C, "_cuda_hasPrimaryContext", lambda index: True)
     return torch.cuda.is_initialized() and bool(has_context(index))
+
+
+def without_gradients(run: Function) -> Any:
+    """The same under ``torch.no_grad``, whose decorator takes as long as a small operation."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        before = torch.is_grad_enabled()
+        torch._C._set_grad_enabled(False)
+        try:
+            return run(*args, **kwargs)
+        finally:
+            torch._C._set_grad_enabled(before)
+
+    return call
 
 
 # What TorchDynamo has done.
@@ -51,6 +66,13 @@ def findings() -> tuple[list[Finding], list[tuple[Finding, object]]]:
         [Finding(reason, place.filename, place.lineno or 0) for reason, place in breaks],
         [(Finding(one.fail_reason, one.co_filename, one.co_firstlineno), one) for one in failed],
     )
+
+
+def graphs_made() -> int:
+    """How many graphs TorchDynamo has handed to compilers in this process."""
+    import torch._dynamo.utils
+
+    return int(torch._dynamo.utils.counters["stats"]["unique_graphs"])
 
 
 def codes_of(model: Any) -> list[CodeType]:

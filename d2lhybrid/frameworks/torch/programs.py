@@ -26,6 +26,8 @@ from d2lhybrid.i18n import gettext as _
 from d2lhybrid.installing import INDUCTOR, find_compiler, require
 from d2lhybrid.quieting import silent
 
+ISOLATES = "isolate_recompiles" in signature(torch.compile).parameters
+
 
 def eager(model: Any) -> Any:
     """The module or function that Python runs; of a module's own ``forward``, the module.
@@ -61,7 +63,7 @@ def compiled(net: Function, **options: Any) -> Function:
     A PyTorch that cannot do that shares one cache among all models whose code is the same, up to
     eight programs in all; behind these it runs them eagerly.
     """
-    if "isolate_recompiles" in signature(torch.compile).parameters:
+    if ISOLATES:
         options["isolate_recompiles"] = True
     return torch.compile(net, **options)
 

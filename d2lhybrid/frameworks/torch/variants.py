@@ -13,12 +13,13 @@ from d2lhybrid.errors import CannotBuildError
 from d2lhybrid.frameworks.dense import functions
 from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, Variant, chain, require_options
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
-from d2lhybrid.frameworks.torch import programs
-from d2lhybrid.frameworks.torch.programs import compiled, eager, if_compiler
+from d2lhybrid.frameworks.torch import private, programs
+from d2lhybrid.frameworks.torch.programs import ISOLATES, compiled, eager, if_compiler
 from d2lhybrid.i18n import gettext as _, noop as N_
 
 _ACTIVATIONS = {nn.ReLU: "relu", nn.Sigmoid: "sigmoid", nn.Tanh: "tanh"}
-_RUN = "y = fast(x)"
+_NOTHING = N_("nothing was compiled; explain(net, x) says why")
+_RUN = "with torch.no_grad():\n    y = fast(x)"
 _FROZEN = f"""frozen = torch.jit.freeze(torch.jit.script(net))
 fast = torch.jit.optimize_for_inference(frozen)
 {_RUN}"""
@@ -42,6 +43,7 @@ def variants(
 
     They run a twin of the model, for TorchScript leaves attributes on what it compiles, and each
     TorchScript a twin of its own, for what one leaves behind hides what is wrong with the next.
+    All run without gradients: what some ways never record is nothing that another is to pay for.
     """
     require_options("torch.compile", options, ("dynamic", "backend", "mode"))
     net = eager(net)
@@ -58,20 +60,20 @@ def variants(
     def frozen() -> Any:
         return torch.jit.optimize_for_inference(torch.jit.freeze(script()))
 
-    inferring = torch.inference_mode()(lambda *args, **kwargs: net(*args, **kwargs))
+    def lazy(build: Function) -> Lazy:
+        return Lazy(lambda: private.without_gradients(build()))
+
     found = {
-        "eager": Variant(net, "y = net(x)"),
-        "inference_mode": Variant(inferring, "with torch.inference_mode():\n    y = net(x)"),
-        "torchscript": Variant(Lazy(script), f"fast = torch.jit.script(net)\n{_RUN}"),
-        "torchscript frozen": Variant(unfit or Lazy(frozen), _FROZEN),
+        "eager": Variant(private.without_gradients(net), "with torch.no_grad():\n    y = net(x)"),
+        "torchscript": Variant(lazy(script), f"fast = torch.jit.script(net)\n{_RUN}"),
+        "torchscript frozen": Variant(unfit or lazy(frozen), _FROZEN),
         "torch.compile": _compiled(net, **options),
     }
     if not options.keys() & {"backend", "mode"}:  # unless the user has chosen
         reduced = _compiled(net, **options, mode="reduce-overhead")
-        if not torch.cuda.is_available():
-            reason = N_("it rests on CUDA graphs, and there is no CUDA device")
-            reduced = Variant(reason, reduced.code)
-        found["torch.compile reduce-overhead"] = reduced
+        reason = N_("it rests on CUDA graphs, and there is no CUDA device")
+        run = reduced.run if torch.cuda.is_available() else reason
+        found["torch.compile reduce-overhead"] = replace(reduced, run=run)
     for name, (run, code) in _ahead(net, args, kwargs).items():
         if everything or name == "aotinductor":
             found[name] = Variant(unfit or run, code)
@@ -86,16 +88,22 @@ def variants(
         reason = "" if unsafe else N_("this version of torch cannot skip guards")
         found["torch.compile skip guards"] = Variant(reason or run, code)
         found |= _functions(net, sizes)
+        found["eager, with gradients"] = Variant(net, "y = net(x)")
     return found
 
 
 def _compiled(net: Function, **options: Any) -> Variant:
     """torch.compile with these options, unless it needs a compiler that is not there."""
     given = "".join(f", {name}={value!r}" for name, value in options.items())
-    lazy = Lazy(lambda: compiled(net, **options))
+
+    def build() -> Function:
+        before, run = private.graphs_made(), private.without_gradients(compiled(net, **options))
+        run.note = lambda: _NOTHING if ISOLATES and private.graphs_made() == before else ""
+        return run
+
     inductor = options.get("backend", "inductor") == "inductor"
     code = f"fast = torch.compile(net{given})\n{_RUN}"
-    return Variant(if_compiler(lazy) if inductor else lazy, code)
+    return Variant(if_compiler(Lazy(build)) if inductor else Lazy(build), code)
 
 
 def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | str, str]]:
@@ -116,8 +124,7 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
         """On tensors that stay where they are, with as many threads as PyTorch."""
         session = programs.open_session(folder.path, torch.get_num_threads())
         binding, (x,) = session.io_binding(), args
-        with torch.no_grad():
-            kept, found = (t.detach().clone().contiguous() for t in (x, net(x)))
+        kept, found = (t.detach().clone().contiguous() for t in (x, net(x)))
         for bind, value, tensor in (
             (binding.bind_input, session.get_inputs()[0], kept),
             (binding.bind_output, session.get_outputs()[0], found),
@@ -149,7 +156,7 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
 
     whole, loader = (exported(programs.compile_ahead, load) for load in (package, boxed))
     return {
-        "aotinductor": (if_compiler(whole), _PACKAGE + _RUN),
+        "aotinductor": (if_compiler(whole), _PACKAGE + "y = fast(x)"),
         "aotinductor boxed": (if_compiler(loader), _PACKAGE + "[y] = fast.loader.boxed_run([x])"),
         "onnxruntime io binding": (exported(programs.write_onnx, bound), _ONNX_BOUND),
     }
@@ -171,7 +178,8 @@ def _functions(net: Any, sizes: Kwargs) -> dict[str, Variant]:
         return dict.fromkeys(("torch functions", "torch.compile function"), plain)
     body = plain.code.removeprefix("y = ")
     code = f"def plain(x):\n    return {body}\n\nfast = torch.compile(plain)\n{_RUN}"
-    fast = if_compiler(Lazy(lambda: compiled(run, **sizes)))
+    fast = _compiled(run, **sizes).run
+    plain = Variant(private.without_gradients(run), f"with torch.no_grad():\n    {plain.code}")
     return {"torch functions": plain, "torch.compile function": Variant(fast, code)}
 
 

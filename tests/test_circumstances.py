@@ -1,0 +1,119 @@
+"""Each verb works or says in a sentence why not, whatever the process that calls it lacks."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+# Calls every verb, which "works" or "refuses" with an error that a user can act on: ours, or the
+# system's. Anything else ends the process with its traceback.
+VERBS = """
+import os, sys, threading
+sys.path.insert(0, sys.argv[1])
+from frameworks import models
+import d2lhybrid as d
+from d2lhybrid.errors import D2LHybridError
+
+def verbs(framework, net, x):
+    format = {"torch": "onnx"}.get(framework)  # what run_native has no compiler of PyTorch's for
+    calls = {
+        "variants": lambda: d.variants(net, x),
+        "compare": lambda: repr(d.compare({"net": net, "again": lambda x: net(x)}, x,
+                                          time_limit=0.1)),
+        "explain": lambda: repr(d.explain(net, x)),
+        "graph": lambda: repr(d.graph(net, x)),
+        "save": lambda: d.save(net, "a", x, format=format),
+        "verify": lambda: d.verify("a"),
+        "inspect": lambda: repr(d.inspect("a")),
+        "load": lambda: d.load("a")(x),
+        "run_native": lambda: d.run_native("a", models.X[:1]),
+    }
+    for name, call in calls.items():
+        try:
+            call()
+            print("works", framework, name, flush=True)
+        except (D2LHybridError, OSError) as error:
+            print("refuses", framework, name, " ".join(str(error).split()), flush=True)
+
+def main():
+    for framework, (net, x) in made.items():
+        verbs(framework, net, x)
+    print("done", flush=True)
+
+made = {name: getattr(models, name + "_model")() for name in sys.argv[2:]}
+for net, x in made.values():
+    net(x)
+"""
+IN_A_THREAD = "thread = threading.Thread(target=main)\nthread.start()\nthread.join()"
+# What has run in the parent has started its threads; a child that waits for them is ended.
+FORKED = """
+child = os.fork()
+if child:
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+main()
+"""
+NO_LINKS = """
+def link(*args, **kwargs):
+    raise PermissionError(1, "Operation not permitted")
+os.link = link
+main()
+"""
+# A small disk that is the whole of what may be written to; it needs user namespaces.
+FULL = (
+    'mount -t tmpfs -o size=64k none . && cd "$PWD" && (cat /dev/zero >filler; true) && exec "$@"'
+)
+
+CASES = ("no compiler", "no links", "read-only home", "full disk", "spaces and CJK", "thread")
+CASES += ("fork", "optimized")
+
+
+# What cannot work there; every other verb does.
+REFUSED = {"no compiler": {"run_native"}}
+# MXNet's NumPy mode, which this model needs, is one of the main thread.
+REFUSED["thread"] = {"variants", "compare", "graph"}
+REFUSED["read-only home"] = REFUSED["full disk"] = {
+    "save",
+    "verify",
+    "inspect",
+    "load",
+    "run_native",
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_verb_works_or_says_why_not(case, tmp_path):
+    folder = tmp_path / ("模型 フォルダ" if "CJK" in case else "folder")
+    folder.mkdir()
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "D2LHYBRID_"))}
+    environment |= {"HOME": str(folder), "TMPDIR": str(folder), "PYTHONPATH": str(ROOT)}
+    environment |= {"OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    start = {"thread": IN_A_THREAD, "fork": FORKED, "no links": NO_LINKS}.get(case, "main()")
+    options = ["-O"] if case == "optimized" else []
+    script = tmp_path / "verbs.py"
+    script.write_text(VERBS + start)
+    command = [sys.executable, *options, str(script), str(ROOT / "tests"), "mxnet"]
+    if case == "no compiler":
+        tools = tmp_path / "bin"
+        tools.mkdir()
+        for name in ("sh", "env", "uname", "ldconfig"):
+            if found := shutil.which(name):
+                (tools / name).symlink_to(found)
+        environment |= {"PATH": str(tools)}
+        environment = {k: v for k, v in environment.items() if k not in ("CC", "CXX")}
+    if case == "read-only home":
+        environment["HOME"] = "/dev/null/home"  # where not even root can write
+    if case == "full disk":
+        command = ["unshare", "-Urm", "sh", "-c", FULL, "sh", *command]
+        if subprocess.run(["unshare", "-Urm", "true"], capture_output=True).returncode:
+            pytest.skip("this system has no user namespaces to mount a small disk in")
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+    )
+    lines = done.stdout.splitlines()
+    assert "done" in lines, done.stdout + done.stderr[-4000:]
+    refused = {line.split()[2] for line in lines if line.startswith("refuses")}
+    assert refused == REFUSED.get(case, set()), done.stdout
