@@ -81,7 +81,8 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         if self.kind == "tensor" and given is None and value is not None:
             return [value]
         leaf = self.kind in ("constant", "none")
-        if leaf and isinstance(value, Scalar | None) and value == self.value:
+        # Of its kind, too: 2 in place of 2.0 could make the model compute in another dtype.
+        if leaf and isinstance(value, type(self.value)) and value == self.value:
             return []
         if self.kind == "constant":
             text = _(
@@ -131,12 +132,19 @@ def taken_apart(
         return TreeSpec("tensor"), [(path, value)]
     if parts is None and opening:
         parts = held(value, lambda one: one if tensors.is_tensor(one) else None, set())
-    if parts is None or any(type(key) not in (str, int) for key in parts):
+    odd = [key for key in parts or () if type(key) not in (str, int)]
+    if parts is None or odd:
+        kind = type(odd[0] if odd else value).__name__
         text = _(
             "Expected tensors, numbers, strings, None, and lists, tuples, dictionaries "
             "and dataclasses of them. Received: a {kind} as {path}."
         )
-        raise SaveError(text, kind=type(value).__name__, path=path or _("the arguments"))
+        if odd:
+            text = _(
+                "Expected a dictionary whose keys are strings or integers as {path}. Received: the "
+                "key {key!r}. Wrap the model in a function that turns its keys into strings."
+            )
+        raise SaveError(text, kind=kind, path=path or _("the arguments"), key=next(iter(odd), None))
     trees, found = [], []
     for key, part in parts.items():
         tree, inside = taken_apart(part, tensors, f"{path}[{key!r}]", opening=opening)
@@ -153,6 +161,8 @@ def _made_again(place: str, fields: dict[Any, Any]) -> Any:
     module, _colon, name = place.partition(":")
     with suppress(Exception):  # what a module or a class does is its own affair
         kind = attrgetter(name)(import_module(module))
-        if issubclass(kind, (Mapping, tuple)) or is_dataclass(kind):
+        if issubclass(kind, tuple) or is_dataclass(kind):
             return kind(**fields)
+        if issubclass(kind, Mapping):
+            return kind(fields)
     return fields

@@ -1,12 +1,14 @@
 """The format that JAX writes and reads."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from d2lhybrid.errors import SaveError
 from d2lhybrid.frameworks.formats import Format, Option, Options, Sample
-from d2lhybrid.i18n import noop as N_
+from d2lhybrid.i18n import gettext as _, noop as N_
 
 PLATFORMS = ("cpu", "cuda")  # a program that is saved on one of them runs on the other
 
@@ -36,12 +38,11 @@ class Exported(Format):
 
         exported = jax.export.deserialize(bytearray((folder / "model.stablehlo").read_bytes()))
         compiled = jax.jit(exported.call)
-        if not options.get("x64"):
-            return compiled
 
         def run(*inputs: Any) -> Any:  # also where 64 bits are switched off
-            with jax.enable_x64(True):
-                return compiled(*inputs)
+            plain = (x[...] if hasattr(x, "__jax_array__") else x for x in inputs)  # Flax's Param
+            with jax.enable_x64(True) if options.get("x64") else nullcontext():
+                return compiled(*plain)
 
         return run
 
@@ -53,6 +54,11 @@ class Exported(Format):
     def options(self, inputs: Any) -> dict[str, Option]:
         import jax
 
+        if any(jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key) for x in inputs):
+            text = _(
+                "Expected arrays. Received: a typed key. Hand over {data} and {wrap} it inside."
+            )
+            raise SaveError(text, data="jax.random.key_data(key)", wrap="jax.random.wrap_key_data")
         return {"x64": bool(jax.config.jax_enable_x64)}
 
 

@@ -2,12 +2,14 @@
 
 import gc
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from d2lhybrid.errors import SaveError
 from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options, Sample
-from d2lhybrid.i18n import noop as N_
+from d2lhybrid.i18n import gettext as _, noop as N_
 
 SIGNATURE = "serving_default"
 
@@ -61,6 +63,20 @@ class SavedModel(Format):
 
         run.loaded = loaded  # type: ignore[attr-defined]  # the signature does not own its variables
         return run
+
+    def options(self, inputs: Sequence[Any]) -> dict[str, Option]:
+        import tensorflow as tf
+
+        odd = [x for x in inputs if isinstance(x, (tf.RaggedTensor, tf.SparseTensor))]
+        if odd:
+            text = _(
+                "Expected dense tensors. Received: a {kind}. Save a function that takes its parts "
+                "({parts}) and makes it inside."
+            )
+            ragged = isinstance(odd[0], tf.RaggedTensor)
+            parts = "values, row_splits" if ragged else "indices, values, dense_shape"
+            raise SaveError(text, kind=type(odd[0]).__name__, parts=parts)
+        return {}
 
     def function(self, model: Any) -> Any:
         return getattr(model, "python_function", None) or getattr(model, "call", model)
