@@ -86,9 +86,8 @@ class Verification:
 
     def __str__(self) -> str:
         state = listed(self.problems) or _("as saved")
-        not_run = _("not run: {reason}").format(reason=self.reason)
-        said = {"same": pgettext("outputs", "same"), "not run": not_run}
-        outputs = said.get(self.outputs, self.reason)
+        said = {"same": pgettext("outputs", "same"), "not run": _("not run: {reason}")}
+        outputs = said.get(self.outputs, _("failed: {reason}")).format(reason=self.reason)
         return _table(self.path, [(_("bytes:"), state), (_("outputs:"), outputs)])
 
     __repr__ = __str__

@@ -68,13 +68,8 @@ class Sample:
         inputs = [tensor for _path, tensor in found]
         again, _found = taken_apart(takes.filled(inputs, classes=True), tensors, "")
         if again != takes:
-            text = _(
-                "Expected arguments whose classes can be imported by name and made from their "
-                "fields. Received: {received}. Define the class at the top of a module, or hand "
-                "over a tuple or a dictionary."
-            )
-            kinds = {type(part).__name__ for part in (*args, *kwargs.values())}
-            raise SaveError(text, received=", ".join(sorted(kinds)))
+            text = _("Expected importable classes, received {received}; hand over dictionaries.")
+            raise SaveError(text, received=[type(one).__qualname__ for one in named.values()])
         return cls(model, tensors, takes, inputs, _names(found))
 
     def flat(self, *inputs: Any) -> tuple[Any, ...]:
@@ -101,12 +96,11 @@ class Sample:
             ValueError: It has no such axis.
         """
         raws = [self.tensors.to_raw(tensor) for tensor in self.inputs]
-        sizes = [raw.array.shape[:1] for raw in raws]
-        # What stands in a dictionary beside other arguments, such as parameters, has no batch.
+        # Dictionaries before the first other argument are parameters, which have no batch.
         trees = [*self.takes.parts[0].parts, *self.takes.parts[1].parts]
-        beside = [tree.kind != "dict" for tree in trees for _each in range(tree.tensors())]
-        if any(beside):
-            sizes = [size if one else () for size, one in zip(sizes, beside, strict=True)]
+        other = next((i for i, tree in enumerate(trees) if tree.kind != "dict"), 0)
+        parameters = sum(tree.tensors() for tree in trees[:other])
+        sizes = [raw.array.shape[:1] * (i >= parameters) for i, raw in enumerate(raws)]
         batch = next(filter(None, sizes), None)
         self.axes = [{0: "batch"} if size and size == batch else {} for size in sizes]
         self.strict = dynamic is not None
@@ -184,6 +178,7 @@ class Format(ABC):
     note: ClassVar[str] = ""  # for readers of ``inspect``
     converts: ClassVar[bool] = False  # does it take tensors of others, such as NumPy's arrays?
     native: ClassVar[NativeProgram | None] = None
+    parts: ClassVar[Mapping[str, str]] = {}  # of what is no array, by the names of its classes
 
     @abstractmethod
     def write(self, sample: Sample, folder: Path) -> dict[str, Option]:

@@ -82,7 +82,7 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
             return [value]
         leaf = self.kind in ("constant", "none")
         # Of its kind, too: 2 in place of 2.0 could make the model compute in another dtype.
-        if leaf and isinstance(value, type(self.value)) and value == self.value:
+        if leaf and isinstance(value, Scalar | None) and repr(_plain(value)) == repr(self.value):
             return []
         if self.kind == "constant":
             text = _(
@@ -125,8 +125,7 @@ def taken_apart(
     if value is None:
         return TreeSpec("none"), []
     if isinstance(value, Scalar) and not isinstance(value, Enum):
-        plain = next(kind for kind in (bool, int, float, str) if isinstance(value, kind))
-        return TreeSpec("constant", plain(value)), []
+        return TreeSpec("constant", _plain(value)), []
     parts = None if tensors.is_tensor(value) else parts_of(value)
     if parts is None and (tensors.is_tensor(value) or hasattr(value, "__array__")):
         return TreeSpec("tensor"), [(path, value)]
@@ -134,17 +133,15 @@ def taken_apart(
         parts = held(value, lambda one: one if tensors.is_tensor(one) else None, set())
     odd = [key for key in parts or () if type(key) not in (str, int)]
     if parts is None or odd:
-        kind = type(odd[0] if odd else value).__name__
         text = _(
-            "Expected tensors, numbers, strings, None, and lists, tuples, dictionaries "
-            "and dataclasses of them. Received: a {kind} as {path}."
+            "Expected tensors, numbers, strings, None, and lists, tuples, dataclasses and "
+            "dictionaries of them, whose keys are strings or integers. Received: a {kind} as "
+            "{path}. Wrap the model in a function that converts it."
         )
+        kind, path = type(value).__name__, path or _("the arguments")
         if odd:
-            text = _(
-                "Expected a dictionary whose keys are strings or integers as {path}. Received: the "
-                "key {key!r}. Wrap the model in a function that turns its keys into strings."
-            )
-        raise SaveError(text, kind=kind, path=path or _("the arguments"), key=next(iter(odd), None))
+            kind, path = type(odd[0]).__name__, f"{path}.keys()"
+        raise SaveError(text, kind=kind, path=path)
     trees, found = [], []
     for key, part in parts.items():
         tree, inside = taken_apart(part, tensors, f"{path}[{key!r}]", opening=opening)
@@ -154,6 +151,11 @@ def taken_apart(
         return TreeSpec("list" if isinstance(value, list) else "tuple", parts=tuple(trees)), found
     cls = "" if type(value) is dict else f"{type(value).__module__}:{type(value).__qualname__}"
     return TreeSpec("dict", None, tuple(parts), tuple(trees), cls), found
+
+
+def _plain(value: Any) -> Scalar | None:
+    """A number or a text as Python's own, without what a subclass adds to it."""
+    return next((k(value) for k in (bool, int, float, str) if isinstance(value, k)), None)
 
 
 def _made_again(place: str, fields: dict[Any, Any]) -> Any:

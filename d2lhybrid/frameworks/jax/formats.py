@@ -4,11 +4,10 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from d2lhybrid.errors import SaveError
 from d2lhybrid.frameworks.formats import Format, Option, Options, Sample
-from d2lhybrid.i18n import gettext as _, noop as N_
+from d2lhybrid.i18n import noop as N_
 
 PLATFORMS = ("cpu", "cuda")  # a program that is saved on one of them runs on the other
 
@@ -21,6 +20,7 @@ class Exported(Format):
     risk = N_("Its program can call every native function that JAX has registered in the process.")
     note = N_("StableHLO, which needs JAX or another runtime for it: no wheel brings one for C.")
     converts = True
+    parts: ClassVar = {"PRNGKeyArray": "jax.random.key_data"}
 
     def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
         import jax
@@ -54,11 +54,6 @@ class Exported(Format):
     def options(self, inputs: Any) -> dict[str, Option]:
         import jax
 
-        if any(jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key) for x in inputs):
-            text = _(
-                "Expected arrays. Received: a typed key. Hand over {data} and {wrap} it inside."
-            )
-            raise SaveError(text, data="jax.random.key_data(key)", wrap="jax.random.wrap_key_data")
         return {"x64": bool(jax.config.jax_enable_x64)}
 
 

@@ -2,14 +2,12 @@
 
 import gc
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
-from d2lhybrid.errors import SaveError
 from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options, Sample
-from d2lhybrid.i18n import gettext as _, noop as N_
+from d2lhybrid.i18n import noop as N_
 
 SIGNATURE = "serving_default"
 
@@ -27,6 +25,7 @@ class SavedModel(Format):
         "-l:libtensorflow_framework.so.2",
         "saved_model",
     )  # fmt: skip
+    parts: ClassVar = {"RaggedTensor": "values, row_splits", "SparseTensor": "indices, values"}
 
     def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
         import tensorflow as tf
@@ -63,20 +62,6 @@ class SavedModel(Format):
 
         run.loaded = loaded  # type: ignore[attr-defined]  # the signature does not own its variables
         return run
-
-    def options(self, inputs: Sequence[Any]) -> dict[str, Option]:
-        import tensorflow as tf
-
-        odd = [x for x in inputs if isinstance(x, (tf.RaggedTensor, tf.SparseTensor))]
-        if odd:
-            text = _(
-                "Expected dense tensors. Received: a {kind}. Save a function that takes its parts "
-                "({parts}) and makes it inside."
-            )
-            ragged = isinstance(odd[0], tf.RaggedTensor)
-            parts = "values, row_splits" if ragged else "indices, values, dense_shape"
-            raise SaveError(text, kind=type(odd[0]).__name__, parts=parts)
-        return {}
 
     def function(self, model: Any) -> Any:
         return getattr(model, "python_function", None) or getattr(model, "call", model)

@@ -113,10 +113,7 @@ def exported(sample: Sample, folder: Path) -> Any:
         module, shapes = net, tuple(free)  # readable without our help
     paddable = len(sample.inputs) > 1 and torch.backends.mha.get_fastpath_enabled()
     if paddable and any(isinstance(one, nn.TransformerEncoder) for one in module.modules()):
-        text = _(
-            "PyTorch's fast path for a TransformerEncoder leaves padded rows zero, and no exported "
-            "program does. Switch it off with {code} before you save."
-        )
+        text = _("PyTorch's fast path leaves padded rows zero, no program does; call {code} first.")
         raise SaveError(text, code="torch.backends.mha.set_fastpath_enabled(False)")
     # The exporter takes a size of 1 for a constant, so it sees the larger example.
     inputs = tuple(sample.larger or sample.inputs)
