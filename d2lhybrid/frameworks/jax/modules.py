@@ -42,8 +42,7 @@ class Pure:
             return self.run(*given, **named)
 
         numbers, names = self.static(args, kwargs)
-        places = [1 + number for number in numbers]
-        return jax.jit(forward, static_argnums=places, static_argnames=names)
+        return jax.jit(forward, static_argnums=[1 + i for i in numbers], static_argnames=names)
 
 
 def pure(model: Function) -> Pure:
