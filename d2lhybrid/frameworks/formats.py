@@ -96,10 +96,10 @@ class Sample:
             ValueError: It has no such axis.
         """
         raws = [self.tensors.to_raw(tensor) for tensor in self.inputs]
-        # Dictionaries before the first other argument are parameters, which have no batch.
+        # Dictionaries before the first other tensors are parameters, which have no batch.
         trees = [*self.takes.parts[0].parts, *self.takes.parts[1].parts]
-        other = next((i for i, tree in enumerate(trees) if tree.kind != "dict"), 0)
-        parameters = sum(tree.tensors() for tree in trees[:other])
+        others = (i for i, tree in enumerate(trees) if tree.kind != "dict" and tree.tensors())
+        parameters = sum(tree.tensors() for tree in trees[: next(others, 0)])
         sizes = [raw.array.shape[:1] * (i >= parameters) for i, raw in enumerate(raws)]
         batch = next(filter(None, sizes), None)
         self.axes = [{0: "batch"} if size and size == batch else {} for size in sizes]
