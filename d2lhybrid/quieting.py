@@ -9,7 +9,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 
 SHOWN_AFTER = 2.0  # seconds
@@ -54,7 +54,8 @@ def silent(*, logs: int = logging.NOTSET, prints: bool = False) -> Iterator[None
     ...     print("and printed")
     """
     before = logging.root.manager.disable
-    with warnings.catch_warnings(), redirect_stdout(io.StringIO()) if prints else nullcontext():
+    out, err = (io.StringIO(), io.StringIO()) if prints else (sys.stdout, sys.stderr)
+    with warnings.catch_warnings(), redirect_stdout(out), redirect_stderr(err):
         warnings.simplefilter("ignore")
         logging.disable(max(before, logs))
         try:

@@ -75,10 +75,10 @@ def test_what_the_functions_refuse(arguments, said, capsys):
 
 
 def test_the_status_says_whether_an_artifact_is_what_was_saved(monkeypatch, capsys):
-    for ok in (True, False):
-        found = SimpleNamespace(ok=ok)
+    for answer, status in {"proved": 0, "failed": 1, "not run": 3}.items():
+        found = SimpleNamespace(answer=answer)
         monkeypatch.setattr(cli, "verify", Mock(return_value=found))
-        assert cli.main(["verify", "my_mlp", "--trust"]) == (0 if ok else 1)
+        assert cli.main(["verify", "my_mlp", "--trust"]) == status
         cli.verify.assert_called_with(path="my_mlp", trust=True)
         assert str(found) in capsys.readouterr().out
 

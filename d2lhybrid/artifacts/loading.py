@@ -61,25 +61,33 @@ class Verification:
         path: The artifact's folder.
         problems: What is wrong with the bytes; empty if all is as saved.
         outputs: Whether the outputs for the recorded example are the recorded ones: ``"same"``,
-            ``"different"``, or ``"not run"``.
-        reason: How they differ, or why the model was not run.
+            ``"different"``, ``"failed"`` where the model raised, or ``"not run"``.
+        reason: How they differ, what was raised, or why the model was not run.
     """
 
     path: Path
     problems: tuple[str, ...]
-    outputs: Literal["same", "different", "not run"]
+    outputs: Literal["same", "different", "failed", "not run"]
     reason: str = ""
 
     @property
     def ok(self) -> bool:
         """True when the bytes are as saved, and the model was run and computed the same."""
-        return not self.problems and self.outputs == "same"
+        return self.answer == "proved"
+
+    @property
+    def answer(self) -> Literal["proved", "not run", "failed"]:
+        """What is known: it ran and gave the recorded outputs (``"proved"``); it is as it was
+        saved, and was not run because you do not trust it (``"not run"``); or neither.
+        """
+        if self.problems or self.outputs in ("different", "failed"):
+            return "failed"
+        return "proved" if self.outputs == "same" else "not run"
 
     def __str__(self) -> str:
         state = listed(self.problems) or _("as saved")
-        not_run = _("not compared: {reason}").format(reason=self.reason)
-        said = {"same": pgettext("outputs", "same"), "not run": not_run}
-        outputs = said.get(self.outputs, self.reason)
+        said = {"same": pgettext("outputs", "same"), "not run": _("not run: {reason}")}
+        outputs = said.get(self.outputs, _("failed: {reason}")).format(reason=self.reason)
         return _table(self.path, [(_("bytes:"), state), (_("outputs:"), outputs)])
 
     __repr__ = __str__
@@ -167,8 +175,9 @@ def load(path: str | os.PathLike[str], *, trust: bool = False) -> LoadedModel:
 def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification:
     """Check that the bytes are as saved, and that the model computes its recorded outputs.
 
-    The model is run only if loading it would be allowed, with `trust` as in ``load``; where it was
-    not run, the answer says so and is not ``ok``. Damaged files are reported, not raised.
+    There are three answers: proved, failed, and intact but not run, because loading it would not be
+    allowed (with `trust` as in ``load``). Only the first is ``ok``. Damaged files, and what the
+    model raises, are reported, not raised.
 
     Raises:
         ArtifactNotFoundError, OSError: As in ``load``.
@@ -200,7 +209,7 @@ def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification
             if found := _difference(stored, program, example):
                 return Verification(stored.root, (), "different", found)
     except Exception as error:
-        return Verification(stored.root, (), "not run", errors.brief(error))
+        return Verification(stored.root, (), "failed", errors.brief(error))
     return Verification(stored.root, (), "same")
 
 

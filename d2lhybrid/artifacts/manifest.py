@@ -20,7 +20,7 @@ VERSION: Literal[1] = 1
 MAX_BYTES = 1 << 20
 Dtype = Literal[
     "bool", "int8", "uint8", "int16", "int32", "int64",
-    "float16", "bfloat16", "float32", "float64", "string",
+    "float16", "bfloat16", "float32", "float64", "string", "uint16", "uint32", "uint64",
 ]  # fmt: skip
 DTYPES: tuple[str, ...] = get_args(Dtype)
 

@@ -84,7 +84,7 @@ def run_native(
         advice = _("{framework} has no such format here: load the model in Python.")
         fields = {"format": manifest.format, "framework": stored.framework.display}
         raise errors.UnsupportedArtifactError(sentences(text, advice), **fields)
-    known = native.dtypes or DTYPES[:-1]  # no texts
+    known = native.dtypes or DTYPES[: DTYPES.index("string")]  # those of tensors.h
     for spec in (*manifest.inputs, *manifest.outputs):
         if spec.dtype not in known:
             text = _(

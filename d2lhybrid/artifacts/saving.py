@@ -65,7 +65,8 @@ def save(
         dynamic: The axes that may vary later, for each input by name: ``{"ids": {0: "batch", 1:
             "length"}}``; axes of one name vary together. If None, the first axis of each input
             that is there as long as that of the first input, where the model and the format allow
-            it; of ``{}``, none.
+            it; of ``{}``, none. Dictionaries before other arguments, such as parameters, are
+            no such inputs.
         kwargs: More example arguments.
 
     Returns:
@@ -96,6 +97,9 @@ def save(
     with replacing(path) as folder, ExitStack() as afterwards:
         afterwards.callback(chosen.restorer(model))
         sample = Sample.of(framework.tensors, model, args, kwargs, chosen.function(model))
+        for kind in {type(one).__name__ for one in sample.inputs} & chosen.parts.keys():
+            text = _("Expected dense tensors, received a {kind}; save a function of its {parts}.")
+            raise SaveError(text, kind=kind, parts=chosen.parts[kind])
         options = chosen.options(sample.inputs)
         with Calling(name_of(model)):
             examples = _run(sample, dynamic, options)

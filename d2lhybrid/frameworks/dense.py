@@ -79,7 +79,8 @@ def references(layers: list[Layer] | None, args: tuple[Any, ...]) -> dict[str, V
     """The rows "C" and "NumPy", or why there are none."""
     given = raw_of(args[0]) if len(args) == 1 else None
     # A layer that flattens its input, as MXNet's may, reads more numbers than its last axis has.
-    fits = layers and given and given.array.shape[-1:] == layers[0].weight.shape[:1]
+    widths = [*(given.array.shape[-1:] if given else ()), *(len(one.bias) for one in layers or ())]
+    fits = widths[:-1] == [len(layer.weight) for layer in layers or ()]
     if layers is None or given is None or not fits or given.dtype != "float32":
         reason = N_("it is written for a chain of dense layers, in float32 and with one input")
         return dict.fromkeys(("C", "NumPy"), Variant(reason))

@@ -65,11 +65,16 @@ class Sample:
         named = {**dict(zip(called, args, strict=False)), **kwargs}
         _tree, found = taken_apart(named, tensors, "")
         takes, _same = taken_apart((args, kwargs), tensors, "")
-        return cls(model, tensors, takes, [tensor for _path, tensor in found], _names(found))
+        inputs = [tensor for _path, tensor in found]
+        again, _found = taken_apart(takes.filled(inputs, classes=True), tensors, "")
+        if again != takes:
+            text = _("Expected importable classes, received {received}; hand over dictionaries.")
+            raise SaveError(text, received=[type(one).__qualname__ for one in named.values()])
+        return cls(model, tensors, takes, inputs, _names(found))
 
     def flat(self, *inputs: Any) -> tuple[Any, ...]:
         """Run the model on other tensors in the same places; the tensors of its output."""
-        args, kwargs = self.takes.filled(inputs)
+        args, kwargs = self.takes.filled(inputs, classes=True)
         found = taken_apart(self.model(*args, **kwargs), self.tensors, "output", opening=True)[1]
         return tuple(tensor for _path, tensor in found)
 
@@ -78,10 +83,10 @@ class Sample:
 
         Returns the tree of the output, and the names of its tensors beside them.
         """
-        args, kwargs = self.takes.filled(inputs)
+        args, kwargs = self.takes.filled(inputs, classes=True)
         output = self.tensors.infer(self.model, args, kwargs)
         tree, found = taken_apart(output, self.tensors, "output", opening=True)
-        return tree, _names(found), [tensor for _path, tensor in found]
+        return tree, _names(found, self.names), [tensor for _path, tensor in found]
 
     def vary(self, dynamic: Dynamic | None, options: Mapping[str, Any]) -> None:
         """Set the axes, as the user names them or by default those of the batch, and `larger`.
@@ -91,9 +96,13 @@ class Sample:
             ValueError: It has no such axis.
         """
         raws = [self.tensors.to_raw(tensor) for tensor in self.inputs]
-        sizes = [raw.array.shape[:1] for raw in raws]
+        # Dictionaries before the first other tensors are parameters, which have no batch.
+        trees = [*self.takes.parts[0].parts, *self.takes.parts[1].parts]
+        others = (i for i, tree in enumerate(trees) if tree.kind != "dict" and tree.tensors())
+        parameters = sum(tree.tensors() for tree in trees[: next(others, 0)])
+        sizes = [raw.array.shape[:1] * (i >= parameters) for i, raw in enumerate(raws)]
         batch = next(filter(None, sizes), None)
-        self.axes = [{0: "batch"} if size == batch else {} for size in sizes]
+        self.axes = [{0: "batch"} if size and size == batch else {} for size in sizes]
         self.strict = dynamic is not None
         for name in (dynamic or {}).keys() - self.names:
             text = _("Expected names of the inputs ({names}) in dynamic. Received: {received!r}.")
@@ -114,13 +123,16 @@ class Sample:
         self.fixed = "".join(filter(str.isprintable, reason))
 
 
-def _names(found: Sequence[Leaf]) -> list[str]:
-    """Names of inputs or outputs that every format can hold, made from the paths to them."""
+def _names(found: Sequence[Leaf], taken: Sequence[str] = ()) -> list[str]:
+    """Names of inputs or outputs that every format can hold, made from the paths to them.
+
+    ONNX has one name for each tensor, so outputs do not get those that inputs have `taken`.
+    """
     made: list[str] = []
     for path, _tensor in found:
         inner = re.sub(r"^output(?=\['?[A-Za-z_])", "", path)
         name = "output_0" if inner == "output" else re.sub(r"\W+", "_", inner).strip("_")
-        while name in made:  # it occurs again
+        while name in (*made, *taken):  # it occurs again
             name += "_2"
         made.append(name)
     return made
@@ -166,6 +178,7 @@ class Format(ABC):
     note: ClassVar[str] = ""  # for readers of ``inspect``
     converts: ClassVar[bool] = False  # does it take tensors of others, such as NumPy's arrays?
     native: ClassVar[NativeProgram | None] = None
+    parts: ClassVar[Mapping[str, str]] = {}  # of what is no array, by the names of its classes
 
     @abstractmethod
     def write(self, sample: Sample, folder: Path) -> dict[str, Option]:

@@ -81,7 +81,8 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         if self.kind == "tensor" and given is None and value is not None:
             return [value]
         leaf = self.kind in ("constant", "none")
-        if leaf and isinstance(value, Scalar | None) and value == self.value:
+        # Of its kind, too: 2 in place of 2.0 could make the model compute in another dtype.
+        if leaf and isinstance(value, Scalar | None) and repr(_plain(value)) == repr(self.value):
             return []
         if self.kind == "constant":
             text = _(
@@ -124,19 +125,23 @@ def taken_apart(
     if value is None:
         return TreeSpec("none"), []
     if isinstance(value, Scalar) and not isinstance(value, Enum):
-        plain = next(kind for kind in (bool, int, float, str) if isinstance(value, kind))
-        return TreeSpec("constant", plain(value)), []
+        return TreeSpec("constant", _plain(value)), []
     parts = None if tensors.is_tensor(value) else parts_of(value)
     if parts is None and (tensors.is_tensor(value) or hasattr(value, "__array__")):
         return TreeSpec("tensor"), [(path, value)]
     if parts is None and opening:
         parts = held(value, lambda one: one if tensors.is_tensor(one) else None, set())
-    if parts is None or any(type(key) not in (str, int) for key in parts):
+    odd = [key for key in parts or () if type(key) not in (str, int)]
+    if parts is None or odd:
         text = _(
-            "Expected tensors, numbers, strings, None, and lists, tuples, dictionaries "
-            "and dataclasses of them. Received: a {kind} as {path}."
+            "Expected tensors, numbers, strings, None, and lists, tuples, dataclasses and "
+            "dictionaries of them, whose keys are strings or integers. Received: a {kind} as "
+            "{path}. Wrap the model in a function that converts it."
         )
-        raise SaveError(text, kind=type(value).__name__, path=path or _("the arguments"))
+        kind, path = type(value).__name__, path or _("the arguments")
+        if odd:
+            kind, path = type(odd[0]).__name__, f"{path}.keys()"
+        raise SaveError(text, kind=kind, path=path)
     trees, found = [], []
     for key, part in parts.items():
         tree, inside = taken_apart(part, tensors, f"{path}[{key!r}]", opening=opening)
@@ -148,11 +153,18 @@ def taken_apart(
     return TreeSpec("dict", None, tuple(parts), tuple(trees), cls), found
 
 
+def _plain(value: Any) -> Scalar | None:
+    """A number or a text as Python's own, without what a subclass adds to it."""
+    return next((k(value) for k in (bool, int, float, str) if isinstance(value, k)), None)
+
+
 def _made_again(place: str, fields: dict[Any, Any]) -> Any:
     """An output of that class; its fields where the class is not at hand, or is no container."""
     module, _colon, name = place.partition(":")
     with suppress(Exception):  # what a module or a class does is its own affair
         kind = attrgetter(name)(import_module(module))
-        if issubclass(kind, (Mapping, tuple)) or is_dataclass(kind):
+        if issubclass(kind, tuple) or is_dataclass(kind):
             return kind(**fields)
+        if issubclass(kind, Mapping):
+            return kind(fields)
     return fields

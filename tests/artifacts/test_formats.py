@@ -25,7 +25,7 @@ def test_eager_reloaded_native(saved, framework, name):
         if alone:
             array = x[0].numpy() if hasattr(x[0], "numpy") else x[0].asnumpy()
             assert not differ(framework, net, x, Raw.of(run_native(path, array)))
-    assert verify(path).ok
+    assert (verify(path).ok, verify(path).answer) == (True, "proved")
 
 
 @pytest.mark.parametrize(("framework", "name"), [w for w in DEFAULTS if w[0] != "mxnet"])

@@ -13,7 +13,7 @@ from flax import nnx
 
 from d2lhybrid import frameworks, import_mxnet, load, run_native, save, verify
 from d2lhybrid.artifacts import saving
-from d2lhybrid.errors import InputMismatchError
+from d2lhybrid.errors import InputMismatchError, SaveError
 from d2lhybrid.tensor import Raw
 
 mx = import_mxnet()
@@ -61,6 +61,29 @@ def test_a_model_of_64_bits_is_proved_by_a_process_of_32(tmp_path):
     assert load(tmp_path / "a")(np.ones((5, 3))).dtype == jnp.float64
 
 
+@pytest.mark.usefixtures("unproved")
+def test_arguments_of_jax_that_are_no_batch_or_gone_after_the_call(tmp_path):
+    x, weights = jnp.ones((5, 5)), {"bias": jnp.ones(5), "kernel": jnp.ones((5, 5))}
+    apply = jax.jit(lambda p, x: x @ p["kernel"] + p["bias"], donate_argnums=1)
+    save(apply, tmp_path / "a", weights, x)
+    assert x.sum() == 25  # it was not donated
+    assert load(tmp_path / "a")(weights, jnp.ones((7, 5))).shape == (7, 5)
+    graph, state = nnx.split(nnx.Linear(5, 3, rngs=nnx.Rngs(0)))
+    save(lambda state, x: nnx.merge(graph, state)(x), tmp_path / "b", state, x)
+    assert np.allclose(load(tmp_path / "b")(state, x), nnx.merge(graph, state)(x), atol=1e-5)
+    save(jax.random.normal, tmp_path / "c", jax.random.PRNGKey(1), dynamic={})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [tf.ragged.constant([[1.0]]), tf.sparse.eye(2), jax.random.key(0)],
+    ids=lambda one: type(one).__name__,
+)
+def test_what_is_no_array_is_refused(tmp_path, given):
+    with pytest.raises(SaveError, match=type(given).__name__):
+        save(lambda one: one, tmp_path / "a", given)
+
+
 class Counting(tf.Module):
     def __init__(self):
         super().__init__()
@@ -88,6 +111,8 @@ def test_compiled_functions_of_tensorflow_are_kept_compiled(tmp_path):
     save(function, tmp_path / "xla", x)
     assert b"_XlaMustCompile" in (tmp_path / "xla/saved_model/saved_model.pb").read_bytes()
     save(function.get_concrete_function(tf.TensorSpec((None, 512))), tmp_path / "traced", x)
+    save(model, tmp_path / "told", x, training=False)
+    assert not differ("tensorflow", model, (x,), load(tmp_path / "told")(x, training=False))
     for path in (tmp_path / "xla", tmp_path / "traced"):
         assert not differ("tensorflow", model, (x,), load(path)(x))
         assert not differ("tensorflow", model, (x,), Raw.of(run_native(path, x.numpy())))

@@ -46,7 +46,7 @@ def assert_harmless(path, marker):
     assert not report.trusted
     assert report.may in str(report)
     found = verify(path)
-    assert (found.ok, found.outputs) == (False, "not run")
+    assert (found.ok, found.answer) == (False, "not run")
     with pytest.raises(errors.UntrustedArtifactError, match="trust"):
         load(path)
     with pytest.raises((errors.UntrustedArtifactError, errors.UnsupportedArtifactError)):

@@ -3,6 +3,11 @@
 import json
 import subprocess
 import sys
+from collections import namedtuple
+from dataclasses import dataclass, make_dataclass
+from enum import Enum
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -101,11 +106,58 @@ def test_saving_leaves_a_model_as_it_was(as_model, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+Kind = Enum("Kind", "A")
+Named = namedtuple("Named", "x scale")
+
+
+@dataclass
+class Fields:
+    x: Any
+    scale: float
+
+
+@pytest.mark.usefixtures("unproved")
+def test_arguments_keep_their_classes(tmp_path):
+    x = torch.ones(4, 3)
+    for kind in (Named, Fields):
+        save(lambda given: given.x * given.scale, tmp_path / "a", kind(x[:2], 2.0))
+        assert torch.equal(load(tmp_path / "a")(kind(x, 2.0)), x * 2)
+    with pytest.raises(SaveError, match="Local"):
+        save(lambda given: given.x, tmp_path / "b", make_dataclass("Local", ["x"])(x))
+
+
+@pytest.mark.usefixtures("unproved")
+def test_an_input_and_an_output_of_one_name(tmp_path):
+    save(lambda sample: {"sample": sample * 2}, tmp_path / "a", torch.ones(1, 3), format="onnx")
+    assert load(tmp_path / "a")(torch.ones(1, 3))["sample"].tolist() == [[2.0] * 3]
+
+
+@pytest.mark.filterwarnings("ignore:.*nested tensors")
+@pytest.mark.usefixtures("unproved")
+def test_rows_that_a_fast_path_leaves_zero_are_not_saved_as_others(tmp_path):
+    layer = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+    net, x = nn.TransformerEncoder(layer, 1).eval(), torch.ones(2, 5, 4)
+    with pytest.raises(SaveError, match="set_fastpath_enabled"):
+        save(net, tmp_path / "a", x, src_key_padding_mask=x[..., 0] > 2)
+
+
+@pytest.mark.usefixtures("unproved")
+def test_a_model_that_raises_or_computes_something_else_is_not_verified(tmp_path, monkeypatch):
+    save(nn.Linear(3, 2), tmp_path / "a", torch.ones(1, 3))
+    for fault in (Mock(return_value=(torch.zeros(1, 2),)), Mock(side_effect=RuntimeError("{}"))):
+        monkeypatch.setattr(formats.Exported, "read", lambda *_given, fault=fault: fault)
+        found = verify(tmp_path / "a")
+        assert (found.answer, found.ok) == ("failed", False)
+        assert found.reason in str(found)
+
+
 REFUSED = {
     "python": (lambda x: x * float(x.numpy().sum()), "does not take"),
     "complex": (lambda x: torch.complex(x, x), "complex64"),
     "set": (lambda x: {x}, "a set as"),
-    "tuple as key": (lambda x: {(1, 2): x}, "a dict as"),
+    "tuple as key": (lambda x: {(1, 2): x}, "a tuple as"),
+    "enumeration as key": (lambda x: {Kind.A: x}, "a Kind as"),
+    "size from data": (lambda x: x if int(x.sum()) < 2 else x[: int(x[0, 0])], "does not take"),
     "infinite": (lambda x: (x, float("inf")), "manifest can hold"),
     "no tensor": (lambda x: 3, "none of them"),
     "no Unicode": (lambda x: (x, "\ud800"), "manifest can hold"),
@@ -114,11 +166,12 @@ REFUSED = {
 
 @pytest.mark.usefixtures("unproved")
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_no_artifact_holds_is_refused(tmp_path, case):
+def test_what_no_artifact_holds_is_refused(tmp_path, case, capsys):
     model, words = REFUSED[case]
     with pytest.raises(SaveError, match=words):
         save(model, tmp_path / "a", torch.ones(1, 3))
     assert not list(tmp_path.iterdir())
+    assert capsys.readouterr() == ("", "")  # PyTorch prints the program up to where it fails
 
 
 def test_bad_arguments(tmp_path):

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from d2lhybrid.errors import InputMismatchError
 from d2lhybrid.frameworks.trees import TreeSpec, taken_apart
 
 Point = namedtuple("Point", "x y")
@@ -47,6 +48,14 @@ def apart(value, **options):
 def test_a_structure_is_taken_apart_and_put_together(value):
     tree, found = apart(value)
     assert repr(tree.filled(found, classes=True)) == repr(value)
+
+
+@pytest.mark.parametrize(("saved", "given"), [(2.0, 2), (1, True), (True, 1), (None, A), ("1", 1)])
+def test_a_constant_is_of_one_kind(saved, given):
+    tree, _found = apart({"a": saved})
+    assert tree.tensors_in({"a": saved}, "") == []
+    with pytest.raises(InputMismatchError):
+        tree.tensors_in({"a": given}, "")
 
 
 @pytest.mark.parametrize("place", ["a_library_that_is_not_here:A", "a_library_that_is_broken:A"])

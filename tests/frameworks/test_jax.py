@@ -100,6 +100,11 @@ def test_variants_of_what_is_compiled_and_of_static_arguments():
     v = variants(lambda x, flag: x * 2 if flag else x, X, True)
     assert "arrays or numbers" in v.unavailable["compiled ahead"]
     assert all(np.array_equal(function(X, True), 2 * X) for function in v.values())
+    for numbers in (1, -1):  # and what the user's own says
+        power = jax.jit(lambda x, n: x * n if n > 1 else x, static_argnums=numbers)
+        v = variants(power, X, 2, all=True)
+        assert "jit constants" in v
+        assert all(np.array_equal(function(X, 2), 2 * X) for function in v.values())
     with pytest.raises(ArgumentError, match="'dynamic'"):
         variants(net, X, dynamic=True)
 

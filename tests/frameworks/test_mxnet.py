@@ -43,10 +43,13 @@ def test_options_and_a_plain_block(mx):
 
 
 def test_a_dense_layer_that_flattens_its_input_has_no_references(mx):
-    net = mx.gluon.nn.Dense(2)
-    net.initialize()
-    unavailable = variants(net, mx.nd.ones((1, 3, 4)), references=True).unavailable
-    assert all("dense layers" in unavailable[name] for name in ("C", "NumPy"))
+    Dense = mx.gluon.nn.Dense
+    for layers in ([Dense(2)], [Dense(2, flatten=False), Dense(5)]):
+        net = mx.gluon.nn.HybridSequential()
+        net.add(*layers)
+        net.initialize()
+        unavailable = variants(net, mx.nd.ones((1, 3, 4)), references=True).unavailable
+        assert all("dense layers" in unavailable[name] for name in ("C", "NumPy"))
 
 
 def test_keyword_arguments(mx):

@@ -45,6 +45,7 @@ UNSEEN = {
     "jax": (
         *("trace_state_clean", "backends_are_initialized", "runtime_tokens", "current_tokens"),
         *("output_runtime_tokens", "jitted_fn", "traceback", "frames", "debug_info", "arg_names"),
+        "_jit_info",
     ),
 }
 

@@ -1,9 +1,10 @@
 """The format that JAX writes and reads."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from d2lhybrid.frameworks.formats import Format, Option, Options, Sample
 from d2lhybrid.i18n import noop as N_
@@ -19,6 +20,7 @@ class Exported(Format):
     risk = N_("Its program can call every native function that JAX has registered in the process.")
     note = N_("StableHLO, which needs JAX or another runtime for it: no wheel brings one for C.")
     converts = True
+    parts: ClassVar = {"PRNGKeyArray": "jax.random.key_data"}
 
     def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
         import jax
@@ -36,12 +38,11 @@ class Exported(Format):
 
         exported = jax.export.deserialize(bytearray((folder / "model.stablehlo").read_bytes()))
         compiled = jax.jit(exported.call)
-        if not options.get("x64"):
-            return compiled
 
         def run(*inputs: Any) -> Any:  # also where 64 bits are switched off
-            with jax.enable_x64(True):
-                return compiled(*inputs)
+            plain = (x[...] if hasattr(x, "__jax_array__") else x for x in inputs)  # Flax's Param
+            with jax.enable_x64(True) if options.get("x64") else nullcontext():
+                return compiled(*plain)
 
         return run
 

@@ -12,6 +12,7 @@ from typing import Any
 import jax
 from flax import nnx
 
+from d2lhybrid.frameworks.jax import private
 from d2lhybrid.frameworks.protocol import Args, Function, Kwargs
 
 
@@ -24,21 +25,24 @@ class Pure:
 
     run: Callable[..., Any]
     weights: Any = None
+    named: frozenset[int | str] = frozenset()  # the static arguments of the user's own ``jax.jit``
+
+    def static(self, args: Args, kwargs: Kwargs) -> tuple[list[int], list[str]]:
+        """Those that ``jax.jit`` compiles for each value of: also every flag and every text."""
+        places = {i: {i, i - len(args)} & self.named for i in range(len(args))}
+        fixed = (bool, str)
+        numbers = [i for i, value in enumerate(args) if isinstance(value, fixed) or places[i]]
+        names = [n for n, value in kwargs.items() if isinstance(value, fixed) or n in self.named]
+        return numbers, names
 
     def jitted(self, args: Args, kwargs: Kwargs) -> Any:
-        """A ``jax.jit`` of its own, in which flags and texts among the arguments are static."""
+        """A ``jax.jit`` of its own."""
 
         def forward(*given: Any, **named: Any) -> Any:  # a new one, with no trace of another's
             return self.run(*given, **named)
 
-        numbers = [1 + i for i, value in enumerate(args) if is_static(value)]
-        names = [name for name, value in kwargs.items() if is_static(value)]
-        return jax.jit(forward, static_argnums=numbers, static_argnames=names)
-
-
-def is_static(value: Any) -> bool:
-    """Is it no number, so that ``jax.jit`` has to be told to compile for each value of it?"""
-    return isinstance(value, (bool, str))
+        numbers, names = self.static(args, kwargs)
+        return jax.jit(forward, static_argnums=[1 + i for i in numbers], static_argnames=names)
 
 
 def pure(model: Function) -> Pure:
@@ -46,7 +50,8 @@ def pure(model: Function) -> Pure:
     if isinstance(model, nnx.Module):
         graph, weights = nnx.split(model)
         return Pure(lambda held, *args, **kwargs: nnx.merge(graph, held)(*args, **kwargs), weights)
-    return Pure(lambda _none, *args, **kwargs: model(*args, **kwargs))
+    named = frozenset(private.static_arguments(model))
+    return Pure(lambda _none, *args, **kwargs: model(*args, **kwargs), None, named)
 
 
 def eager(model: Any) -> Any:

@@ -34,6 +34,12 @@ def compilations(model: Any) -> int:
     return int(getattr(model, "jitted_fn", model)._cache_size())
 
 
+def static_arguments(model: Any) -> tuple[int | str, ...]:
+    """The numbers and names of those that a function behind ``jax.jit`` or ``nnx.jit`` has."""
+    info = getattr(getattr(model, "jitted_fn", model), "_jit_info", None)
+    return (*getattr(info, "static_argnums", ()), *getattr(info, "static_argnames", ()))
+
+
 def input_paths(jaxpr: Any) -> list[str]:
     """The path of each input in the arguments; "" where JAX does not tell."""
     names = getattr(getattr(jaxpr, "debug_info", None), "arg_names", None)

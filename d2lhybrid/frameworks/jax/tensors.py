@@ -84,6 +84,9 @@ class JAXTensors(Tensors):
             return jnp.array(array)
 
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
+        """With copies of the arrays: a function may donate its arguments, which are gone then."""
+        copied = lambda one: one.copy() if isinstance(one, jax.Array) else one  # noqa: E731
+        args, kwargs = jax.tree.map(copied, (args, kwargs))
         return inference(model)(*args, **kwargs)
 
 

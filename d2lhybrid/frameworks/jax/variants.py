@@ -1,6 +1,7 @@
 """The ways to run a model that JAX offers."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from flax import nnx
 
 from d2lhybrid.frameworks.dense import functions
-from d2lhybrid.frameworks.jax.modules import eager, is_static, pure
+from d2lhybrid.frameworks.jax.modules import eager, pure
 from d2lhybrid.frameworks.protocol import (
     Args,
     Function,
@@ -57,7 +58,7 @@ def variants(
         return partial(nnx.jit(lambda net, *args, **kwargs: net(*args, **kwargs)), nnx.clone(net))
 
     def constants() -> Function:
-        constant = pure(partial(model.run, model.weights))
+        constant = replace(pure(partial(model.run, model.weights)), named=model.named)
         return partial(constant.jitted(args, kwargs), None)
 
     found = {"eager": Variant(eager(net), "y = net(x)")}
@@ -67,7 +68,7 @@ def variants(
         code = "fast = nnx.jit(lambda net, x: net(x))\ny = fast(net, x)"
         found["nnx.jit"] = Variant(Lazy(nnx_jit), code)
     found["jit"] = Variant(Lazy(jit), f"{made}\ny = fast({given})")
-    static = any(map(is_static, (*args, *kwargs.values())))
+    static = any(model.static(args, kwargs))
     reason = N_("it is written for arguments that are arrays or numbers")
     code = f"{made}.lower({given}).compile()\ny = fast({given})"
     found["compiled ahead"] = Variant(reason if static else Lazy(ahead), code)

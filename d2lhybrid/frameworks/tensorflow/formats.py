@@ -4,7 +4,7 @@ import gc
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options, Sample
 from d2lhybrid.i18n import noop as N_
@@ -25,6 +25,7 @@ class SavedModel(Format):
         "-l:libtensorflow_framework.so.2",
         "saved_model",
     )  # fmt: skip
+    parts: ClassVar = {"RaggedTensor": "values, row_splits", "SparseTensor": "indices, values"}
 
     def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
         import tensorflow as tf

@@ -88,7 +88,7 @@ class TensorFlowTensors(Tensors):
 def inference(model: Function) -> Function:
     """The model as a plain function; Keras models are told that this is no training."""
     if isinstance(model, tf.keras.layers.Layer):
-        return lambda *args, **kwargs: model(*args, training=False, **kwargs)
+        return lambda *args, **kwargs: model(*args, **{"training": False, **kwargs})
     return model
 
 

@@ -111,10 +111,14 @@ def exported(sample: Sample, folder: Path) -> Any:
     bare = (*sample.takes.parts, sample.returns) == (tensors, TreeSpec("dict"), TreeSpec("tensor"))
     if bare and isinstance(net, nn.Module) and "*" not in str(signature(net.forward)):
         module, shapes = net, tuple(free)  # readable without our help
+    paddable = len(sample.inputs) > 1 and torch.backends.mha.get_fastpath_enabled()
+    if paddable and any(isinstance(one, nn.TransformerEncoder) for one in module.modules()):
+        text = _("PyTorch's fast path leaves padded rows zero, no program does; call {code} first.")
+        raise SaveError(text, code="torch.backends.mha.set_fastpath_enabled(False)")
     # The exporter takes a size of 1 for a constant, so it sees the larger example.
     inputs = tuple(sample.larger or sample.inputs)
     try:
-        with evaluating(module), torch.no_grad(), silent(logs=logging.WARNING):
+        with evaluating(module), torch.no_grad(), silent(logs=logging.ERROR, prints=True):
             program: Any = torch.export.export(
                 module, inputs, dynamic_shapes=shapes if sample.larger else None
             )
