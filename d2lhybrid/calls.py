@@ -10,6 +10,17 @@ from typing import Any
 from d2lhybrid.errors import ArgumentError, UnknownLabelError
 from d2lhybrid.i18n import gettext as _
 
+
+class OfThisProcess:
+    """What holds compiled programs: a copy is it itself, and another process is refused."""
+
+    __copy__ = __deepcopy__ = lambda self, _memo=None: self
+
+    def __reduce_ex__(self, _protocol: Any) -> Any:
+        text = _("Expected what can be pickled, received programs of one process; make them anew.")
+        raise ArgumentError(text)
+
+
 FORWARD = ("forward", "call", "hybrid_forward")  # where models name their own parameters
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from d2lhybrid import errors
 from d2lhybrid.artifacts import store
 from d2lhybrid.artifacts.manifest import Manifest
+from d2lhybrid.calls import OfThisProcess
 from d2lhybrid.i18n import count, gettext as _, listed, pgettext, sentences
 from d2lhybrid.installing import missing
 from d2lhybrid.report.table import Column, Table
@@ -20,7 +21,7 @@ from d2lhybrid.same import difference
 from d2lhybrid.tensor import leaves, spec
 
 
-class LoadedModel:
+class LoadedModel(OfThisProcess):
     """A model from an artifact; calling it checks the inputs first.
 
     Attributes:

@@ -10,19 +10,20 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from d2lhybrid import same
 from d2lhybrid.artifacts.loading import Inspection, inspect
 from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Manifest, TensorSpec, parse
 from d2lhybrid.artifacts.store import Recorded, add_trusted, entries, record, replacing
 from d2lhybrid.calls import name_of, of_arguments
 from d2lhybrid.errors import D2LHybridError, SaveError, brief
-from d2lhybrid.frameworks import format_of, of
+from d2lhybrid.frameworks import format_of, of, untouched
 from d2lhybrid.frameworks.formats import Dynamic, Format, Option, Options, Sample
 from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import general, gettext as _
@@ -40,6 +41,7 @@ sys.exit({{"same": 0, "different": {DIFFERENT}}}.get(found.outputs, 1))
 PROOF_SECONDS = 600.0  # that it may take
 
 
+@untouched
 def save(
     model: Any,
     path: str | os.PathLike[str],
@@ -75,7 +77,8 @@ def save(
     Raises:
         UnknownFrameworkError: Neither the model nor an input belongs to a known framework.
         CallFailedError: The model raised when it was called with the example.
-        SaveError: The framework cannot save this model so, or it does not reload to the same.
+        SaveError: The framework cannot save this model so, or it does not reload to the same; or
+            it is in training mode, in which it computes something else than what would be saved.
         ArtifactNotFoundError: `path` holds something that ``save`` did not write.
         OSError: Full disk, no permission, missing parent folder; what was there is there still.
         UnsupportedArtifactError: The framework has no such format.
@@ -94,8 +97,7 @@ def save(
     if not args and not kwargs:
         raise SaveError(_("Expected example inputs, received none; write save(model, path, x)."))
     add_trusted()  # find out before the work that there is no list to put it on
-    with replacing(path) as folder, ExitStack() as afterwards:
-        afterwards.callback(chosen.restorer(model))
+    with replacing(path) as folder:
         sample = Sample.of(framework.tensors, model, args, kwargs, chosen.function(model))
         for kind in {type(one).__name__ for one in sample.inputs} & chosen.parts.keys():
             text = _("Expected dense tensors, received a {kind}; save a function of its {parts}.")
@@ -173,6 +175,15 @@ def _run(sample: Sample, dynamic: Dynamic | None, options: Options) -> list[Reco
         raise SaveError(_("Expected a model that returns tensors, received none of them."))
     to_raw = sample.tensors.to_raw
     examples = [([*map(to_raw, sample.inputs)], [*map(to_raw, found)])]
+    own = getattr(sample.model, "__self__", sample.model)
+    if hasattr(own, "eval") and getattr(own, "training", True):  # modules of NNX have no flag
+        now, saved = map(same.record, (sample.flat(*sample.inputs), tuple(found)))
+        if said := same.difference(now, saved):
+            text = _(
+                "Expected a model without state in evaluation mode, for in that it is saved. "
+                "Received: one that computes something else ({difference}). Call {code}."
+            )
+            raise SaveError(text, difference=said, code="model.eval()")
     sample.vary(dynamic, options)
     if sample.larger:
         try:

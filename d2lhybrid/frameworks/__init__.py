@@ -7,18 +7,23 @@ looking in ``sys.modules`` is that of einops.
 """
 
 import pkgutil
+import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from functools import wraps
 from importlib import import_module
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar, cast
 
+from d2lhybrid.calls import FORWARD, Call, OfThisProcess
 from d2lhybrid.errors import UnknownFrameworkError, UnsupportedArtifactError
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.tensor import leaves
 
+Verb = TypeVar("Verb", bound=Callable[..., Any])
 _found: list[Framework] = []  # those with a room; no functools.cache, which TorchDynamo warns of
 
 
@@ -97,6 +102,31 @@ def owner(*things: Any) -> Framework | None:
                 if framework.owns(packages):
                     return framework
     return None
+
+
+def untouched(verb: Verb) -> Verb:
+    """The same, but it leaves the models that it is handed, and random numbers, as they were.
+
+    Of a model that is what it changes when it runs, such as averages. A step of training, or what
+    a function closes over, is nobody's model here.
+    """
+
+    @wraps(verb)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        models = [*args, *kwargs.values()]
+        for one in models:  # which grows by what is inside
+            models += [getattr(one, "function", 0)] if isinstance(one, Call | OfThisProcess) else []
+            models += one.values() if isinstance(one, Mapping) else []
+            bound = hasattr(type(one), "__self__") and one.__name__ in FORWARD
+            models += [one.__self__] if bound else []
+        with ExitStack() as after:
+            after.callback(random.setstate, random.getstate())
+            for framework in loaded():
+                for restore in framework.tensors.kept(models):
+                    after.callback(restore)
+            return verb(*args, **kwargs)
+
+    return cast(Verb, run)
 
 
 def _packages(obj: Any) -> Iterator[str]:

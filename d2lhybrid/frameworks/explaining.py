@@ -5,12 +5,13 @@ from typing import Any
 
 from d2lhybrid.calls import name_of, of_arguments
 from d2lhybrid.errors import ArgumentError
-from d2lhybrid.frameworks import of
+from d2lhybrid.frameworks import of, untouched
 from d2lhybrid.frameworks.explanation import Explanation, Graph, Graphs
 from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import gettext as _
 
 
+@untouched
 def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
     """Say what the compiler did with ``model`` so far, and what it does with one call of it.
 
@@ -38,10 +39,11 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
     """
     framework, model, args, kwargs = _asked(model, args, kwargs)
     found = framework.able("explain")(model, args, kwargs)
-    graphs = Graphs(found.graphs, lambda: framework.able("graphs")(model, args, kwargs))
+    graphs = Graphs(found.graphs, lambda: untouched(framework.able("graphs"))(model, args, kwargs))
     return replace(found, graphs=graphs)
 
 
+@untouched
 def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
     """The graph that a framework records of one call, before and after its rewriting.
 

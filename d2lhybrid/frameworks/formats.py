@@ -7,7 +7,7 @@ it, so that the list of formats, and with it ``inspect``, costs no framework.
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import Parameter, signature
 from pathlib import Path
@@ -207,7 +207,3 @@ class Format(ABC):
     def options(self, inputs: Sequence[Any]) -> dict[str, Option]:
         """What is to be known to make such tensors again: their device or their kind."""
         return {}
-
-    def restorer(self, model: Any) -> Callable[[], None]:
-        """What gives a model the state back that it has now, after running it has changed that."""
-        return lambda: None

@@ -1,7 +1,7 @@
 """Devices and tensors of a framework, as the rest of the package handles them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from d2lhybrid.i18n import gettext as _
@@ -95,6 +95,14 @@ class Tensors(ABC):
     @abstractmethod
     def from_raw(self, raw: Raw, options: Mapping[str, Any]) -> Any:
         """The tensor inside the framework, on the device that `options` name."""
+
+    def kept(self, models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
+        """What puts back, when it is called, all that running models changes beside their output.
+
+        That is the framework's random state, where it can be read, and what its models among these
+        hold that is no weight, such as running means.
+        """
+        return ()
 
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         """Run the model for inference, without dropout or gradients; what it returns."""

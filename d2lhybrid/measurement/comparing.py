@@ -13,6 +13,7 @@ import numpy as np
 from d2lhybrid import stats
 from d2lhybrid.calls import Call, name_of, of_arguments, options_of, unknown_label
 from d2lhybrid.errors import ArgumentError, DifferentAnswerError
+from d2lhybrid.frameworks import untouched
 from d2lhybrid.i18n import gettext as _, noop as N_
 from d2lhybrid.measurement.rounds import Rounds
 from d2lhybrid.measurement.runner import Clock, Runner
@@ -31,6 +32,7 @@ MOST_SAMPLES = 100_000
 PATIENCE, LEAST_SECONDS, MOST_PATIENCE = 3.0, 20.0, 30.0
 
 
+@untouched
 def compare(
     functions: Mapping[str, Callable[..., Any]] | Call,
     *args: Any,
@@ -131,7 +133,7 @@ def compare(
         if not decided(result()):
             rounds.fewest = stats.FEW.start  # one question alone may be clear soon
             longer = min(max(PATIENCE * limit, LEAST_SECONDS), MOST_PATIENCE * limit)
-            rounds.run(longer, lambda: decided(result()))
+            untouched(lambda _ways: rounds.run(longer, lambda: decided(result())))(ways)
         return result()
 
     stopped = rounds.run(limit, lambda: _clear(rounds, margin, env), progress)
@@ -196,6 +198,7 @@ def _clear(rounds: Rounds, margin: float, env: Environment) -> bool:
     return True
 
 
+@untouched
 def measure(
     function: Callable[..., Any] | Call,
     *args: Any,

@@ -1,18 +1,18 @@
 """Every way in which a model's framework can run it, or train it by one step, by name."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from d2lhybrid.calls import Call, name_of, of_arguments, options_of, unknown_label
+from d2lhybrid.calls import Call, OfThisProcess, name_of, of_arguments, options_of, unknown_label
 from d2lhybrid.errors import ArgumentError
-from d2lhybrid.frameworks import of
+from d2lhybrid.frameworks import of, untouched
 from d2lhybrid.frameworks.dense import references as reference_programs
-from d2lhybrid.frameworks.protocol import Lazy, Variant, chain
+from d2lhybrid.frameworks.protocol import Lazy, Ways, chain
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.runner import Calling
 
 
-class Variants(dict[str, Callable[..., Any]]):
+class Variants(OfThisProcess, dict[str, Callable[..., Any]]):
     """Callables by name; ``unavailable`` says of the others why they cannot be built here.
 
     ``code`` shows for each name how to write it by hand, with ``net`` for the model and ``x`` for
@@ -20,8 +20,9 @@ class Variants(dict[str, Callable[..., Any]]):
     look up to.
     """
 
-    def __init__(self, found: Mapping[str, Variant], references: Collection[str] = ()) -> None:
-        self._found = dict(found)
+    def __init__(self, found: Ways, references: Collection[str] = (), net: Any = None) -> None:
+        """`net` is the model that they run, which is left as it was where they are measured."""
+        self._found, self.function = found, net
         super().__init__({k: v.run for k, v in found.items() if not isinstance(v.run, str)})
         self.unavailable = {k: one.run for k, one in found.items() if isinstance(one.run, str)}
         self.code = {name: one.code for name, one in found.items() if one.code}
@@ -36,7 +37,7 @@ class Variants(dict[str, Callable[..., Any]]):
         for name in names:
             if name not in self._found:
                 raise unknown_label(name, tuple(self._found), {})
-        return Variants({name: self._found[name] for name in names}, self.references)
+        return Variants({name: self._found[name] for name in names}, self.references, self.function)
 
     def __repr__(self) -> str:
         there = [f"  {name}" for name in self]
@@ -44,6 +45,7 @@ class Variants(dict[str, Callable[..., Any]]):
         return "\n".join(["Variants", *there, *not_there])
 
 
+@untouched
 def variants(
     net: Callable[..., Any] | Call,
     *args: Any,
@@ -59,12 +61,13 @@ def variants(
     The compiled ones are built at their first call, so that ``compare`` sees what building costs.
     The model is called once now, or its first eager call would be charged with what the process
     does only once, such as loading kernels and giving layers their shapes.
-    A model is left as it was: its mode, its parameters, hybridized or not. What a function changes
-    when it is called, such as the weights of a model in a step of training, stays changed: for
-    that there is ``training``. Eager is eager also where `net` was compiled. All run without
-    gradients, but for PyTorch's "eager, with gradients" of `all`. What cannot be built on this
-    machine stands in ``.unavailable`` with the reason, and ``.code`` shows how to write each by
-    hand.
+    A model is left as it was, also by ``compare`` and all others that run it: its mode, its
+    parameters, its averages, hybridized or not, and with it the random state, but for that of
+    MXNet and of ``tf.random``. What a function changes when it is called, such as the weights of a
+    model in a step of training, stays changed: for that there is ``training``. Eager is eager also
+    where `net` was compiled. All run without gradients, but for PyTorch's "eager, with gradients"
+    of `all`. What cannot be built on this machine stands in ``.unavailable`` with the reason, and
+    ``.code`` shows how to write each by hand.
 
     Args:
         net: a model, a function of tensors, or ``call(net, ...)`` in place of it and its arguments.
@@ -126,7 +129,7 @@ def variants(
         next(ready, model)(*args, **kwargs)
         framework.tensors.synchronize()  # errors of the work come late
     programs = reference_programs(chain(framework.room().parts(model)), args) if references else {}
-    return Variants(found | programs, programs)
+    return Variants(found | programs, programs, model)
 
 
 def training(

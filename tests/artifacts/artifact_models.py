@@ -41,7 +41,9 @@ def jax_model(dtype="float32"):
     rngs, options = nnx.Rngs(0), {"dtype": dtype, "param_dtype": dtype}
     first, last = (nnx.Linear(*size, rngs=rngs, **options) for size in ((512, 16), (16, 2)))
     norm = nnx.BatchNorm(16, rngs=rngs, **options)
-    return nnx.Sequential(first, norm, nnx.relu, nnx.Dropout(0.5, rngs=rngs), last)
+    model = nnx.Sequential(first, norm, nnx.relu, nnx.Dropout(0.5, rngs=rngs), last)
+    model.eval()
+    return model
 
 
 def mxnet_model(numpy_semantics=False):

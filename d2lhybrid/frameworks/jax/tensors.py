@@ -1,13 +1,14 @@
 """Devices and tensors of JAX."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from flax import nnx
 
 from d2lhybrid.errors import TracingError
 from d2lhybrid.frameworks.jax.modules import inference
@@ -82,6 +83,11 @@ class JAXTensors(Tensors):
         array = raw.array.view(jnp.bfloat16) if raw.dtype == "bfloat16" else raw.array
         with jax.enable_x64(True) if options.get("x64") else nullcontext():
             return jnp.array(array)
+
+    def kept(self, models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
+        """All that modules of Flax NNX hold, counters of random numbers among it."""
+        modules = [one for one in models if isinstance(one, nnx.Module)]
+        return [partial(nnx.update, one, nnx.state(nnx.clone(one))) for one in modules]
 
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         """With copies of the arrays: a function may donate its arguments, which are gone then."""

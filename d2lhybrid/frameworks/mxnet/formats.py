@@ -1,6 +1,6 @@
 """The format that MXNet writes and reads."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -82,20 +82,6 @@ class SymbolAndParameters(Format):
                 return block(*given)
 
         return run
-
-    def restorer(self, model: Any) -> Callable[[], None]:
-        """What is no weight, such as running means."""
-        block = getattr(model, "__self__", model)
-        if not isinstance(block, import_mxnet().gluon.Block):
-            return super().restorer(model)
-        params = [p for p in block.collect_params().values() if p.grad_req == "null"]
-        kept = [(p, p.data().copy()) for p in params if p._data is not None]
-
-        def restore() -> None:
-            for parameter, value in kept:
-                parameter.set_data(value)
-
-        return restore
 
 
 FORMATS: dict[str, Format] = {SymbolAndParameters.name: SymbolAndParameters()}

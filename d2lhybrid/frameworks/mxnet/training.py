@@ -8,7 +8,7 @@ import numpy as np
 from mxnet import autograd, gluon
 
 from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, semantics
-from d2lhybrid.frameworks.mxnet.variants import PLAIN, WAYS, written
+from d2lhybrid.frameworks.mxnet.variants import PLAIN, WAYS, compiled, written
 from d2lhybrid.frameworks.protocol import (
     Args,
     Function,
@@ -50,7 +50,7 @@ def training(
 
     def make(active: bool, **flags: bool) -> Function:
         with semantics(is_numpy(inputs)):
-            own, criterion = copied((net, loss), {})
+            own, criterion = copied((net, loss), compiled(net))
             for parameter in own.collect_params().values():
                 wanted = parameter.grad_req  # a copy has lost its gradient: switch it on anew
                 parameter.grad_req, parameter.grad_req = "null", wanted

@@ -84,12 +84,16 @@ def written(flags: dict[str, bool]) -> list[str]:
 def twin(net: Any, active: bool = True, **flags: bool) -> Any:
     """A block that shares its parameters with `net`, hybridized for itself."""
     memo = {id(parameter): parameter for parameter in net.collect_params().values()}
-    blocks: list[Any] = []
-    net.apply(blocks.append)
-    memo |= {id(op): None for one in blocks if (op := getattr(one, "_cached_op", None))}
-    made = copied(net, memo)
+    made = copied(net, memo | compiled(net))
     made.hybridize(active, **flags)
     return made
+
+
+def compiled(net: Any) -> dict[int, Any]:
+    """What a copy of the block goes without, by id: graphs, which cannot be copied."""
+    blocks: list[Any] = []
+    net.apply(blocks.append)
+    return {id(op): None for one in blocks if (op := getattr(one, "_cached_op", None))}
 
 
 def parts(net: Any) -> Iterator[Layer | str | None]:

@@ -1,7 +1,8 @@
 """Devices and tensors of TensorFlow."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import tensorflow as tf
@@ -68,6 +69,14 @@ class TensorFlowTensors(Tensors):
             return tf.bitcast(tf.constant(raw.array), tf.bfloat16)
         return tf.constant(raw.array)
 
+    def kept(self, models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
+        """All variables: a counter of ``tf.Variable`` is as trainable as a weight.
+
+        A random state that is only set back would meet kernels that have drawn with its seeds.
+        """
+        held = [v for m in models if isinstance(m, tf.Module | tf.keras.Layer) for v in m.variables]
+        return [partial(v.assign, tf.convert_to_tensor(v)) for v in held]
+
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         """What it changes in variables is put back: a trace knows which it uses, wherever they are.
 
@@ -86,7 +95,7 @@ class TensorFlowTensors(Tensors):
 
 
 def inference(model: Function) -> Function:
-    """The model as a plain function; Keras models are told that this is no training."""
+    """The model as a plain function; of Keras, one that is told to infer, if it is not told."""
     if isinstance(model, tf.keras.layers.Layer):
         return lambda *args, **kwargs: model(*args, **{"training": False, **kwargs})
     return model

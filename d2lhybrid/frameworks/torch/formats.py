@@ -7,7 +7,7 @@ import platform
 import re
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
@@ -47,17 +47,6 @@ class TorchFormat(Format):
 
     def options(self, inputs: Sequence[Any]) -> dict[str, Option]:
         return {"device": str(inputs[0].device)} if inputs else {}
-
-    def restorer(self, model: Any) -> Callable[[], None]:
-        """The buffers, which a model may count or average in."""
-        buffers = [*getattr(_programs().eager(model), "buffers", tuple)()]
-        kept = [buffer.detach().clone() for buffer in buffers]
-
-        def restore() -> None:
-            for buffer, value in zip(buffers, kept, strict=True):
-                buffer.detach().copy_(value)
-
-        return restore
 
 
 class Exported(TorchFormat):

@@ -1,8 +1,8 @@
 """Devices and tensors of PyTorch."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import torch
@@ -81,6 +81,18 @@ class TorchTensors(Tensors):
         half = raw.dtype == "bfloat16"
         tensor = torch.from_numpy((raw.array.view("int16") if half else raw.array).copy())
         return (tensor.view(torch.bfloat16) if half else tensor).to(options.get("device", "cpu"))
+
+    def kept(self, models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
+        """The buffers, which a model may count or average in, or put others in place of."""
+        parts = [p for net in models if isinstance(net, torch.nn.Module) for p in net.modules()]
+        cuda = [torch.cuda.default_generators[device.index] for device in _busy("cuda")]
+        for one in (torch.default_generator, *cuda):
+            yield partial(one.set_state, one.get_state())
+        for part in parts:
+            for name, buffer in part.named_buffers(recurse=False):
+                yield partial(setattr, part, name, buffer)
+                # In the mode of inference, where a buffer made in it may be written to.
+                yield partial(torch.inference_mode()(buffer.copy_), buffer.detach().clone())
 
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         with evaluating(model), torch.no_grad():

@@ -1,0 +1,151 @@
+"""Verbs leave what they run as it was, and everybody's settings; what they return can be copied."""
+
+import copy
+import logging
+import os
+import pickle
+import random
+import warnings
+
+import numpy as np
+import pytest
+
+import d2lhybrid as d2l
+from d2lhybrid.artifacts import saving
+from d2lhybrid.errors import D2LHybridError, SaveError
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # what compilers say of themselves
+X = np.arange(12, dtype=np.float32).reshape(4, 3)
+QUICK = {"time_limit": 0.05, "progress": False, "check": False}
+
+
+def torch_made():
+    """A call of a model in training mode, an optimizer, and what can be seen; so the others."""
+    import torch
+    from torch import nn
+
+    net = nn.Sequential(nn.Linear(3, 2).requires_grad_(False), nn.BatchNorm1d(2), nn.Dropout(0.2))
+    net[0].register_buffer("calls", torch.zeros(()))
+    net[0].register_forward_pre_hook(lambda one, _x: setattr(one, "calls", one.calls + 1))
+
+    def state():
+        parts = [(m.training, len(m._forward_pre_hooks), str(m._buffers)) for m in net.modules()]
+        held = [(p.requires_grad, str(p.grad), p.tolist()) for p in net.parameters()]
+        drawn = torch.get_rng_state().tolist(), torch.get_default_dtype(), torch.is_grad_enabled()
+        return parts, held, drawn, id(net[0].calls)
+
+    return d2l.call(net, torch.from_numpy(X)), torch.optim.SGD(net[1].parameters(), 0.1), state
+
+
+def tensorflow_made():
+    import tensorflow as tf
+
+    layers, x = tf.keras.layers, tf.constant(X)
+    net = tf.keras.Sequential([layers.Dense(2), layers.BatchNormalization(), layers.Dropout(0.2)])
+    net(x)
+
+    def state():
+        return [(v.trainable, v.numpy().tolist()) for v in net.variables], tf.keras.config.floatx()
+
+    return d2l.call(net, x, training=True), tf.keras.optimizers.SGD(0.1), state
+
+
+def jax_made():
+    import jax
+    import optax
+    from flax import nnx
+
+    rngs = nnx.Rngs(0)
+    stack = nnx.Linear(3, 2, rngs=rngs), nnx.BatchNorm(2, rngs=rngs), nnx.Dropout(0.2, rngs=rngs)
+    net = nnx.Sequential(*stack)
+    called = d2l.call(net, jax.numpy.asarray(X))
+    return called, nnx.Optimizer(net, optax.sgd(0.1), wrt=nnx.Param), lambda: str(nnx.split(net))
+
+
+def mxnet_made():
+    mx = d2l.import_mxnet()
+    mx.npx.set_np()
+    net, x = mx.gluon.nn.HybridSequential(), mx.np.array(X)
+    net.add(mx.gluon.nn.Dense(2), mx.gluon.nn.BatchNorm())
+    net.initialize()
+    net[0].hybridize(static_alloc=True)
+    net(x)
+
+    def state():
+        parts = [(m._active, str(m._flags), len(m._forward_hooks)) for m in (net, *net)]
+        held = [(p.grad_req, p.data().tolist()) for p in net.collect_params().values()]
+        return parts, held, mx.autograd.is_training(), mx.util.is_np_array()
+
+    return d2l.call(net, x), mx.gluon.Trainer(net.collect_params(), "sgd"), state
+
+
+@pytest.fixture(params=[torch_made, tensorflow_made, jax_made, mxnet_made])
+def made(request, tmp_path, monkeypatch):
+    monkeypatch.setenv("D2LHYBRID_DATA", str(tmp_path / "data"))
+    monkeypatch.setattr(saving, "prove", lambda folder, format: None)
+    return request.param()
+
+
+def train(called, optimizer):
+    x = called.args[0]
+    ways = d2l.training(called.function, lambda a, b: (a - b) ** 2, optimizer, (x, x[:, :2]))
+    d2l.compare(ways.only("eager"), **QUICK)
+
+
+VERBS = {
+    "variants": lambda called, *_: d2l.variants(called, all=True),
+    "compare": lambda called, *_: d2l.compare({"a": called}, **QUICK),
+    "of variants": lambda called, *_: d2l.compare(
+        d2l.call(d2l.variants(called).only("eager"), *called.args, **called.kwargs), **QUICK
+    ),
+    "measure": lambda called, *_: d2l.measure(called, time_limit=0.05),
+    "explain": lambda called, *_: [*d2l.explain(called).graphs],
+    "graph": lambda called, *_: d2l.graph(called),
+    "training": lambda called, optimizer, _path: train(called, optimizer),
+    "save": lambda called, _optimizer, path: d2l.save(called.function, path, *called.args),
+    "verify": lambda _called, _optimizer, path: (d2l.load(path), d2l.verify(path)),
+}
+
+
+def seen(state):
+    loggers = logging.root.manager.loggerDict.items()
+    # absl, which TensorFlow logs by, sets its own at its first message.
+    levels = {name: getattr(one, "level", 0) for name, one in loggers if name != "absl"}
+    settings = dict(os.environ), [*warnings.filters], logging.root.level, os.getcwd(), np.geterr()
+    return state(), random.getstate(), settings, levels
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_leaves_everything_as_it_was(verb, made, tmp_path):
+    called, optimizer, state = made
+    if verb in ("save", "verify"):
+        getattr(called.function, "eval", list)()
+        VERBS["save"](called, optimizer, tmp_path / "a")
+    *before, levels = seen(state)
+    VERBS[verb](called, optimizer, tmp_path / "a")
+    *after, found = seen(state)
+    assert after == before
+    assert found == found | levels  # those of modules imported meanwhile are new
+
+
+@pytest.mark.parametrize("made", [torch_made, jax_made], indirect=True)
+def test_a_model_in_training_mode_is_saved_if_that_changes_nothing(made, tmp_path):
+    net, x = made[0].function, made[0].args[0]
+    with pytest.raises(SaveError):
+        d2l.save(net, tmp_path / "a", x)
+    d2l.save(getattr(net, "layers", net)[0], tmp_path / "a", x)
+
+
+def test_what_is_returned_can_be_copied_and_sent(made, tmp_path):
+    called, path = made[0], tmp_path / "a"
+    getattr(called.function, "eval", list)()
+    held = [VERBS[verb](called) for verb in ("compare", "measure", "graph")]
+    held += [d2l.save(called.function, path, *called.args), d2l.verify(path), d2l.call(len, X)]
+    held += [d2l.explain(called), d2l.sweep(lambda n: ({"a": len}, "abc"), [1], **QUICK)]
+    for one in held:
+        for other in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))):
+            assert (type(other), repr(other)) == (type(one), repr(one))
+    for programs in (d2l.variants(called), d2l.load(path)):
+        assert copy.copy(programs) is copy.deepcopy(programs) is programs
+        with pytest.raises(D2LHybridError):
+            pickle.dumps(programs)
