@@ -163,8 +163,8 @@ def _made_again(place: str, fields: dict[Any, Any]) -> Any:
     module, _colon, name = place.partition(":")
     with suppress(Exception):  # what a module or a class does is its own affair
         kind = attrgetter(name)(import_module(module))
-        if issubclass(kind, tuple) or is_dataclass(kind):
-            return kind(**fields)
-        if issubclass(kind, Mapping):
-            return kind(fields)
+        if issubclass(kind, (Mapping, tuple)) or is_dataclass(kind):
+            with suppress(TypeError):
+                return kind(**fields)
+            return kind(fields)  # as a dictionary is copied
     return fields
