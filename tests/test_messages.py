@@ -20,7 +20,7 @@ SENTENCE = re.compile(r"\b[A-Za-z]{2,},? [a-z]{2,},? [a-z]{2,}\b")
 CODE = re.compile(r"(?:pip|apt|dnf|conda) install |[\w.]+\(.*\)$|.*(?:\n|; )", re.DOTALL)
 EXCEPTIONS = {
     *(" has no attribute ", "in user code:", "Exception encountered when calling"),
-    *("torch.compile skip guards", "onnxruntime io binding", "not run"),
+    *("torch.compile skip guards", "onnxruntime io binding", "eager, with gradients", "not run"),
 }
 
 

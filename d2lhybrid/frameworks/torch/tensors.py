@@ -85,8 +85,8 @@ class TorchTensors(Tensors):
     def kept(self, models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
         """The buffers, which a model may count or average in, or put others in place of."""
         parts = [p for net in models if isinstance(net, torch.nn.Module) for p in net.modules()]
-        cuda = [torch.cuda.default_generators[device.index] for device in _busy("cuda")]
-        for one in (torch.default_generator, *cuda):
+        # Those of GPUs are there as soon as this process uses one.
+        for one in (torch.default_generator, *torch.cuda.default_generators):
             yield partial(one.set_state, one.get_state())
         for part in parts:
             for name, buffer in part.named_buffers(recurse=False):
