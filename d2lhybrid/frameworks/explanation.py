@@ -128,7 +128,8 @@ class Graph:
 
     def __repr__(self) -> str:
         lines = [self._headline(), *(f"  {note}" for note in self.notes)]
-        wide = max(8, *(width(_(fate)) for fate in FATES))
+        rare = {"free", "rewritten"} - set(self.fates.values())
+        wide = max(8, *(width(_(fate)) for fate in FATES if fate not in rare))
         for stage in self.stages:
             lines.append(f"  {stage.title}")
             for node in stage.operations:
