@@ -17,7 +17,7 @@ from itertools import chain
 from typing import Any, TypeVar, cast
 
 from d2lhybrid.calls import FORWARD, Call, OfThisProcess
-from d2lhybrid.errors import UnknownFrameworkError, UnsupportedArtifactError
+from d2lhybrid.errors import ArgumentError, UnknownFrameworkError, UnsupportedArtifactError
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import gettext as _
@@ -56,6 +56,7 @@ def format_of(framework: str, name: str) -> Format:
         UnknownFrameworkError: there is no such framework.
         ArgumentError, UnsupportedArtifactError: it has no format, or no such format.
     """
+    _require_threads(get(framework))
     formats = get(framework).able("formats")
     if name not in formats:
         text = _("Expected one of the {framework} formats {formats}, received {received!r}.")
@@ -119,6 +120,7 @@ def untouched(verb: Verb) -> Verb:
             models += one.values() if isinstance(one, Mapping) else []
             bound = hasattr(type(one), "__self__") and one.__name__ in FORWARD
             models += [one.__self__] if bound else []
+        _require_threads(owner(*models))
         with ExitStack() as after:
             after.callback(random.setstate, random.getstate())
             for framework in loaded():
@@ -127,6 +129,23 @@ def untouched(verb: Verb) -> Verb:
             return verb(*args, **kwargs)
 
     return cast(Verb, run)
+
+
+def _require_threads(framework: Framework | None) -> None:
+    """Raise ArgumentError where a call would wait for threads that a fork has left behind."""
+    if framework and framework.has_threads() and _one_thread():
+        text = _(
+            "Expected a process in which {framework} has its threads. Received: one forked from a "
+            "process that had used it. Start a new one: {example}."
+        )
+        example = 'multiprocessing.get_context("spawn")'
+        raise ArgumentError(text.format(framework=framework.display, example=example))
+
+
+def _one_thread() -> bool:
+    import psutil
+
+    return int(psutil.Process().num_threads()) == 1
 
 
 def _packages(obj: Any) -> Iterator[str]:

@@ -197,6 +197,10 @@ class Framework(ABC):
             os.environ.setdefault(name, value)
         return import_module(self.name)
 
+    def has_threads(self) -> bool:
+        """Has this process, or the one that forked it, started the threads that it works with?"""
+        return False
+
     @property
     @abstractmethod
     def tensors(self) -> Tensors:

@@ -21,6 +21,11 @@ class JAX(Framework):
         family = {"jax", "jaxlib", "flax", "optax", "equinox"}
         return super().owns(packages) or not family.isdisjoint(packages)
 
+    def has_threads(self) -> bool:
+        from d2lhybrid.frameworks.jax.private import is_started
+
+        return is_started()
+
     @property
     def tensors(self) -> Tensors:
         self.load()

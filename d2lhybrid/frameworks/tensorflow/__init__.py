@@ -30,6 +30,11 @@ class TensorFlow(Framework):
                 import_module("triton")
         return super().load()
 
+    def has_threads(self) -> bool:
+        from d2lhybrid.frameworks.tensorflow.private import is_started
+
+        return is_started()
+
     @property
     def tensors(self) -> Tensors:
         self.load()
