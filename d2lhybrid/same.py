@@ -9,7 +9,6 @@ of a sum near zero were cannot be seen in it, and a guess would let wrong number
 ways to a sum near zero may come out as different; compare them by the terms, or without a check.
 """
 
-from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -34,16 +33,10 @@ Answer = Mapping[str, Any]
 """Leaves by path: ``Raw`` for what holds numbers, the object itself for the rest."""
 
 
-def record(output: Any, name: str = "output") -> dict[str, Any]:
+def record(output: Any) -> dict[str, Any]:
     """Copy an output's leaves now, for a compiled program may write the next one over it."""
     found: dict[str, Any] = {}
-    for path, value in leaves(output, name):
-        # What ``save`` does not take, and whose own equality knows no tolerance.
-        fields = [one.name for one in getattr(type(value), "__attrs_attrs__", ())]
-        parts = value if isinstance(value, deque) else [getattr(value, one) for one in fields]
-        if parts:
-            found |= record(dict(zip(fields or range(len(parts)), parts, strict=True)), path)
-            continue
+    for path, value in leaves(output, "output"):
         raw = raw_of(value)
         inside = held(value, _tensor, set()) if raw is None else raw
         found |= leaves(value if inside is None else inside, path)
