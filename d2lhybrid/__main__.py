@@ -1,5 +1,6 @@
 """The command line: ``python -m d2lhybrid compare``, ``doctor`` and ``verify``."""
 
+import os
 import sys
 from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Callable, Sequence
@@ -37,7 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (D2LHybridError, KeyboardInterrupt) as error:  # an interrupt says what is known by then
         print(f"d2lhybrid {command}: {error}", file=sys.stderr)
         return 1 if isinstance(error, D2LHybridError) else 130
-    print(found.to_json() if json else found)
+    try:
+        print(found.to_json() if json else found, flush=True)
+    except BrokenPipeError:  # whoever reads it has enough; at the end, nothing is left to flush
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if command == "verify":
         return {"proved": 0, "failed": 1, "not run": 3}[found.answer]
     return int(bool(found.unavailable) if command == "compare" else not found.ok)

@@ -1,9 +1,11 @@
 """Tensors outside any framework, and the structures of them that models take and return.
 
-Tuples, named tuples, lists, mappings and dataclasses are opened, nested as they come.
+Tuples, named tuples, lists, deques, mappings, dataclasses and classes of attrs are opened, nested
+as they come.
 """
 
 import dataclasses
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -65,11 +67,12 @@ def parts_of(value: Any) -> dict[Any, Any] | None:
     """The parts of a container by their keys, names or places; None for a leaf."""
     if isinstance(value, Mapping):
         return {key: value[key] for key in value}
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, deque)):
         return dict(zip(getattr(value, "_fields", range(len(value))), value, strict=True))
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    return None
+    kind = type(value)  # of which attrs, too, notes the fields
+    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else None
+    fields = getattr(kind, "__attrs_attrs__", fields)
+    return None if fields is None else {one.name: getattr(value, one.name) for one in fields}
 
 
 def held(value: Any, tensor_of: Callable[[Any], Any], opened: set[int]) -> Any:

@@ -53,6 +53,12 @@ def test_it_runs_as_a_module():
     command = [sys.executable, "-m", "d2lhybrid", "compare", "broken.py", "f"]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | HERE)
     assert (done.returncode, "no way" in done.stderr) == (1, True)
+    read, written = os.pipe()
+    os.close(read)  # as ``head`` does, when it has seen enough
+    command[4:] = ["my-program.py", "f", *QUICK]
+    done = subprocess.run(command, stdout=written, stderr=subprocess.PIPE, env=os.environ | HERE)
+    os.close(written)
+    assert (done.returncode, done.stderr) == (0, b"loading\n")
 
 
 @pytest.mark.parametrize(

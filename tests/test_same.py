@@ -3,6 +3,7 @@
 from collections import deque, namedtuple
 from dataclasses import dataclass
 
+import attrs
 import numpy as np
 import pytest
 
@@ -16,6 +17,12 @@ SHAPES = ((), (1,), (1, 1))
 @dataclass
 class Version:
     number: int
+
+
+@attrs.define
+class Pair:
+    one: np.ndarray
+    other: object
 
 
 class Cache:
@@ -74,7 +81,9 @@ def differ(a, b, tolerance=None):
         (None, 1),
         (Version(1), Version(2)),
         (Cache(1.0), Cache(2.0)),
-        (deque([1]), deque([2])),
+        (deque([np.ones(3)]), deque([np.zeros(3)])),
+        (deque([np.ones(3), 1]), deque([np.ones(3), 2])),
+        (Pair(np.ones(3), 1), Pair(np.ones(3), 2)),
         (Refusing(), Refusing()),
     ],
 )
@@ -106,6 +115,8 @@ def test_what_differs(a, b, recwarn):
         ([1, (2, None)], [1, (2, None)]),
         (Version(1), Version(1)),
         (Cache(1.0), Cache(1.0)),
+        (deque([np.float32([1, 2])]), deque([np.float32([1.00005, 2])])),
+        (Pair(np.float32([1, 2]), [1]), Pair(np.float32([1.00005, 2]), [1])),
         (object(), object()),
     ],
 )

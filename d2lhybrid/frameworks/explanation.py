@@ -195,7 +195,7 @@ class Missing:
         return tuple(text.format(framework=framework, name=name) for name in self._names)
 
 
-def require_runs(model: str, call: Callable[[], object]) -> None:
+def require_runs(label: str, call: Callable[[], object]) -> None:
     """Make the call without a compiler: what raises then is no refusal of the compiler.
 
     Raises:
@@ -204,17 +204,18 @@ def require_runs(model: str, call: Callable[[], object]) -> None:
     try:
         call()
     except Exception as error:
-        raise call_error(model, error) from error
+        raise call_error(label, error) from error
 
 
-def call_error(model: str, error: Exception) -> CallFailedError:
-    """The error to raise where `model` fails without a compiler, too."""
+def call_error(label: str, error: Exception) -> CallFailedError:
+    """The error to raise where a callable fails by itself."""
+    kind, said = type(error).__name__, first_line(error)
     text = _(
-        "Expected {model} to run on the given arguments, before any compiler. Received: {error}: "
-        "{said}. Call it by itself to see where it fails."
+        "Expected {label!r} to run on the given arguments. Received: {error}: {said}. "
+        "Call it by itself to see where it fails."
     )
-    names = {"error": type(error).__name__, "said": first_line(error).rstrip(".")}
-    return CallFailedError(text.format(model=model, **names))
+    message = text.format(label=label, error=kind, said=said.rstrip("."))
+    return CallFailedError(message, label=label, reason=f"{kind}: {said}")
 
 
 def nothing_compiled(reason: str) -> str:

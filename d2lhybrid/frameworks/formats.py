@@ -92,8 +92,7 @@ class Sample:
         """Set the axes, as the user names them or by default those of the batch, and `larger`.
 
         Raises:
-            ArgumentError: An input of a name is not there.
-            ValueError: It has no such axis.
+            ArgumentError: There is no input of a name, or it has no such axis.
         """
         raws = [self.tensors.to_raw(tensor) for tensor in self.inputs]
         # Dictionaries before the first other tensors are parameters, which have no batch.
@@ -104,9 +103,16 @@ class Sample:
         batch = next(filter(None, sizes), None)
         self.axes = [{0: "batch"} if size and size == batch else {} for size in sizes]
         self.strict = dynamic is not None
-        for name in (dynamic or {}).keys() - self.names:
-            text = _("Expected names of the inputs ({names}) in dynamic. Received: {received!r}.")
-            raise ArgumentError(text.format(names=", ".join(self.names), received=name))
+        known = {name: range(raw.array.ndim) for name, raw in zip(self.names, raws, strict=True)}
+        for name, axes in (dynamic or {}).items():
+            if name not in known or not isinstance(axes, Mapping) or axes.keys() - known[name]:
+                text = _(
+                    "Expected axes of the inputs ({names}) as dynamic, such as {example}. "
+                    "Received: {received!r}."
+                )
+                example = "{'x': {0: 'batch'}}"
+                said = text.format(names=", ".join(known), example=example, received={name: axes})
+                raise ArgumentError(said)
         if dynamic is not None:
             self.axes = [dict(dynamic.get(name, {})) for name in self.names]
         for raw, axes in zip(raws if any(self.axes) else [], self.axes, strict=False):

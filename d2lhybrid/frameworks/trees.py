@@ -4,6 +4,7 @@ What is written to a file is a program from flat tensors to flat tensors; the tr
 kept beside it. So a file asks for no class of anybody's library. The name is that of PyTorch.
 """
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import is_dataclass
@@ -147,8 +148,8 @@ def taken_apart(
         tree, inside = taken_apart(part, tensors, f"{path}[{key!r}]", opening=opening)
         trees.append(tree)
         found += inside
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return TreeSpec("list" if isinstance(value, list) else "tuple", parts=tuple(trees)), found
+    if isinstance(value, (list, tuple, deque)) and not hasattr(value, "_fields"):
+        return TreeSpec("tuple" if isinstance(value, tuple) else "list", parts=tuple(trees)), found
     cls = "" if type(value) is dict else f"{type(value).__module__}:{type(value).__qualname__}"
     return TreeSpec("dict", None, tuple(parts), tuple(trees), cls), found
 

@@ -224,9 +224,9 @@ def measure(
         A Measurement.
 
     Raises:
-        CallFailedError: `function` raised.
-        ArgumentError: `time_limit` is not above 0, `function` cannot be called, or a keyword that
-            it does not name is nearly an option.
+        CallFailedError: `function` raised, or cannot be called.
+        ArgumentError: `time_limit` is not above 0, or a keyword that `function` does not name is
+            nearly an option.
         KeyboardInterrupt: it came before the first sample, so there is nothing to keep.
 
     >>> result = measure(sum, range(1000), time_limit=0.2)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from d2lhybrid import stats
-from d2lhybrid.errors import D2LHybridError
+from d2lhybrid.errors import CannotBuildError, D2LHybridError
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.runner import Calling, Runner
 from d2lhybrid.quieting import counted
@@ -88,7 +88,11 @@ class Rounds:
                     action(runner)
             except D2LHybridError as error:
                 if runner.label == self.baseline:
-                    raise
+                    if not isinstance(error, CannotBuildError):
+                        raise
+                    text = _("{label!r} is not available: {reason}")
+                    said = text.format(label=runner.label, reason=error)
+                    raise CannotBuildError(said, label=runner.label) from error
                 self.unavailable[runner.label] = str(error)
                 del self.runners[runner.label]
 

@@ -22,8 +22,9 @@ import numpy as np
 
 from d2lhybrid import stats
 from d2lhybrid.calls import Call
-from d2lhybrid.errors import CallFailedError, CannotBuildError, D2LHybridError, first_line
+from d2lhybrid.errors import CannotBuildError, D2LHybridError, first_line
 from d2lhybrid.frameworks import loaded, owner
+from d2lhybrid.frameworks.explanation import call_error
 from d2lhybrid.frameworks.protocol import Lazy, Step, Tensors
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.timing import synchronize
@@ -57,13 +58,7 @@ class Calling:
                 synchronize()
                 break
         if not isinstance(error, D2LHybridError):
-            kind, said = type(error).__name__, first_line(error)
-            text = _(
-                "Expected {label!r} to run on the given arguments. Received: {error}: {said}. "
-                "Call it by itself to see where it fails."
-            )
-            message = text.format(label=self.label, error=kind, said=said)
-            raise CallFailedError(message, label=self.label, reason=f"{kind}: {said}") from error
+            raise call_error(self.label, error) from error
 
 
 @dataclass(eq=False, repr=False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import isfinite
 from typing import Any
 
 from d2lhybrid.calls import Call, call, options_of
@@ -41,8 +42,8 @@ def sweep(
         ends it with the sizes that there are, the last one cut short.
 
     Raises:
-        ArgumentError: `sizes` is empty, `make` returns something else, `options` has one that
-            neither has, or one of ``variants`` where `make` gives functions.
+        ArgumentError: `sizes` is empty or has one that is no number, `make` returns something else,
+            `options` has one that neither has, or one of ``variants`` where `make` gives functions.
         UnknownLabelError: `only` names no variant.
         Otherwise what ``compare`` and ``variants`` raise.
 
@@ -54,12 +55,14 @@ def sweep(
     ['faster', 'faster']
     """
     # Python's numbers for NumPy's, which JSON does not know.
-    sizes = [size.item() if hasattr(size, "item") else size for size in sizes]
-    if not sizes:
-        raise ArgumentError(_("Expected at least one size. Received: none."))
+    given = [*sizes] if isinstance(sizes, Iterable) else []
+    given = [size.item() if hasattr(size, "item") else size for size in given]
+    if not given or not all(isinstance(size, int | float) and isfinite(size) for size in given):
+        text = _("Expected sizes, at least one, such as [1, 8, 64]. Received: {received!r}.")
+        raise ArgumentError(text.format(received=given or sizes))
     done: list[Comparison] = []
     try:
-        for size in counted(sizes, _("sizes"), progress):
+        for size in counted(given, _("sizes"), progress):
             made, ours = _one(make(size), only, options)
             done.append(compare(made, time_limit=time_limit, progress=progress, **ours))
             claims.forget()  # the models and inputs of this size
@@ -68,7 +71,7 @@ def sweep(
     except KeyboardInterrupt:
         if not done:
             raise
-    taken = tuple(sizes[: len(done)])
+    taken = tuple(given[: len(done)])
     return Sweep(taken, tuple(done))
 
 

@@ -18,6 +18,7 @@ import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from d2lhybrid import stats
@@ -162,7 +163,8 @@ class Claim:
             text = _("Expected a claim among {known}. Received: {received!r}.")
             known = ", ".join(map(repr, _EXPECTED))
             raise ArgumentError(text.format(known=known, received=self.sense))
-        if self.at_least is not None and (self.sense not in _AT_LEAST or not self.at_least >= 1):
+        enough = isinstance(self.at_least, Real) and self.at_least >= 1
+        if self.at_least is not None and (self.sense not in _AT_LEAST or not enough):
             text = _(
                 "Expected at_least, 1 or more, with a claim of 'faster' or 'slower'. Received: "
                 "{received!r} with {sense!r}."

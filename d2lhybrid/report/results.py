@@ -147,9 +147,9 @@ class Comparison(Result, Mapping[str, Measurement]):
             UnknownLabelError: There is no such variant.
             ArgumentError: There is no such clock, or it did not run.
         """
-        if self[label].label == (self.baseline if against is None else against):
-            return "same"
         interval = self.ratio(label, clock, against)
+        if label == (self.baseline if against is None else against):
+            return "same"
         return stats.verdict(interval, self.floor_of(clock), self.margin, self.busy)
 
     def break_even(self, label: str) -> float | None:

@@ -51,8 +51,9 @@ def test_axes(tmp_path):
     assert load(tmp_path / "a")(words(3, 7)[0], mask=words(3, 7)[1]).shape == (3, 7, 2)
     made = save(language, tmp_path / "a", ids, mask, dynamic={}).manifest
     assert made.inputs[0].shape == (1, 5)
-    with pytest.raises(ArgumentError, match=r"\(ids, mask\).*'id'"):
-        save(language, tmp_path / "b", ids, mask, dynamic={"id": {0: "batch"}})
+    for wrong in ({"id": {0: "batch"}}, {"ids": {2: "batch"}}, {"ids": 0}):
+        with pytest.raises(ArgumentError, match=rf"\(ids, mask\).*{wrong}"):
+            save(language, tmp_path / "b", ids, mask, dynamic=wrong)
     with pytest.raises(SaveError, match="vary"):
         save(nn.Linear(3, 2), tmp_path / "b", torch.ones(2, 3), dynamic={"input": {1: "width"}})
     assert not (tmp_path / "b").exists()

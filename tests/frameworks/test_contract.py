@@ -203,8 +203,10 @@ def test_a_mistake_in_the_call_is_the_users(framework):
     net, x = MODELS[framework]()
     net(x)
     for ask in (explain, graph):
-        with pytest.raises(CallFailedError):
+        with pytest.raises(CallFailedError) as raised:
             ask(net, x[:, :4])
+        assert raised.value.label
+        assert raised.value.reason
         with pytest.raises(ArgumentError, match="Received"):
             ask(x, x)
 

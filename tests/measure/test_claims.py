@@ -96,6 +96,7 @@ def test_a_claim_that_is_contradicted_says_all_that_is_known(quiet, label, sense
     [
         ("quick", "better", {}, ArgumentError, "among 'faster', .* 'not faster'.*'better'"),
         ("quick", "faster", {"at_least": 0.99}, ArgumentError, "1 or more.*0.99"),
+        ("quick", "faster", {"at_least": "2"}, ArgumentError, "1 or more.*'2'"),
         ("quick", "not slower", {"at_least": 2}, ArgumentError, "2 with 'not slower'"),
         ("quick", "faster", {"clock": "wall"}, ArgumentError, "'wall'"),
         ("quick", "faster", {"against": "nobody"}, UnknownLabelError, "'nobody'"),

@@ -66,7 +66,9 @@ FUNCTIONS = ({"a": list},)
 @pytest.mark.parametrize(
     ("made", "sizes", "options", "said"),
     [
-        (FUNCTIONS, [], {}, "at least one size"),
+        (FUNCTIONS, [], {}, r"Expected sizes, at least one.*\[\]"),
+        (FUNCTIONS, 3, {}, "Expected sizes.*: 3"),
+        (FUNCTIONS, ["float32"], {}, "Expected sizes.*'float32'"),
         (FUNCTIONS, [1], {"dynamics": True}, "options of sweep.*margin.*: 'dynamics'"),
         (FUNCTIONS, [1], {"references": True}, "in a tuple.*True"),
         (FUNCTIONS, [1], {"dynamic": True}, "options of sweep.*: 'dynamic'"),

@@ -25,6 +25,7 @@ from d2lhybrid.frameworks.explanation import (
 )
 from d2lhybrid.frameworks.fates import judged
 from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, symbol_like
+from d2lhybrid.frameworks.mxnet.variants import twin
 from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.picture import Node, Part, Stage
@@ -101,7 +102,12 @@ def _recorded(model: Any, args: Args, kwargs: Kwargs) -> list[tuple[Any, dict[st
             except Exception as error:
                 result = error
             found.append((block, arrays, result))
-    if failure and not any(isinstance(result, Exception) for _block, _arrays, result in found):
+    if failure and any(isinstance(result, Exception) for _block, _arrays, result in found):
+        given = (*args, *by_position(model, args, kwargs).values())
+        eager = twin(model, active=False)
+        with quiet():
+            require_runs(name_of(model), lambda: (eager(*given), mx.nd.waitall()))
+    elif failure:
         raise call_error(name_of(model), failure) from failure
     return found
 
