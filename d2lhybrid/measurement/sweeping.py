@@ -58,8 +58,8 @@ def sweep(
     given = [*sizes] if isinstance(sizes, Iterable) else []
     given = [size.item() if hasattr(size, "item") else size for size in given]
     if not given or not all(isinstance(size, int | float) and isfinite(size) for size in given):
-        text = _("Expected sizes, at least one, such as [1, 8, 64]. Received: {received!r}.")
-        raise ArgumentError(text.format(received=given or sizes))
+        text = _("Expected sizes, at least one, such as {example}. Received: {received!r}.")
+        raise ArgumentError(text.format(example=[1, 8, 64], received=given or sizes))
     done: list[Comparison] = []
     try:
         for size in counted(given, _("sizes"), progress):
