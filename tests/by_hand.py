@@ -25,14 +25,7 @@ def times(median, rounds=30, noise=0.005, seed=0):
 
 
 def comparison(
-    latency,
-    throughput=None,
-    first=None,
-    env=ENV,
-    noise=0.005,
-    rounds=30,
-    changes=None,
-    **fields,
+    latency, throughput=None, first=None, env=ENV, noise=0.005, rounds=30, changes=None, **fields
 ):
     """A comparison with these medians, in seconds; the first label is the baseline."""
 

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import shutil
 import signal
 import sys
 from contextlib import suppress
@@ -26,7 +27,7 @@ with suppress(ImportError):
 # The files that take longest come first, so that no process waits for another one at the end.
 LONGEST = (
     *("test_formats", "test_readme", "test_no_compiler", "test_structures", "test_nbval"),
-    *("test_built_site", "test_damage", "test_contract", "test_rehearsal", "test_fates"),
+    *("test_built_site", "test_circumstances", "test_contract", "test_rehearsal", "test_fates"),
 )
 
 
@@ -40,6 +41,36 @@ def pytest_collection_finish():
     """Set aside what the frameworks are made of: 0.4 s, each time the collector looks."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def user(tmp_path_factory, monkeypatch):
+    """A user with a data folder of their own; calling it changes to another user.
+
+    What is compiled, all share.
+    """
+    session = tmp_path_factory.getbasetemp()
+    shared = session.parent if "PYTEST_XDIST_WORKER" in os.environ else session
+    monkeypatch.setenv("D2LHYBRID_CACHE", str(shared / "cache"))
+
+    def become(name="me"):
+        monkeypatch.setenv("D2LHYBRID_DATA", str(session / f"user-{name}"))
+
+    become()
+    return become
+
+
+@pytest.fixture
+def no_compiler(tmp_path, monkeypatch):
+    """Nothing on the path that compiles, and no program from earlier."""
+    (tmp_path / "bin").mkdir()
+    for name in ("sh", "env", "uname", "ldconfig"):  # Python's search for libraries uses some of it
+        if found := shutil.which(name):
+            (tmp_path / "bin" / name).symlink_to(found)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setenv("D2LHYBRID_CACHE", str(tmp_path / "cache"))
+    for name in ("CC", "CXX"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture(autouse=True)

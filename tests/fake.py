@@ -18,15 +18,7 @@ class Machine:
     def clock(self):
         return float(self.now)
 
-    def function(
-        self,
-        seconds,
-        noise=0.0,
-        cold=0.0,
-        drift=lambda now: 1.0,
-        heavy=0.0,
-        result=1.0,
-    ):
+    def function(self, seconds, noise=0.0, cold=0.0, drift=lambda now: 1.0, heavy=0.0, result=1.0):
         calls = 0
 
         def call(*args):
@@ -57,15 +49,7 @@ class Gpu(Framework, Tensors):
 
     name = display = "gpu"
 
-    def __init__(
-        self,
-        machine,
-        launch,
-        wait=0.0,
-        wake=0.0,
-        depth=1000,
-        events=True,
-    ):
+    def __init__(self, machine, launch, wait=0.0, wake=0.0, depth=1000, events=True):
         self.machine, self.launch = machine, launch
         self.wait_cost, self.wake, self.events = wait, wake, events
         self.ends: deque[float] = deque(maxlen=depth)  # of the latest pieces of work

@@ -10,7 +10,6 @@ from unittest.mock import Mock
 
 import pytest
 
-import d2lhybrid
 from d2lhybrid import __main__ as cli
 from d2lhybrid.teaching import Comparison
 
@@ -93,16 +92,3 @@ def test_an_interrupt_says_what_is_known(monkeypatch, capsys):
     monkeypatch.setattr(cli, "compare", Mock(side_effect=KeyboardInterrupt("two of three")))
     assert cli.main(["compare", "my-program.py", "f"]) == 130
     assert capsys.readouterr().err.endswith("d2lhybrid compare: two of three\n")
-
-
-def test_what_argparse_answers(capsys):
-    for arguments, status, said in (
-        ("--help", 0, "side by side"),
-        ("--version", 0, f"d2lhybrid {d2lhybrid.__version__}\n"),
-        ("docotr", 2, "invalid choice: 'docotr'"),
-        ("compare a.py", 2, "required: FUNCTION"),
-    ):
-        with pytest.raises(SystemExit) as ended:
-            cli.main(arguments.split())
-        assert ended.value.code == status
-        assert said in "".join(capsys.readouterr())

@@ -33,7 +33,6 @@ class Checker(doctest.OutputChecker):
 @pytest.mark.parametrize("module", MODULES)
 def test_docstring_examples(module, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some examples save a model
-    monkeypatch.setenv("D2LHYBRID_DATA", str(tmp_path / "data"))
     for examples in doctest.DocTestFinder().find(import_module(module)):
         assert not doctest.DocTestRunner(Checker()).run(examples).failed
 

@@ -5,8 +5,8 @@ What the catalogs say is looked at by `python -m book check`.
 
 import pytest
 
-from d2lhybrid import compare, i18n
-from d2lhybrid.teaching import ArgumentError, UnknownLabelError, pad
+from d2lhybrid import i18n
+from d2lhybrid.teaching import ArgumentError, pad
 
 
 @pytest.fixture(autouse=True)
@@ -44,14 +44,3 @@ def test_numbers_and_widths():
     shown = i18n.number(1234.5, 5), i18n.general(2.5e-7), i18n.count(28566)
     assert shown == ("1.234,5", "2,5e-07", "28.566")
     assert [pad("ab", 4), pad("即时", 5)] == ["ab  ", "即时 "]
-
-
-def test_an_error_is_a_sentence_of_the_language_with_its_values():
-    said = set()
-    for language in i18n.LANGUAGES:
-        i18n.set_language(language)
-        with pytest.raises(UnknownLabelError) as caught:
-            compare({"a": lambda: 1.0, "b": lambda: 2.0}, baseline="c")
-        said.add(str(caught.value))
-    assert len(said) == len(i18n.LANGUAGES)
-    assert all("'a', 'b'" in one and "'c'" in one for one in said)

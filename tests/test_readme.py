@@ -17,44 +17,23 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 IN_PROSE = re.findall(r"`((?:comparison\.|variants\(|training\(|explain\()[^`]+)`", README)
 
 # What the reader has in the notebook before: a network, its input, and that input in NumPy.
-BEFORE = {
-    "torch": """
-import torch
-net, x = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU()).eval(), torch.ones(1, 3)
-x_numpy = x.numpy()
-""",
-    "tensorflow": """
-import tensorflow as tf
-net, x = tf.keras.Sequential([tf.keras.layers.Dense(4, "relu")]), tf.ones((1, 3))
-x_numpy = x.numpy()
-""",
-    "mxnet": """
-from d2lhybrid import import_mxnet
-mx = import_mxnet()
-net, x = mx.gluon.nn.HybridSequential(), mx.nd.ones((1, 3))
-for _layer in range(3):
-    net.add(mx.gluon.nn.Dense(4, activation="relu"))
-net.initialize()
-x_numpy = x.asnumpy()
-""",
-    "jax": """
-import jax.numpy as jnp
-import numpy
-from flax import nnx
-net, x = nnx.Sequential(nnx.Linear(3, 4, rngs=nnx.Rngs(0)), nnx.relu), jnp.ones((1, 3))
-x_numpy = numpy.asarray(x)
-""",
-}
+BEFORE = """
+from d2lhybrid.frameworks import get
+from models import {name}_model
+net, x = {name}_model()
+x_numpy = get("{name}").tensors.to_raw(x).array
+"""
 # What the examples in the prose speak of beside these. README's table is MXNet's, whose blocks take
 # no keywords.
 BEFORE_PROSE = """
 import torch
-from d2lhybrid import explain, training
+from d2lhybrid import explain, import_mxnet, training
+mx = import_mxnet()
 class Masked(torch.nn.Module):
     def forward(self, ids, attention_mask):
         return ids * attention_mask
 bert, ids, mask = Masked().eval(), torch.ones(1, 3), torch.ones(1, 3)
-loss, batch = mx.gluon.loss.L2Loss(), (x, mx.nd.ones((1, 4)))
+loss, batch = mx.gluon.loss.L2Loss(), (x, mx.np.ones((1, 2)))
 optimizer = mx.gluon.Trainer(net.collect_params(), "sgd")
 """
 
@@ -63,10 +42,8 @@ def run(code, folder):
     """What a process prints that runs the code in a folder; it must not fail."""
     (folder / "reader.py").write_text(code, encoding="utf-8")
     ours = {
-        "D2LHYBRID_DATA": str(folder / "data"),
-        "D2LHYBRID_CACHE": str(folder / "cache"),
         "D2LHYBRID_MOST_SECONDS": "0.2",  # nobody looks at the figures
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests/frameworks")]),
         "PYTHONIOENCODING": "utf-8",
     }
     command = [sys.executable, "-W", "ignore", "reader.py"]  # frameworks warn of themselves
@@ -88,7 +65,7 @@ def test_the_blocks_run(framework, tmp_path):
     blocks = "\n".join(BLOCKS)
     if not any(one.native for one in framework.formats.values()):
         blocks = re.sub(r"^run_native\(.*", "", blocks, flags=re.MULTILINE)
-    printed = run(f"{BEFORE[framework.name]}\n{blocks}", tmp_path)
+    printed = run(f"{BEFORE.format(name=framework.name)}\n{blocks}", tmp_path)
     assert re.match(r"Without hybridization: \d+\.\d{4} sec\n", printed)
     assert variants_of(printed)[0] == "eager"
     if framework.name == "mxnet":
@@ -97,4 +74,4 @@ def test_the_blocks_run(framework, tmp_path):
 
 def test_the_examples_in_the_prose_run(tmp_path):
     assert len(IN_PROSE) >= 5
-    run("\n".join([BEFORE["mxnet"], BLOCKS[1], BEFORE_PROSE, *IN_PROSE]), tmp_path)
+    run("\n".join([BEFORE.format(name="mxnet"), BLOCKS[1], BEFORE_PROSE, *IN_PROSE]), tmp_path)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from d2lhybrid.teaching import ArgumentError, Outcome, Trials, outcome, print_table
+from d2lhybrid.teaching import ArgumentError, Trials, outcome
 
 
 def frozen(function, example):
@@ -59,37 +59,6 @@ def test_each_way_is_told_apart_and_what_is_written_instead_has_to_do_the_same(c
     assert rows(trials)[1][-1] == "x + x; x * 3 (differs: eager)"
 
 
-def test_graphs_are_counted_and_reset_between_ways(capsys):
-    graphs = []
-    ways = dict.fromkeys(("one", "two"), lambda function, example: graphs.extend("ab") or function)
-    trials = Trials(ways, inputs=(1, 2), reset=graphs.clear, graphs=lambda: len(graphs))
-    trials(abs, of="a number")
-    assert "two    the same (graphs: 2)" in capsys.readouterr().out
-    assert rows(trials)[1][2:] == ["as eager (graphs: 2)"] * 2
-
-
-def test_styles_are_columns_of_their_own(capsys):
-    trials = Trials({**HONEST, "frozen": frozen}, inputs=ROW)
-    trials(abs, of="a sign", style="classic")
-    trials(abs, of="a sign", style="NumPy")
-    trials(lambda x: x * 3, of="a sign", instead="x * 3", style="NumPy")
-    heads = ["honest (classic)", "frozen (classic)", "honest (NumPy)", "frozen (NumPy)"]
-    assert rows(trials)[0][2:6] == heads
-    assert "eager (NumPy)" in rows(trials)[1][-1]
-    printed = capsys.readouterr().out.splitlines()
-    assert printed[:2] == ["classic  eager   [2.0, nan]", "         honest  the same"]
-
-
-def test_recorded_results_make_a_row_and_html_is_escaped():
-    trials = Trials({})
-    good = Outcome([2], as_good=True)
-    tried = {"graph": [1], "XLA": [2], "lite": outcome({}.__getitem__, "x"), "seeds": good}
-    trials.record("a < b", [1], tried)
-    verdicts = ["as eager", "wrong result", "KeyError", "other numbers"]
-    assert rows(trials)[1] == ["a < b", "works", *verdicts]
-    assert "a &lt; b" in trials._repr_html_()
-
-
 def test_a_result_is_shown_as_rounded_numbers_and_an_error_as_a_line():
     for value, shown in (
         (np.float32(1 / 3), "0.3333"),
@@ -104,8 +73,3 @@ def test_a_result_is_shown_as_rounded_numbers_and_an_error_as_a_line():
     assert outcome({}.__getitem__, "word " * 99).endswith("[...]")
     with pytest.raises(ArgumentError, match="two inputs"):
         Trials({})(abs, 1)
-
-
-def test_a_table_of_figures_has_its_names_to_the_left(capsys):
-    print_table(["what", "GB/s"], [["copy", 1.5], ["sum", 12]])
-    assert capsys.readouterr().out == "what  GB/s\ncopy   1.5\nsum     12\n"

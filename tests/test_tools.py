@@ -88,22 +88,6 @@ def test_another_tag_than_the_version_builds_nothing(tag, monkeypatch):
         dist.main()
 
 
-def test_the_page_of_the_models_shows_what_came():
-    row = {function: {"outcome": "works", "said": ""} for function in model_table.FUNCTIONS}
-    said = "PyTorch 2.13 did not | a_b. Nothing was changed."
-    found = {
-        ("timm", "first"): row | {"save": {"outcome": "refused", "said": said}},
-        ("timm", "second"): row | {"save": {"outcome": "refused", "said": said}},
-        ("timm", "third"): row | {"load": {"outcome": "ended", "said": "status -11"}},
-    }
-    text = model_table.page(found, "numpy==2\ntensorflow-cpu==2.21.0\ntimm==1.0")
-    assert "· tensorflow 2.21.0, timm 1.0\n" in text
-    assert "`save` works for 1 and refuses 2;" in text
-    assert "| first | works | works | refused [^1] | works | works | works |" in text
-    assert "| third | works | works | works | **ended** [^2] | works | works |" in text
-    assert "\n[^1]: PyTorch 2.13 did not \\| a\\_b.\n[^2]: status -11\n" in text
-
-
 def test_a_model_that_ends_its_process_is_a_row():
     found = model_table.examine("no library", "of this name", limit=100)
     assert {one["outcome"] for one in found.values()} == {"ended"}

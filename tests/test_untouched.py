@@ -80,8 +80,7 @@ def mxnet_made():
 
 
 @pytest.fixture(params=[torch_made, tensorflow_made, jax_made, mxnet_made])
-def made(request, tmp_path, monkeypatch):
-    monkeypatch.setenv("D2LHYBRID_DATA", str(tmp_path / "data"))
+def made(request, monkeypatch):
     monkeypatch.setattr(saving, "prove", lambda folder, format: None)
     return request.param()
 

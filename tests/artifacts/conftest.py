@@ -1,25 +1,16 @@
-"""The fixtures of these tests: a user, and artifacts that are saved once."""
-
-import os
+"""The fixtures of these tests: saving without a proof, and artifacts that are saved once."""
 
 import pytest
 from artifact_models import inputs, model
 
 from d2lhybrid import save
+from d2lhybrid.artifacts import saving
 
 
-@pytest.fixture(autouse=True)
-def user(tmp_path_factory, monkeypatch):
-    """A user with a data folder of their own; calling it changes to another user."""
-    session = tmp_path_factory.getbasetemp()
-    shared = session.parent if "PYTEST_XDIST_WORKER" in os.environ else session
-    monkeypatch.setenv("D2LHYBRID_CACHE", str(shared / "cache"))
-
-    def become(name="me"):
-        monkeypatch.setenv("D2LHYBRID_DATA", str(session / f"user-{name}"))
-
-    become()
-    return become
+@pytest.fixture
+def unproved(monkeypatch):
+    """For what is found out before the proof, or has nothing to do with it."""
+    monkeypatch.setattr(saving, "prove", lambda folder, format: None)
 
 
 @pytest.fixture(scope="session")

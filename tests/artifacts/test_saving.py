@@ -15,18 +15,10 @@ from artifact_models import differ, inputs, torch_model
 from torch import nn
 
 from d2lhybrid import errors, inspect, load, run_native, save, verify
-from d2lhybrid.artifacts import saving
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.calls import call
 from d2lhybrid.errors import ArgumentError, InputMismatchError, SaveError
 from d2lhybrid.frameworks.torch import formats
-
-
-@pytest.fixture
-def unproved(monkeypatch):
-    """For what is found out before the proof."""
-    monkeypatch.setattr(saving, "prove", lambda folder, format: None)
-
 
 TABLE = torch.arange(20.0).reshape(10, 2)
 
@@ -91,11 +83,7 @@ class Counting(nn.Module):
 
 @pytest.mark.parametrize(
     "as_model",
-    [
-        lambda one: one,
-        lambda one: one.forward,
-        lambda one: torch.compile(one, backend="eager"),
-    ],
+    [lambda one: one, lambda one: one.forward, lambda one: torch.compile(one, backend="eager")],
     ids=["module", "method", "compiled"],
 )
 def test_saving_leaves_a_model_as_it_was(as_model, tmp_path):

@@ -10,8 +10,6 @@ from book_samples import FRONT, cell
 
 from book.build import build
 from book.files import Key, notebook_bytes
-from book.languages import ENGLISH
-from book.references import anchor, links, rewrite
 
 LINK = re.compile(r"\]\(([^()\s]+)\)")
 
@@ -49,14 +47,6 @@ def test_a_framework_sees_its_tabs(built):
     assert text["mxnet"].count("The others.") == text["tensorflow"].count("The others.") == 1
     for source in text.values():
         assert not re.search(r":::|\)=|\{(tab|code-cell|exercise|solution)|A remark", source)
-
-
-def test_options_become_metadata_and_solutions_fold(built):
-    found = cells(built, "mxnet", "full")
-    [cell] = [c for c in found if "%matplotlib" in c.source]
-    assert cell.metadata == {"tags": ["hide-input"], "jupyter": {"source_hidden": True}}
-    folded = {c.source for c in found if c.metadata.get("jp-MarkdownHeadingCollapsed")}
-    assert folded == {"#### Solution 1", "#### Solution 2"}
 
 
 def test_cells_are_shared_and_ids_survive_edits_elsewhere(project):
@@ -97,20 +87,6 @@ def headings(notebook):
     return {line.lstrip("# ").replace("`", "").replace(" ", "-") for line in lines}
 
 
-def test_navigation(built):
-    assert cells(built, "mxnet", "full")[0].source == (
-        "[PyTorch](../pytorch/full.ipynb) · [TensorFlow](../tensorflow/full.ipynb) · **MXNet**"
-        "\n\n[Limits](limits.ipynb) →"
-    )
-    # A heading, or a folded solution before it would fold it away.
-    assert cells(built, "mxnet", "limits")[-1].source == (
-        f"## {ENGLISH.onward}\n\n← [Title](full.ipynb) · [{ENGLISH.collection}](../../README.md)"
-    )
-    title = built.notebooks[Key("en", "mxnet", "full")].metadata["d2lhybrid"]["title"]
-    assert title == "Title · MXNet · English"
-    assert cells(built, "mxnet", "limits")[0].source.endswith("\n\n← [Title](full.ipynb)")
-
-
 def test_numbers_are_those_of_the_framework(project):
     first, second = (f":::{{exercise}} ex-{x}\nText {x}.\n:::\n" for x in "ab")
     built = build(project(a=f"{FRONT}# Title\n\n::::{{tab}} mxnet\n{first}::::\n\n{second}"))
@@ -122,15 +98,3 @@ def test_a_heading_that_stands_twice_is_found_by_its_cell(project):
     text = FRONT + "# Title\n\n[](#b)\n\n(a)=\n## Same\n\n(b)=\n## Same\n"
     found = cells(build(project(a=text)), "mxnet", "a")
     assert f"[Same](a.ipynb#cell-id={found[4].id})" in found[2].source
-    # And one beyond ASCII has no anchor.
-    assert anchor("The Trade") == "The-Trade"
-    assert anchor("Later: what's new?") == "Later:-what's-new?"
-    assert not any(map(anchor, ("Optimização", "编译", "f(x)", "a = b")))
-
-
-def test_links_are_found_outside_of_code():
-    text = "`[a](#b)` \\[c](#d) [`e`](#f) [](#g) ``[h](#`i`)`` ![j](k.svg) [l](https://m)"
-    assert list(links(text)) == ["#d", "#f", "#g"]
-    assert rewrite(text, lambda href: (f"{href}!", "text")) == (
-        "`[a](#b)` \\[c](#d!) [`e`](#f!) [text](#g!) ``[h](#`i`)`` ![j](k.svg) [l](https://m)"
-    )

@@ -21,36 +21,27 @@ def require(problems, expected):
     ("english", "text", "language", "kind", "expected"),
     [
         ("It has 164,482 parameters.", "Ela tem 164.482 parâmetros.", "pt", "paragraph", ""),
-        ("Python 3.11 and $x$.", "$x$ e Python 3.11.", "pt", "paragraph", ""),
         ("Call `f`, then `g`.", "先调用 `f`，再调用 `g`。", "zh", "paragraph", ""),
         ("See [a](#sec-a) and [](b.md).", "[](b.md)と[甲](#sec-a)を参照。", "ja", "paragraph", ""),
-        ("0.8476 s", "0,8476 s", "pt", "cell", ""),
         ("calls torch.export once", "chama torch.export uma vez", "pt", "comment", ""),
         # A unit ends where another script begins, but not at an accent.
         ("After 3 syllables.", "Após 3 sílabas.", "pt", "paragraph", ""),
-        ("It takes 3 s.", "3 sかかる。", "ja", "paragraph", ""),
         ("It takes 3 s.", "3 msかかる。", "ja", "paragraph", "units"),
         *(
             (english, text, "pt", "paragraph", expected)
             for english, text, expected in (
-                ("Call `f()`.", "Chame `g()`.", "code: expected f(), found g()"),
-                ("Call `f`.", "Chame a função.", "code: expected f, which is missing"),
                 ("A $x^2$.", "Um $x^3$.", "math: expected x^2, found x^3"),
+                ("Call `f`.", "Chame a função.", "code: expected f, which is missing"),
                 ("See [a](#sec-a).", "Veja [a](#sec-b).", "links: expected #sec-a, found #sec-b"),
                 ("It takes 0.5 of 512.", "Leva 0,6 de 512.", "numbers: expected 0.5, found 0.6"),
                 ("With 1,000 of them.", "Com 1,000 deles.", "numbers: expected 1000, found 1.000"),
-                ("In 10 ms.", "Em 10 s.", "units: expected 10 ms, found 10 s"),
                 ("Text.", "- Texto.", "another kind of Markdown block"),
                 ("An *eager* one.", "Um eager.", "emphasizes 0 times, the English text 1 times"),
                 ("A **word**: next.", "Uma **palavra：**seguinte", "bare *"),
             )
         ),
-        ("calls torch.export", "torch.exportar", "pt", "comment", "code: expected torch.export"),
-        ("computed", "calcu\nlado", "pt", "label", "line break"),
-        ("size 512", "tamanho", "pt", "label", "numbers: expected 512"),
         ("equal:", "iguais", "pt", "label", "colon"),
         ("freed", "foi liberado agora", "pt", "label", "18 columns wide, the English label 5"),
-        ("about 0.5", "cerca de 0,5", "pt", "comment", "numbers: expected 0.5, found 0,5"),
     ],
 )
 def test_what_a_translation_keeps_or_changed(english, text, language, kind, expected):
@@ -62,23 +53,15 @@ def test_what_a_translation_keeps_or_changed(english, text, language, kind, expe
     ("language", "text", "expected"),
     [
         ("zh", "在 Python 中，`f` 先运行；然后是 3 个“网络”（见[图](#fig-a)）。", ""),
-        ("zh", "共有 164,482 个参数，比例为 0.5。", ""),
-        ("zh", "见 [](#fig-a)。**错误**：$x$ 不可用。", ""),
         ("ja", "Pythonでは、`f`が先に動きます。「網」は3つです（[図](#fig-a)）。", ""),
         ("pt", "Em Python 3.11, “isto” custa 0,5 (ou 164.482), no MXNet 1.9.1.", ""),
-        ("pt", "Um copo d’água: `f`, não $x$.", ""),
         ("zh", "先运行,然后", "half-width ','"),
-        ("zh", "`f`, `g` 运行", "half-width ','"),
         ("zh", "在Python 中", "one space between"),
-        ("zh", "调用`f` 时", "one space between"),
         ("zh", "调用 `f` ，然后", "take it out"),
-        ("zh", "中文 中文", "take it out"),
         ("zh", '一个"网络"', "use “ ”"),
         ("zh", "您可以", "address"),
         ("ja", "これは、Python です。", "no space between"),
         ("ja", "これは，", "、 and 。"),
-        ("ja", "これは“網”です。", "use 「」"),
-        ("ja", "これはﾃﾞｰﾀです。", "half-width katakana"),
         ("ja", "これは関数である。", "です・ます"),
         ("ja", "これは１つです。", "full-width letter or digit"),
         ("pt", 'Um "grafo".', "use “ ”"),
@@ -90,18 +73,10 @@ def test_typography(language, text, expected):
     require(typography("", "f(a, b) 的结果", "comment", "zh"), "")
 
 
-@pytest.mark.parametrize(
-    ("language", "text", "caught"),
-    [
-        ("zh", "图 because it is not there 了。", True),
-        ("zh", "来自 Dive into Deep Learning 一书。", False),
-        ("pt", "The graph is not there.", True),
-        ("pt", "O grafo is not there, and the rest is.", True),
-        ("pt", "O grafo não está lá.", False),
-    ],
-)
-def test_english_that_was_left(language, text, caught):
-    assert bool(list(leftover("The graph is not there.", text, "paragraph", language))) is caught
+def test_english_that_was_left():
+    texts = "The graph is not there.", "O grafo is not there, and the rest is.", "O grafo não está."
+    found = [[*leftover(texts[0], text, "paragraph", "pt")] for text in texts]
+    assert [*map(bool, found)] == [True, True, False]
 
 
 TERMS = (
@@ -119,15 +94,11 @@ NEVER = "'杂交' must never appear, says translations/glossary.csv"
     [
         ("Eager execution helps.", "A execução imediata ajuda.", "pt", "", ""),
         ("It is hybridized.", "Ela foi hibridizada.", "pt", "", ""),
-        ("Hybridizing it.", "ハイブリッド化しました。", "ja", "", ""),
-        ("Call `graph`.", "Chame `graph`.", "pt", "", ""),
         ("Eager-execution.", "即时执行。", "zh", "", ""),
         ("A graph break.", "Uma pausa.", "pt", "", MISSED),
         ("A graph break.", "Uma pausa.", "pt", "(graph break)", ""),
-        ("A graph break.", "Uma pausa.", "pt", "(graph)", MISSED),
         ("It.", "杂交网络", "zh", "(hybridize)", NEVER),
         ("It.", "um Eagre aqui", "pt", "", "must never appear"),
-        ("It.", "um eagres aqui, `eagre`", "pt", "", ""),
     ],
 )
 def test_terms(english, text, language, purpose, expected):

@@ -3,7 +3,7 @@
 import pytest
 from book_samples import FRONT, change_entries, po
 
-from book.catalogs import entries, merge, present, read, template
+from book.catalogs import merge, present, read, template
 from book.errors import CatalogError
 from book.languages import LANGUAGES
 from book.parse import load
@@ -70,19 +70,6 @@ def entry(root, start, obsolete=False):
     every = [one for one in read(po(root)) if one.obsolete == obsolete]
     [found] = [one for one in every if one.msgid.startswith(start)]
     return found
-
-
-def test_a_template_says_where_a_message_stands(project):
-    [chapter] = load(project(a=CHAPTER) / "chapters")
-    found = entries(template(chapter))
-    assert [key for key in found if key[1] == "open"] == [("cell|verb", "open"), ("cell", "open")]
-    label = found["label", "Fast"]
-    lines = chapter.path.read_text().splitlines()
-    assert "sec-title (pytorch)\nsec-title (tensorflow)" in label.comment
-    shown = [lines[int(line) - 1] for _, line in label.occurrences]
-    assert shown == ['print("Fast")  # a comment', 'print("Fast")']
-    assert ("description", "what it teaches") in found
-    assert len(found) == len({(m.context.kind, m.context.note, m.text) for m in chapter.messages})
 
 
 def test_what_a_translator_wrote_besides_stays(root, told):

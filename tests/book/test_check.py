@@ -8,7 +8,7 @@ from nbformat.v4 import new_markdown_cell, new_output
 
 from book.__main__ import main
 from book.build import build
-from book.check import check, left_out
+from book.check import check
 from book.execute import outputs_digest
 from book.files import notebook_bytes, read_notebook
 
@@ -112,10 +112,3 @@ def test_missing_and_stray_files(committed):
     (root / "notebooks/figures/flow.svg").unlink()
     (root / PATH).write_text("{")
     assert sum("missing" in problem for problem in check(root, built)) == 2
-
-
-def test_a_cell_that_was_left_out():
-    source = 'if has_gpu:\n    print("12 ms")\nelse:\n    print("Left out: no GPU.")'
-    note, other = (new_output("stream", text=f"{t}\n") for t in ("Left out: no GPU.", "11 ms"))
-    found = [left_out(source, outputs) for outputs in ([note], [other], [note, note], [])]
-    assert found == [True, False, False, False]

@@ -6,7 +6,7 @@ from book_samples import change_entries
 
 from book.glossary import Term
 from book.languages import LANGUAGES
-from book.package import audit, catalog_path, template, update
+from book.package import audit, catalog_path, update
 
 SOURCE = """
 from d2lhybrid.i18n import gettext as _, ngettext, noop as N_
@@ -60,16 +60,6 @@ def edit(root, old, new):
     path.write_text(path.read_text().replace(old, new))
 
 
-def test_a_template_has_every_message_and_its_file(root):
-    found = {entry.msgid: entry for entry in template(root)}
-    assert set(found) == set(PT)
-    assert found["size"].comment == "the heading of a column."
-    assert found["{n} file"].msgid_plural == "{n} files"
-    assert {entry.occurrences[0] for entry in found.values()} == {("d2lhybrid/a.py", "")}
-    edit(root, "REASON", "\n\nREASON")  # a line more in the code changes no catalog
-    assert list(update(root)) == []
-
-
 @pytest.mark.parametrize(
     ("old", "new"), [("Received: {x", "Found: {x"), ('"{n} files"', '"{n} files of it"')]
 )
@@ -84,22 +74,6 @@ def test_a_changed_message_is_stale_until_it_is_taken_back(root, old, new):
     edit(root, new, old)
     list(update(root))
     assert problems(root) == []
-
-
-@pytest.mark.parametrize(
-    ("message", "text", "expected"),
-    [
-        ("size", "", "not translated"),
-        ("{n} file", ["{n} arquivo", ""], "not translated"),
-        (LONG, PT[LONG].replace("{x:.3g}", "{x}"), "code: expected {x:.3g}, found {x}"),
-        ("there is no layer", "não há estrato", "must never appear"),
-    ],
-)
-def test_what_is_wrong_with_a_translation(root, message, text, expected):
-    translate(root, {message: text})
-    found = problems(root)
-    assert all(problem.startswith(f"{PO}:") for problem in found)
-    assert any(expected in problem for problem in found), found
 
 
 def test_check_names_problems_of_package_and_chapters(root, project, told):

@@ -1,10 +1,10 @@
 """Every way to get a chapter wrong has its error, with file and line."""
 
 import pytest
-from book_samples import FRONT, LIMITS, ONE
+from book_samples import FRONT, LIMITS
 
 from book.__main__ import ROOT
-from book.blocks import CodeCell, Exercise, Figure, Heading, Prose, Solution, Tab
+from book.blocks import CodeCell
 from book.errors import ChapterError
 from book.parse import load
 
@@ -19,40 +19,30 @@ MALFORMED = {
     "stray closing colons": ("Text.\n\n:::\n", 10, "closes nothing"),
     "unclosed code cell": (CELL + "x = 1\n", 8, "never closed"),
     "unclosed fence in a list": ("- item\n\n  ```text\n  Text.\n", 10, "never closed"),
-    "other language": ("```{code-cell} r\nx\n```\n", 8, "python; received 'r'"),
     "invalid Python": (CELL + "x = 1\ny = (\n```\n", 10, "not Python"),
-    "empty cell": (CELL + "```\n", 8, "needs code"),
     "unknown option": (CELL + ":tag: [hide-input]\nx\n```\n", 9, "unknown option :tag:"),
     "unknown tag": (CELL + ":tags: [hide]\nx\n```\n", 9, "unknown tag hide"),
-    "option no list": (CELL + ":tags: hide-input\nx\n```\n", 9, "expected a list"),
     "label not in code": (CELL + ':labels: ["No"]\nNo = 1  # No\n```\n',
         9, "'No' lies in no single string"),
     "unknown directive": (":::{note}\nText.\n:::\n", 8, "received :::{note}"),
     "directive in a list": ("- item\n\n  :::{tab} pytorch\n  Text.\n  :::\n", 10, "left margin"),
     "HTML": ("Text.\n\n<div>\nText.\n</div>\n", 10, "HTML"),
-    "block break": ("+++\n", 8, "'+++'"),
-    "role": ("Text\nand {ref}`sec`.\n", 9, "roles"),
     "image": ("Text\n![alt](figures/flow.svg)\n", 9, "{figure-md}"),
     "missing figure": (":::{figure-md} fig-a\n![alt](figures/no.svg)\n\nText.\n:::\n",
         9, "'figures/no.svg'"),
     "no alt text": (":::{figure-md} fig-a\n![](figures/flow.svg)\n\nText.\n:::\n", 9, "alt text"),
-    "no caption": (":::{figure-md} fig-a\n![alt](figures/flow.svg)\n:::\n", 8, "a caption"),
     "exercise in a solution": ("::::{solution} ex-a\n:::{exercise} ex-b\nText.\n:::\n::::\n",
         9, "inside {solution}"),
-    "bad label": (":::{exercise} One\nText.\n:::\n", 8, "received 'One'"),
     "label twice": ("(a)=\n## A\n\n(a)=\n## B\n", 11, "'a' is already in broken.md, line 8"),
     "target without heading": ("(a)=\n\nText.\n", 8, "no heading"),
     "reference to nothing": ("Text\n[here](#no).\n", 9, "no label 'no'"),
     "reference to no chapter": ("[here](no.md#a)\n", 8, "no chapter no.md"),
     "reference out of a tab": (TAB + "(a)=\n### A\n:::\n\nSee [](#a).\n",
         13, "readers of tensorflow, mxnet too"),
-    "link definition": ("[a][]\n\n[a]: https://example.org\n", 10, "where the link is"),
     "second title": ("# Another\n", 8, "use '##'"),
     "section in a tab": (TAB + "## Section\n:::\n", 9, "from level 3 on"),
     "heading in a solution": (":::{exercise} ex-a\nText.\n:::\n\n:::{solution} ex-a\n#### A\n:::\n",
         13, "from level 5 on"),
-    "empty heading": ("##\n", 8, "needs a text"),
-    "empty exercise": (":::{exercise} ex-a\n:::\n", 8, "{exercise} is empty"),
     "solution of nothing": (":::{solution} ex-no\nText.\n:::\n", 8, "no exercise 'ex-no'"),
     "text folded away": (
         ":::{exercise} ex-a\nText.\n:::\n\n:::{solution} ex-a\nText.\n:::\n\nMore.\n",
@@ -61,9 +51,7 @@ MALFORMED = {
 FRONTS = {
     "no front matter": ("# Title\n", 1, "front matter"),
     "no frameworks": ("---\ntitle: Title\n---\n# Title\n", 1, "received title."),
-    "unknown key": ("---\ntitle: T\nframeworks: [mxnet]\nauthor: A\n---\n# T\n", 1, "author"),
     "framework": ("---\ntitle: T\nframeworks: [keras]\n---\n# T\n", 1, "received ['keras']"),
-    "no YAML": ("---\ntitle: [\n---\n# T\n", 2, "not YAML"),
     "no title": ("---\ntitle: T\nframeworks: [mxnet]\n---\n", 1, "opens with its title"),
     "other title": (
         "---\ntitle: T\nframeworks: [mxnet]\n---\n# U\n", 5, "expected the front matter's"),
@@ -96,30 +84,12 @@ def test_all_problems_of_all_chapters_at_once_in_order(project):
     assert found[3][2] == "the label 'sec' is already in a.md, line 8; choose another."
 
 
-def test_a_chapter_for_one_framework(project):
-    root = project(a=ONE + TAB + "Text.\n:::\n", b=HEAD + "[](a.md)\n")
-    [(_, _, text)] = problems(root / "chapters")
-    assert "readers of tensorflow, mxnet too" in text
-
-
 def test_the_example_of_the_manual(project):
     manual = (ROOT / "docs" / "authoring.md").read_text(encoding="utf-8")
     example = manual.split("`````markdown\n")[1].split("`````\n")[0]
     root = project(small=example, limits=LIMITS.replace("full.md", "small.md"))
     (root / "chapters" / "figures" / "dataflow.svg").write_text("<svg/>")
     assert [chapter.name for chapter in load(root / "chapters")] == ["limits", "small"]
-
-
-def test_the_tree_of_a_full_chapter(full):
-    chapter = load(full / "chapters")[0]
-    assert {type(block) for block in chapter.blocks} == {
-        *(Heading, Prose, CodeCell, Figure, Tab, Exercise, Solution)
-    }
-    lines = chapter.path.read_text().splitlines()
-    for block in chapter.blocks:
-        if isinstance(block, Prose | Heading | CodeCell):
-            assert lines[block.line - 1] == block.source.splitlines()[0]
-    assert {label.name: label.frameworks for label in chapter.labels}["sec-torch"] == ("pytorch",)
 
 
 @pytest.mark.parametrize(

@@ -31,10 +31,6 @@ RUN = {
     *(("en", "tensorflow", "limits"), ("pt", "mxnet", "limits"), ("zh", "pytorch", "limits")),
     *(("en", "jax", "hybridize"), ("ja", "jax", "limits"), ("pt", "pytorch", "inside")),
 }
-TO_THE_TOP = """cell => {
-  const outer = cell.closest(".jp-WindowedPanel-outer");
-  outer.scrollBy(0, cell.getBoundingClientRect().top - outer.getBoundingClientRect().top);
-}"""
 LONGEST = 900  # seconds for all cells of a notebook, on a machine with other work
 
 
@@ -172,38 +168,6 @@ def test_a_link_to_a_section_of_another_chapter_leads_there(reader):
         arg=lab_page.PANEL,
     )
     assert page.locator(f"{lab_page.PANEL} .jp-Cell.jp-mod-active h2").first.is_visible()
-
-
-def test_a_notebook_that_was_only_looked_at_is_as_it_was(reader):
-    """But for the version of Python, which JupyterLab writes, and which is no change for us."""
-    reader.open("mxnet", "hybridize")
-    reader.page.wait_for_timeout(2000)
-    lab_page.save(reader.page)
-    paths = reader.file("mxnet", "hybridize"), ROOT / reader.path("mxnet", "hybridize")
-    mine, original = map(read_notebook, paths)
-    assert mine.metadata.pop("language_info") != original.metadata.pop("language_info")
-    assert mine == original
-
-
-def test_another_edition_opens_at_the_same_section(reader):
-    panel, page = reader.open("pytorch", "hybridize"), reader.page
-    at = lab_page.sections(read_notebook(reader.file("pytorch", "hybridize")))[4]
-    heading = panel.locator(f".jp-Cell[data-windowed-list-index='{at}']")
-    lab_page.show(heading)
-    page.wait_for_timeout(500)
-    heading.evaluate(TO_THE_TOP)
-    page.wait_for_timeout(500)
-    other = next(code for code in LANGUAGES if code != reader.code)
-    panel.locator(".d2lhybrid-ways select").nth(1).select_option(label=LANGUAGES[other].name)
-    page.wait_for_url(f"**/notebooks/{other}/pytorch/hybridize.ipynb*")
-    in_sight = """cell => {
-      const { top } = document.querySelector(cell)?.getBoundingClientRect() ?? {};
-      return top > 0 && top < 700;
-    }"""
-    section = f"{lab_page.PANEL} .jp-Cell[data-windowed-list-index='{at}']"
-    page.wait_for_function(in_sight, arg=section)
-    page.wait_for_timeout(1500)  # and it stays there
-    assert page.evaluate(in_sight, section)
 
 
 def test_progress_is_counted_and_leads_on(reader):

@@ -78,23 +78,6 @@ def test_the_choice_is_remembered(visit):
 # The first page, and how far a reader came.
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("width", [PHONE, WIDE])
-def test_the_first_page_shows_what_was_found(visit, language, width):
-    page = visit(f"{language}/index.html", width=width)
-    start = page.locator(".start-here a")
-    assert start.inner_text().startswith(words(language)["start"])
-    assert start.inner_text().endswith("PyTorch")
-    box = page.locator("figure.gains").bounding_box()
-    assert box["height"] > 150
-    assert box["x"] + box["width"] <= width
-    bars = page.locator(".gains .bar").evaluate_all("all => all.map(e => +e.getAttribute('width'))")
-    assert len(bars) > 3
-    assert max(bars) > 3 * min(bars)
-    assert page.locator("#findings ol li").count() == 3
-    assert page.locator(".page-front li a.internal").first.inner_text() == "PyTorch"
-
-
 def test_the_start_is_where_the_reader_was(visit):
     page = visit("en/index.html")
     page.locator(".page-front li a", has_text="TensorFlow").first.click()
@@ -113,18 +96,6 @@ def test_the_start_is_where_the_reader_was(visit):
     assert front.locator("a.next-page").get_attribute("href").endswith("/tensorflow/hybridize.html")
     start.click()
     front.wait_for_url("**/pt/tensorflow/hybridize.html#sec-*")
-
-
-def test_every_chapter_leads_to_the_next(visit):
-    page = visit("ja/index.html")
-    for way, there in (("next", "hybridize"), ("next", "*"), ("prev", "hybridize")):
-        page.locator(f"a.{way}-page").click()
-        page.wait_for_url(f"**/ja/pytorch/{there}.html")
-    # At the ends is the first page.
-    for chapter, way in (("hybridize", "prev"), ("limits", "next")):
-        page = visit(f"zh/jax/{chapter}.html")
-        page.locator(f"a.{way}-page").click()
-        page.wait_for_url("**/zh/index.html")
 
 
 # JupyterLab, wherever it runs.
@@ -222,12 +193,10 @@ def pages_with(language, word):
 @pytest.mark.parametrize(
     ("language", "typed", "written"),
     [
-        *(("zh", word, word) for word in ("追踪", "预热", "图中断", "命令式", "延迟计算")),
-        *(("ja", word, word) for word in ("コンパイル", "遅延計算", "ノイズ", "fullgraph")),
-        *(("pt", "compilação", "compilação"), ("en", "fullgraph", "fullgraph")),
+        *(("zh", word, word) for word in ("追踪", "图中断", "延迟计算")),
+        *(("ja", word, word) for word in ("コンパイル", "遅延計算", "fullgraph")),
         # Other forms of a word.
-        *(("en", "serializing", "Serialization"), ("en", "COMPILERS", "compiler")),
-        *(("pt", "serializacao", "serialização"), ("pt", "compilações", "compilação")),
+        *(("en", "serializing", "Serialization"), ("pt", "serializacao", "serialização")),
         *(("zh", "compiling", "compile"), ("ja", "ＰｙＴｏｒｃｈ", "PyTorch")),
         *(("zh", "量子力学", ""), ("en", "qwertyuiop", "")),
     ],

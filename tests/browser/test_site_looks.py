@@ -6,7 +6,6 @@ from urllib.parse import quote
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from collection import LANGUAGES, one_of_each
-from PIL import Image
 from site_page import ON_A_PHONE, PHONE, WIDE, place
 
 OUTSIDE = """() => {
@@ -80,42 +79,6 @@ def test_a_table_on_a_phone_is_a_list(visit, language):
     empty = page.locator("table.listed td.nothing")
     assert empty.count() > 0
     assert set(empty.evaluate_all("all => all.map(e => getComputedStyle(e).display)")) == {"none"}
-
-
-@pytest.mark.parametrize("options", [ON_A_PHONE, {}], ids=["phone", "wide"])
-def test_the_copy_button_covers_nothing(visit, options):
-    page = visit("en/pytorch/hybridize.html", **options)
-    block = page.locator("article .cell_input div.highlight").nth(2)
-    block.scroll_into_view_if_needed()
-    block.hover()
-    above = block.locator("button.copy").bounding_box()
-    assert above["y"] + above["height"] <= block.locator("pre").bounding_box()["y"] + 1
-
-
-def test_the_bars_hide_on_the_way_down_and_stay_for_a_place(visit):
-    page = visit("en/pytorch/limits.html#sec-limits-index", **ON_A_PHONE)
-    bottom = "document.querySelector('nav.switch').getBoundingClientRect().bottom"
-    for section in ("sec-limits-index", "sec-limits-if"):
-        page.evaluate("id => location.hash = id", section)
-        page.wait_for_timeout(500)
-        top = page.locator(f"#{section} > h2").evaluate("e => e.getBoundingClientRect().top")
-        assert 40 < page.evaluate(bottom) - 1 <= top < 300
-    for _ in range(5):
-        page.evaluate("scrollBy(0, 300)")
-        page.wait_for_timeout(50)
-    page.wait_for_function(f"() => {bottom} <= 0")
-    page.evaluate("scrollBy(0, -200)")
-    page.wait_for_function(f"() => {bottom} > 40")
-
-
-def test_plots_are_dark_in_the_dark(visit, tmp_path):
-    page = visit("en/pytorch/hybridize.html", color_scheme="dark")
-    page.locator(".cell_output img").first.screenshot(path=tmp_path / "plot.png")
-    with Image.open(tmp_path / "plot.png") as image:
-        grey = image.convert("L").histogram()
-    assert sum(grey[:90]) > 0.8 * sum(grey)
-    assert sum(grey[150:]) > 0.001 * sum(grey)  # and there is something to see: text
-    assert sum(grey[100:]) > 0.01 * sum(grey)  # and bars
 
 
 def test_the_menu_and_the_keyboard_lead_to_places(visit):

@@ -1,11 +1,9 @@
 """Operations for random functions in JAX, and what HLO's text says of the program."""
 
-import re
-from collections import Counter
-
 import jax
 import jax.numpy as jnp
 from jax import lax
+from operations import HLO, kinds, named
 
 from d2lhybrid import graph
 
@@ -18,37 +16,19 @@ def printed(x):
     return x
 
 
-def written(x):
-    return x.at[0].set(0.0)
-
-
 OPERATIONS = {
-    "sin": (1, jnp.sin),
-    "cos": (1, jnp.cos),
-    "tanh": (1, jnp.tanh),
-    "exp": (1, jnp.exp),
-    "negate": (1, jnp.negative),
-    "absolute": (1, jnp.abs),
-    "floor": (1, jnp.floor),
-    "add": (2, jnp.add),
-    "subtract": (2, jnp.subtract),
-    "multiply": (2, jnp.multiply),
-    "divide": (2, jnp.divide),
-    "maximum": (2, jnp.maximum),
+    **named(jnp, 1, "sin cos tanh exp negative abs floor transpose flip sort"),
+    **named(jnp, 2, "add subtract multiply divide maximum matmul"),
     "halve": (1, lambda x: x / 4.0),
     "nothing": (1, lambda x: x * 1.0 + 0.0),
     "where": (2, lambda x, y: jnp.where(x > y, x, y)),
-    "transpose": (1, jnp.transpose),
-    "flip": (1, jnp.flip),
     "reshape": (1, lambda x: x.reshape(64).reshape(8, 8)),
     "slice": (1, lambda x: jnp.concatenate([x[4:], x[:4]])),
-    "write": (1, written),
+    "write": (1, lambda x: x.at[0].set(0.0)),
     "sum": (1, lambda x: x.sum(0) + jnp.zeros((8, 8))),
     "mean": (1, lambda x: x - x.mean(1, keepdims=True)),
-    "matmul": (2, jnp.matmul),
     "softmax": (1, jax.nn.softmax),
     "cumsum": (1, lambda x: jnp.cumsum(x, 0)),
-    "sort": (1, jnp.sort),
     "ones": (0, lambda: jnp.ones((8, 8)) * 2 * 3),
     "count": (0, lambda: jnp.arange(64.0).reshape(8, 8)),
     "random": (0, lambda: jax.random.normal(KEY, (8, 8))),
@@ -58,23 +38,8 @@ OPERATIONS = {
     "checkpoint": (1, jax.checkpoint(lambda x: jnp.sin(jnp.cos(x)))),
 }
 EFFECTS = {"print"}  # a draw is a function of its key
-WORDS = {
-    "sin": "sine",
-    "cos": "cosine",
-    "tanh": "tanh",
-    "exp": "exponential",
-    "floor": "floor",
-    "dot_general": "dot",
-    "cumsum": "reduce-window",
-    "sort": "sort",
-    "rev": "reverse",
-    "cond": "conditional",
-    "debug_print": "custom-call",
-}
-
-
-def kinds(text):
-    return Counter(re.findall(r" = (?:\(.*?\)|\S+) ([a-z-]+)\(", text))
+WORDS = HLO | {"dot_general": "dot", "cumsum": "reduce-window", "sort": "sort", "rev": "reverse"}
+WORDS |= {"cond": "conditional", "debug_print": "custom-call"}
 
 
 def programs(function):

@@ -15,8 +15,8 @@ def F():
     return mx.sym if _Block.symbols else mx.nd
 
 
-def unary(*names):
-    return {name: (1, lambda x, name=name: getattr(F(), name)(x)) for name in names}
+def unary(names):
+    return {name: (1, lambda x, name=name: getattr(F(), name)(x)) for name in names.split()}
 
 
 def random(name):
@@ -42,10 +42,7 @@ def repeated(x):
 
 
 OPERATIONS = {
-    **unary(
-        "sin", "cos", "tanh", "exp", "abs", "relu", "sigmoid", "square", "negative", "identity"
-    ),
-    **unary("transpose", "softmax"),
+    **unary("sin cos tanh exp abs relu sigmoid square negative identity transpose softmax"),
     "add": (2, lambda x, y: x + y),
     "subtract": (2, lambda x, y: x - y),
     "multiply": (2, lambda x, y: x * y),

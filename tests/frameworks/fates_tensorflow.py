@@ -4,6 +4,7 @@ import re
 from collections import Counter
 
 import tensorflow as tf
+from operations import HLO, kinds, named
 from tensorflow.python.eager import context
 
 from d2lhybrid import graph
@@ -22,32 +23,19 @@ def loop(x):
 
 
 OPERATIONS = {
-    "sin": (1, tf.sin),
-    "cos": (1, tf.cos),
-    "tanh": (1, tf.tanh),
-    "exp": (1, tf.exp),
+    **named(tf, 1, "sin cos tanh exp negative floor square transpose cumsum"),
+    **named(tf, 2, "add subtract multiply divide maximum matmul"),
     "log": (1, tf.math.log),
-    "negate": (1, tf.negative),
-    "floor": (1, tf.floor),
-    "square": (1, tf.square),
-    "add": (2, tf.add),
-    "subtract": (2, tf.subtract),
-    "multiply": (2, tf.multiply),
-    "divide": (2, tf.divide),
-    "maximum": (2, tf.maximum),
     "add_n": (2, lambda x, y: tf.add_n([x, y, x])),
     "quarter": (1, lambda x: x / 4.0),
     "nothing": (1, lambda x: x * 1.0 + 0.0),
     "where": (2, lambda x, y: tf.where(x > y, x, y)),
-    "transpose": (1, tf.transpose),
     "reverse": (1, lambda x: tf.reverse(x, [0])),
     "reshape": (1, lambda x: tf.reshape(tf.reshape(x, [64]), [8, 8])),
     "sum": (1, lambda x: x * 0.0 + tf.reduce_sum(x, 0)),
     "mean": (1, lambda x: x - tf.reduce_mean(x, 1, keepdims=True)),
-    "matmul": (2, tf.matmul),
     "dense": (1, lambda x: tf.nn.relu(tf.nn.bias_add(tf.matmul(x, tf.ones((8, 8))), x[0]))),
     "softmax": (1, tf.nn.softmax),
-    "cumsum": (1, tf.cumsum),
     "top_k": (1, lambda x: tf.math.top_k(x, 8).values),
     "ones": (0, lambda: tf.ones((8, 8)) * 2 * 3),
     "variable": (0, lambda: tf.convert_to_tensor(VARIABLE)),
@@ -58,16 +46,8 @@ OPERATIONS = {
     "loop": (1, loop),
 }
 EFFECTS = {"random", "store"}
-WORDS = {
-    "Sin": "sine",
-    "Cos": "cosine",
-    "Tanh": "tanh",
-    "Exp": "exponential",
-    "Floor": "floor",
-    "MatMul": "dot",
-    "Cumsum": "reduce-window",
-    "ReverseV2": "reverse",
-}
+WORDS = {name.capitalize(): word for name, word in HLO.items()}
+WORDS |= {"MatMul": "dot", "Cumsum": "reduce-window", "ReverseV2": "reverse"}
 
 
 def optimized(function):
@@ -86,5 +66,4 @@ def programs(function):
     yield graph(function, *INPUTS), Counter(optimized(function))
     compiled = tf.function(function, jit_compile=True)
     text = compiled.experimental_get_compiler_ir(*INPUTS)(stage="optimized_hlo")
-    kinds = Counter(re.findall(r" = (?:\(.*?\)|\S+) ([a-z-]+)\(", text))
-    yield graph(compiled, *INPUTS), kinds
+    yield graph(compiled, *INPUTS), kinds(text)

@@ -7,16 +7,13 @@ from unittest import mock
 
 import torch
 import torch._inductor.config
+from operations import named
 from torch._inductor.graph import GraphLowering
 from torch.nn import functional as F
 
 from d2lhybrid import graph
 
 INPUTS = [torch.linspace(-1, 1, 64).reshape(8, 8) * scale for scale in (1, 2, 3)]
-
-
-def unary(*names):
-    return {name: (1, getattr(torch, name)) for name in names}
 
 
 def repeated(x):
@@ -31,11 +28,8 @@ def added(x):
 
 
 OPERATIONS = {
-    **unary("sin", "cos", "tanh", "exp", "abs", "sigmoid", "erf", "relu", "square", "neg"),
-    "add": (2, lambda x, y: x + y),
-    "sub": (2, lambda x, y: x - y),
-    "mul": (2, lambda x, y: x * y),
-    "maximum": (2, torch.maximum),
+    **named(torch, 1, "sin cos tanh exp abs sigmoid erf relu square neg"),
+    **named(torch, 2, "add sub mul maximum matmul"),
     "div": (1, lambda x: x / 4.0),
     "one": (1, lambda x: x * 1),
     "zero": (1, lambda x: x + 0),
@@ -52,7 +46,6 @@ OPERATIONS = {
     "layer_norm": (1, lambda x: F.layer_norm(x, (8,))),
     "cumsum": (1, lambda x: torch.cumsum(x, 0)),
     "sort": (1, lambda x: x.sort(1).values),
-    "matmul": (2, torch.matmul),
     "linear": (2, lambda x, y: F.linear(x, y, y[0])),
     "attention": (2, lambda x, y: F.softmax(x @ y.t() / 8**0.5, -1) @ y),
     "ones": (0, lambda: torch.ones(8, 8)),
@@ -64,10 +57,8 @@ OPERATIONS = {
     "while_loop": (1, repeated),
 }
 EFFECTS = {"rand", "normal", "dropout"}
-_STD, _CALLED = (
-    ("sin", "cos", "tanh", "exp", "abs", "erf"),
-    ("cumsum", "sort", "cond", "while_loop"),
-)
+_STD = ("sin", "cos", "tanh", "exp", "abs", "erf")
+_CALLED = ("cumsum", "sort", "cond", "while_loop")
 WORDS = {name: name for name in (*_STD, *_CALLED, "sum", "neg")}
 WORDS |= {"matmul": "mm", "linear": "mm", "truediv": "/", "div": "/", "maximum": "max"}
 WORDS |= {"add": "+", "sub": "-", "mul": "*"}

@@ -26,15 +26,6 @@ def test_the_note_has_the_types():
     assert "(weak type)" not in explain(scaled, X, jnp.float32(2.0)).notes[0]
 
 
-def test_what_nnx_jit_compiled_is_explained_as_it_is():
-    net, compiled = nnx.Linear(3, 4, rngs=nnx.Rngs(0)), nnx.jit(nnx.Linear.__call__)
-    compiled(net, X)
-    for _turn in range(2):
-        report = explain(compiled, net, X)
-        assert (report.graphs, report.compilations, report.unsupported) == (1, 1, ())
-        assert "float32[2,3]" in report.notes[0]
-
-
 def test_calls_into_python_have_the_users_line():
     def model(x):
         jax.debug.print("x is {}", x)  # here
@@ -61,16 +52,6 @@ def test_a_graph_names_weights_arguments_and_what_it_does_not_show():
     assert {"scale", "input", "input_1", "constant", "mul"} <= {*nodes}
     assert "key" in nodes["constant"].key + nodes["constant_1"].key
     assert picture.fates["random_bits"] != "folded"
-
-
-def test_a_loop_is_one_operation_and_what_was_compiled_stays():
-    loop = graph(lambda x: jax.lax.fori_loop(0, 3, lambda i, y: 2 * y, x), X)
-    assert loop.fates == {"scan": "kept"}
-    known = graph(lambda x: jax.lax.cond(True, jnp.sin, jnp.cos, x), X)
-    assert known.fates == {"cond": "rewritten"}
-    power = jax.jit(lambda x, exponent: x**exponent, static_argnums=1)
-    assert graph(power, X, 3).fates == {"integer_pow": "kept"}
-    assert power._cache_size() == 0
 
 
 def test_what_a_checkpoint_computes_again_is_not_merged():

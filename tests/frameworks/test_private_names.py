@@ -50,30 +50,6 @@ UNSEEN = {
 }
 
 
-class Public:
-    """A compiled function with the names alone that its framework promises to keep."""
-
-    def __init__(self, function):
-        self.function = function
-
-    def __getattr__(self, name):
-        if name.startswith("_") and name != "__wrapped__":
-            raise AttributeError(name, name=name)
-        return getattr(self.function, name)
-
-    def __call__(self, x):
-        return self.function(x)
-
-
-@pytest.mark.parametrize(("room", "names"), [("tensorflow", 2), ("jax", 1)])
-def test_a_compiled_function_without_private_names(room, names):
-    function, x = CALLS[room]()
-    function(x)
-    found = explain(Public(function), x)
-    assert (found.graphs, sum("known" in note for note in found.notes)) == (1, names)
-    assert len(graph(Public(function), x).fates) >= 2
-
-
 @pytest.mark.parametrize(("room", "module", "name"), NOTED)
 def test_what_is_not_shown_is_said(monkeypatch, room, module, name):
     function, x = CALLS[room]()

@@ -8,8 +8,6 @@ import tensorflow as tf
 
 from d2lhybrid import call, explain, graph, training, variants
 from d2lhybrid.errors import ArgumentError, CannotBuildError
-from d2lhybrid.frameworks import get
-from d2lhybrid.frameworks.protocol import chain
 from d2lhybrid.same import record, require_same
 
 X = tf.ones((2, 3))
@@ -60,19 +58,6 @@ def test_xla_is_never_handed_strings():
             v[name](x)
 
 
-def test_the_dense_layers_of_a_keras_model():
-    keras = tf.keras.layers
-    net = tf.keras.Sequential([tf.keras.Sequential([dense(4, "relu", use_bias=False)])])
-    for layer in (keras.Dropout(0.5), dense(3), keras.Activation("tanh"), dense(2), keras.ReLU()):
-        net.add(layer)
-    net(X)
-    layers = chain(get("tensorflow").room().parts(net))
-    assert [layer.activation for layer in layers] == ["relu", "tanh", "relu"]
-    assert np.array_equal(layers[0].bias, np.zeros(4))
-    for other in (keras.ReLU(max_value=1), dense(2, "softmax"), keras.LayerNormalization()):
-        assert chain(get("tensorflow").room().parts(tf.keras.Sequential([dense(2), other]))) is None
-
-
 def test_calls_into_python_are_found_in_branches():
     def model(x):
         y = tf.py_function(np.sign, [x], tf.float32)  # here
@@ -81,17 +66,6 @@ def test_calls_into_python_are_found_in_branches():
     first, second = explain(model, X).fallbacks
     assert "# here" in Path(__file__).read_text(encoding="utf-8").splitlines()[first.line - 1]
     assert second.reason.startswith("EagerPyFunc (cond_false")
-
-
-def test_traces_are_counted_and_none_is_added():
-    model = Traced()
-    for size in (1, 2):
-        model(tf.ones(size))
-    for _turn in range(2):
-        report = explain(model, tf.ones(3))
-        assert (report.model, report.compilations, report.graphs) == ("Traced", 2, 1)
-        graph(model, tf.ones(3))
-    assert model.__call__.experimental_get_tracing_count() == 2
 
 
 def absolute(x):
@@ -115,24 +89,6 @@ def test_the_options_of_the_users_function_count(function, options, word):
     with pytest.raises(ArgumentError, match=word):
         graph(compiled, X)
     assert explain(function, X).graphs == 1
-
-
-def test_the_graph_of_xla_and_one_with_a_loop():
-    def planted(x):
-        hidden = tf.nn.bias_add(tf.matmul(x, tf.ones((3, 3))), tf.ones(3))
-        return tf.tanh(hidden) * (tf.ones(3) * 2) + tf.tanh(hidden)
-
-    def loop(x):
-        while tf.reduce_sum(x) < 100.0:
-            x = x * 2.0
-        return x
-
-    with tf.device("/CPU:0"):
-        picture = graph(tf.function(planted, jit_compile=True), tf.ones((2, 3)))
-    fates = picture.fates
-    assert sorted((fates["Tanh"], fates["Tanh_1"])) == ["fused", "merged"]
-    assert (fates["mul"], fates["BiasAdd"], fates["MatMul"]) == ("folded", "fused", "kept")
-    assert graph(loop, X).fates == {"while": "rewritten", "Identity": "free"}
 
 
 def test_xla_takes_what_only_checks():

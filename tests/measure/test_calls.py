@@ -4,14 +4,10 @@ import numpy as np
 import pytest
 from fake import Machine
 
-from d2lhybrid.calls import call, of_arguments, options_of
+from d2lhybrid.calls import call
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.measurement.comparing import compare, measure
 from d2lhybrid.measurement.sweeping import sweep
-
-
-def named(x, *, chek=0, labels=0):
-    return x
 
 
 def swallowing(x, **keywords):
@@ -42,17 +38,9 @@ def test_a_misspelt_option_is_no_keyword_of_the_model(verb, first, keyword, ours
         verb(first, 1.0, **{keyword: 60})
 
 
-@pytest.mark.parametrize(
-    ("verb", "first", "keyword"),
-    [
-        (compare, {"a": named, "b": swallowing}, "chek"),
-        (measure, named, "labels"),
-        (measure, Model(), "labels"),
-        (compare, {"a": swallowing}, "mask"),
-    ],
-)
-def test_what_a_callable_names_itself_is_its_own(verb, first, keyword):
-    assert of_arguments(first, (1,), {keyword: 2}, options_of(verb)) == (first, (1,), {keyword: 2})
+def test_what_a_callable_names_itself_is_its_own():
+    assert len(compare({"a": lambda x, *, chek=0: x}, 1.0, chek=2, time_limit=0.01)) == 1
+    assert measure(Model(), 1.0, labels=2, time_limit=0.01).median > 0
 
 
 def test_keywords_reach_the_callables_by_every_way():

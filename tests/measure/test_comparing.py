@@ -23,7 +23,6 @@ from d2lhybrid.measurement import comparing
 from d2lhybrid.measurement.comparing import compare, measure
 from d2lhybrid.measurement.sweeping import sweep
 from d2lhybrid.measurement.variants import Variants
-from d2lhybrid.report import provenance
 from d2lhybrid.report.claims import best
 
 
@@ -111,32 +110,6 @@ def test_a_round_is_a_turn_of_each_and_another_of_the_baseline_in_random_order()
     assert all(sorted(one) == ["a", "a", "b", "c"] for one in order(7))
     assert len(set(order(7))) > 6
     assert order(7) == order(7) != order(8)
-
-
-@pytest.mark.parametrize(
-    ("others", "seconds", "limit", "calls"),
-    [
-        (0.0, (1e-4, 2e-4, 5e-3), 4, (5, 5, 1)),
-        (2.0, (1e-4, 7.5e-3), 4, (5, 1)),
-        (19.0, (1e-4, 7.5e-3), 4, (5, 5)),  # where many want each core, quick calls seem slow
-        (0.0, (1e-5, 1.1e-5), 8, (50, 50)),
-        (0.0, (1e-5, 1.1e-5), 0.01, (15, 15)),  # a round has half a millisecond
-    ],
-)
-def test_those_that_take_about_as_long_hold_as_many_calls(
-    monkeypatch, others, seconds, limit, calls
-):
-    monkeypatch.setattr(provenance, "load", lambda: others)
-    monkeypatch.setattr(provenance, "_cores", lambda: 2)
-    c = run(Machine(), dict(zip("abc", seconds, strict=False)), time_limit=limit)
-    assert tuple(one.calls for one in c.values()) == pytest.approx(calls, abs=1)
-
-
-def test_it_is_looked_less_and_less_often_whether_all_is_clear(monkeypatch):
-    looks = []
-    monkeypatch.setattr(comparing, "_clear", lambda r, *_: looks.append(r.count) or r.count >= 60)
-    assert run(Machine(), {"a": 1e-2, "b": 1e-2}).stopped == "clear"
-    assert looks == [20, 30, 45, 67]
 
 
 @pytest.mark.parametrize(
@@ -293,15 +266,11 @@ def test_the_garbage_collector_is_off_inside_and_on_again_after():
     ("functions", "options", "error", "said"),
     [
         ([print], {}, ArgumentError, "a dict"),
-        ({}, {}, ArgumentError, "a dict"),
-        ({1: list}, {}, ArgumentError, "a dict"),
         ({"a": list}, {"baseline": "b"}, UnknownLabelError, "one of 'a'.*'b'"),
         ({"a": list, "C": list}, {"references": ["D"]}, ArgumentError, "among 'a', 'C', in.*'D'"),
         ({"a": list, "C": list}, {"references": "C"}, ArgumentError, "in a tuple.*: 'C'"),
         ({"a": list}, {"time_limit": -1}, ArgumentError, "-1"),
-        ({"a": list}, {"time_limit": "2"}, ArgumentError, "'2'"),
         ({"a": list}, {"check": -0.1}, ArgumentError, "tolerance"),
-        ({"a": list}, {"check": float("inf")}, ArgumentError, "inf"),
         ({"a": list}, {"margin": "2%"}, ArgumentError, "'2%'"),
         ({"a": list}, {"seed": 1.5}, ArgumentError, "1.5"),
     ],
@@ -378,22 +347,12 @@ def test_measure_ends_after_five_seconds_or_less_or_at_so_many_samples(capsys, m
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize(
-    ("times", "limit", "calls"),
-    [
-        ([2.0**-13], 36.0, 29),  # two calls a time, after the first
-        ([1e-3 * (1 + 40 * 0.9**at) for at in range(-1, 99)], 36.0, 79),
-        ([4.0, 4.0, 2.0, 1.0, 0.5], 24.0, 3),
-        ([2.0**-4, 2.0**-4, 2.0**-11], 4e-3, 15),  # the first had to wait for a core
-        ([2.0**-4], 4e-3, 5),  # a quarter of a second
-    ],
-)
-def test_warming_up_ends_when_the_times_stop_falling_or_at_a_quarter_of_the_limit(
-    times, limit, calls
-):
-    m, left = Machine(), list(times)
+def test_warming_up_goes_on_while_the_times_fall():
+    m, left = Machine(), [1e-3 * (1 + 40 * 0.9**at) for at in range(100)]
 
     def work():
         m.now += left.pop(0) if len(left) > 1 else left[0]
 
-    assert measure(work, clock=m.clock, time_limit=limit).warmup_calls == calls
+    found = measure(work, clock=m.clock)
+    assert found.warmup_calls > 60
+    assert found.median == pytest.approx(1e-3, rel=0.01)

@@ -1,7 +1,6 @@
 """A reader without a compiler gets a clear note, and all the rest of the notebook runs."""
 
 import re
-import shutil
 from pathlib import Path
 
 import nbformat
@@ -9,29 +8,13 @@ import pytest
 from nbclient import NotebookClient
 
 FOLDER = Path(__file__).resolve().parent.parent.parent / "notebooks/en/pytorch"
-# What is left on the path; Python's own search for shared libraries uses some of it.
-TOOLS = ("sh", "env", "uname", "ldconfig")
 
 
-@pytest.fixture(autouse=True)
-def no_compiler(tmp_path, monkeypatch):
-    """Nothing on the path that compiles, and no program from earlier."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    for name in TOOLS:
-        if found := shutil.which(name):
-            (folder / name).symlink_to(found)
-    monkeypatch.setenv("PATH", str(folder))
-    monkeypatch.delenv("CC", raising=False)
-    monkeypatch.delenv("CXX", raising=False)
-    for name in ("D2LHYBRID_CACHE", "D2LHYBRID_DATA"):
-        monkeypatch.setenv(name, str(tmp_path / name))
+@pytest.mark.usefixtures("no_compiler")
+def test_pytorch_without_its_code_generator(monkeypatch):
     # Other tests run beside it, and with more threads than cores no claim is worth anything.
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.setenv("D2LHYBRID_MOST_SECONDS", "0.2")  # nobody looks at the figures
-
-
-def test_pytorch_without_its_code_generator():
     notebook = nbformat.read(FOLDER / "hybridize.ipynb", as_version=4)
     NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(FOLDER)}}).execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]

@@ -3,7 +3,6 @@
 import itertools
 import pickle
 import re
-import sys
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -13,13 +12,11 @@ from by_hand import BUSY, comparison, sweep
 from matplotlib.ft2font import FT2Font
 
 from d2lhybrid import i18n
-from d2lhybrid.errors import MissingPackageError
-from d2lhybrid.report.plot import CHINESE, JAPANESE, plot_calls, plot_roofline
+from d2lhybrid.report.plot import CHINESE, JAPANESE, plot_calls
 from d2lhybrid.report.results import Sweep
 from d2lhybrid.report.table import seconds
 
 LONG = r"torch.compile $\foo$ with a long name"
-STEPS = {"chain": ((0.1, 4e8), (0.6, 2e9)), "product": ((80.0, 1.1e11), (80.0, 1.2e11))}
 
 
 def spread(ratio, variants):
@@ -108,12 +105,6 @@ def test_intervals_are_drawn_and_of_few_samples_their_range():
         assert found == [pytest.approx(one) for one in ends]
 
 
-def test_without_matplotlib_it_is_said_how_to_install_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(MissingPackageError, match="pip install"):
-        plot_calls({"jit": [1.0, 2.0]})
-
-
 def test_a_sweep_draws_medians_and_bands_by_both_clocks_at_its_sizes():
     points = [comparison({"a": t, "b": t / 2}, {"a": t / 3, "b": t / 4}) for t in (1e-3, 2e-3)]
     ax = Sweep((8, 16), tuple(points)).plot(xlabel="batch size")
@@ -138,15 +129,6 @@ def test_the_steps_of_a_waterfall_begin_where_the_last_ended():
     said = [text.get_text() for text in ax.texts]
     assert [re.findall("[+−]", text) for text in said] == [[], ["+"], ["−"], ["+"]]
     assert said[1] == f"20.0 µs (+{seconds(times[1] - times[0])})"
-
-
-def test_a_roofline_has_a_bend_and_arrows():
-    ax = plot_roofline(STEPS, 2e10, 1.2e11)
-    roof, *points = ax.lines
-    assert (roof.get_xdata()[1], roof.get_ydata()[1]) == pytest.approx((6, 1.2e11))
-    assert {line.get_markerfacecolor() for line in points[::2]} == {"none"}
-    assert [line.get_ydata()[0] for line in points[1::2]] == [2e9, 1.2e11]
-    assert [(arrow.xyann, arrow.xy) for arrow in ax.texts] == list(STEPS.values())
 
 
 def test_settings_stay():

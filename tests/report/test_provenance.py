@@ -2,17 +2,15 @@
 
 import os
 import platform
-from dataclasses import replace
 from math import exp
 from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
-from by_hand import ENV
 
 import d2lhybrid
 from d2lhybrid.report import provenance
-from d2lhybrid.report.provenance import Load, environment, stamp
+from d2lhybrid.report.provenance import Load, environment
 
 
 @pytest.mark.parametrize(
@@ -65,13 +63,3 @@ def test_a_machine_that_is_no_linux(monkeypatch):
     found = environment()
     assert (found.cpu, found.cores, found.load) == ("arm64", os.cpu_count(), None)
     assert provenance.crowd() == 0
-
-
-def test_the_stamp_says_where_and_when():
-    env = replace(ENV, accelerators=("H100",), cores=1)
-    assert stamp(env, 7) == (
-        "2026-11-21 · Python 3.11.9 · PyTorch 2.13.0 · Intel(R) Xeon(R) Processor @ 2.60GHz · "
-        "H100 · 1 core · PyTorch: 1 thread · load 0.40 · seed 7"
-    )
-    env = replace(ENV, cpu="CPU", versions={"fake": "1"}, threads={"torch": 2}, load=None)
-    assert stamp(env) == "2026-11-21 · fake 1 · CPU · 2 cores · PyTorch: 2 threads"

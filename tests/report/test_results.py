@@ -57,18 +57,6 @@ def test_the_clocks_are_those_that_say_something_and_another_is_refused():
             c.ratio(label, clock)
 
 
-def test_a_machine_is_busy_by_the_noise_floor_or_by_its_load():
-    for again, rounds, load, busy in (
-        (1.21, 30, 0.5, True),
-        (1.2, 30, 0.5, False),
-        (3, 5, 0.5, False),
-        (1.0, 30, 2.1, True),
-        (1.0, 30, None, False),
-    ):
-        c = exact({"a": 1.0}, again=again, rounds=rounds, env=replace(ENV, load=load, cores=2))
-        assert c.busy is busy
-
-
 def test_a_ratio_is_the_time_of_the_other_over_ones_own():
     latency, stream = {"a": 8.0, "b": 4.0, "c": 1.0}, {"a": 6.0, "b": 2.0, "c": 1.5}
     c = exact(latency, stream)

@@ -7,11 +7,9 @@ from pages import read_page
 from book.__main__ import main as book
 from book.measured import MIME
 from website.__main__ import main
-from website.addresses import Addresses, Page
 from website.build import build_site
 from website.errors import SiteError
 from website.repository import Repository, find_repository
-from website.search import SearchChinese, SearchJapanese, SearchPortugueseWithoutAccents
 from website.watch import main as watch
 from website.words import words
 
@@ -110,35 +108,6 @@ def test_addresses_of_a_repository(tmp_path):
     for url, found in ((f"{GITHUB.url}.git", GITHUB), ("", None)):
         file.write_text(f'[project.urls]\nRepository = "{url}"\n\n[tool.x]\nrepository = "x"\n')
         assert find_repository(tmp_path) == found
-    for url in ("github.com/a/b", "https://github.com/a", "https://x/a/b c"):
-        with pytest.raises(SiteError, match="address"):
-            Repository(url)
-
-
-def test_links_of_sources():
-    pages = {
-        "docs/a.md": Page("en/docs/a"),
-        NOTEBOOK: Page("pt/mxnet/limits", {"Here": "sec-here", "cell-id=3": "sec-three"}),
-    }
-    text = (
-        "[a](a.md#part) [n](../notebooks/pt/mxnet/limits.ipynb#Here) `[c](a.md)` "
-        "[i](../notebooks/pt/mxnet/limits.ipynb#cell-id=3) [f](../Makefile) [w](https://x.org)"
-    )
-    page = "site:/pt/mxnet/limits.html"
-    start = f"[a](site:/en/docs/a.html#part) [n]({page}#sec-here) `[c](a.md)` [i]({page}#sec-three)"
-    for repository, file in ((None, "site:"), (GITHUB, f"{GITHUB.url}/blob/main/Makefile")):
-        made = Addresses(pages, repository).rewrite(text, "docs/a.md")
-        assert made == f"{start} [f]({file}) [w](https://x.org)"
-
-
-def test_how_words_are_cut_for_the_search():
-    cut = SearchChinese({}).split("编译器 torch.compile 图")
-    assert cut == ["编", "译", "器", "编译", "译器", "torch", "compile", "图"]
-    assert {"コン", "パイ", "イラ"} <= set(SearchJapanese({}).split("コンパイラ"))
-    assert SearchJapanese({}).split("ＡＢＣ") == ["ABC"]
-    assert SearchChinese({}).stem("Compiling") == "compil"
-    portuguese = SearchPortugueseWithoutAccents({})
-    assert portuguese.split("a compilação") == ["a", "compilação", "compilacao"]
 
 
 def test_a_small_site(small):
@@ -211,8 +180,6 @@ def test_the_preview_shows_what_was_saved(small, capsys):
     made = (source / "pytorch/one.ipynb").read_text(encoding="utf-8")
     assert "Done so." in made
     assert "a table" in made  # the code is the same, so its output is
-    assert watch(["en/jax/one", "--once"], root) == 1
-    assert "en/pytorch/one" in capsys.readouterr().err
     chapter.write_text("no chapter", encoding="utf-8")
     assert watch(["", "--once"], root) == 1
     assert "one.md" in capsys.readouterr().err
