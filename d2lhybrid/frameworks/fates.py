@@ -51,81 +51,86 @@ def _further(part: Part, origins: Mapping[str, frozenset[str]]) -> Part:
 
 
 class _Judge:
-    """One stage, held against the parts of the steps that run."""
+    """One stage, held against the parts of the steps that run.
+
+    Equal operations are judged together, as a group: where parts come from is known of some alone.
+    """
 
     def __init__(
         self, stage: Stage, steps: Sequence[tuple[Part, ...]], arranging: Collection[str]
     ) -> None:
-        self._stage, self._steps, self._arranging = stage, steps, arranging
-        self._needed, self._constant, self._equal = _needed(stage), _constant(stage), equal(stage)
-        live = {node.name: node for node in stage.operations if node.name in self._needed}
-        # Each part belongs to one operation of its kind: to the last of those that it comes from.
-        self._owned: dict[str, list[tuple[str, int]]] = {name: [] for name in live}
-        self._unknown: dict[str, list[int]] = {}  # for a kind, the steps of parts without an origin
+        self._stage, self._steps, self._arranging = stage, steps, set(arranging)
+        needed = _needed(stage)
+        self._live = {node.name: node for node in stage.operations if node.name in needed}
+        self._recorded = Counter(kind for node in self._live.values() for kind in node.handed)
+        self._group = _equal([node for node in stage.nodes if node.name in needed])
+        # For a kind the parts, each as the operations that it may be, and the number of its step.
+        self._parts: dict[str, list[tuple[frozenset[str], int]]] = {}
         self._changed: set[str] = set()  # what parts of other kinds come from
-        self._owners: list[set[str]] = [set() for _step in steps]
         for number, step in enumerate(steps):
             for kind, origins in step:
-                owner = next(
-                    (n for n in reversed(live) if n in origins and kind in live[n].handed), ""
-                )
-                self._owners[number].add(owner)
-                if owner:
-                    self._owned[owner].append((kind, number))
-                elif origins:
-                    self._changed |= origins
-                else:
-                    self._unknown.setdefault(kind, []).append(number)
-        traced = (
-            n
-            for n, own in self._owned.items()
-            if own and {k for k, _s in own} >= set(live[n].handed)
-        )
-        self._traced = set(traced)
-        self._parts = Counter(kind for step in steps for kind, _origins in step)
-        self._recorded = Counter(kind for node in live.values() for kind in node.handed)
-        lost = (node for name, node in live.items() if name not in self._traced)
-        self._lost = Counter(kind for node in lost for kind in node.handed)
+                own = frozenset(n for n in origins & self._live.keys() if kind in self._handed(n))
+                self._changed |= set() if own else origins
+                self._parts.setdefault(kind, []).append((own or origins, number))
+
+    def _handed(self, name: str) -> tuple[str, ...]:
+        return self._live[name].handed
 
     def fates(self) -> dict[str, str]:
-        found = {node: self._fate(node) for node in self._stage.operations}
-        merged = Counter(k for node, fate in found.items() if fate == MERGED for k in node.handed)
-        for node, fate in found.items():  # as many as are merged must be missing
-            many = any(self._parts[k] + merged[k] > self._recorded[k] for k in node.handed)
-            found[node] = REWRITTEN if many and fate == MERGED else fate
-        fates = {node.name: fate for node, fate in found.items()}
-        for node in found:  # what is computed from a step that runs is not known before it
-            known = {fates.get(name, FOLDED) for name in node.inputs} <= {FOLDED}
-            if fates[node.name] == FOLDED and not known:
-                fates[node.name] = REWRITTEN
-        return fates
+        known = {node.name for node in self._stage.nodes if node.key and not node.operation}
+        found: dict[str, str] = {}
+        for node in self._stage.operations:
+            is_known = known.issuperset(node.inputs)
+            fate = found[node.name] = self._fate(node, is_known)
+            known |= {node.name} if is_known and fate in (FOLDED, FREE) else set()
+        merged = Counter(k for n, fate in found.items() if fate == MERGED for k in self._handed(n))
+        many = {k for k, n in merged.items() if n + len(self._parts[k]) > self._recorded[k]}
+        for name, fate in found.items():  # as many as are merged must be missing
+            if fate == MERGED and many.intersection(self._handed(name)):
+                found[name] = REWRITTEN
+        return found
 
-    def _fate(self, node: Node) -> str:
-        if node.name not in self._needed:
+    def _fate(self, node: Node, is_known: bool) -> str:
+        if node.name not in self._live:
             return DROPPED
-        kinds, own = Counter(node.handed), self._owned[node.name]
-        if node.name in self._traced:
-            return self._where(node, {step for _kind, step in own})
-        if kinds and all(len(self._unknown.get(k, ())) >= self._lost[k] for k in kinds):
-            return self._where(node, {step for kind in kinds for step in self._unknown[kind]})
-        equal = self._equal[node.name] & self._owned.keys()
-        again = [part for name in equal for part in self._owned[name]]
-        times = Counter(kind for kind, _step in again)
-        if equal and kinds and all(times[k] >= (len(equal) + 1) * n for k, n in kinds.items()):
-            return self._where(node, {step for _kind, step in again})  # once for each
-        if node.effect or own or node.name in self._changed or kinds.keys() & self._unknown.keys():
+        group, kinds = self._group[node.name], set(node.handed)
+        parts = {kind: self._of(group, kind) for kind in kinds}
+        if kinds and all(parts.values()):
+            named = [n for n in group if any(n in own for k in kinds for own, _step in parts[k])]
+            if all(self._suffice(kind, parts[kind], each=True) for kind in kinds):
+                return self._where(node, parts)
+            if all(self._suffice(kind, parts[kind], each=False) for kind in kinds):
+                return self._where(node, parts) if node.name == (named or group)[-1] else MERGED
+        if node.effect or any(parts.values()) or node.name in self._changed:
             return REWRITTEN
-        if equal & self._traced:
-            return MERGED
-        if node.name in self._constant:
-            return FOLDED
-        return FREE if kinds.keys() <= set(self._arranging) else REWRITTEN
+        if (kinds or {node.operation}) <= self._arranging:
+            return FREE
+        return FOLDED if is_known else REWRITTEN if kinds else FREE
 
-    def _where(self, node: Node, steps: Collection[int]) -> str:
+    def _of(self, group: Sequence[str], kind: str) -> list[tuple[frozenset[str], int]]:
+        """The parts of a kind that come from a group; if there are none, those from nowhere."""
+        parts = self._parts.get(kind, [])
+        own = [part for part in parts if part[0].intersection(group)]
+        return own or [part for part in parts if not part[0]]
+
+    def _suffice(self, kind: str, parts: list[tuple[frozenset[str], int]], each: bool) -> bool:
+        """Are the parts enough for all that they may be, with one for each, or for each group?"""
+        alike = {self._group[name] for own, _step in parts for name in own}
+        alike = alike or {
+            self._group[name]
+            for name in self._live
+            if not any(own.intersection(self._group[name]) for own, _s in self._parts[kind])
+        }
+        names = [name for group in alike for name in (group if each else group[:1])]
+        return len(parts) >= sum(self._handed(name).count(kind) for name in names)
+
+    def _where(self, node: Node, parts: Mapping[str, list[tuple[frozenset[str], int]]]) -> str:
         """Is it alone in its steps? In some of those that may be its own, this is not known."""
-        alone = {self._owners[s] == {node.name} or len(self._steps[s]) == 1 for s in steps}
-        mixed = len(alone) > 1 and not self._owned[node.name]
-        return REWRITTEN if mixed else FUSED if False in alone else KEPT
+        every = [part for found in parts.values() for part in found]
+        own = [part for part in every if node.name in part[0]]
+        steps = [self._steps[number] for _own, number in own or every]
+        alone = {len(s) == 1 or all(part.origins == {node.name} for part in s) for s in steps}
+        return REWRITTEN if len(alone) > 1 and not own else FUSED if False in alone else KEPT
 
 
 def _needed(stage: Stage) -> set[str]:
@@ -137,27 +142,16 @@ def _needed(stage: Stage) -> set[str]:
     return found
 
 
-def _constant(stage: Stage) -> set[str]:
-    """The nodes that depend on no input, on no effect and on no random number."""
-    found: set[str] = set()
-    for node in stage.nodes:
-        known = node.operation or node.key
-        if known and not node.effect and found.issuperset(node.inputs):
-            found.add(node.name)
-    return found
-
-
-def equal(stage: Stage) -> dict[str, set[str]]:
-    """For each node the others that compute the same of the same; an effect has no equal."""
+def _equal(nodes: Sequence[Node]) -> dict[str, tuple[str, ...]]:
+    """For each node all that compute the same of the same; an effect has no equal."""
     numbers: dict[str, int] = {}
-    alike: dict[Any, set[str]] = {}
-    for node in stage.nodes:
+    groups: dict[Any, list[str]] = {}
+    for node in nodes:
         own = node.name if node.effect or not (node.operation or node.key) else ""
-        inputs = tuple(numbers.get(source, source) for source in node.inputs)
-        names = alike.setdefault((own, node.operation, node.key, inputs), set())
-        numbers[node.name] = id(names)
-        names.add(node.name)
-    return {name: names - {name} for names in alike.values() for name in names}
+        key = (own, node.operation, node.key, tuple(numbers.get(n, n) for n in node.inputs))
+        groups.setdefault(key, []).append(node.name)
+        numbers[node.name] = id(groups[key])
+    return {name: tuple(names) for names in groups.values() for name in names}
 
 
 def content(array: "np.ndarray[Any, Any]") -> str:
