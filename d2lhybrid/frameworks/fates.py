@@ -61,20 +61,22 @@ class _Judge:
     ) -> None:
         self._stage, self._steps, self._arranging = stage, steps, set(arranging)
         needed = _needed(stage)
-        self._live = {node.name: node for node in stage.operations if node.name in needed}
-        self._recorded = Counter(kind for node in self._live.values() for kind in node.handed)
+        self._handed = {n.name: n.handed for n in stage.operations if n.name in needed}
         self._group = _equal([node for node in stage.nodes if node.name in needed])
+        self._changed: set[str] = set()  # what parts of other kinds come from
         # For a kind the parts, each as the operations that it may be, and the number of its step.
         self._parts: dict[str, list[tuple[frozenset[str], int]]] = {}
-        self._changed: set[str] = set()  # what parts of other kinds come from
         for number, step in enumerate(steps):
             for kind, origins in step:
-                own = frozenset(n for n in origins & self._live.keys() if kind in self._handed(n))
+                own = frozenset(n for n in origins if kind in self._handed.get(n, ()))
                 self._changed |= set() if own else origins
-                self._parts.setdefault(kind, []).append((own or origins, number))
-
-    def _handed(self, name: str) -> tuple[str, ...]:
-        return self._live[name].handed
+                if own or not origins:
+                    self._parts.setdefault(kind, []).append((own, number))
+        for kind, parts in self._parts.items():  # one from nowhere may be any that none is from
+            named = frozenset().union(*(own for own, _step in parts))
+            of_kind = (name for name, kinds in self._handed.items() if kind in kinds)
+            lost = frozenset(name for name in of_kind if named.isdisjoint(self._group[name]))
+            self._parts[kind] = [(own or lost, number) for own, number in parts]
 
     def fates(self) -> dict[str, str]:
         known = {node.name for node in self._stage.nodes if node.key and not node.operation}
@@ -83,54 +85,46 @@ class _Judge:
             is_known = known.issuperset(node.inputs)
             fate = found[node.name] = self._fate(node, is_known)
             known |= {node.name} if is_known and fate in (FOLDED, FREE) else set()
-        merged = Counter(k for n, fate in found.items() if fate == MERGED for k in self._handed(n))
-        many = {k for k, n in merged.items() if n + len(self._parts[k]) > self._recorded[k]}
+        here = Counter(part.kind for step in self._steps for part in step)
+        here.update(k for n, fate in found.items() if fate == MERGED for k in self._handed[n])
+        many = here - Counter(kind for kinds in self._handed.values() for kind in kinds)
         for name, fate in found.items():  # as many as are merged must be missing
-            if fate == MERGED and many.intersection(self._handed(name)):
+            if fate == MERGED and many.keys() & self._handed[name]:
                 found[name] = REWRITTEN
         return found
 
     def _fate(self, node: Node, is_known: bool) -> str:
-        if node.name not in self._live:
+        if node.name not in self._handed:
             return DROPPED
         group, kinds = self._group[node.name], set(node.handed)
-        parts = {kind: self._of(group, kind) for kind in kinds}
-        if kinds and all(parts.values()):
-            named = [n for n in group if any(n in own for k in kinds for own, _step in parts[k])]
-            if all(self._suffice(kind, parts[kind], each=True) for kind in kinds):
+        every = {k: [p for p in self._parts.get(k, ()) if p[0].intersection(group)] for k in kinds}
+        parts = [part for of_kind in every.values() for part in of_kind]
+        if kinds and all(every.values()):
+            wanted = [(len(found), *self._wanted(kind, found)) for kind, found in every.items()]
+            last = [name for name in group if any(name in own for own, _step in parts)][-1]
+            if all(number >= each for number, each, _once in wanted):
                 return self._where(node, parts)
-            if all(self._suffice(kind, parts[kind], each=False) for kind in kinds):
-                return self._where(node, parts) if node.name == (named or group)[-1] else MERGED
-        if node.effect or any(parts.values()) or node.name in self._changed:
+            if all(number >= once for number, _each, once in wanted):
+                return self._where(node, parts) if node.name == last else MERGED
+        if node.effect or parts or node.name in self._changed:
             return REWRITTEN
         if (kinds or {node.operation}) <= self._arranging:
             return FREE
         return FOLDED if is_known else REWRITTEN if kinds else FREE
 
-    def _of(self, group: Sequence[str], kind: str) -> list[tuple[frozenset[str], int]]:
-        """The parts of a kind that come from a group; if there are none, those from nowhere."""
-        parts = self._parts.get(kind, [])
-        own = [part for part in parts if part[0].intersection(group)]
-        return own or [part for part in parts if not part[0]]
+    def _wanted(self, kind: str, parts: Sequence[tuple[frozenset[str], int]]) -> tuple[int, int]:
+        """How many parts all that these may be would have, and how many one of each group."""
+        groups = {self._group[name] for own, _step in parts for name in own}
+        numbers = [[self._handed[name].count(kind) for name in group] for group in groups]
+        return sum(map(sum, numbers)), sum(first for first, *_others in numbers)
 
-    def _suffice(self, kind: str, parts: list[tuple[frozenset[str], int]], each: bool) -> bool:
-        """Are the parts enough for all that they may be, with one for each, or for each group?"""
-        alike = {self._group[name] for own, _step in parts for name in own}
-        alike = alike or {
-            self._group[name]
-            for name in self._live
-            if not any(own.intersection(self._group[name]) for own, _s in self._parts[kind])
-        }
-        names = [name for group in alike for name in (group if each else group[:1])]
-        return len(parts) >= sum(self._handed(name).count(kind) for name in names)
-
-    def _where(self, node: Node, parts: Mapping[str, list[tuple[frozenset[str], int]]]) -> str:
+    def _where(self, node: Node, parts: Sequence[tuple[frozenset[str], int]]) -> str:
         """Is it alone in its steps? In some of those that may be its own, this is not known."""
-        every = [part for found in parts.values() for part in found]
-        own = [part for part in every if node.name in part[0]]
-        steps = [self._steps[number] for _own, number in own or every]
+        own = [part for part in parts if node.name in part[0]] or parts
+        steps = [self._steps[number] for _names, number in own]
         alone = {len(s) == 1 or all(part.origins == {node.name} for part in s) for s in steps}
-        return REWRITTEN if len(alone) > 1 and not own else FUSED if False in alone else KEPT
+        mixed = len(alone) > 1 and any(names != {node.name} for names, _step in own)
+        return REWRITTEN if mixed else FUSED if False in alone else KEPT
 
 
 def _needed(stage: Stage) -> set[str]:

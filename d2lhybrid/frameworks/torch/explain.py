@@ -35,7 +35,11 @@ _VIEWS |= {"unsqueeze", "slice", "select", "as_strided", "alias", "detach", "get
 _ARRANGING = _VIEWS | {"copy", "lift_fresh_copy"}
 _LITERAL = {"full", "scalar_tensor"}  # which loops have in them as a number
 # What a library's function computes, and what Inductor calls an operation of ATen.
-_KINDS = {"addmm": ("mm", "add"), "baddbmm": ("bmm", "add"), "addmv": ("mv", "add")}
+_KINDS: dict[str, tuple[str, ...]] = {
+    "addmm": ("mm", "add"),
+    "baddbmm": ("bmm", "add"),
+    "addmv": ("mv", "add"),
+}
 _KINDS |= {"div": ("truediv",), "amax": ("max",), "amin": ("min",), "clone": ("copy",)}
 _MOVING = {"load", "store", "store_reduction", "output", "constant", "index_expr", "to_dtype"}
 _IN_PLACE = {"setitem", *(f"i{name}" for name in dir(operator) if f"i{name}" in operator.__all__)}
@@ -145,7 +149,7 @@ def _steps(aten: Stage, plan: private.Plan) -> Stage:
             for node in step.called
             for kind in _kinds(private.operation(node))
         ]
-        if step.counts:
+        if step.counts or not parts:
             parts += _in_loops([n for n in step.noted if n.name not in called], step.counts)
         kinds = " ".join(part.kind for part in parts)
         done.append(Node(name, kinds, tuple(s for s in sources if s != name), parts=tuple(parts)))
