@@ -51,80 +51,79 @@ def _further(part: Part, origins: Mapping[str, frozenset[str]]) -> Part:
 
 
 class _Judge:
-    """One stage, held against the parts of the steps that run."""
+    """One stage, held against the parts of the steps that run.
+
+    Equal operations are judged together, as a group: where parts come from is known of some alone.
+    """
 
     def __init__(
         self, stage: Stage, steps: Sequence[tuple[Part, ...]], arranging: Collection[str]
     ) -> None:
-        self._stage, self._steps, self._arranging = stage, steps, arranging
-        self._needed, self._constant, self._equal = _needed(stage), _constant(stage), equal(stage)
-        live = {node.name: node for node in stage.operations if node.name in self._needed}
-        # Each part belongs to one operation of its kind: to the last of those that it comes from.
-        self._owned: dict[str, list[tuple[str, int]]] = {name: [] for name in live}
-        self._unknown: dict[str, list[int]] = {}  # for a kind, the steps of parts without an origin
+        self._stage, self._steps, self._arranging = stage, steps, set(arranging)
+        needed = _needed(stage)
+        self._handed = {n.name: n.handed for n in stage.operations if n.name in needed}
+        self._group = _equal([node for node in stage.nodes if node.name in needed])
         self._changed: set[str] = set()  # what parts of other kinds come from
-        self._owners: list[set[str]] = [set() for _step in steps]
+        # For a kind the parts, each as the operations that it may be, and the number of its step.
+        self._parts: dict[str, list[tuple[frozenset[str], int]]] = {}
         for number, step in enumerate(steps):
             for kind, origins in step:
-                owner = next(
-                    (n for n in reversed(live) if n in origins and kind in live[n].handed), ""
-                )
-                self._owners[number].add(owner)
-                if owner:
-                    self._owned[owner].append((kind, number))
-                elif origins:
-                    self._changed |= origins
-                else:
-                    self._unknown.setdefault(kind, []).append(number)
-        traced = (
-            n
-            for n, own in self._owned.items()
-            if own and {k for k, _s in own} >= set(live[n].handed)
-        )
-        self._traced = set(traced)
-        self._parts = Counter(kind for step in steps for kind, _origins in step)
-        self._recorded = Counter(kind for node in live.values() for kind in node.handed)
-        lost = (node for name, node in live.items() if name not in self._traced)
-        self._lost = Counter(kind for node in lost for kind in node.handed)
+                own = frozenset(n for n in origins if kind in self._handed.get(n, ()))
+                self._changed |= set() if own else origins
+                if own or not origins:
+                    self._parts.setdefault(kind, []).append((own, number))
+        for kind, parts in self._parts.items():  # one from nowhere may be any that none is from
+            named = frozenset().union(*(own for own, _step in parts))
+            of_kind = (name for name, kinds in self._handed.items() if kind in kinds)
+            lost = frozenset(name for name in of_kind if named.isdisjoint(self._group[name]))
+            self._parts[kind] = [(own or lost, number) for own, number in parts]
 
     def fates(self) -> dict[str, str]:
-        found = {node: self._fate(node) for node in self._stage.operations}
-        merged = Counter(k for node, fate in found.items() if fate == MERGED for k in node.handed)
-        for node, fate in found.items():  # as many as are merged must be missing
-            many = any(self._parts[k] + merged[k] > self._recorded[k] for k in node.handed)
-            found[node] = REWRITTEN if many and fate == MERGED else fate
-        fates = {node.name: fate for node, fate in found.items()}
-        for node in found:  # what is computed from a step that runs is not known before it
-            known = {fates.get(name, FOLDED) for name in node.inputs} <= {FOLDED}
-            if fates[node.name] == FOLDED and not known:
-                fates[node.name] = REWRITTEN
-        return fates
+        known = {node.name for node in self._stage.nodes if node.key and not node.operation}
+        found: dict[str, str] = {}
+        for node in self._stage.operations:
+            is_known = known.issuperset(node.inputs)
+            fate = found[node.name] = self._fate(node, is_known)
+            known |= {node.name} if is_known and fate in (FOLDED, FREE) else set()
+        here = Counter(part.kind for step in self._steps for part in step)
+        here.update(k for n, fate in found.items() if fate == MERGED for k in self._handed[n])
+        many = here - Counter(kind for kinds in self._handed.values() for kind in kinds)
+        for name, fate in found.items():  # as many as are merged must be missing
+            if fate == MERGED and many.keys() & self._handed[name]:
+                found[name] = REWRITTEN
+        return found
 
-    def _fate(self, node: Node) -> str:
-        if node.name not in self._needed:
+    def _fate(self, node: Node, is_known: bool) -> str:
+        if node.name not in self._handed:
             return DROPPED
-        kinds, own = Counter(node.handed), self._owned[node.name]
-        if node.name in self._traced:
-            return self._where(node, {step for _kind, step in own})
-        if kinds and all(len(self._unknown.get(k, ())) >= self._lost[k] for k in kinds):
-            return self._where(node, {step for kind in kinds for step in self._unknown[kind]})
-        equal = self._equal[node.name] & self._owned.keys()
-        again = [part for name in equal for part in self._owned[name]]
-        times = Counter(kind for kind, _step in again)
-        if equal and kinds and all(times[k] >= (len(equal) + 1) * n for k, n in kinds.items()):
-            return self._where(node, {step for _kind, step in again})  # once for each
-        if node.effect or own or node.name in self._changed or kinds.keys() & self._unknown.keys():
+        group, kinds = self._group[node.name], set(node.handed)
+        every = {k: [p for p in self._parts.get(k, ()) if p[0].intersection(group)] for k in kinds}
+        parts = [part for of_kind in every.values() for part in of_kind]
+        if kinds and all(every.values()):
+            wanted = [(len(found), *self._wanted(kind, found)) for kind, found in every.items()]
+            last = [name for name in group if any(name in own for own, _step in parts)][-1]
+            if all(number >= each for number, each, _once in wanted):
+                return self._where(node, parts)
+            if all(number >= once for number, _each, once in wanted):
+                return self._where(node, parts) if node.name == last else MERGED
+        if node.effect or parts or node.name in self._changed:
             return REWRITTEN
-        if equal & self._traced:
-            return MERGED
-        if node.name in self._constant:
-            return FOLDED
-        return FREE if kinds.keys() <= set(self._arranging) else REWRITTEN
+        if (kinds or {node.operation}) <= self._arranging:
+            return FREE
+        return FOLDED if is_known else REWRITTEN if kinds else FREE
 
-    def _where(self, node: Node, steps: Collection[int]) -> str:
+    def _wanted(self, kind: str, parts: Sequence[tuple[frozenset[str], int]]) -> tuple[int, int]:
+        """How many parts all that these may be would have, and how many one of each group."""
+        groups = {self._group[name] for own, _step in parts for name in own}
+        numbers = [[self._handed[name].count(kind) for name in group] for group in groups]
+        return sum(map(sum, numbers)), sum(first for first, *_others in numbers)
+
+    def _where(self, node: Node, parts: Sequence[tuple[frozenset[str], int]]) -> str:
         """Is it alone in its steps? In some of those that may be its own, this is not known."""
-        alone = {self._owners[s] == {node.name} or len(self._steps[s]) == 1 for s in steps}
-        mixed = len(alone) > 1 and not self._owned[node.name]
+        own = [part for part in parts if node.name in part[0]] or parts
+        steps = [self._steps[number] for _names, number in own]
+        alone = {len(s) == 1 or all(part.origins == {node.name} for part in s) for s in steps}
+        mixed = len(alone) > 1 and any(names != {node.name} for names, _step in own)
         return REWRITTEN if mixed else FUSED if False in alone else KEPT
 
 
@@ -137,27 +136,16 @@ def _needed(stage: Stage) -> set[str]:
     return found
 
 
-def _constant(stage: Stage) -> set[str]:
-    """The nodes that depend on no input, on no effect and on no random number."""
-    found: set[str] = set()
-    for node in stage.nodes:
-        known = node.operation or node.key
-        if known and not node.effect and found.issuperset(node.inputs):
-            found.add(node.name)
-    return found
-
-
-def equal(stage: Stage) -> dict[str, set[str]]:
-    """For each node the others that compute the same of the same; an effect has no equal."""
+def _equal(nodes: Sequence[Node]) -> dict[str, tuple[str, ...]]:
+    """For each node all that compute the same of the same; an effect has no equal."""
     numbers: dict[str, int] = {}
-    alike: dict[Any, set[str]] = {}
-    for node in stage.nodes:
+    groups: dict[Any, list[str]] = {}
+    for node in nodes:
         own = node.name if node.effect or not (node.operation or node.key) else ""
-        inputs = tuple(numbers.get(source, source) for source in node.inputs)
-        names = alike.setdefault((own, node.operation, node.key, inputs), set())
-        numbers[node.name] = id(names)
-        names.add(node.name)
-    return {name: names - {name} for names in alike.values() for name in names}
+        key = (own, node.operation, node.key, tuple(numbers.get(n, n) for n in node.inputs))
+        groups.setdefault(key, []).append(node.name)
+        numbers[node.name] = id(groups[key])
+    return {name: tuple(names) for names in groups.values() for name in names}
 
 
 def content(array: "np.ndarray[Any, Any]") -> str:

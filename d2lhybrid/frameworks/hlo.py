@@ -11,7 +11,7 @@ ARRANGING = frozenset({"reshape", "broadcast", "transpose", "copy", "opt-barrier
 CONTROL = frozenset({"while", "conditional"})
 _NOTHING = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast"}
 _COMPUTATION = re.compile(r"(ENTRY )?%?([\w.-]+) (?:\(.*)?\{$")
-_INSTRUCTION = re.compile(r"\s+(ROOT )?%?([\w.-]+) = (\(.*?\)|\S+) ([\w-]+)\((.*)$")
+_INSTRUCTION = re.compile(r"\s+(ROOT )?%?([\w.-]+) = (?:\(.*?\)|\S+) ([\w-]+)\((.*)$")
 
 
 @dataclass(frozen=True)
@@ -95,17 +95,12 @@ def _inside(
 def _computations(text: str) -> dict[str, list[_Instruction]]:
     """The instructions of each computation by its name, which is empty for that of the entry."""
     name, found = "", {"": []}  # type: str, dict[str, list[_Instruction]]
-    types: dict[str, str] = {}
     for line in text.splitlines():
         if header := _COMPUTATION.match(line):
-            name, types = "" if header[1] else header[2], {}
+            name = "" if header[1] else header[2]
         elif match := _INSTRUCTION.match(line):
-            root, own, kind, operation, tail = match.groups()
-            types[own] = kind
-            one = _instruction(root or "", own, operation, tail)
-            if operation == "convert" and [types.get(o) for o in one.operands[-1:]] == [kind]:
-                one = _instruction(root or "", own, "bitcast", tail)  # to the type that it has
-            found.setdefault(name, []).append(one)
+            root, own, operation, tail = match.groups()
+            found.setdefault(name, []).append(_instruction(root or "", own, operation, tail))
     return found
 
 

@@ -36,6 +36,7 @@ _CALLBACKS = {"pure_callback", "io_callback", "debug_callback", "debug_print"}
 _HOLDERS = dict.fromkeys(("closed_call", "custom_jvp_call", "custom_vjp_call"), "call_jaxpr")
 _HOLDERS |= {"jit": "jaxpr", "remat2": "jaxpr"}
 _CONTROL = {"cond", "scan", "while"}
+_ARRANGING = ARRANGING | {"broadcast_in_dim", "squeeze"}
 
 # A value in a trace, with the names of the nodes that are drawn for it; none for a literal.
 _Value = tuple[Any, tuple[str, ...]]
@@ -101,7 +102,7 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     if error:
         return ()
     with quiet():
-        return (Graph(_VERSION, name_of(model), judged(_stages(closed), ARRANGING)),)
+        return (Graph(_VERSION, name_of(model), judged(_stages(closed), _ARRANGING)),)
 
 
 def _stages(closed: Any) -> tuple[Stage, Stage]:

@@ -6,7 +6,7 @@ Of a graph, what it becomes: TorchDynamo records it, AOTAutograd lowers it, Indu
 import copy
 import operator
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from d2lhybrid.frameworks.explanation import (
     from_error,
     nothing_compiled,
 )
-from d2lhybrid.frameworks.fates import equal, judged
+from d2lhybrid.frameworks.fates import judged
 from d2lhybrid.frameworks.tensors import Args, Kwargs
 from d2lhybrid.frameworks.torch import private
 from d2lhybrid.frameworks.torch.programs import eager, run_with
@@ -32,12 +32,15 @@ _VERSION = f"PyTorch {torch.__version__.partition('+')[0]}"
 # What only says how elements are arranged; these nodes are left out after the recorded stage.
 _VIEWS = {"permute", "t", "transpose", "view", "_unsafe_view", "reshape", "expand", "squeeze"}
 _VIEWS |= {"unsqueeze", "slice", "select", "as_strided", "alias", "detach", "getitem"}
-_ARRANGING = _VIEWS | {"clone", "lift_fresh_copy"}
+_ARRANGING = _VIEWS | {"copy", "lift_fresh_copy"}
 _LITERAL = {"full", "scalar_tensor"}  # which loops have in them as a number
 # What a library's function computes, and what Inductor calls an operation of ATen.
-_LIBRARY = {"addmm": ("mm", "add"), "baddbmm": ("bmm", "add"), "addmv": ("mv", "add")}
-_OWN = {"div": "truediv", "amax": "max", "amin": "min"}
-_OWN |= {"convert_element_type": "to_dtype"}
+_KINDS: dict[str, tuple[str, ...]] = {
+    "addmm": ("mm", "add"),
+    "baddbmm": ("bmm", "add"),
+    "addmv": ("mv", "add"),
+}
+_KINDS |= {"div": ("truediv",), "amax": ("max",), "amin": ("min",), "clone": ("copy",)}
 _MOVING = {"load", "store", "store_reduction", "output", "constant", "index_expr", "to_dtype"}
 _IN_PLACE = {"setitem", *(f"i{name}" for name in dir(operator) if f"i{name}" in operator.__all__)}
 
@@ -105,47 +108,49 @@ def _graph(name: str, recorded: Any, inputs: Any) -> Graph:
 
 def _recorded(node: Any, plan: private.Plan) -> dict[str, Any]:
     """What is known of a recorded node: what Inductor is handed for it, and whether it writes."""
-    made = [one for one in plan.handed.values() if node.name in one.sources]
-    kinds = [kind for one in made for kind in _kinds(one.operation)]
-    computed = tuple(kind for kind in kinds if kind not in _ARRANGING)
+    made = plan.handed.get(node.name, [])
+    kinds = tuple(kind for operation, _effect in made for kind in _kinds(operation))
+    computed = tuple(kind for kind in kinds if kind not in _ARRANGING | {"convert_element_type"})
     called = private.operation(node)
     in_place = called.strip("_") + "_" == called or called in _IN_PLACE
-    effect = any(one.effect for one in made) if made else private.draws(called)
-    return {"kinds": computed or tuple(kinds), "effect": effect or in_place or private.effect(node)}
+    effect = any(effect for _name, effect in made) if made else private.draws(called)
+    return {"kinds": computed or kinds, "effect": effect or in_place or private.effect(node)}
 
 
 def _aten(node: Any, plan: private.Plan) -> dict[str, Any]:
-    kinds, sources = _kinds(private.operation(node)), private.sources(node, plan)
+    operation, sources = private.operation(node), private.sources(node, plan.recorded)
+    kinds = _kinds(operation)
+    made = {name for source in sources for name, _effect in plan.handed.get(source, ())}
+    if len(kinds) > 1 and operation not in made:  # a call for several, and only one is noted
+        sources = frozenset()
     return {"kinds": kinds, "effect": private.effect(node), "origins": sources}
 
 
 def _kinds(operation: str) -> tuple[str, ...]:
     """'add' of 'aten.add.Tensor'; a library's function is what it computes."""
     short = operation.split(".")[1] if "." in operation else operation
-    return _LIBRARY.get(short, (short,))
+    return _KINDS.get(short, (short,))
 
 
 def _steps(aten: Stage, plan: private.Plan) -> Stage:
     """What runs. Of loops those that only bring the elements into another order are a copy."""
     made_by = {node.name: node.name for node in aten.nodes if not node.operation}
-    called = {n.name for one in plan.steps for w in one.work if w.counts is None for n in w.nodes}
-    classes = equal(aten)
+    called = {node.name for step in plan.steps for node in step.called}
     done: list[Node] = []
     for step in plan.steps:
         sources = tuple(dict.fromkeys(made_by[read] for read in step.reads if read in made_by))
-        if not step.work:  # a name for a part of a result
+        if step.counts is None:  # a name for a part of a result
             made_by |= dict.fromkeys(step.writes, *sources[:1]) if sources else {}
             continue
         name = f"k{len(done) + 1}"
         made_by |= dict.fromkeys(step.writes, name)
-        parts: list[Part] = []
-        for nodes, counts in step.work:
-            inside = {node.name: _kinds(private.operation(node)) for node in nodes}
-            if counts is not None:
-                inside = {node: kinds for node, kinds in inside.items() if node not in called}
-            found = _parts(inside, counts, classes)
-            parts += [part for part in found if part not in parts or private.computes(part.kind)]
-        parts = parts or [Part("copy")]
+        parts = [
+            Part(kind, frozenset({node.name}))
+            for node in step.called
+            for kind in _kinds(private.operation(node))
+        ]
+        if step.counts or not parts:
+            parts += _in_loops([n for n in step.noted if n.name not in called], step.counts)
         kinds = " ".join(part.kind for part in parts)
         done.append(Node(name, kinds, tuple(s for s in sources if s != name), parts=tuple(parts)))
     inputs = (node for node in aten.nodes if not node.operation)
@@ -153,46 +158,22 @@ def _steps(aten: Stage, plan: private.Plan) -> Stage:
     return Stage(_("as loops and library calls of Inductor"), (*inputs, *done), outputs)
 
 
-def _parts(
-    inside: Mapping[str, tuple[str, ...]],
-    counts: Counter[str] | None,
-    alike: Mapping[str, set[str]],
-) -> list[Part]:
-    """The operations in loops, or in a call.
+def _in_loops(noted: Sequence[Any], counts: Counter[str]) -> list[Part]:
+    """The operations in loops: of its own as many as Inductor counts, of others what it notes.
 
-    For loops Inductor notes all that led to them. Of the kinds that are its own, so many are in the
-    loops as it counts there; which of them, is known where these are all, or all that differ.
+    Each may come from any node of its kind; if there is none, from any node.
     """
-    by_kind: dict[str, dict[str, frozenset[str]]] = {}
-    for name, kinds in inside.items():
-        for kind in kinds:
-            same = frozenset(
-                other for other in inside if other == name or other in alike.get(name, ())
-            )
-            by_kind.setdefault(kind, {})[name] = same
-    if counts is None:
-        return [Part(kind, frozenset({name})) for kind, names in by_kind.items() for name in names]
-    parts: list[Part] = []
-    lost: set[str] = set()
-    rest = Counter({kind: count for kind, count in counts.items() if kind not in _MOVING})
-    for kind in [kind for kind in by_kind if kind not in _ARRANGING | _LITERAL]:
-        names, own = by_kind[kind], _OWN.get(kind, kind)
-        differing = list(dict.fromkeys(names.values()))
-        known = private.computes(own) or own in counts
-        count = counts[own] if known else len(differing)
-        if count >= len(names):
-            found = [frozenset({name}) for name in names]
-        else:
-            found = differing if count >= len(differing) else [frozenset(names)] * count
-        lost.update(() if found else names)
-        rest[own] -= len(found)
-        parts += [Part(kind, origins) for origins in found]
-    if lost:
-        parts += [Part(kind, frozenset(lost)) for kind in +rest]
-    if not parts:  # what brings elements into another order, or writes a constant
-        first = next((kind for kind in ("full", "clone") if kind in by_kind), "copy")
-        parts = [Part(first, frozenset(by_kind.get(first, ())))]
-    return parts
+    names: dict[str, set[str]] = {}
+    for node in noted:
+        for kind in _kinds(private.operation(node)):
+            names.setdefault(kind, set()).add(node.name)
+    computed = [kind for kind in names if kind not in _ARRANGING | _LITERAL]
+    found = {kind: len(names[kind]) for kind in computed if not private.computes(kind)}
+    found |= {kind: number for kind, number in counts.items() if kind not in _MOVING}
+    every = {name for kind in computed for name in names[kind]}
+    parts = [Part(kind, frozenset(names.get(kind, every))) for kind in Counter(found).elements()]
+    moved = "full" if "full" in names else "copy"
+    return parts or [Part(moved, frozenset(names.get(moved, ())))]
 
 
 def _stage(

@@ -5,7 +5,7 @@ AttributeError or ImportError there, which ``explain`` and ``graph`` turn into a
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from inspect import getclosurevars
 from types import CodeType, SimpleNamespace
 from typing import Any, NamedTuple
@@ -109,45 +109,32 @@ def users_frames(error: Exception) -> list[tuple[str, int]] | None:
 # What Inductor is about to do.
 
 
-class Handed(NamedTuple):
-    """What Inductor is handed: a node of the ATen graph before its passes change that."""
-
-    operation: str
-    inputs: tuple[str, ...]
-    sources: frozenset[str]  # the recorded nodes that it comes from
-    effect: bool
-
-
-class Work(NamedTuple):
-    """Loops that are written together, or one call: the nodes of the ATen graph in them.
-
-    And how often loops compute each of Inductor's own operations; of a call None.
-    """
-
-    nodes: list[Any]
-    counts: Counter[str] | None
-
-
 class Step(NamedTuple):
-    """What runs between buffers; without `work` it only names a part of a result."""
+    """What runs between buffers; without `counts` it only names a part of a result.
+
+    ``noted``: the nodes of the ATen graph that Inductor notes for loops, ``called`` those that are
+    calls. ``counts``: how often the loops compute each of Inductor's own operations.
+    """
 
     reads: list[str]
     writes: list[str]
-    work: list[Work]
+    noted: list[Any]
+    called: list[Any]
+    counts: Counter[str] | None
 
 
 class Plan(NamedTuple):
     """What Inductor is handed, the ATen graph after its passes, the steps, and what they return.
 
-    ``recorded`` and ``graphs`` are the numbers by which notes in the ATen graph name the others.
+    ``handed``: for a recorded node the ATen operations, and whether each has an effect.
+    ``recorded``: the number by which notes in the ATen graph name the recorded one.
     """
 
-    handed: dict[str, Handed]
+    handed: dict[str, list[tuple[str, bool]]]
     lowered: Any
     steps: list[Step]
     outputs: list[str]
     recorded: int
-    graphs: set[int]
 
 
 class _Planned(Exception):
@@ -165,37 +152,28 @@ def planned(recorded: Any, inputs: Any) -> Plan:
     import torch._inductor.config
     from torch._inductor.virtualized import V
 
-    passes: list[Any] = []
-    own, cast = id(recorded.graph), torch.ops.prims.convert_element_type.default
-    handed: dict[str, Handed] = {}
+    own, handed = id(recorded.graph), {}  # type: int, dict[str, list[tuple[str, bool]]]
     plans: list[Plan] = []
 
     def before(graph: Any) -> None:  # those of the branches first, the whole graph last
-        passes.append(graph)
         handed.clear()
         for node in (one for one in graph.nodes if one.op.startswith("call")):
-            if node.target is cast and node.args[0].meta["val"].dtype == node.args[1]:
-                continue  # from a type to the same one
-            names = tuple(source.name for source in node.all_input_nodes)
-            sources = frozenset(_sources(node, {own}))
-            handed[node.name] = Handed(operation(node), names, sources, effect(node))
-
-    def read(scheduled: Any) -> Any:
-        steps, outputs = [_step(one) for one in scheduled], V.graph.get_output_names()
-        plans.append(Plan(handed, passes[-1], steps, outputs, own, {*map(id, passes)}))
-        raise _Planned
+            for name in sources(node, own):
+                handed.setdefault(name, []).append((operation(node), effect(node)))
 
     def inner(lowered: Any, examples: Any, **settings: Any) -> Any:
-        passes.append(lowered.graph)
+        def read(scheduled: Any) -> Any:
+            steps, outputs = [_step(one) for one in scheduled], V.graph.get_output_names()
+            plans.append(Plan(handed, lowered.graph, steps, outputs, own))
+            raise _Planned
+
         with torch._inductor.config.patch(_post_fusion_custom_pass=read, fx_graph_cache=False):
             return torch._inductor.compile_fx.compile_fx_inner(lowered, examples, **settings)
 
-    # At this level the passes note what they replace; nothing is written.
-    noted = {"joint_custom_pre_pass": before, "trace.provenance_tracking_level": 1}
     try:
         with (
             torch._functorch.config.patch(enable_autograd_cache=False),
-            torch._inductor.config.patch(noted),
+            torch._inductor.config.patch(joint_custom_pre_pass=before),
         ):
             torch._inductor.compile_fx.compile_fx(recorded, inputs, inner_compile=inner)
     except Exception:
@@ -209,18 +187,19 @@ def _step(scheduled: Any) -> Step:
     import torch._inductor.ir as ir
 
     apart = getattr(scheduled, "get_outer_nodes", lambda: [scheduled])()
-    work = []
-    for one in apart:
-        inside = [node for node in one.get_nodes() if not isinstance(node.node, ir.MultiOutput)]
-        loops = [node for node in inside if getattr(node, "_body", None)]
-        if loops:
-            noted = [origin for node in loops for origin in node.node.origins]
-            origins = [origin for origin in noted if origin.op.startswith("call")]
-            work.append(Work(origins, _counts([node._body for node in loops])))
-        calls = [node.node for node in inside if isinstance(node.node, ir.ExternKernel)]
-        work += [Work(_called(call), None) for call in calls if not isinstance(call, ir.NopKernel)]
+    inside = [[n for n in one.get_nodes() if getattr(n, "_body", None)] for one in apart]
+    noted = [origin for loops in inside for one in loops for origin in one.node.origins]
+    calls = [node.node for node in scheduled.get_nodes() if isinstance(node.node, ir.ExternKernel)]
+    calls = [one for one in calls if not isinstance(one, (ir.MultiOutput, ir.NopKernel))]
+    counts = sum((_counts([one._body for one in loops]) for loops in inside), Counter())
     reads = [read.name for read in scheduled.read_writes.reads]
-    return Step(reads, list(scheduled.get_buffer_names()), work)
+    return Step(
+        reads,
+        list(scheduled.get_buffer_names()),
+        [origin for origin in noted if origin.op.startswith("call")],
+        [node for call in calls for node in _called(call)],
+        counts if calls or any(inside) else None,
+    )
 
 
 def _called(call: Any) -> list[Any]:
@@ -294,29 +273,11 @@ def operation(node: Any) -> str:
     return str(getattr(node.target, "__name__", node.target) if plain else node.target)
 
 
-def sources(node: Any, plan: Plan) -> frozenset[str]:
-    """The recorded nodes that one of the ATen graph after Inductor's passes comes from.
-
-    What a pass has put in stands for what it replaces, and for what was needed for that alone.
-    """
-    kept = {(one.name, operation(one)) for one in plan.lowered.nodes}
-    gone = {name for name, one in plan.handed.items() if (name, one.operation) not in kept}
-    if (was := plan.handed.get(node.name)) and was.operation == operation(node):
-        return was.sources
-    found = frozenset(_sources(node, {plan.recorded}))
-    waiting = [name for name in _sources(node, plan.graphs) if name in plan.handed]
-    while waiting:
-        was = plan.handed[waiting.pop()]
-        found |= was.sources
-        waiting += gone.intersection(was.inputs)
-    return found
-
-
-def _sources(node: Any, graphs: Collection[int]) -> Iterator[str]:
-    """The names of the nodes of some graphs from which one comes, however many graphs ago."""
-    waiting = list(node.meta.get("from_node") or ())
+def sources(node: Any, graph: int) -> frozenset[str]:
+    """The names of the nodes of a graph from which one comes, however many graphs ago."""
+    found, waiting = set(), list(node.meta.get("from_node") or ())
     while waiting:
         one = waiting.pop()
-        if one.graph_id in graphs:
-            yield one.name
+        found |= {one.name} if one.graph_id == graph else set()
         waiting += one.from_node
+    return frozenset(found)
