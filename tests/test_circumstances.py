@@ -72,7 +72,8 @@ REFUSED = {
     "no compiler": {"run_native"},
     "read-only home": NO_DISK,
     "full disk": NO_DISK,
-    "thread": {"variants", "compare", "graph"},  # MXNet's NumPy mode is one of the main thread
+    # MXNet's NumPy mode is one of the main thread.
+    "thread": {"variants", "compare", "explain", "graph"},
     # Its threads are not there, without which every call of JAX would wait for ever.
     "fork of JAX": {"variants", "compare", "explain", "graph", *NO_DISK},
     **{case: set() for case in ("no links", "spaces and CJK", "fork", "optimized")},
