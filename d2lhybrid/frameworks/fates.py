@@ -97,6 +97,9 @@ class _Judge:
         if node.name not in self._handed:
             return DROPPED
         group, kinds = self._group[node.name], set(node.handed)
+        arranged = bool(kinds) and kinds <= self._arranging
+        if is_known and arranged and not node.effect and node.operation not in self._arranging:
+            return FOLDED  # what is handed over is its value, spread out
         every = {k: [p for p in self._parts.get(k, ()) if p[0].intersection(group)] for k in kinds}
         parts = [part for of_kind in every.values() for part in of_kind]
         if kinds and all(every.values()):
