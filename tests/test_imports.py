@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from importlib import import_module
 from pathlib import Path
 
@@ -78,6 +79,12 @@ def test_doors_open_downwards_and_none_to_the_root_or_out_of_the_package():
         for module in imported(path) & NAMES:
             assert module != "d2lhybrid", f"{path}: the package root is for readers"
             assert floor_of(module) <= floor_of(name_of(path)), f"{path}: a door up, to {module}"
+
+
+def test_there_is_no_circle():
+    inside = {name_of(path): imported(path) & NAMES for path in TREES}
+    graph = {name: others - {name} for name, others in inside.items()}
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
 
 
 def test_only_its_room_imports_or_names_a_framework():

@@ -1,11 +1,17 @@
-"""The notebooks of the repository itself; `make check` holds them against their sources."""
+"""The repository's own chapters and notebooks."""
 
 import re
 
 import nbformat
 
 from book.__main__ import ROOT
+from book.build import build
+from book.check import check
 from book.pieces import columns
+
+
+def test_committed_notebooks_are_what_their_sources_build():
+    assert not check(ROOT, build(ROOT))
 
 
 def test_labels_fit_the_columns_that_code_pads():
