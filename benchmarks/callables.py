@@ -13,7 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SIZES = (512, 256, 128, 2)
 WIDTH = 4096  # of the layers of large models
 ROWS = (
-    "mxnet eager", "mxnet hybridized", "mxnet static", "pytorch", "tensorflow", "jax", "simulated",
+    "mxnet eager", "mxnet hybridized", "mxnet static", "pytorch", "tensorflow", "jax", "jax x + 1",
+    "simulated",
 )  # fmt: skip
 
 
@@ -74,6 +75,11 @@ def _dense(framework, sizes, bias):
 def callable_of(row):
     """A callable without arguments: the network on one input."""
     framework, _, way = row.partition(" ")
+    if way == "x + 1":
+        import jax
+
+        x, add = jax.numpy.ones(8), jax.jit(lambda x: x + 1)
+        return lambda: add(x)
     net, x = network({"pytorch": "torch"}.get(framework, framework))
     if framework == "tensorflow":
         import tensorflow as tf

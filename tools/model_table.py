@@ -26,6 +26,16 @@ PAGE, MADE = ROOT / "docs/models.md", "\n<!-- what follows is made -->\n"
 FUNCTIONS = ("compare", "explain", "save", "load", "verify", "run_native")
 SHOWN = {"works": "works", "refused": "refused", "not saved": "–"}
 LONGEST = 240  # characters of a footnote
+# The wheel of torchvision is made for PyTorch with CUDA: its operators do not load beside the build
+# for the CPU, and importing it asks for two of them. No model here uses them.
+STAND_IN = """
+if not _has_ops():
+    import torch
+
+    for name in ("nms", "qnms"):
+        arguments = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+        torch.library.define(f"torchvision::{name}", arguments)
+"""
 
 Found = dict[str, dict[str, str]]  # by function
 
@@ -39,6 +49,8 @@ def main() -> None:
     if not LIBRARIES.exists():
         pip = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", str(LIBRARIES)]
         told(*pip, "--requirement", "requirements/models.txt")
+        with (LIBRARIES / "torchvision/extension.py").open("a") as file:
+            file.write(STAND_IN)
     path = os.pathsep.join([str(ROOT), str(LIBRARIES), os.environ.get("PYTHONPATH", "")])
     os.environ |= {"PYTHONPATH": path, "D2LHYBRID_LANGUAGE": "en"}
     os.environ |= {"HF_HUB_OFFLINE": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}

@@ -10,7 +10,6 @@ import json
 import os
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 from d2lhybrid import compare, explain, load, run_native, variants, verify
@@ -106,10 +105,6 @@ def read_here(folder):
 
 
 if __name__ == "__main__":
-    if find_spec("torchvision"):  # or the output classes of transformers may not be imported
-        from zoo import import_torchvision
-
-        import_torchvision()
     for folder in sys.argv[1:]:
         try:
             said = read_here(Path(folder))

@@ -27,38 +27,18 @@ TOKENS, VOCABULARY, WIDTH = 16, 1000, 128  # of a text, of a language, of a lang
 
 def _torchvision(name):
     import torch
+    import torchvision
 
     # Segmentation models would download the weights of a backbone.
     options = {"weights_backbone": None} if name.startswith(("lraspp", "deeplab")) else {}
-    made = import_torchvision().models.get_model(name, weights=None, **options)
+    made = torchvision.models.get_model(name, weights=None, **options)
     frames = [8] if name == "r3d_18" else []  # of a video
     return call(made.eval(), torch.randn(1, 3, *frames, SIZE, SIZE))
 
 
-def import_torchvision():
-    """torchvision, also where its wheel was built for another build of PyTorch.
-
-    Its own operators are missing then, and it asks for two while it is imported. No model of ours
-    uses them.
-    """
-    import torch
-
-    try:
-        return import_module("torchvision")
-    except RuntimeError:
-        for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
-            del sys.modules[name]
-        for name in ("nms", "qnms"):
-            arguments = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
-            torch.library.define(f"torchvision::{name}", arguments)
-        return import_module("torchvision")
-
-
 def _timm(name):
-    import torch
-
-    import_torchvision()
     import timm
+    import torch
 
     sized = {"img_size": SIZE} if name.startswith(("vit", "mixer")) else {}
     return call(timm.create_model(name, **sized).eval(), torch.randn(1, 3, SIZE, SIZE))
@@ -66,8 +46,6 @@ def _timm(name):
 
 def _transformers(name):
     import torch
-
-    import_torchvision()
     import transformers as library
 
     torch.manual_seed(0)
@@ -153,10 +131,8 @@ def _transformers(name):
 
 
 def _diffusers(name):
-    import torch
-
-    import_torchvision()
     import diffusers
+    import torch
 
     if name == "UNet2DModel":
         model = diffusers.UNet2DModel(
