@@ -14,7 +14,7 @@ import torch
 from artifact_models import differ, inputs, torch_model
 from torch import nn
 
-from d2lhybrid import errors, inspect, load, run_native, save, verify
+from d2lhybrid import compare, errors, inspect, load, run_native, save, variants, verify
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.calls import call
 from d2lhybrid.errors import ArgumentError, InputMismatchError, SaveError
@@ -128,6 +128,9 @@ def test_rows_that_a_fast_path_leaves_zero_are_not_saved_as_others(tmp_path):
     net, x = nn.TransformerEncoder(layer, 1).eval(), torch.ones(2, 5, 4)
     with pytest.raises(SaveError, match="set_fastpath_enabled"):
         save(net, tmp_path / "a", x, src_key_padding_mask=x[..., 0] > 2)
+    ways = variants(net, x, src_key_padding_mask=x[..., 0] > 2).only("eager")
+    found = compare(ways, x, src_key_padding_mask=x[..., 0] > 2, time_limit=0.1, progress=False)
+    assert "set_fastpath_enabled" in str(found)
 
 
 @pytest.mark.usefixtures("unproved")

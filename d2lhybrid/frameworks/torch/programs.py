@@ -57,6 +57,18 @@ def twin(net: nn.Module) -> nn.Module:
     return made
 
 
+def padding(net: nn.Module, inputs: int) -> str:
+    """Why the module may compute other padded rows than each program of it; nothing if it may not.
+
+    A mask is one more input.
+    """
+    fast = inputs > 1 and torch.backends.mha.get_fastpath_enabled()
+    if not fast or not any(isinstance(part, nn.TransformerEncoder) for part in net.modules()):
+        return ""
+    text = _("PyTorch's fast path leaves padded rows zero, no program does; call {code} first.")
+    return text.format(code="torch.backends.mha.set_fastpath_enabled(False)")
+
+
 def compiled(net: Function, **options: Any) -> Function:
     """torch.compile with a cache of its own, or what was compiled before would be taken again.
 
@@ -111,10 +123,8 @@ def exported(sample: Sample, folder: Path) -> Any:
     bare = (*sample.takes.parts, sample.returns) == (tensors, TreeSpec("dict"), TreeSpec("tensor"))
     if bare and isinstance(net, nn.Module) and "*" not in str(signature(net.forward)):
         module, shapes = net, tuple(free)  # readable without our help
-    paddable = len(sample.inputs) > 1 and torch.backends.mha.get_fastpath_enabled()
-    if paddable and any(isinstance(one, nn.TransformerEncoder) for one in module.modules()):
-        text = _("PyTorch's fast path leaves padded rows zero, no program does; call {code} first.")
-        raise SaveError(text, code="torch.backends.mha.set_fastpath_enabled(False)")
+    if differs := padding(module, len(sample.inputs)):
+        raise SaveError(differs)
     # The exporter takes a size of 1 for a constant, so it sees the larger example.
     inputs = tuple(sample.larger or sample.inputs)
     try:

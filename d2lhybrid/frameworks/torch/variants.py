@@ -48,11 +48,13 @@ def variants(
     require_options("torch.compile", options, ("dynamic", "backend", "mode"))
     net = eager(net)
     unfit, own = N_("there is no module, only a function"), lambda: net
+    differs = ""
     if isinstance(net, nn.Module):
         net = programs.twin(net)
         unfit, own = "", lambda: programs.twin(net)
         if net.training:
             unfit = N_("the model is in training mode; compiling ahead wants net.eval()")
+        differs = programs.padding(net, len(args) + len(kwargs)).rstrip(".。")
 
     def script() -> Any:
         return torch.jit.script(own())
@@ -60,11 +62,18 @@ def variants(
     def frozen() -> Any:
         return torch.jit.optimize_for_inference(torch.jit.freeze(script()))
 
+    def plain() -> Any:
+        run = private.without_gradients(net)
+        run.note = lambda: differs
+        return run
+
     def lazy(build: Function) -> Lazy:
         return Lazy(lambda: private.without_gradients(build()))
 
     found = {
-        "eager": Variant(private.without_gradients(net), "with torch.no_grad():\n    y = net(x)"),
+        "eager": Variant(
+            Lazy(plain) if differs else plain(), "with torch.no_grad():\n    y = net(x)"
+        ),
         "torchscript": Variant(lazy(script), f"fast = torch.jit.script(net)\n{_RUN}"),
         "torchscript frozen": Variant(unfit or lazy(frozen), _FROZEN),
         "torch.compile": _compiled(net, **options),
