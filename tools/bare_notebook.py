@@ -42,8 +42,7 @@ def run() -> str:
     notebook = made[Key("en", "pytorch", "hybridize")]
     with TemporaryDirectory() as folder:
         where = {"metadata": {"path": folder}}
-        client = NotebookClient(notebook, kernel_name="bare", timeout=600, resources=where)
-        client.execute()
+        NotebookClient(notebook, kernel_name="bare", timeout=600, resources=where).execute()
     first = next(cell for cell in notebook.cells if cell.cell_type == "code")
     return "".join(output.get("text", "") for output in first.outputs)
 

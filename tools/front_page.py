@@ -8,13 +8,12 @@ holds stops it: then the sentence has to be rewritten, not the number.
 
 import re
 import sys
-from pathlib import Path
 
 import nbformat
+from setup_env import ROOT
 
 from book.measured import MIME, Comparison, comparisons
 
-ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 MARKED = re.compile(r"(<!-- measured: (\S+) -->)(.*?)(<!-- end -->)", re.DOTALL)
 

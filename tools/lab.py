@@ -19,9 +19,8 @@ from book.frontpage import front_page_path
 from book.languages import ENGLISH, LANGUAGES
 from d2lhybrid.i18n import language
 
-ROOT = Path(__file__).resolve().parent.parent
 WORDS = Path(__file__).with_name("lab_words.json")
-OVERRIDES = ROOT / "requirements/overrides.json"
+OVERRIDES = lab_copy.ROOT / "requirements/overrides.json"
 # The languages of JupyterLab's language packs in requirements/lock.txt; English needs none.
 PACKS = {"pt": "pt_BR", "zh": "zh_CN", "ja": "ja_JP"}
 
@@ -41,12 +40,11 @@ def defaults(code: str) -> dict[str, dict[str, object]]:
 
 def write_config(folder: Path, code: str) -> None:
     """Write a folder of configuration for one run of JupyterLab; Jupyter merges it with others."""
+    server = {"jpserver_extensions": {"lab_extension": True}}
     for name, content in {
         "labconfig/default_setting_overrides.json": defaults(code),
         "labconfig/page_config.json": {"d2lhybrid": json.dumps(words(code))},
-        "jupyter_server_config.d/lab_extension.json": {
-            "ServerApp": {"jpserver_extensions": {"lab_extension": True}}
-        },
+        "jupyter_server_config.d/lab_extension.json": {"ServerApp": server},
     }.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,11 +68,9 @@ def main() -> None:
         os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join([*filter(None, theirs), folder])
         page = front_page_path(LANGUAGES.get(code, ENGLISH))
         address = f"--LabApp.default_url=/lab/tree/{page.as_posix()}"
-        own = [
-            f"--ServerApp.root_dir={lab_copy.FOLDER}",
-            f"--LabApp.extra_labextensions_path={ROOT / 'tools/labextension'}",
-        ]
-        LabApp.launch_instance([address, *own, *sys.argv[1:]])
+        root = f"--ServerApp.root_dir={lab_copy.FOLDER}"
+        extensions = f"--LabApp.extra_labextensions_path={lab_copy.ROOT / 'tools/labextension'}"
+        LabApp.launch_instance([address, root, extensions, *sys.argv[1:]])
 
 
 if __name__ == "__main__":

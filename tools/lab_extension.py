@@ -42,9 +42,6 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
 
 
 def _load_jupyter_server_extension(server: Any) -> None:
-    places = {"here": Here, "reset": Reset}
-    base = server.web_app.settings["base_url"]
-    server.web_app.add_handlers(
-        ".*$",
-        [(url_path_join(base, "d2lhybrid", name), handler) for name, handler in places.items()],
-    )
+    base = url_path_join(server.web_app.settings["base_url"], "d2lhybrid")
+    places = [(url_path_join(base, "here"), Here), (url_path_join(base, "reset"), Reset)]
+    server.web_app.add_handlers(".*$", places)

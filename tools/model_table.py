@@ -109,13 +109,11 @@ def page(found: dict[tuple[str, str], Found], installed: str) -> str:
         + (f" and refuses {n}" if (n := counts[function, "refused"]) else "")
         for function in FUNCTIONS
     ]
-    named = (
-        r"^(torch|tensorflow|jax|mxnet|flax|keras|torchvision|timm|transformers)(?:[-_]cpu)?==(.+)"
-    )
-    packages = [f"{name} {version}" for name, version in re.findall(named, installed, re.M)]
+    names = "torch|tensorflow|jax|mxnet|flax|keras|torchvision|timm|transformers"
+    named = re.findall(rf"^({names})(?:[-_]cpu)?==(.+)", installed, re.MULTILINE)
+    packages = ", ".join(f"{name} {version}" for name, version in named)
     machine = f"{datetime.date.today()} · Python {platform.python_version()}"
-    lines = [f"Of {len(found)} models, {'; '.join(said)}.", ""]
-    lines += [f"{machine} · {', '.join(packages)}"]
+    lines = [f"Of {len(found)} models, {'; '.join(said)}.", "", f"{machine} · {packages}"]
     notes: list[str] = []
     for library in dict.fromkeys(library for library, _name in found):
         lines += ["", f"## {library[0].upper()}{library[1:]}", ""]

@@ -12,11 +12,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from setup_env import mxnet_problem
+from setup_env import ROOT, mxnet_problem
 
 from book.files import SECONDS
 
-ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = ROOT / "tests" / "notebooks"
 
 
