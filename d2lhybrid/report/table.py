@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from itertools import zip_longest
 from math import inf, isfinite
@@ -46,10 +47,9 @@ class Table:
 
     def __str__(self) -> str:
         rows = [self._heads(), *self.rows] if any(self._heads()) else self.rows
-        columns = ("\n".join(cells).split("\n") for cells in zip(*rows, strict=True))
-        widths = [max(map(width, lines)) for lines in columns]
         split = ([cell.split("\n") for cell in row] for row in rows)
-        lines = (line for row in split for line in zip_longest(*row, fillvalue=""))
+        lines = [line for row in split for line in zip_longest(*row, fillvalue="")]
+        widths = [max(map(width, cells)) for cells in zip(*lines, strict=True)]
         placed = (map(_placed, line, widths, self.columns) for line in lines)
         return "\n".join(self.gap.join(line).rstrip() for line in placed)
 
@@ -68,13 +68,11 @@ class Table:
         return ["\n" * (tallest - c.head.count("\n")) + c.head for c in self.columns]
 
     def _html_row(self, number: int) -> str:
-        first, *others = map(_html, self.rows[number])
+        cells = [_html(cell) for cell in self.rows[number]]
         if number in self.strong:
-            first = f"<strong>{first}</strong>"
-        cells = [_cell("td", self.columns[0], first)]
-        for column, cell in zip(self.columns[1:], others, strict=True):
-            cells.append(_cell("td", column, cell, "" if column.wraps else _WHOLE))
-        return "".join(cells)
+            cells[0] = f"<strong>{cells[0]}</strong>"
+        styles = ["", *("" if column.wraps else _WHOLE for column in self.columns[1:])]
+        return "".join(map(partial(_cell, "td"), self.columns, cells, styles))
 
 
 def _placed(cell: str, columns: int, column: Column) -> str:
