@@ -4,9 +4,6 @@ First come the plots, then what they share: a figure that reads on light and dar
 fonts and notes.
 """
 
-from __future__ import annotations
-
-import base64
 import io
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -195,7 +192,9 @@ def drawing(height: float) -> Iterator[Any]:
     figure = plt.figure(figsize=(WIDTH, height), dpi=dpi, layout="constrained")
     figure.patch.set_visible(False)  # so that the page's own colour shows
     figure._repr_mimebundle_ = partial(_sharp, figure)
-    families = _families()
+    # The user's fonts first; for the characters that they lack, those that come with us.
+    ours = [JAPANESE, CHINESE] if language() == "ja" else [CHINESE, JAPANESE]
+    families = [*plt.rcParams["font.family"], *map(_added, ours)]
     style = {"font.family": families, "axes.labelsize": "small", "text.parse_math": False}
     unframed = {"axes.spines.top": False, "axes.spines.right": False}
     with plt.rc_context({**style, **unframed, **dict.fromkeys(_INKED, GREY)}):
@@ -206,14 +205,13 @@ def drawing(height: float) -> Iterator[Any]:
         yield ax
 
 
-def _sharp(figure: Any, **_options: Any) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
+def _sharp(figure: Any, **_options: Any) -> Any:
     """The figure as a notebook shows it: PNG with twice the pixels, and the size to show it at."""
+    from IPython.display import Image
+
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=figure.dpi, bbox_inches="tight")
-    png = file.getvalue()
-    width, height = (int.from_bytes(png[at : at + 4], "big") // 2 for at in (16, 20))
-    content = {"image/png": base64.b64encode(png).decode()}
-    return content, {"image/png": {"width": width, "height": height}}
+    return Image(file.getvalue(), retina=True)._repr_mimebundle_()
 
 
 def time_axis(axis: Any, low: float, high: float) -> None:
@@ -274,14 +272,6 @@ def legend(ax: Any) -> None:
     columns = max(1, int(_LEGEND * WIDTH) // (widest + _HANDLE))
     place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
     ax.legend(ncols=columns, fontsize="small", frameon=False, **place)
-
-
-def _families() -> list[str]:
-    """The user's fonts first; for the characters that they lack, those that come with us."""
-    from matplotlib import rcParams
-
-    ours = [JAPANESE, CHINESE] if language() == "ja" else [CHINESE, JAPANESE]
-    return [*rcParams["font.family"], *map(_added, ours)]
 
 
 @cache
