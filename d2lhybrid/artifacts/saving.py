@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -113,8 +113,8 @@ def save(
             format=chosen.name,
             framework=framework.name,
             versions=_versions(framework, chosen),
-            inputs=_specs(sample.names, [given for given, _found in examples]),
-            outputs=_specs(sample.outputs, [found for _given, found in examples]),
+            inputs=tuple(_specs(sample.names, [given for given, _found in examples])),
+            outputs=tuple(_specs(sample.outputs, [found for _given, found in examples])),
             fixed=sample.fixed,
             takes=sample.takes,
             returns=sample.returns,
@@ -215,14 +215,12 @@ def _write(framework: Framework, chosen: Format, sample: Sample, folder: Path) -
     return _write(framework, chosen, sample, folder)
 
 
-def _specs(names: Sequence[str], examples: Sequence[Sequence[Raw]]) -> tuple[TensorSpec, ...]:
+def _specs(names: Sequence[str], examples: Sequence[Sequence[Raw]]) -> Iterator[TensorSpec]:
     """Inputs or outputs; an axis may vary where the examples have other sizes."""
-    found = []
     for name, *raws in zip(names, *examples, strict=True):
         shapes = zip(*(raw.array.shape for raw in raws), strict=True)
         free = tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in shapes)
-        found.append(TensorSpec(name, raws[0].dtype, free))
-    return tuple(found)
+        yield TensorSpec(name, raws[0].dtype, free)
 
 
 def _versions(framework: Framework, chosen: Format) -> dict[str, str]:

@@ -57,12 +57,11 @@ class Stored:
 
     def recall(self, example: int, what: str) -> list[Raw]:
         """Its recorded tensors, each "input" or "output"; ValueError where a file holds none."""
-        found = []
+        folder = self.root / "example"
         specs = self.manifest.inputs if what == "input" else self.manifest.outputs
-        for number, spec in enumerate(specs):
-            file = self.root / "example" / f"{example}-{what}-{number}.npy"
-            found.append(Raw(spec.dtype, np.load(file, allow_pickle=False)))
-        return found
+        files = [folder / f"{example}-{what}-{number}.npy" for number in range(len(specs))]
+        arrays = [np.load(file, allow_pickle=False) for file in files]
+        return [Raw(spec.dtype, array) for spec, array in zip(specs, arrays, strict=True)]
 
 
 Recorded = tuple[list[Raw], list[Raw]]  # inputs and outputs of a call

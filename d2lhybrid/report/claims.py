@@ -11,15 +11,13 @@ and that takes the same time whatever calls. So there no verdict is "same", and 
 than was claimed contradicts nothing; the opposite difference does.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 from d2lhybrid import stats
 from d2lhybrid.errors import ArgumentError, ClaimError
@@ -38,8 +36,7 @@ MeasureOn = Callable[[Callable[[Any], bool]], Any]
 _newest: tuple[weakref.ref[Comparison], MeasureOn] | None = None
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """How one verdict is worded, in English as the catalogs have it, and how it is drawn.
 
     `sign` tells it in a table and `marker` (of matplotlib) in a plot, where colours cannot be told

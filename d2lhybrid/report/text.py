@@ -1,11 +1,8 @@
 """Results as text and HTML, in the reader's language: a table, and the lines around it."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from d2lhybrid import stats
 from d2lhybrid.i18n import count, gettext as _, listed, ngettext, noop as N_, number
@@ -25,8 +22,7 @@ _STOPPED = {
 }
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(NamedTuple):
     """What is shown of a result, from the top; HTML has the details folded."""
 
     busy: str
@@ -146,11 +142,11 @@ def _pay_off(c: Comparison) -> dict[str, float | None]:
     return {label: c.break_even(label) for label in c.others} if felt else {}
 
 
-def _marks(c: Comparison) -> list[str]:
+def _marks(c: Comparison) -> Iterator[str]:
     """What the marks in the table mean, a line each."""
-    paid, lines = _pay_off(c).values(), []
+    paid = _pay_off(c).values()
     if NEVER in paid:
-        lines.append(_("∞: its cold start never pays, for it is not faster."))
+        yield _("∞: its cold start never pays, for it is not faster.")
     if c.rounds < stats.FEWEST:
         text = _("?: not known, for fewer than {n} rounds give no interval.")
         if c.limit_needed is not None:
@@ -158,10 +154,9 @@ def _marks(c: Comparison) -> list[str]:
                 "?: not known, for fewer than {n} rounds give no interval. "
                 "Measure again with a time_limit of at least {limit}."
             )
-        lines.append(text.format(n=stats.FEWEST, limit=seconds(c.limit_needed or 0)))
+        yield text.format(n=stats.FEWEST, limit=seconds(c.limit_needed or 0))
     elif None in paid:
-        lines.append(_("?: not known, for the verdict is undecided."))
-    return lines
+        yield _("?: not known, for the verdict is undecided.")
 
 
 def _not_run(comparisons: Sequence[Comparison]) -> list[str]:
