@@ -41,8 +41,7 @@ class D2LHybridError(Exception):
 
     def __init__(self, *args: Any, **fields: Any) -> None:
         super().__init__(*args)
-        for name, value in fields.items():
-            setattr(self, name, value)
+        vars(self).update(fields)
 
 
 class ArgumentError(D2LHybridError, ValueError):

@@ -48,9 +48,8 @@ def require(package: str, extra: str) -> Any:
 def missing(package: str, extra: str, error: ImportError) -> MissingPackageError:
     """The error that says how to install a package."""
     text = _("This needs {package}, which does not import ({error}); install it with: {command}")
-    return MissingPackageError(
-        text.format(package=package, error=error, command=install_command(extra))
-    )
+    command = install_command(extra)
+    return MissingPackageError(text.format(package=package, error=error, command=command))
 
 
 def find_compiler(language: str, names: Sequence[str] = ()) -> list[str]:

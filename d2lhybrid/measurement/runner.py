@@ -12,7 +12,7 @@ by the same slope.
 import copy
 import statistics
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
@@ -37,7 +37,7 @@ STRETCH = 4  # the longer stream holds so many times the calls of the shorter
 Clock = Callable[[], float]
 
 
-class Calling:
+class Calling(AbstractContextManager[Any]):
     """Let what the block raises say which callable it was; errors of our own stay as they are.
 
     The errors of work that the callable has left in queues come up, and go, before the next one.
@@ -46,9 +46,6 @@ class Calling:
 
     def __init__(self, label: str) -> None:
         self.label = label
-
-    def __enter__(self) -> None:
-        pass
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if not isinstance(error, Exception):

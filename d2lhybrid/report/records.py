@@ -6,7 +6,7 @@ The schema is described in docs/results-schema.md.
 import math
 import statistics
 from dataclasses import dataclass, field
-from typing import Annotated, TypeVar
+from typing import Annotated, Self
 
 import msgspec
 
@@ -21,7 +21,6 @@ CLOCKS = ("latency", "throughput", "device")
 AGREE = 0.05  # latency and throughput that are closer than this are one time
 BUSY_FLOOR = 0.2  # a noise floor above this says that the machine did other things
 
-R = TypeVar("R", bound="Result")
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
 Times = Annotated[tuple[Seconds, ...], msgspec.Meta(min_length=1)]
 
@@ -35,7 +34,7 @@ class Result:
         return msgspec.json.encode(head | msgspec.to_builtins(self)).decode()
 
     @classmethod
-    def from_json(cls: type[R], text: str) -> R:
+    def from_json(cls, text: str) -> Self:
         """Read what `to_json` wrote.
 
         Raises:

@@ -1,7 +1,5 @@
 """What ``compare`` and ``sweep`` return: what was measured, what follows from it, how it shows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
