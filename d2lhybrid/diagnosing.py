@@ -69,10 +69,8 @@ def doctor(*frameworks: str) -> Diagnosis:
     """
     asked = [get(name) for name in frameworks]
     here = [one for one in asked or known() if find_spec(one.name)]
-    findings = [
-        Finding("Python", f"{platform.python_version()}, {platform.platform()}"),
-        Finding("NumPy", version("numpy")),
-    ]
+    python = f"{platform.python_version()}, {platform.platform()}"
+    findings = [Finding("Python", python), Finding("NumPy", version("numpy"))]
     for one in asked or known():
         if one in here:
             code = f'from d2lhybrid.diagnosing import probe; probe("{one.name}")'

@@ -59,11 +59,8 @@ def _tensor(value: Any) -> Raw | None:
 
 def incomparable(answer: Answer) -> list[str]:
     """The paths of what can only be compared by being the same object or type."""
-    return [
-        path
-        for path, leaf in answer.items()
-        if not isinstance(leaf, Raw | None) and type(leaf).__eq__ is object.__eq__
-    ]
+    others = {path: leaf for path, leaf in answer.items() if not isinstance(leaf, Raw | None)}
+    return [path for path, leaf in others.items() if type(leaf).__eq__ is object.__eq__]
 
 
 def require_same(
@@ -75,8 +72,7 @@ def require_same(
             "Expected {label!r} to compute what {reference!r} does. Received: {difference}. "
             "Correct it, or pass check=False, or a larger tolerance as check=0.01."
         )
-        said = text.format(label=label, reference=reference, difference=found)
-        raise DifferentAnswerError(said)
+        raise DifferentAnswerError(text.format(label=label, reference=reference, difference=found))
 
 
 def difference(answer: Answer, expected: Answer, tolerance: float | None = None) -> str:

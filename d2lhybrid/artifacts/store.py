@@ -101,22 +101,18 @@ def read(path: str | os.PathLike[str]) -> Stored:
     return Stored(root, hashlib.sha256(raw).hexdigest(), parse(raw))
 
 
-def _files(root: Path) -> dict[str, Path]:
-    """What a folder holds by name, but for folders, the manifest and what desktops leave."""
-    found = {path.relative_to(root).as_posix(): path for path in sorted(root.rglob("*"))}
-    return {
-        name: path
-        for name, path in found.items()
-        if LEFT_BEHIND.isdisjoint(name.split("/"))
-        and name != MANIFEST
-        and not stat.S_ISDIR(path.lstat().st_mode)
-    }
+def _files(root: Path) -> list[str]:
+    """What a folder holds, by name, but for folders, the manifest and what desktops leave."""
+    names = [path.relative_to(root).as_posix() for path in sorted(root.rglob("*"))]
+    ours = [name for name in names if LEFT_BEHIND.isdisjoint(name.split("/")) and name != MANIFEST]
+    return [name for name in ours if not stat.S_ISDIR((root / name).lstat().st_mode)]
 
 
 def entries(root: Path) -> dict[str, FileEntry]:
     """The files of a folder with their sizes and hashes; of a link, a pipe or a device, none."""
     found = {}
-    for name, path in _files(root).items():
+    for name in _files(root):
+        path = root / name
         size, digest = path.lstat().st_size, ""
         if stat.S_ISREG(path.lstat().st_mode):
             with open(path, "rb") as file:
@@ -210,7 +206,7 @@ def _require_own(root: Path) -> None:
         return
     try:
         known = {entry.path for entry in read(root).manifest.files}
-        for name in sorted(_files(root).keys() - known):
+        for name in sorted(set(_files(root)) - known):
             text = _("{name!r} does not belong to the artifact.")
             raise errors.ArtifactNotFoundError(text, name=name)
     except errors.ArtifactError as error:
@@ -238,10 +234,8 @@ def own_folder(folder: Path, variable: str) -> Iterator[None]:
             "Expected to write to {folder!r}. Received: {error}. Set {variable} to a folder that "
             "can be written to."
         )
-        said = error.strerror or str(error)
-        raise errors.UnwritableFolderError(
-            text, folder=str(folder), error=said, variable=variable
-        ) from error
+        fields = {"folder": str(folder), "error": error.strerror or str(error)}
+        raise errors.UnwritableFolderError(text, variable=variable, **fields) from error
 
 
 def _trusted() -> Path:

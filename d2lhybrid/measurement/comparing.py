@@ -175,9 +175,8 @@ def _require_repeated(runner: Runner, answer: Answer) -> None:
             "call. Take that out, or pass check=False; steps of training are compared with "
             "{training}."
         )
-        training = "training(net, loss, optimizer, batch)"
-        said = text.format(label=runner.label, difference=found, training=training)
-        raise DifferentAnswerError(said)
+        fields = {"difference": found, "training": "training(net, loss, optimizer, batch)"}
+        raise DifferentAnswerError(text.format(label=runner.label, **fields))
 
 
 def _clear(c: Comparison) -> bool:

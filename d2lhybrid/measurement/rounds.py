@@ -141,9 +141,7 @@ class Rounds:
                 runner.calls[clock] = max(1, int(calls * min(1.0, room / spent)))
 
     @_no_collection()
-    def run(
-        self, time_limit: float, clear: Callable[[], bool], progress: bool | None = False
-    ) -> str:
+    def run(self, limit: float, clear: Callable[[], bool], progress: bool | None = False) -> str:
         """Take rounds until it is clear what they say, or for so long, or the `most`.
 
         It is looked whether it is clear whenever there are half as many more. At least
@@ -170,7 +168,7 @@ class Rounds:
                 spent = self._clock() - begin
                 needed = spent / taken * (stats.FEWEST - before)
                 few = self.count < stats.FEWEST
-                if spent > time_limit and (not few or needed > STRETCHED * time_limit):
+                if spent > limit and (not few or needed > STRETCHED * limit):
                     self.limit_needed = needed if few else None
                     break
         except KeyboardInterrupt:

@@ -71,8 +71,7 @@ def sweep(
     except KeyboardInterrupt:
         if not done:
             raise
-    taken = tuple(given[: len(done)])
-    return Sweep(taken, tuple(done))
+    return Sweep(tuple(given[: len(done)]), tuple(done))
 
 
 def _one(made: Any, only: Sequence[str] | None, options: dict[str, Any]) -> tuple[Call, Any]:
