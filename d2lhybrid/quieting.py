@@ -55,8 +55,7 @@ def silent(*, logs: int = logging.NOTSET, prints: bool = False) -> Iterator[None
     """
     before = logging.root.manager.disable
     out, err = (io.StringIO(), io.StringIO()) if prints else (sys.stdout, sys.stderr)
-    with warnings.catch_warnings(), redirect_stdout(out), redirect_stderr(err):
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"), redirect_stdout(out), redirect_stderr(err):
         logging.disable(max(before, logs))
         try:
             yield
@@ -96,8 +95,7 @@ def counted(things: Sequence[Any], said: str, shown: bool | None) -> Iterable[An
     from tqdm import tqdm
 
     bar = "{desc} {n}/{total}"
-    found: Iterable[Any] = tqdm(things, said, leave=False, delay=SHOWN_AFTER, bar_format=bar)
-    return found
+    return tqdm(things, said, leave=False, delay=SHOWN_AFTER, bar_format=bar)
 
 
 def _is_read(shown: bool | None) -> bool:

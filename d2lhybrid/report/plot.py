@@ -16,13 +16,12 @@ from typing import Any
 from d2lhybrid.i18n import count, general, gettext as _, language, number, width
 from d2lhybrid.installing import require
 from d2lhybrid.report import text
-from d2lhybrid.report.claims import VERDICTS
+from d2lhybrid.report.claims import VERDICTS, Comparison
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.records import Measurement
 from d2lhybrid.report.table import seconds, unit
 
-Comparison = Any  # of `results`, which shows itself by this module
-Sweep = Any
+Sweep = Any  # of `results`, which shows itself by this module
 
 # Noto Sans CJK with the characters of everyday Chinese and Japanese only; see fonts/OFL.txt. The
 # two languages share many code points and draw them differently.

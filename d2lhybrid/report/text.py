@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 
 from d2lhybrid import stats
 from d2lhybrid.i18n import count, gettext as _, listed, ngettext, noop as N_, number
-from d2lhybrid.report.claims import VERDICTS, advice, best
+from d2lhybrid.report.claims import VERDICTS, Comparison, advice, best
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.table import NEVER, UNKNOWN, Column, Table, calls, percent, seconds, span
 
-Comparison = Any  # of `results`, which shows itself by this module
-Sweep = Any
+Sweep = Any  # of `results`, which shows itself by this module
 
 _BEST = "★"
 _FELT = 10  # calls: what starts in a shorter time goes unnoticed, and has no column
