@@ -15,7 +15,6 @@ from unicodedata import east_asian_width
 from d2lhybrid.errors import ArgumentError
 
 LANGUAGES = ("en", "pt", "zh", "ja")
-_LOCALE = Path(__file__).with_name("locale")
 _DECIMAL_COMMA = ("pt",)
 
 _chosen: str | None = None
@@ -153,4 +152,4 @@ def _supported(name: str) -> str | None:
 
 @cache
 def _catalog(name: str) -> NullTranslations:
-    return translation("d2lhybrid", _LOCALE, [name], fallback=True)
+    return translation("d2lhybrid", Path(__file__).with_name("locale"), [name], fallback=True)

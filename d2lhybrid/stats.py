@@ -38,14 +38,13 @@ def median_interval(
 @cache
 def _outside(count: int, confidence: float) -> int | None:
     """How many ordered samples lie outside the interval at each end."""
-    tail, ways = 0, 1  # whole numbers, for 2**count is soon too large for a float
     limit = (1 - Fraction(confidence).limit_denominator(10**6)) / 2 * 2**count
-    for skip in range(count // 2 + 1):
-        tail += ways
-        if tail > limit:
-            return skip - 1 if skip else None
+    skip, tail, ways = 0, 1, 1  # whole numbers, for 2**count is soon too large for a float
+    while tail <= limit:
         ways = ways * (count - skip) // (skip + 1)
-    return None
+        tail += ways
+        skip += 1
+    return skip - 1 if skip else None
 
 
 def ratio(baseline: Sequence[float], other: Sequence[float]) -> tuple[float, float, float]:

@@ -11,7 +11,6 @@ from d2lhybrid.i18n import count, number, pad, width
 
 UNKNOWN = "?"
 NEVER = inf  # calls after which a cold start is paid that no call makes up for
-NEVER_MARK = "∞"
 UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 # A narrow page parts no number from its unit and no word, also in languages without spaces.
 _HEAD, _WHOLE = ";word-break:keep-all", ";white-space:nowrap"
@@ -125,7 +124,7 @@ def calls(found: float | None) -> str:
     >>> calls(28566), calls(NEVER), calls(None)
     ('28,566', '∞', '?')
     """
-    return UNKNOWN if found is None else NEVER_MARK if found == NEVER else count(found)
+    return UNKNOWN if found is None else number(found) if found == NEVER else count(found)
 
 
 def span(low: float, high: float, show: Callable[[float], str] = number) -> tuple[str, str]:
