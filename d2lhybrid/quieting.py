@@ -94,8 +94,7 @@ def counted(things: Sequence[Any], said: str, shown: bool | None) -> Iterable[An
         return things
     from tqdm import tqdm
 
-    bar = "{desc} {n}/{total}"
-    return tqdm(things, said, leave=False, delay=SHOWN_AFTER, bar_format=bar)
+    return tqdm(things, said, leave=False, delay=SHOWN_AFTER, bar_format="{desc} {n}/{total}")
 
 
 def _is_read(shown: bool | None) -> bool:

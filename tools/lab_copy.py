@@ -87,10 +87,9 @@ def _digest(content: bytes) -> str:
 
 
 def _read(folder: Path) -> dict[str, str]:
-    found: dict[str, str] = {}
     with suppress(OSError, ValueError):
-        found = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
-    return found
+        return dict(json.loads((folder / _RECORD).read_text(encoding="utf-8")))
+    return {}
 
 
 def _write(folder: Path, record: dict[str, str]) -> None:

@@ -50,8 +50,7 @@ class LoadedModel(OfThisProcess):
                 text = _("Expected a tensor of {framework}, received a {kind}; convert it.")
                 raise errors.InputMismatchError(text, framework=framework.display, kind=kind)
             expected.require(*spec(value))
-        found = _flat(self.model(*inputs))
-        return self.manifest.returns.filled(found, classes=self._trusted)
+        return self.manifest.returns.filled(_flat(self.model(*inputs)), classes=self._trusted)
 
 
 @dataclass(frozen=True, repr=False)
@@ -197,8 +196,7 @@ def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification
     False
     """
     stored = store.read(path)
-    problems = store.problems_of(stored)
-    if problems:
+    if problems := store.problems_of(stored):
         return Verification(stored.root, problems, "not run", _("the bytes differ"))
     try:
         trusted = store.require_allowed(stored, trust)

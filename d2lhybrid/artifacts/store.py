@@ -135,8 +135,7 @@ def problems_of(stored: Stored) -> tuple[str, ...]:
 
 def require_intact(stored: Stored) -> None:
     """Raise DamagedArtifactError unless every byte is as it was saved."""
-    problems = problems_of(stored)
-    if problems:
+    if problems := problems_of(stored):
         text = _(
             "Expected the files as they were saved in {path!r}; {problems}. "
             "Nothing was loaded; get the artifact again."

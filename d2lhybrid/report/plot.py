@@ -254,8 +254,7 @@ def beside(ax: Any, said: str, x: float, y: float) -> None:
 
 def rows(ax: Any, labels: Sequence[str], title: str, low: float) -> None:
     """A row for each label from the top, and a time axis from `low`."""
-    names = [folded(label, _LONG_LABEL) for label in labels]
-    ax.set_yticks(range(len(labels)), names)
+    ax.set_yticks(range(len(labels)), [folded(label, _LONG_LABEL) for label in labels])
     ax.set(ylim=(len(labels) - 0.5, -0.5), xlabel=title, xlim=(low, None))
     time_axis(ax.xaxis, *ax.get_xlim())
 

@@ -129,8 +129,7 @@ class Comparison(Result, Mapping[str, Measurement]):
         Of the baseline itself, it is the ratio of its two turns.
         """
         other = self.baseline if against is None else against
-        second = label == other == self.baseline
-        samples = self.again if second else self[label].times
+        samples = self.again if label == other == self.baseline else self[label].times
         return stats.ratio(self[other].times.of(clock), samples.of(clock))
 
     def verdict(self, label: str, clock: str | None = None, against: str | None = None) -> str:
