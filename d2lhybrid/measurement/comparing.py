@@ -19,8 +19,8 @@ from d2lhybrid.measurement.rounds import Rounds
 from d2lhybrid.measurement.runner import Clock, Runner
 from d2lhybrid.quieting import waiting
 from d2lhybrid.report import claims
-from d2lhybrid.report.provenance import environment, load
-from d2lhybrid.report.records import Measurement
+from d2lhybrid.report.provenance import Environment, environment, load
+from d2lhybrid.report.records import Measurement, is_busy
 from d2lhybrid.report.results import Comparison
 from d2lhybrid.same import Answer, difference, incomparable, record, require_same
 
@@ -136,7 +136,7 @@ def compare(
             untouched(lambda _ways: rounds.run(longer, lambda: decided(result())))(ways)
         return result()
 
-    stopped = rounds.run(limit, lambda: _clear(result()), progress)
+    stopped = rounds.run(limit, lambda: _clear(rounds, margin, env), progress)
     found = result()
     claims.keep(found, measure_on)
     return found
@@ -179,15 +179,20 @@ def _require_repeated(runner: Runner, answer: Answer) -> None:
         raise DifferentAnswerError(text.format(label=runner.label, **fields))
 
 
-def _clear(c: Comparison) -> bool:
+def _clear(rounds: Rounds, margin: float, env: Environment) -> bool:
     """Is there a verdict on everyone, with an interval that is narrow enough to read?
 
     That of the baseline's second turn has to be as narrow.
     """
-    for clock in ("latency", "throughput") if c.again.throughput else ("latency",):
-        for label in c:
-            _estimate, low, high = c.ratio(label, clock)
-            if high > WIDTH * low or c.verdict(label, clock) == "undecided":
+    base, again = rounds.runners[rounds.baseline].times, rounds.again.times
+    busy = is_busy(env, stats.noise_floor(base["latency"], again["latency"]))
+    for clock in ("latency", "throughput") if rounds.queued else ("latency",):
+        floor = stats.noise_floor(base[clock], again[clock])
+        for turn in (one for one in rounds.turns if one.times is not base):
+            _estimate, low, high = interval = stats.ratio(base[clock], turn.times[clock])
+            verdict = stats.verdict(interval, floor, margin, busy)
+            undecided = verdict == "undecided" and turn is not rounds.again
+            if undecided or high > WIDTH * low:
                 return False
     return True
 

@@ -66,8 +66,9 @@ class Rounds:
     limit_needed: float | None = None
 
     def __post_init__(self) -> None:
+        self.again = self.runners[self.baseline].twin()
         self._order = np.random.default_rng(self.seed)
-        self._clock = self.runners[self.baseline].clock
+        self._clock = self.again.clock
 
     @property
     def turns(self) -> list[Runner]:
