@@ -130,9 +130,13 @@ def test_onnx_data_that_escapes(copied, tmp_path):
 
 
 def test_a_strangers_manifest_imports_nothing(copied, marker, monkeypatch):
-    """With trust, the module of an output class is; and no class but a container is made."""
+    """With trust, the module of an output class is; and no class but a container is made.
+
+    In the place of one that is not at hand there is a dictionary.
+    """
     code = f"import pathlib\npathlib.Path({str(marker)!r}).touch()\nclass Output(dict): pass\n"
     (marker.parent / "harmful.py").write_text(code)
+    (marker.parent / "broken.py").write_text("raise RuntimeError('no operators')\n")
     monkeypatch.syspath_prepend(marker.parent)
     path = copied("torch", "onnx")
 
@@ -150,6 +154,7 @@ def test_a_strangers_manifest_imports_nothing(copied, marker, monkeypatch):
     assert not marker.exists()
     assert type(load(path, trust=True)(torch.ones(1, 512))).__name__ == "Output"
     marker.unlink()
-    edit(path, name_it("subprocess:Popen"))
-    assert type(load(path, trust=True)(torch.ones(1, 512))) is dict
+    for place in ("subprocess:Popen", "a_library_that_is_not_here:Output", "broken:Output"):
+        edit(path, name_it(place))
+        assert type(load(path, trust=True)(torch.ones(1, 512))) is dict
     assert not marker.exists()

@@ -1,7 +1,5 @@
 """What ``save`` proves, finds out and refuses, with PyTorch; tests/models has the structures."""
 
-import json
-import subprocess
 import sys
 from collections import namedtuple
 from dataclasses import dataclass, make_dataclass
@@ -115,12 +113,6 @@ def test_arguments_keep_their_classes(tmp_path):
         save(lambda given: given.x, tmp_path / "b", make_dataclass("Local", ["x"])(x))
 
 
-@pytest.mark.usefixtures("unproved")
-def test_an_input_and_an_output_of_one_name(tmp_path):
-    save(lambda sample: {"sample": sample * 2}, tmp_path / "a", torch.ones(1, 3), format="onnx")
-    assert load(tmp_path / "a")(torch.ones(1, 3))["sample"].tolist() == [[2.0] * 3]
-
-
 @pytest.mark.filterwarnings("ignore:.*nested tensors")
 @pytest.mark.usefixtures("unproved")
 def test_rows_that_a_fast_path_leaves_zero_are_not_saved_as_others(tmp_path):
@@ -213,15 +205,9 @@ def test_arguments_that_do_not_fit(tmp_path):
 
 def test_a_file_without_our_help(saved):
     """A model of tensors by position is written as the framework itself writes it."""
-    path = saved("torch", "torch.export")
-    code = (
-        "import sys, torch; program = torch.export.load(sys.argv[1]);"
-        "print(list(program.module()(torch.ones(5, 512)).shape), list(program.state_dict)[:1])"
-    )
-    command = [sys.executable, "-W", "ignore", "-c", code, str(path / "model.pt2")]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert json.loads(done.stdout.split("]")[0] + "]") == [5, 2], done.stderr
-    assert "'0.weight'" in done.stdout
+    program = torch.export.load(saved("torch", "torch.export") / "model.pt2")
+    assert program.module()(torch.ones(5, 512)).shape == (5, 2)
+    assert "0.weight" in program.state_dict
 
 
 @pytest.mark.usefixtures("unproved")
