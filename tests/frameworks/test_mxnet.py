@@ -111,15 +111,6 @@ def test_an_error_that_comes_late_is_the_calls(mx):
         mx.nd.waitall()  # nothing is left in the queue
 
 
-def test_a_shape_that_eager_refuses_too_is_the_calls(mx):
-    net = mx.gluon.nn.Dense(2, in_units=5)
-    net.initialize()
-    for _hybridized in (False, True):
-        with pytest.raises(CallFailedError, match="Shape inconsistent"):
-            explain(net, mx.nd.ones((1, 3)))
-        net.hybridize()
-
-
 def test_lists_and_the_numpy_style(mx):
     cell = mx.gluon.rnn.LSTM(4)
     cell.initialize()
