@@ -5,8 +5,10 @@ import pytest
 from artifact_models import differ, inputs, model
 from fuzz_damage import campaign
 
-from d2lhybrid import frameworks, load, run_native, save, verify
+from d2lhybrid import errors, frameworks, inspect, load, run_native, save, verify
+from d2lhybrid.artifacts.store import read
 from d2lhybrid.errors import InputMismatchError
+from d2lhybrid.frameworks.torch import formats
 from d2lhybrid.tensor import Raw
 
 FORMATS = [(one.name, name) for one in frameworks.known() for name in one.formats]
@@ -61,3 +63,18 @@ def test_damaged_artifacts_are_refused(saved, framework, name):
         path = saved(framework, name)
         found = campaign(path, through="load", target=target, count=30, seed=1)
         assert found == {"refused": 30}
+
+
+def test_code_for_another_processor_is_not_run(saved, tmp_path, monkeypatch):
+    """The package is in order, but a processor like the one it was made on is not here."""
+    path = saved("torch", "aotinductor")
+    machine = read(path).manifest.options["machine"]
+    description = tmp_path / "cpuinfo"
+    monkeypatch.setattr(formats, "CPUINFO", description)
+    description.write_text("flags\t\t: fpu sse sse2 rdtscp\n")
+    for here, words in ((machine, "compiled for a processor with"), ("riscv64", machine)):
+        monkeypatch.setattr(formats.platform, "machine", lambda here=here: here)
+        for open_it in (load, verify, run_native):
+            with pytest.raises(errors.UnsupportedArtifactError, match=words):
+                open_it(path)
+    assert inspect(path).problems == ()
