@@ -1,13 +1,21 @@
-"""One contract for every format: eager = reloaded = native, each proved by a process of its own."""
+"""One contract for every format: eager = reloaded = native, each proved by a process of its own.
 
+And what the proof finds out.
+"""
+
+import sys
+
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+import torch
 from artifact_models import differ, inputs, model
 from fuzz_damage import campaign
 
 from d2lhybrid import errors, frameworks, inspect, load, run_native, save, verify
 from d2lhybrid.artifacts.store import read
-from d2lhybrid.errors import InputMismatchError
+from d2lhybrid.errors import InputMismatchError, SaveError
 from d2lhybrid.frameworks.torch import formats
 from d2lhybrid.tensor import Raw
 
@@ -78,3 +86,61 @@ def test_code_for_another_processor_is_not_run(saved, tmp_path, monkeypatch):
             with pytest.raises(errors.UnsupportedArtifactError, match=words):
                 open_it(path)
     assert inspect(path).problems == ()
+
+
+def test_a_model_of_64_bits_is_proved_by_a_process_of_32(tmp_path):
+    with jax.enable_x64(True):
+        jax.config.update("jax_enable_x64", True)
+        try:
+            save(lambda x: x / 3, tmp_path / "a", jnp.ones((2, 3)))
+        finally:
+            jax.config.update("jax_enable_x64", False)
+    assert verify(tmp_path / "a").ok
+    assert load(tmp_path / "a")(np.ones((5, 3))).dtype == jnp.float64
+
+
+OPERATOR = """
+import torch
+
+@torch.library.custom_op("d2lhybrid_tests::thrice", mutates_args=())
+def thrice(x: torch.Tensor) -> torch.Tensor:
+    return x * 3
+
+@thrice.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return thrice(x)
+"""
+
+
+def test_what_a_file_needs_beside_itself_is_missed(tmp_path):
+    made = {}
+    exec(OPERATOR, made)
+    with pytest.raises(SaveError, match="alone cannot load"):
+        save(lambda x: made["thrice"](x), tmp_path / "a", torch.ones(1, 3))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_module_that_loading_needs_is_imported(tmp_path, monkeypatch):
+    (tmp_path / "with_operator.py").write_text(OPERATOR)
+    monkeypatch.syspath_prepend(tmp_path)
+    import with_operator
+
+    save(with_operator.Model(), tmp_path / "a", torch.ones(1, 3))
+    assert read(tmp_path / "a").manifest.options["imports"] == ("with_operator",)
+    assert load(tmp_path / "a")(torch.ones(1, 3)).tolist() == [[3.0] * 3]
+    (tmp_path / "with_operator.py").unlink()
+    monkeypatch.delitem(sys.modules, "with_operator")
+    with pytest.raises(errors.ArtifactLoadError, match="with_operator"):
+        load(tmp_path / "a")
+
+
+def test_a_proof_that_dies(tmp_path, monkeypatch):
+    code = "import os, sys\nif 'import verify' in ' '.join(sys.orig_argv): os._exit(3)\n"
+    (tmp_path / "sitecustomize.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(SaveError, match="status 3"):
+        save(torch.nn.Linear(3, 2), tmp_path / "a", torch.ones(1, 3))
