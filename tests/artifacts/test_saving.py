@@ -112,6 +112,11 @@ def test_arguments_keep_their_classes(tmp_path):
         save(lambda given: given.x, tmp_path / "b", make_dataclass("Local", ["x"])(x))
 
 
+def test_an_input_and_an_output_of_one_name(tmp_path):
+    save(lambda sample: {"sample": sample * 2}, tmp_path / "a", torch.ones(1, 3), format="onnx")
+    assert load(tmp_path / "a")(torch.ones(1, 3))["sample"].tolist() == [[2.0] * 3]
+
+
 @pytest.mark.filterwarnings("ignore:.*nested tensors")
 def test_rows_that_a_fast_path_leaves_zero_are_not_saved_as_others(tmp_path):
     layer = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)

@@ -98,7 +98,7 @@ class ReturnsCache(Plain):
 
 class ReturnsDict(Plain):
     def forward(self, x) -> dict[str, torch.Tensor]:
-        return {"logits": self.lin(x), "x": x * 2}  # an output with the name of an input
+        return {"logits": self.lin(x), "features": x * 2}
 
 
 class Tiny(Plain):

@@ -1,0 +1,29 @@
+"""In a notebook's kernel: plots with twice the pixels of their place; nothing of a bar stays."""
+
+import base64
+import struct
+
+import nbclient
+import nbformat
+
+from d2lhybrid.report.results import MIME
+
+
+def test_every_plot_shows_and_is_sharp_and_results_have_a_summary(tmp_path):
+    code = (
+        "from d2lhybrid import compare, quieting\n"
+        "quieting.SHOWN_AFTER = 0.0\n"
+        "c = compare({'a': sum, 'b': max}, range(9), check=False, time_limit=0.1)\n"
+        "c"
+    )
+    cells = [code, "c.waterfall(['b', 'a']);", "c.plot();"]
+    notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
+    client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3")
+    client.execute(cwd=str(tmp_path))
+    (result,) = notebook.cells[0].outputs
+    assert {"text/plain", "text/html", MIME} == set(result.data)
+    for cell in notebook.cells[1:]:
+        (shown,) = (out for out in cell.outputs if out.output_type == "display_data")
+        width, height = struct.unpack(">II", base64.b64decode(shown.data["image/png"])[16:24])
+        place = shown.metadata["image/png"]
+        assert (place["width"], place["height"]) == (width // 2, height // 2)
