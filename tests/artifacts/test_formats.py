@@ -5,8 +5,6 @@ And what the proof finds out.
 
 import sys
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
@@ -86,17 +84,6 @@ def test_code_for_another_processor_is_not_run(saved, tmp_path, monkeypatch):
             with pytest.raises(errors.UnsupportedArtifactError, match=words):
                 open_it(path)
     assert inspect(path).problems == ()
-
-
-def test_a_model_of_64_bits_is_proved_by_a_process_of_32(tmp_path):
-    with jax.enable_x64(True):
-        jax.config.update("jax_enable_x64", True)
-        try:
-            save(lambda x: x / 3, tmp_path / "a", jnp.ones((2, 3)))
-        finally:
-            jax.config.update("jax_enable_x64", False)
-    assert verify(tmp_path / "a").ok
-    assert load(tmp_path / "a")(np.ones((5, 3))).dtype == jnp.float64
 
 
 OPERATOR = """

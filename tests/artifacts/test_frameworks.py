@@ -1,6 +1,6 @@
-"""What is a framework's own about saving: JAX's symbols, TensorFlow's functions, Gluon.
+"""What is a framework's own about saving: JAX's symbols and 64 bits, TensorFlow's functions, Gluon.
 
-Another process has no part in it, so that it is left out here; test_formats has it.
+Another process has no part in most of it, so that it is left out here; test_formats has it.
 """
 
 import jax
@@ -11,16 +11,15 @@ import tensorflow as tf
 from artifact_models import differ, inputs, mxnet_model, tensorflow_model
 from flax import nnx
 
-from d2lhybrid import import_mxnet, load, run_native, save
+from d2lhybrid import import_mxnet, load, run_native, save, verify
 from d2lhybrid.errors import InputMismatchError, SaveError
 from d2lhybrid.tensor import Raw
 
 mx = import_mxnet()
 from d2lhybrid.frameworks.mxnet.tensors import semantics  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("unproved")
 
-
+@pytest.mark.usefixtures("unproved")
 def test_axes_of_one_name_vary_together_in_jax(tmp_path):
     a, dynamic = jnp.ones((2, 3)), {"a": {0: "n"}, "b": {0: "n"}}
     save(lambda a, b: a @ b.T, tmp_path / "a", a, a, dynamic=dynamic)
@@ -30,6 +29,18 @@ def test_axes_of_one_name_vary_together_in_jax(tmp_path):
         model(jnp.ones((5, 3)), jnp.ones((4, 3)))
 
 
+def test_a_model_of_64_bits_is_proved_by_a_process_of_32(tmp_path):
+    with jax.enable_x64(True):
+        jax.config.update("jax_enable_x64", True)
+        try:
+            save(lambda x: x / 3, tmp_path / "a", jnp.ones((2, 3)))
+        finally:
+            jax.config.update("jax_enable_x64", False)
+    assert verify(tmp_path / "a").ok
+    assert load(tmp_path / "a")(np.ones((5, 3))).dtype == jnp.float64
+
+
+@pytest.mark.usefixtures("unproved")
 def test_arguments_of_jax_that_are_no_batch_or_gone_after_the_call(tmp_path):
     x, weights = jnp.ones((5, 5)), {"bias": jnp.ones(5), "kernel": jnp.ones((5, 5))}
     apply = jax.jit(lambda p, x: x @ p["kernel"] + p["bias"], donate_argnums=1)
@@ -72,6 +83,7 @@ def counting_in_a_global(x):
     return x * 2
 
 
+@pytest.mark.usefixtures("unproved")
 def test_compiled_functions_of_tensorflow_are_kept_compiled(tmp_path):
     model, (x,) = tensorflow_model(), inputs("tensorflow", 1)
     function = tf.function(lambda x: model(x, training=False), jit_compile=True)
@@ -85,6 +97,7 @@ def test_compiled_functions_of_tensorflow_are_kept_compiled(tmp_path):
         assert not differ("tensorflow", model, (x,), Raw.of(run_native(path, x.numpy())))
 
 
+@pytest.mark.usefixtures("unproved")
 @pytest.mark.parametrize(
     "as_model",
     [
@@ -103,6 +116,7 @@ def test_saving_leaves_variables_of_tensorflow_as_they_were(as_model, tmp_path):
     assert load(tmp_path / "a")(tf.ones((4, 3))).shape == (4, 3)
 
 
+@pytest.mark.usefixtures("unproved")
 def test_other_semantics_of_mxnet_switched_on(tmp_path):
     for framework in ("mxnet", "mxnet numpy"):
         x, model = inputs(framework, 1), mxnet_model(framework == "mxnet numpy")
@@ -125,6 +139,7 @@ class Weighted(mx.gluon.HybridBlock):
         return found * scale * weight
 
 
+@pytest.mark.usefixtures("unproved")
 @pytest.mark.parametrize("hybridized", [False, True])
 def test_keywords_of_mxnet_are_put_into_position(hybridized, tmp_path):
     a, b, c, d = (mx.nd.array([[value] * 3] * 2, dtype="float32") for value in (7, 2, 1, 3))
