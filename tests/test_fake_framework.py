@@ -53,6 +53,9 @@ class Toy(Framework, Tensors):
     def threads(self):
         return 3
 
+    def accelerators(self):
+        return ["Toy Chip"]
+
     def is_tensor(self, obj):
         return isinstance(obj, Array)
 
@@ -103,6 +106,7 @@ def test_measure_waits_for_it_and_the_report_says_its_name(toy, model):
     assert toy.waited > 3
     assert "Toy Framework 4.2" in text
     assert "Toy Framework: 3 threads" in text
+    assert "Toy Chip" in text
 
 
 def test_variants_compare_and_their_answers(model):

@@ -130,13 +130,9 @@ def test_networkx(monkeypatch):
         small.to_networkx()
 
 
-def test_an_explanation_has_every_number_and_finding():
+def test_an_explanation_escapes_names_and_reasons():
     breaks = (Finding("a < b", __file__, 1), Finding("no place"))
-    explanation = Explanation("PyTorch 2", "<net>", 2, 1, breaks=breaks, notes=("so far",))
-    said = str(explanation)
-    place = f"tests/{Path(__file__).name}, line 1"
-    for one in ("<net> (PyTorch 2)", "so far: 2", "call:  1", "breaks:        2", place, "a < b"):
-        assert one in said
-    markup = explanation._repr_html_()
+    markup = Explanation("PyTorch 2", "<net>", 2, 1, breaks=breaks)._repr_html_()
     assert "&lt;net&gt;" in markup
+    assert f"tests/{Path(__file__).name}, line 1" in markup
     assert "<br>a &lt; b<br>no place</td>" in markup

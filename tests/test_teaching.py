@@ -25,8 +25,10 @@ def warning(function, example):
     return frozen(function, example)
 
 
-HONEST = {"honest": lambda function, example: function}
-WAYS = {**HONEST, "frozen": frozen, "refusing": refusing, "warning": warning}
+WAYS = {
+    **{"honest": lambda function, example: function, "frozen": frozen},
+    **{"refusing": refusing, "warning": warning},
+}
 ROW = np.array([1.0, float("nan")]), np.array([2.0, float("nan")])
 
 
@@ -36,27 +38,14 @@ def rows(trials):
 
 
 @pytest.mark.filterwarnings("default")
-def test_each_way_is_told_apart_and_what_is_written_instead_has_to_do_the_same(capsys):
+def test_each_way_is_told_apart_and_what_is_written_instead_has_to_do_the_same():
     trials = Trials(WAYS, inputs=ROW)
     trials(lambda x: operator.imul(x, 2), of="doubling")  # no way may see what another wrote
-    assert capsys.readouterr().out.splitlines() == [
-        "eager     [4.0, nan]",
-        "honest    the same",
-        "frozen    [2.0, nan]",
-        "refusing  TypeError: Cannot compile.",
-        "warning   [2.0, nan]",
-        "          RuntimeWarning: the result is fixed",
-    ]
     verdicts = ["works", "as eager", "wrong result", "TypeError", "wrong result, with a warning"]
     assert rows(trials)[1] == ["doubling", *verdicts]
     assert (ROW[0][0], ROW[1][0]) == (1, 2)
     trials(lambda x: x + x, of="doubling", instead="x + x")
     assert rows(trials)[1][-1] == "x + x (differs: frozen; refusing; warning)"
-    trials = Trials(HONEST, inputs=ROW)
-    trials(lambda x: x * 2, of="doubling")
-    trials(lambda x: x + x, of="doubling", instead="x + x")
-    trials(lambda x: x * 3, of="doubling", instead="x * 3")
-    assert rows(trials)[1][-1] == "x + x; x * 3 (differs: eager)"
 
 
 def test_a_result_is_shown_as_rounded_numbers_and_an_error_as_a_line():

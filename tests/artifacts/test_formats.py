@@ -1,12 +1,20 @@
-"""One contract for every format: eager = reloaded = native, each proved by a process of its own."""
+"""One contract for every format: eager = reloaded = native, each proved by a process of its own.
+
+And what the proof finds out.
+"""
+
+import sys
 
 import numpy as np
 import pytest
+import torch
 from artifact_models import differ, inputs, model
 from fuzz_damage import campaign
 
-from d2lhybrid import frameworks, load, run_native, save, verify
-from d2lhybrid.errors import InputMismatchError
+from d2lhybrid import errors, frameworks, inspect, load, run_native, save, verify
+from d2lhybrid.artifacts.store import read
+from d2lhybrid.errors import InputMismatchError, SaveError
+from d2lhybrid.frameworks.torch import formats
 from d2lhybrid.tensor import Raw
 
 FORMATS = [(one.name, name) for one in frameworks.known() for name in one.formats]
@@ -61,3 +69,65 @@ def test_damaged_artifacts_are_refused(saved, framework, name):
         path = saved(framework, name)
         found = campaign(path, through="load", target=target, count=30, seed=1)
         assert found == {"refused": 30}
+
+
+def test_code_for_another_processor_is_not_run(saved, tmp_path, monkeypatch):
+    """The package is in order, but a processor like the one it was made on is not here."""
+    path = saved("torch", "aotinductor")
+    machine = read(path).manifest.options["machine"]
+    description = tmp_path / "cpuinfo"
+    monkeypatch.setattr(formats, "CPUINFO", description)
+    description.write_text("flags\t\t: fpu sse sse2 rdtscp\n")
+    for here, words in ((machine, "compiled for a processor with"), ("riscv64", machine)):
+        monkeypatch.setattr(formats.platform, "machine", lambda here=here: here)
+        for open_it in (load, verify, run_native):
+            with pytest.raises(errors.UnsupportedArtifactError, match=words):
+                open_it(path)
+    assert inspect(path).problems == ()
+
+
+OPERATOR = """
+import torch
+
+@torch.library.custom_op("d2lhybrid_tests::thrice", mutates_args=())
+def thrice(x: torch.Tensor) -> torch.Tensor:
+    return x * 3
+
+@thrice.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return thrice(x)
+"""
+
+
+def test_what_a_file_needs_beside_itself_is_missed(tmp_path):
+    made = {}
+    exec(OPERATOR, made)
+    with pytest.raises(SaveError, match="alone cannot load"):
+        save(lambda x: made["thrice"](x), tmp_path / "a", torch.ones(1, 3))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_module_that_loading_needs_is_imported(tmp_path, monkeypatch):
+    (tmp_path / "with_operator.py").write_text(OPERATOR)
+    monkeypatch.syspath_prepend(tmp_path)
+    import with_operator
+
+    save(with_operator.Model(), tmp_path / "a", torch.ones(1, 3))
+    assert read(tmp_path / "a").manifest.options["imports"] == ("with_operator",)
+    assert load(tmp_path / "a")(torch.ones(1, 3)).tolist() == [[3.0] * 3]
+    (tmp_path / "with_operator.py").unlink()
+    monkeypatch.delitem(sys.modules, "with_operator")
+    with pytest.raises(errors.ArtifactLoadError, match="with_operator"):
+        load(tmp_path / "a")
+
+
+def test_a_proof_that_dies(tmp_path, monkeypatch):
+    code = "import os, sys\nif 'import verify' in ' '.join(sys.orig_argv): os._exit(3)\n"
+    (tmp_path / "sitecustomize.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(SaveError, match="status 3"):
+        save(torch.nn.Linear(3, 2), tmp_path / "a", torch.ones(1, 3))

@@ -1,19 +1,16 @@
-"""For each framework the same small network and its training, and functions with planted causes."""
+"""For each framework the same small network and its training, and functions with planted causes.
 
-from collections.abc import Callable
+Of a network or a function there is an input, too; of a training what ``training`` takes, and one
+step by hand, which returns the loss.
+"""
+
 from operator import add
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
 DATA = np.random.default_rng(0).standard_normal((16, 10)).astype(np.float32)
 X, Y = DATA[:, :8].copy(), DATA[:, 8:].copy()
-
-
-Model = tuple[Any, Any]  # and an input, for PLANTED too
-Training = tuple[tuple[Any, Any, Any, tuple[Any, Any]], Callable[[], float]]
-"""What ``training`` takes, and one step by hand, which returns the loss."""
 
 
 def torch_model():

@@ -184,12 +184,16 @@ COMPILED = {
 }
 
 
-def test_a_whole_model_is_one_graph_and_what_was_compiled_stays(framework):
+def compiled_model(framework):
     net, x = MODELS[framework]()
     names = {"net": net}
     exec(f"{IMPORTS}compiled = {COMPILED[framework]}", names)
-    compiled = names["compiled"]
-    compiled(x)
+    names["compiled"](x)
+    return names["compiled"], x
+
+
+def test_a_whole_model_is_one_graph_and_what_was_compiled_stays(framework):
+    compiled, x = compiled_model(framework)
     for _turn in range(2):
         report = explain(compiled, x)
         assert report.graphs == 1
@@ -199,8 +203,9 @@ def test_a_whole_model_is_one_graph_and_what_was_compiled_stays(framework):
         assert report.framework.startswith(get(framework).display)
 
 
-def test_a_mistake_in_the_call_is_the_users(framework):
-    net, x = MODELS[framework]()
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+def test_a_mistake_in_the_call_is_the_users(framework, compiled):
+    net, x = compiled_model(framework) if compiled else MODELS[framework]()
     net(x)
     for ask in (explain, graph):
         with pytest.raises(CallFailedError) as raised:

@@ -9,33 +9,6 @@ from d2lhybrid.measurement.comparing import compare, measure
 from d2lhybrid.measurement.sweeping import sweep
 
 
-@pytest.fixture(scope="module")
-def static():
-    """A network of MXNet's, hybridized with static memory, and its input."""
-    from d2lhybrid import import_mxnet
-
-    import_mxnet()
-    from mxnet import np, npx
-    from mxnet.gluon import nn
-
-    npx.set_np()
-    net = nn.HybridSequential()
-    net.add(nn.Dense(256, activation="relu"), nn.Dense(128, activation="relu"), nn.Dense(2))
-    net.initialize()
-    net.hybridize(static_alloc=True, static_shape=True)
-    return net, np.ones((1, 512))
-
-
-def test_mxnet_against_itself_gets_no_verdict_that_it_differs(static):
-    net, x = static
-    for seed in range(3):
-        c = compare({"a": net, "b": net}, x, seed=seed, time_limit=1, progress=False)
-        assert c["a"].calls == c["b"].calls
-        assert c["a"].stream_calls == c["b"].stream_calls
-        for clock in ("latency", "throughput"):
-            assert c.verdict("b", clock) in ("same", "undecided")
-
-
 def test_a_call_of_jax_is_waited_for_as_its_users_wait():
     jax = pytest.importorskip("jax")
     x = jax.numpy.ones(3)

@@ -60,6 +60,7 @@ SHAPES += [(language, 5, 10) for language in i18n.LANGUAGES[1:]]
 @pytest.mark.parametrize(("language", "variants", "ratio"), SHAPES)
 def test_every_plot_of_any_number_and_ratio(language, variants, ratio):
     i18n.set_language(language)
+    settings = plt.rcParams.copy()
     times = {LONG: 1e-4, **spread(ratio, variants), "即時コンパイル": 1e-4}  # no glyph is missing
     stream = {label: time / (1 + at % 3) for at, (label, time) in enumerate(times.items())}
     c = comparison(times, stream, references=("variant 1",), env=BUSY)
@@ -74,6 +75,7 @@ def test_every_plot_of_any_number_and_ratio(language, variants, ratio):
     quiet = [comparison(times).plot(), sweep([0, 1], {"a": [1e-3] * 2}).plot()]  # no logarithm
     assert not any(ax.figure.get_suptitle() for ax in quiet)
     calls = plot_calls({name: [100 * time, 0.2, 0.21] for name, time in times.items()})
+    assert plt.rcParams == settings
     for ax in [*drawn, *quiet, calls]:
         require_good_looks(ax)
         legend = ax.get_legend()
@@ -129,12 +131,6 @@ def test_the_steps_of_a_waterfall_begin_where_the_last_ended():
     said = [text.get_text() for text in ax.texts]
     assert [re.findall("[+−]", text) for text in said] == [[], ["+"], ["−"], ["+"]]
     assert said[1] == f"20.0 µs (+{seconds(times[1] - times[0])})"
-
-
-def test_settings_stay():
-    before = plt.rcParams.copy()
-    comparison({"a": 1e-3, "b": 2e-3}).plot()
-    assert plt.rcParams == before
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from unittest.mock import Mock
 
 import pytest
 
-import d2lhybrid
 from d2lhybrid.report import provenance
 from d2lhybrid.report.provenance import Load, environment
 
@@ -33,25 +32,6 @@ def test_the_load_is_that_of_others(monkeypatch, average, steps, left):
         now.used += seconds * cores
         found = load()
     assert found == pytest.approx(left, abs=0.006)
-
-
-def framework(name, threads, *accelerators):
-    """What an environment asks of a framework."""
-    tensors = Mock(**{"version.return_value": "1.2", "threads.return_value": threads})
-    tensors.accelerators.return_value = accelerators
-    return SimpleNamespace(name=name, tensors=tensors)
-
-
-def test_an_environment_is_what_machine_and_frameworks_say(monkeypatch):
-    frameworks = [framework("a", 2, "GPU 0", "GPU 1"), framework("b", None, "GPU 1")]
-    monkeypatch.setattr(provenance, "loaded", lambda: frameworks)
-    found = environment()
-    assert found.date.endswith("+00:00")
-    assert list(found.versions) == ["python", "numpy", "d2lhybrid", "a", "b"]
-    assert (found.versions["d2lhybrid"], found.versions["b"]) == (d2lhybrid.__version__, "1.2")
-    assert (found.threads, found.accelerators) == ({"a": 2}, ("GPU 0", "GPU 1"))
-    assert found.cpu
-    assert 1 <= found.cores <= os.cpu_count()
 
 
 def test_a_machine_that_is_no_linux(monkeypatch):

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from by_hand import BUSY, ENV, comparison, sweep
 
-from d2lhybrid import i18n
 from d2lhybrid.report import results, text
 from d2lhybrid.report.results import Sweep
-from d2lhybrid.report.table import Column, Table, seconds, span
+from d2lhybrid.report.table import Column, Table
 
 TIMES = {"eager": 1e-3, "compiled": 5e-4, "slow": 2.5e-3, "<twin>": 1e-3}
 UNAVAILABLE = {"graphs": "it rests on CUDA graphs", "native": "Found no compiler. Install one."}
@@ -125,11 +124,3 @@ def test_a_table_lines_up_and_html_keeps_numbers_and_words_whole():
     assert '<td style="text-align:left"><strong>&lt;a b&gt;</strong></td>' in html
     plain = Table([Column(left=True)] * 2, [["a", "1"]], gap=" ")
     assert (str(plain), "<thead>" in plain.html()) == ("a 1", False)
-
-
-def test_a_time_never_has_four_digits_where_the_next_unit_has_one():
-    values = (0.9996, 0.9994, 1e-12, 4321.0, 0)
-    assert [*map(seconds, values)] == ["1.00 s", "999 ms", "0.00100 ns", "4,320 s", "0 s"]
-    i18n.set_language("pt")
-    assert seconds(0.0025) == "2,50 ms"
-    assert span(0, 2) == span(1, float("inf")) == ("?", "?")  # an end is not known
