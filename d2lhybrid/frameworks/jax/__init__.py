@@ -3,11 +3,10 @@
 from collections.abc import Collection, Mapping
 from typing import ClassVar
 
-from d2lhybrid.frameworks.formats import Format
-from d2lhybrid.frameworks.protocol import Framework, Room, Tensors
+from d2lhybrid.frameworks.protocol import Complete
 
 
-class JAX(Framework):
+class JAX(Complete):
     """JAX on the CPU, CUDA, ROCm or a TPU."""
 
     name = "jax"
@@ -22,29 +21,7 @@ class JAX(Framework):
         return super().owns(packages) or not family.isdisjoint(packages)
 
     def has_threads(self) -> bool:
-        from d2lhybrid.frameworks.jax.private import is_started
-
-        return is_started()
-
-    @property
-    def tensors(self) -> Tensors:
-        self.load()
-        from d2lhybrid.frameworks.jax.tensors import TENSORS
-
-        return TENSORS
-
-    @property
-    def formats(self) -> Mapping[str, Format]:
-        from d2lhybrid.frameworks.jax.formats import FORMATS
-
-        return FORMATS
-
-    def room(self) -> Room:
-        self.load()
-        from d2lhybrid.frameworks.jax import explain, training, variants
-
-        found = variants.variants, training.training, explain.explain, explain.graphs
-        return Room(*found, variants.parts)
+        return bool(self.beside("private").is_started())
 
 
 FRAMEWORK = JAX()
