@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from d2lhybrid.errors import CannotBuildError, CompilerMissingError
-from d2lhybrid.frameworks.protocol import Folder, Function, Layer, Lazy, Variant
+from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, Variant
+from d2lhybrid.frameworks.tensors import Function
 from d2lhybrid.i18n import gettext as _, noop as N_
 from d2lhybrid.installing import find_compiler
 from d2lhybrid.same import raw_of

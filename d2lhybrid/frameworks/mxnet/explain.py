@@ -26,7 +26,7 @@ from d2lhybrid.frameworks.explanation import (
 from d2lhybrid.frameworks.fates import judged
 from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, symbol_like
 from d2lhybrid.frameworks.mxnet.variants import twin
-from d2lhybrid.frameworks.protocol import Args, Kwargs
+from d2lhybrid.frameworks.tensors import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.picture import Node, Part, Stage
 from d2lhybrid.tensor import leaves

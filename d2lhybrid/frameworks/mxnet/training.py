@@ -9,16 +9,8 @@ from mxnet import autograd, gluon
 
 from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, semantics
 from d2lhybrid.frameworks.mxnet.variants import PLAIN, WAYS, compiled, written
-from d2lhybrid.frameworks.protocol import (
-    Args,
-    Function,
-    Kwargs,
-    Lazy,
-    Step,
-    Variant,
-    copied,
-    require_trainable,
-)
+from d2lhybrid.frameworks.protocol import Lazy, Step, Variant, Ways, copied, require_trainable
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 
 _STEP = """def step():
     with autograd.record():
@@ -31,7 +23,7 @@ y = step()"""
 
 def training(
     net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
-) -> dict[str, Variant]:
+) -> Ways:
     """Each way by its name; each trains a copy of the block with a trainer like the one given.
 
     Raises:

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.frameworks.protocol import Lazy, Step, Variant, copied, require_trainable
+from d2lhybrid.frameworks.protocol import Lazy, Step, Variant, Ways, copied, require_trainable
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.frameworks.torch.programs import compiled, if_compiler
 
@@ -19,7 +19,7 @@ _STEP = """def step():
 
 def training(
     net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
-) -> dict[str, Variant]:
+) -> Ways:
     """Each way by its name; each trains a copy of the model with a copy of the optimizer.
 
     Raises:
