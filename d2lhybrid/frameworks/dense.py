@@ -37,7 +37,7 @@ def dense_function(
     layers: Sequence[Layer],
     linear: str,
     activations: Mapping[str, str],
-    weights: Callable[[Layer], tuple[Any, Any]],
+    tensor: Callable[[np.ndarray], Any],
     modules: Mapping[str, Any],
 ) -> tuple[Function, str]:
     """The function of x, without modules and loops, and its expression for a reader.
@@ -45,12 +45,12 @@ def dense_function(
     Args:
         linear: a layer in code, such as ``"F.linear({h}, w{i}, b{i})"``.
         activations: in code by name, such as ``{"relu": "torch.relu({h})"}``.
-        weights: from a layer to its weight and bias as the framework's arrays.
+        tensor: from a weight or a bias to the framework's array.
         modules: what the code names besides, by the name in the code.
     """
     names, body = dict(modules), "x"
     for i, layer in enumerate(layers):
-        names[f"w{i}"], names[f"b{i}"] = weights(layer)
+        names[f"w{i}"], names[f"b{i}"] = tensor(layer.weight), tensor(layer.bias)
         body = linear.format(h=body, i=i)
         if layer.activation:
             body = activations[layer.activation].format(h=body, i=i)
@@ -68,11 +68,7 @@ def functions(
     """The chain in a framework's functions, by ``dense_function``; `tensor` makes its tensors."""
     if layers is None:
         return Variant(N_("it is written for a chain of dense layers"))
-
-    def weights(layer: Layer) -> tuple[Any, Any]:
-        return tensor(layer.weight), tensor(layer.bias)
-
-    run, body = dense_function(layers, linear, activations, weights, modules)
+    run, body = dense_function(layers, linear, activations, tensor, modules)
     return Variant(run, f"y = {body}")
 
 
@@ -106,9 +102,7 @@ class InNumPy:
         names: dict[str, Any] = {"np": np}
         for i, layer in enumerate(layers):
             names[f"h{i}"] = np.empty((*x.shape[:-1], len(layer.bias)), np.float32)
-        self._run, body = dense_function(
-            layers, _LINEAR, _ACTIVATIONS, lambda layer: (layer.weight, layer.bias), names
-        )
+        self._run, body = dense_function(layers, _LINEAR, _ACTIVATIONS, np.asarray, names)
         self.code = f"y = {body}"
 
     def __call__(self, tensor: Any) -> np.ndarray:
