@@ -31,13 +31,9 @@ def training(
     Raises:
         ArgumentError: the model is no module of Flax NNX, or the optimizer is none for it.
     """
-    require_trainable(
-        net,
-        {"flax.nnx.Module": nnx.Module},
-        optimizer,
-        {"flax.nnx.Optimizer": nnx.Optimizer},
-        "nnx.Optimizer(net, optax.adam(1e-3), wrt=nnx.Param)",
-    )
+    models, optimizers = {"flax.nnx.Module": nnx.Module}, {"flax.nnx.Optimizer": nnx.Optimizer}
+    example = "nnx.Optimizer(net, optax.adam(1e-3), wrt=nnx.Param)"
+    require_trainable(net, models, optimizer, optimizers, example)
 
     def step(net: Any, optimizer: Any) -> Any:
         def value(net: Any) -> Any:

@@ -29,13 +29,9 @@ def training(
     Raises:
         ArgumentError: the model is no gluon.Block, or the optimizer is no gluon.Trainer.
     """
-    require_trainable(
-        net,
-        {"gluon.Block": gluon.Block},
-        optimizer,
-        {"gluon.Trainer": gluon.Trainer},
-        'gluon.Trainer(net.collect_params(), "sgd")',
-    )
+    models, optimizers = {"gluon.Block": gluon.Block}, {"gluon.Trainer": gluon.Trainer}
+    example = 'gluon.Trainer(net.collect_params(), "sgd")'
+    require_trainable(net, models, optimizer, optimizers, example)
     inputs = (*args, *by_position(net, args, kwargs).values())
     with semantics(is_numpy(inputs)):
         net(*inputs)  # parameters whose shapes were left open get them now

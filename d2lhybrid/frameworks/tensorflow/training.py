@@ -28,13 +28,9 @@ def training(
         ArgumentError: the model is no layer or model of Keras and no tf.Module, or the optimizer is
             none of Keras.
     """
-    require_trainable(
-        net,
-        {"keras.Layer": tf.keras.layers.Layer, "tf.Module": tf.Module},
-        optimizer,
-        {"keras.optimizers.Optimizer": tf.keras.optimizers.Optimizer},
-        "keras.optimizers.SGD(0.1)",
-    )
+    models = {"keras.Layer": tf.keras.layers.Layer, "tf.Module": tf.Module}
+    optimizers = {"keras.optimizers.Optimizer": tf.keras.optimizers.Optimizer}
+    require_trainable(net, models, optimizer, optimizers, "keras.optimizers.SGD(0.1)")
     keras = isinstance(net, tf.keras.layers.Layer)
     named = {"training": True, **kwargs} if keras else kwargs
     # Keras wants the target first, and the rest of the world last.

@@ -25,13 +25,9 @@ def training(
     Raises:
         ArgumentError: the model is no nn.Module, or the optimizer is none of PyTorch.
     """
-    require_trainable(
-        net,
-        {"torch.nn.Module": torch.nn.Module},
-        optimizer,
-        {"torch.optim.Optimizer": torch.optim.Optimizer},
-        "torch.optim.SGD(net.parameters(), lr=0.1)",
-    )
+    optimizers = {"torch.optim.Optimizer": torch.optim.Optimizer}
+    example = "torch.optim.SGD(net.parameters(), lr=0.1)"
+    require_trainable(net, {"torch.nn.Module": torch.nn.Module}, optimizer, optimizers, example)
 
     def make(compile_model: bool = False, compile_step: bool = False) -> Function:
         own, updating = copied((net, optimizer), {})
