@@ -18,11 +18,9 @@ from d2lhybrid.frameworks.explanation import (
     Finding,
     Graph,
     call_error,
-    from_error,
     nothing_compiled,
-    quiet,
-    require_runs,
 )
+from d2lhybrid.frameworks.failures import from_error, quiet, require_runs
 from d2lhybrid.frameworks.fates import judged
 from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, symbol_like
 from d2lhybrid.frameworks.mxnet.variants import twin
@@ -142,9 +140,7 @@ def _run_once(
 
 def _is_hybrid(block: Any) -> bool:
     plain_forward = type(block).forward is gluon.HybridBlock.forward
-    return isinstance(block, gluon.SymbolBlock) or (
-        isinstance(block, gluon.HybridBlock) and plain_forward
-    )
+    return plain_forward or isinstance(block, gluon.SymbolBlock)
 
 
 def _parts_of(block: Any) -> Iterator[Any]:

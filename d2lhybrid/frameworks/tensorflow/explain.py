@@ -10,16 +10,8 @@ from typing import Any
 import tensorflow as tf
 
 from d2lhybrid.calls import name_of
-from d2lhybrid.frameworks.explanation import (
-    Explanation,
-    Finding,
-    Graph,
-    Missing,
-    from_error,
-    last_user_frame,
-    quiet,
-    require_runs,
-)
+from d2lhybrid.frameworks.explanation import Explanation, Finding, Graph, Missing
+from d2lhybrid.frameworks.failures import from_error, last_user_frame, quiet, require_runs
 from d2lhybrid.frameworks.fates import content, judged
 from d2lhybrid.frameworks.hlo import ARRANGING, kinds, read
 from d2lhybrid.frameworks.tensorflow import private

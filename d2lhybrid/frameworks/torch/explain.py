@@ -14,13 +14,8 @@ import torch
 
 from d2lhybrid.calls import name_of
 from d2lhybrid.errors import brief
-from d2lhybrid.frameworks.explanation import (
-    Explanation,
-    Graph,
-    Missing,
-    from_error,
-    nothing_compiled,
-)
+from d2lhybrid.frameworks.explanation import Explanation, Graph, Missing, nothing_compiled
+from d2lhybrid.frameworks.failures import from_error
 from d2lhybrid.frameworks.fates import judged
 from d2lhybrid.frameworks.tensors import Args, Kwargs
 from d2lhybrid.frameworks.torch import private

@@ -16,7 +16,7 @@ from torch import nn
 
 from d2lhybrid.calls import name_of
 from d2lhybrid.errors import CompilerMissingError, SaveError, brief
-from d2lhybrid.frameworks.explanation import quiet, require_runs
+from d2lhybrid.frameworks.failures import quiet, require_runs
 from d2lhybrid.frameworks.formats import Sample
 from d2lhybrid.frameworks.protocol import Lazy, copied
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
