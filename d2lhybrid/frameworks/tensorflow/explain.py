@@ -39,9 +39,8 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     notes = own.missing.notes("TensorFlow")
     report = Explanation(_VERSION, own.name, own.compilations, graphs=0, notes=notes)
     if own.error:
-        return replace(
-            report, unsupported=(from_error(own.error, private.rewritten_frames(own.error)),)
-        )
+        refused = from_error(own.error, private.rewritten_frames(own.error))
+        return replace(report, unsupported=(refused,))
     return replace(report, graphs=1, fallbacks=tuple(_calls_into_python(own.concrete.graph)))
 
 
