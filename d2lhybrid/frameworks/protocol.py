@@ -185,10 +185,12 @@ class Framework(ABC):
 
     def load(self) -> Any:
         """Import the framework and return it."""
-        if sys.modules.get(self.name) is None:
-            for name, value in self.environment.items():
-                os.environ.setdefault(name, value)
-        return _imported(self.name)
+        found = sys.modules.get(self.name)
+        if found is not None:  # TorchDynamo can trace this, but no import
+            return found
+        for name, value in self.environment.items():
+            os.environ.setdefault(name, value)
+        return import_module(self.name)
 
     def has_threads(self) -> bool:
         """Has this process, or the one that forked it, started the threads that it works with?"""
@@ -215,33 +217,6 @@ class Framework(ABC):
             text = _("Expected a framework for which d2lhybrid has {what}. Received: {framework}.")
             raise ArgumentError(text.format(what=what, framework=self.display))
         return found
-
-
-class Complete(Framework):
-    """A framework whose room has a file for everything, so that only its name is left to say."""
-
-    def beside(self, file: str) -> Any:
-        """The module of that name in its room."""
-        return _imported(f"{__package__}.{self.name}.{file}")
-
-    @property
-    def tensors(self) -> Tensors:
-        self.load()
-        return self.beside("tensors").TENSORS
-
-    @property
-    def formats(self) -> Mapping[str, Format]:
-        return self.beside("formats").FORMATS
-
-    def room(self) -> Room:
-        self.load()
-        ways, training, seen = map(self.beside, ("variants", "training", "explain"))
-        return Room(ways.variants, training.training, seen.explain, seen.graphs, ways.parts)
-
-
-def _imported(module: str) -> Any:
-    found = sys.modules.get(module)  # TorchDynamo can trace this, but no import
-    return import_module(module) if found is None else found
 
 
 def require_options(compiler: str, options: Kwargs, known: tuple[str, ...]) -> None:

@@ -3,10 +3,11 @@
 from collections.abc import Collection, Mapping
 from typing import ClassVar
 
-from d2lhybrid.frameworks.protocol import Complete
+from d2lhybrid.frameworks.formats import Format
+from d2lhybrid.frameworks.protocol import Framework, Room, Tensors
 
 
-class JAX(Complete):
+class JAX(Framework):
     """JAX on the CPU, CUDA, ROCm or a TPU."""
 
     name = "jax"
@@ -21,7 +22,29 @@ class JAX(Complete):
         return super().owns(packages) or not family.isdisjoint(packages)
 
     def has_threads(self) -> bool:
-        return bool(self.beside("private").is_started())
+        from d2lhybrid.frameworks.jax.private import is_started
+
+        return is_started()
+
+    @property
+    def tensors(self) -> Tensors:
+        self.load()
+        from d2lhybrid.frameworks.jax.tensors import TENSORS
+
+        return TENSORS
+
+    @property
+    def formats(self) -> Mapping[str, Format]:
+        from d2lhybrid.frameworks.jax.formats import FORMATS
+
+        return FORMATS
+
+    def room(self) -> Room:
+        self.load()
+        from d2lhybrid.frameworks.jax import explain, training, variants
+
+        found = variants.variants, training.training, explain.explain, explain.graphs
+        return Room(*found, variants.parts)
 
 
 FRAMEWORK = JAX()

@@ -1,12 +1,14 @@
 """MXNet and Gluon."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
-from d2lhybrid.frameworks.protocol import Complete
+from d2lhybrid.frameworks.protocol import Framework, Room, Tensors
 
 
-class MXNet(Complete):
+class MXNet(Framework):
     """MXNet on the CPU or CUDA."""
 
     name = "mxnet"
@@ -16,6 +18,27 @@ class MXNet(Complete):
     def load(self) -> Any:
         """MXNet 1.9.1 as it runs on today's NumPy."""
         return import_mxnet()
+
+    @property
+    def tensors(self) -> Tensors:
+        self.load()
+        from d2lhybrid.frameworks.mxnet.tensors import TENSORS
+
+        return TENSORS
+
+    @property
+    def formats(self) -> Mapping[str, Format]:
+        from d2lhybrid.frameworks.mxnet.formats import FORMATS
+
+        return FORMATS
+
+    def room(self) -> Room:
+        self.load()
+        from d2lhybrid.frameworks.mxnet import explain, training, variants
+
+        return Room(
+            variants.variants, training.training, explain.explain, explain.graphs, variants.parts
+        )
 
 
 FRAMEWORK = MXNet()

@@ -6,10 +6,11 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, ClassVar
 
-from d2lhybrid.frameworks.protocol import Complete
+from d2lhybrid.frameworks.formats import Format
+from d2lhybrid.frameworks.protocol import Framework, Room, Tensors
 
 
-class TensorFlow(Complete):
+class TensorFlow(Framework):
     """TensorFlow on the CPU or CUDA."""
 
     name = "tensorflow"
@@ -30,7 +31,29 @@ class TensorFlow(Complete):
         return super().load()
 
     def has_threads(self) -> bool:
-        return bool(self.beside("private").is_started())
+        from d2lhybrid.frameworks.tensorflow.private import is_started
+
+        return is_started()
+
+    @property
+    def tensors(self) -> Tensors:
+        self.load()
+        from d2lhybrid.frameworks.tensorflow.tensors import TENSORS
+
+        return TENSORS
+
+    @property
+    def formats(self) -> Mapping[str, Format]:
+        from d2lhybrid.frameworks.tensorflow.formats import FORMATS
+
+        return FORMATS
+
+    def room(self) -> Room:
+        self.load()
+        from d2lhybrid.frameworks.tensorflow import explain, training, variants
+
+        found = variants.variants, training.training, explain.explain, explain.graphs
+        return Room(*found, variants.parts)
 
 
 FRAMEWORK = TensorFlow()
