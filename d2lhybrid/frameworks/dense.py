@@ -1,6 +1,6 @@
 """A chain of dense layers, as ``protocol.chain`` finds it, without the layers: as one function.
 
-Each framework fills the template of ``dense_function``; ``references`` has the same network in
+Each framework fills the template of ``functions``; ``references`` has the same network in
 NumPy and in C, which is what the arithmetic costs without a framework. Both have a clock of their
 own, ``timed(calls)``: the seconds of so many calls with the latest arguments. What
 it takes to bring a tensor of a framework there does not count.
@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from d2lhybrid.errors import CannotBuildError, CompilerMissingError
-from d2lhybrid.frameworks.protocol import Folder, Function, Layer, Lazy, Variant
+from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, Variant
+from d2lhybrid.frameworks.tensors import Function
 from d2lhybrid.i18n import gettext as _, noop as N_
 from d2lhybrid.installing import find_compiler
 from d2lhybrid.same import raw_of
@@ -32,31 +33,6 @@ _ACTIVATIONS = {
 }
 
 
-def dense_function(
-    layers: Sequence[Layer],
-    linear: str,
-    activations: Mapping[str, str],
-    weights: Callable[[Layer], tuple[Any, Any]],
-    modules: Mapping[str, Any],
-) -> tuple[Function, str]:
-    """The function of x, without modules and loops, and its expression for a reader.
-
-    Args:
-        linear: a layer in code, such as ``"F.linear({h}, w{i}, b{i})"``.
-        activations: in code by name, such as ``{"relu": "torch.relu({h})"}``.
-        weights: from a layer to its weight and bias as the framework's arrays.
-        modules: what the code names besides, by the name in the code.
-    """
-    names, body = dict(modules), "x"
-    for i, layer in enumerate(layers):
-        names[f"w{i}"], names[f"b{i}"] = weights(layer)
-        body = linear.format(h=body, i=i)
-        if layer.activation:
-            body = activations[layer.activation].format(h=body, i=i)
-    exec(f"def plain(x):\n    return {body}\n", names)
-    return names["plain"], body
-
-
 def functions(
     layers: Sequence[Layer] | None,
     linear: str,
@@ -64,15 +40,25 @@ def functions(
     tensor: Callable[[np.ndarray], Any],
     modules: Mapping[str, Any],
 ) -> Variant:
-    """The chain in a framework's functions, by ``dense_function``; `tensor` makes its tensors."""
+    """The function of x, without modules and loops, and its expression for a reader.
+
+    Args:
+        layers: the chain, or None where there is none: then there is no function either.
+        linear: a layer in code, such as ``"F.linear({h}, w{i}, b{i})"``.
+        activations: in code by name, such as ``{"relu": "torch.relu({h})"}``.
+        tensor: from a weight or a bias to the framework's array.
+        modules: what the code names besides, by the name in the code.
+    """
     if layers is None:
         return Variant(N_("it is written for a chain of dense layers"))
-
-    def weights(layer: Layer) -> tuple[Any, Any]:
-        return tensor(layer.weight), tensor(layer.bias)
-
-    run, body = dense_function(layers, linear, activations, weights, modules)
-    return Variant(run, f"y = {body}")
+    names, body = dict(modules), "x"
+    for i, layer in enumerate(layers):
+        names[f"w{i}"], names[f"b{i}"] = tensor(layer.weight), tensor(layer.bias)
+        body = linear.format(h=body, i=i)
+        if layer.activation:
+            body = activations[layer.activation].format(h=body, i=i)
+    exec(f"def plain(x):\n    return {body}\n", names)
+    return Variant(names["plain"], f"y = {body}")
 
 
 def references(layers: list[Layer] | None, args: tuple[Any, ...]) -> dict[str, Variant]:
@@ -105,10 +91,9 @@ class InNumPy:
         names: dict[str, Any] = {"np": np}
         for i, layer in enumerate(layers):
             names[f"h{i}"] = np.empty((*x.shape[:-1], len(layer.bias)), np.float32)
-        self._run, body = dense_function(
-            layers, _LINEAR, _ACTIVATIONS, lambda layer: (layer.weight, layer.bias), names
-        )
-        self.code = f"y = {body}"
+        made = functions(layers, _LINEAR, _ACTIVATIONS, np.asarray, names)
+        self._run: Any = made.run
+        self.code = made.code
 
     def __call__(self, tensor: Any) -> np.ndarray:
         self._x[...] = _array_like(tensor, self._x)

@@ -1,15 +1,12 @@
 """What a compiler makes of a model, in one form for every framework: in words, and as a graph."""
 
 import linecache
-import logging
 import os
 import sys
-import sysconfig
-import traceback
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from html import escape
 from typing import Any
 
@@ -17,14 +14,8 @@ from d2lhybrid.errors import CallFailedError, first_line
 from d2lhybrid.frameworks.fates import FATES
 from d2lhybrid.i18n import gettext as _, pad, width
 from d2lhybrid.installing import require
-from d2lhybrid.quieting import silent
 from d2lhybrid.report.picture import LARGEST, Stage, svg
 from d2lhybrid.report.table import Column, Table
-
-# What libraries log of a call repeats what the explanation says.
-quiet = partial(silent, logs=logging.ERROR)
-_LIBRARIES = tuple({sysconfig.get_path(key) + os.sep for key in ("purelib", "platlib", "stdlib")})
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 @dataclass(frozen=True)
@@ -195,18 +186,6 @@ class Missing:
         return tuple(text.format(framework=framework, name=name) for name in self._names)
 
 
-def require_runs(label: str, call: Callable[[], object]) -> None:
-    """Make the call without a compiler: what raises then is no refusal of the compiler.
-
-    Raises:
-        CallFailedError: it raised, with the error as its cause.
-    """
-    try:
-        call()
-    except Exception as error:
-        raise call_error(label, error) from error
-
-
 def call_error(label: str, error: Exception) -> CallFailedError:
     """The error to raise where a callable fails by itself."""
     kind, said = type(error).__name__, first_line(error)
@@ -221,22 +200,6 @@ def call_error(label: str, error: Exception) -> CallFailedError:
 def nothing_compiled(reason: str) -> str:
     """The note for a call in which the compiler made nothing."""
     return _("Nothing was compiled, because {reason}.").format(reason=reason)
-
-
-def from_error(error: Exception, frames: Iterable[tuple[str, int]] | None = None) -> Finding:
-    """Describe an error: its type, the first line of its message, the line of the user's code.
-
-    ``frames`` are (file, line) pairs, outermost first, where the traceback does not have them.
-    """
-    if frames is None:
-        frames = [(f.filename, f.lineno or 0) for f in traceback.extract_tb(error.__traceback__)]
-    return Finding(f"{type(error).__name__}: {first_line(error)}", *last_user_frame(frames))
-
-
-def last_user_frame(frames: Iterable[tuple[str, int]]) -> tuple[str, int]:
-    """Return the innermost (file, line) that is in no installed package and not in this one."""
-    foreign = (*_LIBRARIES, _OURS, "<")
-    return next((f for f in reversed(list(frames)) if not f[0].startswith(foreign)), ("", 0))
 
 
 def _readable(file: str) -> str:

@@ -23,14 +23,6 @@ class _Instruction:
     rest: str  # attributes behind them
     origin: str  # the recorded operation that it comes from
 
-    @property
-    def is_given(self) -> bool:
-        return self.operation in ("parameter", "constant")
-
-    @property
-    def operands(self) -> list[str]:
-        return [] if self.is_given else re.findall(r"[\w.-]+", self.value)
-
 
 def kinds(text: str, names: Collection[str]) -> dict[str, tuple[str, ...]]:
     """The operations that XLA is handed for each of `names`, in a module before its passes."""
@@ -49,8 +41,10 @@ def read(title: str, text: str, names: Collection[str]) -> Stage:
     nodes: list[Node] = []
     outputs: tuple[str, ...] = ()
     for one in computations[""]:
-        inputs = tuple(dict.fromkeys(n for o in one.operands for n in shown.get(o, ())))
-        if one.is_given:
+        is_given = one.operation in ("parameter", "constant")
+        operands = () if is_given else re.findall(r"[\w.-]+", one.value)
+        inputs = tuple(dict.fromkeys(n for o in operands for n in shown.get(o, ())))
+        if is_given:
             # A constant that is too large to be written down goes by its name.
             value = one.value if "{...}" not in one.value else f"{one.name} = {{...}}"
             nodes.append(Node(one.name, key=value if one.operation == "constant" else ""))
@@ -59,7 +53,7 @@ def read(title: str, text: str, names: Collection[str]) -> Stage:
             parts = tuple(Part(i.operation, _owners(i, names)) for i in inside)
             operation = parts[0].kind if len(parts) == 1 else one.operation
             nodes.append(Node(one.name, operation, inputs, parts=parts))
-        is_shown = one.is_given or one.operation not in _NOTHING
+        is_shown = is_given or one.operation not in _NOTHING
         shown[one.name] = (one.name,) if is_shown else inputs
         outputs = shown[one.name] if one.root else outputs
     return Stage(title, tuple(nodes), outputs)

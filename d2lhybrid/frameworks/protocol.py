@@ -22,12 +22,7 @@ import numpy as np
 from d2lhybrid.errors import ArgumentError, CannotBuildError
 from d2lhybrid.frameworks.explanation import Explanation, Graph
 from d2lhybrid.frameworks.formats import Format
-from d2lhybrid.frameworks.tensors import (
-    Args as Args,
-    Function as Function,
-    Kwargs as Kwargs,
-    Tensors as Tensors,
-)
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs, Tensors as Tensors
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.quieting import silent
 

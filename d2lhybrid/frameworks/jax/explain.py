@@ -12,21 +12,13 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, jaxpr_as_fun, jaxprs_in_params
 
 from d2lhybrid.calls import name_of
-from d2lhybrid.frameworks.explanation import (
-    Explanation,
-    Finding,
-    Graph,
-    Missing,
-    from_error,
-    last_user_frame,
-    quiet,
-    require_runs,
-)
+from d2lhybrid.frameworks.explanation import Explanation, Finding, Graph, Missing
+from d2lhybrid.frameworks.failures import from_error, last_user_frame, quiet, require_runs
 from d2lhybrid.frameworks.fates import content, judged
 from d2lhybrid.frameworks.hlo import ARRANGING, CONTROL, kinds, read
 from d2lhybrid.frameworks.jax import private
 from d2lhybrid.frameworks.jax.modules import eager, is_jitted, pure
-from d2lhybrid.frameworks.protocol import Args, Kwargs
+from d2lhybrid.frameworks.tensors import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.picture import Node, Stage
 
@@ -147,19 +139,12 @@ class _Recorder:
         self.nodes: list[Node] = []
         self._names: Counter[str] = Counter()
 
-    def node(
-        self,
-        wanted: str,
-        operation: str = "",
-        inputs: tuple[str, ...] = (),
-        key: str = "",
-        **more: Any,
-    ) -> str:
-        """Keep a node under a name that no other one has: tanh, tanh_1, ..."""
+    def node(self, wanted: str, **facts: Any) -> str:
+        """Keep a node with these facts under a name that no other one has: tanh, tanh_1, ..."""
         number = self._names[wanted]
         self._names[wanted] += 1
         name = f"{wanted}_{number}" if number else wanted
-        self.nodes.append(Node(name, operation, inputs, key, **more))
+        self.nodes.append(Node(name, **facts))
         return name
 
     def run(self, closed: Any, given: Sequence[_Value]) -> list[_Value]:
@@ -189,7 +174,8 @@ class _Recorder:
         literals = {at: str(value) for at, (value, names) in enumerate(reads) if not names}
         types = [str(variable.aval) for variable in equation.outvars]
         key = f"{types} {equation.params} {literals}"
-        name = self.node(kind, kind, sources, key, effect=bool(equation.effects))
+        facts = {"inputs": sources, "key": key, "effect": bool(equation.effects)}
+        name = self.node(kind, operation=kind, **facts)
         alone = Jaxpr((), list(variables), equation.outvars, [equation], equation.effects)
         with jax.named_scope(name):
             found = jaxpr_as_fun(ClosedJaxpr(alone, ()))(*variables.values())

@@ -13,7 +13,7 @@ import jax
 from flax import nnx
 
 from d2lhybrid.frameworks.jax import private
-from d2lhybrid.frameworks.protocol import Args, Function, Kwargs
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 
 
 @dataclass(frozen=True)

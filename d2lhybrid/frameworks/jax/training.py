@@ -6,15 +6,8 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from d2lhybrid.frameworks.protocol import (
-    Args,
-    Function,
-    Kwargs,
-    Lazy,
-    Step,
-    Variant,
-    require_trainable,
-)
+from d2lhybrid.frameworks.protocol import Lazy, Step, Variant, Ways, require_trainable
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 
 _STEP = """def step(net, optimizer):
     value = lambda net: jnp.mean(loss(net(x), y))
@@ -32,19 +25,15 @@ def pure(state):
 
 def training(
     net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
-) -> dict[str, Variant]:
+) -> Ways:
     """Each way by its name; each trains a copy of the model with a copy of the optimizer.
 
     Raises:
         ArgumentError: the model is no module of Flax NNX, or the optimizer is none for it.
     """
-    require_trainable(
-        net,
-        {"flax.nnx.Module": nnx.Module},
-        optimizer,
-        {"flax.nnx.Optimizer": nnx.Optimizer},
-        "nnx.Optimizer(net, optax.adam(1e-3), wrt=nnx.Param)",
-    )
+    models, optimizers = {"flax.nnx.Module": nnx.Module}, {"flax.nnx.Optimizer": nnx.Optimizer}
+    example = "nnx.Optimizer(net, optax.adam(1e-3), wrt=nnx.Param)"
+    require_trainable(net, models, optimizer, optimizers, example)
 
     def step(net: Any, optimizer: Any) -> Any:
         def value(net: Any) -> Any:

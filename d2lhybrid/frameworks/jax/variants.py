@@ -12,16 +12,8 @@ from flax import nnx
 
 from d2lhybrid.frameworks.dense import functions
 from d2lhybrid.frameworks.jax.modules import eager, pure
-from d2lhybrid.frameworks.protocol import (
-    Args,
-    Function,
-    Kwargs,
-    Layer,
-    Lazy,
-    Variant,
-    chain,
-    require_options,
-)
+from d2lhybrid.frameworks.protocol import Layer, Lazy, Variant, Ways, chain, require_options
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.i18n import noop as N_
 
 _SPLIT = """graph, weights = nnx.split(net)
@@ -36,9 +28,7 @@ _FUNCTIONS = {
 }
 
 
-def variants(
-    net: Function, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
-) -> dict[str, Variant]:
+def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs) -> Ways:
     """Each way by its name: a callable, or the reason why it cannot be built here.
 
     Those of a module get its weights of now. Donated arguments are no way to run a model, because

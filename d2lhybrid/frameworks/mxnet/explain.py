@@ -18,15 +18,13 @@ from d2lhybrid.frameworks.explanation import (
     Finding,
     Graph,
     call_error,
-    from_error,
     nothing_compiled,
-    quiet,
-    require_runs,
 )
+from d2lhybrid.frameworks.failures import from_error, quiet, require_runs
 from d2lhybrid.frameworks.fates import judged
 from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, symbol_like
 from d2lhybrid.frameworks.mxnet.variants import twin
-from d2lhybrid.frameworks.protocol import Args, Kwargs
+from d2lhybrid.frameworks.tensors import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.picture import Node, Part, Stage
 from d2lhybrid.tensor import leaves
@@ -64,11 +62,7 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
         return ()
     recorded = _recorded(model, args, kwargs)
     with quiet():
-        return tuple(
-            _graph(block, arrays, result)
-            for block, arrays, result in recorded
-            if not isinstance(result, Exception)
-        )
+        return tuple(_graph(*one) for one in recorded if not isinstance(one[-1], Exception))
 
 
 def _of_function(function: Any, args: Args, kwargs: Kwargs) -> Explanation:
@@ -142,9 +136,7 @@ def _run_once(
 
 def _is_hybrid(block: Any) -> bool:
     plain_forward = type(block).forward is gluon.HybridBlock.forward
-    return isinstance(block, gluon.SymbolBlock) or (
-        isinstance(block, gluon.HybridBlock) and plain_forward
-    )
+    return plain_forward or isinstance(block, gluon.SymbolBlock)
 
 
 def _parts_of(block: Any) -> Iterator[Any]:
@@ -155,19 +147,14 @@ def _parts_of(block: Any) -> Iterator[Any]:
             yield from _parts_of(child)
 
 
-def _symbols_like(values: Any, named: dict[str, Any], prefix: str = "input") -> list[Any]:
+def _symbols_like(value: Any, named: dict[str, Any], name: str = "input") -> Any:
     """A symbol of the same style for each array, also in lists; `named` gets the arrays by name."""
-    symbols: list[Any] = []
-    for number, value in enumerate(values):
-        name = f"{prefix}_{number}"
-        if isinstance(value, (list, tuple)):
-            symbols.append(_symbols_like(value, named, name))
-        elif value is None:
-            symbols.append(None)
-        else:
-            named[name] = value
-            symbols.append(symbol_like(name, value))
-    return symbols
+    if isinstance(value, (list, tuple)):
+        return [_symbols_like(part, named, f"{name}_{place}") for place, part in enumerate(value)]
+    if value is None:
+        return None
+    named[name] = value
+    return symbol_like(name, value)
 
 
 def _place(block: Any) -> Finding:

@@ -9,16 +9,8 @@ from mxnet import autograd, gluon
 
 from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, semantics
 from d2lhybrid.frameworks.mxnet.variants import PLAIN, WAYS, compiled, written
-from d2lhybrid.frameworks.protocol import (
-    Args,
-    Function,
-    Kwargs,
-    Lazy,
-    Step,
-    Variant,
-    copied,
-    require_trainable,
-)
+from d2lhybrid.frameworks.protocol import Lazy, Step, Variant, Ways, copied, require_trainable
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 
 _STEP = """def step():
     with autograd.record():
@@ -31,19 +23,15 @@ y = step()"""
 
 def training(
     net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
-) -> dict[str, Variant]:
+) -> Ways:
     """Each way by its name; each trains a copy of the block with a trainer like the one given.
 
     Raises:
         ArgumentError: the model is no gluon.Block, or the optimizer is no gluon.Trainer.
     """
-    require_trainable(
-        net,
-        {"gluon.Block": gluon.Block},
-        optimizer,
-        {"gluon.Trainer": gluon.Trainer},
-        'gluon.Trainer(net.collect_params(), "sgd")',
-    )
+    models, optimizers = {"gluon.Block": gluon.Block}, {"gluon.Trainer": gluon.Trainer}
+    example = 'gluon.Trainer(net.collect_params(), "sgd")'
+    require_trainable(net, models, optimizer, optimizers, example)
     inputs = (*args, *by_position(net, args, kwargs).values())
     with semantics(is_numpy(inputs)):
         net(*inputs)  # parameters whose shapes were left open get them now

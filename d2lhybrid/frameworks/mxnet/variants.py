@@ -7,16 +7,8 @@ import numpy as np
 from mxnet.gluon import Block, HybridBlock, SymbolBlock, nn
 
 from d2lhybrid.frameworks.mxnet.tensors import by_position
-from d2lhybrid.frameworks.protocol import (
-    Args,
-    Function,
-    Kwargs,
-    Layer,
-    Lazy,
-    Variant,
-    copied,
-    require_options,
-)
+from d2lhybrid.frameworks.protocol import Layer, Lazy, Variant, Ways, copied, require_options
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.i18n import noop as N_
 
 PLAIN = N_("a plain Block cannot be hybridized; use HybridBlock")
@@ -24,9 +16,7 @@ _STATIC = {"static_alloc": True, "static_shape": True}
 WAYS = {"hybridized": {}, "static_alloc": {"static_alloc": True}, "static_shape": _STATIC}
 
 
-def variants(
-    net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
-) -> dict[str, Variant]:
+def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs) -> Ways:
     """Each way by its name: a callable, or the reason why it cannot be built here.
 
     hybridize() changes a block for good, so each way gets a block of its own. They share the

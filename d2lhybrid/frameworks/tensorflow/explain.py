@@ -10,21 +10,13 @@ from typing import Any
 import tensorflow as tf
 
 from d2lhybrid.calls import name_of
-from d2lhybrid.frameworks.explanation import (
-    Explanation,
-    Finding,
-    Graph,
-    Missing,
-    from_error,
-    last_user_frame,
-    quiet,
-    require_runs,
-)
+from d2lhybrid.frameworks.explanation import Explanation, Finding, Graph, Missing
+from d2lhybrid.frameworks.failures import from_error, last_user_frame, quiet, require_runs
 from d2lhybrid.frameworks.fates import content, judged
 from d2lhybrid.frameworks.hlo import ARRANGING, kinds, read
-from d2lhybrid.frameworks.protocol import Args, Kwargs
 from d2lhybrid.frameworks.tensorflow import private
 from d2lhybrid.frameworks.tensorflow.variants import eagerly, require_numbers
+from d2lhybrid.frameworks.tensors import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.picture import Node, Part, Stage
 
@@ -47,9 +39,8 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     notes = own.missing.notes("TensorFlow")
     report = Explanation(_VERSION, own.name, own.compilations, graphs=0, notes=notes)
     if own.error:
-        return replace(
-            report, unsupported=(from_error(own.error, private.rewritten_frames(own.error)),)
-        )
+        refused = from_error(own.error, private.rewritten_frames(own.error))
+        return replace(report, unsupported=(refused,))
     return replace(report, graphs=1, fallbacks=tuple(_calls_into_python(own.concrete.graph)))
 
 

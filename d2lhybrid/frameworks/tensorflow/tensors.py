@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from d2lhybrid.errors import TracingError
-from d2lhybrid.frameworks.explanation import quiet
+from d2lhybrid.frameworks.failures import quiet
 from d2lhybrid.frameworks.tensorflow.private import is_started
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs, Tensors, tracing_text
 from d2lhybrid.tensor import Raw

@@ -5,17 +5,9 @@ from typing import Any
 import tensorflow as tf
 
 from d2lhybrid.errors import CannotBuildError, first_line
-from d2lhybrid.frameworks.protocol import (
-    Args,
-    Function,
-    Kwargs,
-    Lazy,
-    Step,
-    Variant,
-    copied,
-    require_trainable,
-)
+from d2lhybrid.frameworks.protocol import Lazy, Step, Variant, Ways, copied, require_trainable
 from d2lhybrid.frameworks.tensorflow.variants import require_numbers
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.i18n import gettext as _
 
 _STEP = """def step():
@@ -29,20 +21,16 @@ _STEP = """def step():
 
 def training(
     net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
-) -> dict[str, Variant]:
+) -> Ways:
     """Each way by its name; each trains a copy of the model with a copy of the optimizer.
 
     Raises:
         ArgumentError: the model is no layer or model of Keras and no tf.Module, or the optimizer is
             none of Keras.
     """
-    require_trainable(
-        net,
-        {"keras.Layer": tf.keras.layers.Layer, "tf.Module": tf.Module},
-        optimizer,
-        {"keras.optimizers.Optimizer": tf.keras.optimizers.Optimizer},
-        "keras.optimizers.SGD(0.1)",
-    )
+    models = {"keras.Layer": tf.keras.layers.Layer, "tf.Module": tf.Module}
+    optimizers = {"keras.optimizers.Optimizer": tf.keras.optimizers.Optimizer}
+    require_trainable(net, models, optimizer, optimizers, "keras.optimizers.SGD(0.1)")
     keras = isinstance(net, tf.keras.layers.Layer)
     named = {"training": True, **kwargs} if keras else kwargs
     # Keras wants the target first, and the rest of the world last.

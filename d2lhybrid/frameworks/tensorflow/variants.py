@@ -10,27 +10,22 @@ import tensorflow as tf
 
 from d2lhybrid.errors import CannotBuildError
 from d2lhybrid.frameworks.dense import functions
-from d2lhybrid.frameworks.protocol import (
-    ACTIVATIONS,
-    Args,
-    Function,
-    Kwargs,
-    Layer,
-    Lazy,
-    Variant,
-    chain,
-    require_options,
-)
+from d2lhybrid.frameworks.protocol import Layer, Lazy, Variant, Ways, chain, require_options
 from d2lhybrid.frameworks.tensorflow import private
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.i18n import gettext as _, noop as N_
 
 _FUNCTION = "fast = tf.function(net{})\ny = fast(x)"
 _CONCRETE = _FUNCTION.replace(")", ").get_concrete_function(tf.TensorSpec(x.shape, x.dtype))", 1)
+_LINEAR = "raw.BiasAdd(value=raw.MatMul(a={h}, b=w{i}), bias=b{i})"
+_RAW = {
+    "relu": "raw.Relu(features={h})",
+    "sigmoid": "raw.Sigmoid(x={h})",
+    "tanh": "raw.Tanh(x={h})",
+}
 
 
-def variants(
-    net: Function, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
-) -> dict[str, Variant]:
+def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs) -> Ways:
     """Each way by its name: a callable, or the reason why it cannot be built here."""
     require_options("tf.function", options, ())
     if hasattr(net, "structured_input_signature"):  # a graph is called as it is
@@ -106,7 +101,7 @@ def require_numbers(inputs: Iterable[Any]) -> None:
 def parts(net: Any) -> Iterator[Layer | str | None]:
     """Those of a ``Sequential``, also inside another; a model of any other class is one part."""
     keras = tf.keras.layers
-    names = {getattr(tf.keras.activations, name): name for name in ACTIVATIONS}
+    names = {getattr(tf.keras.activations, name): name for name in _RAW}
     names[tf.keras.activations.linear] = ""
     if type(net) is tf.keras.Sequential:
         for layer in net.layers:
@@ -124,11 +119,3 @@ def parts(net: Any) -> Iterator[Layer | str | None]:
         yield "relu" if plain else None
     else:
         yield names.get(net.activation) if type(net) is keras.Activation else None
-
-
-_LINEAR = "raw.BiasAdd(value=raw.MatMul(a={h}, b=w{i}), bias=b{i})"
-_RAW = {
-    "relu": "raw.Relu(features={h})",
-    "sigmoid": "raw.Sigmoid(x={h})",
-    "tanh": "raw.Tanh(x={h})",
-}

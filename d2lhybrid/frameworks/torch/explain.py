@@ -14,13 +14,8 @@ import torch
 
 from d2lhybrid.calls import name_of
 from d2lhybrid.errors import brief
-from d2lhybrid.frameworks.explanation import (
-    Explanation,
-    Graph,
-    Missing,
-    from_error,
-    nothing_compiled,
-)
+from d2lhybrid.frameworks.explanation import Explanation, Graph, Missing, nothing_compiled
+from d2lhybrid.frameworks.failures import from_error
 from d2lhybrid.frameworks.fates import judged
 from d2lhybrid.frameworks.tensors import Args, Kwargs
 from d2lhybrid.frameworks.torch import private
@@ -92,9 +87,8 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
 def _graph(name: str, recorded: Any, inputs: Any) -> Graph:
     title = _("recorded by TorchDynamo")
     try:
-        plan = private.planned(
-            torch.fx.GraphModule(recorded, copy.deepcopy(recorded.graph)), inputs
-        )
+        own = torch.fx.GraphModule(recorded, copy.deepcopy(recorded.graph))
+        plan = private.planned(own, inputs)
         plan.lowered.eliminate_dead_code()  # which Inductor does not run, though it leaves it there
         first = _stage(title, recorded.graph, lambda node: _recorded(node, plan))
         aten = _stage(_("as ATen operations"), plan.lowered, lambda node: _aten(node, plan), _VIEWS)

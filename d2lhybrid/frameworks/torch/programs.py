@@ -16,9 +16,10 @@ from torch import nn
 
 from d2lhybrid.calls import name_of
 from d2lhybrid.errors import CompilerMissingError, SaveError, brief
-from d2lhybrid.frameworks.explanation import quiet, require_runs
+from d2lhybrid.frameworks.failures import quiet, require_runs
 from d2lhybrid.frameworks.formats import Sample
-from d2lhybrid.frameworks.protocol import Args, Function, Kwargs, Lazy, copied
+from d2lhybrid.frameworks.protocol import Lazy, copied
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.frameworks.torch.private import is_compiled_in_place, original
 from d2lhybrid.frameworks.torch.tensors import evaluating
 from d2lhybrid.frameworks.trees import TreeSpec

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.frameworks.protocol import Lazy, Step, Variant, copied, require_trainable
+from d2lhybrid.frameworks.protocol import Lazy, Step, Variant, Ways, copied, require_trainable
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.frameworks.torch.programs import compiled, if_compiler
 
@@ -19,19 +19,15 @@ _STEP = """def step():
 
 def training(
     net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
-) -> dict[str, Variant]:
+) -> Ways:
     """Each way by its name; each trains a copy of the model with a copy of the optimizer.
 
     Raises:
         ArgumentError: the model is no nn.Module, or the optimizer is none of PyTorch.
     """
-    require_trainable(
-        net,
-        {"torch.nn.Module": torch.nn.Module},
-        optimizer,
-        {"torch.optim.Optimizer": torch.optim.Optimizer},
-        "torch.optim.SGD(net.parameters(), lr=0.1)",
-    )
+    optimizers = {"torch.optim.Optimizer": torch.optim.Optimizer}
+    example = "torch.optim.SGD(net.parameters(), lr=0.1)"
+    require_trainable(net, {"torch.nn.Module": torch.nn.Module}, optimizer, optimizers, example)
 
     def make(compile_model: bool = False, compile_step: bool = False) -> Function:
         own, updating = copied((net, optimizer), {})

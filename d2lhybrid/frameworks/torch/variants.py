@@ -11,7 +11,7 @@ from torch import nn
 
 from d2lhybrid.errors import CannotBuildError
 from d2lhybrid.frameworks.dense import functions
-from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, Variant, chain, require_options
+from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, Variant, Ways, chain, require_options
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.frameworks.torch import private, programs
 from d2lhybrid.frameworks.torch.programs import ISOLATES, compiled, eager, if_compiler
@@ -36,9 +36,7 @@ for bind, value, t in ((binding.bind_input, session.get_inputs()[0], x),
 session.run_with_iobinding(binding)"""
 
 
-def variants(
-    net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
-) -> dict[str, Variant]:
+def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs) -> Ways:
     """Each way by its name: a callable, or the reason why it cannot be built here.
 
     They run a twin of the model, for TorchScript leaves attributes on what it compiles, and each
@@ -171,7 +169,7 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
     }
 
 
-def _functions(net: Any, sizes: Kwargs) -> dict[str, Variant]:
+def _functions(net: Any, sizes: Kwargs) -> Ways:
     """A chain of dense layers as a function of tensors, which spares what modules do in a call."""
     layers = chain(parts(net))
     device = next(net.parameters()).device if layers else "cpu"
