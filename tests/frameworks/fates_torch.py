@@ -76,6 +76,7 @@ _WRITTEN = {
     "cond": r"if \w+\.item\(\):",
     "while_loop": r"while should_loop:",
 }
+_WRITTEN["+"] += r"|extern_kernels\.addmm\("  # adds to the product, inside the library
 _KERNEL = re.compile(r"(\w+) = async_compile\.cpp_pybinding\((.*?)'''\)", re.DOTALL)
 
 
