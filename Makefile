@@ -100,7 +100,7 @@ executed: setup  ## execute the notebooks into build/executed; LANG_, FRAMEWORK 
 messages: setup  ## bring the translators' catalogs up to date; START=ja begins a language
 	$(PY) -m book messages $(if $(START),--start $(START))
 
-models: setup  ## real models through every function, into docs/models.md; ONLY="BERT" chooses; half an hour
+models: setup  ## real models through every function, into docs/models.md; ONLY="BERT" chooses; an hour
 	$(PY) tools/model_table.py $(ARGS) $(ONLY)
 
 bench: SHELL := bash
