@@ -63,6 +63,7 @@ def differ(a, b, tolerance=None):
         (np.float32([1, 2]), np.float64([1, 2])),
         (np.float32([1, np.nan]), np.float32([1, 2])),
         (np.float32([1, np.inf]), np.float32([1, -np.inf])),
+        (np.float32([1, np.inf]), np.float32([1, 2])),
         (np.float64([1e308]), np.float64([-1e308])),  # apart by more than a float holds
         (np.float32([0, 1]), np.float32([1e-3, 1])),
         (np.int64([2**60]), np.int64([2**60 + 1])),
