@@ -46,7 +46,7 @@ def test_every_verb_has_an_example(name):
 def test_pages_name_only_what_exists(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     prose = re.sub(r"^(`{3,}).*?^\1`*$|(`+).+?\2", "", text, flags=re.MULTILINE | re.DOTALL)
-    links = re.findall(r"\]\((?!https?://|#)([^)#]+)", prose)
+    links = re.findall(r"(?<!\\)\]\((?!https?://|#)([^)#]+)", prose)
     assert not [link for link in links if not (ROOT / page).parent.joinpath(link).exists()]
     targets = set(re.findall(r"(?:`|^)make ([a-z0-9-]+)", text, re.MULTILINE))
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
