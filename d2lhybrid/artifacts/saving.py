@@ -54,7 +54,9 @@ def save(
 
     The model is saved compiled where the format can hold that. A process of its own loads the file
     and runs it; only when its outputs are those of the model does the artifact appear at `path`.
-    What was there before stays until then, and stays for good if anything goes wrong.
+    What was there before stays until then, and stays for good if anything goes wrong. The loaded
+    model returns a list for a deque, and a dictionary for an object that is no tuple, mapping or
+    dataclass.
 
     Args:
         model: A model or compiled function of PyTorch, TensorFlow, JAX or MXNet; or ``call(model,

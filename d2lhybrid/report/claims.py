@@ -220,8 +220,9 @@ def claim(c: Comparison, label: str, sense: str, **options: Any) -> None:
         )
     elif c.busy:
         text = _(
-            "This machine was too busy to tell (load {load} on {cores} cores, noise floor {floor} "
-            "after {rounds} rounds). Run it again when it is quiet."
+            "The times are too uncertain to tell (load {load} on {cores} cores, noise floor "
+            "{floor} after {rounds} rounds). Run it again on a quiet machine, with a higher "
+            "time_limit."
         )
     else:
         text = _(

@@ -19,7 +19,7 @@ from d2lhybrid.report.table import seconds, span
 VERSION = 1  # of the schema
 CLOCKS = ("latency", "throughput", "device")
 AGREE = 0.05  # latency and throughput that are closer than this are one time
-BUSY_FLOOR = 0.2  # a noise floor above this says that the machine did other things
+BUSY_FLOOR = 0.2  # above this noise floor times vary too much, be the machine quiet or not
 
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
 Times = Annotated[tuple[Seconds, ...], msgspec.Meta(min_length=1)]
@@ -155,5 +155,5 @@ class Measurement(Result):
 
 
 def is_busy(env: Environment, floor: float) -> bool:
-    """Did the machine do other things, by its load or by a noise floor, so that times lie?"""
+    """Are times uncertain, by the load of the machine or by how far they vary by themselves?"""
     return (env.load is not None and env.load > env.cores) or BUSY_FLOOR < floor < math.inf

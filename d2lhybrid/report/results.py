@@ -111,7 +111,7 @@ class Comparison(Result, Mapping[str, Measurement]):
 
     @property
     def busy(self) -> bool:
-        """Did the machine do other things, so that these times are uncertain?"""
+        """Was the machine busy, or did the times vary so much, that they are uncertain?"""
         return is_busy(self.env, self.noise_floor)
 
     @property
@@ -179,7 +179,7 @@ class Comparison(Result, Mapping[str, Measurement]):
 
         Silent if it holds. If it is undecided, and this is what ``compare`` returned last, rounds
         go on, for up to three times the comparison's limit or 20 s, and no more than 30 times the
-        limit; if it still is then, one line says so, and whether the machine was too busy to tell.
+        limit; if it still is then, one line says so, and whether the times are too uncertain.
         On a busy machine only the opposite contradicts "faster" and "slower": what differs takes
         the same time where all wait for a core.
 

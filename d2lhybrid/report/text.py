@@ -67,7 +67,7 @@ def sweep(s: Sweep) -> Page:
 
 
 def busy(comparisons: Sequence[Comparison]) -> str:
-    """One line that says that the machine was busy, at its worst; empty where it was not."""
+    """One line that says that times are uncertain, at the worst; empty where they are not."""
     found = [c for c in comparisons if c.busy]
     if not found:
         return ""
@@ -75,8 +75,8 @@ def busy(comparisons: Sequence[Comparison]) -> str:
     load = number(max(loads), 2) if loads else UNKNOWN
     floor = percent(max(c.noise_floor for c in found))
     text = _(
-        "⚠ This machine was busy (load {load} on {cores} cores, noise floor {floor}): "
-        "measure again when it is quiet."
+        "⚠ These times are uncertain (load {load} on {cores} cores, noise floor {floor}): measure "
+        "again on a quiet machine, with a higher time_limit."
     )
     return text.format(load=load, cores=found[0].env.cores, floor=floor)
 

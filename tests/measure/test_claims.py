@@ -126,8 +126,8 @@ def test_measuring_on_has_an_end(capsys):
 @pytest.mark.parametrize(
     ("noise", "env", "said"),
     [
-        (1.0, {}, r"too busy to tell \(load 0\.40 on 2 cores, noise floor .* 30 rounds"),
-        (0.005, {"load": 15.0}, r"too busy to tell \(load 15 on 2 cores"),
+        (1.0, {}, r"too uncertain to tell \(load 0\.40 on 2 cores, noise floor .* 30 rounds"),
+        (0.005, {"load": 15.0}, r"too uncertain to tell \(load 15 on 2 cores"),
         (0.03, {"load": None}, "after 30 rounds.* interval .*holds the bound"),
     ],
 )
@@ -148,7 +148,7 @@ def test_in_a_notebook_what_is_undecided_is_an_output_of_its_own_type(capsys, mo
     comparison({"<a>": 1e-3, "b": 1e-3}, noise=1.0).claim("b", "same")
     (bundle,) = shown
     assert bundle[claims.MIME] == {"label": "b", "claim": "same"}
-    assert "'<a>'. This machine was too busy" in bundle["text/plain"]
+    assert "'<a>'. The times are too uncertain" in bundle["text/plain"]
     assert capsys.readouterr().out == ""
 
 
@@ -175,7 +175,7 @@ def test_where_all_wait_for_a_core_only_the_opposite_contradicts(monkeypatch, ca
     for label, sense, least in (("twin", "faster", None), ("twin", "same", None),
                                 ("quick", "faster", 2.2)):  # fmt: skip
         c.claim(label, sense, at_least=least)
-        assert "too busy to tell (load 1,000 on" in capsys.readouterr().out
+        assert "too uncertain to tell (load 1,000 on" in capsys.readouterr().out
     for label, sense in (("quick", "slower"), ("slow", "faster"), ("quick", "same")):
         with pytest.raises(ClaimError):
             c.claim(label, sense)

@@ -46,7 +46,7 @@ def test_a_page_from_top_to_bottom():
     assert "Use compiled" not in inside
 
 
-def test_a_busy_machine_is_said_above_the_table_and_has_no_winner():
+def test_uncertain_times_are_said_above_the_table_and_have_no_winner():
     said = str(comparison({"eager": 1e-3, "b": 5e-4}, env=BUSY))
     assert re.match("⚠.*load 15 on 2 cores", said)
     assert "★" not in said

@@ -136,6 +136,8 @@ def exported(sample: Sample, folder: Path) -> Any:
             program.module()(*sample.inputs)  # there may be a guard that lets the larger pass alone
     except Exception as error:
         text = _("The exporter of PyTorch, torch.export, does not take this model: {reason}.")
+        if "torch.classes.quantized" in str(error):
+            text = _("torch.export takes no packed weights; save the model before quantizing it.")
         raise SaveError(text, reason=brief(error)) from error
     held = (*program.state_dict.values(), *program.constants.values())
     needed = int(1.05 * sum(getattr(t, "nbytes", 0) for t in held)) + (1 << 16)
