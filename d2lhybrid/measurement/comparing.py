@@ -113,11 +113,10 @@ def compare(
     rounds.prepare(limit)
 
     def result() -> Comparison:
-        count, queued = rounds.count, rounds.queued
         return Comparison(
-            measurements=tuple(one.measurement(count, queued, env) for one in runners.values()),
+            measurements=tuple(one.measurement(rounds.queued, env) for one in runners.values()),
             baseline=base,
-            again=rounds.again.samples(count, queued),
+            again=rounds.again.samples(rounds.queued),
             unavailable=dict(rounds.unavailable),
             references=tuple(label for label in yardsticks if label in runners),
             checked=check,
@@ -240,7 +239,7 @@ def measure(
     _first_calls(rounds, check=False, progress=False)
     rounds.prepare(limit)
     rounds.run(limit, lambda: _narrow(runner))
-    return runner.measurement(rounds.count, runner.queued, env)
+    return runner.measurement(rounds.queued, env)
 
 
 def _narrow(runner: Runner) -> bool:
