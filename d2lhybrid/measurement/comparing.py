@@ -97,7 +97,6 @@ def compare(
     """
     ways, args, kwargs = of_arguments(functions, args, kwargs, options_of(compare))
     base = _baseline(ways, baseline)
-    unavailable = dict(getattr(ways, "unavailable", {}))
     yardsticks = _references(ways, references, base)
     limit, margin = _limit(time_limit), float(_number("margin", margin))
     check = bool(check) if isinstance(check, (bool, np.bool_)) else float(_number("check", check))
@@ -107,7 +106,7 @@ def compare(
         label: Runner(label, one if isinstance(one, Call) else Call(one, args, kwargs), clock)
         for label, one in ways.items()
     }
-    rounds = Rounds(runners, base, seed, unavailable=unavailable)
+    rounds = Rounds(runners, base, seed, unavailable=dict(getattr(ways, "unavailable", {})))
     env, stopped = environment(), ""
     _first_calls(rounds, check, progress)
     rounds.prepare(limit)
