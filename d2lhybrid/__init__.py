@@ -4,7 +4,8 @@ The names load on first use, so ``import d2lhybrid`` costs milliseconds and load
 What the chapters print with, the classes of results and the errors are in ``d2lhybrid.teaching``.
 """
 
-from d2lhybrid.lazy import attach
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -21,5 +22,17 @@ _ROOMS = {
     "diagnosing": ("doctor",),
     "frameworks.mxnet.compat": ("import_mxnet",),
 }
-__getattr__, __dir__, __all__ = attach(__name__, _ROOMS)
-__all__ += ["__version__"]
+_HOMES = {name: room for room, names in _ROOMS.items() for name in names}
+__all__ = [*_HOMES, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, when it is first asked for (PEP 562)."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

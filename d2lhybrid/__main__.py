@@ -3,7 +3,7 @@
 import os
 import sys
 from argparse import SUPPRESS, ArgumentParser
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from runpy import run_path
@@ -48,28 +48,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _compare(file: str, functions: Sequence[str], **options: Any) -> Comparison:
-    with redirect_stdout(sys.stderr):  # what the file prints is no part of the result
-        return compare(functions_of(file, functions), **options)
-
-
-def functions_of(file: str, names: Sequence[str]) -> dict[str, Callable[..., Any]]:
-    """Import a file, and what it imports from its folder, and take these functions from it.
+    """Import a file, and what it imports from its folder, and compare these functions of it.
 
     Raises:
         ArgumentError: there is no such file or function, or the file does not run.
+        Otherwise what ``compare`` raises.
     """
     path = Path(file).resolve()
     sys.path.insert(0, str(path.parent))
-    try:
-        module = run_path(str(path))
-    except (Exception, SystemExit) as error:
-        text = _("Expected {file} to run. Received: {error}.")
-        raise ArgumentError(text.format(file=file, error=brief(error).rstrip("."))) from error
-    for name in names:
-        if not callable(module.get(name)):
-            text = _("Expected a function {name!r} in {file}. Received: none.")
-            raise ArgumentError(text.format(name=name, file=file))
-    return {name: module[name] for name in names}
+    with redirect_stdout(sys.stderr):  # what the file prints is no part of the result
+        try:
+            module = run_path(str(path))
+        except (Exception, SystemExit) as error:
+            text = _("Expected {file} to run. Received: {error}.")
+            raise ArgumentError(text.format(file=file, error=brief(error).rstrip("."))) from error
+        for name in functions:
+            if not callable(module.get(name)):
+                text = _("Expected a function {name!r} in {file}. Received: none.")
+                raise ArgumentError(text.format(name=name, file=file))
+        return compare({name: module[name] for name in functions}, **options)
 
 
 def _parser() -> ArgumentParser:

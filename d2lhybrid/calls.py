@@ -1,7 +1,6 @@
 """A model together with its arguments, where one of them has the name of an option of ours."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from inspect import Parameter, signature
@@ -78,18 +77,22 @@ def options_of(verb: Callable[..., Any]) -> tuple[str, ...]:
     >>> options_of(measure)
     ('label', 'time_limit', 'clock')
     """
-    kinds = {name: one.kind for name, one in signature(verb).parameters.items()}
-    return tuple(name for name, kind in kinds.items() if kind is Parameter.KEYWORD_ONLY)
+    return tuple(one.name for one in parameters_of(verb) if one.kind is Parameter.KEYWORD_ONLY)
+
+
+def parameters_of(function: Any) -> list[Parameter]:
+    """What a function takes; nothing where it does not tell, such as one that is written in C."""
+    try:
+        return [*signature(function).parameters.values()]
+    except (TypeError, ValueError):
+        return []
 
 
 def _require_no_misspelling(first: Any, keywords: Iterable[str], options: Collection[str]) -> None:
     """What a callable, or the forward pass of a model, names itself is none."""
     functions = first.values() if isinstance(first, Mapping) else [first]
-    named = set[str]()
     parts: list[Any] = [getattr(way, name, way) for way in functions for name in FORWARD]
-    for one in parts:
-        with suppress(TypeError, ValueError):  # it is no function, or is written in C
-            named |= set(signature(one).parameters)
+    named = {one.name for part in parts for one in parameters_of(part)}
     for name in keywords:
         near = get_close_matches(name, options, n=1, cutoff=0.8)
         if near and name not in named:

@@ -139,3 +139,6 @@ class CompilerMissingError(ArtifactError, RuntimeError):
 
 class NativeRunError(ArtifactError, RuntimeError):
     """The native program did not compile, crashed, or printed what no program of ours prints."""
+
+
+__all__ = [name for name in globals() if name.endswith("Error")]

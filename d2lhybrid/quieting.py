@@ -9,7 +9,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from typing import Any
 
 SHOWN_AFTER = 2.0  # seconds
@@ -63,9 +63,8 @@ def silent(*, logs: int = logging.NOTSET, prints: bool = False) -> Iterator[None
             logging.disable(before)
 
 
-@contextmanager
-def waiting(said: str, shown: bool | None = None) -> Iterator[None]:
-    """Say what is being done while the block lasts; nothing stays.
+def waiting(said: str, shown: bool | None = None) -> Any:
+    """Say what is being done while the block of ``with`` lasts; nothing stays.
 
     Args:
         said: what is done.
@@ -76,12 +75,10 @@ def waiting(said: str, shown: bool | None = None) -> Iterator[None]:
     ...     pass
     """
     if not _is_read(shown):
-        yield
-        return
+        return nullcontext()
     from tqdm import tqdm
 
-    with tqdm(desc=said, bar_format="{desc}", leave=False):
-        yield
+    return tqdm(desc=said, bar_format="{desc}", leave=False)
 
 
 def counted(things: Sequence[Any], said: str, shown: bool | None) -> Iterable[Any]:

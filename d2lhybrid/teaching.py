@@ -1,7 +1,7 @@
 """What the chapters use beside the verbs: tables and plots, results, errors, the language.
 
 Here is what they print: tables of figures, and what compilers make of the same function. The other
-names load on first use, so importing this module loads no framework and no Matplotlib.
+names come from their rooms. Importing this module loads no framework and no Matplotlib.
 """
 
 import copy
@@ -14,23 +14,20 @@ from typing import Any
 import numpy as np
 
 from d2lhybrid import errors
-from d2lhybrid.i18n import gettext as _, listed, pad
-from d2lhybrid.lazy import attach
+from d2lhybrid.errors import *  # noqa: F403
+from d2lhybrid.i18n import gettext as _, listed, pad, set_language
+from d2lhybrid.installing import has_compiler
+from d2lhybrid.measurement.timing import Peak
+from d2lhybrid.quieting import quiet
+from d2lhybrid.report.plot import plot_calls, plot_roofline
+from d2lhybrid.report.records import Measurement
+from d2lhybrid.report.results import Comparison, Sweep
 from d2lhybrid.report.table import Column, Table
 from d2lhybrid.same import raw_of
 
-_ROOMS = {
-    "report.results": ("Comparison", "Sweep"),
-    "report.records": ("Measurement",),
-    "measurement.timing": ("Peak",),
-    "report.plot": ("plot_roofline", "plot_calls"),
-    "installing": ("has_compiler",),
-    "quieting": ("quiet",),
-    "i18n": ("set_language", "pad"),
-    "errors": tuple(name for name in vars(errors) if name.endswith("Error")),
-}
-__getattr__, __dir__, __all__ = attach(__name__, _ROOMS)
-__all__ += ["Outcome", "Trials", "outcome", "print_table"]
+__all__ = ["Comparison", "Measurement", "Outcome", "Peak", "Sweep", "Trials", *errors.__all__]
+__all__ += ["has_compiler", "outcome", "pad", "plot_calls", "plot_roofline", "print_table"]
+__all__ += ["quiet", "set_language"]
 
 Function = Callable[..., Any]
 Way = Callable[[Function, Any], Function]

@@ -19,16 +19,16 @@ HEAVY = (
 )
 # From the bottom to the top: a room imports from its own floor and from those below.
 FLOORS = (
-    ("errors", "lazy"),
+    ("errors",),
     (
         *("calls", "i18n", "installing", "quieting", "stats", "tensor"),
         *("report.table", "report.picture"),  # know no result and no framework
     ),
-    ("frameworks", "same", "teaching"),
+    ("frameworks", "same"),
     ("report",),
     ("measurement",),
     ("artifacts",),
-    ("__main__", "diagnosing"),
+    ("__main__", "diagnosing", "teaching"),
 )
 # What imports or names a framework stands here.
 ROOMS: dict[str, str | tuple[str, ...]] = {

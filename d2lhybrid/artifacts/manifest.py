@@ -96,10 +96,6 @@ class Manifest(_Plain, frozen=True):
         return msgspec.json.format(whole, indent=1) + b"\n"
 
 
-class _Version(Struct):
-    d2lhybrid_artifact: Any = None
-
-
 def parse(raw: bytes) -> Manifest:
     """Read a manifest.
 
@@ -108,7 +104,7 @@ def parse(raw: bytes) -> Manifest:
         DamagedArtifactError: It is not byte for byte what ``to_bytes`` gives, or cannot be true.
     """
     try:
-        version = msgspec.json.decode(raw, type=_Version).d2lhybrid_artifact
+        version = msgspec.json.decode(raw, type=dict[str, Any]).get("d2lhybrid_artifact")
         if type(version) is int and version != VERSION:
             text = _(
                 "This artifact has manifest version {version}, and this release reads version "

@@ -10,7 +10,6 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-import uuid
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.util import find_spec
@@ -162,19 +161,18 @@ def _build(native: NativeProgram) -> Path:
     made = _cache() / "native" / key
     if made.exists():
         return made
-    working = made.with_name(uuid.uuid4().hex)
-    try:
-        with own_folder(_cache(), "D2LHYBRID_CACHE"):
-            working.mkdir(parents=True)
-            for source in sources:
-                shutil.copy(source, working)
-            _write_script(working / "build.sh", line)
+    with own_folder(_cache(), "D2LHYBRID_CACHE"):
+        made.parent.mkdir(parents=True, exist_ok=True)
+        working = tempfile.TemporaryDirectory(dir=made.parent, ignore_cleanup_errors=True)
+    with working as name:
+        folder = Path(name)
+        for source in sources:
+            shutil.copy(source, folder)
+        _write_script(folder / "build.sh", line)
         with waiting(_("compiling {file}").format(file=native.source)):
-            _execute(line, _("Could not compile the program"), 600, working)
+            _execute(line, _("Could not compile the program"), 600, folder)
         with suppress(OSError):  # where another process has made it meanwhile
-            working.rename(made)
-    finally:
-        shutil.rmtree(working, ignore_errors=True)
+            folder.rename(made)
     return made
 
 

@@ -9,12 +9,13 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from inspect import Parameter, signature
+from inspect import Parameter
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
+from d2lhybrid.calls import parameters_of
 from d2lhybrid.errors import ArgumentError, SaveError
 from d2lhybrid.frameworks.tensors import Args, Kwargs, Tensors
 from d2lhybrid.frameworks.trees import TreeSpec, taken_apart
@@ -146,11 +147,7 @@ def _names(found: Sequence[Leaf], taken: Sequence[str] = ()) -> list[str]:
 
 def _positional(function: Any) -> list[str]:
     """The names of what a function is called with, by position; none where it does not tell."""
-    try:
-        found = signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    named = [one for one in found if one.kind <= Parameter.POSITIONAL_OR_KEYWORD]
+    named = [one for one in parameters_of(function) if one.kind <= Parameter.POSITIONAL_OR_KEYWORD]
     return [one.name for one in named if one.name != "self"]
 
 

@@ -97,7 +97,6 @@ def compare(
     """
     ways, args, kwargs = of_arguments(functions, args, kwargs, options_of(compare))
     base = _baseline(ways, baseline)
-    unavailable = dict(getattr(ways, "unavailable", {}))
     yardsticks = _references(ways, references, base)
     limit, margin = _limit(time_limit), float(_number("margin", margin))
     check = bool(check) if isinstance(check, (bool, np.bool_)) else float(_number("check", check))
@@ -107,17 +106,16 @@ def compare(
         label: Runner(label, one if isinstance(one, Call) else Call(one, args, kwargs), clock)
         for label, one in ways.items()
     }
-    rounds = Rounds(runners, base, seed, unavailable=unavailable)
+    rounds = Rounds(runners, base, seed, unavailable=dict(getattr(ways, "unavailable", {})))
     env, stopped = environment(), ""
     _first_calls(rounds, check, progress)
     rounds.prepare(limit)
 
     def result() -> Comparison:
-        count, queued = rounds.count, rounds.queued
         return Comparison(
-            measurements=tuple(one.measurement(count, queued, env) for one in runners.values()),
+            measurements=tuple(one.measurement(rounds.queued, env) for one in runners.values()),
             baseline=base,
-            again=rounds.again.samples(count, queued),
+            again=rounds.again.samples(rounds.queued),
             unavailable=dict(rounds.unavailable),
             references=tuple(label for label in yardsticks if label in runners),
             checked=check,
@@ -240,7 +238,7 @@ def measure(
     _first_calls(rounds, check=False, progress=False)
     rounds.prepare(limit)
     rounds.run(limit, lambda: _narrow(runner))
-    return runner.measurement(rounds.count, runner.queued, env)
+    return runner.measurement(rounds.queued, env)
 
 
 def _narrow(runner: Runner) -> bool:

@@ -68,7 +68,6 @@ class Rounds:
     def __post_init__(self) -> None:
         self.again = self.runners[self.baseline].twin()
         self._order = np.random.default_rng(self.seed)
-        self._clock = self.again.clock
 
     @property
     def turns(self) -> list[Runner]:
@@ -133,9 +132,9 @@ class Rounds:
         """Cut what turns hold, all alike, if a round does not fit; one is taken to see."""
         if all({*one.calls.values()} == {1} for one in self.runners.values()):
             return
-        begin = self._clock()
+        begin = self.again.clock()
         self.each([*self.runners.values()], Runner.sample)
-        spent = (self._clock() - begin) * (1 + 1 / len(self.runners))
+        spent = (self.again.clock() - begin) * (1 + 1 / len(self.runners))
         for runner in self.runners.values():
             runner.times = {clock: [] for clock in runner.times}
             for clock, calls in runner.calls.items():
@@ -155,7 +154,7 @@ class Rounds:
         Raises:
             KeyboardInterrupt: it came before a round was complete.
         """
-        begin, before = self._clock(), self.count
+        begin, before = self.again.clock(), self.count
         look = max(self.fewest, before * 3 // 2)
         try:
             for taken in counted(range(1, self.most + 1), _("rounds"), progress):
@@ -166,7 +165,7 @@ class Rounds:
                     look = look * 3 // 2
                     if clear():
                         return "clear"
-                spent = self._clock() - begin
+                spent = self.again.clock() - begin
                 needed = spent / taken * (stats.FEWEST - before)
                 few = self.count < stats.FEWEST
                 if spent > limit and (not few or needed > STRETCHED * limit):

@@ -215,18 +215,18 @@ class Runner:
             self.times[clock].append(seconds)
         self.times["latency"].append(latency)  # the last, for rounds are counted by it
 
-    def samples(self, rounds: int, queued: bool) -> Samples:
-        """Those of the first rounds; without throughput where nothing of the round was queued."""
-        latency, throughput, device = (tuple(self.times[clock][:rounds]) for clock in CLOCKS)
-        whole = device if len(device) == rounds else None
+    def samples(self, queued: bool) -> Samples:
+        """Those of all rounds; without throughput where nothing of the round was queued."""
+        latency, throughput, device = (tuple(self.times[clock]) for clock in CLOCKS)
+        whole = device if len(device) == len(latency) else None
         return Samples(latency, throughput if queued else None, whole)
 
-    def measurement(self, rounds: int, queued: bool, env: Environment) -> Measurement:
-        """The first `rounds` samples as a record."""
+    def measurement(self, queued: bool, env: Environment) -> Measurement:
+        """What was measured as a record."""
         return Measurement(
             label=self.label,
             **self.record,
-            times=self.samples(rounds, queued),
+            times=self.samples(queued),
             calls=self.calls["latency"],
             stream_calls=self.calls["throughput"] if self.queued else None,
             note="; ".join(self.notes) or None,

@@ -194,17 +194,16 @@ class Claim:
         return _(text).format(label=self.label, against=against, amount=amount)
 
 
-def claim(c: Comparison, label: str, sense: str, **options: Any) -> None:
+def claim(c: Comparison, made: Claim) -> None:
     """Say nothing if it holds, raise if it is contradicted, else measure on and then say so.
 
     Raises:
         ClaimError: the interval contradicts the claim.
-        ArgumentError, UnknownLabelError: there is no such claim, clock or variant.
+        ArgumentError, UnknownLabelError: there is no such clock or variant.
     """
-    made = Claim(label, sense, **options)
 
     def decided(found: Comparison) -> bool:
-        hopeless = sense == "same" and is_busy(found.env, 0.0)  # nothing is, at such a load
+        hopeless = made.sense == "same" and is_busy(found.env, 0.0)  # nothing is, at such a load
         return hopeless or made.judged(found) != "undecided"
 
     if _newest and _newest[0]() is c:
@@ -230,13 +229,12 @@ def claim(c: Comparison, label: str, sense: str, **options: Any) -> None:
             "{low} to {high}, holds the bound, or is within the noise floor of {floor} of it. "
             "Claim less, or compare with a higher time_limit."
         )
-    ratio = map(number, c.ratio(label, made.clock, made.against))
-    found = dict(zip(("ratio", "low", "high"), ratio, strict=True))
-    found |= {"confidence": percent(stats.confidence(c.rounds)), "clock": made.clock or "latency"}
+    ratio, low, high = map(number, c.ratio(made.label, made.clock, made.against))
     load = UNKNOWN if c.env.load is None else number(c.env.load, 2)
-    floor = percent(c.floor_of(made.clock))
-    received = text.format(**found, floor=floor, rounds=c.rounds, load=load, cores=c.env.cores)
-    said = sentences(made.expected(c), received)
+    found = {"ratio": ratio, "low": low, "high": high, "load": load, "cores": c.env.cores}
+    found |= {"clock": made.clock or "latency", "floor": percent(c.floor_of(made.clock))}
+    found |= {"rounds": c.rounds, "confidence": percent(stats.confidence(c.rounds))}
+    said = sentences(made.expected(c), text.format(**found))
     if judged == "contradicted":
         raise ClaimError(f"{said}\n{stamp(c.env, c.seed)}", claim=made)
     _show(made, said)

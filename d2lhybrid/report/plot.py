@@ -55,12 +55,11 @@ def comparison(c: Comparison, clock: str = "latency") -> Any:
         ax.axvline(base, color=GREY, linewidth=1)
         for row, label in enumerate(c):
             time, (low, high) = c[label].median_of(clock), _ends(c[label], clock)
-            found, said = VERDICTS[c.verdict(label, clock)], seconds(time)
-            colour, marker = found.colour, found.marker
-            if label == c.baseline or label in c.references:
-                colour, marker = GREY, "o"
+            said, colour, marker, word = seconds(time), GREY, "o", ""
+            if label in c.others:
+                found = VERDICTS[c.verdict(label, clock)]
+                colour, marker, word = found.colour, found.marker, f", {_(found.word)}"
             if label != c.baseline:
-                word = "" if label in c.references else f", {_(found.word)}"
                 said += f" ({number(c.ratio(label, clock)[0])}×{word})"
             ends, style = [[time - low], [high - time]], {"color": colour, "capsize": 3}
             ax.hlines(row, base, time, color=colour, linewidth=4, alpha=0.4)
@@ -188,17 +187,16 @@ def drawing(height: float) -> Iterator[Any]:
     # leaving the style would undo: whether figures show by themselves. Twice the pixels: a notebook
     # draws the figure itself, and takes only the size from us.
     dpi = 2 * plt.rcParams["figure.dpi"]
-    figure = plt.figure(figsize=(WIDTH, height), dpi=dpi, layout="constrained")
-    figure.patch.set_visible(False)  # so that the page's own colour shows
+    # Without a colour of its own, so that the page's shows.
+    figure = plt.figure(figsize=(WIDTH, height), dpi=dpi, layout="constrained", facecolor="none")
     figure._repr_mimebundle_ = partial(_sharp, figure)
     # The user's fonts first; for the characters that they lack, those that come with us.
     ours = [JAPANESE, CHINESE] if language() == "ja" else [CHINESE, JAPANESE]
     families = [*plt.rcParams["font.family"], *map(_added, ours)]
     style = {"font.family": families, "axes.labelsize": "small", "text.parse_math": False}
-    unframed = {"axes.spines.top": False, "axes.spines.right": False}
-    with plt.rc_context({**style, **unframed, **dict.fromkeys(_INKED, GREY)}):
+    bare = {"axes.spines.top": False, "axes.spines.right": False, "axes.facecolor": "none"}
+    with plt.rc_context({**style, **bare, **dict.fromkeys(_INKED, GREY)}):
         ax = figure.subplots()
-        ax.patch.set_visible(False)
         # Of ticks that are made only when drawn, too.
         ax.tick_params(labelfontfamily=families, labelsize="small")
         yield ax

@@ -194,7 +194,7 @@ class Comparison(Result, Mapping[str, Measurement]):
             ClaimError: what was measured contradicts it.
             ArgumentError, UnknownLabelError: there is no such claim, clock or variant.
         """
-        claims.claim(self, label, sense, at_least=at_least, against=against, clock=clock)
+        claims.claim(self, claims.Claim(label, sense, at_least, against, clock))
 
     def plot(self, clock: str = "latency") -> Any:
         """Draw the times per call with their intervals with matplotlib; returns the axes.
