@@ -164,11 +164,11 @@ def _build(native: NativeProgram) -> Path:
     with own_folder(_cache(), "D2LHYBRID_CACHE"):
         made.parent.mkdir(parents=True, exist_ok=True)
         working = tempfile.TemporaryDirectory(dir=made.parent, ignore_cleanup_errors=True)
-    with working as name:
-        folder = Path(name)
+        folder = Path(working.name)
         for source in sources:
             shutil.copy(source, folder)
         _write_script(folder / "build.sh", line)
+    with working:
         with waiting(_("compiling {file}").format(file=native.source)):
             _execute(line, _("Could not compile the program"), 600, folder)
         with suppress(OSError):  # where another process has made it meanwhile
