@@ -176,6 +176,8 @@ class Framework(ABC):
     # Environment variables that the import sets where the user has not: two frameworks that both
     # take a GPU's memory beforehand do not fit into one process.
     environment: ClassVar[Mapping[str, str]] = {}
+    # What it writes and reads, by name, the best first; without importing it.
+    formats: ClassVar[Mapping[str, Format]] = {}
 
     def owns(self, packages: Collection[str]) -> bool:
         """Does something whose classes come from these top-level packages belong to it?"""
@@ -204,11 +206,6 @@ class Framework(ABC):
     @abstractmethod
     def room(self) -> Room:
         """What it can do besides; imports the framework."""
-
-    @property
-    def formats(self) -> Mapping[str, Format]:
-        """The formats that it writes and reads, by name, the best first; imports nothing."""
-        return {}
 
     def able(self, what: str) -> Any:
         """Its formats, or that function of its room; ArgumentError where there is none."""

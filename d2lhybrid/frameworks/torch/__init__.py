@@ -1,9 +1,7 @@
 """PyTorch."""
 
-from collections.abc import Mapping
-
-from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.protocol import Framework, Room, Tensors
+from d2lhybrid.frameworks.torch.formats import FORMATS
 
 
 class PyTorch(Framework):
@@ -12,6 +10,7 @@ class PyTorch(Framework):
     name = "torch"
     display = "PyTorch"
     order = 1
+    formats = FORMATS
 
     @property
     def tensors(self) -> Tensors:
@@ -19,12 +18,6 @@ class PyTorch(Framework):
         from d2lhybrid.frameworks.torch.tensors import TENSORS
 
         return TENSORS
-
-    @property
-    def formats(self) -> Mapping[str, Format]:
-        from d2lhybrid.frameworks.torch.formats import FORMATS
-
-        return FORMATS
 
     def room(self) -> Room:
         self.load()
