@@ -30,9 +30,8 @@ class MXNet(Framework):
         self.load()
         from d2lhybrid.frameworks.mxnet import explain, training, variants
 
-        return Room(
-            variants.variants, training.training, explain.explain, explain.graphs, variants.parts
-        )
+        found = variants.variants, training.training, explain.explain, explain.graphs
+        return Room(*found, variants.parts)
 
 
 FRAMEWORK = MXNet()

@@ -13,14 +13,8 @@ from mxnet.test_utils import environment
 
 from d2lhybrid import quieting
 from d2lhybrid.calls import name_of
-from d2lhybrid.frameworks.explanation import (
-    Explanation,
-    Finding,
-    Graph,
-    call_error,
-    nothing_compiled,
-)
-from d2lhybrid.frameworks.failures import from_error, quiet, require_runs
+from d2lhybrid.frameworks.explanation import Explanation, Finding, Graph, nothing_compiled
+from d2lhybrid.frameworks.failures import call_error, from_error, quiet, require_runs
 from d2lhybrid.frameworks.fates import judged
 from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, symbol_like
 from d2lhybrid.frameworks.mxnet.variants import twin
