@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 from dataclasses import replace
+from functools import partial
 from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,10 +16,10 @@ import torch
 from torch import nn
 
 from d2lhybrid.calls import name_of
-from d2lhybrid.errors import CompilerMissingError, SaveError, brief
+from d2lhybrid.errors import SaveError, brief
 from d2lhybrid.frameworks.failures import quiet, require_runs
 from d2lhybrid.frameworks.formats import Sample
-from d2lhybrid.frameworks.protocol import Lazy, copied
+from d2lhybrid.frameworks.protocol import copied, if_compiler
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.frameworks.torch.private import is_compiled_in_place, original
 from d2lhybrid.frameworks.torch.tensors import evaluating
@@ -28,6 +29,7 @@ from d2lhybrid.installing import INDUCTOR, find_compiler, require
 from d2lhybrid.quieting import silent
 
 ISOLATES = "isolate_recompiles" in signature(torch.compile).parameters
+if_inductor = partial(if_compiler, language="C++", names=INDUCTOR)
 
 
 def eager(model: Any) -> Any:
@@ -144,15 +146,6 @@ def exported(sample: Sample, folder: Path) -> Any:
     if shutil.disk_usage(folder).free < needed:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     return program
-
-
-def if_compiler(variant: Lazy) -> Function | str:
-    """The variant, or why there is none: no compiler for the C++ that Inductor writes."""
-    try:
-        find_compiler("C++", INDUCTOR)
-    except CompilerMissingError as error:
-        return str(error)
-    return variant
 
 
 # What stands in a folder, called model.pt2 or model.onnx.
