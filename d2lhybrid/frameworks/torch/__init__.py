@@ -14,13 +14,11 @@ class PyTorch(Framework):
 
     @property
     def tensors(self) -> Tensors:
-        self.load()
         from d2lhybrid.frameworks.torch.tensors import TENSORS
 
         return TENSORS
 
     def room(self) -> Room:
-        self.load()
         from d2lhybrid.frameworks.torch import training, variants
         from d2lhybrid.frameworks.torch.explain import explain, graphs
 
