@@ -82,7 +82,6 @@ def _recorded(model: Any, args: Args, kwargs: Kwargs) -> list[tuple[Any, dict[st
         seen, failure = _run_once(model, hybrid, args, kwargs)
         for block, given in seen:
             arrays: dict[str, Any] = {}
-            result: Any
             try:
                 outputs = [leaf for _path, leaf in leaves(block(*_symbols_like(given, arrays)))]
                 result = outputs[0] if len(outputs) == 1 else mx.sym.Group(outputs)
