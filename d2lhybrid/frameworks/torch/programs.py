@@ -44,11 +44,13 @@ def eager(model: Any) -> Any:
     return copy.copy(model) if is_compiled_in_place(model) else model
 
 
-def twin(net: nn.Module) -> nn.Module:
-    """A copy that shares its tensors with the model; not in training mode, which changes them.
+def twin(net: Any) -> Any:
+    """A copy that shares its tensors with the module; not in training mode, which changes them.
 
-    Its parts are eager, too.
+    Its parts are eager, too. A function is its own twin.
     """
+    if not isinstance(net, nn.Module):
+        return net
     tensors = [] if net.training else [*net.parameters()]
     # What a forward left behind (the weight of weight_norm, a last activation) cannot be copied.
     left = (value for module in net.modules() for value in vars(module).values())
@@ -60,13 +62,14 @@ def twin(net: nn.Module) -> nn.Module:
     return made
 
 
-def padding(net: nn.Module, inputs: int) -> str:
-    """Why the module may compute other padded rows than each program of it; nothing if it may not.
+def padding(net: Any, inputs: int) -> str:
+    """Why a module may compute other padded rows than each program of it; nothing if it may not.
 
     A mask is one more input.
     """
     fast = inputs > 1 and torch.backends.mha.get_fastpath_enabled()
-    if not fast or not any(isinstance(part, nn.TransformerEncoder) for part in net.modules()):
+    parts = net.modules() if fast and isinstance(net, nn.Module) else ()
+    if not any(isinstance(part, nn.TransformerEncoder) for part in parts):
         return ""
     text = _("PyTorch's fast path leaves padded rows zero, no program does; call {code} first.")
     return text.format(code="torch.backends.mha.set_fastpath_enabled(False)")

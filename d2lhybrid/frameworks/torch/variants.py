@@ -44,18 +44,14 @@ def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kw
     All run without gradients: what some ways never record is nothing that another is to pay for.
     """
     require_options("torch.compile", options, ("dynamic", "backend", "mode"))
-    net = eager(net)
-    unfit, own = N_("there is no module, only a function"), lambda: net
-    differs = ""
-    if isinstance(net, nn.Module):
-        net = programs.twin(net)
-        unfit, own = "", lambda: programs.twin(net)
-        if net.training:
-            unfit = N_("the model is in training mode; compiling ahead wants net.eval()")
-        differs = programs.padding(net, len(args) + len(kwargs)).rstrip(".。")
+    net = programs.twin(eager(net))
+    unfit = "" if isinstance(net, nn.Module) else N_("there is no module, only a function")
+    if not unfit and net.training:
+        unfit = N_("the model is in training mode; compiling ahead wants net.eval()")
+    differs = programs.padding(net, len(args) + len(kwargs)).rstrip(".。")
 
     def script() -> Any:
-        return torch.jit.script(own())
+        return torch.jit.script(programs.twin(net))
 
     def frozen() -> Any:
         return torch.jit.optimize_for_inference(torch.jit.freeze(script()))
