@@ -36,7 +36,8 @@ def require_runs(label: str, call: Callable[[], object]) -> None:
         CallFailedError: it raised, with the error as its cause.
     """
     try:
-        call()
+        with quiet():
+            call()
     except Exception as error:
         raise call_error(label, error) from error
 

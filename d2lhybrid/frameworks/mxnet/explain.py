@@ -60,8 +60,7 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
 
 
 def _of_function(function: Any, args: Args, kwargs: Kwargs) -> Explanation:
-    with quiet():
-        require_runs(name_of(function), lambda: (function(*args, **kwargs), mx.nd.waitall()))
+    require_runs(name_of(function), lambda: (function(*args, **kwargs), mx.nd.waitall()))
     code = getattr(function, "__code__", None) or type(function).__call__.__code__
     place = Finding(name_of(function), code.co_filename, code.co_firstlineno)
     note = nothing_compiled(_("MXNet compiles HybridBlocks, and this is a function"))
@@ -92,8 +91,7 @@ def _recorded(model: Any, args: Args, kwargs: Kwargs) -> list[tuple[Any, dict[st
     if failure and any(isinstance(result, Exception) for _block, _arrays, result in found):
         given = (*args, *by_position(model, args, kwargs).values())
         eager = twin(model, active=False)
-        with quiet():
-            require_runs(name_of(model), lambda: (eager(*given), mx.nd.waitall()))
+        require_runs(name_of(model), lambda: (eager(*given), mx.nd.waitall()))
     elif failure:
         raise call_error(name_of(model), failure) from failure
     return found
