@@ -133,19 +133,15 @@ def untouched(verb: Verb) -> Verb:
 
 def _require_threads(framework: Framework | None) -> None:
     """Raise ArgumentError where a call would wait for threads that a fork has left behind."""
-    if framework and framework.has_threads() and _one_thread():
+    import psutil
+
+    if framework and framework.has_threads() and psutil.Process().num_threads() == 1:
         text = _(
             "Expected a process in which {framework} has its threads. Received: one forked from a "
             "process that had used it. Start a new one: {example}."
         )
         example = 'multiprocessing.get_context("spawn")'
         raise ArgumentError(text.format(framework=framework.display, example=example))
-
-
-def _one_thread() -> bool:
-    import psutil
-
-    return int(psutil.Process().num_threads()) == 1
 
 
 def _packages(obj: Any) -> Iterator[str]:

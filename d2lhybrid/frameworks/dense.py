@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from d2lhybrid.errors import CannotBuildError, CompilerMissingError
-from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, Variant
-from d2lhybrid.frameworks.tensors import Function
+from d2lhybrid.errors import CannotBuildError
+from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, Variant, if_compiler
 from d2lhybrid.i18n import gettext as _, noop as N_
 from d2lhybrid.installing import find_compiler
 from d2lhybrid.same import raw_of
@@ -72,11 +71,7 @@ def references(layers: list[Layer] | None, args: tuple[Any, ...]) -> dict[str, V
         return dict.fromkeys(("C", "NumPy"), Variant(reason))
     x = np.ascontiguousarray(given.array)
     numpy = InNumPy(layers, x)
-    in_c: Function | str = Lazy(lambda: _compiled(layers, x), lambda made: InC(made, layers, x))
-    try:
-        find_compiler("C")
-    except CompilerMissingError as error:
-        in_c = str(error)
+    in_c = if_compiler(Lazy(lambda: _compiled(layers, x), lambda made: InC(made, layers, x)), "C")
     return {"C": Variant(in_c, c_code(layers)), "NumPy": Variant(numpy, numpy.code)}
 
 

@@ -10,7 +10,6 @@ from functools import cached_property
 from html import escape
 from typing import Any
 
-from d2lhybrid.errors import CallFailedError, first_line
 from d2lhybrid.frameworks.fates import FATES
 from d2lhybrid.i18n import gettext as _, pad, width
 from d2lhybrid.installing import require
@@ -184,17 +183,6 @@ class Missing:
         """What to say of them: a sentence for each."""
         text = _("This release of {framework} has no {name}, so less is known here.")
         return tuple(text.format(framework=framework, name=name) for name in self._names)
-
-
-def call_error(label: str, error: Exception) -> CallFailedError:
-    """The error to raise where a callable fails by itself."""
-    kind, said = type(error).__name__, first_line(error)
-    text = _(
-        "Expected {label!r} to run on the given arguments. Received: {error}: {said}. "
-        "Call it by itself to see where it fails."
-    )
-    message = text.format(label=label, error=kind, said=said.rstrip("."))
-    return CallFailedError(message, label=label, reason=f"{kind}: {said}")
 
 
 def nothing_compiled(reason: str) -> str:

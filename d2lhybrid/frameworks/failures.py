@@ -7,14 +7,26 @@ import traceback
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from d2lhybrid.errors import first_line
-from d2lhybrid.frameworks.explanation import Finding, call_error
+from d2lhybrid.errors import CallFailedError, first_line
+from d2lhybrid.frameworks.explanation import Finding
+from d2lhybrid.i18n import gettext as _
 from d2lhybrid.quieting import silent
 
 # What libraries log of a call repeats what the explanation says.
 quiet = partial(silent, logs=logging.ERROR)
 _LIBRARIES = tuple({sysconfig.get_path(key) + os.sep for key in ("purelib", "platlib", "stdlib")})
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+def call_error(label: str, error: Exception) -> CallFailedError:
+    """The error to raise where a callable fails by itself."""
+    kind, said = type(error).__name__, first_line(error)
+    text = _(
+        "Expected {label!r} to run on the given arguments. Received: {error}: {said}. "
+        "Call it by itself to see where it fails."
+    )
+    message = text.format(label=label, error=kind, said=said.rstrip("."))
+    return CallFailedError(message, label=label, reason=f"{kind}: {said}")
 
 
 def require_runs(label: str, call: Callable[[], object]) -> None:
@@ -24,7 +36,8 @@ def require_runs(label: str, call: Callable[[], object]) -> None:
         CallFailedError: it raised, with the error as its cause.
     """
     try:
-        call()
+        with quiet():
+            call()
     except Exception as error:
         raise call_error(label, error) from error
 

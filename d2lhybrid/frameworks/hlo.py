@@ -69,9 +69,14 @@ def _counted(found: list[_Instruction]) -> list[_Instruction]:
 
 def _owners(one: _Instruction, names: Collection[str]) -> frozenset[str]:
     """The one of `names` that an instruction comes from: a path in its scope, or none."""
-    path = re.sub(r"^jit\([^/]*\)/", "", one.origin).split("/")
-    paths = ("/".join(path[:end]) for end in range(len(path), 0, -1))
-    return frozenset([path for path in paths if path in names][:1])
+    return frozenset(whole_of(re.sub(r"^jit\([^/]*\)/", "", one.origin), names))
+
+
+def whole_of(path: str, names: Collection[str]) -> list[str]:
+    """The one of `names` that a path begins with, the longest; an empty list for none."""
+    words = path.split("/")
+    wholes = ("/".join(words[:end]) for end in range(len(words), 0, -1))
+    return [whole for whole in wholes if whole in names][:1]
 
 
 def _inside(

@@ -19,11 +19,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from d2lhybrid.errors import ArgumentError, CannotBuildError
+from d2lhybrid.errors import ArgumentError, CannotBuildError, CompilerMissingError
 from d2lhybrid.frameworks.explanation import Explanation, Graph
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs, Tensors as Tensors
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.installing import find_compiler
 from d2lhybrid.quieting import silent
 
 
@@ -176,6 +177,8 @@ class Framework(ABC):
     # Environment variables that the import sets where the user has not: two frameworks that both
     # take a GPU's memory beforehand do not fit into one process.
     environment: ClassVar[Mapping[str, str]] = {}
+    # What it writes and reads, by name, the best first; without importing it.
+    formats: ClassVar[Mapping[str, Format]] = {}
 
     def owns(self, packages: Collection[str]) -> bool:
         """Does something whose classes come from these top-level packages belong to it?"""
@@ -205,11 +208,6 @@ class Framework(ABC):
     def room(self) -> Room:
         """What it can do besides; imports the framework."""
 
-    @property
-    def formats(self) -> Mapping[str, Format]:
-        """The formats that it writes and reads, by name, the best first; imports nothing."""
-        return {}
-
     def able(self, what: str) -> Any:
         """Its formats, or that function of its room; ArgumentError where there is none."""
         found = self.formats if what == "formats" else getattr(self.room(), what)
@@ -217,6 +215,15 @@ class Framework(ABC):
             text = _("Expected a framework for which d2lhybrid has {what}. Received: {framework}.")
             raise ArgumentError(text.format(what=what, framework=self.display))
         return found
+
+
+def if_compiler(variant: Lazy, language: str, names: Sequence[str] = ()) -> Function | str:
+    """The variant, or why there is none: ``find_compiler`` finds none for what it writes."""
+    try:
+        find_compiler(language, names)
+    except CompilerMissingError as error:
+        return str(error)
+    return variant
 
 
 def require_options(compiler: str, options: Kwargs, known: tuple[str, ...]) -> None:

@@ -24,7 +24,7 @@ from d2lhybrid import stats
 from d2lhybrid.calls import Call
 from d2lhybrid.errors import CannotBuildError, D2LHybridError, first_line
 from d2lhybrid.frameworks import loaded, owner
-from d2lhybrid.frameworks.explanation import call_error
+from d2lhybrid.frameworks.failures import call_error
 from d2lhybrid.frameworks.protocol import Lazy, Step, Tensors
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.timing import synchronize

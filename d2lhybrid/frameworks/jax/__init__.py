@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import ClassVar
 
-from d2lhybrid.frameworks.formats import Format
+from d2lhybrid.frameworks.jax.formats import FORMATS
 from d2lhybrid.frameworks.protocol import Framework, Room, Tensors
 
 
@@ -13,6 +13,7 @@ class JAX(Framework):
     name = "jax"
     display = "JAX"
     order = 3
+    formats = FORMATS
     # Read when it first uses a GPU, of whose memory it would take three quarters.
     environment: ClassVar[Mapping[str, str]] = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 
@@ -32,12 +33,6 @@ class JAX(Framework):
         from d2lhybrid.frameworks.jax.tensors import TENSORS
 
         return TENSORS
-
-    @property
-    def formats(self) -> Mapping[str, Format]:
-        from d2lhybrid.frameworks.jax.formats import FORMATS
-
-        return FORMATS
 
     def room(self) -> Room:
         self.load()

@@ -39,9 +39,8 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
 
     A program of JAX is always whole, so there are no graph breaks.
     """
-    missing, compilations = Missing(), 0
-    if is_jitted(model):
-        compilations = missing.ask(lambda: private.compilations(model), 0)
+    missing = Missing()
+    compilations = missing.ask(lambda: private.compilations(model) if is_jitted(model) else 0, 0)
     notes = missing.notes("JAX")
     report = Explanation(_VERSION, name_of(model), compilations, graphs=0, notes=notes)
     jaxpr, error = _traced(model, args, kwargs)

@@ -46,11 +46,6 @@ class Exported(Format):
 
         return run
 
-    def function(self, model: Any) -> Any:
-        from d2lhybrid.frameworks.jax.modules import unjitted
-
-        return unjitted(model)
-
     def options(self, inputs: Any) -> dict[str, Option]:
         import jax
 

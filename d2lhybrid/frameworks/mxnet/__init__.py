@@ -1,10 +1,9 @@
 """MXNet and Gluon."""
 
-from collections.abc import Mapping
 from typing import Any
 
-from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
+from d2lhybrid.frameworks.mxnet.formats import FORMATS
 from d2lhybrid.frameworks.protocol import Framework, Room, Tensors
 
 
@@ -14,6 +13,7 @@ class MXNet(Framework):
     name = "mxnet"
     display = "MXNet"
     order = 9
+    formats = FORMATS
 
     def load(self) -> Any:
         """MXNet 1.9.1 as it runs on today's NumPy."""
@@ -26,19 +26,12 @@ class MXNet(Framework):
 
         return TENSORS
 
-    @property
-    def formats(self) -> Mapping[str, Format]:
-        from d2lhybrid.frameworks.mxnet.formats import FORMATS
-
-        return FORMATS
-
     def room(self) -> Room:
         self.load()
         from d2lhybrid.frameworks.mxnet import explain, training, variants
 
-        return Room(
-            variants.variants, training.training, explain.explain, explain.graphs, variants.parts
-        )
+        found = variants.variants, training.training, explain.explain, explain.graphs
+        return Room(*found, variants.parts)
 
 
 FRAMEWORK = MXNet()

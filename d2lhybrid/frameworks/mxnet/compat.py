@@ -11,7 +11,6 @@ import platform
 import re
 import sys
 import threading
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module, metadata
@@ -105,13 +104,11 @@ _MENDED: dict[str, tuple[_Words, ...]] = {
 class _Finder(MetaPathFinder):
     """Finds the modules of MXNet that need mending."""
 
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, *where: Any) -> ModuleSpec | None:
         package, _dot, name = fullname.partition(".")
         if package != "mxnet" or name not in _MENDED:
             return None
-        spec = PathFinder.find_spec(fullname, path, target)
+        spec = PathFinder.find_spec(fullname, *where)
         if spec and spec.origin:
             spec.loader = _Loader(fullname, spec.origin)
         return spec

@@ -13,14 +13,8 @@ from mxnet.test_utils import environment
 
 from d2lhybrid import quieting
 from d2lhybrid.calls import name_of
-from d2lhybrid.frameworks.explanation import (
-    Explanation,
-    Finding,
-    Graph,
-    call_error,
-    nothing_compiled,
-)
-from d2lhybrid.frameworks.failures import from_error, quiet, require_runs
+from d2lhybrid.frameworks.explanation import Explanation, Finding, Graph, nothing_compiled
+from d2lhybrid.frameworks.failures import call_error, from_error, quiet, require_runs
 from d2lhybrid.frameworks.fates import judged
 from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, symbol_like
 from d2lhybrid.frameworks.mxnet.variants import twin
@@ -66,8 +60,7 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
 
 
 def _of_function(function: Any, args: Args, kwargs: Kwargs) -> Explanation:
-    with quiet():
-        require_runs(name_of(function), lambda: (function(*args, **kwargs), mx.nd.waitall()))
+    require_runs(name_of(function), lambda: (function(*args, **kwargs), mx.nd.waitall()))
     code = getattr(function, "__code__", None) or type(function).__call__.__code__
     place = Finding(name_of(function), code.co_filename, code.co_firstlineno)
     note = nothing_compiled(_("MXNet compiles HybridBlocks, and this is a function"))
@@ -88,7 +81,6 @@ def _recorded(model: Any, args: Args, kwargs: Kwargs) -> list[tuple[Any, dict[st
         seen, failure = _run_once(model, hybrid, args, kwargs)
         for block, given in seen:
             arrays: dict[str, Any] = {}
-            result: Any
             try:
                 outputs = [leaf for _path, leaf in leaves(block(*_symbols_like(given, arrays)))]
                 result = outputs[0] if len(outputs) == 1 else mx.sym.Group(outputs)
@@ -99,8 +91,7 @@ def _recorded(model: Any, args: Args, kwargs: Kwargs) -> list[tuple[Any, dict[st
     if failure and any(isinstance(result, Exception) for _block, _arrays, result in found):
         given = (*args, *by_position(model, args, kwargs).values())
         eager = twin(model, active=False)
-        with quiet():
-            require_runs(name_of(model), lambda: (eager(*given), mx.nd.waitall()))
+        require_runs(name_of(model), lambda: (eager(*given), mx.nd.waitall()))
     elif failure:
         raise call_error(name_of(model), failure) from failure
     return found

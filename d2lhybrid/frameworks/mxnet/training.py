@@ -57,10 +57,9 @@ def training(
         return Step(step, _stacked)
 
     found = {"eager": Variant(Lazy(partial(make, False)), _STEP)}
+    hybrid = isinstance(net, gluon.HybridBlock)
     for name, flags in WAYS.items():
-        run: Function | str = Lazy(partial(make, True, **flags))
-        if not isinstance(net, gluon.HybridBlock):
-            run = PLAIN
+        run: Function | str = Lazy(partial(make, True, **flags)) if hybrid else PLAIN
         options = ", ".join(written(flags))
         found[name] = Variant(run, f"net.hybridize({options})\nloss.hybridize({options})\n{_STEP}")
     return found

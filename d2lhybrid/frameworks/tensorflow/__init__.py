@@ -6,8 +6,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, ClassVar
 
-from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.protocol import Framework, Room, Tensors
+from d2lhybrid.frameworks.tensorflow.formats import FORMATS
 
 
 class TensorFlow(Framework):
@@ -16,6 +16,7 @@ class TensorFlow(Framework):
     name = "tensorflow"
     display = "TensorFlow"
     order = 2
+    formats = FORMATS
     # Read when it first uses a GPU, of whose memory it would take all.
     environment: ClassVar[Mapping[str, str]] = {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
 
@@ -41,12 +42,6 @@ class TensorFlow(Framework):
         from d2lhybrid.frameworks.tensorflow.tensors import TENSORS
 
         return TENSORS
-
-    @property
-    def formats(self) -> Mapping[str, Format]:
-        from d2lhybrid.frameworks.tensorflow.formats import FORMATS
-
-        return FORMATS
 
     def room(self) -> Room:
         self.load()

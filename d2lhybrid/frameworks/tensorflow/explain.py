@@ -13,7 +13,7 @@ from d2lhybrid.calls import name_of
 from d2lhybrid.frameworks.explanation import Explanation, Finding, Graph, Missing
 from d2lhybrid.frameworks.failures import from_error, last_user_frame, quiet, require_runs
 from d2lhybrid.frameworks.fates import content, judged
-from d2lhybrid.frameworks.hlo import ARRANGING, kinds, read
+from d2lhybrid.frameworks.hlo import ARRANGING, kinds, read, whole_of
 from d2lhybrid.frameworks.tensorflow import private
 from d2lhybrid.frameworks.tensorflow.variants import eagerly, require_numbers
 from d2lhybrid.frameworks.tensors import Args, Kwargs
@@ -168,10 +168,8 @@ def _origins(name: str, before: Collection[str]) -> frozenset[str]:
 
     What was lowered, such as a loop, has the name of the whole in front.
     """
-    path = name.split("/")
-    whole = ["/".join(path[:end]) for end in range(len(path), 0, -1)]
-    found = [one for one in whole if one in before][:1]
-    found = found or [one for one in before if name.endswith(("_" + one, "/" + one))]
+    ends = (one for one in before if name.endswith(("_" + one, "/" + one)))
+    found = whole_of(name, before) or [*ends]
     return frozenset({max(found, key=len)} if found else ())
 
 

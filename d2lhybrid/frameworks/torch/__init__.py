@@ -1,9 +1,7 @@
 """PyTorch."""
 
-from collections.abc import Mapping
-
-from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.protocol import Framework, Room, Tensors
+from d2lhybrid.frameworks.torch.formats import FORMATS
 
 
 class PyTorch(Framework):
@@ -12,22 +10,15 @@ class PyTorch(Framework):
     name = "torch"
     display = "PyTorch"
     order = 1
+    formats = FORMATS
 
     @property
     def tensors(self) -> Tensors:
-        self.load()
         from d2lhybrid.frameworks.torch.tensors import TENSORS
 
         return TENSORS
 
-    @property
-    def formats(self) -> Mapping[str, Format]:
-        from d2lhybrid.frameworks.torch.formats import FORMATS
-
-        return FORMATS
-
     def room(self) -> Room:
-        self.load()
         from d2lhybrid.frameworks.torch import training, variants
         from d2lhybrid.frameworks.torch.explain import explain, graphs
 

@@ -1,7 +1,8 @@
 """Every private name of PyTorch that this room uses, behind a small function.
 
-They are looked up when they are asked for. One that a version of PyTorch does not have raises
-AttributeError or ImportError there, which ``explain`` and ``graph`` turn into a note.
+They are looked up when they are asked for; ``torch`` imports ``torch._dynamo`` and
+``torch._inductor`` then. One that a version of PyTorch does not have raises AttributeError or
+ImportError there, which ``explain`` and ``graph`` turn into a note.
 """
 
 from collections import Counter
@@ -55,9 +56,6 @@ def findings() -> tuple[list[Finding], list[tuple[Finding, object]]]:
 
     And the latest functions that TorchDynamo gave up, with all that it said, and its records.
     """
-    import torch._dynamo.output_graph
-    import torch._dynamo.utils
-
     found = torch._dynamo.output_graph.graph_break_reasons
     breaks = [(one.reason.splitlines()[0], one.user_stack[-1]) for one in found if one.user_stack]
     latest = torch._dynamo.utils.get_compilation_metrics()
@@ -70,8 +68,6 @@ def findings() -> tuple[list[Finding], list[tuple[Finding, object]]]:
 
 def graphs_made() -> int:
     """How many graphs TorchDynamo has handed to compilers in this process."""
-    import torch._dynamo.utils
-
     return int(torch._dynamo.utils.counters["stats"]["unique_graphs"])
 
 
@@ -89,8 +85,6 @@ def compilations(model: Any) -> int:
 
     Modules of ``torch.nn`` share the code of their wrapper, and with them all programs.
     """
-    import torch._dynamo.eval_frame
-
     wrapper = getattr(model, "_compiled_call_impl", None) or getattr(model, "forward", model)
     if original(wrapper) is wrapper or getattr(wrapper, "_torchdynamo_disable", False):
         return 0
@@ -147,9 +141,7 @@ def planned(recorded: Any, inputs: Any) -> Plan:
     Raises:
         Exception: whatever Inductor says of a graph that it cannot plan.
     """
-    import torch._functorch.config
     import torch._inductor.compile_fx
-    import torch._inductor.config
     from torch._inductor.virtualized import V
 
     own, handed = id(recorded.graph), {}  # type: int, dict[str, list[tuple[str, bool]]]
@@ -236,9 +228,7 @@ def _counts(loops: Sequence[Any]) -> Counter[str]:
 
 def computes(name: str) -> bool:
     """Is it an operation of Inductor's own?"""
-    from torch._inductor.ops_handler import OpsHandler
-
-    return hasattr(OpsHandler, name)
+    return hasattr(torch._inductor.ops_handler.OpsHandler, name)
 
 
 def effect(node: Any) -> bool:

@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 from dataclasses import replace
+from functools import partial
 from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,10 +16,10 @@ import torch
 from torch import nn
 
 from d2lhybrid.calls import name_of
-from d2lhybrid.errors import CompilerMissingError, SaveError, brief
+from d2lhybrid.errors import SaveError, brief
 from d2lhybrid.frameworks.failures import quiet, require_runs
 from d2lhybrid.frameworks.formats import Sample
-from d2lhybrid.frameworks.protocol import Lazy, copied
+from d2lhybrid.frameworks.protocol import copied, if_compiler
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.frameworks.torch.private import is_compiled_in_place, original
 from d2lhybrid.frameworks.torch.tensors import evaluating
@@ -28,6 +29,7 @@ from d2lhybrid.installing import INDUCTOR, find_compiler, require
 from d2lhybrid.quieting import silent
 
 ISOLATES = "isolate_recompiles" in signature(torch.compile).parameters
+if_inductor = partial(if_compiler, language="C++", names=INDUCTOR)
 
 
 def eager(model: Any) -> Any:
@@ -42,11 +44,13 @@ def eager(model: Any) -> Any:
     return copy.copy(model) if is_compiled_in_place(model) else model
 
 
-def twin(net: nn.Module) -> nn.Module:
-    """A copy that shares its tensors with the model; not in training mode, which changes them.
+def twin(net: Any) -> Any:
+    """A copy that shares its tensors with the module; not in training mode, which changes them.
 
-    Its parts are eager, too.
+    Its parts are eager, too. A function is its own twin.
     """
+    if not isinstance(net, nn.Module):
+        return net
     tensors = [] if net.training else [*net.parameters()]
     # What a forward left behind (the weight of weight_norm, a last activation) cannot be copied.
     left = (value for module in net.modules() for value in vars(module).values())
@@ -58,13 +62,14 @@ def twin(net: nn.Module) -> nn.Module:
     return made
 
 
-def padding(net: nn.Module, inputs: int) -> str:
-    """Why the module may compute other padded rows than each program of it; nothing if it may not.
+def padding(net: Any, inputs: int) -> str:
+    """Why a module may compute other padded rows than each program of it; nothing if it may not.
 
     A mask is one more input.
     """
     fast = inputs > 1 and torch.backends.mha.get_fastpath_enabled()
-    if not fast or not any(isinstance(part, nn.TransformerEncoder) for part in net.modules()):
+    parts = net.modules() if fast and isinstance(net, nn.Module) else ()
+    if not any(isinstance(part, nn.TransformerEncoder) for part in parts):
         return ""
     text = _("PyTorch's fast path leaves padded rows zero, no program does; call {code} first.")
     return text.format(code="torch.backends.mha.set_fastpath_enabled(False)")
@@ -144,15 +149,6 @@ def exported(sample: Sample, folder: Path) -> Any:
     if shutil.disk_usage(folder).free < needed:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     return program
-
-
-def if_compiler(variant: Lazy) -> Function | str:
-    """The variant, or why there is none: no compiler for the C++ that Inductor writes."""
-    try:
-        find_compiler("C++", INDUCTOR)
-    except CompilerMissingError as error:
-        return str(error)
-    return variant
 
 
 # What stands in a folder, called model.pt2 or model.onnx.

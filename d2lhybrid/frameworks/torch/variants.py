@@ -14,7 +14,7 @@ from d2lhybrid.frameworks.dense import functions
 from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, Variant, Ways, chain, require_options
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.frameworks.torch import private, programs
-from d2lhybrid.frameworks.torch.programs import ISOLATES, compiled, eager, if_compiler
+from d2lhybrid.frameworks.torch.programs import ISOLATES, compiled, eager, if_inductor
 from d2lhybrid.i18n import gettext as _, noop as N_
 
 _ACTIVATIONS = {nn.ReLU: "relu", nn.Sigmoid: "sigmoid", nn.Tanh: "tanh"}
@@ -44,18 +44,14 @@ def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kw
     All run without gradients: what some ways never record is nothing that another is to pay for.
     """
     require_options("torch.compile", options, ("dynamic", "backend", "mode"))
-    net = eager(net)
-    unfit, own = N_("there is no module, only a function"), lambda: net
-    differs = ""
-    if isinstance(net, nn.Module):
-        net = programs.twin(net)
-        unfit, own = "", lambda: programs.twin(net)
-        if net.training:
-            unfit = N_("the model is in training mode; compiling ahead wants net.eval()")
-        differs = programs.padding(net, len(args) + len(kwargs)).rstrip(".。")
+    net = programs.twin(eager(net))
+    unfit = "" if isinstance(net, nn.Module) else N_("there is no module, only a function")
+    if not unfit and net.training:
+        unfit = N_("the model is in training mode; compiling ahead wants net.eval()")
+    differs = programs.padding(net, len(args) + len(kwargs)).rstrip(".。")
 
     def script() -> Any:
-        return torch.jit.script(own())
+        return torch.jit.script(programs.twin(net))
 
     def frozen() -> Any:
         return torch.jit.optimize_for_inference(torch.jit.freeze(script()))
@@ -110,7 +106,7 @@ def _compiled(net: Function, **options: Any) -> Variant:
 
     inductor = options.get("backend", "inductor") == "inductor"
     code = f"fast = torch.compile(net{given})\n{_RUN}"
-    return Variant(if_compiler(Lazy(build)) if inductor else Lazy(build), code)
+    return Variant(if_inductor(Lazy(build)) if inductor else Lazy(build), code)
 
 
 def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | str, str]]:
@@ -163,8 +159,8 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
 
     whole, loader = (exported(programs.compile_ahead, load) for load in (package, boxed))
     return {
-        "aotinductor": (if_compiler(whole), _PACKAGE + "y = fast(x)"),
-        "aotinductor boxed": (if_compiler(loader), _PACKAGE + "[y] = fast.loader.boxed_run([x])"),
+        "aotinductor": (if_inductor(whole), _PACKAGE + "y = fast(x)"),
+        "aotinductor boxed": (if_inductor(loader), _PACKAGE + "[y] = fast.loader.boxed_run([x])"),
         "onnxruntime io binding": (exported(programs.write_onnx, bound), _ONNX_BOUND),
     }
 
