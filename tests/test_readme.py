@@ -2,15 +2,12 @@
 
 import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from processes import ROOT, python
 
 from d2lhybrid import frameworks
 
-ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 # What stands in the prose and can be evaluated behind the blocks.
@@ -44,13 +41,9 @@ def run(code, folder):
     ours = {
         "D2LHYBRID_MOST_SECONDS": "0.2",  # nobody looks at the figures
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests/frameworks")]),
-        "PYTHONIOENCODING": "utf-8",
     }
-    command = [sys.executable, "-W", "ignore", "reader.py"]  # frameworks warn of themselves
-    caught = {"capture_output": True, "encoding": "utf-8"}
-    done = subprocess.run(command, cwd=folder, env=os.environ | ours, **caught)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
+    # Frameworks warn of themselves.
+    return python("-W", "ignore", "reader.py", cwd=folder, **ours).stdout
 
 
 def variants_of(text):

@@ -2,7 +2,6 @@
 
 import sys
 import tomllib
-from pathlib import Path
 
 import dist
 import front_page
@@ -14,11 +13,11 @@ import yaml
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from processes import ROOT
 
 import d2lhybrid
 from book.measured import MIME
 
-ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 
