@@ -120,6 +120,17 @@ def cell(code, option=""):
     return f"```{{code-cell}} python\n{option}{code}\n```\n\n"
 
 
+def written(root, **chapters):
+    """Write chapters, by name, and what they lead to below `root`, which is returned."""
+    figures = root / "chapters" / "figures"
+    figures.mkdir(parents=True, exist_ok=True)
+    (figures / "flow.svg").write_text(SVG)
+    (root / "README.md").write_text("# Readme\n")
+    for name, text in chapters.items():
+        (root / "chapters" / f"{name}.md").write_text(text, encoding="utf-8")
+    return root
+
+
 def po(root, code="pt", chapter="a"):
     """Where the catalog of a chapter lies."""
     return root / f"translations/{code}/LC_MESSAGES/{chapter}.po"

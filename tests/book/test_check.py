@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from book_samples import ONE, cell
+from book_samples import ONE, cell, written
 from nbformat.v4 import new_markdown_cell, new_output
 
 from book.__main__ import main
@@ -24,10 +24,7 @@ LOGGED = new_output("stream", name="stderr", text="compiling\nW1121 07:44:13.6 g
 @pytest.fixture(scope="session")
 def executed(tmp_path_factory):
     """The file of the notebook with its outputs."""
-    root = tmp_path_factory.mktemp("executed")
-    (root / "chapters" / "figures").mkdir(parents=True)
-    (root / "chapters" / "figures" / "flow.svg").write_text("<svg/>")
-    (root / "chapters" / "a.md").write_text(CHAPTER)
+    root = written(tmp_path_factory.mktemp("executed"), a=CHAPTER)
     assert main(["build", "--execute", "--jobs", "1"], root) == 0
     return (root / PATH).read_bytes()
 
