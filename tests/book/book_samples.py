@@ -28,6 +28,7 @@ over two lines, on [a later part](#sec-later) and [](limits.md#sec-limits).
 
 % A remark to other authors.
 
+% context: verb
 | Name | Time |
 |------|-----:|
 | `a \\| b` | 1.5 |
@@ -77,6 +78,8 @@ x = 1
 
 (sec-later)=
 ## Later: a `part`
+
+The first sentence of this part stands here.
 
 Text, and a file of [this repository](../README.md) and [the web](https://example.org).
 
