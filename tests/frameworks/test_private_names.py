@@ -4,30 +4,10 @@ from importlib import import_module
 
 import numpy
 import pytest
-from models import MODELS
+from models import MODELS, compiled_model
 
 from d2lhybrid import explain, graph, synchronize, variants
 
-
-def tensorflow_call():
-    import tensorflow as tf
-
-    return tf.function(lambda x: tf.tanh(x) + 1), tf.ones(3)
-
-
-def jax_call():
-    import jax
-
-    return jax.jit(lambda x: jax.numpy.tanh(x) + 1), jax.numpy.ones(3)
-
-
-def torch_call():
-    import torch
-
-    return torch.compile(lambda x: torch.tanh(x) + 1, backend="eager"), torch.ones(3)
-
-
-CALLS = {"torch": torch_call, "tensorflow": tensorflow_call, "jax": jax_call}
 CONTEXT = "tensorflow.python.eager.context"
 NOTED = [
     ("torch", "torch._dynamo.output_graph", "graph_break_reasons"),
@@ -43,8 +23,7 @@ NOTED = [
 
 @pytest.mark.parametrize(("room", "module", "name"), NOTED)
 def test_what_is_not_shown_is_said(monkeypatch, room, module, name):
-    function, x = CALLS[room]()
-    function(x)
+    function, x = compiled_model(room)
     monkeypatch.delattr(import_module(module), name)
     explanation, picture = explain(function, x), graph(function, x)
     assert (explanation.graphs, explanation.unsupported) == (1, ())
@@ -55,7 +34,7 @@ def test_what_is_not_shown_is_said(monkeypatch, room, module, name):
 @pytest.mark.parametrize("room", ["tensorflow", "jax"])
 def test_nothing_raises_without_what_is_dispensable(monkeypatch, room):
     """Each name is gone for private.py alone: the frameworks themselves could not do without."""
-    calls, asked = (CALLS[room](), MODELS[room]()), [""]
+    calls, asked = (compiled_model(room), MODELS[room]()), [""]
 
     def seen(owner, name, *default):
         asked.extend({name}.difference(asked))
