@@ -35,17 +35,6 @@ optimizer = mx.gluon.Trainer(net.collect_params(), "sgd")
 """
 
 
-def run(code, folder):
-    """What a process prints that runs the code in a folder; it must not fail."""
-    (folder / "reader.py").write_text(code, encoding="utf-8")
-    ours = {
-        "D2LHYBRID_MOST_SECONDS": "0.2",  # nobody looks at the figures
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests/frameworks")]),
-    }
-    # Frameworks warn of themselves.
-    return python("-W", "ignore", "reader.py", cwd=folder, **ours).stdout
-
-
 def variants_of(text):
     """The names in the first column of the first table."""
     table = re.search(r"^variant .*\n((?:.+\n)+)", text, re.MULTILINE)
@@ -59,7 +48,12 @@ def test_the_examples_run(framework, tmp_path):
     if not any(one.native for one in framework.formats.values()):
         blocks = re.sub(r"^run_native\(.*", "", blocks, flags=re.MULTILINE)
     prose = [BEFORE_PROSE, *IN_PROSE] if framework.name == "mxnet" else []
-    printed = run("\n".join([BEFORE.format(name=framework.name), blocks, *prose]), tmp_path)
+    code = "\n".join([BEFORE.format(name=framework.name), blocks, *prose])
+    (tmp_path / "reader.py").write_text(code, encoding="utf-8")
+    env = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests/frameworks")])}
+    env["D2LHYBRID_MOST_SECONDS"] = "0.2"  # nobody looks at the figures
+    # Frameworks warn of themselves.
+    printed = python("-W", "ignore", "reader.py", cwd=tmp_path, **env).stdout
     assert re.match(r"Without hybridization: \d+\.\d{4} sec\n", printed)
     assert variants_of(printed)[0] == "eager"
     if framework.name == "mxnet":
