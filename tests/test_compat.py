@@ -1,27 +1,15 @@
 """import_mxnet, in processes of its own, since an import cannot be undone."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
-
-ROOT = Path(__file__).parents[1]
-
-
-def run(*command):
-    command = (sys.executable, *command)
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120)
+from processes import python
 
 
 def test_the_whole_way_on_the_pinned_numpy():
-    done = run(ROOT / "tests" / "compat_numpy.py")
-    assert done.returncode == 0, done.stderr
-    assert "NumPy is as it was" in done.stdout
+    assert "NumPy is as it was" in python("tests/compat_numpy.py").stdout
 
 
 def test_after_a_plain_import_that_failed_many_threads_get_one_mxnet_and_no_warning():
-    done = run(
+    done = python(
         "-c",
         "import warnings; warnings.simplefilter('ignore')\n"
         "try:\n    import mxnet\nexcept Exception as error: print(type(error).__name__)\n"
@@ -60,6 +48,6 @@ import_mxnet()
 )
 def test_what_is_missing_and_what_to_install(missing, system, machine, said):
     code = WITHOUT.format(missing=missing, system=system, machine=machine)
-    last = run("-c", code).stderr.strip().splitlines()[-1]
+    last = python("-c", code, status=1).stderr.strip().splitlines()[-1]
     assert last.startswith("d2lhybrid.errors.MissingPackageError")
     assert said in last

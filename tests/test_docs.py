@@ -3,13 +3,12 @@
 import doctest
 import re
 from importlib import import_module
-from pathlib import Path
 
 import pytest
+from processes import ROOT
 
 import d2lhybrid
 
-ROOT = Path(__file__).resolve().parent.parent
 MODULES = sorted(
     ".".join(path.relative_to(ROOT).with_suffix("").parts)
     for path in (ROOT / "d2lhybrid").rglob("*.py")

@@ -69,6 +69,8 @@ class Toy(Framework, Tensors):
         return Room(self.ways, explain=self.explanation)
 
     def ways(self, net, args, kwargs, everything, options):
+        self.asked = everything, options
+
         def build():
             return lambda x, scale=1.0: x * (net.factor * scale) + net.shift * scale
 
@@ -119,6 +121,13 @@ def test_variants_compare_and_their_answers(model):
     c = d2lhybrid.compare(wrong, model[1], time_limit=0.2, progress=False)
     assert list(c) == ["right"]
     assert "output" in c.unavailable["wrong"]
+
+
+def test_options_of_variants_reach_them_from_a_sweep(toy, model):
+    options = {"all": True, "mode": "fast", "seed": 7, "time_limit": 0.05, "progress": False}
+    s = d2lhybrid.sweep(lambda n: model, [3, 4], only=["fused"], **options)
+    assert [list(point) for point in s.comparisons] == [["fused"]] * 2
+    assert (toy.asked, s.comparisons[1].seed) == ((True, {"mode": "fast"}), 7)
 
 
 def test_what_it_explains_and_what_it_has_not(model):

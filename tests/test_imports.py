@@ -1,17 +1,14 @@
 """The rooms: who imports whom, read from the source. Doors open one way, and there is no circle."""
 
 import ast
-import subprocess
-import sys
 from graphlib import TopologicalSorter
 from importlib import import_module
-from pathlib import Path
 
 import pytest
+from processes import ROOT, python
 
 from d2lhybrid.frameworks import known
 
-ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "d2lhybrid"
 HEAVY = (
     *("torch", "tensorflow", "jax", "mxnet", "matplotlib", "pandas", "scipy", "IPython", "tqdm"),
@@ -109,8 +106,7 @@ def test_importing_and_waiting_load_nothing_heavy_and_are_quick():
         "d2lhybrid.synchronize()\nwith d2lhybrid.Benchmark(): pass\n"
         f"print([name for name in {[*ROOMS]} if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
-    spent, heavy, _time, frameworks = done.stdout.splitlines()
+    spent, heavy, _time, frameworks = python("-c", code).stdout.splitlines()
     assert heavy == frameworks == "[]"
     assert float(spent) < 0.5  # 50 ms on a quiet machine: benchmarks/agreement.py
 

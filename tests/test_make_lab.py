@@ -2,8 +2,10 @@
 
 import gettext
 import re
+from functools import partial
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import lab
 import lab_copy
@@ -44,26 +46,18 @@ def test_words_are_the_same_in_every_language(said):
             assert code not in ("zh", "ja") or "\n" not in ours[key]
 
 
-class Collection:
-    """A small collection, and a reader's copy of it."""
-
-    def __init__(self, folder):
-        self.root, self.mine = folder / "originals", folder / "my"
-        self.name, self.other = "notebooks/a.ipynb", "notebooks/en/b.ipynb"
-        for name in (self.name, self.other):
-            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-            (self.root / name).write_text("first")
-        assert self.update() == []
-        self.original, self.copy = self.root / self.name, self.mine / self.name
-
-    def update(self):
-        """The notebooks that stay behind."""
-        return lab_copy.bring_up_to_date(self.root, self.mine)
-
-
 @pytest.fixture
 def copied(tmp_path):
-    return Collection(tmp_path)
+    """A small collection, and a reader's copy of it; updating tells the notebooks left behind."""
+    one = SimpleNamespace(root=tmp_path / "originals", mine=tmp_path / "my")
+    one.name, one.other = "notebooks/a.ipynb", "notebooks/en/b.ipynb"
+    for name in (one.name, one.other):
+        (one.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (one.root / name).write_text("first")
+    one.update = partial(lab_copy.bring_up_to_date, one.root, one.mine)
+    assert one.update() == []
+    one.original, one.copy = one.root / one.name, one.mine / one.name
+    return one
 
 
 def test_jupyterlab_trusts_what_was_copied_and_no_more(copied, tmp_path, monkeypatch):

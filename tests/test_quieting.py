@@ -2,11 +2,11 @@
 
 import logging
 import os
-import subprocess
 import sys
 import warnings
 
 import pytest
+from processes import python
 
 from d2lhybrid import quieting
 from d2lhybrid.quieting import counted, quiet, silent, waiting
@@ -32,8 +32,7 @@ def test_native_lines_are_held_back_unless_the_block_raises(capfd):
 def test_a_program_may_lack_a_standard_error(before):
     script = f"import os, sys\nfrom d2lhybrid.quieting import quiet\n{before}\n"
     script += "with quiet():\n    print('done')"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, "done\n")
+    assert python("-c", script).stdout == "done\n"
 
 
 def speak():

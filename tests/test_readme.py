@@ -2,15 +2,12 @@
 
 import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from processes import ROOT, python
 
 from d2lhybrid import frameworks
 
-ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 # What stands in the prose and can be evaluated behind the blocks.
@@ -38,21 +35,6 @@ optimizer = mx.gluon.Trainer(net.collect_params(), "sgd")
 """
 
 
-def run(code, folder):
-    """What a process prints that runs the code in a folder; it must not fail."""
-    (folder / "reader.py").write_text(code, encoding="utf-8")
-    ours = {
-        "D2LHYBRID_MOST_SECONDS": "0.2",  # nobody looks at the figures
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests/frameworks")]),
-        "PYTHONIOENCODING": "utf-8",
-    }
-    command = [sys.executable, "-W", "ignore", "reader.py"]  # frameworks warn of themselves
-    caught = {"capture_output": True, "encoding": "utf-8"}
-    done = subprocess.run(command, cwd=folder, env=os.environ | ours, **caught)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
-
-
 def variants_of(text):
     """The names in the first column of the first table."""
     table = re.search(r"^variant .*\n((?:.+\n)+)", text, re.MULTILINE)
@@ -66,7 +48,12 @@ def test_the_examples_run(framework, tmp_path):
     if not any(one.native for one in framework.formats.values()):
         blocks = re.sub(r"^run_native\(.*", "", blocks, flags=re.MULTILINE)
     prose = [BEFORE_PROSE, *IN_PROSE] if framework.name == "mxnet" else []
-    printed = run("\n".join([BEFORE.format(name=framework.name), blocks, *prose]), tmp_path)
+    code = "\n".join([BEFORE.format(name=framework.name), blocks, *prose])
+    (tmp_path / "reader.py").write_text(code, encoding="utf-8")
+    env = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests/frameworks")])}
+    env["D2LHYBRID_MOST_SECONDS"] = "0.2"  # nobody looks at the figures
+    # Frameworks warn of themselves.
+    printed = python("-W", "ignore", "reader.py", cwd=tmp_path, **env).stdout
     assert re.match(r"Without hybridization: \d+\.\d{4} sec\n", printed)
     assert variants_of(printed)[0] == "eager"
     if framework.name == "mxnet":

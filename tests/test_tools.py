@@ -2,7 +2,6 @@
 
 import sys
 import tomllib
-from pathlib import Path
 
 import dist
 import front_page
@@ -14,11 +13,11 @@ import yaml
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from processes import ROOT
 
 import d2lhybrid
 from book.measured import MIME
 
-ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 
@@ -63,12 +62,9 @@ def test_what_cannot_hold_the_environment_is_told_so():
     assert "Darwin on arm64" in str(setup_env.mxnet_problem("Darwin", "arm64"))
 
 
-def workflow(name):
-    return yaml.safe_load((ROOT / f".github/workflows/{name}.yml").read_text(encoding="utf-8"))
-
-
 def test_every_notebook_runs_in_one_shard():
-    shards = workflow("tests")["jobs"]["notebooks"]["strategy"]["matrix"]["shard"]
+    workflow = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8"))
+    shards = workflow["jobs"]["notebooks"]["strategy"]["matrix"]["shard"]
     every = sorted((ROOT / "notebooks").glob("*/*/*.ipynb"))
     assert sorted(path for one in shards for path in run_notebooks.selected(shard=one)) == every
     assert {path.parent.name for path in run_notebooks.selected("*/jax/*")} == {"jax"}

@@ -60,15 +60,11 @@ def mxnet_model(numpy_semantics=False):
     return model
 
 
+# "mxnet numpy" is MXNet with NumPy semantics.
 MODELS = {
     **{"torch": torch_model, "tensorflow": tensorflow_model, "jax": jax_model},
     **{"mxnet": mxnet_model, "mxnet numpy": lambda: mxnet_model(numpy_semantics=True)},
 }
-
-
-def model(framework, *dtype):
-    """A model of a framework; "mxnet numpy" is MXNet with NumPy semantics."""
-    return MODELS[framework](*dtype)
 
 
 def inputs(framework, batch, dtype="float32"):

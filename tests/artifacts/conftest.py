@@ -1,7 +1,7 @@
 """The fixtures of these tests: saving without a proof, and artifacts that are saved once."""
 
 import pytest
-from artifact_models import inputs, model
+from artifact_models import MODELS, inputs
 
 from d2lhybrid import save
 from d2lhybrid.artifacts import saving
@@ -21,7 +21,7 @@ def saved(tmp_path_factory):
     def get(framework, name):
         if (framework, name) not in made:
             made[framework, name] = tmp_path_factory.mktemp("saved") / name
-            save(model(framework), made[framework, name], *inputs(framework, 1), format=name)
+            save(MODELS[framework](), made[framework, name], *inputs(framework, 1), format=name)
         return made[framework, name]
 
     return get

@@ -19,7 +19,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from artifact_models import inputs, model
+from artifact_models import MODELS, inputs
 
 import d2lhybrid
 from d2lhybrid import frameworks, load, save
@@ -125,7 +125,7 @@ def main():
         os.environ["D2LHYBRID_DATA"] = f"{folder}/user"
         for name in names or FORMATS:
             framework = "mxnet numpy" if name == "mxnet" else FORMATS[name]
-            save(model(framework), f"{folder}/{name}", *inputs(framework, 1), format=name)
+            save(MODELS[framework](), f"{folder}/{name}", *inputs(framework, 1), format=name)
             for through in ways or ["load", "framework"]:
                 found = campaign(f"{folder}/{name}", through=through, **options)
                 row = " | ".join(str(found[o]) for o in OUTCOMES)

@@ -2,11 +2,11 @@
 
 import os
 import shutil
-import subprocess
 import sys
 
 import pytest
 from artifact_files import edit, forge, make
+from processes import python
 
 from d2lhybrid import errors, inspect, load, trust, verify
 from d2lhybrid.artifacts.manifest import MANIFEST, parse
@@ -157,9 +157,7 @@ def test_inspect_loads_no_framework(tmp_path):
         "from d2lhybrid import frameworks; modules = [one.name for one in frameworks.known()];"
         "print(sorted({*modules, 'onnxruntime'} & set(sys.modules)))"
     )
-    command = [sys.executable, "-c", code, str(tmp_path / "a")]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.stdout.endswith("[]\n"), done.stderr
+    assert python("-c", code, str(tmp_path / "a")).stdout.endswith("[]\n")
 
 
 def test_trust_ends_with_the_first_change_and_at_the_user(tmp_path, user):

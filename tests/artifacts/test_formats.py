@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 import torch
-from artifact_models import differ, inputs, model
+from artifact_models import MODELS, differ, inputs
 from fuzz_damage import campaign
 
 from d2lhybrid import errors, frameworks, inspect, load, run_native, save, verify
@@ -23,7 +23,7 @@ DEFAULTS = [(one.name, next(iter(one.formats))) for one in frameworks.known()]
 
 @pytest.mark.parametrize(("framework", "name"), [*FORMATS, ("mxnet numpy", "mxnet")])
 def test_eager_reloaded_native(saved, framework, name):
-    path, net = saved(framework, name), model(framework)
+    path, net = saved(framework, name), MODELS[framework]()
     reloaded = load(path)
     # That of torch.export is compiled for the program first, which takes long.
     alone = frameworks.format_of(framework.split()[0], name).native and name != "torch.export"
@@ -38,7 +38,7 @@ def test_eager_reloaded_native(saved, framework, name):
 
 @pytest.mark.parametrize(("framework", "name"), [w for w in DEFAULTS if w[0] != "mxnet"])
 def test_bfloat16(tmp_path, framework, name):
-    net, x = model(framework, "bfloat16"), inputs(framework, 1, "bfloat16")
+    net, x = MODELS[framework]("bfloat16"), inputs(framework, 1, "bfloat16")
     save(net, tmp_path / "half", *x, format=name)
     assert not differ(framework, net, x, load(tmp_path / "half")(*x))
     if framework == "tensorflow":

@@ -3,8 +3,6 @@
 tests/models has the structures, and test_formats.py the proof.
 """
 
-import subprocess
-import sys
 from collections import namedtuple
 from dataclasses import dataclass, make_dataclass
 from enum import Enum
@@ -14,6 +12,7 @@ from unittest.mock import Mock
 import pytest
 import torch
 from artifact_models import differ, inputs, torch_model
+from processes import python
 from torch import nn
 
 from d2lhybrid import compare, errors, load, save, variants, verify
@@ -197,8 +196,7 @@ def test_a_file_without_our_help(tmp_path):
         "assert program(torch.ones(5, 512)).shape == (5, 2); program.state_dict()['0.weight'];"
         "assert 'd2lhybrid' not in sys.modules"
     )
-    path = str(tmp_path / "a" / "model.pt2")
-    subprocess.run([sys.executable, "-W", "ignore", "-c", code, path], check=True)
+    python("-W", "ignore", "-c", code, str(tmp_path / "a" / "model.pt2"))
 
 
 def test_a_compiled_model_is_saved_as_what_it_compiles(tmp_path):

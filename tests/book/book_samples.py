@@ -28,6 +28,7 @@ over two lines, on [a later part](#sec-later) and [](limits.md#sec-limits).
 
 % A remark to other authors.
 
+% context: verb
 | Name | Time |
 |------|-----:|
 | `a \\| b` | 1.5 |
@@ -78,6 +79,8 @@ x = 1
 (sec-later)=
 ## Later: a `part`
 
+The first sentence of this part stands here.
+
 Text, and a file of [this repository](../README.md) and [the web](https://example.org).
 
 :::{exercise} ex-one
@@ -118,6 +121,17 @@ LIMITS = FRONT.replace("Title", "Limits") + "(sec-limits)=\n# Limits\n\nSee [](f
 def cell(code, option=""):
     """A cell with code, behind one option."""
     return f"```{{code-cell}} python\n{option}{code}\n```\n\n"
+
+
+def written(root, **chapters):
+    """Write chapters, by name, and what they lead to below `root`, which is returned."""
+    figures = root / "chapters" / "figures"
+    figures.mkdir(parents=True, exist_ok=True)
+    (figures / "flow.svg").write_text(SVG)
+    (root / "README.md").write_text("# Readme\n")
+    for name, text in chapters.items():
+        (root / "chapters" / f"{name}.md").write_text(text, encoding="utf-8")
+    return root
 
 
 def po(root, code="pt", chapter="a"):

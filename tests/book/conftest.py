@@ -1,7 +1,9 @@
 """Small collections to build notebooks from."""
 
+from functools import partial
+
 import pytest
-from book_samples import FULL, LIMITS, SVG
+from book_samples import FULL, LIMITS, written
 
 from book.__main__ import main
 
@@ -9,17 +11,7 @@ from book.__main__ import main
 @pytest.fixture
 def project(tmp_path):
     """Writes chapters, by name, below a new root, which it returns."""
-
-    def make(**chapters):
-        folder = tmp_path / "chapters"
-        (folder / "figures").mkdir(parents=True, exist_ok=True)
-        (folder / "figures" / "flow.svg").write_text(SVG)
-        (tmp_path / "README.md").write_text("# Readme\n")
-        for name, text in chapters.items():
-            (folder / f"{name}.md").write_text(text, encoding="utf-8")
-        return tmp_path
-
-    return make
+    return partial(written, tmp_path)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from book_samples import FULL, LIMITS, SVG, change_entries, po
+from book_samples import FULL, LIMITS, change_entries, po, written
 
 from book.__main__ import main
 from book.frameworks import FRAMEWORKS
@@ -64,11 +64,7 @@ def mutate(text, rng):
 
 def collection(root):
     """A small collection with one of everything, in two languages."""
-    (root / "chapters/figures").mkdir(parents=True)
-    (root / "chapters/figures/flow.svg").write_text(SVG)
-    (root / "README.md").write_text("# Readme\n")
-    for name, text in {"full": FULL, "limits": LIMITS}.items():
-        (root / f"chapters/{name}.md").write_text(text)
+    written(root, full=FULL, limits=LIMITS)
     assert main(["messages", "--start", "pt"], root) == 0
     (root / SOURCES["glossary"]).write_text(GLOSSARY)
     for name in ("full", "limits"):

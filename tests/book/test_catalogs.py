@@ -1,49 +1,20 @@
 """Catalogs: what they ask translators, and that no translation is ever lost."""
 
 import pytest
-from book_samples import FRONT, change_entries, po
+from book_samples import FULL, LIMITS, change_entries, po
 
 from book.catalogs import merge, present, read, template
 from book.errors import CatalogError
 from book.languages import LANGUAGES
 from book.parse import load
 
-CHAPTER = (
-    FRONT.replace("title: Title\n", "title: Title\ndescription: what it teaches\n")
-    + """(sec-title)=
-# Title
-
-The first sentence of this chapter stands here.
-
-:::{tab} pytorch
-```{code-cell} python
-:labels: ["Fast"]
-print("Fast")  # a comment
-```
-:::
-
-:::{tab} tensorflow
-```{code-cell} python
-:labels: ["Fast"]
-print("Fast")
-```
-:::
-
-% context: verb
-| open | 2 |
-|------|---|
-
-| open | 3 |
-|------|---|
-"""
-)
-SENTENCE = "The first sentence of this chapter stands here."
+SENTENCE = "The first sentence of this part stands here."
 
 
 @pytest.fixture
 def root(project, told):
     """A collection whose Portuguese catalog is there and complete."""
-    root = project(a=CHAPTER)
+    root = project(a=FULL, limits=LIMITS.replace("full.md", "a.md"))
     told("messages", "--start", "pt")
     change_entries(po(root), lambda text: f"«{text}»")
     told("messages")
@@ -116,8 +87,7 @@ def test_nothing_is_lost_whatever_happens(root):
     """Every translation is somewhere in the merged catalog, in use or obsolete."""
     old = read(po(root))
     for keep in range(len(old)):
-        [chapter] = load(root / "chapters")
-        fresh = template(chapter)
+        fresh = template(load(root / "chapters")[0])
         del fresh[keep:]
         merged = merge(fresh, read(po(root)), LANGUAGES["pt"], "a")
         assert {entry.msgstr for entry in merged} == {entry.msgstr for entry in old}

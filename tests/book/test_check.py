@@ -1,16 +1,18 @@
 """Whatever is done to a committed notebook is found and named."""
 
+import re
 from pathlib import Path
 
 import pytest
-from book_samples import ONE, cell
+from book_samples import ONE, cell, written
 from nbformat.v4 import new_markdown_cell, new_output
 
-from book.__main__ import main
+from book.__main__ import ROOT, main
 from book.build import build
 from book.check import check
 from book.execute import outputs_digest
 from book.files import notebook_bytes, read_notebook
+from book.pieces import columns
 
 FIGURE = ":::{figure-md} fig-flow\n![Alt text](figures/flow.svg)\n\nCaption.\n:::\n"
 PRINTS, RAISES = cell('print("first")'), cell("1 / 0", ":tags: [raises-exception]\n")
@@ -24,10 +26,7 @@ LOGGED = new_output("stream", name="stderr", text="compiling\nW1121 07:44:13.6 g
 @pytest.fixture(scope="session")
 def executed(tmp_path_factory):
     """The file of the notebook with its outputs."""
-    root = tmp_path_factory.mktemp("executed")
-    (root / "chapters" / "figures").mkdir(parents=True)
-    (root / "chapters" / "figures" / "flow.svg").write_text("<svg/>")
-    (root / "chapters" / "a.md").write_text(CHAPTER)
+    root = written(tmp_path_factory.mktemp("executed"), a=CHAPTER)
     assert main(["build", "--execute", "--jobs", "1"], root) == 0
     return (root / PATH).read_bytes()
 
@@ -112,3 +111,19 @@ def test_missing_and_stray_files(committed):
     (root / "notebooks/figures/flow.svg").unlink()
     (root / PATH).write_text("{")
     assert sum("missing" in problem for problem in check(root, built)) == 2
+
+
+def test_committed_notebooks_are_what_their_sources_build():
+    assert not check(ROOT, build(ROOT))
+
+
+def test_labels_fit_the_columns_that_code_pads():
+    padded = re.compile(r"pad\(\"([^\"]+)\", (\d+)\)")
+    found = {
+        (path.relative_to(ROOT).as_posix(), label, int(width))
+        for path in (ROOT / "notebooks").glob("*/*/*.ipynb")
+        for cell in read_notebook(path).cells
+        for label, width in padded.findall(cell.source)
+    }
+    assert found
+    assert not [one for one in found if columns(one[1]) > one[2]]

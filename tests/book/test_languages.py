@@ -48,15 +48,8 @@ def problems(root):
     return str(caught.value).splitlines()
 
 
-def test_complete_languages_are_built(root):
-    built = build(root)
-    assert len(built.notebooks) == 4 * 3 * 2
-    for number, code in enumerate(CODES):
-        for translations in TRANSLATIONS.values():
-            assert translations[number] in text(built, code)
-
-
 def test_a_language_without_catalogs_is_not_built(root):
+    assert {key.language for key in build(root).notebooks} == {"en", *CODES}
     for path in po(root, "ja").parent.iterdir():
         path.unlink()
     built = build(root)

@@ -178,3 +178,24 @@ MODELS, TRAINING, PLANTED = (
     {name: globals()[f"{name}_{kind}"] for name in ("torch", "tensorflow", "jax", "mxnet")}
     for kind in ("model", "training", "planted")
 )
+# What code of the variants takes for granted.
+IMPORTS = """
+import jax, numpy, onnxruntime, torch, tensorflow as tf
+from flax import nnx
+from torch.nn import functional as F
+np, jnp, raw = numpy, jax.numpy, tf.raw_ops
+"""
+COMPILED = {
+    "torch": "torch.compile(net, backend='eager')",
+    "tensorflow": "tf.function(net)",
+    "jax": "nnx.jit(net)",
+    "mxnet": "net.hybridize() or net",
+}
+
+
+def compiled_model(framework):
+    net, x = MODELS[framework]()
+    names = {"net": net}
+    exec(f"{IMPORTS}compiled = {COMPILED[framework]}", names)
+    names["compiled"](x)
+    return names["compiled"], x

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from models import MODELS, PLANTED, TRAINING
+from models import IMPORTS, MODELS, PLANTED, TRAINING, compiled_model
 
 from d2lhybrid import call, explain, graph, import_mxnet, training, variants
 from d2lhybrid.errors import ArgumentError, CallFailedError, UnknownFrameworkError
@@ -15,12 +15,6 @@ from d2lhybrid.tensor import Raw
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what compilers say of themselves
 HERE = Path(__file__)
-IMPORTS = """
-import jax, numpy, onnxruntime, torch, tensorflow as tf
-from flax import nnx
-from torch.nn import functional as F
-np, jnp, raw = numpy, jax.numpy, tf.raw_ops
-"""
 NAMES = [framework.name for framework in known()]
 
 
@@ -174,22 +168,6 @@ def test_a_planted_cause_is_found_with_its_line_and_has_no_whole_graph(framework
         function = lambda x: 3  # noqa: E731
     with pytest.raises(ArgumentError, match="explain"):
         graph(function, x)
-
-
-COMPILED = {
-    "torch": "torch.compile(net, backend='eager')",
-    "tensorflow": "tf.function(net)",
-    "jax": "nnx.jit(net)",
-    "mxnet": "net.hybridize() or net",
-}
-
-
-def compiled_model(framework):
-    net, x = MODELS[framework]()
-    names = {"net": net}
-    exec(f"{IMPORTS}compiled = {COMPILED[framework]}", names)
-    names["compiled"](x)
-    return names["compiled"], x
 
 
 def test_a_whole_model_is_one_graph_and_what_was_compiled_stays(framework):

@@ -8,10 +8,7 @@ from d2lhybrid import call, compare, explain, graph, import_mxnet, training, var
 from d2lhybrid.errors import ArgumentError, CallFailedError
 from d2lhybrid.same import record, require_same
 
-
-@pytest.fixture
-def mx():
-    return import_mxnet()
+mx = import_mxnet()
 
 
 def test_the_users_block_stays_hybridized_and_shares_its_parameters():
@@ -39,7 +36,7 @@ def test_a_net_against_itself_gets_no_verdict_that_it_differs():
             assert c.verdict("b", clock) in ("same", "undecided")
 
 
-def test_options_and_a_plain_block(mx):
+def test_options_and_a_plain_block():
     net, x = mxnet_model()
     with pytest.raises(ArgumentError, match="'dynamic'"):
         variants(net, x, dynamic=True)
@@ -53,7 +50,7 @@ def test_options_and_a_plain_block(mx):
     assert "HybridBlock" in v.unavailable["hybridized"]
 
 
-def test_a_dense_layer_that_flattens_its_input_has_no_references(mx):
+def test_a_dense_layer_that_flattens_its_input_has_no_references():
     Dense = mx.gluon.nn.Dense
     for layers in ([Dense(2)], [Dense(2, flatten=False), Dense(5)]):
         net = mx.gluon.nn.HybridSequential()
@@ -63,7 +60,7 @@ def test_a_dense_layer_that_flattens_its_input_has_no_references(mx):
         assert all("dense layers" in unavailable[name] for name in ("C", "NumPy"))
 
 
-def test_keyword_arguments(mx):
+def test_keyword_arguments():
     class Weighted(mx.gluon.HybridBlock):
         def __init__(self):
             super().__init__()
@@ -85,7 +82,7 @@ def test_keyword_arguments(mx):
         training(call(weighted, x, scales=3.0), mx.gluon.loss.L2Loss(), trainer, (x,))
 
 
-def test_plain_blocks_and_functions_are_fallbacks(mx):
+def test_plain_blocks_and_functions_are_fallbacks():
     class Plain(mx.gluon.Block):
         def forward(self, x):
             return -x
@@ -111,7 +108,7 @@ def test_plain_blocks_and_functions_are_fallbacks(mx):
         graph(lambda x: x * 2, mx.nd.ones((1,)))
 
 
-def test_an_error_that_comes_late_is_the_calls(mx):
+def test_an_error_that_comes_late_is_the_calls():
     net = mx.gluon.nn.Dense(2)
     net.initialize()
     net.cast("float16")
@@ -122,7 +119,7 @@ def test_an_error_that_comes_late_is_the_calls(mx):
         mx.nd.waitall()  # nothing is left in the queue
 
 
-def test_lists_and_the_numpy_style(mx):
+def test_lists_and_the_numpy_style():
     cell = mx.gluon.rnn.LSTM(4)
     cell.initialize()
     report = explain(cell, mx.nd.ones((2, 1, 3)), cell.begin_state(1))
@@ -133,7 +130,7 @@ def test_lists_and_the_numpy_style(mx):
         assert graph(pair, one, [one, one]).count("kept") == 3
 
 
-def test_what_fails_only_once_hybridized(mx):
+def test_what_fails_only_once_hybridized():
     unlike = mx.gluon.nn.HybridLambda(lambda F, x: F.dot(x, x) + F.sum(x))
     ungraded = mx.gluon.nn.HybridLambda(lambda F, x: F.shuffle(x))
     for net in (unlike, ungraded):
@@ -143,7 +140,7 @@ def test_what_fails_only_once_hybridized(mx):
             graph(net, mx.nd.ones((2, 2)))
 
 
-def test_shapes_may_be_unknown(mx):
+def test_shapes_may_be_unknown():
     def loop(F, x):
         def step(at, x):
             return [], [at + 1, x * 2]

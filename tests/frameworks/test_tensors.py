@@ -1,29 +1,20 @@
 """Devices and tensors of every framework, waiting for them, and sharing a process."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy
 import pytest
+from processes import python
 
 from d2lhybrid import Benchmark, import_mxnet, synchronize
 from d2lhybrid.errors import TracingError
 from d2lhybrid.frameworks import get, known, loaded, of
 from d2lhybrid.tensor import Raw
 
-ROOT = Path(__file__).parents[2]
 NAMES = [framework.name for framework in known()]
 
 
 def in_a_process(code, *names, **env):
     """The last line that Python prints for this code, in a process of its own."""
-    command = [sys.executable, "-c", code, *names]
-    env = {name: value for name, value in {**os.environ, **env}.items() if value is not None}
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=env)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()[-1]
+    return python("-c", code, *names, **env).stdout.splitlines()[-1]
 
 
 COMPUTE = """

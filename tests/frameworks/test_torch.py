@@ -55,10 +55,8 @@ def test_what_was_compiled_is_run_by_python():
 
 def test_names_and_options_of_the_compiler():
     net, x = torch_model()
-    assert len(variants(net, x, all=True).code) == 13
     graphs = []
     v = variants(net, x, backend=recorder(graphs), dynamic=True)
-    assert v.code["torch.compile"].startswith("fast = torch.compile(net, dynamic=True, backend")
     assert "torch.compile reduce-overhead" not in {*v, *v.unavailable}
     for rows in range(1, 13):  # every model compiles anew: one cache holds eight
         x = torch_model()[1].expand(rows, -1)

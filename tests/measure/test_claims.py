@@ -69,9 +69,7 @@ def test_what_an_interval_says_of_a_claim(sense, at_least, found, judged):
     ("label", "sense", "options", "said"),
     [
         ("slow", "faster", {}, "'slow' to be faster than 'a'.*0.49.*clock latency.*noise floor"),
-        ("quick", "faster", {"at_least": 2.2}, "at least 2.20 times as fast"),
         ("slow", "slower", {"at_least": 2.2}, "at least 2.20 times as long"),
-        ("quick", "not faster", {}, "to be no faster than 'a'"),
         ("a", "faster", {"against": "quick", "clock": "throughput"}, "than 'quick'.*throughput"),
     ],
 )

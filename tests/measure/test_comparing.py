@@ -4,7 +4,6 @@ import gc
 import pickle
 import weakref
 from collections import Counter
-from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -303,9 +302,7 @@ def test_only_the_newest_comparison_keeps_its_models_as_long_as_it_lives():
 
     first, alive = held(lambda model: run(m, {"a": model}, time_limit=0.3))
     assert alive() is not None
-    copies = [pickle.loads(pickle.dumps(first)), deepcopy(first)]
-    assert copies == [first, first]
-    assert len({first, *copies}) == 1
+    assert pickle.loads(pickle.dumps(first)) == first
     second, newer = held(lambda model: run(m, {"a": model}, time_limit=0.3))
     assert (alive(), newer() is None) == (None, False)
     del second

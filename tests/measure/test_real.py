@@ -6,7 +6,6 @@ import time
 import pytest
 
 from d2lhybrid.measurement.comparing import compare, measure
-from d2lhybrid.measurement.sweeping import sweep
 
 
 def test_a_call_of_jax_is_waited_for_as_its_users_wait():
@@ -36,23 +35,3 @@ def test_work_that_jax_does_besides_the_output_counts():
 
     c = compare({"alone": work, "more": with_more_to_come}, x, check=False, time_limit=4)
     assert c.ratio("more")[0] < 0.5
-
-
-def test_options_of_variants_reach_them_from_a_sweep():
-    import torch
-
-    compiled = []
-
-    def backend(graph, _examples):
-        compiled.append(graph)
-        return graph.forward
-
-    def make(n):
-        return torch.nn.Linear(n, 2).eval(), torch.ones(1, n)
-
-    only = ["eager", "torch.compile", "torch functions"]
-    s = sweep(make, [3, 4], only=only, backend=backend, all=True, seed=7, time_limit=0.05,
-              progress=False)  # fmt: skip
-    assert [list(point) for point in s.comparisons] == [only, only]
-    assert len(compiled) == 2
-    assert s.comparisons[1].seed == 7

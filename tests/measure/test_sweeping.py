@@ -71,7 +71,6 @@ FUNCTIONS = ({"a": list},)
         (FUNCTIONS, ["float32"], {}, "Expected sizes.*'float32'"),
         (FUNCTIONS, [1], {"dynamics": True}, "options of sweep.*margin.*: 'dynamics'"),
         (FUNCTIONS, [1], {"references": True}, "in a tuple.*True"),
-        (FUNCTIONS, [1], {"dynamic": True}, "options of sweep.*: 'dynamic'"),
         (list, [1], {}, r"\(net, x\) from make.*type"),
         ((), [1], {}, r"\(net, x\) from make.*tuple"),
     ],

@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import time
+from copy import deepcopy
 from importlib import import_module
 from pathlib import Path
 
@@ -50,84 +51,68 @@ def _transformers(name):
 
     torch.manual_seed(0)
     ids = torch.randint(VOCABULARY, (1, TOKENS))
-    mask = torch.ones_like(ids)
-    image = torch.randn(1, 3, SIZE, SIZE)
-    text = {
-        "vocab_size": VOCABULARY, "hidden_size": WIDTH, "num_hidden_layers": 2,
-        "num_attention_heads": 4, "intermediate_size": 2 * WIDTH,
-    }  # fmt: skip
-    picture = {**text, "image_size": SIZE, "patch_size": 16}
-    del picture["vocab_size"]
-    small = {"vocab_size": VOCABULARY, "d_model": WIDTH}
-    match name:
-        case "BERT" | "BERT in bfloat16":
-            model = library.BertModel(library.BertConfig(**text)).eval()
-            return call(model.bfloat16() if "bfloat16" in name else model, ids, mask)
-        case "DeBERTa":
-            return call(library.DebertaV2Model(library.DebertaV2Config(**text)).eval(), ids, mask)
-        case "Mamba":
-            config = library.MambaConfig(
-                vocab_size=VOCABULARY, hidden_size=WIDTH, num_hidden_layers=2
-            )
-            return call(library.MambaModel(config).eval(), ids, use_cache=False)
-        case "Mixtral":
-            config = library.MixtralConfig(**text, num_key_value_heads=2, num_local_experts=4)
-            return call(library.MixtralForCausalLM(config).eval(), ids, use_cache=False)
-        case "Wav2Vec2":
-            config = library.Wav2Vec2Config(
-                **text, conv_dim=(32, 32), conv_kernel=(10, 3), conv_stride=(5, 2)
-            )
-            return call(library.Wav2Vec2Model(config).eval(), torch.randn(1, 4000))
-        case "Swin":
-            config = library.SwinConfig(
-                image_size=SIZE, embed_dim=24, depths=[1, 1], num_heads=[2, 4], window_size=4
-            )
-            return call(library.SwinModel(config).eval(), image)
-        case "YOLOS":
-            config = library.YolosConfig(
-                **{**picture, "image_size": [SIZE, SIZE]}, num_detection_tokens=10
-            )
-            return call(library.YolosForObjectDetection(config).eval(), image)
-        case "SegFormer":
-            model = library.SegformerForSemanticSegmentation(library.SegformerConfig())
-            return call(model.eval(), image)
-        case "DistilBERT":
-            config = library.DistilBertConfig(
-                vocab_size=VOCABULARY, dim=WIDTH, hidden_dim=2 * WIDTH, n_layers=2, n_heads=4
-            )
-            model = library.DistilBertForSequenceClassification(config)
-            return call(model.eval(), ids, attention_mask=mask)
-        case "GPT-2" | "GPT-2 with its cache":
-            config = library.GPT2Config(
-                vocab_size=VOCABULARY, n_embd=WIDTH, n_layer=2, n_head=4, n_positions=64
-            )
-            keeps = {"use_cache": "cache" in name}
-            return call(library.GPT2LMHeadModel(config).eval(), ids, attention_mask=mask, **keeps)
-        case "Llama":
-            config = library.LlamaConfig(**text, max_position_embeddings=64)
-            return call(library.LlamaForCausalLM(config).eval(), ids, use_cache=False)
-        case "T5":
-            config = library.T5Config(**small, d_kv=32, d_ff=2 * WIDTH, num_layers=2, num_heads=4)
-            model = library.T5ForConditionalGeneration(config).eval()
-            return call(model, input_ids=ids, decoder_input_ids=ids, use_cache=False)
-        case "ViT":
-            config = library.ViTConfig(**picture)
-            return call(library.ViTForImageClassification(config).eval(), image)
-        case "CLIP":
-            config = library.CLIPConfig(text_config=text, vision_config=picture)
-            model = library.CLIPModel(config).eval()
-            return call(model, input_ids=ids, pixel_values=image, attention_mask=mask)
-        case "Whisper":
-            config = library.WhisperConfig(
-                **small, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
-                decoder_attention_heads=4, encoder_ffn_dim=2 * WIDTH, decoder_ffn_dim=2 * WIDTH,
-                max_source_positions=64, num_mel_bins=20, pad_token_id=0, bos_token_id=1,
-                eos_token_id=2, decoder_start_token_id=1,
-            )  # fmt: skip
-            model = library.WhisperForConditionalGeneration(config).eval()
-            sound = torch.randn(1, 20, 128)
-            return call(model, sound, decoder_input_ids=ids, use_cache=False)
-    raise KeyError(name)
+    mask, image = torch.ones_like(ids), torch.randn(1, 3, SIZE, SIZE)
+    sound = torch.arange(4000.0).sin()  # draws no random numbers: the weights come behind it
+    asked = {
+        "BERT": call("BertModel", ids, mask),
+        "BERT in bfloat16": call("BertModel", ids, mask),
+        "DistilBERT": call("DistilBertForSequenceClassification", ids, attention_mask=mask),
+        "DeBERTa": call("DebertaV2Model", ids, mask),
+        "GPT-2": call("GPT2LMHeadModel", ids, attention_mask=mask, use_cache=False),
+        "GPT-2 with its cache": call("GPT2LMHeadModel", ids, attention_mask=mask, use_cache=True),
+        "Llama": call("LlamaForCausalLM", ids, use_cache=False),
+        "Mixtral": call("MixtralForCausalLM", ids, use_cache=False),
+        "Mamba": call("MambaModel", ids, use_cache=False),
+        "T5": call("T5ForConditionalGeneration", input_ids=ids, decoder_input_ids=ids,
+                   use_cache=False),
+        "ViT": call("ViTForImageClassification", image),
+        "Swin": call("SwinModel", image),
+        "SegFormer": call("SegformerForSemanticSegmentation", image),
+        "YOLOS": call("YolosForObjectDetection", image),
+        "CLIP": call("CLIPModel", input_ids=ids, pixel_values=image, attention_mask=mask),
+        "Whisper": call("WhisperForConditionalGeneration", sound[:2560].reshape(1, 20, 128),
+                        decoder_input_ids=ids, use_cache=False),
+        "Wav2Vec2": call("Wav2Vec2Model", sound[None]),
+    }[name]  # fmt: skip
+    words = {"vocab_size": VOCABULARY}
+    layers = {"hidden_size": WIDTH, "num_hidden_layers": 2}
+    heads = {"num_attention_heads": 4, "intermediate_size": 2 * WIDTH}
+    text, picture = words | layers | heads, layers | heads | {"image_size": SIZE, "patch_size": 16}
+    options = {
+        "DistilBertForSequenceClassification": words | {
+            "dim": WIDTH, "hidden_dim": 2 * WIDTH, "n_layers": 2, "n_heads": 4,
+        },
+        "GPT2LMHeadModel": words | {"n_embd": WIDTH, "n_layer": 2, "n_head": 4, "n_positions": 64},
+        "LlamaForCausalLM": text | {"max_position_embeddings": 64},
+        "MixtralForCausalLM": text | {"num_key_value_heads": 2, "num_local_experts": 4},
+        "MambaModel": words | layers,
+        "T5ForConditionalGeneration": words | {
+            "d_model": WIDTH, "d_kv": 32, "d_ff": 2 * WIDTH, "num_layers": 2, "num_heads": 4,
+        },
+        "ViTForImageClassification": picture,
+        "SwinModel": {
+            "image_size": SIZE, "embed_dim": 24, "depths": [1, 1], "num_heads": [2, 4],
+            "window_size": 4,
+        },
+        "SegformerForSemanticSegmentation": {},
+        "YolosForObjectDetection": picture | {
+            "image_size": [SIZE, SIZE], "num_detection_tokens": 10,
+        },
+        "CLIPModel": {"text_config": text, "vision_config": picture},
+        "WhisperForConditionalGeneration": words | {
+            "d_model": WIDTH, "encoder_layers": 2, "decoder_layers": 2,
+            "encoder_attention_heads": 4, "decoder_attention_heads": 4,
+            "encoder_ffn_dim": 2 * WIDTH, "decoder_ffn_dim": 2 * WIDTH,
+            "max_source_positions": 64, "num_mel_bins": 20, "pad_token_id": 0, "bos_token_id": 1,
+            "eos_token_id": 2, "decoder_start_token_id": 1,
+        },
+        "Wav2Vec2Model": text | {
+            "conv_dim": (32, 32), "conv_kernel": (10, 3), "conv_stride": (5, 2),
+        },
+    }.get(asked.function, text)  # fmt: skip
+    kind = getattr(library, asked.function)
+    model = kind(kind.config_class(**options)).eval()
+    return call(model.bfloat16() if "bfloat16" in name else model, *asked.args, **asked.kwargs)
 
 
 def _diffusers(name):
@@ -144,7 +129,7 @@ def _diffusers(name):
     return call(diffusers.AutoencoderKL(sample_size=16).eval(), torch.randn(1, 3, 16, 16))
 
 
-def _torch_layers(name):
+def _torch_layers():
     import torch
     from torch import nn
 
@@ -153,75 +138,79 @@ def _torch_layers(name):
     padded = torch.arange(5).expand(2, 5) >= torch.tensor([[3], [5]])
     encoder = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
     linear = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 4))
-    model = {
-        "GRU": nn.GRU(16, 8, batch_first=True),
-        "LSTM in both directions": nn.LSTM(16, 8, batch_first=True, bidirectional=True),
-        "TransformerEncoder, padded": nn.TransformerEncoder(encoder, 2),
-        "float16": linear.half(),
-        "int8": nn.Sequential(),
-    }[name].eval()
-    if name == "int8":
-        linear = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 4)).eval()
-        model = torch.ao.quantization.quantize_dynamic(linear, {nn.Linear})
-    more = {"src_key_padding_mask": padded} if "padded" in name else {}
-    return call(model, x.half() if name == "float16" else x, **more)
+    made = {
+        "GRU": call(nn.GRU(16, 8, batch_first=True), x),
+        "LSTM in both directions": call(nn.LSTM(16, 8, batch_first=True, bidirectional=True), x),
+        "TransformerEncoder, padded": call(
+            nn.TransformerEncoder(encoder, 2), x, src_key_padding_mask=padded
+        ),
+        "float16": call(deepcopy(linear).half(), x.half()),
+        "int8": call(torch.ao.quantization.quantize_dynamic(linear.eval(), {nn.Linear}), x),
+    }
+    return {name: call(c.function.eval(), *c.args, **c.kwargs) for name, c in made.items()}
 
 
-def _keras_layers(name):
+def _keras_layers():
     import tensorflow as tf
     from keras import Sequential, layers
 
+    def stack(given, *made):
+        return call(Sequential([layers.Input(given.shape[1:]), *made]), given)
+
     tf.keras.utils.set_random_seed(0)
     image, x = tf.random.normal((1, 32, 32, 3)), tf.random.normal((2, 5, 4))
-    made, given = {
-        "Normalization": ([layers.Normalization(mean=1.0, variance=2.0), layers.Dense(3)], x),
-        "Discretization": ([layers.Discretization([-1.0, 0.0, 1.0])], x),
-        "images prepared": (
-            [layers.Resizing(16, 16), layers.Rescaling(1 / 255), layers.RandomFlip()], image,
+    return {
+        "Normalization": stack(x, layers.Normalization(mean=1.0, variance=2.0), layers.Dense(3)),
+        "Discretization": stack(x, layers.Discretization([-1.0, 0.0, 1.0])),
+        "images prepared": stack(
+            image, layers.Resizing(16, 16), layers.Rescaling(1 / 255), layers.RandomFlip()
         ),
-        "GRU in both directions": ([layers.Bidirectional(layers.GRU(3))], x),
-        "bfloat16": ([layers.Dense(3, dtype="mixed_bfloat16"), layers.LayerNormalization()], x),
-        "attention": (None, x),
-    }[name]  # fmt: skip
-    if made is None:
-        return call(layers.MultiHeadAttention(2, 4), x, x)
-    return call(Sequential([layers.Input(given.shape[1:]), *made]), given)
+        "GRU in both directions": stack(x, layers.Bidirectional(layers.GRU(3))),
+        "bfloat16": stack(x, layers.Dense(3, dtype="mixed_bfloat16"), layers.LayerNormalization()),
+        "attention": call(layers.MultiHeadAttention(2, 4), x, x),
+    }
 
 
-def _flax_linen(name):
+def _flax_linen():
     import jax
     from flax import linen
 
     x = jax.random.normal(jax.random.key(0), (2, 5, 4))
-    model = {
+    models = {
         "Dense": linen.Sequential([linen.Dense(8), linen.relu, linen.Dense(3)]),
         "attention": linen.MultiHeadDotProductAttention(num_heads=2),
         "LSTM": linen.RNN(linen.LSTMCell(3)),
         "BatchNorm": linen.BatchNorm(use_running_average=True),
-    }[name]
-    return call(model.apply, model.init(jax.random.key(1), x), x)
+    }
+    key = jax.random.key(1)
+    return {name: call(one.apply, one.init(key, x), x) for name, one in models.items()}
 
 
-def _equinox(name):
+def _equinox():
     import equinox
     import jax
 
     key = jax.random.key(0)
     x = jax.random.normal(key, (4,))
-    if name == "GRUCell":
-        return call(equinox.nn.GRUCell(4, 3, key=key), x, jax.numpy.ones(3))
-    return call(equinox.nn.MLP(4, 2, 8, 2, key=key), x)
+    return {
+        "MLP": call(equinox.nn.MLP(4, 2, 8, 2, key=key), x),
+        "GRUCell": call(equinox.nn.GRUCell(4, 3, key=key), x, jax.numpy.ones(3)),
+    }
 
 
-def _haiku(name):
+def _haiku():
     import haiku
     import jax
 
+    def of(function, x):
+        model = haiku.without_apply_rng(haiku.transform(function))
+        return call(model.apply, model.init(jax.random.key(1), x), x)
+
     x = jax.random.normal(jax.random.key(0), (2, 4))
-    made = {"MLP": lambda x: haiku.nets.MLP([8, 3])(x), "Conv": lambda x: haiku.Conv1D(3, 2)(x)}
-    model = haiku.without_apply_rng(haiku.transform(made[name]))
-    x = x[..., None] if name == "Conv" else x
-    return call(model.apply, model.init(jax.random.key(1), x), x)
+    return {
+        "MLP": of(lambda x: haiku.nets.MLP([8, 3])(x), x),
+        "Conv": of(lambda x: haiku.Conv1D(3, 2)(x), x[..., None]),
+    }
 
 
 def _keras(name):
@@ -244,26 +233,24 @@ def _gluon(name):
     return call(net, mx.nd.random.normal(shape=(1, 3, size, size)))
 
 
-def _gluon_rnn(name):
+def _gluon_rnn():
     from d2lhybrid import import_mxnet
 
     mx = import_mxnet()
     rnn = mx.gluon.rnn
-    net = {
+    models = {
         "GRU": rnn.GRU(3, layout="NTC"),
         "LSTM in both directions": rnn.LSTM(3, layout="NTC", bidirectional=True),
         "RNN of two layers": rnn.RNN(3, 2, layout="NTC"),
-    }[name]
-    net.initialize()
-    return call(net, mx.nd.random.normal(shape=(2, 5, 4)))
+    }
+    for net in models.values():
+        net.initialize()
+    x = mx.nd.random.normal(shape=(2, 5, 4))
+    return {name: call(net, x) for name, net in models.items()}
 
 
-def structures(framework):
-    """The small models of ours."""
-    return import_module(f"{framework}_models").models()
-
-
-# Framework, from a name to the model with its example, and the names.
+# Framework, from a name to the model with its example, and the names; of what is quickly built,
+# a function that gives them all.
 LIBRARIES = {
     "torchvision": (
         "torch", _torchvision,
@@ -282,32 +269,23 @@ LIBRARIES = {
          "SegFormer", "YOLOS", "CLIP", "Whisper", "Wav2Vec2"),
     ),
     "diffusers": ("torch", _diffusers, ("UNet2DModel", "AutoencoderKL")),
-    "torch.nn": (
-        "torch", _torch_layers,
-        ("GRU", "LSTM in both directions", "TransformerEncoder, padded", "float16", "int8"),
-    ),
+    "torch.nn": ("torch", _torch_layers, ()),
     "keras.applications": (
         "tensorflow", _keras,
         ("MobileNetV2", "ResNet50", "EfficientNetB0", "DenseNet121", "ConvNeXtTiny"),
     ),
-    "keras.layers": (
-        "tensorflow", _keras_layers,
-        ("Normalization", "Discretization", "images prepared", "GRU in both directions",
-         "bfloat16", "attention"),
-    ),
-    "flax.linen": ("jax", _flax_linen, ("Dense", "attention", "LSTM", "BatchNorm")),
-    "equinox": ("jax", _equinox, ("MLP", "GRUCell")),
-    "haiku": ("jax", _haiku, ("MLP", "Conv")),
+    "keras.layers": ("tensorflow", _keras_layers, ()),
+    "flax.linen": ("jax", _flax_linen, ()),
+    "equinox": ("jax", _equinox, ()),
+    "haiku": ("jax", _haiku, ()),
     "gluon.model_zoo": (
         "mxnet", _gluon,
         ("resnet18_v2", "mobilenet0.25", "mobilenetv2_0.25", "squeezenet1.1", "densenet121"),
     ),
-    "gluon.rnn": (
-        "mxnet", _gluon_rnn, ("GRU", "LSTM in both directions", "RNN of two layers"),
-    ),
+    "gluon.rnn": ("mxnet", _gluon_rnn, ()),
     **{
         f"structures, {one.display}": (
-            one.name, lambda name, framework=one.name: structures(framework)[name], (),
+            one.name, lambda name=one.name: import_module(f"{name}_models").models(), (),
         )
         for one in frameworks.known()
     },
@@ -332,9 +310,9 @@ def outcome(check):
 
 def main(library, name, folder):
     """Go through them in order; what was not saved is not loaded."""
-    (framework, build, _models), saved = LIBRARIES[library], folder / "saved"
+    (framework, build, names), saved = LIBRARIES[library], folder / "saved"
     os.environ["D2LHYBRID_DATA"] = str(folder / "user")
-    model = build(name)
+    model = build(name) if names else build()[name]
 
     def check_save(folder, format=None):
         save(model, folder, format=format)
@@ -373,7 +351,5 @@ if __name__ == "__main__":
     if sys.argv[1:]:
         main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
     else:
-        listed = []
-        for library, (framework, _build, names) in LIBRARIES.items():
-            listed += [(library, name) for name in names or structures(framework)]
-        print(json.dumps(listed))
+        found = {library: names or [*build()] for library, (_of, build, names) in LIBRARIES.items()}
+        print(json.dumps([(library, name) for library in found for name in found[library]]))

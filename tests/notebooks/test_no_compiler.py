@@ -1,13 +1,13 @@
 """A reader without a compiler gets a clear note, and all the rest of the notebook runs."""
 
 import re
-from pathlib import Path
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
+from processes import ROOT
 
-FOLDER = Path(__file__).resolve().parent.parent.parent / "notebooks/en/pytorch"
+FOLDER = ROOT / "notebooks/en/pytorch"
 
 
 @pytest.mark.usefixtures("no_compiler")

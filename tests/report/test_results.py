@@ -5,16 +5,12 @@ import re
 import sys
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 
 import pytest
 from by_hand import BUSY, comparison, sweep
+from processes import ROOT
 
-from d2lhybrid.errors import (
-    ArgumentError,
-    DamagedResultError,
-    MissingPackageError,
-)
+from d2lhybrid.errors import ArgumentError, DamagedResultError, MissingPackageError
 from d2lhybrid.report.claims import best
 from d2lhybrid.report.provenance import Environment
 from d2lhybrid.report.records import Measurement, Samples
@@ -162,7 +158,7 @@ def test_damaged_json_is_refused():
 
 
 def test_the_schema_names_every_field():
-    page = (Path(__file__).parents[2] / "docs" / "results-schema.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "results-schema.md").read_text(encoding="utf-8")
     kinds = (Samples, Measurement, Comparison, Sweep, Environment)
     fields = {name for kind in kinds for name in kind.__dataclass_fields__}
     assert fields <= set(re.findall(r"`(\w+)`", page))
