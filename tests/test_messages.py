@@ -61,3 +61,16 @@ def test_every_sentence_goes_through_gettext_as_a_literal(path):
     for node in ast.walk(ast.parse(source)):
         texts = node.args[: GETTEXT.get(called(node), 0)] if isinstance(node, ast.Call) else ()
         assert not [one for one in texts if isinstance(one, ast.JoinedStr | ast.BinOp)]
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("raise ArgumentError(f'Received: {x}.')", ["Received: "]),
+        ("print('Hello there', _('Hello you'))", ["Hello there"]),
+        ("add_argument('--x', help='in seconds')", ["in seconds"]),
+        ("def f():\n    'A docstring of words.'\n    return 'so few words'", ["so few words"]),
+    ],
+)
+def test_what_the_search_finds(source, found):
+    assert untranslated(source) == found
