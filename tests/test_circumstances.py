@@ -49,6 +49,12 @@ if child:
     sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 main()
 """
+NO_LINKS = """
+def link(*args, **kwargs):
+    raise PermissionError(1, "Operation not permitted")
+os.link = link
+main()
+"""
 # A small disk that is the whole of what may be written to; it needs user namespaces.
 FULL = (
     'mount -t tmpfs -o size=64k none . && cd "$PWD" && (cat /dev/zero >filler; true) && exec "$@"'
@@ -64,7 +70,7 @@ REFUSED = {
     "thread": {"variants", "compare", "explain", "graph"},
     # Its threads are not there, without which every call of JAX would wait for ever.
     "fork of JAX": {"variants", "compare", "explain", "graph", *NO_DISK},
-    **{case: set() for case in ("spaces and CJK", "fork", "optimized")},
+    **{case: set() for case in ("no links", "spaces and CJK", "fork", "optimized")},
 }
 
 
@@ -77,7 +83,7 @@ def test_each_verb_works_or_says_why_not(case, tmp_path, request):
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "D2LHYBRID_"))}
     environment |= {"HOME": str(folder), "TMPDIR": str(folder), "PYTHONPATH": str(ROOT)}
     environment |= {"OMP_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}
-    start = {"thread": IN_A_THREAD, "fork": FORKED}
+    start = {"thread": IN_A_THREAD, "fork": FORKED, "no links": NO_LINKS}
     what, _, name = case.partition(" of ")
     made = {"JAX": ["jax", ""], "PyTorch": ["torch", ""], "ONNX": ["torch", "onnx"]}
     options = ["-O"] if case == "optimized" else []

@@ -9,7 +9,7 @@ FRAMEWORKS = sorted(path.name for path in (ROOT / "notebooks/en").iterdir() if p
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_the_cells_for_a_gpu_run(framework, tmp_path):
+def test_the_cells_for_a_gpu_run_and_a_misspelled_name_is_found(framework, tmp_path):
     tags = [
         cell["metadata"].get("tags", ())
         for path in (ROOT / "notebooks").glob(f"*/{framework}/*.ipynb")
@@ -21,3 +21,6 @@ def test_the_cells_for_a_gpu_run(framework, tmp_path):
     script = ROOT / "tests/notebooks/rehearse.py"
     ran = json.loads(python(script, framework, cwd=tmp_path, **env).stdout)
     assert len(ran) == sum("gpu" in one for one in tags) > 0
+    said = [ran[place] for place in ran if place.startswith("notebooks/en/")]
+    assert said
+    assert all("_misspelled" in (one or "") for one in said), ran
