@@ -6,7 +6,7 @@ from collections.abc import Callable
 import yaml
 
 from book.blocks import CodeCell
-from book.code import TAGS, code_slots, is_python
+from book.code import TAGS, code_slots
 from book.errors import yaml_reason
 from book.prose import MakeMessage
 
@@ -36,7 +36,7 @@ def read_code_cell(
         return None
     try:
         labels = options["labels"]
-        slots = code_slots(source, labels, messages(line + 1)) if is_python(source) else ()
+        slots = code_slots(source, labels, messages(line + 1))
     except SyntaxError as error:
         report(line + (error.lineno or 1), f"this is not Python: {error.msg}.")
         return None

@@ -17,27 +17,8 @@ from book.translate import Slot
 TAGS = ("hide-input", "raises-exception", "nbval-ignore-output", "nbval-skip", "nbval-check-output",
         "gpu")  # fmt: skip
 
-_PYTHON_MAGICS = ("%%time", "%%timeit", "%%capture", "%%prun")
-_MAGIC_LINE = re.compile(r"\s*(?:[\w.,\s\[\]]+=\s*)?[%!]")
 _PRAGMA = re.compile(r"#\s*(noqa|type:|fmt:|ruff:|mypy:|pragma:|nbval_)", re.IGNORECASE)
 _STRINGS = (tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING))
-
-
-def is_python(code: str) -> bool:
-    """False for a cell that hands all of its text to a magic, such as ``%%writefile``."""
-    return not code.startswith("%%") or code.split()[0] in _PYTHON_MAGICS
-
-
-def _without_magics(code: str) -> str:
-    """Lines and columns stay; what only IPython understands becomes a number."""
-    lines, continued = [], False
-    for line in code.split("\n"):
-        match = None if continued else _MAGIC_LINE.match(line)
-        magic = continued or match is not None
-        blank = line[: match.end() - 1] + "0" if match else ""
-        lines.append(blank.ljust(len(line)) if magic else line)
-        continued = magic and line.endswith("\\")
-    return "\n".join(lines)
 
 
 def _parse(code: str) -> ast.AST:
@@ -49,23 +30,10 @@ def _parse(code: str) -> ast.AST:
     return cast(ast.AST, tree)
 
 
-def plain_python(code: str) -> str:
-    """The cell as Python without IPython's additions, position for position.
-
-    Raises SyntaxError, with the line, where it is not.
-    """
-    try:
-        _parse(code)
-    except SyntaxError:
-        code = _without_magics(code)
-        _parse(code)
-    return code
-
-
 @cache
 def structure(code: str) -> str:
     """What translated strings and comments must leave as it is; raises SyntaxError."""
-    tree = _parse(plain_python(code))
+    tree = _parse(code)
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             node.value = ""
@@ -74,19 +42,19 @@ def structure(code: str) -> str:
 
 def code_slots(code: str, labels: Sequence[str], make: MakeMessage) -> tuple[Slot, ...]:
     """Where comments, and ``labels`` within string literals, stand in a Python cell."""
-    python = plain_python(code)
+    _parse(code)
     starts = [0]
-    for line in python.split("\n"):
+    for line in code.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
-    tokens = list(tokenize.generate_tokens(io.StringIO(python).readline))
+    tokens = list(tokenize.generate_tokens(io.StringIO(code).readline))
     comments = [token for token in tokens if token.type == tokenize.COMMENT]
     slots = [_comment(run, starts, make) for run in _comment_runs(comments)]
     if labels:
         for token in tokens:
             if token.type in _STRINGS:
                 start, end = _offset(token.start, starts), _offset(token.end, starts)
-                for match in _occurrences(python[start:end], labels):
-                    at, row = start + match.start(), python.count("\n", 0, start + match.start())
+                for match in _occurrences(code[start:end], labels):
+                    at, row = start + match.start(), code.count("\n", 0, start + match.start())
                     slots.append(Slot(make(match[0], "label", row), at, at + len(match[0])))
     return tuple(sorted(slots, key=lambda slot: slot.start))
 

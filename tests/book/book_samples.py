@@ -71,7 +71,6 @@ The others.
 
 ```{code-cell} python
 :tags: [hide-input]
-%matplotlib inline
 x = 1
 ```
 :::

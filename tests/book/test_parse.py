@@ -4,7 +4,6 @@ import pytest
 from book_samples import FRONT, LIMITS
 
 from book.__main__ import ROOT
-from book.blocks import CodeCell
 from book.errors import ChapterError
 from book.parse import load
 
@@ -20,6 +19,7 @@ MALFORMED = {
     "unclosed code cell": (CELL + "x = 1\n", 8, "never closed"),
     "unclosed fence in a list": ("- item\n\n  ```text\n  Text.\n", 10, "never closed"),
     "invalid Python": (CELL + "x = 1\ny = (\n```\n", 10, "not Python"),
+    "magic": (CELL + "%matplotlib inline\n```\n", 9, "not Python"),
     "unknown option": (CELL + ":tag: [hide-input]\nx\n```\n", 9, "unknown option :tag:"),
     "unknown tag": (CELL + ":tags: [hide]\nx\n```\n", 9, "unknown tag hide"),
     "label not in code": (CELL + ':labels: ["No"]\nNo = 1  # No\n```\n',
@@ -90,23 +90,6 @@ def test_the_example_of_the_manual(project):
     root = project(small=example, limits=LIMITS.replace("full.md", "small.md"))
     (root / "chapters" / "figures" / "dataflow.svg").write_text("<svg/>")
     assert [chapter.name for chapter in load(root / "chapters")] == ["limits", "small"]
-
-
-@pytest.mark.parametrize(
-    "code",
-    [
-        "%matplotlib inline\nx = 1",
-        "!ls \\\n  -l\nx = 1",
-        "files = !ls\nif files:\n    !ls",
-        "%%time\nx = 1",
-        "%%writefile {folder}/x.cpp\nint main() { return 0; }",
-        "await something()",
-        "x = (7\n% 4)",
-    ],
-)
-def test_what_only_jupyter_understands_is_code_too(project, code):
-    chapter = load(project(a=HEAD + CELL + code + "\n```\n") / "chapters")[0]
-    assert [block.source for block in chapter.blocks if isinstance(block, CodeCell)] == [code]
 
 
 def test_a_remark_gives_the_block_below_its_context(project):

@@ -206,7 +206,7 @@
   // A drawn graph shrinks with the page, though not so far that nobody can read it.
   const fitGraphs = () => {
     for (const svg of document.querySelectorAll(".cell_output .text_html svg[width]"))
-      svg.style.minWidth = `${0.7 * svg.getAttribute("width")}px`;
+      svg.style.minWidth = `${0.65 * svg.getAttribute("width")}px`;
   };
 
   // On a phone the bars above the text give way while the reader goes down, and come back for a
