@@ -4,16 +4,15 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
+from processes import ROOT, python
 
 from d2lhybrid import __main__ as cli
 from d2lhybrid.teaching import Comparison
 
-HERE = {"PYTHONPATH": str(Path(__file__).parents[1])}
 SOURCES = {
     "helper.py": "def total(n):\n    return sum(range(n))\n",
     "my-program.py": (
@@ -43,19 +42,18 @@ def test_a_table_json_and_the_status_of_other_answers(capsys):
     shown = capsys.readouterr()
     assert re.search(r"\nf .*other", shown.out, re.DOTALL)
     assert "loading" in shown.err
-    arguments = ["compare", "my-program.py", "f", "other", "--no-check", "--json", *QUICK]
-    assert cli.main(arguments) == 0
+    assert cli.main(["compare", "my-program.py", "f", "other", "--no-check", "--json", *QUICK]) == 0
     assert set(Comparison.from_json(capsys.readouterr().out)) == {"f", "other"}
 
 
 def test_it_runs_as_a_module():
-    command = [sys.executable, "-m", "d2lhybrid", "compare", "broken.py", "f"]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | HERE)
-    assert (done.returncode, "no way" in done.stderr) == (1, True)
+    module = "-m", "d2lhybrid", "compare"
+    assert "no way" in python(*module, "broken.py", "f", status=1, cwd=".").stderr
     read, written = os.pipe()
     os.close(read)  # as ``head`` does, when it has seen enough
-    command[4:] = ["my-program.py", "f", *QUICK]
-    done = subprocess.run(command, stdout=written, stderr=subprocess.PIPE, env=os.environ | HERE)
+    command = [sys.executable, *module, "my-program.py", "f", *QUICK]
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, stdout=written, stderr=subprocess.PIPE, env=env)
     os.close(written)
     assert (done.returncode, done.stderr) == (0, b"loading\n")
 

@@ -8,7 +8,6 @@ import front_page
 import model_table
 import pytest
 import run_notebooks
-import setup_env
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -51,14 +50,6 @@ def test_the_lock_satisfies_the_package_and_its_extras(python):
     alone = requirements("no-deps.txt")
     assert not any(pins(one.name) for one in alone), "in the lock file, pip would heed its pins"
     assert all(pins(name, python) for name in ("numpy", "graphviz", "requests", "setuptools"))
-
-
-def test_what_cannot_hold_the_environment_is_told_so():
-    assert setup_env.problem((3, 11), "Linux", "x86_64") is None
-    assert "make setup PYTHON=" in str(setup_env.problem((3, 10), "Linux", "x86_64"))
-    assert "Intel" in str(setup_env.problem((3, 11), "Darwin", "x86_64"))
-    assert setup_env.mxnet_problem("Linux", "aarch64") is None
-    assert "Darwin on arm64" in str(setup_env.mxnet_problem("Darwin", "arm64"))
 
 
 def test_every_notebook_runs_in_one_shard():
