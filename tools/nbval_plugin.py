@@ -115,7 +115,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say how many claims and cells were left out, and why."""
     passed = terminalreporter.stats.get("passed", ())
     noted = [name for report in passed for name, _one in report.user_properties]
-    for name, why in (("claim", "this machine was too busy to tell"), ("cell", "no GPU")):
+    for name, why in (("claim", "the times were too uncertain to tell"), ("cell", "no GPU")):
         if count := noted.count(name):
             were = f"{name} was" if count == 1 else f"{name}s were"
             terminalreporter.write_line(f"{count} {were} left out: {why}")
