@@ -2,20 +2,17 @@
 
 - A claim that a busy machine could not decide shows an output of a type of its own. It is left out
   of the comparison, on both sides.
-- Of the cells with the tag `gpu`, what they print without a GPU is committed. With one, they only
-  have to run.
+- Of cells with the tag `gpu`, what they print without a GPU is committed; with one, they only run.
 - What tables and plots show is not compared, so the time limits of the notebooks are cut, and more
   so in the translations, which have the same code. An undecided claim is measured on.
 - Notebooks that run beside one another share the cores, each with its part of the threads: where
   threads wait for cores, all variants take the same time.
-- The translations of a notebook compile the same programs. What PyTorch has compiled for the
-  first, it finds again for the others; the notebooks switch that off for their readers, whose cold
-  start is to be cold. They run one after the other in one process: AOTInductor removes what it no
-  longer needs from the folder of a program, under the hands of another process.
-- Test processes talk to their kernels through sockets in a folder: two that look for free ports in
-  the same moment can be given the same one.
-
-How many claims and cells were left out is said at the end.
+- The translations of a notebook compile the same programs. What PyTorch and JAX have compiled for
+  the first, they find again for the others, in spite of PyTorch's notebooks, which switch that off:
+  the cold start of a reader is to be cold. They run one after the other in one process: AOTInductor
+  removes what it no longer needs from the folder of a program, under the hands of another process.
+- Test processes talk to their kernels through sockets in a folder: of free ports, two processes
+  might find the same.
 """
 
 import atexit
@@ -40,6 +37,7 @@ from d2lhybrid.report.claims import MIME
 MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"
 SECONDS = {} if MOST_SECONDS in os.environ else {"en": "0.2"}  # by language; else the user's
 os.environ.setdefault("TORCHINDUCTOR_FORCE_DISABLE_CACHES", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 if (beside := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))) > 1:
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // beside)))
@@ -96,9 +94,13 @@ def pytest_collection_modifyitems(items: Sequence[Any]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: Any) -> None:
-    """Before the kernel of a notebook starts, say how long it may measure."""
+    """Before the kernel of a notebook starts, say how long it may measure, and where JAX keeps."""
     if SECONDS:
         os.environ[MOST_SECONDS] = SECONDS.get(item.path.parts[-3], "0.05")
+    compiled = Path(tempfile.gettempdir(), f"jax-{item.path.stem}")
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = str(compiled)
+    for shown in compiled.glob("jit_planted-*"):  # what XLA writes while it compiles this one
+        shown.unlink()
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -106,16 +108,15 @@ def pytest_runtest_call(item: Any) -> Iterator[None]:
     """Note the undecided claims of a cell, and whether it only said that it needs a GPU."""
     yield
     outputs = getattr(item, "test_outputs", None) or ()
-    item.user_properties += [("claim", 1) for output in outputs if undecided(output)]
+    item.user_properties += [("claims", 1) for output in outputs if undecided(output)]
     if _needs_gpu(item) and left_out(item.cell.source, outputs):
-        item.user_properties.append(("cell", 1))
+        item.user_properties.append(("cells", 1))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say how many claims and cells were left out, and why."""
     passed = terminalreporter.stats.get("passed", ())
     noted = [name for report in passed for name, _one in report.user_properties]
-    for name, why in (("claim", "the times were too uncertain to tell"), ("cell", "no GPU")):
+    for name, why in (("claims", "the times were too uncertain to tell"), ("cells", "no GPU")):
         if count := noted.count(name):
-            were = f"{name} was" if count == 1 else f"{name}s were"
-            terminalreporter.write_line(f"{count} {were} left out: {why}")
+            terminalreporter.write_line(f"{name} left out: {count} ({why})")

@@ -26,7 +26,7 @@ from d2lhybrid.report.records import AGREE
 WARM_UP_SHARE = 0.25  # of the time limit, at most, and as much again to settle the streams
 STRETCHED = 2.0  # times the limit that six rounds may take
 BATCH_SECONDS = 2e-4  # of a warm-up time
-LEAST_WARM_UP = 0.25  # seconds, where there are not enough times yet
+LEAST_WARM_UP = 0.25  # seconds, or the limit, where there are not enough times yet
 PROBE_SECONDS = 0.02  # of the calls that tell whether something is queued
 MOST_PROBES = 40
 LONG_SECONDS = 0.01  # a call that takes longer is a long one
@@ -99,7 +99,8 @@ class Rounds:
     def prepare(self, time_limit: float) -> None:
         """Warm each up, find out what is queued, and settle how many calls a turn holds."""
         share = time_limit * WARM_UP_SHARE / len(self.runners)
-        self.each([*self.runners.values()], lambda runner: warm_up(runner, share))
+        least = max(share, min(LEAST_WARM_UP, time_limit))
+        self.each([*self.runners.values()], lambda runner: warm_up(runner, share, least))
         self.each([*self.runners.values()], probe)
         queues = {one.devices for one in self.runners.values() if one.queued}
         for runner in self.runners.values():  # those that wait for the same devices, alike
@@ -182,12 +183,12 @@ class Rounds:
         return "limit"
 
 
-def warm_up(runner: Runner, limit: float) -> None:
+def warm_up(runner: Runner, limit: float, least: float) -> None:
     """Call until the times stop falling, or for `limit` seconds.
 
-    A quarter of a second is always left to find enough times that tell whether they fall. On a
-    busy machine a call may wait for a core for as long as a hundred of them take; the quickest
-    of many times is that of a call.
+    There are `least` seconds to find enough times that tell whether they fall. On a busy machine
+    a call may wait for a core for as long as a hundred of them take; the quickest of many times
+    is that of a call.
     """
     begin, batch, times = runner.clock(), 1, []
     while True:
@@ -197,7 +198,7 @@ def warm_up(runner: Runner, limit: float) -> None:
         if seconds < BATCH_SECONDS:
             batch *= 2
             continue
-        enough = limit if len(times) >= stats.SETTLING else max(limit, LEAST_WARM_UP)
+        enough = limit if len(times) >= stats.SETTLING else least
         if stats.settled(times) or runner.clock() - begin > enough:
             break
     runner.seconds = dict.fromkeys(runner.seconds, max(min(times), stats.SHORTEST))
