@@ -19,12 +19,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from d2lhybrid.errors import ArgumentError, CannotBuildError, CompilerMissingError
+from d2lhybrid.errors import ArgumentError, CannotBuildError
 from d2lhybrid.frameworks.explanation import Explanation, Graph
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs, Tensors as Tensors
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.installing import find_compiler
 from d2lhybrid.quieting import silent
 
 
@@ -215,15 +214,6 @@ class Framework(ABC):
             text = _("Expected a framework for which d2lhybrid has {what}. Received: {framework}.")
             raise ArgumentError(text.format(what=what, framework=self.display))
         return found
-
-
-def if_compiler(variant: Lazy, language: str, names: Sequence[str] = ()) -> Function | str:
-    """The variant, or why there is none: ``find_compiler`` finds none for what it writes."""
-    try:
-        find_compiler(language, names)
-    except CompilerMissingError as error:
-        return str(error)
-    return variant
 
 
 def require_options(compiler: str, options: Kwargs, known: tuple[str, ...]) -> None:
