@@ -10,7 +10,6 @@ import shutil
 import sys
 import tempfile
 import weakref
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -163,11 +162,11 @@ class Room:
     parts: Callable[[Function], Iterable[Layer | str | None]] = lambda _net: (None,)
 
 
-class Framework(ABC):
+class Framework:
     """One framework; making the object imports nothing, and neither do its class attributes.
 
-    A room (``d2lhybrid/frameworks/<name>/``) defines one subclass, whose methods import what stands
-    beside it when they are called.
+    A room (``d2lhybrid/frameworks/<name>/``) defines one subclass. What stands beside it goes by
+    the same names in every room, and is imported when it is asked for.
     """
 
     name: ClassVar[str]  # what Python imports; in records and manifests; of the extra for it
@@ -199,13 +198,21 @@ class Framework(ABC):
         return False
 
     @property
-    @abstractmethod
     def tensors(self) -> Tensors:
-        """Its devices and tensors; imports the framework."""
+        """Its devices and tensors: ``TENSORS`` of ``tensors.py``; imports the framework."""
+        found: Tensors = self._beside("tensors").TENSORS
+        return found
 
-    @abstractmethod
     def room(self) -> Room:
-        """What it can do besides; imports the framework."""
+        """What it can do besides; imports the framework. To override where a module is missing."""
+        variants, training, explain = map(self._beside, ("variants", "training", "explain"))
+        of_models = variants.variants, training.training, explain.explain, explain.graphs
+        return Room(*of_models, variants.parts)
+
+    def _beside(self, module: str) -> Any:
+        self.load()
+        name = f"{type(self).__module__}.{module}"
+        return sys.modules.get(name) or import_module(name)
 
     def able(self, what: str) -> Any:
         """Its formats, or that function of its room; ArgumentError where there is none."""

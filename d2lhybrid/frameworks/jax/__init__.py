@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import ClassVar
 
 from d2lhybrid.frameworks.jax.formats import FORMATS
-from d2lhybrid.frameworks.protocol import Framework, Room, Tensors
+from d2lhybrid.frameworks.protocol import Framework
 
 
 class JAX(Framework):
@@ -26,20 +26,6 @@ class JAX(Framework):
         from d2lhybrid.frameworks.jax.private import is_started
 
         return is_started()
-
-    @property
-    def tensors(self) -> Tensors:
-        self.load()
-        from d2lhybrid.frameworks.jax.tensors import TENSORS
-
-        return TENSORS
-
-    def room(self) -> Room:
-        self.load()
-        from d2lhybrid.frameworks.jax import explain, training, variants
-
-        found = variants.variants, training.training, explain.explain, explain.graphs
-        return Room(*found, variants.parts)
 
 
 FRAMEWORK = JAX()

@@ -6,7 +6,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, ClassVar
 
-from d2lhybrid.frameworks.protocol import Framework, Room, Tensors
+from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.frameworks.tensorflow.formats import FORMATS
 
 
@@ -35,20 +35,6 @@ class TensorFlow(Framework):
         from d2lhybrid.frameworks.tensorflow.private import is_started
 
         return is_started()
-
-    @property
-    def tensors(self) -> Tensors:
-        self.load()
-        from d2lhybrid.frameworks.tensorflow.tensors import TENSORS
-
-        return TENSORS
-
-    def room(self) -> Room:
-        self.load()
-        from d2lhybrid.frameworks.tensorflow import explain, training, variants
-
-        found = variants.variants, training.training, explain.explain, explain.graphs
-        return Room(*found, variants.parts)
 
 
 FRAMEWORK = TensorFlow()
