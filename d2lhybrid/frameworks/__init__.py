@@ -1,8 +1,8 @@
 """The frameworks: one room each, found here by name or by what belongs to them.
 
 A room is a package in this folder, whose ``__init__`` makes one object, ``FRAMEWORK``, of a class
-that inherits from ``protocol.Framework``, without importing the framework. Its methods import what
-stands beside it when they are called. Nothing outside a room names its framework. The idea of
+that inherits from ``protocol.Framework``, without importing the framework. What stands beside it is
+imported when it is asked for. Nothing outside a room names its framework. The idea of
 looking in ``sys.modules`` is that of einops.
 """
 
@@ -135,7 +135,9 @@ def _require_threads(framework: Framework | None) -> None:
     """Raise ArgumentError where a call would wait for threads that a fork has left behind."""
     import psutil
 
-    if framework and framework.has_threads() and psutil.Process().num_threads() == 1:
+    if framework not in loaded() or not framework.tensors.has_threads():
+        return
+    if psutil.Process().num_threads() == 1:
         text = _(
             "Expected a process in which {framework} has its threads. Received: one forked from a "
             "process that had used it. Start a new one: {example}."

@@ -163,7 +163,7 @@ class Room:
 
 
 class Framework:
-    """One framework; making the object imports nothing, and neither do its class attributes.
+    """One framework; making the object imports nothing.
 
     A room (``d2lhybrid/frameworks/<name>/``) defines one subclass. What stands beside it goes by
     the same names in every room, and is imported when it is asked for.
@@ -175,8 +175,6 @@ class Framework:
     # Environment variables that the import sets where the user has not: two frameworks that both
     # take a GPU's memory beforehand do not fit into one process.
     environment: ClassVar[Mapping[str, str]] = {}
-    # What it writes and reads, by name, the best first; without importing it.
-    formats: ClassVar[Mapping[str, Format]] = {}
 
     def owns(self, packages: Collection[str]) -> bool:
         """Does something whose classes come from these top-level packages belong to it?"""
@@ -193,26 +191,33 @@ class Framework:
             os.environ.setdefault(name, value)
         return import_module(self.name)
 
-    def has_threads(self) -> bool:
-        """Has this process, or the one that forked it, started the threads that it works with?"""
-        return False
+    def version(self) -> str:
+        """Its version; imports it."""
+        return str(self.load().__version__)
+
+    @property
+    def formats(self) -> Mapping[str, Format]:
+        """What it writes and reads: ``FORMATS`` of its room, the best first; does not import it."""
+        found: Mapping[str, Format] = self._beside("formats").FORMATS
+        return found
 
     @property
     def tensors(self) -> Tensors:
-        """Its devices and tensors: ``TENSORS`` of ``tensors.py``; imports the framework."""
+        """Its devices and tensors: ``TENSORS`` of its room; imports the framework."""
+        self.load()
         found: Tensors = self._beside("tensors").TENSORS
         return found
 
     def room(self) -> Room:
         """What it can do besides; imports the framework. To override where a module is missing."""
+        self.load()
         variants, training, explain = map(self._beside, ("variants", "training", "explain"))
         of_models = variants.variants, training.training, explain.explain, explain.graphs
         return Room(*of_models, variants.parts)
 
     def _beside(self, module: str) -> Any:
-        self.load()
         name = f"{type(self).__module__}.{module}"
-        return sys.modules.get(name) or import_module(name)
+        return sys.modules.get(name) or import_module(name)  # as in `load`
 
     def able(self, what: str) -> Any:
         """Its formats, or that function of its room; ArgumentError where there is none."""

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping
 from typing import ClassVar
 
-from d2lhybrid.frameworks.jax.formats import FORMATS
 from d2lhybrid.frameworks.protocol import Framework
 
 
@@ -13,7 +12,6 @@ class JAX(Framework):
     name = "jax"
     display = "JAX"
     order = 3
-    formats = FORMATS
     # Read when it first uses a GPU, of whose memory it would take three quarters.
     environment: ClassVar[Mapping[str, str]] = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 
@@ -21,11 +19,6 @@ class JAX(Framework):
         """Also where the class is jaxlib's, as that of arrays and of compiled functions is."""
         family = {"jax", "jaxlib", "flax", "optax", "equinox"}
         return super().owns(packages) or not family.isdisjoint(packages)
-
-    def has_threads(self) -> bool:
-        from d2lhybrid.frameworks.jax.private import is_started
-
-        return is_started()
 
 
 FRAMEWORK = JAX()

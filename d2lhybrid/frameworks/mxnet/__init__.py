@@ -3,7 +3,6 @@
 from typing import Any
 
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
-from d2lhybrid.frameworks.mxnet.formats import FORMATS
 from d2lhybrid.frameworks.protocol import Framework
 
 
@@ -13,7 +12,6 @@ class MXNet(Framework):
     name = "mxnet"
     display = "MXNet"
     order = 9
-    formats = FORMATS
 
     def load(self) -> Any:
         """MXNet 1.9.1 as it runs on today's NumPy."""

@@ -1,7 +1,6 @@
 """PyTorch."""
 
 from d2lhybrid.frameworks.protocol import Framework
-from d2lhybrid.frameworks.torch.formats import FORMATS
 
 
 class PyTorch(Framework):
@@ -10,7 +9,6 @@ class PyTorch(Framework):
     name = "torch"
     display = "PyTorch"
     order = 1
-    formats = FORMATS
 
 
 FRAMEWORK = PyTorch()
