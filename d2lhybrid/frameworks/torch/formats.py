@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from d2lhybrid.errors import UnsupportedArtifactError
 from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options, Sample
@@ -38,8 +38,6 @@ def _programs() -> Any:
 
 class TorchFormat(Format):
     """What PyTorch's formats share."""
-
-    packages: ClassVar[tuple[str, ...]] = ("torch",)
 
     def function(self, model: Any) -> Any:
         model = _programs().eager(model)
@@ -163,7 +161,7 @@ class Onnx(TorchFormat):
     """An ONNX file, which ONNX Runtime runs."""
 
     name = "onnx"
-    packages = ("torch", "onnx", "onnxruntime", "onnxscript")
+    packages = ("onnx", "onnxruntime", "onnxscript")
     native = NativeProgram(
         "onnx.c", "onnxruntime", "-ldl '-DONNXRUNTIME=\"{1}\"'", "model.onnx",
         library="capi/libonnxruntime.*",
