@@ -89,14 +89,15 @@ def doctor(*frameworks: str) -> Diagnosis:
 def probe(name: str) -> None:
     """Print how this framework does in this process, or raise what is wrong."""
     with redirect_stdout(sys.stderr):  # what is printed beside is no part of the answer
-        tensors = get(name).tensors
+        framework = get(name)
+        tensors = framework.tensors
         devices = tensors.devices()
         wrong = [device for device in devices if tensors.compute_on(device) != 8.0]
     if wrong:
         text = _("a product of matrices came out wrong on {device}")
         raise ArithmeticError(text.format(device=wrong[0]))
     text = _("{version}, computes on {devices}")
-    print(text.format(version=tensors.version(), devices=", ".join(devices)))
+    print(text.format(version=framework.version(), devices=", ".join(devices)))
 
 
 def _answer(name: str, command: Sequence[str]) -> Finding:

@@ -72,6 +72,15 @@ def find_compiler(language: str, names: Sequence[str] = ()) -> list[str]:
     raise CompilerMissingError(text, **fields)
 
 
+def no_compiler(language: str, names: Sequence[str] = ()) -> str:
+    """Why there is no such compiler, in a sentence; empty where there is one."""
+    try:
+        find_compiler(language, names)
+    except CompilerMissingError as error:
+        return str(error)
+    return ""
+
+
 def has_compiler() -> bool:
     """Is there the C++ compiler that ``torch.compile`` calls on this system?
 
@@ -83,7 +92,4 @@ def has_compiler() -> bool:
     ...     has_compiler()
     False
     """
-    try:
-        return bool(find_compiler("C++", INDUCTOR))
-    except CompilerMissingError:
-        return False
+    return not no_compiler("C++", INDUCTOR)

@@ -101,9 +101,10 @@ def _leaf(path: str, leaf: Any, other: Any, tolerance: Any, floats: str) -> tupl
     A float of Python's is as exact as `floats`, the coarsest tensor beside it, which it came from.
     """
     if not isinstance(leaf, Raw) or not isinstance(other, Raw):
+        if _equal(leaf, other):
+            return 0.0, ""
         text = _("{output} is {received!r} instead of {expected!r}")
-        said = text.format(output=path, received=leaf, expected=other)
-        return (0.0, "") if _equal(leaf, other) else (np.inf, said)
+        return np.inf, text.format(output=path, received=leaf, expected=other)
     whole = other.array.dtype.kind in "biu"
     dtypes = {leaf.dtype, other.dtype} - {NUMBER} or {"float64" if whole else floats}
     if len(dtypes) > 1:
@@ -115,9 +116,10 @@ def _leaf(path: str, leaf: Any, other: Any, tolerance: Any, floats: str) -> tupl
         return np.inf, text.format(output=path, received=a.shape, expected=b.shape)
     allowed = TOLERANCE.get(dtypes.pop(), 0.0) if tolerance is None else tolerance
     over, gap, beside = _gap(a, b, allowed)
+    if over <= 1:
+        return 0.0, ""
     text = _("a difference of up to {gap} in {output}, where {number} was expected")
-    said = text.format(gap=general(gap), output=path, number=general(beside))
-    return (over, said) if over > 1 else (0.0, "")
+    return over, text.format(gap=general(gap), output=path, number=general(beside))
 
 
 def _equal(leaf: Any, other: Any) -> bool:

@@ -226,10 +226,10 @@ def _specs(names: Sequence[str], examples: Sequence[Sequence[Raw]]) -> Iterator[
 
 
 def _versions(framework: Framework, chosen: Format) -> dict[str, str]:
-    found = {"python": platform.python_version(), framework.name: framework.tensors.version()}
+    found = {"python": platform.python_version(), framework.name: framework.version()}
     for package in ("d2lhybrid", "numpy", *chosen.packages):
         with suppress(PackageNotFoundError):
-            found.setdefault(package, version(package))
+            found[package] = version(package)
     return found
 
 

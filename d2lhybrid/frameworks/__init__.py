@@ -1,15 +1,15 @@
 """The frameworks: one room each, found here by name or by what belongs to them.
 
 A room is a package in this folder, whose ``__init__`` makes one object, ``FRAMEWORK``, of a class
-that inherits from ``protocol.Framework``, without importing the framework. Its methods import what
-stands beside it when they are called. Nothing outside a room names its framework. The idea of
+that inherits from ``protocol.Framework``, without importing the framework. What stands beside it is
+imported when it is asked for. Nothing outside a room names its framework. The idea of
 looking in ``sys.modules`` is that of einops.
 """
 
 import pkgutil
 import random
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from functools import wraps
 from importlib import import_module
@@ -98,7 +98,11 @@ def owner(*things: Any) -> Framework | None:
     for thing in things:
         # Itself first: what stands in a module of a framework may lead back to it.
         for obj in chain([thing], (leaf for _path, leaf in leaves(thing))):
-            packages = tuple(_packages(obj))
+            # Asked of the class: an object that answers for its keys may raise anything for a
+            # strange name. A method belongs to what it is bound to.
+            bound_to = obj.__self__ if hasattr(type(obj), "__self__") else None
+            kinds = (*type(obj).__mro__, *type(bound_to).__mro__)
+            packages = {kind.__module__.partition(".")[0] for kind in kinds}
             for framework in loaded():
                 if framework.owns(packages):
                     return framework
@@ -135,19 +139,12 @@ def _require_threads(framework: Framework | None) -> None:
     """Raise ArgumentError where a call would wait for threads that a fork has left behind."""
     import psutil
 
-    if framework and framework.has_threads() and psutil.Process().num_threads() == 1:
+    if framework not in loaded() or not framework.tensors.has_threads():
+        return
+    if psutil.Process().num_threads() == 1:
         text = _(
             "Expected a process in which {framework} has its threads. Received: one forked from a "
             "process that had used it. Start a new one: {example}."
         )
         example = 'multiprocessing.get_context("spawn")'
         raise ArgumentError(text.format(framework=framework.display, example=example))
-
-
-def _packages(obj: Any) -> Iterator[str]:
-    """The top-level packages of the object's classes, and of the one that a method is bound to."""
-    # Asked of the class: an object that answers for its keys may raise anything for a strange name.
-    bound_to = obj.__self__ if hasattr(type(obj), "__self__") else None
-    for one in (obj,) if bound_to is None else (obj, bound_to):
-        for kind in type(one).__mro__:
-            yield kind.__module__.partition(".")[0]

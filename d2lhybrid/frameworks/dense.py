@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from d2lhybrid.errors import CannotBuildError
-from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, Variant, if_compiler
+from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, Variant
 from d2lhybrid.i18n import gettext as _, noop as N_
-from d2lhybrid.installing import find_compiler
+from d2lhybrid.installing import find_compiler, no_compiler
 from d2lhybrid.same import raw_of
 
 SOURCE = Path(__file__).parent.parent / "native" / "mlp.c"
@@ -71,8 +71,9 @@ def references(layers: list[Layer] | None, args: tuple[Any, ...]) -> dict[str, V
         return dict.fromkeys(("C", "NumPy"), Variant(reason))
     x = np.ascontiguousarray(given.array)
     numpy = InNumPy(layers, x)
-    in_c = if_compiler(Lazy(lambda: _compiled(layers, x), lambda made: InC(made, layers, x)), "C")
-    return {"C": Variant(in_c, c_code(layers)), "NumPy": Variant(numpy, numpy.code)}
+    lazy = Lazy(lambda: _compiled(layers, x), lambda made: InC(made, layers, x))
+    in_c = Variant(no_compiler("C") or lazy, c_code(layers))
+    return {"C": in_c, "NumPy": Variant(numpy, numpy.code)}
 
 
 class InNumPy:

@@ -176,7 +176,7 @@ class Format(ABC):
     """One way to keep a model: a program from flat tensors to the tensors of its output."""
 
     name: ClassVar[str]
-    packages: ClassVar[tuple[str, ...]]  # whose versions are recorded
+    packages: ClassVar[tuple[str, ...]] = ()  # whose versions are recorded, beside the framework's
     risk: ClassVar[str] = ""  # what a hostile file can do when it loads; empty: it holds no code
     note: ClassVar[str] = ""  # for readers of ``inspect``
     converts: ClassVar[bool] = False  # does it take tensors of others, such as NumPy's arrays?

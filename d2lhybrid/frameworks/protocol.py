@@ -10,7 +10,6 @@ import shutil
 import sys
 import tempfile
 import weakref
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -19,12 +18,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from d2lhybrid.errors import ArgumentError, CannotBuildError, CompilerMissingError
+from d2lhybrid.errors import ArgumentError, CannotBuildError
 from d2lhybrid.frameworks.explanation import Explanation, Graph
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs, Tensors as Tensors
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.installing import find_compiler
 from d2lhybrid.quieting import silent
 
 
@@ -164,11 +162,11 @@ class Room:
     parts: Callable[[Function], Iterable[Layer | str | None]] = lambda _net: (None,)
 
 
-class Framework(ABC):
-    """One framework; making the object imports nothing, and neither do its class attributes.
+class Framework:
+    """One framework; making the object imports nothing.
 
-    A room (``d2lhybrid/frameworks/<name>/``) defines one subclass, whose methods import what stands
-    beside it when they are called.
+    A room (``d2lhybrid/frameworks/<name>/``) defines one subclass. What stands beside it goes by
+    the same names in every room, and is imported when it is asked for.
     """
 
     name: ClassVar[str]  # what Python imports; in records and manifests; of the extra for it
@@ -177,8 +175,6 @@ class Framework(ABC):
     # Environment variables that the import sets where the user has not: two frameworks that both
     # take a GPU's memory beforehand do not fit into one process.
     environment: ClassVar[Mapping[str, str]] = {}
-    # What it writes and reads, by name, the best first; without importing it.
-    formats: ClassVar[Mapping[str, Format]] = {}
 
     def owns(self, packages: Collection[str]) -> bool:
         """Does something whose classes come from these top-level packages belong to it?"""
@@ -195,18 +191,33 @@ class Framework(ABC):
             os.environ.setdefault(name, value)
         return import_module(self.name)
 
-    def has_threads(self) -> bool:
-        """Has this process, or the one that forked it, started the threads that it works with?"""
-        return False
+    def version(self) -> str:
+        """Its version; imports it."""
+        return str(self.load().__version__)
 
     @property
-    @abstractmethod
-    def tensors(self) -> Tensors:
-        """Its devices and tensors; imports the framework."""
+    def formats(self) -> Mapping[str, Format]:
+        """What it writes and reads: ``FORMATS`` of its room, the best first; does not import it."""
+        found: Mapping[str, Format] = self._beside("formats").FORMATS
+        return found
 
-    @abstractmethod
+    @property
+    def tensors(self) -> Tensors:
+        """Its devices and tensors: ``TENSORS`` of its room; imports the framework."""
+        self.load()
+        found: Tensors = self._beside("tensors").TENSORS
+        return found
+
     def room(self) -> Room:
-        """What it can do besides; imports the framework."""
+        """What it can do besides; imports the framework. To override where a module is missing."""
+        self.load()
+        variants, training, explain = map(self._beside, ("variants", "training", "explain"))
+        of_models = variants.variants, training.training, explain.explain, explain.graphs
+        return Room(*of_models, variants.parts)
+
+    def _beside(self, module: str) -> Any:
+        name = f"{type(self).__module__}.{module}"
+        return sys.modules.get(name) or import_module(name)  # as in `load`
 
     def able(self, what: str) -> Any:
         """Its formats, or that function of its room; ArgumentError where there is none."""
@@ -215,15 +226,6 @@ class Framework(ABC):
             text = _("Expected a framework for which d2lhybrid has {what}. Received: {framework}.")
             raise ArgumentError(text.format(what=what, framework=self.display))
         return found
-
-
-def if_compiler(variant: Lazy, language: str, names: Sequence[str] = ()) -> Function | str:
-    """The variant, or why there is none: ``find_compiler`` finds none for what it writes."""
-    try:
-        find_compiler(language, names)
-    except CompilerMissingError as error:
-        return str(error)
-    return variant
 
 
 def require_options(compiler: str, options: Kwargs, known: tuple[str, ...]) -> None:

@@ -25,10 +25,6 @@ class Tensors(ABC):
     """Devices and tensors of a framework that is imported."""
 
     @abstractmethod
-    def version(self) -> str:
-        """The framework's version."""
-
-    @abstractmethod
     def devices(self) -> list[str]:
         """The devices that it can compute on, the CPU first, as the framework writes them."""
 
@@ -75,6 +71,10 @@ class Tensors(ABC):
     def peak_bytes(self) -> int | None:
         """Peak device memory since `reset_peak`, over all devices; None where it is not known."""
         return None
+
+    def has_threads(self) -> bool:
+        """Has this process, or the one that forked it, started the threads that it works with?"""
+        return False
 
     def threads(self) -> int | None:
         """How many threads one operation may use; None where the framework does not tell."""

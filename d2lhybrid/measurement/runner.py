@@ -37,6 +37,7 @@ STRETCH = 4  # the longer stream holds so many times the calls of the shorter
 Clock = Callable[[], float]
 
 
+@dataclass
 class Calling(AbstractContextManager[Any]):
     """Let what the block raises say which callable it was; errors of our own stay as they are.
 
@@ -44,8 +45,7 @@ class Calling(AbstractContextManager[Any]):
     A generator in its place would let a StopIteration through.
     """
 
-    def __init__(self, label: str) -> None:
-        self.label = label
+    label: str
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if not isinstance(error, Exception):

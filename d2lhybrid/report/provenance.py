@@ -44,7 +44,7 @@ def environment() -> Environment:
     accelerators = [name for one in found.values() for name in one.accelerators()]
     return Environment(
         date=datetime.now(UTC).isoformat(timespec="seconds"),
-        versions=versions | {name: one.version() for name, one in found.items()},
+        versions=versions | {one.name: one.version() for one in loaded()},
         cpu=_processor(),
         cores=_cores(),
         threads={name: count for name, count in threads.items() if count is not None},

@@ -53,7 +53,7 @@ class Comparison(Result, Mapping[str, Measurement]):
         """Raise ValueError unless every measurement went through the same rounds."""
         times = [self.again, *(m.times for m in self.measurements)]
         kinds = {(len(one.latency), one.throughput is None) for one in times}
-        if len(kinds) > 1 or self.baseline not in list(self):
+        if len(kinds) > 1 or self.baseline not in {m.label for m in self.measurements}:
             raise ValueError(_("rounds are missing"))
 
     def __getitem__(self, label: str) -> Measurement:

@@ -45,8 +45,8 @@ def adapter(request):
 
 
 def test_version_devices_and_what_is_known_without_an_accelerator(adapter):
-    assert adapter in [framework.tensors for framework in loaded()]
-    assert adapter.version()[0].isdigit()
+    (framework,) = [one for one in loaded() if one.tensors is adapter]
+    assert framework.version()[0].isdigit()
     devices = adapter.devices()
     assert "cpu" in devices[0].lower()
     assert [adapter.compute_on(device) for device in devices] == [8.0] * len(devices)

@@ -16,7 +16,7 @@ class Exported(Format):
     """A program of ``jax.export``: StableHLO, with the weights in it."""
 
     name = "jax.export"
-    packages = ("jax", "jaxlib")
+    packages = ("jaxlib",)
     risk = N_("Its program can call every native function that JAX has registered in the process.")
     note = N_("StableHLO, which needs JAX or another runtime for it: no wheel brings one for C.")
     converts = True

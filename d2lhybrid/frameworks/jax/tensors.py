@@ -23,9 +23,6 @@ class JAXTensors(Tensors):
     def __init__(self) -> None:
         self._peaks: dict[Any, int] = {}
 
-    def version(self) -> str:
-        return str(jax.__version__)
-
     def devices(self) -> list[str]:
         return list(_devices())
 
@@ -64,6 +61,9 @@ class JAXTensors(Tensors):
         if not found or any(found[one] <= self._peaks.get(one, 0) for one in found):
             return None
         return sum(found.values())
+
+    def has_threads(self) -> bool:
+        return is_started()
 
     def accelerators(self) -> list[str]:
         return [str(device.device_kind) for device in _accelerators()]

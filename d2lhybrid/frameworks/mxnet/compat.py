@@ -70,45 +70,39 @@ _OLD_NAMES: dict[str, Any] = {
 _OLD = SimpleNamespace(**_OLD_NAMES, spelled=_spelled)  # what a mended module knows as _old
 
 _Words = tuple[str, str]  # a regular expression, and what stands in place of what it finds
-_NAMES = (rf"\b(?:np|_np|onp)\.({'|'.join(_OLD_NAMES)})\b", r"_old.\1")
-_SPELLING = (r"\bstr\(", "_old.spelled(")
-_NAMESAKES = (r"'(sometrue|round_|product)',", "")  # of any, round and prod
-# From NumPy 1.25 on, ``qr`` and others return named tuples, which take no list.
-_TUPLES = (r"object\.__class__\(tmp\)", "(tuple(tmp) if isinstance(object, tuple) else tmp)")
-# On NumPy 2, a Python number plus a float32 stays float32, and sums stop at 2**24.
-_SUMS = (r"sum_metric = 0\.0?$", "sum_metric = numpy.float64(0)")
-_BYTES = (r"\.tostring\(\)", ".tobytes()")  # gone in NumPy 2.3
-_SPARSE = (r"spsp\.csr\.", "spsp.")  # a module of SciPy that is going
-_MENDED: dict[str, tuple[_Words, ...]] = {
-    "_ctypes.ndarray": (_SPELLING,),
-    "_ctypes.symbol": (_SPELLING,),
-    "gluon.block": (_SPELLING,),
-    "gluon.contrib.estimator.event_handler": (_NAMES,),
-    "io.io": (_SPELLING,),
-    "kvstore.base": (_SPELLING,),
-    "metric": (_SUMS,),
-    "ndarray.numpy._op": (_NAMES,),
-    "ndarray.sparse": (_SPARSE,),
-    "ndarray.utils": (_SPARSE,),
-    "numpy.fallback": (_NAMES,),
-    "numpy.multiarray": (_NAMES, _TUPLES),
-    "numpy.utils": (_NAMES,),
-    "numpy_dispatch_protocol": (_NAMESAKES,),
-    "recordio": (_BYTES,),
-    "symbol.numpy._symbol": (_NAMES,),
-    "symbol.symbol": (_SPELLING,),
-    "test_utils": (_NAMES,),
+# In which modules.
+_MENDED: dict[_Words, str] = {
+    (rf"\b(?:np|_np|onp)\.({'|'.join(_OLD_NAMES)})\b", r"_old.\1"): (
+        "gluon.contrib.estimator.event_handler ndarray.numpy._op numpy.fallback numpy.multiarray "
+        "numpy.utils symbol.numpy._symbol test_utils"
+    ),
+    (r"\bstr\(", "_old.spelled("): (
+        "_ctypes.ndarray _ctypes.symbol gluon.block io.io kvstore.base symbol.symbol"
+    ),
+    (r"'(sometrue|round_|product)',", ""): "numpy_dispatch_protocol",  # of any, round and prod
+    # From NumPy 1.25 on, ``qr`` and others return named tuples, which take no list.
+    (r"object\.__class__\(tmp\)", "(tuple(tmp) if isinstance(object, tuple) else tmp)"): (
+        "numpy.multiarray"
+    ),
+    # On NumPy 2, a Python number plus a float32 stays float32, and sums stop at 2**24.
+    (r"sum_metric = 0\.0?$", "sum_metric = numpy.float64(0)"): "metric",
+    (r"\.tostring\(\)", ".tobytes()"): "recordio",  # gone in NumPy 2.3
+    (r"spsp\.csr\.", "spsp."): "ndarray.sparse ndarray.utils",  # a module of SciPy that is going
 }
+
+
+def _mending(module: str) -> list[_Words]:
+    """What is to be replaced in a module, say ``mxnet.metric``; nothing in most."""
+    package, _dot, name = module.partition(".")
+    mended = _MENDED.items() if package == "mxnet" else ()
+    return [words for words, modules in mended if name in modules.split()]
 
 
 class _Finder(MetaPathFinder):
     """Finds the modules of MXNet that need mending."""
 
     def find_spec(self, fullname: str, *where: Any) -> ModuleSpec | None:
-        package, _dot, name = fullname.partition(".")
-        if package != "mxnet" or name not in _MENDED:
-            return None
-        spec = PathFinder.find_spec(fullname, *where)
+        spec = PathFinder.find_spec(fullname, *where) if _mending(fullname) else None
         if spec and spec.origin:
             spec.loader = _Loader(fullname, spec.origin)
         return spec
@@ -119,7 +113,7 @@ class _Loader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType:
         text = self.get_source(fullname) or ""
-        for found, instead in _MENDED[fullname.removeprefix("mxnet.")]:
+        for found, instead in _mending(fullname):
             text = re.sub(found, instead, text, flags=re.MULTILINE)
         return compile(text, self.path, "exec", dont_inherit=True)
 

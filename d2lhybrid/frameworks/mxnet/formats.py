@@ -19,7 +19,6 @@ class SymbolAndParameters(Format):
     """Symbol and parameters of a block that can be hybridized."""
 
     name = "mxnet"
-    packages = ("mxnet",)
     risk = N_("MXNet's native parser reads memory where a hostile file tells it to.")
     note = N_("MXNet was retired in 2023; 1.9.1 is the last release.")
     native = NativeProgram(

@@ -20,9 +20,6 @@ from d2lhybrid.tensor import Raw
 class MXNetTensors(Tensors):
     """MXNet on the CPU or CUDA."""
 
-    def version(self) -> str:
-        return str(mxnet.__version__)
-
     def devices(self) -> list[str]:
         return ["cpu", *(f"gpu({index})" for index in range(mxnet.context.num_gpus()))]
 

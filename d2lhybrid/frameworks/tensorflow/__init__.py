@@ -6,8 +6,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, ClassVar
 
-from d2lhybrid.frameworks.protocol import Framework, Room, Tensors
-from d2lhybrid.frameworks.tensorflow.formats import FORMATS
+from d2lhybrid.frameworks.protocol import Framework
 
 
 class TensorFlow(Framework):
@@ -16,7 +15,6 @@ class TensorFlow(Framework):
     name = "tensorflow"
     display = "TensorFlow"
     order = 2
-    formats = FORMATS
     # Read when it first uses a GPU, of whose memory it would take all.
     environment: ClassVar[Mapping[str, str]] = {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
 
@@ -30,25 +28,6 @@ class TensorFlow(Framework):
             with suppress(ImportError):
                 import_module("triton")
         return super().load()
-
-    def has_threads(self) -> bool:
-        from d2lhybrid.frameworks.tensorflow.private import is_started
-
-        return is_started()
-
-    @property
-    def tensors(self) -> Tensors:
-        self.load()
-        from d2lhybrid.frameworks.tensorflow.tensors import TENSORS
-
-        return TENSORS
-
-    def room(self) -> Room:
-        self.load()
-        from d2lhybrid.frameworks.tensorflow import explain, training, variants
-
-        found = variants.variants, training.training, explain.explain, explain.graphs
-        return Room(*found, variants.parts)
 
 
 FRAMEWORK = TensorFlow()

@@ -16,7 +16,6 @@ class SavedModel(Format):
     """A graph with one signature, whose names are those of the inputs and the outputs."""
 
     name = "savedmodel"
-    packages = ("tensorflow",)
     risk = N_("It holds a graph whose operations can read and write files when it loads or runs.")
     converts = True
     native = NativeProgram(

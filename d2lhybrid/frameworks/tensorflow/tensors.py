@@ -17,9 +17,6 @@ from d2lhybrid.tensor import Raw
 class TensorFlowTensors(Tensors):
     """TensorFlow on the CPU or CUDA."""
 
-    def version(self) -> str:
-        return str(tf.__version__)
-
     def devices(self) -> list[str]:
         return [device.name for device in tf.config.list_logical_devices()]
 
@@ -48,6 +45,9 @@ class TensorFlowTensors(Tensors):
 
     def threads(self) -> int | None:
         return tf.config.threading.get_intra_op_parallelism_threads() or None  # 0: all cores
+
+    def has_threads(self) -> bool:
+        return is_started()
 
     def accelerators(self) -> list[str]:
         physical = tf.config.list_physical_devices("GPU") if _gpus() else []

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from d2lhybrid.errors import UnsupportedArtifactError
 from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options, Sample
@@ -38,8 +38,6 @@ def _programs() -> Any:
 
 class TorchFormat(Format):
     """What PyTorch's formats share."""
-
-    packages: ClassVar[tuple[str, ...]] = ("torch",)
 
     def function(self, model: Any) -> Any:
         model = _programs().eager(model)
@@ -80,10 +78,12 @@ class Exported(TorchFormat):
         self, folder: Path, options: Options, inputs: Sequence[Raw], cache: Path
     ) -> Path:
         """The program compiled by AOTInductor, which is kept in the cache."""
+        import torch
+
         from d2lhybrid.frameworks.torch.tensors import TENSORS
 
         digest = hashlib.sha256((folder / "model.pt2").read_bytes())
-        digest.update(repr((TENSORS.version(), processor())).encode())
+        digest.update(repr((torch.__version__, processor())).encode())
         made = cache / "compiled" / digest.hexdigest()[:24]
         if not (made / "model.pt2").exists():
             made.mkdir(parents=True, exist_ok=True)
@@ -161,7 +161,7 @@ class Onnx(TorchFormat):
     """An ONNX file, which ONNX Runtime runs."""
 
     name = "onnx"
-    packages = ("torch", "onnx", "onnxruntime", "onnxscript")
+    packages = ("onnx", "onnxruntime", "onnxscript")
     native = NativeProgram(
         "onnx.c", "onnxruntime", "-ldl '-DONNXRUNTIME=\"{1}\"'", "model.onnx",
         library="capi/libonnxruntime.*",

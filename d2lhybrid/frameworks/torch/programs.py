@@ -19,17 +19,17 @@ from d2lhybrid.calls import name_of
 from d2lhybrid.errors import SaveError, brief
 from d2lhybrid.frameworks.failures import quiet, require_runs
 from d2lhybrid.frameworks.formats import Sample
-from d2lhybrid.frameworks.protocol import copied, if_compiler
+from d2lhybrid.frameworks.protocol import copied
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.frameworks.torch.private import is_compiled_in_place, original
 from d2lhybrid.frameworks.torch.tensors import evaluating
 from d2lhybrid.frameworks.trees import TreeSpec
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.installing import INDUCTOR, find_compiler, require
+from d2lhybrid.installing import INDUCTOR, find_compiler, no_compiler, require
 from d2lhybrid.quieting import silent
 
 ISOLATES = "isolate_recompiles" in signature(torch.compile).parameters
-if_inductor = partial(if_compiler, language="C++", names=INDUCTOR)
+no_inductor = partial(no_compiler, "C++", INDUCTOR)
 
 
 def eager(model: Any) -> Any:

@@ -16,9 +16,6 @@ from d2lhybrid.tensor import Raw, spec
 class TorchTensors(Tensors):
     """PyTorch on the CPU, CUDA, MPS or XPU."""
 
-    def version(self) -> str:
-        return str(torch.__version__)
-
     def devices(self) -> list[str]:
         return ["cpu", *map(str, _accelerators())]
 

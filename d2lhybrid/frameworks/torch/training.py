@@ -6,7 +6,7 @@ import torch
 
 from d2lhybrid.frameworks.protocol import Lazy, Step, Variant, Ways, copied, require_trainable
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
-from d2lhybrid.frameworks.torch.programs import compiled, if_inductor
+from d2lhybrid.frameworks.torch.programs import compiled, no_inductor
 
 _STEP = """def step():
     optimizer.zero_grad()
@@ -43,8 +43,8 @@ def training(
         return Step(compiled(step) if compile_step else step, torch.stack)
 
     step = _STEP + "y = step()"
-    fast_net = if_inductor(Lazy(lambda: make(compile_model=True)))
-    fast_step = if_inductor(Lazy(lambda: make(compile_step=True)))
+    fast_net = no_inductor() or Lazy(lambda: make(compile_model=True))
+    fast_step = no_inductor() or Lazy(lambda: make(compile_step=True))
     return {
         "eager": Variant(Lazy(make), step),
         "torch.compile": Variant(fast_net, "net = torch.compile(net)\n" + step),

@@ -14,7 +14,7 @@ from d2lhybrid.frameworks.dense import functions
 from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, Variant, Ways, chain, require_options
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.frameworks.torch import private, programs
-from d2lhybrid.frameworks.torch.programs import ISOLATES, compiled, eager, if_inductor
+from d2lhybrid.frameworks.torch.programs import ISOLATES, compiled, eager, no_inductor
 from d2lhybrid.i18n import gettext as _, noop as N_
 
 _ACTIVATIONS = {nn.ReLU: "relu", nn.Sigmoid: "sigmoid", nn.Tanh: "tanh"}
@@ -104,9 +104,9 @@ def _compiled(net: Function, **options: Any) -> Variant:
         run.note = lambda: _NOTHING if ISOLATES and private.graphs_made() == before else ""
         return run
 
-    inductor = options.get("backend", "inductor") == "inductor"
+    lacking = no_inductor() if options.get("backend", "inductor") == "inductor" else ""
     code = f"fast = torch.compile(net{given})\n{_RUN}"
-    return Variant(if_inductor(Lazy(build)) if inductor else Lazy(build), code)
+    return Variant(lacking or Lazy(build), code)
 
 
 def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | str, str]]:
@@ -157,10 +157,11 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
 
         return Lazy(build, load)
 
+    lacking = no_inductor()
     whole, loader = (exported(programs.compile_ahead, load) for load in (package, boxed))
     return {
-        "aotinductor": (if_inductor(whole), _PACKAGE + "y = fast(x)"),
-        "aotinductor boxed": (if_inductor(loader), _PACKAGE + "[y] = fast.loader.boxed_run([x])"),
+        "aotinductor": (lacking or whole, _PACKAGE + "y = fast(x)"),
+        "aotinductor boxed": (lacking or loader, _PACKAGE + "[y] = fast.loader.boxed_run([x])"),
         "onnxruntime io binding": (exported(programs.write_onnx, bound), _ONNX_BOUND),
     }
 
