@@ -35,7 +35,7 @@ class Toy(Framework, Tensors):
     """The framework: what it is called, its tensors, its variants and what it explains."""
 
     name, display = __name__, "Toy Framework"
-    tensors, formats = property(lambda self: self), property(lambda self: {})
+    tensors = property(lambda self: self)
     waited = 0
 
     def version(self):

@@ -1,8 +1,8 @@
 """The frameworks: one room each, found here by name or by what belongs to them.
 
 A room is a package in this folder, whose ``__init__`` makes one object, ``FRAMEWORK``, of a class
-that inherits from ``protocol.Framework``, without importing the framework. What stands beside it is
-imported when it is asked for. Nothing outside a room names its framework. The idea of
+that inherits from ``protocol.Framework``, without importing the framework. Its methods import what
+stands beside it when they are called. Nothing outside a room names its framework. The idea of
 looking in ``sys.modules`` is that of einops.
 """
 

@@ -10,6 +10,7 @@ import shutil
 import sys
 import tempfile
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -162,11 +163,11 @@ class Room:
     parts: Callable[[Function], Iterable[Layer | str | None]] = lambda _net: (None,)
 
 
-class Framework:
-    """One framework; making the object imports nothing.
+class Framework(ABC):
+    """One framework; making the object imports nothing, and neither do its class attributes.
 
-    A room (``d2lhybrid/frameworks/<name>/``) defines one subclass. What stands beside it goes by
-    the same names in every room, and is imported when it is asked for.
+    A room (``d2lhybrid/frameworks/<name>/``) defines one subclass, whose methods import what stands
+    beside it when they are called.
     """
 
     name: ClassVar[str]  # what Python imports; in records and manifests; of the extra for it
@@ -175,6 +176,8 @@ class Framework:
     # Environment variables that the import sets where the user has not: two frameworks that both
     # take a GPU's memory beforehand do not fit into one process.
     environment: ClassVar[Mapping[str, str]] = {}
+    # What it writes and reads, by name, the best first; without importing it.
+    formats: ClassVar[Mapping[str, Format]] = {}
 
     def owns(self, packages: Collection[str]) -> bool:
         """Does something whose classes come from these top-level packages belong to it?"""
@@ -196,28 +199,13 @@ class Framework:
         return str(self.load().__version__)
 
     @property
-    def formats(self) -> Mapping[str, Format]:
-        """What it writes and reads: ``FORMATS`` of its room, the best first; does not import it."""
-        found: Mapping[str, Format] = self._beside("formats").FORMATS
-        return found
-
-    @property
+    @abstractmethod
     def tensors(self) -> Tensors:
-        """Its devices and tensors: ``TENSORS`` of its room; imports the framework."""
-        self.load()
-        found: Tensors = self._beside("tensors").TENSORS
-        return found
+        """Its devices and tensors; imports the framework."""
 
+    @abstractmethod
     def room(self) -> Room:
-        """What it can do besides; imports the framework. To override where a module is missing."""
-        self.load()
-        variants, training, explain = map(self._beside, ("variants", "training", "explain"))
-        of_models = variants.variants, training.training, explain.explain, explain.graphs
-        return Room(*of_models, variants.parts)
-
-    def _beside(self, module: str) -> Any:
-        name = f"{type(self).__module__}.{module}"
-        return sys.modules.get(name) or import_module(name)  # as in `load`
+        """What it can do besides; imports the framework."""
 
     def able(self, what: str) -> Any:
         """Its formats, or that function of its room; ArgumentError where there is none."""

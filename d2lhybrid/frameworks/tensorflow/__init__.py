@@ -6,7 +6,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, ClassVar
 
-from d2lhybrid.frameworks.protocol import Framework
+from d2lhybrid.frameworks.protocol import Framework, Room, Tensors
+from d2lhybrid.frameworks.tensorflow.formats import FORMATS
 
 
 class TensorFlow(Framework):
@@ -15,6 +16,7 @@ class TensorFlow(Framework):
     name = "tensorflow"
     display = "TensorFlow"
     order = 2
+    formats = FORMATS
     # Read when it first uses a GPU, of whose memory it would take all.
     environment: ClassVar[Mapping[str, str]] = {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
 
@@ -28,6 +30,20 @@ class TensorFlow(Framework):
             with suppress(ImportError):
                 import_module("triton")
         return super().load()
+
+    @property
+    def tensors(self) -> Tensors:
+        self.load()
+        from d2lhybrid.frameworks.tensorflow.tensors import TENSORS
+
+        return TENSORS
+
+    def room(self) -> Room:
+        self.load()
+        from d2lhybrid.frameworks.tensorflow import explain, training, variants
+
+        found = variants.variants, training.training, explain.explain, explain.graphs
+        return Room(*found, variants.parts)
 
 
 FRAMEWORK = TensorFlow()
