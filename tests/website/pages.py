@@ -1,33 +1,49 @@
 """Pages as the tests of the site see them: links, ids, headings, images, text."""
 
 from functools import cache
+from html.parser import HTMLParser
 
-from bs4 import BeautifulSoup  # which furo brings
-
-_LOADS = "link[href], object[data], script[src], img[src], iframe[src], source[src], embed[src]"
+_LOADS = {"link": "href", "object": "data"} | dict.fromkeys(("script", "img"), "src")
+_LOADS |= dict.fromkeys(("iframe", "source", "embed"), "src")
 _NOT_LOADED = {"next", "prev", "search", "index", "alternate", "canonical", "author"}
 
 
-class Page:
-    """One HTML file."""
+class Page(HTMLParser):
+    """One HTML file, read once from its beginning to its end: a tree of it takes seconds."""
 
     def __init__(self, path):
+        super().__init__()
         self.path, self.source = path, path.read_text(encoding="utf-8")
-        html = BeautifulSoup(self.source, "html.parser")
-        self.language = html.html.get("lang")
-        self.ids = [one["id"] for one in html.select("[id]")]
-        self.links = [one.attrs for one in html.select("a[href]")]
-        self.images = [one.attrs for one in html.select("img")]
-        # What the browser fetches for the page.
-        loads = [one for one in html.select(_LOADS) if not _NOT_LOADED & {*one.get("rel", ())}]
-        self.loads = [one.get("src") or one.get("href") or one.get("data") for one in loads]
-        headings = html.select("article :is(h1, h2, h3, h4, h5, h6)")
-        self.headings = [int(one.name[1]) for one in headings]
-        self.sections = [one["id"] for one in html.select("article :is(section, details)[id]")]
-        self.folds = [" ".join(one.get("class", ())) for one in html.select("details")]
-        for one in html(["script", "style"]):
-            one.decompose()
-        self.text = html.get_text()
+        self.language, self._articles, self._texts = None, 0, []
+        self.ids, self.links, self.images, self.loads = [], [], [], []  # what the browser fetches
+        self.headings, self.sections, self.folds = [], [], []
+        self.feed(self.source)
+        self.close()
+        self.text = "".join(self._texts)
+
+    def handle_starttag(self, tag, attrs):
+        found = {name: value or "" for name, value in attrs}
+        self.ids += [found["id"]] if "id" in found else []
+        self.folds += [found.get("class", "")] if tag == "details" else []
+        self.images += [found] if tag == "img" else []
+        if tag == "html":
+            self.language = found.get("lang")
+        if tag == "a" and "href" in found:
+            self.links.append(found)
+        if _LOADS.get(tag) in found and not _NOT_LOADED & {*found.get("rel", "").split()}:
+            self.loads.append(found[_LOADS[tag]])
+        self._articles += tag == "article"
+        if self._articles and tag in ("h1", "h2", "h3", "h4", "h5", "h6"):
+            self.headings.append(int(tag[1]))
+        if self._articles and tag in ("section", "details") and "id" in found:
+            self.sections.append(found["id"])
+
+    def handle_endtag(self, tag):
+        self._articles -= tag == "article"
+
+    def handle_data(self, data):
+        if self.cdata_elem is None:  # neither a script nor a style
+            self._texts.append(data)
 
 
 read_page = cache(Page)
