@@ -3,9 +3,9 @@
     python tests/artifacts/fuzz_damage.py --count 600 --seed 0
 
 Mutations are bit flips, truncations, insertions and swaps of two blocks, in any of the
-framework's files (or, with ``--target ours``, in the manifest and the example).
-Each worker process does many mutations and says what became of each; when one kills it, the next
-worker goes on behind it.
+framework's files (or, with ``--target ours``, in the manifest and the example; with ``both``, by
+turns). Each worker process does many mutations and says what became of each; when one kills it, the
+next worker goes on behind it.
 """
 
 import argparse
@@ -72,7 +72,8 @@ def worker(artifact, through, target, start, count, seed):
         rng = random.Random(f"{seed} {i}")
         with tempfile.TemporaryDirectory() as scratch:
             path = Path(shutil.copytree(artifact, Path(scratch) / "damaged"))
-            file = path / rng.choice(theirs if target == "theirs" else ours)
+            whose = ("theirs", "ours")[i % 2] if target == "both" else target
+            file = path / rng.choice(theirs if whose == "theirs" else ours)
             before = after = file.read_bytes()
             while after == before:
                 after = mutate(before, rng)
@@ -116,7 +117,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--format", action="append", choices=FORMATS)
     parser.add_argument("--through", action="append", choices=["load", "framework"])
-    parser.add_argument("--target", default="theirs", choices=["theirs", "ours"])
+    parser.add_argument("--target", default="theirs", choices=["theirs", "ours", "both"])
     options = vars(parser.parse_args())
     names, ways = (options.pop(name) for name in ("format", "through"))
     print("| format | through |", " | ".join(OUTCOMES), "|\n|---|---|" + "---|" * len(OUTCOMES))
