@@ -28,7 +28,7 @@ from jax._src import xla_bridge; from tensorflow.python.eager import context
 with Benchmark(): pass
 woken = xla_bridge.backends_are_initialized(), context.context()._initialized
 computed = [one.compute_on(one.devices()[0]) for one in found]
-ours = {key: os.environ[key] for name in sys.argv[1:] for key in get(name).environment}
+ours = {key: os.environ.get(key) for name in sys.argv[1:] for key in get(name).environment}
 print(json.dumps([computed, woken, ours]))
 """
 OURS = {key: value for name in NAMES for key, value in get(name).environment.items()}
