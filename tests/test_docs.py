@@ -32,6 +32,7 @@ class Checker(doctest.OutputChecker):
 
 @pytest.mark.parametrize("module", MODULES)
 def test_docstring_examples(module, tmp_path, monkeypatch):
+    monkeypatch.setenv("D2LHYBRID_MOST_SECONDS", "0.5")
     monkeypatch.chdir(tmp_path)  # some examples save a model, which only those of save prove
     if module != saving.__name__:
         monkeypatch.setattr(saving, "prove", lambda folder, format: None)
