@@ -20,41 +20,23 @@ def in_a_process(code, *names, **env):
 
 
 ALL = """
-import json, os, sys
-from d2lhybrid import Benchmark
-from d2lhybrid.frameworks import get
+import json, os, sys; from d2lhybrid import Benchmark; from d2lhybrid.frameworks import get
 found = [get(name).tensors for name in sys.argv[1:]]
 from jax._src import xla_bridge; from tensorflow.python.eager import context
 with Benchmark(): pass
 woken = xla_bridge.backends_are_initialized(), context.context()._initialized
-computed = [one.compute_on(one.devices()[0]) for one in found]
 ours = {key: os.environ.get(key) for name in sys.argv[1:] for key in get(name).environment}
-print(json.dumps([computed, woken, ours]))
+print(json.dumps([[one.compute_on(one.devices()[0]) for one in found], woken, ours]))
 """
 OURS = {key: value for name in NAMES for key, value in get(name).environment.items()}
 
 
-@pytest.fixture(scope="module", params=["as listed", "the other way round"])
-def all_of_them(request):
-    """A process that imports all, and what the user says there of a GPU's memory; what it saw."""
-    listed = request.param == "as listed"
+@pytest.mark.parametrize("listed", [True, False], ids=["as listed", "the other way round"])
+def test_one_process_imports_all_wakes_none_and_leaves_a_gpus_memory(listed):
     said = dict.fromkeys(OURS, "false") if listed else {}  # Keras imports JAX by itself
-    names = NAMES if listed else NAMES[::-1]
-    return said, json.loads(in_a_process(ALL, *names, **{**dict.fromkeys(OURS), **said}))
-
-
-def test_one_process_imports_all_of_them(all_of_them):
-    assert all_of_them[1][0] == [8.0] * len(NAMES)
-
-
-def test_waiting_does_not_wake_a_framework(all_of_them):
-    assert all_of_them[1][1] == [False, False]
-
-
-def test_no_framework_takes_a_gpus_memory_beforehand_unless_the_user_says_so(all_of_them):
-    said, (_computed, _woken, found) = all_of_them
-    assert found == {**OURS, **said}
-    assert len(found) >= 2
+    names = NAMES[:: 1 if listed else -1]
+    found = json.loads(in_a_process(ALL, *names, **{**dict.fromkeys(OURS), **said}))
+    assert found == [[8.0] * len(NAMES), [False, False], {**OURS, **said}]
 
 
 @pytest.fixture(params=NAMES)

@@ -172,11 +172,8 @@ def cells(path):
         tags = cell["metadata"].get("tags", ())
         code = compiled(source, f"{path.relative_to(ROOT)}, code cell {number}")
         reads, gives = names(code)
-        if (
-            "gpu" in tags
-            or ("has_gpu" in reads and "if not has_gpu" not in source)
-            or gives & needed
-        ):
+        asks = "has_gpu" in reads and "if not has_gpu" not in source
+        if "gpu" in tags or asks or gives & needed:
             needed = needed - gives | reads
             found.append((source, code, tags))
     return found[::-1] if any("gpu" in tags for _source, _code, tags in found) else []

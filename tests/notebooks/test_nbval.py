@@ -113,8 +113,7 @@ def test_cells_that_need_a_gpu(tmp_path, gpu):
         driver.write_text("#!/bin/sh\n")
         driver.chmod(0o755)
     others = (path for path in os.get_exec_path() if not Path(path, "nvidia-smi").exists())
-    env = {"PATH": os.pathsep.join([str(driver.parent), *others])}
-    status, said = nbval(tmp_path, "-n1", env=env)
+    status, said = nbval(tmp_path, "-n1", env={"PATH": ":".join([str(driver.parent), *others])})
     assert status == (0 if gpu else 1), said
     assert "1 cell was left out: no GPU" in said
     assert ("Cell outputs differ" in said) is not gpu

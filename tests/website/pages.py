@@ -1,5 +1,6 @@
 """Pages as the tests of the site see them: links, ids, headings, images, text."""
 
+import re
 from functools import cache
 from html.parser import HTMLParser
 
@@ -14,29 +15,26 @@ class Page(HTMLParser):
     def __init__(self, path):
         super().__init__()
         self.path, self.source = path, path.read_text(encoding="utf-8")
-        self.language, self._articles, self._texts = None, 0, []
-        self.ids, self.links, self.images, self.loads = [], [], [], []  # what the browser fetches
-        self.headings, self.sections, self.folds = [], [], []
+        self._articles, self._tags, self._texts = 0, [], []
         self.feed(self.source)
         self.close()
-        self.text = "".join(self._texts)
+        tags, self.text = [(tag, at) for tag, at, _in in self._tags], "".join(self._texts)
+        main = [(tag, at) for tag, at, inside in self._tags if inside]
+        self.language = next(at.get("lang") for tag, at in tags if tag == "html")
+        self.ids = [at["id"] for _tag, at in tags if "id" in at]
+        self.links = [at for tag, at in tags if tag == "a" and "href" in at]
+        self.images = [at for tag, at in tags if tag == "img"]
+        self.folds = [at.get("class", "") for tag, at in tags if tag == "details"]
+        # What the browser fetches for the page.
+        loads = [one for one in tags if not _NOT_LOADED & {*one[1].get("rel", "").split()}]
+        self.loads = [at[_LOADS[tag]] for tag, at in loads if _LOADS.get(tag) in at]
+        self.headings = [int(tag[1]) for tag, _at in main if re.fullmatch("h[1-6]", tag)]
+        parts = [at for tag, at in main if tag in ("section", "details")]
+        self.sections = [at["id"] for at in parts if "id" in at]
 
     def handle_starttag(self, tag, attrs):
-        found = {name: value or "" for name, value in attrs}
-        self.ids += [found["id"]] if "id" in found else []
-        self.folds += [found.get("class", "")] if tag == "details" else []
-        self.images += [found] if tag == "img" else []
-        if tag == "html":
-            self.language = found.get("lang")
-        if tag == "a" and "href" in found:
-            self.links.append(found)
-        if _LOADS.get(tag) in found and not _NOT_LOADED & {*found.get("rel", "").split()}:
-            self.loads.append(found[_LOADS[tag]])
         self._articles += tag == "article"
-        if self._articles and tag in ("h1", "h2", "h3", "h4", "h5", "h6"):
-            self.headings.append(int(tag[1]))
-        if self._articles and tag in ("section", "details") and "id" in found:
-            self.sections.append(found["id"])
+        self._tags.append((tag, {name: value or "" for name, value in attrs}, self._articles))
 
     def handle_endtag(self, tag):
         self._articles -= tag == "article"
