@@ -115,8 +115,7 @@ under-load: setup  ## every English notebook 20 times with every core kept busy,
 	@$(IN_A_FOLDER) $(PY) benchmarks/under_load.py $(if $(ARGS),$(ARGS),--runs 20)
 
 fuzz: setup  ## the long campaigns: damaged artifacts and sources of the book, killed saves, false fates; an hour
-	$(PY) tests/artifacts/fuzz_damage.py --count 600 --seed 0
-	$(PY) tests/artifacts/fuzz_damage.py --count 600 --seed 0 --target ours --through load
+	$(PY) tests/artifacts/fuzz_damage.py --count 1200 --seed 0
 	$(PY) tests/artifacts/fuzz_crash.py --count 200
 	$(PY) tests/frameworks/test_fates.py --count 200 --seed 0
 	$(PY) tests/book/fuzz_sources.py --count 300 --seed 0

@@ -51,7 +51,7 @@ def test_the_examples_run(framework, tmp_path):
     code = "\n".join([BEFORE.format(name=framework.name), blocks, *prose])
     (tmp_path / "reader.py").write_text(code, encoding="utf-8")
     env = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests/frameworks")])}
-    env["D2LHYBRID_MOST_SECONDS"] = "0.2"  # nobody looks at the figures
+    env["D2LHYBRID_MOST_SECONDS"] = "0.05"  # nobody looks at the figures
     # Frameworks warn of themselves.
     printed = python("-W", "ignore", "reader.py", cwd=tmp_path, **env).stdout
     assert re.match(r"Without hybridization: \d+\.\d{4} sec\n", printed)

@@ -9,9 +9,11 @@ the page of the results, is Sphinx's own.
 import json
 import re
 import unicodedata
+from functools import cache
 from itertools import pairwise
 
 from sphinx.application import Sphinx
+from sphinx.search import SearchLanguage
 from sphinx.search.en import SearchEnglish
 from sphinx.search.pt import SearchPortuguese
 
@@ -38,7 +40,19 @@ var splitQuery = (query) => {
 )
 
 
-class _SearchCJK(SearchEnglish):
+class _Stemmed(SearchLanguage):
+    """Stems a word once, not once for each page that has it."""
+
+    def __init__(self, options: dict[str, str]) -> None:
+        super().__init__(options)
+        self.stem = cache(self.stem)  # type: ignore[method-assign]
+
+
+class _English(_Stemmed, SearchEnglish):
+    """English, as Sphinx has it."""
+
+
+class _SearchCJK(_Stemmed, SearchEnglish):
     """English words are stemmed as in English; its stemmer leaves other letters alone."""
 
     js_splitter_code = _SPLIT_QUERY
@@ -63,7 +77,7 @@ class SearchJapanese(_SearchCJK):
     lang = "ja"
 
 
-class SearchPortugueseWithoutAccents(SearchPortuguese):
+class SearchPortugueseWithoutAccents(_Stemmed, SearchPortuguese):
     """Portuguese; a word is found with its accents and, as many people type it, without."""
 
     def split(self, input: str) -> list[str]:
@@ -79,5 +93,5 @@ def _without_accents(word: str) -> str:
 
 def setup(app: Sphinx) -> None:
     """Register them in the place of Sphinx's own."""
-    for language in (SearchChinese, SearchJapanese, SearchPortugueseWithoutAccents):
+    for language in (_English, SearchChinese, SearchJapanese, SearchPortugueseWithoutAccents):
         app.add_search_language(language)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import nbformat
@@ -48,7 +49,7 @@ class Collection:
             {code: known[other] for code, other in languages.items()},
         )
 
-    @property
+    @cached_property
     def addresses(self) -> Addresses:
         """Where each source shows on the site."""
         pages = {one.key.path.as_posix(): Page(one.page, one.ids) for one in self.chapters}

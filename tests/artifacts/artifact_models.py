@@ -1,6 +1,5 @@
 """The model that the artifact tests save: dense layers, and between them what inference changes."""
 
-import ml_dtypes as ml_dtypes  # which gives NumPy its bfloat16
 import numpy as np
 
 from d2lhybrid import frameworks
@@ -14,34 +13,33 @@ def example(batch):
     return np.random.default_rng(batch).normal(size=(batch, 512)).astype("float32")
 
 
-def torch_model(dtype="float32"):
+def torch_model():
     import torch
     from torch import nn
 
     torch.manual_seed(0)
     stack = nn.Linear(512, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(), nn.Linear(16, 2)
-    return nn.Sequential(*stack).eval().to(getattr(torch, dtype))
+    return nn.Sequential(*stack).eval()
 
 
-def tensorflow_model(dtype="float32"):
+def tensorflow_model():
     import tensorflow as tf
 
     layers = tf.keras.layers
     tf.keras.utils.set_random_seed(0)
-    stack = [layers.Dense(16, dtype=dtype), layers.BatchNormalization(dtype=dtype)]
-    stack += [layers.ReLU(dtype=dtype), layers.Dropout(0.5, dtype=dtype)]
-    model = tf.keras.Sequential([*stack, layers.Dense(2, dtype=dtype)])
-    model(tf.zeros((1, 512), dtype))
+    stack = layers.Dense(16), layers.BatchNormalization(), layers.ReLU(), layers.Dropout(0.5)
+    model = tf.keras.Sequential([*stack, layers.Dense(2)])
+    model(tf.zeros((1, 512)))
     return model
 
 
-def jax_model(dtype="float32"):
+def jax_model():
     from flax import nnx
 
-    rngs, options = nnx.Rngs(0), {"dtype": dtype, "param_dtype": dtype}
-    first, last = (nnx.Linear(*size, rngs=rngs, **options) for size in ((512, 16), (16, 2)))
-    norm = nnx.BatchNorm(16, rngs=rngs, **options)
-    model = nnx.Sequential(first, norm, nnx.relu, nnx.Dropout(0.5, rngs=rngs), last)
+    rngs = nnx.Rngs(0)
+    first, last = (nnx.Linear(*size, rngs=rngs) for size in ((512, 16), (16, 2)))
+    norm, dropout = nnx.BatchNorm(16, rngs=rngs), nnx.Dropout(0.5, rngs=rngs)
+    model = nnx.Sequential(first, norm, nnx.relu, dropout, last)
     model.eval()
     return model
 
@@ -67,9 +65,9 @@ MODELS = {
 }
 
 
-def inputs(framework, batch, dtype="float32"):
+def inputs(framework, batch):
     """The same numbers as a tensor of the framework."""
-    raw = Raw.of(example(batch).astype(np.dtype(dtype)))
+    raw = Raw.of(example(batch))
     options = {"device": "cpu", "numpy_semantics": framework == "mxnet numpy"}
     return (frameworks.get(framework.split()[0]).tensors.from_raw(raw, options),)
 

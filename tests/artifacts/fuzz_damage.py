@@ -3,9 +3,8 @@
     python tests/artifacts/fuzz_damage.py --count 600 --seed 0
 
 Mutations are bit flips, truncations, insertions and swaps of two blocks, in any of the
-framework's files (or, with ``--target ours``, in the manifest and the example).
-Each worker process does many mutations and says what became of each; when one kills it, the next
-worker goes on behind it.
+framework's files and, through ``load``, by turns in the manifest and the example. Each worker does
+many mutations and says what became of each; when one kills it, the next one goes on behind it.
 """
 
 import argparse
@@ -51,7 +50,7 @@ def mutate(data, rng):
     return bytes(data)
 
 
-def worker(artifact, through, target, start, count, seed):
+def worker(artifact, through, start, count, seed):
     """Do mutations start..count and print one line for each, and one before the first."""
     stored = read(artifact)
     theirs = [e.path for e in stored.manifest.files if not e.path.startswith("example/")]
@@ -72,7 +71,7 @@ def worker(artifact, through, target, start, count, seed):
         rng = random.Random(f"{seed} {i}")
         with tempfile.TemporaryDirectory() as scratch:
             path = Path(shutil.copytree(artifact, Path(scratch) / "damaged"))
-            file = path / rng.choice(theirs if target == "theirs" else ours)
+            file = path / rng.choice(ours if through == "load" and i % 2 else theirs)
             before = after = file.read_bytes()
             while after == before:
                 after = mutate(before, rng)
@@ -86,11 +85,11 @@ def worker(artifact, through, target, start, count, seed):
         print(f"\noutcome {outcome}", flush=True)
 
 
-def campaign(artifact, *, through, target, count, seed):
+def campaign(artifact, *, through, count, seed):
     """Counter of what became of `count` mutations."""
     root = str(Path(d2lhybrid.__file__).parents[1])
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": root}
-    command = [sys.executable, "-W", "ignore", __file__, "--worker", artifact, through, target]
+    command = [sys.executable, "-W", "ignore", __file__, "--worker", artifact, through]
     found, done = Counter(), 0
     while done < count:
         with tempfile.TemporaryDirectory() as scratch:
@@ -116,7 +115,6 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--format", action="append", choices=FORMATS)
     parser.add_argument("--through", action="append", choices=["load", "framework"])
-    parser.add_argument("--target", default="theirs", choices=["theirs", "ours"])
     options = vars(parser.parse_args())
     names, ways = (options.pop(name) for name in ("format", "through"))
     print("| format | through |", " | ".join(OUTCOMES), "|\n|---|---|" + "---|" * len(OUTCOMES))
@@ -137,6 +135,6 @@ def main():
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--worker"]:
-        worker(Path(sys.argv[2]), *sys.argv[3:5], *map(int, sys.argv[5:7]), sys.argv[7])
+        worker(Path(sys.argv[2]), sys.argv[3], *map(int, sys.argv[4:6]), sys.argv[6])
     else:
         raise SystemExit(main())

@@ -5,7 +5,6 @@ And what the proof finds out.
 
 import sys
 
-import numpy as np
 import pytest
 import torch
 from artifact_models import MODELS, differ, inputs
@@ -18,7 +17,6 @@ from d2lhybrid.frameworks.torch import formats
 from d2lhybrid.tensor import Raw
 
 FORMATS = [(one.name, name) for one in frameworks.known() for name in one.formats]
-DEFAULTS = [(one.name, next(iter(one.formats))) for one in frameworks.known()]
 
 
 @pytest.mark.parametrize(("framework", "name"), [*FORMATS, ("mxnet numpy", "mxnet")])
@@ -36,17 +34,10 @@ def test_eager_reloaded_native(saved, framework, name):
     assert (verify(path).ok, verify(path).answer) == (True, "proved")
 
 
-@pytest.mark.parametrize(("framework", "name"), [w for w in DEFAULTS if w[0] != "mxnet"])
-def test_bfloat16(tmp_path, framework, name):
-    net, x = MODELS[framework]("bfloat16"), inputs(framework, 1, "bfloat16")
-    save(net, tmp_path / "half", *x, format=name)
-    assert not differ(framework, net, x, load(tmp_path / "half")(*x))
-    if framework == "tensorflow":
-        to_raw = frameworks.get(framework).tensors.to_raw
-        bits = to_raw(x[0]).array
-        assert bits.dtype == np.uint16
-        found = run_native(tmp_path / "half", bits)
-        np.testing.assert_allclose(found, to_raw(net(*x)).values(), atol=0.02)
+def test_bfloat16(tmp_path):  # tests/models has that of the others
+    net, x = torch.nn.Linear(3, 2).bfloat16(), torch.ones(1, 3, dtype=torch.bfloat16)
+    save(net, tmp_path / "half", x)
+    assert not differ("torch", net, (x,), load(tmp_path / "half")(x))
 
 
 @pytest.mark.parametrize(("framework", "name"), FORMATS)
@@ -62,13 +53,11 @@ def test_wrong_inputs(saved, framework, name):
             reloaded(array)
 
 
-@pytest.mark.parametrize(("framework", "name"), DEFAULTS)
-def test_damaged_artifacts_are_refused(saved, framework, name):
+@pytest.mark.parametrize("framework", frameworks.known(), ids=lambda one: one.name)
+def test_damaged_artifacts_are_refused(saved, framework):
     """The short, seeded part of the campaign; before a format reads, all are looked at alike."""
-    for target in ("theirs", "ours"):
-        path = saved(framework, name)
-        found = campaign(path, through="load", target=target, count=30, seed=1)
-        assert found == {"refused": 30}
+    path = saved(framework.name, next(iter(framework.formats)))
+    assert campaign(path, through="load", count=60, seed=1) == {"refused": 60}
 
 
 def test_code_for_another_processor_is_not_run(saved, tmp_path, monkeypatch):

@@ -75,7 +75,7 @@ def check_load(folders, data):
 def check_native(folder):
     """The program without Python computes the recorded outputs."""
     stored = read(folder)
-    recorded = [raw.values() for raw in stored.recall(0, "input")]
+    recorded = [raw.array for raw in stored.recall(0, "input")]
     args, kwargs = stored.manifest.takes.filled(recorded)
     output = run_native(folder, *args, **kwargs)
     received = [Raw.of(leaf) for _path, leaf in leaves(output) if hasattr(leaf, "__array__")]

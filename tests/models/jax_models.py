@@ -50,7 +50,7 @@ def models():
     """Name of each, with the call that is saved."""
     x = jax.random.normal(jax.random.key(0), (2, 4))
     cell = nnx.LSTMCell(4, 3, rngs=nnx.Rngs(0))
-    averaging = Averaging()
+    averaging, half = Averaging(), {"dtype": jnp.bfloat16, "param_dtype": jnp.bfloat16}
     averaging.eval()
     weights = {"w": jnp.ones((4, 2)), "b": jnp.zeros(2)}
     return {
@@ -64,7 +64,7 @@ def models():
         "keyword": call(Scaled(), x, scale=jnp.array(2.0)),
         "None and number": call(Scaled(), x, None, power=2),
         "integers": call(lambda ids: jnp.eye(5)[ids], jnp.array([[1, 2], [3, 4]])),
-        "half": call(lambda x: x.astype(jnp.bfloat16) * 2, x),
+        "half": call(nnx.Linear(4, 3, rngs=nnx.Rngs(0), **half), x.astype(jnp.bfloat16)),
         "averages and dropout": call(averaging, x),
         "lstm with state": call(cell, (jnp.zeros((2, 3)), jnp.ones((2, 3))), x),
         "loop": call(lambda x: jax.lax.scan(lambda c, row: (c + row, c), x[0], x), x),

@@ -51,5 +51,6 @@ def models():
         "strings in a function": call(lambda text: words(text), tf.constant(["a b", "c a"])),
         "strings out": call(tf.function(lambda x: tf.strings.as_string(x)), tf.constant([1, 2])),
         "lstm with state": call(recurrent, tf.random.normal((2, 5, 4)), state),
+        "half": call(layers.Dense(3, dtype="bfloat16"), tf.cast(x, tf.bfloat16)),
         "tiny": call(tf.function(lambda x: x * 1e-12), x),
     }

@@ -46,7 +46,7 @@ def saved(framework, models, tmp_path_factory):
 def test_every_structure_is_compared_and_explained(framework, models):
     assert len(models) > 4
     for model in models.values():
-        check_compare(model, framework.name, 0.2, **OPTIONS.get(framework.name, {}))
+        check_compare(model, framework.name, 0.05, **OPTIONS.get(framework.name, {}))
         check_explain(model)
 
 

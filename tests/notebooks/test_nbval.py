@@ -80,7 +80,7 @@ def failures(tmp_path_factory):
     NotebookClient(good, timeout=60).execute()
     notebook = new_notebook(cells=[spoiled(cells[CASES[case][0]], case) for case in CASES])
     nbformat.write(notebook, folder / "cases.ipynb")
-    nbformat.write(new_notebook(cells=[new_code_cell("while True: pass")]), folder / "hang.ipynb")
+    nbformat.write(new_notebook(cells=[new_code_cell("import time\ntime.sleep(600)")]), folder / "hang.ipynb")
     report = folder / "report.xml"
     _, said = nbval(folder, "--nbval-cell-timeout=5", f"--junitxml={report}")
     assert report.exists(), said
@@ -113,7 +113,7 @@ def test_cells_that_need_a_gpu(tmp_path, gpu):
         driver.write_text("#!/bin/sh\n")
         driver.chmod(0o755)
     others = (path for path in os.get_exec_path() if not Path(path, "nvidia-smi").exists())
-    status, said = nbval(tmp_path, env={"PATH": os.pathsep.join([str(driver.parent), *others])})
+    status, said = nbval(tmp_path, "-n1", env={"PATH": ":".join([str(driver.parent), *others])})
     assert status == (0 if gpu else 1), said
     assert "cells left out: 1 (no GPU)" in said
     assert ("Cell outputs differ" in said) is not gpu

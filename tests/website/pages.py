@@ -1,33 +1,47 @@
 """Pages as the tests of the site see them: links, ids, headings, images, text."""
 
+import re
 from functools import cache
+from html.parser import HTMLParser
 
-from bs4 import BeautifulSoup  # which furo brings
-
-_LOADS = "link[href], object[data], script[src], img[src], iframe[src], source[src], embed[src]"
+_LOADS = {"link": "href", "object": "data"} | dict.fromkeys(("script", "img"), "src")
+_LOADS |= dict.fromkeys(("iframe", "source", "embed"), "src")
 _NOT_LOADED = {"next", "prev", "search", "index", "alternate", "canonical", "author"}
 
 
-class Page:
-    """One HTML file."""
+class Page(HTMLParser):
+    """One HTML file, read once from its beginning to its end: a tree of it takes seconds."""
 
     def __init__(self, path):
+        super().__init__()
         self.path, self.source = path, path.read_text(encoding="utf-8")
-        html = BeautifulSoup(self.source, "html.parser")
-        self.language = html.html.get("lang")
-        self.ids = [one["id"] for one in html.select("[id]")]
-        self.links = [one.attrs for one in html.select("a[href]")]
-        self.images = [one.attrs for one in html.select("img")]
+        self._articles, self._tags, self._texts = 0, [], []
+        self.feed(self.source)
+        self.close()
+        tags, self.text = [(tag, at) for tag, at, _in in self._tags], "".join(self._texts)
+        main = [(tag, at) for tag, at, inside in self._tags if inside]
+        self.language = next(at.get("lang") for tag, at in tags if tag == "html")
+        self.ids = [at["id"] for _tag, at in tags if "id" in at]
+        self.links = [at for tag, at in tags if tag == "a" and "href" in at]
+        self.images = [at for tag, at in tags if tag == "img"]
+        self.folds = [at.get("class", "") for tag, at in tags if tag == "details"]
         # What the browser fetches for the page.
-        loads = [one for one in html.select(_LOADS) if not _NOT_LOADED & {*one.get("rel", ())}]
-        self.loads = [one.get("src") or one.get("href") or one.get("data") for one in loads]
-        headings = html.select("article :is(h1, h2, h3, h4, h5, h6)")
-        self.headings = [int(one.name[1]) for one in headings]
-        self.sections = [one["id"] for one in html.select("article :is(section, details)[id]")]
-        self.folds = [" ".join(one.get("class", ())) for one in html.select("details")]
-        for one in html(["script", "style"]):
-            one.decompose()
-        self.text = html.get_text()
+        loads = [one for one in tags if not _NOT_LOADED & {*one[1].get("rel", "").split()}]
+        self.loads = [at[_LOADS[tag]] for tag, at in loads if _LOADS.get(tag) in at]
+        self.headings = [int(tag[1]) for tag, _at in main if re.fullmatch("h[1-6]", tag)]
+        parts = [at for tag, at in main if tag in ("section", "details")]
+        self.sections = [at["id"] for at in parts if "id" in at]
+
+    def handle_starttag(self, tag, attrs):
+        self._articles += tag == "article"
+        self._tags.append((tag, {name: value or "" for name, value in attrs}, self._articles))
+
+    def handle_endtag(self, tag):
+        self._articles -= tag == "article"
+
+    def handle_data(self, data):
+        if self.cdata_elem is None:  # neither a script nor a style
+            self._texts.append(data)
 
 
 read_page = cache(Page)
