@@ -13,8 +13,7 @@ import pytest
 # Tools are scripts, which import one another by their bare names.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 os.environ["D2LHYBRID_LANGUAGE"] = "en"  # of this process and those it starts, wherever they run
-# What calls PyTorch's kernels ahead of time need not be fast here; to optimize it takes longest.
-os.environ["AOT_INDUCTOR_COMPILE_WRAPPER_OPT_LEVEL"] = "O0"
+os.environ["AOT_INDUCTOR_COMPILE_WRAPPER_OPT_LEVEL"] = "O0"  # to optimize it takes longest
 
 # A shell that starts something in the background may make it deaf to Ctrl-C; some tests press it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
