@@ -137,10 +137,10 @@ def untouched(verb: Verb) -> Verb:
 
 def _require_threads(framework: Framework | None) -> None:
     """Raise ArgumentError where a call would wait for threads that a fork has left behind."""
-    import psutil
-
     if framework not in loaded() or not framework.tensors.has_threads():
         return
+    import psutil
+
     if psutil.Process().num_threads() == 1:
         text = _(
             "Expected a process in which {framework} has its threads. Received: one forked from a "

@@ -80,7 +80,8 @@ def failures(tmp_path_factory):
     NotebookClient(good, timeout=60).execute()
     notebook = new_notebook(cells=[spoiled(cells[CASES[case][0]], case) for case in CASES])
     nbformat.write(notebook, folder / "cases.ipynb")
-    nbformat.write(new_notebook(cells=[new_code_cell("import time\ntime.sleep(600)")]), folder / "hang.ipynb")
+    hang = new_code_cell("import time; time.sleep(600)")
+    nbformat.write(new_notebook(cells=[hang]), folder / "hang.ipynb")
     report = folder / "report.xml"
     _, said = nbval(folder, "--nbval-cell-timeout=5", f"--junitxml={report}")
     assert report.exists(), said

@@ -70,7 +70,7 @@ _OLD_NAMES: dict[str, Any] = {
 _OLD = SimpleNamespace(**_OLD_NAMES, spelled=_spelled)  # what a mended module knows as _old
 
 _Words = tuple[str, str]  # a regular expression, and what stands in place of what it finds
-# In which modules.
+# What is replaced, and in which modules.
 _MENDED: dict[_Words, str] = {
     (rf"\b(?:np|_np|onp)\.({'|'.join(_OLD_NAMES)})\b", r"_old.\1"): (
         "gluon.contrib.estimator.event_handler ndarray.numpy._op numpy.fallback numpy.multiarray "

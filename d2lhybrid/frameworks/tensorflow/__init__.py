@@ -17,8 +17,12 @@ class TensorFlow(Framework):
     display = "TensorFlow"
     order = 2
     formats = FORMATS
-    # Read when it first uses a GPU, of whose memory it would take all.
-    environment: ClassVar[Mapping[str, str]] = {"TF_FORCE_GPU_ALLOW_GROWTH": "true"}
+    # Read when it first uses a GPU, of whose memory it would take all; JAX, which Keras imports,
+    # would take three quarters.
+    environment: ClassVar[Mapping[str, str]] = {
+        "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+        "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+    }
 
     def load(self) -> Any:
         """TensorFlow, and before it Triton, where PyTorch's builds for GPUs brought that.
