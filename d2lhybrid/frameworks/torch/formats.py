@@ -4,7 +4,6 @@ import hashlib
 import logging
 import os
 import platform
-import re
 import sys
 import threading
 from collections.abc import Sequence
@@ -117,20 +116,12 @@ class AOTInductor(TorchFormat):
         return folder / "model.pt2"
 
 
-CPUINFO = Path("/proc/cpuinfo")  # py-cpuinfo takes a second and starts processes for it
-# Of all that Linux lists, what a compiler uses when it compiles for the machine that it is on.
-_INSTRUCTIONS = re.compile(
-    r"(sse|ssse|avx|amx|bmi|fma|sve|sme|asimd|fp)\w*|"
-    "abm|adx|aes|f16c|gfni|movbe|pclmulqdq|popcnt|sha_ni|vaes|vpclmulqdq|"
-    "atomics|bf16|crc32|fcma|i8mm|jscvt|lrcpc"
-)
-
-
 def processor() -> dict[str, Any]:
-    """This machine's kind, and its instruction sets where the system tells (Linux)."""
-    text = CPUINFO.read_text() if CPUINFO.exists() else ""
-    line = re.search(r"^(?:flags|Features)\s*:(.*)", text, re.MULTILINE)
-    names = sorted(filter(_INSTRUCTIONS.fullmatch, line[1].split())) if line else []
+    """This machine's kind, and its instruction sets where PyTorch tells (from 2.11 on)."""
+    import torch
+
+    found: Any = getattr(torch.cpu, "get_capabilities", dict)()
+    names = sorted(name for name, has in found.items() if has is True)
     return {"machine": platform.machine().lower(), "instructions": tuple(names)}
 
 
