@@ -1,6 +1,6 @@
 """A model together with its arguments, where one of them has the name of an option of ours."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from inspect import Parameter, signature
@@ -63,10 +63,21 @@ def of_arguments(
         options: the names of the verb's own options, of which no keyword may be a misspelling.
 
     Raises:
-        ArgumentError: a keyword that no callable names is nearly one of `options`.
+        ArgumentError: a keyword that no callable, or forward pass of a model, names itself is
+            nearly one of `options`.
     """
     made = first if isinstance(first, Call) else Call(first, (), {})
-    _require_no_misspelling(made.function, kwargs, options)
+    functions = made.function.values() if isinstance(made.function, Mapping) else [made.function]
+    parts: list[Any] = [getattr(way, name, way) for way in functions for name in FORWARD]
+    for name in kwargs:
+        near = get_close_matches(name, options, n=1, cutoff=0.8)
+        if near and name not in {one.name for part in parts for one in parameters_of(part)}:
+            text = _(
+                "Expected options among {known}. Received: {received!r}. Write {near}, or, where "
+                "the model has such a keyword, {example}."
+            )
+            said = {"near": f"{near[0]}=", "example": f"call(model, ..., {name}=...)"}
+            raise ArgumentError(text.format(known=", ".join(options), received=name, **said))
     return made.function, (*made.args, *args), {**made.kwargs, **kwargs}
 
 
@@ -86,22 +97,6 @@ def parameters_of(function: Any) -> list[Parameter]:
         return [*signature(function).parameters.values()]
     except (TypeError, ValueError):
         return []
-
-
-def _require_no_misspelling(first: Any, keywords: Iterable[str], options: Collection[str]) -> None:
-    """What a callable, or the forward pass of a model, names itself is none."""
-    functions = first.values() if isinstance(first, Mapping) else [first]
-    parts: list[Any] = [getattr(way, name, way) for way in functions for name in FORWARD]
-    named = {one.name for part in parts for one in parameters_of(part)}
-    for name in keywords:
-        near = get_close_matches(name, options, n=1, cutoff=0.8)
-        if near and name not in named:
-            text = _(
-                "Expected options among {known}. Received: {received!r}. Write {near}, or, where "
-                "the model has such a keyword, {example}."
-            )
-            said = {"near": f"{near[0]}=", "example": f"call(model, ..., {name}=...)"}
-            raise ArgumentError(text.format(known=", ".join(options), received=name, **said))
 
 
 def name_of(function: Any) -> str:

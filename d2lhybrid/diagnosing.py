@@ -12,10 +12,9 @@ from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 
-from d2lhybrid.errors import CompilerMissingError
 from d2lhybrid.frameworks import get, known
 from d2lhybrid.i18n import general, gettext as _, language
-from d2lhybrid.installing import find_compiler, install_command
+from d2lhybrid.installing import find_compiler, install_command, no_compiler
 from d2lhybrid.report.table import Column, Table
 
 SECONDS = 180.0  # for a framework to import and compute, or a compiler to say its version
@@ -79,10 +78,9 @@ def doctor(*frameworks: str) -> Diagnosis:
             hint = _("not installed: {command}").format(command=install_command(one.name))
             findings.append(Finding(one.name, hint, works=bool(here) and not asked))
     for name in ("C", "C++"):
-        try:
-            findings.append(_answer(name, [*find_compiler(name), "--version"]))
-        except CompilerMissingError as error:  # to have none is no fault
-            findings.append(Finding(name, str(error)))
+        lacking = no_compiler(name)  # which is no fault
+        version_of = [] if lacking else [*find_compiler(name), "--version"]
+        findings.append(_answer(name, version_of) if version_of else Finding(name, lacking))
     return Diagnosis(tuple(findings))
 
 

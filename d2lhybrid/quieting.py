@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from typing import Any
 
+from d2lhybrid.i18n import gettext as _
+
 SHOWN_AFTER = 2.0  # seconds
 
 
@@ -63,11 +65,11 @@ def silent(*, logs: int = logging.NOTSET, prints: bool = False) -> Iterator[None
             logging.disable(before)
 
 
-def waiting(said: str, shown: bool | None = None) -> Any:
+def waiting(said: str, shown: bool | None = None, **fields: str) -> Any:
     """Say what is being done while the block of ``with`` lasts; nothing stays.
 
     Args:
-        said: what is done.
+        said: what is done, in English as the catalogs have it, with `fields` to fill in.
         shown: By default where the standard error is a terminal, so that nothing is written into
             the output of a notebook, or into a file.
 
@@ -78,7 +80,7 @@ def waiting(said: str, shown: bool | None = None) -> Any:
         return nullcontext()
     from tqdm import tqdm
 
-    return tqdm(desc=said, bar_format="{desc}", leave=False)
+    return tqdm(desc=_(said).format(**fields), bar_format="{desc}", leave=False)
 
 
 def counted(things: Sequence[Any], said: str, shown: bool | None) -> Iterable[Any]:
@@ -91,7 +93,7 @@ def counted(things: Sequence[Any], said: str, shown: bool | None) -> Iterable[An
         return things
     from tqdm import tqdm
 
-    return tqdm(things, said, leave=False, delay=SHOWN_AFTER, bar_format="{desc} {n}/{total}")
+    return tqdm(things, _(said), leave=False, delay=SHOWN_AFTER, bar_format="{desc} {n}/{total}")
 
 
 def _is_read(shown: bool | None) -> bool:

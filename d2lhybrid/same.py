@@ -66,13 +66,25 @@ def incomparable(answer: Answer) -> list[str]:
 def require_same(
     label: str, reference: str, answer: Answer, expected: Answer, tolerance: float | None = None
 ) -> None:
-    """Raise DifferentAnswerError, with the largest difference, unless the two are the same."""
-    if found := difference(answer, expected, tolerance):
+    """Raise DifferentAnswerError, with the largest difference, unless the two are the same.
+
+    They are two answers of one callable where `label` is the `reference`.
+    """
+    if not (found := difference(answer, expected, tolerance)):
+        return
+    text = _(
+        "Expected {label!r} to compute what {reference!r} does. Received: {difference}. "
+        "Correct it, or pass check=False, or a larger tolerance as check=0.01."
+    )
+    if label == reference:
         text = _(
-            "Expected {label!r} to compute what {reference!r} does. Received: {difference}. "
-            "Correct it, or pass check=False, or a larger tolerance as check=0.01."
+            "Expected {label!r} to give the same answer twice. Received: {difference}. Something "
+            "in it is random (dropout in training mode, sampling), or it keeps state from call to "
+            "call. Take that out, or pass check=False; steps of training are compared with "
+            "{training}."
         )
-        raise DifferentAnswerError(text.format(label=label, reference=reference, difference=found))
+    said = {"difference": found, "training": "training(net, loss, optimizer, batch)"}
+    raise DifferentAnswerError(text.format(label=label, reference=reference, **said))
 
 
 def difference(answer: Answer, expected: Answer, tolerance: float | None = None) -> str:

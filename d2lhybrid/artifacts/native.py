@@ -23,7 +23,7 @@ from d2lhybrid import errors
 from d2lhybrid.artifacts.manifest import DTYPES, Manifest
 from d2lhybrid.artifacts.store import own_folder, read, require_allowed, require_intact
 from d2lhybrid.frameworks.formats import NativeProgram
-from d2lhybrid.i18n import gettext as _, sentences
+from d2lhybrid.i18n import gettext as _, noop as N_, sentences
 from d2lhybrid.installing import find_compiler
 from d2lhybrid.quieting import waiting
 from d2lhybrid.tensor import Raw
@@ -169,7 +169,7 @@ def _build(native: NativeProgram) -> Path:
             shutil.copy(source, folder)
         _write_script(folder / "build.sh", line)
     with working:
-        with waiting(_("compiling {file}").format(file=native.source)):
+        with waiting(N_("compiling {file}"), file=native.source):
             _execute(line, _("Could not compile the program"), 600, folder)
         with suppress(OSError):  # where another process has made it meanwhile
             folder.rename(made)

@@ -12,17 +12,17 @@ import numpy as np
 
 from d2lhybrid import stats
 from d2lhybrid.calls import Call, name_of, of_arguments, options_of, unknown_label
-from d2lhybrid.errors import ArgumentError, DifferentAnswerError
+from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks import untouched
 from d2lhybrid.i18n import gettext as _, noop as N_
 from d2lhybrid.measurement.rounds import Rounds
 from d2lhybrid.measurement.runner import Clock, Runner
 from d2lhybrid.quieting import waiting
 from d2lhybrid.report import claims
-from d2lhybrid.report.provenance import Environment, environment, load
+from d2lhybrid.report.provenance import environment, load
 from d2lhybrid.report.records import Measurement, is_busy
 from d2lhybrid.report.results import Comparison
-from d2lhybrid.same import Answer, difference, incomparable, record, require_same
+from d2lhybrid.same import incomparable, record, require_same
 
 WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
 NARROW = 1.02  # the ends of a median's interval that is within 1% of its middle
@@ -96,9 +96,8 @@ def compare(
     'faster'
     """
     ways, args, kwargs = of_arguments(functions, args, kwargs, options_of(compare))
-    base = _baseline(ways, baseline)
-    yardsticks = _references(ways, references, base)
-    limit, margin = _limit(time_limit), float(_number("margin", margin))
+    base, yardsticks = _labels(ways, baseline, references)
+    limit, margin = float(_number("time_limit", time_limit)), float(_number("margin", margin))
     check = bool(check) if isinstance(check, (bool, np.bool_)) else float(_number("check", check))
     seed = secrets.randbits(32) if seed is None else int(_number("seed", seed))
     claims.forget()
@@ -106,14 +105,17 @@ def compare(
         label: Runner(label, one if isinstance(one, Call) else Call(one, args, kwargs), clock)
         for label, one in ways.items()
     }
-    rounds = Rounds(runners, base, seed, unavailable=dict(getattr(ways, "unavailable", {})))
-    env, stopped = environment(), ""
+    rounds = Rounds(runners, base, environment(), np.random.default_rng(seed))
+    rounds.unavailable |= getattr(ways, "unavailable", {})
+    stopped = ""
     _first_calls(rounds, check, progress)
     rounds.prepare(limit)
 
     def result() -> Comparison:
         return Comparison(
-            measurements=tuple(one.measurement(rounds.queued, env) for one in runners.values()),
+            measurements=tuple(
+                one.measurement(rounds.queued, rounds.env) for one in runners.values()
+            ),
             baseline=base,
             again=rounds.again.samples(rounds.queued),
             unavailable=dict(rounds.unavailable),
@@ -126,15 +128,15 @@ def compare(
         )
 
     def measure_on(decided: Callable[[Comparison], bool]) -> Comparison:
-        nonlocal env
-        env = replace(env, load=max(filter(None, [env.load, load()]), default=env.load))
+        if (now := load() or 0.0) > (rounds.env.load or 0.0):
+            rounds.env = replace(rounds.env, load=now)
         if not decided(result()):
             rounds.fewest = stats.FEW.start  # one question alone may be clear soon
             longer = min(max(PATIENCE * limit, LEAST_SECONDS), MOST_PATIENCE * limit)
             untouched(lambda _ways: rounds.run(longer, lambda: decided(result())))(ways)
         return result()
 
-    stopped = rounds.run(limit, lambda: _clear(rounds, margin, env), progress)
+    stopped = rounds.run(limit, lambda: _clear(rounds, margin), progress)
     found = result()
     claims.keep(found, measure_on)
     return found
@@ -146,44 +148,32 @@ def _first_calls(rounds: Rounds, check: bool | float, progress: bool | None) -> 
     Raises:
         D2LHybridError: the baseline fails.
     """
-    baseline, answers = rounds.baseline, list[Answer]()
+    baseline, expected = rounds.baseline, dict[str, Any]()
 
     def first(runner: Runner) -> None:
-        with waiting(_("building {label}").format(label=runner.label), progress):
+        with waiting(N_("building {label}"), progress, label=runner.label):
             output = runner.first()
         if check is False:
             return
-        answers.append(record(output))
-        if left := ", ".join(incomparable(answers[-1])):
+        answer = record(output)
+        if left := ", ".join(incomparable(answer)):
             runner.notes.append(_("not compared: {outputs}").format(outputs=left))
-        if runner.label == baseline:
-            _require_repeated(runner, answers[0])
+        if runner.label == baseline:  # its second answer is held against the first
+            expected.update(answer)
+            answer = record(runner.call(1))
         tolerance = None if check is True else check
-        require_same(runner.label, baseline, answers[-1], answers[0], tolerance)
+        require_same(runner.label, baseline, answer, expected, tolerance)
 
     rounds.each(sorted(rounds.runners.values(), key=lambda one: one.label != baseline), first)
 
 
-def _require_repeated(runner: Runner, answer: Answer) -> None:
-    """Raise DifferentAnswerError when a second call answers something else."""
-    if found := difference(record(runner.call(1)), answer):
-        text = _(
-            "Expected {label!r} to give the same answer twice. Received: {difference}. Something "
-            "in it is random (dropout in training mode, sampling), or it keeps state from call to "
-            "call. Take that out, or pass check=False; steps of training are compared with "
-            "{training}."
-        )
-        fields = {"difference": found, "training": "training(net, loss, optimizer, batch)"}
-        raise DifferentAnswerError(text.format(label=runner.label, **fields))
-
-
-def _clear(rounds: Rounds, margin: float, env: Environment) -> bool:
+def _clear(rounds: Rounds, margin: float) -> bool:
     """Is there a verdict on everyone, with an interval that is narrow enough to read?
 
     That of the baseline's second turn has to be as narrow.
     """
     base, again = rounds.runners[rounds.baseline].times, rounds.again.times
-    busy = is_busy(env, stats.noise_floor(base["latency"], again["latency"]))
+    busy = is_busy(rounds.env, stats.noise_floor(base["latency"], again["latency"]))
     for clock in ("latency", "throughput") if rounds.queued else ("latency",):
         floor = stats.noise_floor(base[clock], again[clock])
         for turn in (one for one in rounds.turns if one.times is not base):
@@ -231,14 +221,14 @@ def measure(
     ('sum', True)
     """
     function, args, kwargs = of_arguments(function, args, kwargs, options_of(measure))
-    limit = _limit(time_limit)
+    limit = float(_number("time_limit", time_limit))
     runner = Runner(label or name_of(function), Call(function, args, kwargs), clock)
-    env = environment()
-    rounds = Rounds({runner.label: runner}, runner.label, alone=True, most=MOST_SAMPLES)
+    rounds = Rounds({runner.label: runner}, runner.label, environment(), alone=True)
+    rounds.most = MOST_SAMPLES
     _first_calls(rounds, check=False, progress=False)
     rounds.prepare(limit)
     rounds.run(limit, lambda: _narrow(runner))
-    return runner.measurement(rounds.queued, env)
+    return runner.measurement(rounds.queued, rounds.env)
 
 
 def _narrow(runner: Runner) -> bool:
@@ -248,6 +238,7 @@ def _narrow(runner: Runner) -> bool:
 
 
 _EXPECTED = {
+    "time_limit": N_("Expected seconds, above 0, such as time_limit=10. Received: {received!r}."),
     "margin": N_("Expected a fraction, 0 or more, such as margin=0.02. Received: {received!r}."),
     "check": N_("Expected True, False or a tolerance, such as check=0.01. Received: {received!r}."),
     "seed": N_("Expected a whole number, 0 or more, such as seed=1. Received: {received!r}."),
@@ -255,45 +246,33 @@ _EXPECTED = {
 
 
 def _number(name: str, received: Any) -> Any:
-    """An option that is a number of 0 or more, as it came."""
+    """An option that is a number, as it came; a limit is not above that of the environment."""
     kinds = (int, np.integer) if name == "seed" else (int, float, np.number)
-    fits = isinstance(received, kinds) and 0 <= received < math.inf
-    _require(fits, _(_EXPECTED[name]), received)
-    return received
-
-
-def _limit(seconds: Any) -> float:
-    """How long to measure, above 0; not longer than the environment allows, say in tests."""
-    text = _("Expected seconds, above 0, as {name}, such as {name}=10. Received: {received!r}.")
-    fits = isinstance(seconds, (int, float, np.number)) and seconds > 0
-    _require(fits, text, seconds, name="time_limit")
-    return min(float(seconds), float(os.environ.get("D2LHYBRID_MOST_SECONDS") or math.inf))
-
-
-def _baseline(functions: Any, label: str | None) -> str:
-    """The label that ratios refer to; the first one for None."""
-    text = _("Expected a dict of callables, such as {example}. Received: {received!r}.")
-    example = "{'eager': f, 'compiled': g}"
-    fits = isinstance(functions, Mapping) and {*map(type, functions)} == {str}
-    _require(fits, text, functions, example=example)
-    if label is not None and label not in functions:
-        raise unknown_label(label, tuple(functions), getattr(functions, "unavailable", {}))
-    return next(iter(functions)) if label is None else label
-
-
-def _references(functions: Mapping[str, Any], labels: Any, baseline: str) -> tuple[str, ...]:
-    """The labels of yardsticks: those named, and those that ``variants`` has marked.
-
-    What is the baseline is none.
-    """
-    known = [*functions, *getattr(functions, "unavailable", {})]
-    text = _("Expected references among {labels}, in a tuple. Received: {received!r}.")
-    fits = isinstance(labels, (tuple, list)) and all(label in known for label in labels)
-    _require(fits, text, labels, labels=", ".join(map(repr, known)))
-    marked = dict.fromkeys([*getattr(functions, "references", ()), *labels])
-    return tuple(label for label in marked if label != baseline)
-
-
-def _require(fits: Any, text: str, received: Any, **said: str) -> None:
+    limit = name == "time_limit"  # which may be endless, but not 0
+    fits = isinstance(received, kinds) and (received > 0 if limit else 0 <= received < math.inf)
     if not fits:
-        raise ArgumentError(text.format(received=received, **said))
+        raise ArgumentError(_(_EXPECTED[name]).format(received=received))
+    most = os.environ.get("D2LHYBRID_MOST_SECONDS") if limit else None  # of tests, say
+    return min(received, float(most or math.inf))
+
+
+def _labels(functions: Any, baseline: str | None, references: Any) -> tuple[str, tuple[str, ...]]:
+    """The label that ratios refer to, the first one for None; and those of the yardsticks.
+
+    These are the `references`, and what ``variants`` has marked; what is the baseline is none.
+    """
+    if not isinstance(functions, Mapping) or {*map(type, functions)} != {str}:
+        text = _("Expected a dict of callables, such as {example}. Received: {received!r}.")
+        example = "{'eager': f, 'compiled': g}"
+        raise ArgumentError(text.format(example=example, received=functions))
+    unavailable = getattr(functions, "unavailable", {})
+    known = [*functions, *unavailable]
+    if baseline is None:
+        baseline = next(iter(functions))
+    elif baseline not in functions:
+        raise unknown_label(baseline, tuple(functions), unavailable)
+    if not isinstance(references, (tuple, list)) or any(one not in known for one in references):
+        text = _("Expected references among {labels}, in a tuple. Received: {received!r}.")
+        raise ArgumentError(text.format(labels=", ".join(map(repr, known)), received=references))
+    marked = dict.fromkeys([*getattr(functions, "references", ()), *references])
+    return baseline, tuple(label for label in marked if label != baseline)

@@ -6,9 +6,11 @@ Benchmark interleave for the same reason). How many calls a turn holds is settle
 that take about as long, never by each one's own luck.
 """
 
+import copy
 import gc
 import math
 import statistics
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,10 +19,10 @@ import numpy as np
 
 from d2lhybrid import stats
 from d2lhybrid.errors import CannotBuildError, D2LHybridError
-from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import gettext as _, noop as N_
 from d2lhybrid.measurement.runner import Calling, Runner
 from d2lhybrid.quieting import counted
-from d2lhybrid.report.provenance import crowd
+from d2lhybrid.report.provenance import Environment, load
 from d2lhybrid.report.records import AGREE
 
 WARM_UP_SHARE = 0.25  # of the time limit, at most, and as much again to settle the streams
@@ -51,23 +53,21 @@ def _no_collection() -> Iterator[None]:
 class Rounds:
     """The callables that are measured, and the rounds in which they take their turns.
 
-    `unavailable` has the reason of each that was left out, and `again` is the baseline's second
-    turn in each round, unless one callable is measured alone.
+    `unavailable` has the reason of each that was left out, and `again` is the baseline, warm as it
+    is, for a second turn in each round, unless one callable is measured `alone`.
     """
 
     runners: dict[str, Runner]
     baseline: str
-    seed: int = 0
+    env: Environment
+    draw: np.random.Generator = field(default_factory=np.random.default_rng)  # of the order
     alone: bool = False
     fewest: int = 20  # rounds, before it is looked whether they are clear
     most: int = 2000  # rounds, each time that some are taken
     unavailable: dict[str, str] = field(default_factory=dict)
     queued: bool = False  # does any of them leave work in a queue?
     limit_needed: float | None = None
-
-    def __post_init__(self) -> None:
-        self.again = self.runners[self.baseline].twin()
-        self._order = np.random.default_rng(self.seed)
+    again: Runner = field(init=False)
 
     @property
     def turns(self) -> list[Runner]:
@@ -109,7 +109,8 @@ class Rounds:
         self.each([*self.runners.values()], lambda runner: settle(runner, share))
         self._share()
         self._shorten(time_limit / self.fewest)
-        self.again = self.runners[self.baseline].twin()
+        self.again = copy.copy(self.runners[self.baseline])
+        self.again.times = defaultdict(list)
 
     def _share(self) -> None:
         """One number of calls for all that take about as long, so that all are timed alike.
@@ -118,7 +119,7 @@ class Rounds:
         takes up to `GAP` times as long: far more than two estimates of one time differ by. A busy
         machine makes a quick call seem slow: there, more counts as "about as long".
         """
-        gap = GAP * max(1.0, crowd())
+        gap = GAP * max(1.0, (load() or 0.0) / self.env.cores)
         for clock in ("latency", "throughput"):
             alike: list[Runner] = []
             for runner in sorted(self.runners.values(), key=lambda one: one.seconds[clock]):
@@ -133,11 +134,11 @@ class Rounds:
         """Cut what turns hold, all alike, if a round does not fit; one is taken to see."""
         if all({*one.calls.values()} == {1} for one in self.runners.values()):
             return
-        begin = self.again.clock()
+        begin = self.runners[self.baseline].clock()
         self.each([*self.runners.values()], Runner.sample)
-        spent = (self.again.clock() - begin) * (1 + 1 / len(self.runners))
+        spent = (self.runners[self.baseline].clock() - begin) * (1 + 1 / len(self.runners))
         for runner in self.runners.values():
-            runner.times = {clock: [] for clock in runner.times}
+            runner.times.clear()
             for clock, calls in runner.calls.items():
                 runner.calls[clock] = max(1, int(calls * min(1.0, room / spent)))
 
@@ -158,9 +159,9 @@ class Rounds:
         begin, before = self.again.clock(), self.count
         look = max(self.fewest, before * 3 // 2)
         try:
-            for taken in counted(range(1, self.most + 1), _("rounds"), progress):
+            for taken in counted(range(1, self.most + 1), N_("rounds"), progress):
                 turns = self.turns
-                order = self._order.permutation(len(turns))
+                order = self.draw.permutation(len(turns))
                 self.each([turns[index] for index in order], Runner.sample)
                 if self.count >= look:
                     look = look * 3 // 2

@@ -9,8 +9,8 @@ length (as Criterion and Google Benchmark fit it). The accelerator's own events 
 by the same slope.
 """
 
-import copy
 import statistics
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
@@ -33,6 +33,8 @@ from d2lhybrid.report.records import CLOCKS, Measurement, Samples
 from d2lhybrid.tensor import leaves
 
 STRETCH = 4  # the longer stream holds so many times the calls of the shorter
+
+_BEFORE: dict[str, Any] = {"build_seconds": None, "load_seconds": None, "warmup_calls": 0}
 
 Clock = Callable[[], float]
 
@@ -74,19 +76,13 @@ class Runner:
     effects: bool = False  # does a call leave work that waiting for its output leaves out?
     queued: bool = False  # is a call still going on when it has returned?
     notes: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        # What it costs before the first sample, by the names of a Measurement.
-        self.record = dict[str, Any](build_seconds=None, load_seconds=None, warmup_calls=0)
-        self.seconds = dict.fromkeys(CLOCKS, 0.0)  # of a call, as far as warming up tells
-        self.calls = dict.fromkeys(CLOCKS, 1)  # in a sample of the latency; in the shorter stream
-        self.times: dict[str, list[float]] = {clock: [] for clock in CLOCKS}
-
-    def twin(self) -> "Runner":
-        """The same callable, warm as it is, for a second turn in each round."""
-        twin = copy.copy(self)
-        twin.times = {clock: [] for clock in CLOCKS}
-        return twin
+    # What it costs before the first sample, by the names of a Measurement.
+    record: dict[str, Any] = field(default_factory=_BEFORE.copy)
+    # Of a call, as far as warming up tells.
+    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(CLOCKS, 0.0))
+    # In a sample of the latency; in the shorter stream.
+    calls: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CLOCKS, 1))
+    times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def first(self) -> Any:
         """Time building, loading and the first call, as far as there are such; its output.

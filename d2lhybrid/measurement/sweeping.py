@@ -8,7 +8,7 @@ from typing import Any
 from d2lhybrid.calls import Call, call, options_of
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks.protocol import require_options
-from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import gettext as _, noop as N_
 from d2lhybrid.measurement.comparing import compare
 from d2lhybrid.measurement.variants import variants
 from d2lhybrid.quieting import counted
@@ -62,7 +62,7 @@ def sweep(
         raise ArgumentError(text.format(example=[1, 8, 64], received=given or sizes))
     done: list[Comparison] = []
     try:
-        for size in counted(given, _("sizes"), progress):
+        for size in counted(given, N_("sizes"), progress):
             made, ours = _one(make(size), only, options)
             done.append(compare(made, time_limit=time_limit, progress=progress, **ours))
             claims.forget()  # the models and inputs of this size

@@ -42,11 +42,13 @@ def environment() -> Environment:
     versions = {"python": platform.python_version(), "numpy": np.__version__, "d2lhybrid": ours}
     threads = {name: one.threads() for name, one in found.items()}
     accelerators = [name for one in found.values() for name in one.accelerators()]
+    # Those that this process may use, which in a container are fewer than there are.
+    affinity = getattr(os, "sched_getaffinity", None)
     return Environment(
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         versions=versions | {one.name: one.version() for one in loaded()},
         cpu=_processor(),
-        cores=_cores(),
+        cores=len(affinity(0)) if affinity else os.cpu_count() or 1,
         threads={name: count for name, count in threads.items() if count is not None},
         accelerators=tuple(dict.fromkeys(accelerators)),
         load=load(),
@@ -96,20 +98,6 @@ class Load:
 
 
 load = Load()
-
-
-def crowd() -> float:
-    """How many processes of others want each core of this one's; 0 where the system says nothing.
-
-    >>> crowd() >= 0
-    True
-    """
-    return (load() or 0.0) / _cores()
-
-
-def _cores() -> int:
-    """Those that this process may use, which in a container are fewer than there are."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _processor() -> str:

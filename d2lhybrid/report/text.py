@@ -5,7 +5,7 @@ from html import escape
 from typing import Any, NamedTuple
 
 from d2lhybrid import stats
-from d2lhybrid.i18n import count, gettext as _, listed, ngettext, noop as N_, number
+from d2lhybrid.i18n import count, gettext as _, listed, ngettext, noop as N_, number, sentences
 from d2lhybrid.report.claims import VERDICTS, Comparison, advice, best
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.table import NEVER, UNKNOWN, Column, Table, calls, percent, seconds, span
@@ -148,12 +148,9 @@ def _marks(c: Comparison) -> Iterator[str]:
         yield _("∞: its cold start never pays, for it is not faster.")
     if c.rounds < stats.FEWEST:
         text = _("?: not known, for fewer than {n} rounds give no interval.")
-        if c.limit_needed is not None:
-            text = _(
-                "?: not known, for fewer than {n} rounds give no interval. "
-                "Measure again with a time_limit of at least {limit}."
-            )
-        yield text.format(n=stats.FEWEST, limit=seconds(c.limit_needed or 0))
+        more = _("Measure again with a time_limit of at least {limit}.") if c.limit_needed else ""
+        said = sentences(text.format(n=stats.FEWEST), more)
+        yield said.format(limit=seconds(c.limit_needed or 0))
     elif None in paid:
         yield _("?: not known, for the verdict is undecided.")
 
