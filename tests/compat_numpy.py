@@ -126,6 +126,10 @@ def check_the_rest(mx):
             matrix = sparse.csr_matrix([[0.0, 1.0], [2.0, 0.0]])
             for found in (mx.nd.array(matrix), mx.nd.sparse.csr_matrix(matrix)):
                 assert found.asscipy().toarray().tolist() == matrix.toarray().tolist()
+            assert "scipy.stats" not in sys.modules, "SciPy's statistics lengthen the import"
+            parts = [(0, 0.5), (0.5, 1)], [0.5, 0.5]
+            draw = numpy.random.default_rng(0).uniform
+            assert mx.test_utils.chi_square_check(lambda n: draw(size=n), *parts, 1000)[0] > 0.01
 
 
 def check_workers(mx):
