@@ -32,6 +32,11 @@ LONGEST = (
 )
 
 
+def pytest_xdist_auto_num_workers():
+    """One more process than cores, for each waits now and then: for a disk, or another process."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items):
     """Sort them by how long their files take; the others stay as they were."""
     rank = {name: number for number, name in enumerate(LONGEST)}
@@ -46,10 +51,7 @@ def pytest_collection_finish():
 
 @pytest.fixture(autouse=True)
 def user(tmp_path_factory, monkeypatch):
-    """A user with a data folder of their own; calling it changes to another user.
-
-    What is compiled, all share.
-    """
+    """A user with a data folder; calling it changes to another one. What is compiled, all share."""
     session = tmp_path_factory.getbasetemp()
     shared = session.parent if "PYTEST_XDIST_WORKER" in os.environ else session
     monkeypatch.setenv("D2LHYBRID_CACHE", str(shared / "cache"))

@@ -89,8 +89,9 @@ _MENDED: dict[_Words, str] = {
     (r"\.tostring\(\)", ".tobytes()"): "recordio",  # gone in NumPy 2.3
     (r"spsp\.csr\.", "spsp."): "ndarray.sparse ndarray.utils",  # a module of SciPy that is going
     # SciPy brings its statistics when they are asked for, which takes as long as a third of MXNet.
-    ("from scipy import stats$", "import scipy as stats"): "contrib.quantization",
-    (r"import scipy\.stats as ss$", "import scipy as ss"): "test_utils",
+    (r"(?:from\s(scipy)\simport|import\s(scipy)\.stats\sas)\s(ss|stats)$", r"import \1\2 as \3"): (
+        "contrib.quantization test_utils"
+    ),
     (r"\bss\.chisquare", "ss.stats.chisquare"): "test_utils",
 }
 
