@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,9 @@ fast = torch._inductor.aoti_load_package(path)
 _ONNX_BOUND = """torch.onnx.export(net, (x,), dynamo=True).save("model.onnx")
 session = onnxruntime.InferenceSession("model.onnx")
 y, binding = torch.empty_like(net(x)), session.io_binding()
-for bind, value, t in ((binding.bind_input, session.get_inputs()[0], x),
-                       (binding.bind_output, session.get_outputs()[0], y)):
-    bind(value.name, "cpu", 0, numpy.float32, tuple(t.shape), t.data_ptr())
+shared = onnxruntime.OrtValue.ortvalue_from_numpy
+binding.bind_ortvalue_input(session.get_inputs()[0].name, shared(x.numpy()))
+binding.bind_ortvalue_output(session.get_outputs()[0].name, shared(y.numpy()))
 session.run_with_iobinding(binding)"""
 
 
@@ -128,12 +129,9 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
         session = programs.open_session(folder.path, torch.get_num_threads())
         binding, (x,) = session.io_binding(), args
         kept, found = (t.detach().clone().contiguous() for t in (x, net(x)))
-        for bind, value, tensor in (
-            (binding.bind_input, session.get_inputs()[0], kept),
-            (binding.bind_output, session.get_outputs()[0], found),
-        ):
-            dtype = tensor.numpy().dtype.type
-            bind(value.name, "cpu", 0, dtype, tuple(tensor.shape), tensor.data_ptr())
+        shared = import_module("onnxruntime").OrtValue.ortvalue_from_numpy
+        binding.bind_ortvalue_input(session.get_inputs()[0].name, shared(kept.numpy()))
+        binding.bind_ortvalue_output(session.get_outputs()[0].name, shared(found.numpy()))
 
         def call(x: Any) -> Any:
             kept.copy_(x)
