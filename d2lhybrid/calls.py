@@ -104,14 +104,13 @@ def name_of(function: Any) -> str:
     return str(getattr(function, "__name__", None) or type(function).__name__)
 
 
-def unknown_label(
-    label: Any, known: Collection[str], unavailable: Mapping[str, str]
-) -> UnknownLabelError:
+def unknown_label(label: Any, ways: Mapping[str, Any]) -> UnknownLabelError:
     """The error to raise for a label that is not there: why it is not, or which there are."""
+    unavailable = getattr(ways, "unavailable", {})
     if label in unavailable:
         said = _("{label!r} is not available: {reason}")
         said = said.format(label=label, reason=_(unavailable[label]))
     else:
         said = _("Expected one of {labels}. Received: {received!r}.")
-        said = said.format(labels=", ".join(map(repr, known)), received=label)
-    return UnknownLabelError(said, label=label, known=tuple(known))
+        said = said.format(labels=", ".join(map(repr, ways)), received=label)
+    return UnknownLabelError(said, label=label, known=tuple(ways))

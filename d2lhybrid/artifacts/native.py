@@ -182,12 +182,10 @@ def _execute(command: list[str], failure: str, timeout: float, folder: Path | No
     Raises:
         NativeRunError: It does not start, ends with an error, or takes longer than `timeout`.
     """
-    environment = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ}
+    options: Any = {"cwd": folder, "env": {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ}}
+    options |= {"stdin": subprocess.DEVNULL, "capture_output": True, "timeout": timeout}
     try:
-        done = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, timeout=timeout,
-            stdin=subprocess.DEVNULL, check=True,
-        )  # fmt: skip
+        done = subprocess.run(command, check=True, **options)
     except (OSError, subprocess.SubprocessError) as error:
         said = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()[-2000:]
         text = "{failure}: {error}\n{said}"

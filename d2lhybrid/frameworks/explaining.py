@@ -8,6 +8,7 @@ from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks import of, untouched
 from d2lhybrid.frameworks.explanation import Explanation, Graph, Graphs
 from d2lhybrid.frameworks.protocol import Framework
+from d2lhybrid.frameworks.tensors import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
 
 
@@ -92,9 +93,7 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
     return replace(graphs[0], notes=(*graphs[0].notes, note))
 
 
-def _asked(
-    model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Framework, Any, tuple[Any, ...], dict[str, Any]]:
+def _asked(model: Any, args: Args, kwargs: Kwargs) -> tuple[Framework, Any, Args, Kwargs]:
     """The framework that is asked, the model and the arguments."""
     model, args, kwargs = of_arguments(model, args, kwargs)
     framework = of(model, *args, *kwargs.values())

@@ -34,7 +34,7 @@ def judged(stages: Sequence[Stage], arranging: Collection[str] = ()) -> tuple[St
     fates = {n.name: FUSED if len(n.parts) > 1 else KEPT for n in last.operations}
     done = [_with_fates(last, fates)]
     for stage in reversed(before):
-        done.insert(0, _with_fates(stage, _Judge(stage, steps, arranging).fates()))
+        done.insert(0, _with_fates(stage, _Judge(stage, steps, set(arranging)).fates()))
         origins = {node.name: node.origins for node in stage.nodes}
         steps = [tuple(_further(part, origins) for part in step) for step in steps]
     return tuple(done)
@@ -56,10 +56,8 @@ class _Judge:
     Equal operations are judged together, as a group: where parts come from is known of some alone.
     """
 
-    def __init__(
-        self, stage: Stage, steps: Sequence[tuple[Part, ...]], arranging: Collection[str]
-    ) -> None:
-        self._stage, self._steps, self._arranging = stage, steps, set(arranging)
+    def __init__(self, stage: Stage, steps: list[tuple[Part, ...]], arranging: set[str]) -> None:
+        self._stage, self._steps, self._arranging = stage, steps, arranging
         needed = _needed(stage)
         self._handed = {n.name: n.handed for n in stage.operations if n.name in needed}
         self._group = _equal([node for node in stage.nodes if node.name in needed])

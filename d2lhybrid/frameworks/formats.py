@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import Parameter
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from d2lhybrid.tensor import Leaf, Raw
 
 Option = bool | str | tuple[str, ...]
 Options = Mapping[str, Any]
+Raws = Sequence[Raw]
 Dynamic = Mapping[str, Mapping[int, str]]
 
 
@@ -57,9 +58,7 @@ class Sample:
     fixed: str = ""
 
     @classmethod
-    def of(
-        cls, tensors: Tensors, model: Any, args: Args, kwargs: Kwargs, function: Any
-    ) -> "Sample":
+    def of(cls, tensors: Tensors, model: Any, args: Args, kwargs: Kwargs, function: Any) -> Self:
         """The sample of a call; `function` has the names of the positional arguments."""
         called = _positional(function)
         called += [f"input_{i}" for i in range(len(called), len(args))]
@@ -196,9 +195,7 @@ class Format(ABC):
     def read(self, folder: Path, options: Options) -> Any:
         """The program, as a callable; UnsupportedArtifactError if this machine cannot run it."""
 
-    def native_model(
-        self, folder: Path, options: Options, inputs: Sequence[Raw], cache: Path
-    ) -> Path:
+    def native_model(self, folder: Path, options: Options, inputs: Raws, cache: Path) -> Path:
         """What the native program takes for the model; made in `cache` where it must be made."""
         assert self.native is not None
         return folder / self.native.model

@@ -79,16 +79,14 @@ def whole_of(path: str, names: Collection[str]) -> list[str]:
     return [whole for whole in wholes if whole in names][:1]
 
 
-def _inside(
-    one: _Instruction, computations: dict[str, list[_Instruction]]
-) -> Iterator[_Instruction]:
+def _inside(one: _Instruction, known: dict[str, list[_Instruction]]) -> Iterator[_Instruction]:
     """The instructions of the computation that a fusion or a call is, or the instruction itself."""
     attribute = "to_apply" if one.operation == "call" else "calls"
     called = re.search(attribute + r"=%?([\w.-]+)", one.rest)
     if not called:
         yield one
-    for inner in computations.get(called[1], ()) if called else ():
-        yield from _inside(inner, computations)
+    for inner in known.get(called[1], ()) if called else ():
+        yield from _inside(inner, known)
 
 
 def _computations(text: str) -> dict[str, list[_Instruction]]:

@@ -43,9 +43,7 @@ class Lazy:
     What the framework warns of meanwhile (TorchScript's end, say) is no news to the reader.
     """
 
-    def __init__(
-        self, build: Callable[[], Any], load: Callable[[Any], Function] | None = None
-    ) -> None:
+    def __init__(self, build: Function, load: Function | None = None) -> None:
         self._build, self._load = build, load
         self.ahead = load is not None
         self._product: Any = None

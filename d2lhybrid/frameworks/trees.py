@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import is_dataclass
 from enum import Enum
 from importlib import import_module
-from itertools import repeat
+from itertools import chain, repeat
 from operator import attrgetter
 from typing import Annotated, Any, Literal
 
@@ -98,11 +98,9 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
                 text = _("Expected the arguments {expected}.")
             kind = type(value).__name__
             raise InputMismatchError(text, expected=str(self), path=path, kind=kind)
-        return [
-            tensor
-            for name, part in zip(names, self.parts, strict=True)
-            for tensor in part.tensors_in(given[name], f"{path}[{name!r}]")
-        ]
+        inside = zip(names, self.parts, strict=True)
+        found = (part.tensors_in(given[name], f"{path}[{name!r}]") for name, part in inside)
+        return [*chain.from_iterable(found)]
 
     def __str__(self) -> str:
         """For people, with a dot for each tensor: ``{'a': ·, 'b': [·, None]}``."""

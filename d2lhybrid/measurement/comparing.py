@@ -112,10 +112,9 @@ def compare(
     rounds.prepare(limit)
 
     def result() -> Comparison:
+        measured = (one.measurement(rounds.queued, rounds.env) for one in runners.values())
         return Comparison(
-            measurements=tuple(
-                one.measurement(rounds.queued, rounds.env) for one in runners.values()
-            ),
+            measurements=tuple(measured),
             baseline=base,
             again=rounds.again.samples(rounds.queued),
             unavailable=dict(rounds.unavailable),
@@ -265,12 +264,11 @@ def _labels(functions: Any, baseline: str | None, references: Any) -> tuple[str,
         text = _("Expected a dict of callables, such as {example}. Received: {received!r}.")
         example = "{'eager': f, 'compiled': g}"
         raise ArgumentError(text.format(example=example, received=functions))
-    unavailable = getattr(functions, "unavailable", {})
-    known = [*functions, *unavailable]
+    known = [*functions, *getattr(functions, "unavailable", {})]
     if baseline is None:
         baseline = next(iter(functions))
     elif baseline not in functions:
-        raise unknown_label(baseline, tuple(functions), unavailable)
+        raise unknown_label(baseline, functions)
     if not isinstance(references, (tuple, list)) or any(one not in known for one in references):
         text = _("Expected references among {labels}, in a tuple. Received: {received!r}.")
         raise ArgumentError(text.format(labels=", ".join(map(repr, known)), received=references))

@@ -30,13 +30,13 @@ class Variants(OfThisProcess, dict[str, Callable[..., Any]]):
 
     def __missing__(self, name: str) -> Callable[..., Any]:
         """Raise UnknownLabelError, a KeyError: there is none of that name."""
-        raise unknown_label(name, tuple(self), self.unavailable)
+        raise unknown_label(name, self)
 
     def only(self, *names: str) -> "Variants":
         """These alone, in this order; raises UnknownLabelError for an unknown name."""
         for name in names:
             if name not in self._found:
-                raise unknown_label(name, tuple(self._found), {})
+                raise unknown_label(name, self._found)
         return Variants({name: self._found[name] for name in names}, self.references, self.function)
 
     def __repr__(self) -> str:
@@ -133,10 +133,7 @@ def variants(
 
 
 def training(
-    net: Callable[..., Any] | Call,
-    loss: Callable[[Any, Any], Any],
-    optimizer: Any,
-    batch: Sequence[Any],
+    net: Callable[..., Any] | Call, loss: Callable[..., Any], optimizer: Any, batch: Sequence[Any]
 ) -> Variants:
     """Every way to train `net` by one step on `batch`, eager first.
 

@@ -171,10 +171,8 @@ def sweep_table(s: Sweep) -> Table:
             heads[0] = f"{clock_title(clock, s.clocks)}\n{heads[0]}"
         columns += map(Column, heads)
     pairs = [(label, clock) for clock in s.clocks for label in s.labels]
-    rows = [
-        [count(work), *(_sweep_cell(c, label, clock) for label, clock in pairs)]
-        for work, c in zip(s.sizes, s.comparisons, strict=True)
-    ]
+    sizes = zip(s.sizes, s.comparisons, strict=True)
+    rows = [[count(work), *(_sweep_cell(c, *pair) for pair in pairs)] for work, c in sizes]
     return Table(columns, rows)
 
 

@@ -63,7 +63,7 @@ def test_damaged_artifacts_are_refused(saved, framework):
 def test_code_for_another_processor_is_not_run(saved, monkeypatch):
     """The package is in order, but a processor like the one it was made on is not here."""
     path = saved("torch", "aotinductor")
-    machine = read(path).manifest.options["machine"]
+    machine = read(path).manifest.options["processor"][0]
     few = {"sse": True, "avx": False, "architecture": "x86_64", "num_sockets": 1}
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: few)
     for here, words in ((machine, "compiled for a processor with"), ("riscv64", machine)):

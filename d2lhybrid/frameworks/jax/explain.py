@@ -109,10 +109,8 @@ def _stages(closed: Any) -> tuple[Stage, Stage]:
     kind = inspect.Parameter.POSITIONAL_ONLY  # for XLA to call its parameters as we do
     signature = inspect.Signature([inspect.Parameter(name, kind) for name in inputs])
     run.__signature__ = signature  # type: ignore[attr-defined]
-    structs = [
-        jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
-        for aval in closed.in_avals
-    ]
+    struct = jax.ShapeDtypeStruct
+    structs = [struct(a.shape, a.dtype, weak_type=a.weak_type) for a in closed.in_avals]
     lowered = jax.jit(run).lower(*structs)
     names = {node.name for node in recorder.nodes if node.operation}
     handed = kinds(lowered.as_text(dialect="hlo", debug_info=True), names)

@@ -59,13 +59,12 @@ def _specs(sample: Sample) -> list[Any]:
     names = list(dict.fromkeys(name for axes in sample.axes for name in axes.values()))
     symbols = ",".join(f"n{number}" for number in range(len(names)))
     sizes = dict(zip(names, jax.export.symbolic_shape(symbols), strict=True)) if names else {}
-    return [
-        jax.ShapeDtypeStruct(
-            [sizes[axes[i]] if i in axes else size for i, size in enumerate(tensor.shape)],
-            jax.dtypes.canonicalize_dtype(tensor.dtype),
-        )
+    shapes = [
+        [sizes[axes[i]] if i in axes else size for i, size in enumerate(tensor.shape)]
         for tensor, axes in zip(sample.inputs, sample.axes, strict=True)
     ]
+    dtypes = [jax.dtypes.canonicalize_dtype(tensor.dtype) for tensor in sample.inputs]
+    return list(map(jax.ShapeDtypeStruct, shapes, dtypes))
 
 
 FORMATS: dict[str, Format] = {Exported.name: Exported()}

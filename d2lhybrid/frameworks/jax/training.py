@@ -23,9 +23,7 @@ def pure(state):
 """
 
 
-def training(
-    net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
-) -> Ways:
+def training(net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, y: Any) -> Ways:
     """Each way by its name; each trains a copy of the model with a copy of the optimizer.
 
     Raises:
@@ -37,7 +35,7 @@ def training(
 
     def step(net: Any, optimizer: Any) -> Any:
         def value(net: Any) -> Any:
-            return jnp.mean(loss(net(*args, **kwargs), target))
+            return jnp.mean(loss(net(*args, **kwargs), y))
 
         differentiable = nnx.DiffState(0, optimizer.wrt)
         found, gradient = nnx.value_and_grad(value, argnums=differentiable)(net)

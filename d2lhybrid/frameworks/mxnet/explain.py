@@ -105,15 +105,11 @@ def _require_hybrid(symbol: Any, arrays: dict[str, Any]) -> None:
         symbol.infer_shape_partial(**shapes)
 
 
-def _run_once(
-    model: Any, hybrid: list[Any], args: Args, kwargs: Kwargs
-) -> tuple[list[tuple[Any, Args]], Exception | None]:
+def _run_once(model: Any, hybrid: Any, args: Args, kwargs: Kwargs) -> tuple[Any, Exception | None]:
     """Call the model; each hybrid block that was reached with what it was given, and any error."""
     seen: dict[int, Args] = {}
-    hooks = [
-        block.register_forward_pre_hook(lambda b, given: seen.setdefault(id(b), given))
-        for block in hybrid
-    ]
+    note = lambda block, given: seen.setdefault(id(block), given)  # noqa: E731
+    hooks = [block.register_forward_pre_hook(note) for block in hybrid]
     failure = None
     try:
         model(*args, *by_position(model, args, kwargs).values())
@@ -198,16 +194,10 @@ def _stage(title: str, symbol: Any, recorded: frozenset[str] = frozenset()) -> S
         inside = [n for g in node.get("subgraphs", ()) for n in g["nodes"] if n["op"] != "null"]
         own = [node] if name in recorded else inside or [node]  # a library's call is its parts
         known = recorded.intersection(n["name"] for n in own if f"{n['name']} (2)" not in recorded)
-        nodes.append(
-            Node(
-                names[-1],
-                operation,
-                tuple(names[place] for place, *_rest in node["inputs"]),
-                _key(node),
-                parts=tuple(Part(n["op"], known & {n["name"]}) for n in own) if recorded else (),
-                effect=any(_EFFECT.search(n["op"]) for n in (node, *inside)),
-            )
-        )
+        inputs = tuple(names[place] for place, *_rest in node["inputs"])
+        parts = tuple(Part(n["op"], known & {n["name"]}) for n in own) if recorded else ()
+        effect = any(_EFFECT.search(n["op"]) for n in (node, *inside))
+        nodes.append(Node(names[-1], operation, inputs, _key(node), parts=parts, effect=effect))
     return Stage(title, tuple(nodes), tuple(names[place] for place, *_rest in graph["heads"]))
 
 

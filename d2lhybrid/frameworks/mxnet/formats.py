@@ -46,12 +46,9 @@ class SymbolAndParameters(Format):
             found = leaves(model(*args))
             graph = mx.sym.Group([one.as_nd_ndarray() for _path, one in found if one is not None])
             graph.save(str(folder / SYMBOL))
-            states, held = graph.list_auxiliary_states(), model.collect_params()
-            kept = {
-                f"{'aux' if name in states else 'arg'}:{name}": parameter._reduce()
-                for name, parameter in held.items()
-                if name in graph.list_inputs()
-            }
+            states, inputs = graph.list_auxiliary_states(), graph.list_inputs()
+            held = {n: p._reduce() for n, p in model.collect_params().items() if n in inputs}
+            kept = {f"{'aux' if n in states else 'arg'}:{n}": array for n, array in held.items()}
             (mx.npx.save if numpy_semantics else mx.nd.save)(str(folder / PARAMS), kept)
         return {"inputs": tuple(names), "tensors": (*names, *graph.list_outputs())}
 

@@ -21,9 +21,7 @@ _STEP = """def step():
 y = step()"""
 
 
-def training(
-    net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
-) -> Ways:
+def training(net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, y: Any) -> Ways:
     """Each way by its name; each trains a copy of the block with a trainer like the one given.
 
     Raises:
@@ -49,9 +47,9 @@ def training(
 
         def step() -> Any:
             with autograd.record():
-                value = criterion(own(*inputs), target)
+                value = criterion(own(*inputs), y)
             value.backward()
-            trainer.step(len(target))
+            trainer.step(len(y))
             return value.mean()
 
         return Step(step, _stacked)

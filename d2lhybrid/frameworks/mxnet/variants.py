@@ -50,9 +50,7 @@ def _taking(block: Function, behind: Kwargs) -> Function:
     return lambda *args, **kwargs: block(*args, *(behind | kwargs).values())
 
 
-def _hybridized(
-    net: Any, given: Args, behind: Kwargs, backend: str | None, flags: dict[str, bool]
-) -> Variant:
+def _hybridized(net: Any, given: Args, behind: Kwargs, backend: Any, flags: Kwargs) -> Variant:
     code = f"net.hybridize({', '.join(written(flags))})"
     if backend is not None:
         code = f"net.optimize_for({', '.join(['x', f'backend={backend!r}', *written(flags)])})"

@@ -1,7 +1,7 @@
 """What TensorFlow makes of a model: a trace, what it refuses, what Grappler or XLA leaves."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import partial
 from graphlib import TopologicalSorter
@@ -99,11 +99,8 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
         return ()
     results = [tensor.op.name for tensor in own.concrete.outputs]
     traced = _stage(_("traced"), own.concrete.graph.as_graph_def().node, results)
-    effects = {
-        operation.name
-        for operation in own.concrete.graph.get_operations()
-        if operation.op_def.is_stateful and operation.type not in _READS
-    }
+    stateful = [one for one in own.concrete.graph.get_operations() if one.op_def.is_stateful]
+    effects = {operation.name for operation in stateful if operation.type not in _READS}
     made = tuple(replace(node, effect=node.name in effects) for node in traced.nodes)
     with quiet():
         if own.by_xla:
@@ -133,17 +130,13 @@ def _rewritten(traced: Stage, run: Callable[[], object]) -> list[Stage]:
     return [_stage(_("after Grappler"), nodes, outputs, names)]
 
 
-def _stage(
-    title: str, nodes: Iterable[Any], outputs: list[str], before: Collection[str] = ()
-) -> Stage:
+def _stage(title: str, nodes: Any, outputs: list[str], before: Collection[str] = ()) -> Stage:
     """The nodes of a GraphDef; with the names of those before, which of them each computes."""
     by_name = {node.name: node for node in nodes if node.op not in _NOTHING}
     # A loop of the older kind runs in a circle, closed by NextIteration.
     known = {name for name, node in by_name.items() if node.op != "NextIteration"}
-    sources = {
-        name: tuple(source for source in map(_name, node.input) if source in known)
-        for name, node in by_name.items()
-    }
+    inputs = {name: map(_name, node.input) for name, node in by_name.items()}
+    sources = {name: tuple(filter(known.__contains__, names)) for name, names in inputs.items()}
     made = []
     for name in TopologicalSorter(sources).static_order():
         node = by_name[name]

@@ -19,9 +19,7 @@ _STEP = """def step():
 """
 
 
-def training(
-    net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
-) -> Ways:
+def training(net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, y: Any) -> Ways:
     """Each way by its name; each trains a copy of the model with a copy of the optimizer.
 
     Raises:
@@ -44,7 +42,7 @@ def training(
         def step() -> Any:
             with tf.GradientTape() as tape:
                 output = own(*args, **named)
-                value = loss(target, output) if target_first else loss(output, target)
+                value = loss(y, output) if target_first else loss(output, y)
                 value = tf.reduce_mean(value)
             updating.apply(tape.gradient(value, weights), weights)
             return value

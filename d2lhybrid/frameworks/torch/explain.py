@@ -6,7 +6,7 @@ Of a graph, what it becomes: TorchDynamo records it, AOTAutograd lowers it, Indu
 import copy
 import operator
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from d2lhybrid.errors import brief
 from d2lhybrid.frameworks.explanation import Explanation, Graph, Missing, nothing_compiled
 from d2lhybrid.frameworks.failures import from_error
 from d2lhybrid.frameworks.fates import judged
-from d2lhybrid.frameworks.tensors import Args, Kwargs
+from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.frameworks.torch import private
 from d2lhybrid.frameworks.torch.programs import eager, run_with
 from d2lhybrid.i18n import gettext as _
@@ -30,12 +30,9 @@ _VIEWS |= {"unsqueeze", "slice", "select", "as_strided", "alias", "detach", "get
 _ARRANGING = _VIEWS | {"copy", "lift_fresh_copy"}
 _LITERAL = {"full", "scalar_tensor"}  # which loops have in them as a number
 # What a library's function computes, and what Inductor calls an operation of ATen.
-_KINDS: dict[str, tuple[str, ...]] = {
-    "addmm": ("mm", "add"),
-    "baddbmm": ("bmm", "add"),
-    "addmv": ("mv", "add"),
-}
-_KINDS |= {"div": ("truediv",), "amax": ("max",), "amin": ("min",), "clone": ("copy",)}
+_KINDS: dict[str, tuple[str, ...]] = {"addmm": ("mm", "add"), "baddbmm": ("bmm", "add")}
+_KINDS |= {"addmv": ("mv", "add"), "div": ("truediv",), "clone": ("copy",)}
+_KINDS |= {"amax": ("max",), "amin": ("min",)}
 _MOVING = {"load", "store", "store_reduction", "output", "constant", "index_expr", "to_dtype"}
 _IN_PLACE = {"setitem", *(f"i{name}" for name in dir(operator) if f"i{name}" in operator.__all__)}
 
@@ -138,11 +135,8 @@ def _steps(aten: Stage, plan: private.Plan) -> Stage:
             continue
         name = f"k{len(done) + 1}"
         made_by |= dict.fromkeys(step.writes, name)
-        parts = [
-            Part(kind, frozenset({node.name}))
-            for node in step.called
-            for kind in _kinds(private.operation(node))
-        ]
+        calls = ((node.name, _kinds(private.operation(node))) for node in step.called)
+        parts = [Part(kind, frozenset({source})) for source, every in calls for kind in every]
         if step.counts or not parts:
             parts += _in_loops([n for n in step.noted if n.name not in called], step.counts)
         kinds = " ".join(part.kind for part in parts)
@@ -170,9 +164,7 @@ def _in_loops(noted: Sequence[Any], counts: Counter[str]) -> list[Part]:
     return parts or [Part(moved, frozenset(names.get(moved, ())))]
 
 
-def _stage(
-    title: str, graph: Any, facts: Callable[[Any], dict[str, Any]], without: Collection[str] = ()
-) -> Stage:
+def _stage(title: str, graph: Any, facts: Function, without: Collection[str] = ()) -> Stage:
     nodes: list[Node] = []
     outputs: tuple[str, ...] = ()
     shown: dict[str, str] = {}  # for a node, the one that is drawn in its place

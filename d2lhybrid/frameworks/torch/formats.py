@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from d2lhybrid.errors import UnsupportedArtifactError
-from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options, Sample
-from d2lhybrid.i18n import gettext as _, noop as N_, sentences
+from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options, Raws, Sample
+from d2lhybrid.i18n import gettext as _, noop as N_
 from d2lhybrid.quieting import silent
-from d2lhybrid.tensor import Raw
 
 _ONLY_WEIGHTS, _SWITCHING = "TORCH_FORCE_WEIGHTS_ONLY_LOAD", threading.RLock()
 # A compiled package asks for libtorch when it is opened, and finds it only if the program has it
@@ -73,9 +72,7 @@ class Exported(TorchFormat):
                 del os.environ[_ONLY_WEIGHTS]
                 os.environ.update(before)
 
-    def native_model(
-        self, folder: Path, options: Options, inputs: Sequence[Raw], cache: Path
-    ) -> Path:
+    def native_model(self, folder: Path, options: Options, inputs: Raws, cache: Path) -> Path:
         """The program compiled by AOTInductor, which is kept in the cache."""
         import torch
 
@@ -109,43 +106,33 @@ class AOTInductor(TorchFormat):
         with silent(logs=logging.WARNING):
             return _programs().load_package(folder)
 
-    def native_model(
-        self, folder: Path, options: Options, inputs: Sequence[Raw], cache: Path
-    ) -> Path:
+    def native_model(self, folder: Path, options: Options, inputs: Raws, cache: Path) -> Path:
         require_processor(options)
         return folder / "model.pt2"
 
 
 def processor() -> dict[str, Any]:
-    """This machine's kind, and its instruction sets where PyTorch tells (from 2.11 on)."""
+    """This machine's kind, and behind it its instruction sets where PyTorch (2.11) tells."""
     import torch
 
     found: Any = getattr(torch.cpu, "get_capabilities", dict)()
     names = sorted(name for name, has in found.items() if has is True)
-    return {"machine": platform.machine().lower(), "instructions": tuple(names)}
+    return {"processor": (platform.machine().lower(), *names)}
 
 
 def require_processor(options: Options) -> None:
-    """Raise UnsupportedArtifactError if code for the machine in `options` cannot run here.
+    """Raise UnsupportedArtifactError if code for the processor in `options` cannot run here.
 
     An instruction that a processor does not know would end the whole process.
     """
-    here = processor()
-    made = {**here, **options}
-    lacking = {made["machine"]} - {here["machine"]}
-    if here["instructions"]:
-        lacking |= {*made["instructions"]} - {*here["instructions"]}
-    if lacking:
+    made, here = options.get("processor", ()), processor()["processor"]
+    if lacking := {*made[: None if here[1:] else 1]} - {*here}:
         text = _(
-            "This model was compiled for a processor with {instructions}, and this one has no such "
-            "instructions."
-        )
-        advice = _(
+            "This model was compiled for a processor with {instructions}, which this one lacks. "
             "Nothing was run; save the model again on this machine, or in a format that is not "
             "compiled for a processor."
         )
-        names = ", ".join(sorted(lacking))
-        raise UnsupportedArtifactError(sentences(text, advice), instructions=names)
+        raise UnsupportedArtifactError(text, instructions=", ".join(sorted(lacking)))
 
 
 class Onnx(TorchFormat):

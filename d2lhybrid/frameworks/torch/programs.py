@@ -135,9 +135,8 @@ def exported(sample: Sample, folder: Path) -> Any:
     inputs = tuple(sample.larger or sample.inputs)
     try:
         with evaluating(module), torch.no_grad(), silent(logs=logging.ERROR, prints=True):
-            program: Any = torch.export.export(
-                module, inputs, dynamic_shapes=shapes if sample.larger else None
-            )
+            varying = shapes if sample.larger else None
+            program: Any = torch.export.export(module, inputs, dynamic_shapes=varying)
             program.module()(*sample.inputs)  # there may be a guard that lets the larger pass alone
     except Exception as error:
         text = _("The exporter of PyTorch, torch.export, does not take this model: {reason}.")

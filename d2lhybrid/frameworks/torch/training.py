@@ -17,9 +17,7 @@ _STEP = """def step():
 """
 
 
-def training(
-    net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
-) -> Ways:
+def training(net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, y: Any) -> Ways:
     """Each way by its name; each trains a copy of the model with a copy of the optimizer.
 
     Raises:
@@ -35,7 +33,7 @@ def training(
 
         def step() -> Any:
             updating.zero_grad()
-            value = loss(model(*args, **kwargs), target).mean()
+            value = loss(model(*args, **kwargs), y).mean()
             value.backward()
             updating.step()
             return value.detach()

@@ -66,9 +66,7 @@ def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kw
         return Lazy(lambda: private.without_gradients(build()))
 
     found = {
-        "eager": Variant(
-            Lazy(plain) if differs else plain(), "with torch.no_grad():\n    y = net(x)"
-        ),
+        "eager": Variant(Lazy(plain) if differs else plain(), _RUN.replace("fast", "net")),
         "torchscript": Variant(lazy(script), f"fast = torch.jit.script(net)\n{_RUN}"),
         "torchscript frozen": Variant(unfit or lazy(frozen), _FROZEN),
         "torch.compile": _compiled(net, **options),
