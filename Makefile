@@ -14,6 +14,8 @@ TENSORFLOW := $(if $(filter Darwin,$(shell uname)),tensorflow,tensorflow-cpu)
 export FOLDER
 IN_A_FOLDER = $(if $(FOLDER),TMPDIR="$$FOLDER",FOLDER=$$(mktemp -d) && trap 'rm -rf "$$FOLDER"' EXIT \
 	&& trap 'exit 1' INT TERM && TMPDIR="$$FOLDER")
+# Unit tests wait now and then, for a disk or for another process: one process more than cores.
+ONE_MORE = $$($(PY) -c 'import psutil; print((psutil.cpu_count(logical=False) or 1) + 1)')
 BENCHMARKS := verdicts agreement claims_under_load ladder artifacts_io gpu
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
@@ -34,7 +36,7 @@ test: setup  ## everything: unit tests, MXNet on NumPy 1, every notebook
 	@$(IN_A_FOLDER) FOLDER="$$FOLDER" $(MAKE) --no-print-directory test-unit test-numpy test-notebooks
 
 test-unit: setup  ## unit tests and the examples in the docs
-	@$(IN_A_FOLDER) $(PY) -m pytest -p tools.compile_once -n $(JOBS) --dist loadfile --no-loadscope-reorder
+	@$(IN_A_FOLDER) $(PY) -m pytest -p tools.compile_once -n $(if $(filter auto,$(JOBS)),$(ONE_MORE),$(JOBS)) --dist loadfile --no-loadscope-reorder
 
 test-numpy: setup  ## MXNet on NumPy 1.26, in an environment of its own; NUMPY=2.2.6 on another
 	$(PY) tools/setup_env.py --numpy $(or $(NUMPY),1.26.4)

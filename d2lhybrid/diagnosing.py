@@ -78,9 +78,10 @@ def doctor(*frameworks: str) -> Diagnosis:
             hint = _("not installed: {command}").format(command=install_command(one.name))
             findings.append(Finding(one.name, hint, works=bool(here) and not asked))
     for name in ("C", "C++"):
-        lacking = no_compiler(name)  # which is no fault
-        version_of = [] if lacking else [*find_compiler(name), "--version"]
-        findings.append(_answer(name, version_of) if version_of else Finding(name, lacking))
+        if lacking := no_compiler(name):  # which is no fault
+            findings.append(Finding(name, lacking))
+        else:
+            findings.append(_answer(name, [*find_compiler(name), "--version"]))
     return Diagnosis(tuple(findings))
 
 

@@ -84,7 +84,7 @@ def waiting(said: str, shown: bool | None = None, **fields: str) -> Any:
 
 
 def counted(things: Sequence[Any], said: str, shown: bool | None) -> Iterable[Any]:
-    """The things, and how many of them are done is said where that takes longer; nothing stays.
+    """The things; where that takes longer, how many are done is said, translated; nothing stays.
 
     >>> list(counted("ab", "letters", shown=None))
     ['a', 'b']

@@ -80,8 +80,8 @@ def require_same(
         text = _(
             "Expected {label!r} to give the same answer twice. Received: {difference}. Something "
             "in it is random (dropout in training mode, sampling), or it keeps state from call to "
-            "call. Take that out, or pass check=False; steps of training are compared with "
-            "{training}."
+            "call. Take that out, or pass check=False, or a larger tolerance as check=0.01; steps "
+            "of training are compared with {training}."
         )
     said = {"difference": found, "training": "training(net, loss, optimizer, batch)"}
     raise DifferentAnswerError(text.format(label=label, reference=reference, **said))

@@ -19,7 +19,7 @@ CERTAIN = 0.99
 SETTLING = 15  # warm-up times, three windows of five, that tell whether they fall
 SHORTEST = 1e-9  # seconds; a clock may say 0, which has no logarithm
 
-Interval = tuple[float, float, float]  # the estimate, and the ends
+Estimate = tuple[float, float, float]  # with the ends of its interval
 
 
 def median_interval(times: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float]:
@@ -47,7 +47,7 @@ def _outside(count: int, confidence: float) -> int | None:
     return skip - 1 if skip else None
 
 
-def ratio(baseline: Sequence[float], other: Sequence[float]) -> Interval:
+def ratio(baseline: Sequence[float], other: Sequence[float]) -> Estimate:
     """Time of the baseline over the other's in the same rounds: (estimate, low, high).
 
     The interval of 8 to 19 rounds is one of 99%, otherwise of 95%; with 6 or 7 that is their range.
@@ -78,7 +78,7 @@ def noise_floor(baseline: Sequence[float], again: Sequence[float]) -> float:
     return float(np.expm1(max(abs(low), abs(high))))
 
 
-def verdict(interval: Interval, floor: float, margin: float = MARGIN, busy: bool = False) -> str:
+def verdict(interval: Estimate, floor: float, margin: float = MARGIN, busy: bool = False) -> str:
     """'faster', 'slower', 'same' or 'undecided'.
 
     A difference counts when the whole interval lies beyond the noise floor, and two callables are

@@ -32,11 +32,6 @@ LONGEST = (
 )
 
 
-def pytest_xdist_auto_num_workers():
-    """One more process than cores, for each waits now and then: for a disk, or another process."""
-    return (os.cpu_count() or 1) + 1
-
-
 def pytest_collection_modifyitems(items):
     """Sort them by how long their files take; the others stay as they were."""
     rank = {name: number for number, name in enumerate(LONGEST)}

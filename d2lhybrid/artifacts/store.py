@@ -129,8 +129,7 @@ def problems_of(stored: Stored) -> tuple[str, ...]:
     strange = _("{name!r} does not belong here")
     wrong = [name for name, entry in expected.items() if found.get(name) != entry]
     problems = [(changed if name in found else gone).format(name=name) for name in wrong]
-    problems += [strange.format(name=name) for name in found if name not in expected]
-    return tuple(problems)
+    return (*problems, *(strange.format(name=name) for name in found if name not in expected))
 
 
 def require_intact(stored: Stored) -> None:

@@ -11,6 +11,8 @@ from d2lhybrid.frameworks.protocol import Lazy, Ways, chain
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.runner import Calling
 
+Loss = Callable[[Any, Any], Any]  # of the output and the target
+
 
 class Variants(OfThisProcess, dict[str, Callable[..., Any]]):
     """Callables by name; ``unavailable`` says of the others why they cannot be built here.
@@ -133,7 +135,7 @@ def variants(
 
 
 def training(
-    net: Callable[..., Any] | Call, loss: Callable[..., Any], optimizer: Any, batch: Sequence[Any]
+    net: Callable[..., Any] | Call, loss: Loss, optimizer: Any, batch: Sequence[Any]
 ) -> Variants:
     """Every way to train `net` by one step on `batch`, eager first.
 

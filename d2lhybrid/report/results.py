@@ -14,7 +14,7 @@ from d2lhybrid.report import claims, plot, text
 from d2lhybrid.report.provenance import Environment
 from d2lhybrid.report.records import AGREE, CLOCKS, Measurement, Result, Samples, Seconds, is_busy
 from d2lhybrid.report.table import NEVER
-from d2lhybrid.stats import Interval
+from d2lhybrid.stats import Estimate
 
 # What a result shows, for programs that read notebooks: the site, README, whoever collects them.
 MIME = "application/vnd.d2lhybrid.comparison+json"
@@ -120,7 +120,7 @@ class Comparison(Result, Mapping[str, Measurement]):
         """What to use, in one sentence; by the rules in ``d2lhybrid.report.claims``."""
         return claims.advice(self)
 
-    def ratio(self, label: str, clock: str | None = None, against: str | None = None) -> Interval:
+    def ratio(self, label: str, clock: str | None = None, against: str | None = None) -> Estimate:
         """Time of the baseline (or `against`) over this one's: (estimate, low, high).
 
         Above 1 is faster. The estimate is the median of the ratios within each round, the interval

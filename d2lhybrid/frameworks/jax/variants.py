@@ -65,9 +65,8 @@ def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kw
     if everything:
         code = "fast = jax.jit(lambda x: net(x))  # the weights are in it\ny = fast(x)"
         found["jit constants"] = Variant(Lazy(constants), code)
-        names = {"jax": jax, "jnp": jnp}
-        plain = functions(chain(parts(net)), _LINEAR, _FUNCTIONS, jnp.asarray, names)
-        found["eager functions"] = plain
+        layers, names = chain(parts(net)), {"jax": jax, "jnp": jnp}
+        found["eager functions"] = functions(layers, _LINEAR, _FUNCTIONS, jnp.asarray, names)
     return found
 
 

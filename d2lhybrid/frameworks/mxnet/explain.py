@@ -108,7 +108,10 @@ def _require_hybrid(symbol: Any, arrays: dict[str, Any]) -> None:
 def _run_once(model: Any, hybrid: Any, args: Args, kwargs: Kwargs) -> tuple[Any, Exception | None]:
     """Call the model; each hybrid block that was reached with what it was given, and any error."""
     seen: dict[int, Args] = {}
-    note = lambda block, given: seen.setdefault(id(block), given)  # noqa: E731
+
+    def note(block: Any, given: Args) -> None:
+        seen.setdefault(id(block), given)
+
     hooks = [block.register_forward_pre_hook(note) for block in hybrid]
     failure = None
     try:

@@ -136,7 +136,7 @@ def _steps(aten: Stage, plan: private.Plan) -> Stage:
         name = f"k{len(done) + 1}"
         made_by |= dict.fromkeys(step.writes, name)
         calls = ((node.name, _kinds(private.operation(node))) for node in step.called)
-        parts = [Part(kind, frozenset({source})) for source, every in calls for kind in every]
+        parts = [Part(kind, frozenset({origin})) for origin, kinds_of in calls for kind in kinds_of]
         if step.counts or not parts:
             parts += _in_loops([n for n in step.noted if n.name not in called], step.counts)
         kinds = " ".join(part.kind for part in parts)

@@ -14,6 +14,7 @@ from typing import Any
 from d2lhybrid.errors import UnsupportedArtifactError
 from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options, Raws, Sample
 from d2lhybrid.i18n import gettext as _, noop as N_
+from d2lhybrid.installing import require
 from d2lhybrid.quieting import silent
 
 _ONLY_WEIGHTS, _SWITCHING = "TORCH_FORCE_WEIGHTS_ONLY_LOAD", threading.RLock()
@@ -112,11 +113,12 @@ class AOTInductor(TorchFormat):
 
 
 def processor() -> dict[str, Any]:
-    """This machine's kind, and behind it its instruction sets where PyTorch (2.11) tells."""
-    import torch
+    """This machine's kind, and behind it its instruction sets where PyTorch (2.11) tells.
 
-    found: Any = getattr(torch.cpu, "get_capabilities", dict)()
-    names = sorted(name for name, has in found.items() if has is True)
+    Those for cache lines are left out, which no compiler uses by itself.
+    """
+    found: Any = getattr(require("torch", "torch").cpu, "get_capabilities", dict)()
+    names = sorted(name for name, has in found.items() if has is True and name[:2] != "cl")
     return {"processor": (platform.machine().lower(), *names)}
 
 
@@ -125,7 +127,7 @@ def require_processor(options: Options) -> None:
 
     An instruction that a processor does not know would end the whole process.
     """
-    made, here = options.get("processor", ()), processor()["processor"]
+    made, here = options.get("processor", ("?",)), processor()["processor"]
     if lacking := {*made[: None if here[1:] else 1]} - {*here}:
         text = _(
             "This model was compiled for a processor with {instructions}, which this one lacks. "

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.frameworks.torch import private, programs
 from d2lhybrid.frameworks.torch.programs import ISOLATES, compiled, eager, no_inductor
 from d2lhybrid.i18n import gettext as _, noop as N_
+from d2lhybrid.installing import require
 
 _ACTIVATIONS = {nn.ReLU: "relu", nn.Sigmoid: "sigmoid", nn.Tanh: "tanh"}
 _NOTHING = N_("nothing was compiled; explain(net, x) says why")
@@ -127,7 +127,7 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
         session = programs.open_session(folder.path, torch.get_num_threads())
         binding, (x,) = session.io_binding(), args
         kept, found = (t.detach().clone().contiguous() for t in (x, net(x)))
-        shared = import_module("onnxruntime").OrtValue.ortvalue_from_numpy
+        shared = require("onnxruntime", "onnx").OrtValue.ortvalue_from_numpy
         binding.bind_ortvalue_input(session.get_inputs()[0].name, shared(kept.numpy()))
         binding.bind_ortvalue_output(session.get_outputs()[0].name, shared(found.numpy()))
 
