@@ -139,8 +139,8 @@ def require_intact(stored: Stored) -> None:
             "Expected the files as they were saved in {path!r}; {problems}. "
             "Nothing was loaded; get the artifact again."
         )
-        fields = {"path": str(stored.root), "problems": listed(problems[:3])}
-        raise errors.DamagedArtifactError(text, **fields)
+        said = listed(problems[:3])
+        raise errors.DamagedArtifactError(text, path=str(stored.root), problems=said)
 
 
 def require_allowed(stored: Stored, trust: bool) -> bool:

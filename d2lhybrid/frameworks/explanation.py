@@ -112,9 +112,8 @@ class Graph:
 
     def _headline(self) -> str:
         text = _("{model} ({framework}): operations recorded: {recorded}, steps that run: {left}")
-        names = {"model": self.model, "framework": self.framework}
         left = len(self.stages[-1].operations)
-        return text.format(**names, recorded=len(self.fates), left=left)
+        return text.format(**vars(self), recorded=len(self.fates), left=left)
 
     def __repr__(self) -> str:
         lines = [self._headline(), *(f"  {note}" for note in self.notes)]

@@ -96,8 +96,7 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
             text = _("Expected {expected} as {path}, received a {kind}.")
             if path in ("", "[0]", "[1]"):
                 text = _("Expected the arguments {expected}.")
-            kind = type(value).__name__
-            raise InputMismatchError(text, expected=str(self), path=path, kind=kind)
+            raise InputMismatchError(text, expected=str(self), path=path, kind=type(value).__name__)
         inside = zip(names, self.parts, strict=True)
         found = (part.tensors_in(given[name], f"{path}[{name!r}]") for name, part in inside)
         return [*chain.from_iterable(found)]

@@ -107,7 +107,6 @@ def compare(
     }
     rounds = Rounds(runners, base, environment(), np.random.default_rng(seed))
     rounds.unavailable |= getattr(ways, "unavailable", {})
-    stopped = ""
     _first_calls(rounds, check, progress)
     rounds.prepare(limit)
 

@@ -149,8 +149,7 @@ def _marks(c: Comparison) -> Iterator[str]:
     if c.rounds < stats.FEWEST:
         text = _("?: not known, for fewer than {n} rounds give no interval.")
         more = _("Measure again with a time_limit of at least {limit}.") if c.limit_needed else ""
-        limit = seconds(c.limit_needed or 0)
-        yield sentences(text, more).format(n=stats.FEWEST, limit=limit)
+        yield sentences(text, more).format(n=stats.FEWEST, limit=seconds(c.limit_needed or 0))
     elif None in paid:
         yield _("?: not known, for the verdict is undecided.")
 

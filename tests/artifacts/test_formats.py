@@ -60,19 +60,19 @@ def test_damaged_artifacts_are_refused(saved, framework):
     assert campaign(path, through="load", count=60, seed=1) == {"refused": 60}
 
 
-def test_code_for_another_processor_is_not_run(saved, monkeypatch):
+def test_code_for_another_processor_is_not_run(saved, tmp_path, monkeypatch):
     """The package is in order, but a processor like the one it was made on is not here."""
     path = saved("torch", "aotinductor")
     machine = read(path).manifest.options["processor"][0]
-    few = {"sse": True, "avx": False, "architecture": "x86_64", "num_sockets": 1}
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: few)
+    monkeypatch.setattr(formats, "CPUINFO", description := tmp_path / "cpuinfo")
+    description.write_text("flags\t\t: fpu sse sse2 rdtscp\n")
     for here, words in ((machine, "compiled for a processor with"), ("riscv64", machine)):
         monkeypatch.setattr(formats.platform, "machine", lambda here=here: here)
         for open_it in (load, verify, run_native):
             with pytest.raises(errors.UnsupportedArtifactError, match=words):
                 open_it(path)
     assert inspect(path).problems == ()
-    monkeypatch.setattr(torch.cpu, "get_capabilities", dict)
+    description.unlink()
     monkeypatch.setattr(formats.platform, "machine", lambda: machine)
     load(path)  # by the kind alone
 

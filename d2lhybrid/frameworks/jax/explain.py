@@ -109,9 +109,8 @@ def _stages(closed: Any) -> tuple[Stage, Stage]:
     kind = inspect.Parameter.POSITIONAL_ONLY  # for XLA to call its parameters as we do
     signature = inspect.Signature([inspect.Parameter(name, kind) for name in inputs])
     run.__signature__ = signature  # type: ignore[attr-defined]
-    struct = jax.ShapeDtypeStruct
-    structs = [struct(a.shape, a.dtype, weak_type=a.weak_type) for a in closed.in_avals]
-    lowered = jax.jit(run).lower(*structs)
+    args = (jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in closed.in_avals)
+    lowered = jax.jit(run).lower(*args)
     names = {node.name for node in recorder.nodes if node.operation}
     handed = kinds(lowered.as_text(dialect="hlo", debug_info=True), names)
     nodes = tuple(replace(node, kinds=_kinds(node, handed)) for node in recorder.nodes)

@@ -4,6 +4,7 @@ import hashlib
 import logging
 import os
 import platform
+import re
 import sys
 import threading
 from collections.abc import Sequence
@@ -14,7 +15,6 @@ from typing import Any
 from d2lhybrid.errors import UnsupportedArtifactError
 from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options, Raws, Sample
 from d2lhybrid.i18n import gettext as _, noop as N_
-from d2lhybrid.installing import require
 from d2lhybrid.quieting import silent
 
 _ONLY_WEIGHTS, _SWITCHING = "TORCH_FORCE_WEIGHTS_ONLY_LOAD", threading.RLock()
@@ -112,13 +112,18 @@ class AOTInductor(TorchFormat):
         return folder / "model.pt2"
 
 
-def processor() -> dict[str, Any]:
-    """This machine's kind, and behind it its instruction sets where PyTorch (2.11) tells.
+CPUINFO = Path("/proc/cpuinfo")  # PyTorch names fewer sets than a compiler uses, and from 2.11 on
+# Of all that Linux lists, what a compiler uses when it compiles for the machine that it is on.
+_INSTRUCTIONS = re.compile(
+    r"(s?sse|avx|amx|bmi|fma|sve|sme|asimd)\w*|fp(hp)?|v?aes|v?pclmulqdq|abm|adx|f16c|gfni|movbe|"
+    "popcnt|sha_ni|atomics|bf16|crc32|fcma|i8mm|jscvt|lrcpc"
+)
 
-    Those for cache lines are left out, which no compiler uses by itself.
-    """
-    found: Any = getattr(require("torch", "torch").cpu, "get_capabilities", dict)()
-    names = sorted(name for name, has in found.items() if has is True and name[:2] != "cl")
+
+def processor() -> dict[str, Any]:
+    """This machine's kind, and behind it its instruction sets where the system tells (Linux)."""
+    words = CPUINFO.read_text().split() if CPUINFO.exists() else []
+    names = sorted({*filter(_INSTRUCTIONS.fullmatch, words)})
     return {"processor": (platform.machine().lower(), *names)}
 
 
