@@ -114,22 +114,16 @@ class Inspection:
     note: str
     problems: tuple[str, ...]
 
-    @property
-    def format(self) -> str:
-        """The name of the format."""
-        return self.manifest.format
-
     def __str__(self) -> str:
-        manifest = self.manifest
-        versions = ", ".join(f"{k} {v}" for k, v in manifest.versions.items())
+        said = self.manifest
+        versions = ", ".join(f"{k} {v}" for k, v in said.versions.items())
         size = _("{size:>12} bytes")
         trusted = _("yes, by you") if self.trusted else _("no; trust(path) changes that")
-        rows = [(_("format:"), f"{manifest.format} ({manifest.framework})"), (_("with:"), versions)]
-        rows += [(_("created:"), manifest.created)]
-        rows += [(_("input:"), str(spec)) for spec in manifest.inputs]
-        rows += [(_("output:"), str(spec)) for spec in manifest.outputs]
-        files = (f"{size.format(size=count(f.size))}  {f.path}" for f in manifest.files)
-        rows += [(_("file:"), text) for text in files]
+        rows = [(_("format:"), f"{said.format} ({said.framework})"), (_("with:"), versions)]
+        rows += [(_("created:"), said.created)]
+        rows += [(_("input:"), str(spec)) for spec in said.inputs]
+        rows += [(_("output:"), str(spec)) for spec in said.outputs]
+        rows += [(_("file:"), f"{size.format(size=count(f.size))}  {f.path}") for f in said.files]
         rows += [(_("trusted:"), trusted), (_("may:"), self.may)]
         rows += [(_("note:"), self.note)] if self.note else []
         rows += [(_("PROBLEM:"), text) for text in self.problems]

@@ -5,7 +5,7 @@ The field-by-field description is in ``docs/artifact-format.md``.
 
 import hashlib
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
@@ -22,7 +22,6 @@ Dtype = Literal[
     "bool", "int8", "uint8", "int16", "int32", "int64",
     "float16", "bfloat16", "float32", "float64", "string", "uint16", "uint32", "uint64",
 ]  # fmt: skip
-DTYPES: tuple[str, ...] = get_args(Dtype)
 
 _PART = r"[\w+@=-]([\w .+@=-]*[\w+@=-])?"
 Path = Annotated[str, Meta(pattern=rf"^{_PART}(/{_PART})*\Z", max_length=512)]
@@ -106,15 +105,11 @@ def parse(raw: bytes) -> Manifest:
     try:
         version = msgspec.json.decode(raw, type=dict[str, Any]).get("d2lhybrid_artifact")
         if type(version) is int and version != VERSION:
-            text = _(
-                "This artifact has manifest version {version}, and this release reads version "
-                "{newest}; use the release that wrote it, or save the model again with this one."
-            )
+            text = _("Expected version {newest}, not {version}; use the release that wrote it.")
             raise errors.UnsupportedArtifactError(text, version=version, newest=VERSION)
         manifest = msgspec.json.decode(raw, type=Manifest)
         if len(raw) > MAX_BYTES or not _sound(manifest) or manifest.to_bytes() != raw:
-            expected = _("the bytes that were saved")
-            raise ValueError(_("expected {expected}").format(expected=expected))
+            raise ValueError(_("expected the bytes that were saved"))
     except errors.UnsupportedArtifactError:
         raise
     except (ValueError, TypeError, RecursionError) as error:

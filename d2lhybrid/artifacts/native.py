@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from platformdirs import user_cache_path
 
 from d2lhybrid import errors
-from d2lhybrid.artifacts.manifest import DTYPES, Manifest
+from d2lhybrid.artifacts.manifest import Dtype, Manifest
 from d2lhybrid.artifacts.store import own_folder, read, require_allowed, require_intact
 from d2lhybrid.frameworks.formats import NativeProgram
 from d2lhybrid.i18n import gettext as _, noop as N_, sentences
@@ -83,7 +83,8 @@ def run_native(
         advice = _("{framework} has no such format here: load the model in Python.")
         fields = {"format": manifest.format, "framework": stored.framework.display}
         raise errors.UnsupportedArtifactError(sentences(text, advice), **fields)
-    known = native.dtypes or DTYPES[: DTYPES.index("string")]  # those of tensors.h
+    dtypes = get_args(Dtype)
+    known = native.dtypes or dtypes[: dtypes.index("string")]  # those of tensors.h
     for spec in (*manifest.inputs, *manifest.outputs):
         if spec.dtype not in known:
             text = _(

@@ -91,11 +91,8 @@ def read(path: str | os.PathLike[str]) -> Stored:
         root = _spare(root)
     file = root / MANIFEST
     if root.is_symlink() or file.is_symlink() or not file.is_file():
-        text = _(
-            "Expected a folder with a file {file}, as d2lhybrid.save makes it. Received: "
-            "{path!r}. Pass the folder that it made, and no link to it."
-        )
-        raise errors.ArtifactNotFoundError(text, path=str(root), file=MANIFEST)
+        text = _("Expected a folder made by d2lhybrid.save, and no link to it. Received: {path!r}.")
+        raise errors.ArtifactNotFoundError(text, path=str(root))
     with open(file, "rb") as opened:
         raw = opened.read(MAX_BYTES + 1)
     return Stored(root, hashlib.sha256(raw).hexdigest(), parse(raw))
@@ -228,10 +225,7 @@ def own_folder(folder: Path, variable: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        text = _(
-            "Expected to write to {folder!r}. Received: {error}. Set {variable} to a folder that "
-            "can be written to."
-        )
+        text = _("Cannot write to {folder!r}: {error}. Set {variable} to a folder where you can.")
         fields = {"folder": str(folder), "error": error.strerror or str(error)}
         raise errors.UnwritableFolderError(text, variable=variable, **fields) from error
 
