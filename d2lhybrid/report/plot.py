@@ -187,8 +187,9 @@ def drawing(height: float) -> Iterator[Any]:
     # leaving the style would undo: whether figures show by themselves. Twice the pixels: a notebook
     # draws the figure itself, and takes only the size from us.
     dpi = 2 * plt.rcParams["figure.dpi"]
-    # Without a colour of its own, so that the page's shows.
-    figure = plt.figure(figsize=(WIDTH, height), dpi=dpi, layout="constrained", facecolor="none")
+    figure = plt.figure(figsize=(WIDTH, height), dpi=dpi, layout="constrained")
+    # So that the page's colour shows; for one of "none", notebooks ask for a light background.
+    figure.patch.set_visible(False)
     figure._repr_mimebundle_ = partial(_sharp, figure)
     # The user's fonts first; for the characters that they lack, those that come with us.
     ours = [JAPANESE, CHINESE] if language() == "ja" else [CHINESE, JAPANESE]
