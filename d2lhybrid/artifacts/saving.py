@@ -89,7 +89,7 @@ def save(
     >>> import torch
     >>> net, x = torch.nn.Linear(3, 2), torch.ones(1, 3)
     >>> artifact = save(net, "linear", x)
-    >>> artifact.format
+    >>> artifact.manifest.format
     'torch.export'
     """
     path = Path(os.path.abspath(path))  # whatever the current folder is meanwhile
