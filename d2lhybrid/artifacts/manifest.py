@@ -105,7 +105,7 @@ def parse(raw: bytes) -> Manifest:
     try:
         version = msgspec.json.decode(raw, type=dict[str, Any]).get("d2lhybrid_artifact")
         if type(version) is int and version != VERSION:
-            text = _("Expected version {newest}, not {version}; use the release that wrote it.")
+            text = _("Manifest version {version}, not {newest}: use the release that wrote it.")
             raise errors.UnsupportedArtifactError(text, version=version, newest=VERSION)
         manifest = msgspec.json.decode(raw, type=Manifest)
         if len(raw) > MAX_BYTES or not _sound(manifest) or manifest.to_bytes() != raw:

@@ -91,8 +91,8 @@ def read(path: str | os.PathLike[str]) -> Stored:
         root = _spare(root)
     file = root / MANIFEST
     if root.is_symlink() or file.is_symlink() or not file.is_file():
-        text = _("Expected a folder made by d2lhybrid.save, and no link to it. Received: {path!r}.")
-        raise errors.ArtifactNotFoundError(text, path=str(root))
+        text = _("Expected a folder of d2lhybrid.save with {file}, not a link. Received: {path!r}.")
+        raise errors.ArtifactNotFoundError(text, path=str(root), file=MANIFEST)
     with open(file, "rb") as opened:
         raw = opened.read(MAX_BYTES + 1)
     return Stored(root, hashlib.sha256(raw).hexdigest(), parse(raw))
