@@ -73,7 +73,7 @@ def _dense(framework, sizes, bias):
 
 
 def callable_of(row):
-    """A callable without arguments: the network on one input."""
+    """A callable without arguments: the network on one input, on a GPU where there is one."""
     framework, _, way = row.partition(" ")
     if way == "x + 1":
         import jax
@@ -85,6 +85,11 @@ def callable_of(row):
         import tensorflow as tf
 
         net = tf.function(net).get_concrete_function(x)
+    elif framework == "pytorch":
+        import torch
+
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        net, x = net.to(device), x.to(device)
     elif framework == "jax":
         import jax
         from flax import nnx

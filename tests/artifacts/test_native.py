@@ -1,9 +1,11 @@
 """Native programs: what is kept, what is cached, and what is said when something is missing."""
 
+import shutil
 import subprocess
 
 import numpy as np
 import pytest
+from artifact_files import edit
 from artifact_models import example
 
 from d2lhybrid import errors, run_native, save
@@ -52,27 +54,23 @@ def test_wrong_inputs(path):
 
 
 @pytest.mark.usefixtures("unproved")
-def test_what_cannot_be_run(saved, path, user, tmp_path, monkeypatch):
+def test_what_cannot_be_run(saved, path, tmp_path, monkeypatch):
     with pytest.raises(errors.UnsupportedArtifactError, match="JAX has no such format"):
         run_native(saved("jax", "jax.export"))
     with pytest.raises(errors.NativeRunError, match=r"after 0\.001 s"):
         run_native(path, timeout=0.001)
     mx = import_mxnet()
-
-    class Whole(mx.gluon.HybridBlock):
-        def hybrid_forward(self, F, x):
-            return F.cast(x * 3, dtype="int32")
-
-    save(Whole(), tmp_path / "a", mx.nd.ones((2, 3)))
+    whole = mx.gluon.nn.HybridLambda(lambda F, x: F.cast(x * 3, dtype="int32"))
+    save(whole, tmp_path / "a", mx.nd.ones((2, 3)))
     with pytest.raises(errors.UnsupportedArtifactError, match=r"float32, received .*int32"):
         run_native(tmp_path / "a")
-    user("someone else")
-    with pytest.raises(errors.UntrustedArtifactError):
-        run_native(path)
-    assert run_native(path, trust=True).shape == (1, 2)
+    on_a_gpu = shutil.copytree(saved("torch", "torch.export"), tmp_path / "on a gpu")
+    edit(on_a_gpu, lambda body: body["options"].update(device="cuda:0"))
+    with pytest.raises(errors.UnsupportedArtifactError, match="one on 'cuda:0'"):
+        run_native(on_a_gpu, trust=True)
     monkeypatch.setattr(native, "find_spec", lambda name: None)
     with pytest.raises(errors.MissingPackageError, match="pip install"):
-        run_native(path, trust=True)
+        run_native(path)
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,7 @@ class Exported(TorchFormat):
 
     def native_model(self, folder: Path, options: Options, inputs: Raws, cache: Path) -> Path:
         """The program compiled by AOTInductor, which is kept in the cache."""
+        _require_cpu(options)
         import torch
 
         from d2lhybrid.frameworks.torch.tensors import TENSORS
@@ -108,8 +109,19 @@ class AOTInductor(TorchFormat):
             return _programs().load_package(folder)
 
     def native_model(self, folder: Path, options: Options, inputs: Raws, cache: Path) -> Path:
+        _require_cpu(options)
         require_processor(options)
         return folder / "model.pt2"
+
+
+def _require_cpu(options: Options) -> None:
+    """Raise UnsupportedArtifactError if a program stays on another device; ours are on the CPU."""
+    if (device := options.get("device", "cpu")) != "cpu":
+        text = _(
+            "Expected a model saved on the CPU, received one on {device!r}: load it in Python, or "
+            "move the model to the CPU and save it again."
+        )
+        raise UnsupportedArtifactError(text, device=device)
 
 
 CPUINFO = Path("/proc/cpuinfo")  # PyTorch names fewer sets than a compiler uses, and from 2.11 on

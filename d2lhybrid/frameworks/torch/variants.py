@@ -148,6 +148,8 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
                 if load is not package and tensors != (1, 1):
                     text = _("it is written for a model with one input and one output")
                     raise CannotBuildError(text)
+                if load is bound and args[0].device.type != "cpu":
+                    raise CannotBuildError(_("it is written for a model on the CPU"))
                 write(program, folder.path)
             return folder
 
