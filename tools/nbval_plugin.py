@@ -9,10 +9,9 @@
   threads wait for cores, all variants take the same time.
 - The translations of a notebook compile the same programs. What PyTorch and JAX have compiled for
   the first, they find again for the others, in spite of PyTorch's notebooks, which switch that off:
-  the cold start of a reader is to be cold. They run one after the other in one process: AOTInductor
-  removes what it no longer needs from the folder of a program, under the hands of another process.
-- Test processes talk to their kernels through sockets in a folder: of free ports, two processes
-  might find the same.
+  the cold start of a reader is to be cold. Theirs run one after the other in one process, or
+  AOTInductor would remove what it no longer needs under the hands of another process.
+- Kernels are reached through sockets in a folder: of free ports, two processes may find the same.
 """
 
 import atexit
@@ -74,10 +73,11 @@ def _needs_gpu(item: Any) -> bool:
 
 
 class Together(LoadScopeScheduling):
-    """Deals out notebooks with their translations: what has the same framework and chapter."""
+    """Deals out notebooks, with their translations where these find what was compiled."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "/".join(Path(nodeid.partition("::")[0]).parts[-2:])
+        path = Path(nodeid.partition("::")[0])
+        return "/".join(path.parts[-2:] if path.parent.name in ("pytorch", "jax") else path.parts)
 
 
 def pytest_xdist_make_scheduler(config: Any, log: Any) -> Together:

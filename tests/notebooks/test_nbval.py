@@ -126,15 +126,15 @@ def test_a_notebook_and_its_translation_share_a_process_and_others_the_threads(
     printed = f"{max(1, (os.cpu_count() or 1) // 2)}\n"
     options = {"execution_count": 1, "outputs": [new_output("stream", text=printed)]}
     cell = new_code_cell("import os\nprint(os.environ['OMP_NUM_THREADS'])", **options)
-    for name in ("en/torch/a", "ja/torch/a", "en/torch/b"):
+    for name in ("en/jax/a", "ja/jax/a", "en/jax/b"):
         (path := tmp_path / f"{name}.ipynb").parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(new_notebook(cells=[cell]), path)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     status, said = nbval(tmp_path)
     assert status == 0, said
-    found = re.findall(r"\[(gw\d)\].*PASSED \S*?(\w+/torch/\w)", said)
+    found = re.findall(r"\[(gw\d)\].*PASSED \S*?(\w+/jax/\w)", said)
     process = {name: worker for worker, name in found}
-    assert process["en/torch/a"] == process["ja/torch/a"] != process["en/torch/b"]
+    assert process["en/jax/a"] == process["ja/jax/a"] != process["en/jax/b"]
 
 
 def test_no_cell_is_skipped_and_few_go_uncompared():
