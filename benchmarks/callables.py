@@ -73,7 +73,7 @@ def _dense(framework, sizes, bias):
 
 
 def callable_of(row):
-    """A callable without arguments: the network on one input, on a GPU where there is one."""
+    """A callable without arguments: the network on one input; all but MXNet's on a GPU, if any."""
     framework, _, way = row.partition(" ")
     if way == "x + 1":
         import jax

@@ -57,7 +57,7 @@ def run_native(
         comes back as float32.
 
     Raises:
-        UnsupportedArtifactError: No program runs this format.
+        UnsupportedArtifactError: No program runs this format, or a model saved on a GPU.
         CompilerMissingError: There is no compiler; says which package to install.
         NativeRunError: The program does not compile, fails, or takes longer than `timeout`.
         InputMismatchError: Structure, number, dtype or shape of the inputs are wrong.

@@ -1,4 +1,6 @@
-"""The fixtures of these tests: saving without a proof, and artifacts that are saved once."""
+"""The fixtures of these tests: saving without a proof, artifacts saved once, and their copies."""
+
+import shutil
 
 import pytest
 from artifact_models import MODELS, inputs
@@ -25,3 +27,9 @@ def saved(tmp_path_factory):
         return made[framework, name]
 
     return get
+
+
+@pytest.fixture
+def copied(saved, tmp_path):
+    """Gives a copy of an artifact in a format, to be changed."""
+    return lambda *which: shutil.copytree(saved(*which), tmp_path / "a")

@@ -8,7 +8,6 @@ import contextlib
 import io
 import json
 import pickle
-import shutil
 import zipfile
 
 import pytest
@@ -32,12 +31,6 @@ class Payload:
 @pytest.fixture
 def marker(tmp_path):
     return tmp_path / "marker"
-
-
-@pytest.fixture
-def copied(saved, tmp_path):
-    """Gives a copy of an artifact in a format, to be changed."""
-    return lambda *which: shutil.copytree(saved(*which), tmp_path / "a")
 
 
 def assert_harmless(path, marker):

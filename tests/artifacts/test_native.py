@@ -1,12 +1,11 @@
 """Native programs: what is kept, what is cached, and what is said when something is missing."""
 
-import shutil
 import subprocess
 
 import numpy as np
 import pytest
 from artifact_files import edit
-from artifact_models import example
+from artifact_models import example, inputs
 
 from d2lhybrid import errors, run_native, save
 from d2lhybrid.artifacts import native
@@ -54,23 +53,26 @@ def test_wrong_inputs(path):
 
 
 @pytest.mark.usefixtures("unproved")
-def test_what_cannot_be_run(saved, path, tmp_path, monkeypatch):
+def test_what_cannot_be_run(saved, copied, path, user, tmp_path, monkeypatch):
     with pytest.raises(errors.UnsupportedArtifactError, match="JAX has no such format"):
         run_native(saved("jax", "jax.export"))
     with pytest.raises(errors.NativeRunError, match=r"after 0\.001 s"):
         run_native(path, timeout=0.001)
-    mx = import_mxnet()
-    whole = mx.gluon.nn.HybridLambda(lambda F, x: F.cast(x * 3, dtype="int32"))
-    save(whole, tmp_path / "a", mx.nd.ones((2, 3)))
+    net = import_mxnet().gluon.nn.HybridLambda(lambda F, x: F.cast(x * 3, dtype="int32"))
+    save(net, tmp_path / "whole", *inputs("mxnet", 1))
     with pytest.raises(errors.UnsupportedArtifactError, match=r"float32, received .*int32"):
-        run_native(tmp_path / "a")
-    on_a_gpu = shutil.copytree(saved("torch", "torch.export"), tmp_path / "on a gpu")
+        run_native(tmp_path / "whole")
+    on_a_gpu = copied("torch", "torch.export")
     edit(on_a_gpu, lambda body: body["options"].update(device="cuda:0"))
     with pytest.raises(errors.UnsupportedArtifactError, match="one on 'cuda:0'"):
         run_native(on_a_gpu, trust=True)
+    user("someone else")
+    with pytest.raises(errors.UntrustedArtifactError):
+        run_native(path)
+    assert run_native(path, trust=True).shape == (1, 2)
     monkeypatch.setattr(native, "find_spec", lambda name: None)
     with pytest.raises(errors.MissingPackageError, match="pip install"):
-        run_native(path)
+        run_native(path, trust=True)
 
 
 @pytest.mark.parametrize(

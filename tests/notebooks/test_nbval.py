@@ -120,9 +120,7 @@ def test_cells_that_need_a_gpu(tmp_path, gpu):
     assert ("Cell outputs differ" in said) is not gpu
 
 
-def test_a_notebook_and_its_translation_share_a_process_and_others_the_threads(
-    tmp_path, monkeypatch
-):
+def test_translations_share_a_process_and_processes_share_the_threads(tmp_path, monkeypatch):
     printed = f"{max(1, (os.cpu_count() or 1) // 2)}\n"
     options = {"execution_count": 1, "outputs": [new_output("stream", text=printed)]}
     cell = new_code_cell("import os\nprint(os.environ['OMP_NUM_THREADS'])", **options)
