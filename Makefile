@@ -19,7 +19,7 @@ ONE_MORE = $$($(PY) -c 'import psutil; print((psutil.cpu_count(logical=False) or
 BENCHMARKS := verdicts agreement claims_under_load ladder artifacts_io gpu
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy test-notebooks test-browser test-bare rehearse picture check check-notebooks check-types check-style check-workflows html watch dist notebooks executed messages models bench under-load fuzz newest conda lock format clean
+.PHONY: help setup lab test test-unit test-numpy test-notebooks twice test-browser test-bare rehearse picture check check-notebooks check-types check-style check-workflows html watch dist notebooks executed messages models bench under-load fuzz newest conda lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -43,6 +43,9 @@ test-numpy: setup  ## MXNet on NumPy 1.26, in an environment of its own; NUMPY=2
 
 test-notebooks: setup  ## execute every notebook and compare what it prints
 	@$(IN_A_FOLDER) $(PY) tools/run_notebooks.py --jobs $(JOBS) --shard $(or $(SHARD),1/1) "$(or $(LANG_),*)/$(or $(FRAMEWORK),*)/$(or $(CHAPTER),*)"
+
+twice: setup  ## execute every English notebook twice in one kernel; FRAMEWORK and CHAPTER choose
+	@$(IN_A_FOLDER) $(PY) tools/run_twice.py "$(or $(LANG_),en)/$(or $(FRAMEWORK),*)/$(or $(CHAPTER),*)"
 
 test-browser: setup  ## JupyterLab and the site in chromium; ALL=1 runs every notebook there
 	$(PY) -m pytest tests/browser $(if $(ALL),--all)

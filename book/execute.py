@@ -89,10 +89,10 @@ async def _decided(
     notebook: nbformat.NotebookNode, path: Path, seconds: int
 ) -> nbformat.NotebookNode:
     """Execute it anew where the machine was too busy for its claims; the best of three runs."""
-    best = await _execute(notebook, path, seconds)
+    best = await run_cells(notebook, path, seconds)
     for _turn in range(2):
         if undecided(best):
-            best = min(best, await _execute(notebook, path, seconds), key=undecided)
+            best = min(best, await run_cells(notebook, path, seconds), key=undecided)
     return best
 
 
@@ -102,9 +102,13 @@ def undecided(notebook: nbformat.NotebookNode) -> int:
     return sum(MIME in (output.get("data") or {}) for output in outputs)
 
 
-async def _execute(
-    notebook: nbformat.NotebookNode, path: Path, seconds: int
+async def run_cells(
+    notebook: nbformat.NotebookNode, path: Path, seconds: int = CELL_SECONDS, times: int = 1
 ) -> nbformat.NotebookNode:
+    """Run all cells in one new kernel, ``times`` times over; a copy with the last outputs.
+
+    Raises ExecutionError with the cell that failed, and in which run.
+    """
     notebook = nbformat.from_dict(notebook)
     # Without folders to look in, the only kernel there is belongs to this very interpreter.
     kernels = KernelSpecManager(kernel_dirs=[])
@@ -122,23 +126,25 @@ async def _execute(
     path.parent.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
     async with client.async_setup_kernel(cleanup_kc=True):
-        for index, cell in enumerate(notebook.cells):
-            try:
-                await client.async_execute_cell(cell, index)
-            except CellExecutionError as error:
-                raised = [output for output in cell.outputs if output.output_type == "error"]
-                lines = raised[-1].traceback if raised else [f"{error.ename}: {error.evalue}"]
-                raise _failed(path, cell, _ANSI.sub("", "\n".join(lines))) from None
-            except CellTimeoutError:
-                raise _failed(path, cell, f"It took longer than {seconds} seconds.") from None
-            except DeadKernelError:
-                raise _failed(path, cell, "The kernel died; is memory short?") from None
+        for run in range(1, times + 1):
+            place = str(path) if times == 1 else f"{path}, run {run} of {times}"
+            for index, cell in enumerate(notebook.cells):
+                try:
+                    await client.async_execute_cell(cell, index)
+                except CellExecutionError as error:
+                    raised = [output for output in cell.outputs if output.output_type == "error"]
+                    lines = raised[-1].traceback if raised else [f"{error.ename}: {error.evalue}"]
+                    raise _failed(place, cell, _ANSI.sub("", "\n".join(lines))) from None
+                except CellTimeoutError:
+                    raise _failed(place, cell, f"It took longer than {seconds} seconds.") from None
+                except DeadKernelError:
+                    raise _failed(place, cell, "The kernel died; is memory short?") from None
     notebook.metadata.d2lhybrid[SECONDS] = round(time.monotonic() - start)
     return _clean(notebook)
 
 
-def _failed(path: Path, cell: nbformat.NotebookNode, why: str) -> ExecutionError:
-    return ExecutionError(f"{path}, cell {cell.id}:\n{cell.source}\n\n{why}\n")
+def _failed(place: str, cell: nbformat.NotebookNode, why: str) -> ExecutionError:
+    return ExecutionError(f"{place}, cell {cell.id}:\n{cell.source}\n\n{why}\n")
 
 
 def is_progress(output: Mapping[str, Any]) -> bool:

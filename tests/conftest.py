@@ -27,8 +27,9 @@ with suppress(ImportError):
 
 # The files that take longest come first, so that no process waits for another one at the end.
 LONGEST = (
-    *("test_formats", "test_readme", "test_no_compiler", "test_structures", "test_nbval"),
-    *("test_built_site", "test_circumstances", "test_contract", "test_rehearsal", "test_fates"),
+    *("test_twice", "test_formats", "test_readme", "test_no_compiler", "test_structures"),
+    *("test_nbval", "test_built_site", "test_circumstances", "test_contract", "test_rehearsal"),
+    "test_fates",
 )
 
 

@@ -1,0 +1,30 @@
+"""Running all cells a second time in the same kernel works, as it did the first time."""
+
+import nbformat
+import pytest
+import run_twice
+from nbformat.v4 import new_code_cell, new_notebook
+from processes import ROOT
+
+
+# Those that look into the process the deepest; `make twice` runs all.
+@pytest.mark.parametrize("framework", ["jax", "tensorflow"])
+def test_a_second_run_in_the_same_kernel_ends_as_the_first(framework, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # other tests run beside it
+    monkeypatch.setenv("D2LHYBRID_MOST_SECONDS", "0.05")
+    problem = run_twice.complaint(ROOT / f"notebooks/en/{framework}/inside.ipynb")
+    assert problem is None, problem
+
+
+def test_the_cell_that_fails_in_the_second_run_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_twice, "ROOT", tmp_path)
+    sources = {"keeps": "kept = 'once' if 'kept' not in dir() else 'twice'", "asks": "{'once': 1}[kept]"}
+    cells = [new_code_cell(source, id=name) for name, source in sources.items()]
+    good = new_notebook(cells=cells[:1], metadata={"d2lhybrid": {}})
+    bad = new_notebook(cells=cells, metadata={"d2lhybrid": {}})
+    for name, notebook in {"good": good, "bad": bad}.items():
+        nbformat.write(notebook, tmp_path / f"{name}.ipynb")
+    assert run_twice.complaint(tmp_path / "good.ipynb") is None
+    problem = run_twice.complaint(tmp_path / "bad.ipynb")
+    assert "bad.ipynb, run 2 of 2, cell asks:" in problem
+    assert "KeyError: 'twice'" in problem
