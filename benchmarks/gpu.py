@@ -5,6 +5,7 @@ import sys
 
 import torch
 
+from book.gpu import required
 from d2lhybrid import measure
 
 CALLS = 200
@@ -27,7 +28,10 @@ def by_hand(function, arg):
 
 def main():
     if not torch.cuda.is_available():
-        print("gpu: needs a CUDA device; PyTorch sees none")
+        why = "gpu: needs a CUDA device; PyTorch sees none"
+        if "pytorch" in required():
+            sys.exit(why)
+        print(why)
         return
     net = torch.nn.Sequential(
         torch.nn.Linear(512, 256), torch.nn.ReLU(),

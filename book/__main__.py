@@ -18,6 +18,7 @@ from book.execute import CELL_SECONDS, execute, with_outputs
 from book.files import CHAPTERS, Key, notebook_bytes, read_notebook, write
 from book.frameworks import FRAMEWORKS
 from book.glossary import read_glossary
+from book.gpu import require
 from book.languages import ENGLISH, LANGUAGES
 from book.parse import load
 
@@ -111,6 +112,8 @@ def _build(root: Path, built: Built, options: argparse.Namespace) -> int:
         write(path, content)
         print(path.relative_to(root))
     left = {path: notebook for path, notebook in stale.items() if path not in ready}
+    if left:
+        require()
     return asyncio.run(_execute(root, left, options)) if left else 0
 
 

@@ -3,7 +3,7 @@
 import difflib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import nbformat
 from book.build import Built
 from book.execute import outputs_digest, undecided
 from book.files import FIGURES, NOTEBOOKS, SECONDS, read_notebook
+from book.gpu import left_out
 
 _ADVICE = "run `make notebooks`"
 # Python's warnings, and the lines of C++ loggers, such as "W1121 07:44:13".
@@ -106,12 +107,6 @@ def _cell_problems(cell: nbformat.NotebookNode, number: int) -> Iterator[str]:
     for output in cell.outputs:
         if output.get("name") == "stderr" and _WARNING.search(output.text):
             yield f"prints a warning; correct what it warns about:\n{output.text.rstrip()}"
-
-
-def left_out(source: str, outputs: Sequence[Any]) -> bool:
-    """Did a cell that needs a GPU print nothing but one of its own texts, that it was left out?"""
-    printed = [str(output.get("text", "")).strip() for output in outputs]
-    return len(printed) == 1 and bool(printed[0]) and f'print("{printed[0]}")' in source
 
 
 def _metadata(notebook: nbformat.NotebookNode) -> Mapping[str, Any]:

@@ -22,6 +22,7 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from book.assemble import LANGUAGE_INFO
 from book.errors import ExecutionError
 from book.files import SECONDS
+from book.gpu import missed
 from book.installation import is_installation
 from d2lhybrid.report.claims import MIME
 
@@ -139,8 +140,18 @@ async def run_cells(
                     raise _failed(place, cell, f"It took longer than {seconds} seconds.") from None
                 except DeadKernelError:
                     raise _failed(place, cell, "The kernel died; is memory short?") from None
+                if why := _missed(notebook, cell):
+                    raise _failed(place, cell, why)
     notebook.metadata.d2lhybrid[SECONDS] = round(time.monotonic() - start)
     return _clean(notebook)
+
+
+def _missed(notebook: nbformat.NotebookNode, cell: nbformat.NotebookNode) -> str | None:
+    """Why a cell that was left out fails: its framework was to have a GPU."""
+    if cell.cell_type != "code":
+        return None
+    framework = notebook.metadata.get("d2lhybrid", {}).get("framework", "")
+    return missed(framework, cell.metadata.get("tags", ()), cell.source, cell.outputs)
 
 
 def _failed(place: str, cell: nbformat.NotebookNode, why: str) -> ExecutionError:

@@ -9,6 +9,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from processes import ROOT
+
+from book.errors import BookError
+from book.frameworks import FRAMEWORKS
+from book.gpu import require, required
+from d2lhybrid.frameworks import get
 
 # Tools are scripts, which import one another by their bare names.
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
@@ -33,10 +39,29 @@ LONGEST = (
 )
 
 
+def pytest_sessionstart(session):
+    """Stop before anything runs where a framework that must have a GPU has none."""
+    if not hasattr(session.config, "workerinput"):
+        try:
+            require()
+        except BookError as error:
+            raise pytest.UsageError(*str(error).splitlines()) from None
+
+
 def pytest_collection_modifyitems(items):
     """Sort them by how long their files take; the others stay as they were."""
     rank = {name: number for number, name in enumerate(LONGEST)}
     items.sort(key=lambda item: rank.get(Path(item.path).stem, len(rank)))
+
+
+def pytest_runtest_setup(item):
+    """Skip a test that needs a GPU where there is none; fail it where there had to be one."""
+    for mark in item.iter_markers("gpu"):
+        (name,) = mark.args
+        devices = get(FRAMEWORKS[name].module).tensors.devices()
+        if all("cpu" in device.lower() for device in devices):
+            without = pytest.fail if name in required() else pytest.skip
+            without(f"needs a GPU; {name} sees {', '.join(devices)}")
 
 
 def pytest_collection_finish():
@@ -70,6 +95,24 @@ def no_compiler(tmp_path, monkeypatch):
     monkeypatch.setenv("D2LHYBRID_CACHE", str(tmp_path / "cache"))
     for name in ("CC", "CXX"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def gpu_for_torch(tmp_path):
+    """Variables of a process in which PyTorch seems to have a GPU, on which a sum comes out so."""
+    (folder := tmp_path / "gpu_for_torch").mkdir()
+
+    def variables(result):
+        (folder / "sitecustomize.py").write_text(
+            "import sys\n"
+            "if sys.orig_argv[-1] == 'torch':  # the process that asks PyTorch for its devices\n"
+            "    from d2lhybrid.frameworks.torch.tensors import TorchTensors\n"
+            "    TorchTensors.devices = lambda self: ['cpu', 'cuda:0']\n"
+            f"    TorchTensors.compute_on = lambda self, device: {result}\n"
+        )
+        return {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
+
+    return variables
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,7 @@
 - A claim that a busy machine could not decide shows an output of a type of its own. It is left out
   of the comparison, on both sides.
 - Of cells with the tag `gpu`, what they print without a GPU is committed; with one, they only run.
+  Where D2LHYBRID_REQUIRE_GPU names the framework, such a cell that was left out is a failure.
 - What tables and plots show is not compared, so the time limits of the notebooks are cut, and more
   so in the translations, which have the same code. An undecided claim is measured on.
 - Notebooks that run beside one another share the cores, each with its part of the threads: where
@@ -18,11 +19,12 @@ import atexit
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
-from book.check import left_out  # before nbval, which then starts faster
+from book.errors import BookError
+from book.gpu import left_out, missed, require, required  # before nbval, which then starts faster
 
 # isort: split
 import pytest
@@ -85,10 +87,20 @@ def pytest_xdist_make_scheduler(config: Any, log: Any) -> Together:
     return Together(config, log)
 
 
+def pytest_sessionstart(session: Any) -> None:
+    """Stop before anything runs where a framework that must have a GPU has none."""
+    if not hasattr(session.config, "workerinput"):
+        try:
+            require()
+        except BookError as error:
+            raise pytest.UsageError(*str(error).splitlines()) from None
+
+
 def pytest_collection_modifyitems(items: Sequence[Any]) -> None:
     """Compare no output of the cells for a GPU on a machine with one."""
-    if shutil.which("nvidia-smi"):
-        for item in filter(_needs_gpu, items):
+    machine, must = shutil.which("nvidia-smi"), required()
+    for item in filter(_needs_gpu, items):
+        if machine or item.path.parent.name in must:
             item.options["check"] = False
 
 
@@ -104,13 +116,16 @@ def pytest_runtest_setup(item: Any) -> None:
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_call(item: Any) -> Iterator[None]:
+def pytest_runtest_call(item: Any) -> Generator[None, Any, None]:
     """Note the undecided claims of a cell, and whether it only said that it needs a GPU."""
-    yield
+    outcome = yield
     outputs = getattr(item, "test_outputs", None) or ()
     item.user_properties += [("claims", 1) for output in outputs if undecided(output)]
     if _needs_gpu(item) and left_out(item.cell.source, outputs):
         item.user_properties.append(("cells", 1))
+        tags = item.cell.metadata.tags
+        if why := missed(item.path.parent.name, tags, item.cell.source, outputs):
+            outcome.force_exception(pytest.fail.Exception(why, pytrace=False))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

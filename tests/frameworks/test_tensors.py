@@ -148,12 +148,10 @@ def test_waiting_for_jax_waits_for_what_it_has_been_given():
         assert output[0].is_ready()
 
 
-@pytest.mark.gpu
+@pytest.mark.gpu("pytorch")
 def test_device_time_and_memory_on_a_gpu():
     import torch
 
-    if not torch.cuda.is_available():
-        pytest.skip("needs a CUDA device; PyTorch sees none")
     a = torch.ones(2048, 2048, device="cuda")
     with Benchmark() as b:
         for _ in range(20):

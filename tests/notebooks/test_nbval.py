@@ -55,7 +55,7 @@ def nbval(folder, *more, env=None):
     """Its status and what it said of the notebooks in a folder."""
     command = run_notebooks.command([folder], "2", "-v", f"--rootdir={folder}", *more)
     done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, **(env or {})},
+        command, cwd=ROOT, env={**os.environ, "D2LHYBRID_REQUIRE_GPU": "", **(env or {})},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240,
     )  # fmt: skip
     return done.returncode, done.stdout
@@ -100,14 +100,18 @@ def test_only_what_may_vary_may_differ(case, failures):
     assert "imeout" in failures["hang"]
 
 
-@pytest.mark.parametrize("gpu", [False, True], ids=["without a GPU", "with a GPU"])
-def test_cells_that_need_a_gpu(tmp_path, gpu):
+def two_cells_for_a_gpu(path):
     """One says that it is left out. The other prints something else than what is committed."""
     left_out = [new_output("stream", text="Left out: no GPU.\n")]
     options = {"metadata": {"tags": ["gpu"]}, "execution_count": 1, "outputs": left_out}
     texts = ('print("Left out: no GPU.")', 'print("Left out: no GPU."[9:])')
     cells = [new_code_cell(text, **options) for text in texts]
-    nbformat.write(new_notebook(cells=cells), tmp_path / "a.ipynb")
+    nbformat.write(new_notebook(cells=cells), path)
+
+
+@pytest.mark.parametrize("gpu", [False, True], ids=["without a GPU", "with a GPU"])
+def test_cells_that_need_a_gpu(tmp_path, gpu):
+    two_cells_for_a_gpu(tmp_path / "a.ipynb")
     driver = tmp_path / "bin" / "nvidia-smi"
     driver.parent.mkdir()
     if gpu:
@@ -118,6 +122,16 @@ def test_cells_that_need_a_gpu(tmp_path, gpu):
     assert status == (0 if gpu else 1), said
     assert "cells left out: 1 (no GPU)" in said
     assert ("Cell outputs differ" in said) is not gpu
+
+
+def test_a_cell_left_out_is_a_failure_where_its_framework_must_have_a_gpu(tmp_path, gpu_for_torch):
+    (tmp_path / "pytorch").mkdir()
+    two_cells_for_a_gpu(tmp_path / "pytorch/a.ipynb")
+    env = {**gpu_for_torch(8.0), "D2LHYBRID_REQUIRE_GPU": "pytorch"}
+    status, said = nbval(tmp_path, "-n1", env=env)
+    assert status == 1, said
+    assert "Expected this cell to use a GPU, for D2LHYBRID_REQUIRE_GPU names pytorch." in said
+    assert "1 failed, 1 passed" in said, "the other cell prints what it likes"
 
 
 def test_translations_share_a_process_and_processes_share_the_threads(tmp_path, monkeypatch):
