@@ -16,10 +16,12 @@ IN_A_FOLDER = $(if $(FOLDER),TMPDIR="$$FOLDER",FOLDER=$$(mktemp -d) && trap 'rm 
 	&& trap 'exit 1' INT TERM && TMPDIR="$$FOLDER")
 # Unit tests wait now and then, for a disk or for another process: one process more than cores.
 ONE_MORE = $$($(PY) -c 'import psutil; print((psutil.cpu_count(logical=False) or 1) + 1)')
+# The resolver of `make lock`.
+UV := 0.13.8
 BENCHMARKS := verdicts agreement claims_under_load ladder artifacts_io gpu
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy test-notebooks twice test-browser test-bare rehearse picture check check-notebooks check-types check-style check-workflows html watch dist notebooks executed messages models bench under-load fuzz newest conda lock format clean
+.PHONY: help setup lab test test-unit test-numpy test-notebooks test-framework twice test-browser test-bare rehearse picture check check-notebooks check-types check-style check-workflows html watch dist notebooks executed messages models bench under-load fuzz newest conda conda-pytorch-jax conda-tensorflow conda-mxnet lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -44,6 +46,11 @@ test-numpy: setup  ## MXNet on NumPy 1.26, in an environment of its own; NUMPY=2
 test-notebooks: setup  ## execute every notebook and compare what it prints
 	@$(IN_A_FOLDER) $(PY) tools/run_notebooks.py --jobs $(JOBS) --shard $(or $(SHARD),1/1) "$(or $(LANG_),*)/$(or $(FRAMEWORK),*)/$(or $(CHAPTER),*)"
 
+test-framework: setup  ## what FRAMEWORK needs no other for: its unit tests and notebooks
+	@$(IN_A_FOLDER) $(PY) -m pytest tests/frameworks/test_contract.py tests/frameworks/test_fates.py \
+		$(wildcard tests/frameworks/test_$(FRAMEWORK).py) -k $(FRAMEWORK)
+	@$(IN_A_FOLDER) $(MAKE) --no-print-directory test-notebooks
+
 twice: setup  ## execute every English notebook twice in one kernel; FRAMEWORK and CHAPTER choose
 	@$(IN_A_FOLDER) $(PY) tools/run_twice.py "$(or $(LANG_),en)/$(or $(FRAMEWORK),*)/$(or $(CHAPTER),*)"
 
@@ -53,13 +60,10 @@ test-browser: setup  ## JupyterLab and the site in chromium; ALL=1 runs every no
 test-bare: setup  ## a notebook's first cell on a machine that has PyTorch alone; downloads PyTorch
 	$(PY) tools/bare_notebook.py
 
-rehearse: setup  ## run the cells for a GPU on stand-ins for one: do they run? no times, nothing about a GPU
+rehearse: setup  ## run the cells for a GPU on stand-ins for one, and resolve its environments: no times, nothing about a GPU
 	@$(IN_A_FOLDER) $(PY) -m pytest -p tools.compile_once tests/notebooks/test_rehearsal.py
-	@echo 'What pip brings to the conda environment of environment.yml, resolved here, not downloaded:'
-	$(PY) -m pip install --quiet uv==0.13.8
-	sed -n '/- pip:/,$$s/^      - //p' environment.yml | $(PY) -m uv --quiet pip compile - --no-header \
-		--python-version 3.11 --python-platform x86_64-manylinux_2_28 --no-python-downloads \
-		--no-annotate --no-emit-index-url | grep -E '^(cuda|jax-cuda|nvidia|triton)'
+	$(PY) -m pip install --quiet uv==$(UV)
+	$(PY) tools/environments.py
 
 picture: setup  ## take README's picture anew, in chromium
 	$(PY) -m pytest tests/browser/test_lab_picture.py::test_take_the_picture
@@ -137,20 +141,33 @@ newest:  ## do the tests pass, and the notebooks run, with the newest releases? 
 			--framework $$framework || status=1; \
 	done; exit $$status
 
-conda:  ## create or refresh the conda environment of environment.yml, for a machine with a GPU
+conda: conda-pytorch-jax conda-tensorflow conda-mxnet  ## the conda environments of environment*.yml, for a machine with a GPU
+
+# Without dependencies comes what no line of those files could say; requirements/no-deps.txt says why.
+conda-pytorch-jax:
 	conda env update --file environment.yml --prune
 	conda run --no-capture-output --name d2lhybrid python -m pip install --no-deps \
+		--requirement requirements/no-deps.txt
+
+conda-tensorflow:
+	conda env update --file environment-tensorflow.yml --prune
+	conda run --no-capture-output --name d2lhybrid-tensorflow python -m pip install --no-deps d2l==1.0.3
+
+conda-mxnet:
+	conda env update --file environment-mxnet.yml --prune
+	conda run --no-capture-output --name d2lhybrid-mxnet python -m pip install --no-deps \
 		d2l==1.0.3 mxnet-cu112==1.9.1
 
 # PyTorch brings the CUDA libraries of its build itself, with exact versions: naming them would bring
 # gigabytes to a machine whose PyTorch is the small CPU build.
-lock: setup  ## pin the newest versions that fit together, for every Python and platform
-	$(PY) -m pip install --quiet uv==0.13.8
+lock: setup  ## pin the newest versions that fit together, for every Python and platform, and for a GPU
+	$(PY) -m pip install --quiet uv==$(UV)
 	$(PY) -m uv --quiet pip compile pyproject.toml requirements/notebooks.in --extra dev --universal \
 		--python-version 3.11 --no-python-downloads --no-annotate --no-header --no-emit-index-url \
 		--output-file build/lock.txt
 	(echo '# Made by `make lock` from pyproject.toml and requirements/notebooks.in; not edited by hand.'; \
 		grep -vE '^(--|nvidia-|cuda-|triton==)' build/lock.txt) > requirements/lock.txt
+	$(PY) tools/environments.py --write
 
 format: setup  ## let the formatter rewrite the Python files
 	$(PY) -m ruff check --fix --quiet .

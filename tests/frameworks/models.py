@@ -178,12 +178,26 @@ MODELS, TRAINING, PLANTED = (
     {name: globals()[f"{name}_{kind}"] for name in ("torch", "tensorflow", "jax", "mxnet")}
     for kind in ("model", "training", "planted")
 )
-# What code of the variants takes for granted.
+# What code of the variants takes for granted, and more of it where the frameworks are installed.
 IMPORTS = """
-import jax, numpy, onnxruntime, torch, tensorflow as tf
-from flax import nnx
-from torch.nn import functional as F
-np, jnp, raw = numpy, jax.numpy, tf.raw_ops
+import numpy
+np = numpy
+try:
+    import jax
+    from flax import nnx
+    jnp = jax.numpy
+except ImportError:
+    pass
+try:
+    import onnxruntime, torch
+    from torch.nn import functional as F
+except ImportError:
+    pass
+try:
+    import tensorflow as tf
+    raw = tf.raw_ops
+except ImportError:
+    pass
 """
 COMPILED = {
     "torch": "torch.compile(net, backend='eager')",
