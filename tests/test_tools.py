@@ -1,7 +1,9 @@
 """What our tools decide: environments, which notebooks run where, releases, README's figures."""
 
+import re
 import sys
 import tomllib
+from zipfile import ZipFile
 
 import dist
 import front_page
@@ -71,6 +73,28 @@ def test_another_tag_than_the_version_builds_nothing(tag, monkeypatch):
     monkeypatch.setattr(dist, "build", lambda: pytest.fail("it builds"))
     with pytest.raises(SystemExit, match="Expected the tag v"):
         dist.main()
+
+
+@pytest.mark.parametrize(
+    ("license", "files", "said"),
+    [
+        ("Apache-2.0 AND OFL-1.1", PROJECT["license-files"], []),
+        ("Apache-2.0", PROJECT["license-files"], ["it says Apache-2.0 in its metadata"]),
+        (PROJECT["license"], ["LICENSE"], ["it lacks the text of OFL-1.1"]),
+    ],
+)
+def test_a_wheel_without_the_text_of_a_license_is_refused(license, files, said, tmp_path):
+    with ZipFile(wheel := tmp_path / "d2lhybrid.whl", "w") as archive:
+        archive.writestr("d2lhybrid.dist-info/METADATA", f"License-Expression: {license}\n\n")
+        for name in files:
+            archive.write(ROOT / name, f"d2lhybrid.dist-info/licenses/{name}")
+    assert dist.license_problems(wheel) == said
+
+
+def test_workflows_take_packages_from_one_index():
+    """Where there are two, either may hand out any package."""
+    for path in (ROOT / ".github/workflows").glob("*.yml"):
+        assert not re.search("(?i)extra.index|index.url", path.read_text(encoding="utf-8")), path
 
 
 def test_a_model_that_ends_its_process_is_a_row():

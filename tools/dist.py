@@ -1,9 +1,9 @@
 """Build the package and try what was built: ``make dist``.
 
-The wheel and the source distribution go to ``dist/``. Two linters read them, and the wheel is
-installed in an empty environment, without any framework: there ``doctor``, ``compare`` and
-``%load_ext`` have to work. The version is that of ``d2lhybrid/__init__.py``, the only place for it;
-``--tag v1.2.3`` demands that a tag says the same.
+The wheel and the source distribution go to ``dist/``. Two linters read them, the wheel has to hold
+the text of each license that it names, and it is installed in an empty environment, without any
+framework: there ``doctor`` and ``compare`` have to work. The version is that of
+``d2lhybrid/__init__.py``, the only place for it; ``--tag v1.2.3`` demands that a tag says the same.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+from email import message_from_string
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZipFile
@@ -19,6 +20,8 @@ from zipfile import ZipFile
 from setup_env import ROOT, environment
 
 DIST = ROOT / "dist"
+# What the wheel is under, with a line of each text: the code, and the fonts.
+LICENSES = {"Apache-2.0": "Apache License", "OFL-1.1": "SIL OPEN FONT LICENSE"}
 TRIAL = """
 import sys
 import d2lhybrid
@@ -43,6 +46,22 @@ def run(*command: str | Path, cwd: Path = ROOT) -> None:
     subprocess.run([str(part) for part in command], cwd=cwd, env=told, check=True)
 
 
+def license_problems(wheel: Path) -> list[str]:
+    """What is missing of the licenses in a wheel: of the package's expression, and of the texts."""
+    with ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (path,) = [name for name in names if name.endswith(".dist-info/METADATA")]
+        metadata = message_from_string(archive.read(path).decode())
+        texts = [archive.read(name).decode() for name in names if "/licenses/" in name]
+    problems = []
+    if metadata["License-Expression"] != " AND ".join(LICENSES):
+        problems.append(f"it says {metadata['License-Expression']} in its metadata")
+    for license, title in LICENSES.items():
+        if not any(title in text for text in texts):
+            problems.append(f"it lacks the text of {license}")
+    return problems
+
+
 def build() -> Path:
     """Build both and lint both; the wheel, which holds every tracked file of the package."""
     tools = environment(ROOT / "build/dist-tools", ["--requirement", "requirements/dist.txt"])
@@ -50,10 +69,13 @@ def build() -> Path:
     run(tools, "-m", "build", "--no-isolation", "--outdir", DIST)
     run(tools, "-m", "twine", "check", "--strict", *sorted(DIST.iterdir()))
     (wheel,) = DIST.glob("*.whl")
-    run(Path(tools).with_name("check-wheel-contents"), wheel)
+    # The fonts' license stands beside them and among the licenses: twice the same file (W002).
+    run(Path(tools).with_name("check-wheel-contents"), "--ignore", "W002", wheel)
     listed = subprocess.check_output(["git", "ls-files", "d2lhybrid"], cwd=ROOT, text=True)
     if missing := set(listed.splitlines()) - set(ZipFile(wheel).namelist()):
         sys.exit(f"Expected every file of the package in {wheel.name}. Missing: {sorted(missing)}.")
+    if problems := license_problems(wheel):
+        sys.exit(f"Expected {' AND '.join(LICENSES)} in {wheel.name}: {'; '.join(problems)}.")
     return wheel
 
 
