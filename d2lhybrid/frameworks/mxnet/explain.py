@@ -119,8 +119,9 @@ def _run_once(model: Any, hybrid: Any, args: Args, kwargs: Kwargs) -> tuple[Any,
         mx.nd.waitall()  # errors of the work come late
     except Exception as error:
         failure = error
-    for hook in hooks:
-        hook.detach()
+    finally:  # after an interrupt, too: these are the user's blocks
+        for hook in hooks:
+            hook.detach()
     return [(block, seen[id(block)]) for block in hybrid if id(block) in seen], failure
 
 
