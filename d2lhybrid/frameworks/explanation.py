@@ -39,8 +39,9 @@ class Explanation:
     ``compilations``: those of the object handed over before the question was asked.
     ``graphs``: how many graphs one call takes; from ``explain``, also a sequence of them.
     ``breaks``: where a graph ends because the next step runs in Python. ``fallbacks``: code that
-    always runs in Python. ``unsupported``: what the compiler refuses with an error. ``notes``:
-    sentences about what the numbers do not say, such as why nothing was compiled.
+    always runs in Python. ``unsupported``: what the compiler refuses with an error, or what ends in
+    one later: JAX's leaked tracers. ``notes``: sentences about what the numbers do not say, such as
+    why nothing was compiled.
     """
 
     framework: str

@@ -1,5 +1,6 @@
 """What only JAX has: types that decide whether a call fits, static arguments, modes."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import jax
@@ -33,6 +34,109 @@ def test_calls_into_python_have_the_users_line():
     (found,) = report.fallbacks
     assert (report.graphs, found.file) == (1, __file__)
     assert "# here" in Path(__file__).read_text(encoding="utf-8").splitlines()[found.line - 1]
+
+
+KEPT = []
+
+
+def keeps(x):
+    y = jnp.sin(x)
+    KEPT.append(jnp.cos(y))  # keeps
+    return y
+
+
+class CountingByArray:
+    def __init__(self):
+        self.calls = jnp.zeros(())
+
+    def __call__(self, x):
+        self.calls = self.calls + 1  # counts
+        return x * self.calls
+
+
+def carrying(x):
+    return jax.lax.scan(lambda c, e: (KEPT.append(c) or c, e), x[0], x)  # carries
+
+
+LEAKING = {
+    "a function": (lambda: keeps, "# keeps"),
+    "an object": (CountingByArray, "# counts"),
+    "compiled": (lambda: jax.jit(CountingByArray()), "# counts"),
+    "in a gradient": (lambda: jax.grad(lambda x: keeps(x).sum()), "# keeps"),
+    "in a branch": (lambda: lambda x: jax.lax.cond(x[0, 0] > 0, keeps, jnp.cos, x), "# keeps"),
+    "an input of a loop's body": (lambda: carrying, "# carries"),
+}
+
+
+@pytest.mark.parametrize(("make", "line"), LEAKING.values(), ids=LEAKING)
+def test_a_leaked_tracer_has_the_line_that_made_it(make, line):
+    model = make()
+    (found,) = explain(model, X).unsupported
+    assert (found.file, "leaks" in found.reason) == (__file__, True)
+    assert line in Path(__file__).read_text(encoding="utf-8").splitlines()[found.line - 1]
+
+
+def test_a_tracer_that_leaks_in_a_program_of_earlier_is_found():
+    compiled = jax.jit(keeps)
+    compiled(X)
+    report = explain(compiled, X)
+    assert (report.compilations, report.graphs, len(report.unsupported)) == (1, 1, 1)
+
+
+@jax.custom_vjp
+def sine(x):
+    return jnp.sin(x)
+
+
+sine.defvjp(lambda x: (jnp.sin(x), x), lambda x, gradient: (gradient * jnp.cos(x),))
+
+
+def in_a_circle(x):
+    keeps = {}
+    keeps["itself"], keeps["x"] = keeps, x * 2
+    return keeps["x"]
+
+
+def in_an_error(x):
+    with suppress(jax.errors.TracerArrayConversionError):
+        np.asarray(x * 2)
+    return x
+
+
+def with_a_table(x, tables={}):  # noqa: B006 it is the point
+    if 3 not in tables:
+        tables[3] = np.arange(3.0)
+    return x + tables[3]
+
+
+RNGS = nnx.Rngs(0)
+CLEAN = {
+    "nothing": jnp.tanh,
+    "vmap": jax.vmap(lambda row: row * 2),
+    "scan": lambda x: jax.lax.scan(lambda c, e: (c + e, c * e), x[0], x),
+    "cond": lambda x: jax.lax.cond(x.sum() > 0, jnp.sin, jnp.cos, x),
+    "while": lambda x: jax.lax.while_loop(lambda c: c.sum() < 9, lambda c: c + 1, x),
+    "grad": jax.grad(lambda x: jnp.sin(x).sum()),
+    "hessian": jax.hessian(lambda x: jnp.sin(x).sum()),
+    "custom_vjp": sine,
+    "its gradient": jax.jit(jax.value_and_grad(lambda x: sine(x).sum())),
+    "checkpoint": jax.grad(lambda x: jax.checkpoint(lambda x: jnp.sin(jnp.sin(x)))(x).sum()),
+    "activations": lambda x: jax.nn.softmax(jax.nn.gelu(jax.nn.relu(x))),
+    "a pytree": jax.tree_util.Partial(lambda w, x: w * x, jnp.ones(3)),
+    "a module": nnx.Sequential(nnx.Linear(3, 4, rngs=RNGS), nnx.BatchNorm(4, rngs=RNGS), nnx.relu),
+    "a callback": lambda x: jax.pure_callback(np.asarray, x, x),
+    "a circle": in_a_circle,
+    "an error": in_an_error,
+    "a table": with_a_table,
+}
+
+
+@pytest.mark.parametrize("model", CLEAN.values(), ids=CLEAN)
+def test_what_does_not_leak_is_not_accused(model):
+    for _turn in range(2):
+        report = explain(model, X)
+        assert (report.graphs, report.unsupported) == (1, ())
+    assert not jax.config.jax_check_tracer_leaks
 
 
 def test_a_graph_names_weights_arguments_and_what_it_does_not_show():

@@ -1,10 +1,14 @@
 """What JAX makes of a model: the jaxpr that it traces, what it refuses, what XLA leaves."""
 
+import gc
 import inspect
 import re
+import weakref
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -12,17 +16,19 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, jaxpr_as_fun, jaxprs_in_params
 
 from d2lhybrid.calls import name_of
+from d2lhybrid.errors import CallFailedError
 from d2lhybrid.frameworks.explanation import Explanation, Finding, Graph, Missing
 from d2lhybrid.frameworks.failures import from_error, last_user_frame, quiet, require_runs
 from d2lhybrid.frameworks.fates import content, judged
 from d2lhybrid.frameworks.hlo import ARRANGING, CONTROL, kinds, read
 from d2lhybrid.frameworks.jax import private
-from d2lhybrid.frameworks.jax.modules import eager, is_jitted, pure
+from d2lhybrid.frameworks.jax.modules import eager, is_jitted, pure, traced
 from d2lhybrid.frameworks.tensors import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.report.picture import Node, Stage
 
 _VERSION = f"JAX {jax.__version__}"
+_NO_CHECK = nullcontext()
 _CALLBACKS = {"pure_callback", "io_callback", "debug_callback", "debug_print"}
 # Equations that only hold a function, by the name of the parameter with its jaxpr.
 _HOLDERS = dict.fromkeys(("closed_call", "custom_jvp_call", "custom_vjp_call"), "call_jaxpr")
@@ -37,20 +43,38 @@ _Value = tuple[Any, tuple[str, ...]]
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """Trace a model once for these arguments, apart from its own compilations.
 
-    A program of JAX is always whole, so there are no graph breaks.
+    Twice where tracers leak, because JAX then raises an error in place of the jaxpr. A program of
+    JAX is always whole, so there are no graph breaks.
     """
     missing = Missing()
     compilations = missing.ask(lambda: private.compilations(model) if is_jitted(model) else 0, 0)
+    leaks: tuple[Finding, ...] = ()
+    jaxpr, error = _traced(model, args, kwargs, missing.ask(private.leak_check, _NO_CHECK))
+    if error and private.is_leak(error):
+        complaint = missing.ask(partial(private.leaked, error), [])
+        held = [weakref.ref(tracer) for tracer in complaint]
+        del complaint, error
+        leaks = tuple(_leaks(held, model))
+        try:
+            jaxpr, error = _traced(model, args, kwargs)
+        except CallFailedError:
+            if not leaks:
+                raise
+            jaxpr, error = None, None  # what has leaked is in the way of a second call
     notes = missing.notes("JAX")
     report = Explanation(_VERSION, name_of(model), compilations, graphs=0, notes=notes)
-    jaxpr, error = _traced(model, args, kwargs)
-    if error:
-        return replace(report, unsupported=(from_error(error),))
-    fallbacks, notes = tuple(_calls_into_python(jaxpr.jaxpr)), (_signature(model, jaxpr), *notes)
-    return replace(report, graphs=1, fallbacks=fallbacks, notes=notes)
+    if not jaxpr:
+        refused = (from_error(error),) if error else ()
+        return replace(report, unsupported=(*leaks, *refused))
+    if not leaks:  # they count as inputs when the second trace meets them
+        notes = (_signature(model, jaxpr), *notes)
+    fallbacks = tuple(_calls_into_python(jaxpr.jaxpr))
+    return replace(report, graphs=1, fallbacks=fallbacks, unsupported=leaks, notes=notes)
 
 
-def _traced(model: Any, args: Args, kwargs: Kwargs) -> tuple[Any, Exception | None]:
+def _traced(
+    model: Any, args: Args, kwargs: Kwargs, check: AbstractContextManager[Any] = _NO_CHECK
+) -> tuple[Any, Exception | None]:
     """The jaxpr of a model, with its own static arguments where it is compiled; or a refusal.
 
     Raises:
@@ -58,14 +82,39 @@ def _traced(model: Any, args: Args, kwargs: Kwargs) -> tuple[Any, Exception | No
     """
     with quiet():
         try:
-            if is_jitted(model) and hasattr(model, "trace"):
-                traced = model.trace(*args, **kwargs)
-                return getattr(traced, "traced", traced).jaxpr, None  # which nnx.jit wraps
-            own = pure(model)
-            return own.jitted(args, kwargs).trace(own.weights, *args, **kwargs).jaxpr, None
+            with check:
+                return traced(model, args, kwargs).jaxpr, None
         except Exception as error:
-            require_runs(name_of(model), lambda: eager(model)(*args, **kwargs))
+            if not private.is_leak(error):
+                require_runs(name_of(model), lambda: eager(model)(*args, **kwargs))
             return None, error
+
+
+def _leaks(held: Sequence[Any], model: Any) -> Iterator[Finding]:
+    """Where the tracers of which JAX complained were made, each line once.
+
+    JAX also complains of what a debugger still holds, or an object that is gone together with its
+    error, so they are known by weak references: what is alive after that has leaked.
+    """
+    gc.collect()
+    leaked = [tracer for one in held if (tracer := one()) is not None]
+    within = {id(operand) for tracer in leaked for operand in private.operands(tracer)}
+    found = dict.fromkeys(_leak(tracer, model) for tracer in leaked if id(tracer) not in within)
+    placed = [one for one in found if one.file]  # what jax.grad makes of one has no line itself
+    yield from placed or found
+
+
+def _leak(tracer: Any, model: Any) -> Finding:
+    """What to say of a leaked tracer; where JAX noted no line, at that of the model's code."""
+    text = _(
+        "A tracer leaks: the value of type {type} from this line is still held after the trace is "
+        "over, and whoever uses it then gets an error. Return it instead."
+    )
+    inner = eager(model)
+    code = getattr(inner, "__code__", None) or getattr(type(inner).__call__, "__code__", None)
+    begins = [(code.co_filename, code.co_firstlineno)] if code else []
+    place = last_user_frame([*begins, *private.made_at(tracer)])
+    return Finding(text.format(type=tracer.aval.str_short()), *place)
 
 
 def _signature(model: Any, jaxpr: Any) -> str:
@@ -82,7 +131,9 @@ def _calls_into_python(jaxpr: Any) -> Iterator[Finding]:
     """The callbacks of a jaxpr and of those in it, each with its line of the user's code."""
     for equation in jaxpr.eqns:
         if equation.primitive.name in _CALLBACKS:
-            yield Finding(equation.primitive.name, *last_user_frame(private.frames(equation)))
+            yield Finding(
+                equation.primitive.name, *last_user_frame(private.frames(equation.source_info))
+            )
         for inner in jaxprs_in_params(equation.params):
             yield from _calls_into_python(inner)
 

@@ -6,6 +6,7 @@ function of arrays, such as a module of Equinox, whose weights are constants for
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from types import MethodType
 from typing import Any
 
@@ -63,6 +64,29 @@ def eager(model: Any) -> Any:
     if isinstance(model, MethodType):
         return MethodType(unjitted(model.__func__), model.__self__)
     return unjitted(model)
+
+
+def traced(model: Any, args: Args, kwargs: Kwargs) -> Any:
+    """A new trace of a model, whatever JAX remembers of earlier calls; it has a ``jaxpr``.
+
+    What ``jax.jit`` or ``nnx.jit`` returned keeps its static arguments.
+    """
+    kinds = {type(jax.jit(len)): jax.jit, type(nnx.jit(len)): nnx.jit}
+    if type(model) not in kinds:
+        own = pure(model)
+        return own.jitted(args, kwargs).trace(own.weights, *args, **kwargs)
+    inner = unjitted(model)
+
+    @wraps(inner)  # by its signature, names of static arguments become places
+    def forward(*given: Any, **named: Any) -> Any:
+        return inner(*given, **named)
+
+    static = private.static_arguments(model)
+    numbers = [one for one in static if isinstance(one, int)]
+    names = [one for one in static if isinstance(one, str)]
+    options = {"static_argnums": numbers, "static_argnames": names}
+    found = kinds[type(model)](forward, **options).trace(*args, **kwargs)
+    return getattr(found, "traced", found)  # which nnx.jit wraps
 
 
 def inference(model: Any) -> Any:

@@ -1,10 +1,16 @@
 """Every private name of JAX and Flax that this room uses.
 
 Each is looked up when it is asked for. Where one is gone, less is known and nothing raises, but for
-``compilations``, whose AttributeError ``explain`` turns into a note.
+``compilations`` and what is known of leaks, of which ``explain`` turns the error into a note.
 """
 
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
+from traceback import walk_tb
 from typing import Any
+
+import jax
 
 try:
     from jax._src import core, dispatch, xla_bridge
@@ -46,7 +52,49 @@ def input_paths(jaxpr: Any) -> list[str]:
     return [name or "" for name in names or [""] * len(jaxpr.invars)]
 
 
-def frames(equation: Any) -> list[tuple[str, int]]:
-    """The lines of Python from which an equation was recorded, outermost first."""
-    noted = getattr(getattr(equation.source_info, "traceback", None), "frames", ())
+def frames(source_info: Any) -> list[tuple[str, int]]:
+    """The lines of Python of which JAX made this note while it traced them, outermost first."""
+    noted = getattr(getattr(source_info, "traceback", None), "frames", ())
     return [(frame.file_name, frame.line_num) for frame in reversed(noted)]
+
+
+def leak_check() -> AbstractContextManager[None]:
+    """A context for ``jax.checking_leaks``, whose error has a traceback with JAX's own frames.
+
+    By default JAX leaves these out, and with them what `leaked` looks for.
+    """
+    filtering = import_module("jax._src.config").traceback_filtering
+
+    @contextmanager
+    def check() -> Iterator[None]:
+        with jax.checking_leaks(), filtering("off"):
+            yield
+
+    return check()
+
+
+def is_leak(error: Exception) -> bool:
+    """Is it a complaint of ``jax.checking_leaks``?"""
+    return type(error) is Exception and str(error).startswith("Leaked ")
+
+
+def leaked(error: Exception) -> list[Any]:
+    """The tracers of such a complaint: a local variable of the check, in a whole traceback."""
+    passed = [frame.f_locals for frame, _line in walk_tb(error.__traceback__)]
+    found = [one for named in passed for one in named.get("leaked_tracers", ())]
+    if not found:
+        raise AttributeError("leaked_tracers")
+    return found
+
+
+def made_at(tracer: Any) -> list[tuple[str, int]]:
+    """The lines of Python that made a tracer, outermost first; of an input its function's first."""
+    traced = getattr(tracer, "_debug_info", None)
+    begins = getattr(traced, "func_filename", None) or "", getattr(traced, "func_lineno", None) or 0
+    info = getattr(tracer, "_line_info", None) or getattr(tracer, "source_info", None)
+    return [begins, *frames(info)]
+
+
+def operands(tracer: Any) -> Sequence[Any]:
+    """The tracers from which one was computed, which live as long as it does."""
+    return getattr(getattr(tracer, "parent", None), "in_tracers", ())
