@@ -36,10 +36,11 @@ class Finding:
 class Explanation:
     """What a compiler did with a model so far, and what it does with one call.
 
-    ``compilations``: those of the object handed over before the question was asked.
-    ``graphs``: how many graphs one call takes; from ``explain``, also a sequence of them.
-    ``breaks``: where a graph ends because the next step runs in Python. ``fallbacks``: code that
-    always runs in Python. ``unsupported``: what the compiler refuses with an error, or what ends in
+    ``compilations``: those of the object handed over, and of what is compiled in it, before the
+    question was asked. ``graphs``: how many graphs one call takes; from ``explain``, also a
+    sequence of them. ``breaks``: where a graph ends because the next step runs in Python.
+    ``fallbacks``: code that always runs in Python, or does now that the limit of compilations is
+    reached. ``unsupported``: what the compiler refuses with an error, or what ends in
     one later: JAX's leaked tracers. ``notes``: sentences about what the numbers do not say, such as
     why nothing was compiled.
     """

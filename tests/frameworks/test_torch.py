@@ -1,6 +1,8 @@
 """What is special to PyTorch: what was compiled before, options, reasons, waiting in a trace."""
 
 import functools
+import inspect
+import linecache
 import os
 import threading
 
@@ -11,6 +13,7 @@ from models import torch_model
 from d2lhybrid import compare, explain, graph, synchronize, variants
 from d2lhybrid.errors import CallFailedError, CannotBuildError, TracingError
 from d2lhybrid.frameworks import known
+from d2lhybrid.frameworks.torch import private
 from d2lhybrid.same import record, require_same
 from d2lhybrid.teaching import has_compiler
 
@@ -190,6 +193,97 @@ def test_only_its_own_compilations_count():
             graph(model, X)
             report = explain(model, X)
             assert (report.compilations, report.graphs, report.notes) == (1, 1, ())
+
+
+def times(x, number):
+    return x * number
+
+
+class Counting(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return x * self.calls
+
+
+def counting(calls, in_place=False, **options):
+    model = Counting()
+    compiled = model if in_place else torch.compile(model, backend="eager", **options)
+    if in_place:
+        model.compile(backend="eager", **options)
+    for _turn in range(calls):
+        compiled(X)
+    return compiled, (X,)
+
+
+def function(calls, **options):
+    compiled = torch.compile(times, backend="eager", dynamic=False, **options)
+    for number in range(calls):
+        compiled(X, number)
+    return compiled, (X, 3)
+
+
+def compiled_elsewhere(calls):
+    function(calls)
+    return times, (X, 3)
+
+
+def one_block_of_three(calls):
+    compiled, _x = counting(calls)
+    return torch.nn.Sequential(Own(), compiled, Own()), (X,)
+
+
+LIMITED = [
+    (counting, "def forward"),
+    (functools.partial(counting, in_place=True), "def forward"),
+    (function, "def times"),
+    (compiled_elsewhere, "def times"),
+    (one_block_of_three, "def forward"),
+]
+
+
+@pytest.mark.parametrize(("make", "line"), LIMITED)
+def test_the_limit_of_compilations_is_said_where_it_is_reached(make, line):
+    limit = torch._dynamo.config.recompile_limit
+    model, given = make(limit - 1)
+    assert explain(model, *given).fallbacks == ()
+    torch.compiler.reset()
+    model, given = make(limit + 3)
+    before = private.compilations(model)
+    (finding,) = explain(model, *given).fallbacks
+    assert f"limit of {limit} " in finding.reason
+    assert line in linecache.getline(finding.file, finding.line)
+    assert private.compilations(model) == before
+
+
+def test_a_model_may_have_a_limit_of_its_own():
+    if "recompile_limit" not in inspect.signature(torch.compile).parameters:
+        pytest.skip("this version of torch has one limit for all")
+    for make in (counting, function):
+        assert explain(make(9, recompile_limit=20)[0], *make(0)[1]).fallbacks == ()
+        torch.compiler.reset()
+        assert len(explain(make(9, recompile_limit=3)[0], *make(0)[1]).fallbacks) == 1
+        torch.compiler.reset()
+
+
+def test_what_is_compiled_in_a_model_or_a_function_counts():
+    graphs, Net = [], torch.nn.Sequential
+    backend = recorder(graphs)
+    compiled = functools.partial(torch.compile, backend=backend)
+    apart = [compiled(torch.nn.Linear(8, 8)) for _block in range(4)]  # which share programs
+    in_place, fast = Net(Own(), Own()), compiled(lambda x: x * 2)
+    in_place[0].compile(backend=backend)
+    for model in (Net(*apart), in_place, lambda x: fast(x) + 1, lambda x: in_place(x) + 1):
+        torch.compiler.reset()
+        assert explain(model, X).compilations == 0
+        graphs.clear()
+        model(X)
+        report = explain(model, X)
+        assert 1 <= len(graphs) <= 2
+        assert (report.compilations, report.graphs, report.notes) == (len(graphs), 1, ())
 
 
 def test_waiting_while_pytorch_traces():

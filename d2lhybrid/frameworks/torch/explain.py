@@ -8,13 +8,20 @@ import operator
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from types import CodeType
 from typing import Any
 
 import torch
 
 from d2lhybrid.calls import name_of
 from d2lhybrid.errors import brief
-from d2lhybrid.frameworks.explanation import Explanation, Graph, Missing, nothing_compiled
+from d2lhybrid.frameworks.explanation import (
+    Explanation,
+    Finding,
+    Graph,
+    Missing,
+    nothing_compiled,
+)
 from d2lhybrid.frameworks.failures import from_error
 from d2lhybrid.frameworks.fates import judged
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
@@ -41,6 +48,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """Run a module or function once under TorchDynamo; what was compiled before stays."""
     missing, graphs, name = Missing(), [], name_of(eager(model))
     compilations = missing.ask(lambda: private.compilations(model), 0)
+    limits = missing.ask(lambda: private.limits(model), [])
     breaks_before, before = missing.ask(private.findings, ((), ()))
     error = run_with(lambda *graph: graphs.append(graph), model, args, kwargs)
     found, failures = missing.ask(private.findings, ((), ()))
@@ -54,9 +62,19 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         known = [*breaks, *(one for one, _record in failed)]
         notes = (nothing_compiled(_why(known[-1].reason if known else "")), *notes)
     lines = (replace(one, reason=one.reason.splitlines()[0]) for one, _record in failed)
-    fallbacks = () if error else tuple(lines)
+    fallbacks = () if error else (*lines, *(_limited(*one) for one in limits))
     refused = (from_error(error, private.users_frames(error)),) if error else ()
     return Explanation(_VERSION, name, compilations, len(graphs), breaks, fallbacks, refused, notes)
+
+
+def _limited(code: CodeType, limit: int) -> Finding:
+    """What to say of code of which TorchDynamo compiles no more programs."""
+    text = _(
+        "The limit of {limit} compilations is reached ({setting}): a call that fits none of these "
+        "programs runs in Python, without a word. {command} says why it was compiled again."
+    )
+    names = {"setting": "torch._dynamo.config.recompile_limit", "command": "TORCH_LOGS=recompiles"}
+    return Finding(text.format(limit=limit, **names), code.co_filename, code.co_firstlineno)
 
 
 def _why(said: str) -> str:

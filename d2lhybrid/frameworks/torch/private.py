@@ -7,7 +7,7 @@ ImportError there, which ``explain`` and ``graph`` turn into a note.
 
 from collections import Counter
 from collections.abc import Sequence
-from inspect import getclosurevars
+from inspect import getclosurevars, isfunction
 from types import CodeType, SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -81,17 +81,83 @@ def codes_of(model: Any) -> list[CodeType]:
 
 
 def compilations(model: Any) -> int:
-    """How many programs TorchDynamo keeps of a compiled model, for the backend of its own.
+    """How many programs TorchDynamo keeps of what is compiled of a model, for its own backends.
 
     Modules of ``torch.nn`` share the code of their wrapper, and with them all programs.
     """
+    entries = torch._dynamo.eval_frame._debug_get_cache_entry_list
+    found = set()  # of programs by their code, as two parts may have the same ones
+    for part in parts_of(model):
+        if wrapper := _wrapper(part):
+            own = torch._dynamo.eval_frame.innermost_backend(_callback(wrapper))
+            kept = [entry for code in codes_of(part) for entry in entries(code)]
+            found |= {id(entry.code) for entry in kept if entry.backend is own}
+    return len(found)
+
+
+def limits(model: Any) -> list[tuple[CodeType, int]]:
+    """The code of a model of which TorchDynamo compiles no more programs, and the limit.
+
+    What is not compiled itself counts as well: whoever compiles it next meets the same limit,
+    because the programs belong to the code.
+    """
+    found: dict[int, tuple[CodeType, int]] = {}
+    for part in parts_of(model):
+        wrapper = _wrapper(part)
+        if part is not model and not wrapper:
+            continue
+        limit = _own_limit(_callback(wrapper)) if wrapper else None
+        limit = torch._dynamo.config.recompile_limit if limit is None else limit
+        region = getattr(wrapper, "_isolate_recompiles_id", -1)
+        for code in codes_of(part):
+            if _programs(code, region) >= limit:
+                found[id(code)] = code, limit
+    return list(found.values())
+
+
+def _programs(code: CodeType, region: int) -> int:
+    """How many programs of a code count for the limit of a region; before regions, all."""
+    of_region = getattr(torch._dynamo.eval_frame, "_get_cache_entries_for_region", None)
+    if of_region:
+        return len(of_region(code, region))
+    return len(torch._dynamo.eval_frame._debug_get_cache_entry_list(code))
+
+
+def _own_limit(callback: Any) -> int | None:
+    """The limit that ``torch.compile`` was given for this model alone."""
+    while callback is not None:
+        limit: int | None = getattr(callback, "_recompile_limit", None)
+        if limit is not None:
+            return limit
+        callback = getattr(callback, "_torchdynamo_orig_backend", None)
+    return None
+
+
+def parts_of(model: Any) -> list[Any]:
+    """The model, and what may be compiled in it: its modules, or what a function names."""
+    if isinstance(model, torch.nn.Module):
+        return list(model.modules())
+    if _wrapper(model) or not isfunction(model):
+        return [model]
+    used = getclosurevars(model)
+    named = [one for one in (*used.nonlocals.values(), *used.globals.values()) if callable(one)]
+    return [model, *(part for one in named for part in _modules_or_itself(one))]
+
+
+def _modules_or_itself(thing: Any) -> list[Any]:
+    return list(thing.modules()) if isinstance(thing, torch.nn.Module) else [thing]
+
+
+def _wrapper(model: Any) -> Any:
+    """The function that TorchDynamo made of a compiled model; None of any other."""
     wrapper = getattr(model, "_compiled_call_impl", None) or getattr(model, "forward", model)
     if original(wrapper) is wrapper or getattr(wrapper, "_torchdynamo_disable", False):
-        return 0
-    inside = SimpleNamespace(**getclosurevars(wrapper).nonlocals)  # so that a lack is no KeyError
-    own = torch._dynamo.eval_frame.innermost_backend(inside.callback)
-    entries = torch._dynamo.eval_frame._debug_get_cache_entry_list
-    return sum(entry.backend is own for code in codes_of(model) for entry in entries(code))
+        return None
+    return wrapper
+
+
+def _callback(wrapper: Any) -> Any:
+    return SimpleNamespace(**getclosurevars(wrapper).nonlocals).callback  # a lack is no KeyError
 
 
 def users_frames(error: Exception) -> list[tuple[str, int]] | None:
