@@ -118,6 +118,26 @@ def test_tensors_that_cannot_be_copied_are_no_hindrance():
     assert "training mode" in v.unavailable["torchscript frozen"]
 
 
+def optional(x):
+    y = x if x.dim() > 9 else None
+    return y + 1 if y is not None else x.nonsense  # which x has not
+
+
+class Mistyped(torch.nn.Module):
+    def forward(self, x):
+        return optional(x) if x.dim() > 9 else x
+
+
+def test_torchscript_gives_its_true_reason_every_time():
+    for net in (Mistyped(), torch.nn.Sequential(torch.nn.Linear(8, 8), Mistyped())):
+        ways = variants(net.eval(), X).only("eager", "torchscript", "torchscript frozen")
+        unavailable = compare(ways, X, time_limit=0.1, progress=False).unavailable
+        assert list(unavailable) == ["torchscript", "torchscript frozen"]
+        assert all("nonsense" in reason for reason in unavailable.values())
+    linear = torch.nn.Sequential(torch.nn.Linear(8, 8)).eval()  # of a class that was forgotten
+    assert torch.allclose(variants(linear, X)["torchscript frozen"](X), linear(X))
+
+
 @compiles
 def test_structures_come_back_or_are_refused():
     class Net(torch.nn.Module):

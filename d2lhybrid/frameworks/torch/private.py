@@ -48,6 +48,25 @@ def without_gradients(run: Function) -> Any:
     return call
 
 
+def scripted(copy: Function) -> Any:
+    """TorchScript of what `copy` makes; it leaves attributes, so each try wants a copy of its own.
+
+    Of a class that it once failed to compile, in this process, TorchScript keeps one half, and says
+    no more than that it cannot define the other half again. Forgotten, it says what is wrong.
+    """
+    net = copy()
+    try:
+        return torch.jit.script(net)
+    except RuntimeError as error:
+        if "Can't redefine method" not in str(error):
+            raise
+    recursive = getattr(torch.jit, "_recursive", None)
+    types = getattr(getattr(recursive, "concrete_type_store", None), "type_store", {})
+    for part in net.modules():
+        types.pop(type(part), None)
+    return torch.jit.script(copy())
+
+
 # What TorchDynamo has done.
 
 

@@ -52,7 +52,7 @@ def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kw
     differs = programs.padding(net, len(args) + len(kwargs)).rstrip(".。")
 
     def script() -> Any:
-        return torch.jit.script(programs.twin(net))
+        return private.scripted(lambda: programs.twin(net))
 
     def frozen() -> Any:
         return torch.jit.optimize_for_inference(torch.jit.freeze(script()))
