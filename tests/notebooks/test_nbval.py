@@ -24,6 +24,7 @@ CELLS = {
     "timing": "from d2lhybrid import Benchmark\nwith Benchmark('Work'):\n    sum(range(9))",
     "address": "print(object())",
     "path": "import tempfile\nprint(tempfile.mkdtemp() + '/run_mlp.c')",
+    "package": "print('line 53 of ../../../.venv/lib/python3.11/site-packages/mxnet/layers.py')",
     "value": "6 * 7",
     "array": "print('[0.1653]')",
     "program": "print('14 instructions, and 29 once XLA has optimized it, 4 of them fusions.')",
@@ -43,6 +44,10 @@ CASES = {
     "other_address": ("address", "at 0x", "at 0xabc", False),
     "other_folder": ("path", "/tmp", "/private/var/folders/tmp", False),
     "other_file": ("path", "run_mlp.c", "run_cnn.c", True),
+    "other_environment": (
+        "package", "../../../.venv/lib/python3.11", "../../../../conda/envs/a/lib/python3.12", False
+    ),
+    "other_file_of_a_package": ("package", "layers.py", "blocks.py", True),
     "another_processor": ("program", "29 once", "31 once", False),
     "another_record": ("program", "14 instructions", "15 instructions", True),
     "on_a_gpu": ("array", "[0.1653]", "[0.1653] @gpu(0)", False),
