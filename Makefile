@@ -5,7 +5,10 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do $$p -c '
 # The interpreter that everything runs in. PY=python uses the active environment as it is.
 PY ?= .venv/bin/python
 JOBS ?= auto
-# An environment with the newest release of everything that still has any: without MXNet.
+# An environment with the newest release of everything that still has any: without MXNet. It needs the
+# newest Python that all of these have a release for, because each drops old ones: JAX 0.11 has no
+# Python 3.11. Today it is 3.13, for TensorFlow 2.21 has none for 3.14. PYTHON= names another.
+NEWEST_PYTHON := $(if $(filter file,$(origin PYTHON)),python3.13,$(PYTHON))
 NEWEST := .venv-newest/bin/python
 NEWEST_FRAMEWORKS := $(filter-out mxnet,$(notdir $(wildcard notebooks/en/*)))
 TENSORFLOW := $(if $(filter Darwin,$(shell uname)),tensorflow,tensorflow-cpu)
@@ -129,8 +132,8 @@ fuzz: setup  ## the long campaigns: damaged artifacts and sources of the book, k
 	$(PY) tests/frameworks/test_fates.py --count 200 --seed 0
 	$(PY) tests/book/fuzz_sources.py --count 300 --seed 0
 
-newest:  ## do the tests pass, and the notebooks run, with the newest releases? downloads gigabytes
-	$(PYTHON) -m venv .venv-newest
+newest:  ## do the tests pass, and the notebooks run, with the newest releases, on Python 3.13? downloads gigabytes
+	$(NEWEST_PYTHON) -m venv --clear .venv-newest
 	$(NEWEST) -m pip install --quiet --upgrade --upgrade-strategy eager pip $(TENSORFLOW) --editable ".[dev]"
 	$(NEWEST) -m pip install --quiet --no-deps d2l
 	$(NEWEST) -m pip list

@@ -1,6 +1,8 @@
 """What our tools decide: environments, which notebooks run where, releases, README's figures."""
 
+import os
 import re
+import subprocess
 import sys
 import tomllib
 from zipfile import ZipFile
@@ -20,6 +22,10 @@ from book.measured import MIME
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
+# Without what a make above this one, or the forge, has set.
+PLAIN = {
+    name: value for name, value in os.environ.items() if not re.match("MAKE|MFLAGS|PYTHON$", name)
+}
 
 
 def requirements(name):
@@ -89,6 +95,22 @@ def test_a_wheel_without_the_text_of_a_license_is_refused(license, files, said, 
         for name in files:
             archive.write(ROOT / name, f"d2lhybrid.dist-info/licenses/{name}")
     assert dist.license_problems(wheel) == said
+
+
+def test_the_newest_releases_run_on_a_python_that_has_them():
+    """JAX 0.11 and later have no release for Python 3.11."""
+    workflow = yaml.safe_load((ROOT / ".github/workflows/newest.yml").read_text(encoding="utf-8"))
+    steps = workflow["jobs"]["newest"]["steps"]
+    (asked,) = [
+        one["with"]["python-version"] for one in steps if "python-version" in one.get("with", ())
+    ]
+    assert tuple(map(int, asked.split("."))) > (3, 11)
+    told = subprocess.check_output(["make", "-n", "newest"], cwd=ROOT, text=True, env=PLAIN)
+    assert f"python{asked} -m venv" in told
+    told = subprocess.check_output(
+        ["make", "-n", "newest", "PYTHON=py"], cwd=ROOT, text=True, env=PLAIN
+    )
+    assert "py -m venv" in told
 
 
 def test_workflows_take_packages_from_one_index():
