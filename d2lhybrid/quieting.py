@@ -8,13 +8,87 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import (
+    AbstractContextManager,
+    contextmanager,
+    nullcontext,
+    redirect_stderr,
+    redirect_stdout,
+)
+from threading import Lock
 from typing import Any
 
 from d2lhybrid.i18n import gettext as _
 
 SHOWN_AFTER = 2.0  # seconds
+
+
+class _Together:
+    """A context manager that many threads are in at a time: the first enters, the last leaves.
+
+    What changes a setting of the whole process and puts back what it has found must not be inside
+    another thread's: the one that leaves last would put back the change of the other.
+    """
+
+    def __init__(self, make: Callable[[], AbstractContextManager[Any]]) -> None:
+        self._make, self._lock = make, Lock()
+        self._inside: set[object] = set()
+        self._open: AbstractContextManager[Any] | None = None
+
+    @contextmanager
+    def __call__(self) -> Iterator[Any]:
+        me = object()
+        try:
+            with self._lock:
+                if self._open is None:
+                    opening = self._make()
+                    self._value = opening.__enter__()
+                    self._open = opening
+                self._inside.add(me)
+            yield self._value
+        finally:
+            with self._lock:
+                self._inside.discard(me)
+                if self._open is not None and not self._inside:
+                    leaving, self._open = self._open, None
+                    leaving.__exit__(None, None, None)
+
+
+@contextmanager
+def _held() -> Iterator[Callable[[], None]]:
+    """Write standard error into a file; what shows what is in it so far."""
+    try:
+        shown = os.dup(2)
+    except OSError:  # a program without a standard error: there is nothing to hold back
+        yield lambda: None
+        return
+    with tempfile.TemporaryFile() as held:
+        os.dup2(held.fileno(), 2)
+
+        def show() -> None:
+            held.seek(0)
+            os.write(shown, held.read())
+
+        try:
+            yield show
+        finally:
+            os.dup2(shown, 2)
+            os.close(shown)
+
+
+@contextmanager
+def _unprinted() -> Iterator[None]:
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        yield
+
+
+_hold = _Together(_held)
+_unwarned = _Together(lambda: warnings.catch_warnings(action="ignore"))
+_unprinting = _Together(_unprinted)
+_levels: dict[object, int] = {}  # by block, the level up to which it keeps logs back
+_level_before = logging.NOTSET  # that of the program itself, while there is a block
+_levels_lock = Lock()
 
 
 @contextmanager
@@ -28,41 +102,45 @@ def quiet() -> Iterator[None]:
     >>> with quiet():
     ...     _ = os.write(2, b"a line from a native library\\n")
     """
-    try:
-        shown = os.dup(2)
-    except OSError:  # a program without a standard error: there is nothing to hold back
-        yield
-        return
-    with tempfile.TemporaryFile() as held:
-        os.dup2(held.fileno(), 2)
+    with _hold() as show:
         try:
             yield
         except BaseException:
-            held.seek(0)
-            os.write(shown, held.read())
+            show()
             raise
-        finally:
-            os.dup2(shown, 2)
-            os.close(shown)
 
 
 @contextmanager
 def silent(*, logs: int = logging.NOTSET, prints: bool = False) -> Iterator[None]:
     """Keep warnings back inside the block, logs up to a level, and prints.
 
+    As they are settings of the process, they hold for what other threads do meanwhile, too.
+
     >>> with silent(logs=logging.WARNING, prints=True):
     ...     warnings.warn("deprecated inside the library")
     ...     logging.warning("and logged")
     ...     print("and printed")
     """
-    before = logging.root.manager.disable
-    out, err = (io.StringIO(), io.StringIO()) if prints else (sys.stdout, sys.stderr)
-    with warnings.catch_warnings(action="ignore"), redirect_stdout(out), redirect_stderr(err):
-        logging.disable(max(before, logs))
-        try:
-            yield
-        finally:
-            logging.disable(before)
+    with _unwarned(), _unlogged(logs), _unprinting() if prints else nullcontext():
+        yield
+
+
+@contextmanager
+def _unlogged(level: int) -> Iterator[None]:
+    global _level_before
+    me = object()
+    try:
+        with _levels_lock:
+            if not _levels:
+                _level_before = logging.root.manager.disable
+            _levels[me] = level
+            logging.disable(max(_level_before, *_levels.values()))
+        yield
+    finally:
+        with _levels_lock:
+            if me in _levels:
+                del _levels[me]
+                logging.disable(max([_level_before, *_levels.values()]))
 
 
 def waiting(said: str, shown: bool | None = None, **fields: str) -> Any:

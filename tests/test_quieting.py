@@ -1,9 +1,11 @@
 """Native lines are held back and come out when something goes wrong; what takes long says so."""
 
+import io
 import logging
 import os
 import sys
 import warnings
+from threading import Event, Thread
 
 import pytest
 from processes import python
@@ -57,6 +59,48 @@ def test_warnings_logs_and_prints_are_silent_inside_the_block_alone(level, heard
     assert len(caplog.records) == 2 * len(heard) + 2
     with pytest.raises(DeprecationWarning):
         speak()
+
+
+def settings():
+    return sys.stdout, sys.stderr, warnings.filters, warnings.showwarning, logging.root.manager
+
+
+def inside(block, entered, leave):
+    with block:
+        entered.set()
+        assert leave.wait(30)
+
+
+@pytest.mark.parametrize("first_prints", [True, False])
+@pytest.mark.parametrize("native", [True, False], ids=["quiet", "silent"])
+def test_the_settings_of_the_process_are_back_when_the_last_of_two_threads_has_left(
+    native, first_prints, capfd
+):
+    def made(prints):
+        return quiet() if native else silent(logs=logging.WARNING, prints=prints)
+
+    before, level = settings(), logging.root.manager.disable
+    events = [(Event(), Event()) for _thread in "ab"]
+    threads = []
+    for prints, (entered, leave) in zip((first_prints, not first_prints), events, strict=True):
+        threads.append(Thread(target=inside, args=(made(prints), entered, leave)))
+        threads[-1].start()
+        assert entered.wait(30)
+    for thread, (_entered, leave) in zip(threads, events, strict=True):  # the first leaves first
+        leave.set()
+        thread.join()
+    assert settings() == before
+    assert logging.root.manager.disable == level
+    os.write(2, b"native\n")
+    assert capfd.readouterr().err == "native\n"
+
+
+def test_who_does_not_ask_for_it_redirects_no_prints():
+    out = sys.stdout
+    with silent():
+        replaced = sys.stdout = io.StringIO()  # by another thread, say, or by what is run
+    assert sys.stdout is replaced
+    sys.stdout = out
 
 
 def test_what_takes_longer_is_said_and_nothing_of_it_stays(capsys, monkeypatch):
