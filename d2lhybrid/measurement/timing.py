@@ -4,6 +4,7 @@ import gc
 from contextlib import nullcontext, suppress
 from itertools import accumulate
 from pathlib import Path
+from threading import Lock
 from time import perf_counter
 from typing import Any
 
@@ -81,7 +82,8 @@ class Benchmark:
     True
     """
 
-    _open = 0  # blocks inside one another
+    _open = 0  # blocks inside one another, or in several threads
+    _lock = Lock()
 
     def __init__(self, description: str = "Done") -> None:
         self.description = description
@@ -93,8 +95,9 @@ class Benchmark:
         synchronize()
         if not Benchmark._open:
             _reset_peaks()
-        Benchmark._open += 1
         self._events = [(one.tensors, one.tensors.start_events()) for one in loaded()]
+        with Benchmark._lock:  # last, for what raises before it has opened nothing
+            Benchmark._open += 1
         self._start = perf_counter()
         return self
 
@@ -108,7 +111,8 @@ class Benchmark:
                 synchronize()
         finally:
             self.seconds = perf_counter() - self._start
-            Benchmark._open -= 1
+            with Benchmark._lock:
+                Benchmark._open -= 1
             print(f"{self.description}: {self.seconds:.4f} sec")
         if not Benchmark._open:
             peaks = _peaks()

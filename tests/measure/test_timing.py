@@ -94,6 +94,17 @@ def test_a_block_inside_a_block_does_not_hide_memory_from_the_outer_one(recorder
     assert (inner.peak_bytes, outer.peak_bytes) == (None, 100)
 
 
+def test_a_block_that_cannot_begin_leaves_none_open(recorder, monkeypatch):
+    monkeypatch.setattr(recorder, "start_events", lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError), Benchmark():
+        pass
+    monkeypatch.undo()
+    monkeypatch.setattr(timing, "loaded", lambda: (recorder,))
+    with Benchmark() as b:
+        pass
+    assert b.peak_bytes == 100
+
+
 def test_a_framework_imported_inside_the_block_is_waited_for(clock, monkeypatch):
     recorder = Recorder(clock)
     with Benchmark() as b:
