@@ -93,7 +93,8 @@ def difference(answer: Answer, expected: Answer, tolerance: float | None = None)
     Args:
         answer: what came, as ``record`` copied it.
         expected: what should have come.
-        tolerance: the difference allowed as a fraction of each element; that of the dtype if None.
+        tolerance: the difference allowed as a fraction of each floating-point number; that of the
+            dtype if None. Whole numbers have to be equal.
     """
     if answer.keys() != expected.keys():
         text = _("{received} where {expected} was expected")
@@ -163,8 +164,9 @@ def _gap(a: np.ndarray, b: np.ndarray, allowed: float) -> tuple[float, float, fl
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         apart = np.abs(x - y)
         limit = allowed * np.maximum(np.where(np.isfinite(size), size, 0.0), CANCELLED * row)
-        if kinds <= set("iub"):  # past 2**53, floats take different whole numbers for equal
-            apart = np.maximum(apart, 1.0)
+        if kinds <= set("iub"):  # a class, an index or a count is the one that it is, or wrong
+            limit = np.zeros_like(limit)
+            apart = np.maximum(apart, 1.0)  # which floats do not see past 2**53
         over = np.where(same, 0.0, np.where(np.isnan(apart) | (limit == 0), np.inf, apart / limit))
     worst = np.unravel_index(int(np.argmax(over)), over.shape)
     return float(over[worst]), float(np.nan_to_num(apart[worst], nan=np.inf)), float(size[worst])
