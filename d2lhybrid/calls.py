@@ -1,13 +1,17 @@
 """A model together with its arguments, where one of them has the name of an option of ours."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import wraps
 from inspect import Parameter, signature
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from d2lhybrid.errors import ArgumentError, UnknownLabelError
 from d2lhybrid.i18n import gettext as _
+
+Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
 class OfThisProcess:
@@ -31,11 +35,16 @@ class Call:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 
+    def beside(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> "Call":
+        """With the arguments that stand beside it, which come after those inside."""
+        return Call(self.function, (*self.args, *args), {**self.kwargs, **kwargs})
+
 
 def call(function: Any, /, *args: Any, **kwargs: Any) -> Call:
     """A model, or a mapping of callables, with its arguments, to hand over in their place.
 
-    Further arguments may stand beside it, and come after those inside.
+    Further arguments may stand beside it, and come after those inside: ``measure(call(f, 1), 2)``
+    calls ``f(1, 2)``, and so does ``compare({"f": call(f, 1)}, 2)``.
 
     ``measure(net, x, seed=3)`` hands ``seed=3`` to `net`, but ``compare`` has an option of that
     name. ``compare(call(functions, x, seed=3))`` gives it to the functions. The same in
@@ -67,18 +76,80 @@ def of_arguments(
             nearly one of `options`.
     """
     made = first if isinstance(first, Call) else Call(first, (), {})
-    functions = made.function.values() if isinstance(made.function, Mapping) else [made.function]
-    parts: list[Any] = [getattr(way, name, way) for way in functions for name in FORWARD]
     for name in kwargs:
         near = get_close_matches(name, options, n=1, cutoff=0.8)
-        if near and name not in {one.name for part in parts for one in parameters_of(part)}:
+        if near and not any(name in named_by(one, 0) for one in functions_in(made.function)):
             text = _(
                 "Expected options among {known}. Received: {received!r}. Write {near}, or, where "
                 "the model has such a keyword, {example}."
             )
             said = {"near": f"{near[0]}=", "example": f"call(model, ..., {name}=...)"}
             raise ArgumentError(text.format(known=", ".join(options), received=name, **said))
-    return made.function, (*made.args, *args), {**made.kwargs, **kwargs}
+    whole = made.beside(args, kwargs)
+    return whole.function, whole.args, whole.kwargs
+
+
+def functions_in(first: Any) -> list[Any]:
+    """What is called: the callables of a mapping, or the one that there is."""
+    return [*first.values()] if isinstance(first, Mapping) else [first]
+
+
+def named_by(function: Any, args: int) -> set[str]:
+    """The names of the keywords that a callable, or a model's forward pass, takes beside so many
+    positional arguments.
+    """
+    found: set[str] = set()
+    for name in ("__call__", *FORWARD):
+        part, given = function, args
+        if name in FORWARD:
+            with suppress(Exception):  # an attribute of that name may be anything
+                part = getattr(function, name)
+            given += name == "hybrid_forward"  # which MXNet hands a module first
+        by_position = Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD
+        parameters = parameters_of(part)
+        taken = [one.name for one in parameters if one.kind in by_position][:given]
+        named = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
+        found |= {one.name for one in parameters if one.kind in named} - {*taken}
+    return found
+
+
+def unambiguous(verb: Verb) -> Verb:
+    """The same, but it refuses an option that is also a parameter of what it is to call.
+
+    Nobody can see whose it is then, and ``call`` tells them apart.
+
+    Raises:
+        ArgumentError: there is such an option.
+    """
+    options = options_of(verb)
+
+    @wraps(verb)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        first, *others = args or (Call(None, (), {}),)
+        # In a Call, the keywords for it are inside.
+        functions = [] if isinstance(first, Call) else functions_in(first)
+        for name in [name for name in kwargs if name in options]:
+            for function in functions:
+                if not isinstance(function, Call) and name in named_by(function, len(others)):
+                    raise _ambiguous(verb.__name__, name, kwargs[name], function, first)
+        return verb(*args, **kwargs)
+
+    return cast(Verb, run)
+
+
+def _ambiguous(verb: str, name: str, value: Any, function: Any, first: Any) -> ArgumentError:
+    text = _(
+        "Expected an option that {verb} alone has. Received: {name}={value!r}, which is also a "
+        "parameter of {function}. If it is for {function}, write {theirs}. If it is for {verb}, "
+        "write {ours}."
+    )
+    what = "functions" if isinstance(first, Mapping) else name_of(function)
+    names = {
+        "theirs": f"{verb}(call({what}, ..., {name}={value!r}))",
+        "ours": f"{verb}(call({what}, ...), {name}={value!r})",
+    }
+    said = text.format(verb=verb, name=name, value=value, function=name_of(function), **names)
+    return ArgumentError(said)
 
 
 def options_of(verb: Callable[..., Any]) -> tuple[str, ...]:
@@ -95,7 +166,7 @@ def parameters_of(function: Any) -> list[Parameter]:
     """What a function takes; nothing where it does not tell, such as one that is written in C."""
     try:
         return [*signature(function).parameters.values()]
-    except (TypeError, ValueError):
+    except Exception:  # a signature may be anything, as an attribute of the callable
         return []
 
 
@@ -104,9 +175,11 @@ def name_of(function: Any) -> str:
     return str(getattr(function, "__name__", None) or type(function).__name__)
 
 
-def unknown_label(label: Any, ways: Mapping[str, Any]) -> UnknownLabelError:
+def unknown_label(
+    label: Any, ways: Iterable[str], unavailable: Mapping[str, str]
+) -> UnknownLabelError:
     """The error to raise for a label that is not there: why it is not, or which there are."""
-    unavailable = getattr(ways, "unavailable", {})
+    ways = [*ways]
     if label in unavailable:
         said = _("{label!r} is not available: {reason}")
         said = said.format(label=label, reason=_(unavailable[label]))

@@ -24,7 +24,7 @@ from d2lhybrid.i18n import gettext as _
 SHOWN_AFTER = 2.0  # seconds
 
 
-class _Together:
+class Together:
     """A context manager that many threads are in at a time: the first enters, the last leaves.
 
     What changes a setting of the whole process and puts back what it has found must not be inside
@@ -83,9 +83,9 @@ def _unprinted() -> Iterator[None]:
         yield
 
 
-_hold = _Together(_held)
-_unwarned = _Together(lambda: warnings.catch_warnings(action="ignore"))
-_unprinting = _Together(_unprinted)
+_hold = Together(_held)
+_unwarned = Together(lambda: warnings.catch_warnings(action="ignore"))
+_unprinting = Together(_unprinted)
 _levels: dict[object, int] = {}  # by block, the level up to which it keeps logs back
 _level_before = logging.NOTSET  # that of the program itself, while there is a block
 _levels_lock = Lock()

@@ -9,18 +9,21 @@ looking in ``sys.modules`` is that of einops.
 import pkgutil
 import random
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import wraps
 from importlib import import_module
 from itertools import chain
 from typing import Any, TypeVar, cast
+
+import numpy as np
 
 from d2lhybrid.calls import FORWARD, Call, OfThisProcess
 from d2lhybrid.errors import ArgumentError, UnknownFrameworkError, UnsupportedArtifactError
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.quieting import Together
 from d2lhybrid.tensor import leaves
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
@@ -32,7 +35,8 @@ def known() -> tuple[Framework, ...]:
     if not _found:
         rooms = [room.name for room in pkgutil.iter_modules(__path__) if room.ispkg]
         found = [import_module(f"{__name__}.{room}").FRAMEWORK for room in rooms]
-        _found.extend(sorted(found, key=lambda framework: framework.order))
+        # In one step, or each of several threads would add all of them.
+        _found[:] = sorted(found, key=lambda framework: framework.order)
     return tuple(_found)
 
 
@@ -118,21 +122,49 @@ def untouched(verb: Verb) -> Verb:
 
     @wraps(verb)
     def run(*args: Any, **kwargs: Any) -> Any:
-        models = [*args, *kwargs.values()]
-        for one in models:  # which grows by what is inside
-            models += [getattr(one, "function", 0)] if isinstance(one, Call | OfThisProcess) else []
-            models += one.values() if isinstance(one, Mapping) else []
-            bound = hasattr(type(one), "__self__") and one.__name__ in FORWARD
-            models += [one.__self__] if bound else []
-        _require_threads(owner(*models))
-        with ExitStack() as after:
-            after.callback(random.setstate, random.getstate())
+        with _random_numbers(), ExitStack() as after:  # first, for an import may draw some
+            models = _models_in([*args, *kwargs.values()])
+            _require_threads(owner(*models))
             for framework in loaded():
                 for restore in framework.tensors.kept(models):
                     after.callback(restore)
             return verb(*args, **kwargs)
 
     return cast(Verb, run)
+
+
+def _models_in(things: Sequence[Any]) -> list[Any]:
+    """These, and what is inside those that are of ours, mappings, tuples or methods of a model."""
+    found: dict[int, Any] = {}
+    left = [*things]
+    while left:
+        one = left.pop(0)
+        if id(one) in found:
+            continue
+        found[id(one)] = one
+        if isinstance(one, Call | OfThisProcess):
+            left.append(getattr(one, "function", None))
+        if isinstance(one, Mapping):
+            left += one.values()
+        elif isinstance(one, tuple):
+            left += one
+        elif hasattr(type(one), "__self__") and getattr(one, "__name__", "") in FORWARD:
+            left.append(one.__self__)
+    return [*found.values()]
+
+
+@contextmanager
+def _kept_numbers() -> Iterator[None]:
+    """Put back what Python and NumPy draw random numbers from."""
+    of_python, of_numpy = random.getstate(), np.random.get_state(legacy=False)
+    try:
+        yield
+    finally:
+        random.setstate(of_python)
+        np.random.set_state(of_numpy)
+
+
+_random_numbers = Together(_kept_numbers)
 
 
 def _require_threads(framework: Framework | None) -> None:

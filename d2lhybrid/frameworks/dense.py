@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from d2lhybrid.errors import CannotBuildError
-from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, Variant
+from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, TimesItself, Variant
 from d2lhybrid.i18n import gettext as _, noop as N_
 from d2lhybrid.installing import find_compiler, no_compiler
 from d2lhybrid.same import raw_of
@@ -76,7 +76,7 @@ def references(layers: list[Layer] | None, args: tuple[Any, ...]) -> dict[str, V
     return {"C": in_c, "NumPy": Variant(numpy, numpy.code)}
 
 
-class InNumPy:
+class InNumPy(TimesItself):
     """The network on arrays that are there already: nothing is allocated in a call.
 
     By hand, the weights w0, b0, ... and the arrays h0, ... for what comes out stand ready.
@@ -104,7 +104,7 @@ class InNumPy:
         return perf_counter() - start
 
 
-class InC:
+class InC(TimesItself):
     """The program in C as a process that stays, from a tensor to a NumPy array.
 
     It reads a whole number of 64 bits, how many calls. For no call at all the input follows, and it

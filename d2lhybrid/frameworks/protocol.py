@@ -35,6 +35,26 @@ class Folder:
         weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
+@dataclass(frozen=True)
+class Noted:
+    """What ``Lazy`` may build: a callable, and what there is to say of it after a call."""
+
+    run: Function
+    note: Callable[[], str]
+
+
+class TimesItself(ABC):
+    """A callable that runs elsewhere, say in a program of its own, and has a clock there."""
+
+    @abstractmethod
+    def __call__(self, *args: Any) -> Any:
+        """Run once."""
+
+    @abstractmethod
+    def timed(self, calls: int) -> float:
+        """The seconds of so many calls with the latest arguments."""
+
+
 class Lazy:
     """A callable that is built at its first call, so that building is part of its cold start.
 
@@ -43,11 +63,12 @@ class Lazy:
     What the framework warns of meanwhile (TorchScript's end, say) is no news to the reader.
     """
 
-    def __init__(self, build: Function, load: Function | None = None) -> None:
+    def __init__(self, build: Callable[[], Any], load: Function | None = None) -> None:
         self._build, self._load = build, load
         self.ahead = load is not None
         self._product: Any = None
         self.built: Function | None = None
+        self.note: Callable[[], str] = str  # what there is to say of it after a call
 
     def anew(self) -> "Lazy":
         """The same, not yet built."""
@@ -64,7 +85,10 @@ class Lazy:
         if self.built is None:
             self.build()
             with silent():
-                self.built = self._load(self._product) if self._load else self._product
+                made: Any = self._load(self._product) if self._load else self._product
+            if isinstance(made, Noted):
+                made, self.note = made.run, made.note
+            self.built = made
         return self.built
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -11,12 +11,20 @@ from typing import Any
 import numpy as np
 
 from d2lhybrid import stats
-from d2lhybrid.calls import Call, name_of, of_arguments, options_of, unknown_label
+from d2lhybrid.calls import (
+    Call,
+    name_of,
+    of_arguments,
+    options_of,
+    unambiguous,
+    unknown_label,
+)
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks import untouched
 from d2lhybrid.i18n import gettext as _, noop as N_
 from d2lhybrid.measurement.rounds import Rounds
 from d2lhybrid.measurement.runner import Clock, Runner
+from d2lhybrid.measurement.variants import Variants, require_one
 from d2lhybrid.quieting import waiting
 from d2lhybrid.report import claims
 from d2lhybrid.report.provenance import environment, load
@@ -33,6 +41,7 @@ PATIENCE, LEAST_SECONDS, MOST_PATIENCE = 3.0, 20.0, 30.0
 
 
 @untouched
+@unambiguous
 def compare(
     functions: Mapping[str, Callable[..., Any]] | Call,
     *args: Any,
@@ -63,14 +72,15 @@ def compare(
     fraction of the time in the next process: first calls are those of this run.
 
     Args:
-        functions: the callables by label, or what ``variants`` returns.
+        functions: the callables by label, or what ``variants`` returns. One of them may be
+            ``call(function, ...)`` with arguments of its own, which those of every call follow.
         args, kwargs: the arguments of every call; ``call(functions, ...)`` where a keyword has
             the name of an option below.
         baseline: the label that ratios refer to; the first one if None.
         references: labels of yardsticks, such as a program in C or a copy of the array, which are
             measured and shown, and never recommended. Those of ``variants`` are known without it.
-        check: True compares outputs with the tolerance of their dtype, a number is the tolerance,
-            False compares nothing.
+        check: True compares outputs with the tolerance of their dtype, a number is the tolerance
+            of floating-point numbers, False compares nothing. Whole numbers have to be equal.
         time_limit: seconds of rounds; first calls and warm-up come on top.
         seed: of the order within the rounds; drawn if None, and kept in the result.
         margin: what counts as the same, as a fraction (0.02 is 2%).
@@ -83,7 +93,8 @@ def compare(
         `functions` and their arguments for it; older ones hold nothing but numbers.
 
     Raises:
-        ArgumentError, UnknownLabelError: the arguments do not fit.
+        ArgumentError, UnknownLabelError: the arguments do not fit, or an option is also a
+            parameter of a function.
         CannotBuildError: the baseline cannot be built on this machine.
         CallFailedError: the baseline raised.
         DifferentAnswerError: the baseline's answer is another one at the second call.
@@ -97,16 +108,19 @@ def compare(
     """
     ways, args, kwargs = of_arguments(functions, args, kwargs, options_of(compare))
     base, yardsticks = _labels(ways, baseline, references)
+    if isinstance(ways, Variants) and ways.takes_arguments and not (args or kwargs):
+        text = _("Expected the arguments of the model once more: {example}. Received: none.")
+        raise ArgumentError(text.format(example="compare(variants(net, x), x)"))
     limit, margin = float(_number("time_limit", time_limit)), float(_number("margin", margin))
     check = bool(check) if isinstance(check, (bool, np.bool_)) else float(_number("check", check))
     seed = secrets.randbits(32) if seed is None else int(_number("seed", seed))
     claims.forget()
     runners = {
-        label: Runner(label, one if isinstance(one, Call) else Call(one, args, kwargs), clock)
+        label: Runner(label, _called(one).beside(args, kwargs), clock)
         for label, one in ways.items()
     }
     rounds = Rounds(runners, base, environment(), np.random.default_rng(seed))
-    rounds.unavailable |= getattr(ways, "unavailable", {})
+    rounds.unavailable |= _unavailable(ways)
     _first_calls(rounds, check, progress)
     rounds.prepare(limit)
 
@@ -138,6 +152,15 @@ def compare(
     found = result()
     claims.keep(found, measure_on)
     return found
+
+
+def _called(function: Any) -> Call:
+    return function if isinstance(function, Call) else Call(function, (), {})
+
+
+def _unavailable(functions: Any) -> Mapping[str, str]:
+    """Why variants are not among these functions, where ``variants`` returned them."""
+    return functions.unavailable if isinstance(functions, Variants) else {}
 
 
 def _first_calls(rounds: Rounds, check: bool | float, progress: bool | None) -> None:
@@ -184,6 +207,7 @@ def _clear(rounds: Rounds, margin: float) -> bool:
 
 
 @untouched
+@unambiguous
 def measure(
     function: Callable[..., Any] | Call,
     *args: Any,
@@ -210,8 +234,8 @@ def measure(
 
     Raises:
         CallFailedError: `function` raised, or cannot be called.
-        ArgumentError: `time_limit` is not above 0, or a keyword that `function` does not name is
-            nearly an option.
+        ArgumentError: `time_limit` is not above 0, an option is also a parameter of `function`,
+            or a keyword that it does not name is nearly an option.
         KeyboardInterrupt: it came before the first sample, so there is nothing to keep.
 
     >>> result = measure(sum, range(1000), time_limit=0.2)
@@ -219,6 +243,7 @@ def measure(
     ('sum', True)
     """
     function, args, kwargs = of_arguments(function, args, kwargs, options_of(measure))
+    require_one("measure", function)
     limit = float(_number("time_limit", time_limit))
     runner = Runner(label or name_of(function), Call(function, args, kwargs), clock)
     rounds = Rounds({runner.label: runner}, runner.label, environment(), alone=True)
@@ -259,17 +284,30 @@ def _labels(functions: Any, baseline: str | None, references: Any) -> tuple[str,
 
     These are the `references`, and what ``variants`` has marked; what is the baseline is none.
     """
-    if not isinstance(functions, Mapping) or {*map(type, functions)} != {str}:
-        text = _("Expected a dict of callables, such as {example}. Received: {received!r}.")
-        example = "{'eager': f, 'compiled': g}"
-        raise ArgumentError(text.format(example=example, received=functions))
-    known = [*functions, *getattr(functions, "unavailable", {})]
+    example, kind = "{'eager': f, 'compiled': g}", type(functions).__name__
+    if not isinstance(functions, Mapping):
+        text = _("Expected a dict of callables, such as {example}. Received: {kind}.")
+        if callable(functions):
+            text = _(
+                "Expected a dict of callables, such as {example}. Received: {kind}, which is one "
+                "callable. To compare the ways to run a model, write {variants}."
+            )
+        said = text.format(example=example, kind=kind, variants="compare(variants(net, x), x)")
+        raise ArgumentError(said)
+    if {*map(type, functions)} != {str}:
+        text = _(
+            "Expected a dict of callables by their names, such as {example}. Received: {kind} "
+            "with the names {names}."
+        )
+        raise ArgumentError(text.format(example=example, kind=kind, names=[*functions]))
+    known = [*functions, *_unavailable(functions)]
     if baseline is None:
         baseline = next(iter(functions))
     elif baseline not in functions:
-        raise unknown_label(baseline, functions)
+        raise unknown_label(baseline, functions, _unavailable(functions))
     if not isinstance(references, (tuple, list)) or any(one not in known for one in references):
         text = _("Expected references among {labels}, in a tuple. Received: {received!r}.")
         raise ArgumentError(text.format(labels=", ".join(map(repr, known)), received=references))
-    marked = dict.fromkeys([*getattr(functions, "references", ()), *references])
+    theirs = functions.references if isinstance(functions, Variants) else ()
+    marked = dict.fromkeys([*theirs, *references])
     return baseline, tuple(label for label in marked if label != baseline)

@@ -25,7 +25,7 @@ from d2lhybrid.calls import Call
 from d2lhybrid.errors import CannotBuildError, D2LHybridError, first_line
 from d2lhybrid.frameworks import loaded, owner
 from d2lhybrid.frameworks.failures import call_error
-from d2lhybrid.frameworks.protocol import Lazy, Step, Tensors
+from d2lhybrid.frameworks.protocol import Lazy, Step, Tensors, TimesItself
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.timing import synchronize
 from d2lhybrid.report.provenance import Environment
@@ -64,8 +64,7 @@ class Calling(AbstractContextManager[Any]):
 class Runner:
     """A callable with its arguments, the devices it is waited for on, and the times of its calls.
 
-    A callable that has a method ``timed(calls)`` runs elsewhere, say in a program of its own,
-    and times itself: it returns the seconds of so many calls.
+    One that ``TimesItself`` is asked for its times.
     """
 
     label: str
@@ -112,11 +111,11 @@ class Runner:
             raise CannotBuildError(first_line(error) or type(error).__name__) from error
         self.record["first_seconds"] = self.clock() - start
         function = lazy.load() if lazy else function  # what it has built, without the way around
-        if lazy and (note := getattr(function, "note", str)()):  # on what its compiler did
+        if lazy and (note := lazy.note()):  # on what its compiler did
             self.notes.append(_(note))
         # As quick as people write it, f(x), but for 15 ns; f(*args, **kwargs) takes 30.
         self._run = partial(function, *args, **kwargs)
-        self._timed = getattr(function, "timed", None)
+        self._timed = function.timed if isinstance(function, TimesItself) else None
         if not self._timed:
             self.effects = isinstance(function, Step)
             self._find_devices(output)

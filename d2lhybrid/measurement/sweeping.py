@@ -7,6 +7,7 @@ from typing import Any
 
 from d2lhybrid.calls import Call, call, options_of
 from d2lhybrid.errors import ArgumentError
+from d2lhybrid.frameworks import owner
 from d2lhybrid.frameworks.protocol import require_options
 from d2lhybrid.i18n import gettext as _, noop as N_
 from d2lhybrid.measurement.comparing import compare
@@ -42,7 +43,8 @@ def sweep(
         ends it with the sizes that there are, the last one cut short.
 
     Raises:
-        ArgumentError: `sizes` is empty or has one that is no number, `make` returns something else,
+        ArgumentError: `make` is no function but a model or variants, `sizes` is empty or has one
+            that is no number, `make` returns something else,
             `options` has one that neither has, or one of ``variants`` where `make` gives functions.
         UnknownLabelError: `only` names no variant.
         Otherwise what ``compare`` and ``variants`` raise.
@@ -54,6 +56,13 @@ def sweep(
     >>> points.sizes, points.comparisons[0].baseline
     ((1000, 100000), 'Python')
     """
+    if not callable(make) or owner(make) is not None:
+        text = _(
+            "Expected a function from a size to a model and its input, such as {example}. "
+            "Received: {kind}, which is not called with a size."
+        )
+        example = "lambda size: (net, inputs(size))"
+        raise ArgumentError(text.format(example=example, kind=type(make).__name__))
     # Python's numbers for NumPy's, which JSON does not know.
     given = [*sizes] if isinstance(sizes, Iterable) else []
     given = [size.item() if hasattr(size, "item") else size for size in given]

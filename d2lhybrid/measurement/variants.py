@@ -1,9 +1,17 @@
 """Every way in which a model's framework can run it, or train it by one step, by name."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
-from d2lhybrid.calls import Call, OfThisProcess, name_of, of_arguments, options_of, unknown_label
+from d2lhybrid.calls import (
+    Call,
+    OfThisProcess,
+    name_of,
+    of_arguments,
+    options_of,
+    unambiguous,
+    unknown_label,
+)
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks import of, untouched
 from d2lhybrid.frameworks.dense import references as reference_programs
@@ -19,27 +27,87 @@ class Variants(OfThisProcess, dict[str, Callable[..., Any]]):
 
     ``code`` shows for each name how to write it by hand, with ``net`` for the model and ``x`` for
     its arguments. ``references`` names those that are no way to run the model, but programs to
-    look up to.
+    look up to. Callables of your own come in as into any dict, ``variants(net, x) | {"mine": f}``.
     """
 
-    def __init__(self, found: Ways, references: Collection[str] = (), net: Any = None) -> None:
+    def __init__(
+        self,
+        found: Ways,
+        references: Collection[str] = (),
+        net: Any = None,
+        takes_arguments: bool = False,
+    ) -> None:
         """`net` is the model that they run, which is left as it was where they are measured."""
-        self._found, self.function = found, net
         super().__init__({k: v.run for k, v in found.items() if not isinstance(v.run, str)})
-        self.unavailable = {k: one.run for k, one in found.items() if isinstance(one.run, str)}
-        self.code = {name: one.code for name, one in found.items() if one.code}
-        self.references = tuple(name for name in self if name in references)
+        self._reasons = {k: one.run for k, one in found.items() if isinstance(one.run, str)}
+        self._code = {name: (self.get(name), one.code) for name, one in found.items() if one.code}
+        self._marked = {name: self[name] for name in self if name in references}
+        self.function, self.takes_arguments = net, takes_arguments
+
+    @property
+    def unavailable(self) -> dict[str, str]:
+        """Of each that cannot be built here, why."""
+        return {name: reason for name, reason in self._reasons.items() if name not in self}
+
+    @property
+    def code(self) -> dict[str, str]:
+        """For each name, how to write it by hand; not of what was put in its place."""
+        return {k: code for k, (run, code) in self._code.items() if self.get(k) is run}
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The names of the programs to look up to."""
+        return tuple(name for name in self if self._marked.get(name) is self[name])
 
     def __missing__(self, name: str) -> Callable[..., Any]:
         """Raise UnknownLabelError, a KeyError: there is none of that name."""
-        raise unknown_label(name, self)
+        raise unknown_label(name, self, self.unavailable)
 
     def only(self, *names: str) -> "Variants":
         """These alone, in this order; raises UnknownLabelError for an unknown name."""
         for name in names:
-            if name not in self._found:
-                raise unknown_label(name, self._found)
-        return Variants({name: self._found[name] for name in names}, self.references, self.function)
+            if name not in self and name not in self.unavailable:
+                raise unknown_label(name, [*self, *self.unavailable], {})
+        made = self._like({name: self[name] for name in names if name in self})
+        made._reasons = {name: made._reasons[name] for name in names if name not in made}
+        return made
+
+    def copy(self) -> "Variants":
+        """Another with the same callables, which can be changed for itself."""
+        return self._like(self)
+
+    def _like(self, functions: Mapping[str, Callable[..., Any]]) -> "Variants":
+        """These functions, with what is known of those here."""
+        made = Variants({}, (), self.function, self.takes_arguments)
+        dict.update(made, functions)
+        made._reasons, made._code = {**self._reasons}, {**self._code}
+        made._marked = {**self._marked}
+        return made
+
+    def __or__(self, other: Any) -> Any:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        made = self.copy()
+        made |= other
+        return made
+
+    def __ror__(self, other: Any) -> Any:
+        return self._like({**other, **self}) if isinstance(other, Mapping) else NotImplemented
+
+    def __ior__(self, other: Any) -> "Variants":  # type: ignore[override]
+        self.update(other)
+        return self
+
+    def update(self, *others: Any, **named: Any) -> None:
+        """As that of a dict; with what is known of other variants."""
+        super().update(*others, **named)
+        for other in others:
+            if isinstance(other, Variants):
+                self._reasons |= other._reasons
+                self._code |= other._code
+                self._marked |= other._marked
+                self.function = (self.function, other.function)  # both are left as they were
+                self.takes_arguments |= other.takes_arguments
 
     def __repr__(self) -> str:
         there = [f"  {name}" for name in self]
@@ -47,7 +115,19 @@ class Variants(OfThisProcess, dict[str, Callable[..., Any]]):
         return "\n".join(["Variants", *there, *not_there])
 
 
+def require_one(verb: str, function: Any) -> None:
+    """Raise ArgumentError for several callables where one is wanted."""
+    if isinstance(function, Mapping):
+        text = _(
+            "Expected one callable for {verb}. Received: {kind}, which holds several. Hand over "
+            "one of them, or all of them to {compare}."
+        )
+        names = {"kind": type(function).__name__, "compare": "compare"}
+        raise ArgumentError(text.format(verb=verb, **names))
+
+
 @untouched
+@unambiguous
 def variants(
     net: Callable[..., Any] | Call,
     *args: Any,
@@ -85,8 +165,8 @@ def variants(
 
     Raises:
         UnknownFrameworkError: neither `net` nor an argument belongs to a known framework.
-        ArgumentError: the framework has no such option, or a keyword that `net` does not name is
-            nearly one.
+        ArgumentError: the framework has no such option, an option is also a parameter of `net`, or
+            a keyword that `net` does not name is nearly one.
         CallFailedError: ``net(*args, **kwargs)`` raised.
         CannotBuildError: the model cannot be copied.
 
@@ -122,6 +202,7 @@ def variants(
     ['float32', 'channels_last']
     """
     model, args, kwargs = of_arguments(net, args, kwargs, options_of(variants))
+    require_one("variants", model)
     framework = of(model, *args, *kwargs.values())
     given = {"dynamic": dynamic, "backend": backend, "mode": mode}
     options = {name: value for name, value in given.items() if value is not None}
@@ -131,11 +212,11 @@ def variants(
         next(ready, model)(*args, **kwargs)
         framework.tensors.synchronize()  # errors of the work come late
     programs = reference_programs(chain(framework.room().parts(model)), args) if references else {}
-    return Variants(found | programs, programs, model)
+    return Variants(found | programs, programs, model, takes_arguments=bool(args or kwargs))
 
 
 def training(
-    net: Callable[..., Any] | Call, loss: Loss, optimizer: Any, batch: Sequence[Any]
+    net: Callable[..., Any] | Call, loss: Loss, optimizer: Any, batch: Sequence[Any], *more: Any
 ) -> Variants:
     """Every way to train `net` by one step on `batch`, eager first.
 
@@ -149,16 +230,19 @@ def training(
         net: the model itself, which is copied: a module of PyTorch or of Flax NNX, a layer or model
             of Keras, a ``tf.Module``, or a block of Gluon. ``call(net, x, key=z)`` where it takes
             keyword arguments; `batch` is the target alone then, ``(y,)``.
-        loss: from the output of the model and the target to a tensor; its mean is what counts.
+        loss: from the output of the model and the target to a tensor; its mean is what counts. A
+            loss of Keras, and any function whose first parameter is called ``y_true``, gets the
+            target first.
         optimizer: of the framework, made for the parameters of `net`: one of ``torch.optim``, of
             ``keras.optimizers``, an ``nnx.Optimizer``, or a ``gluon.Trainer``.
         batch: the arguments of the model, and the target last.
+        more: nothing; so that an error can say that `batch` is one argument.
 
     Raises:
         UnknownFrameworkError: `net` belongs to no known framework.
-        ArgumentError: `batch` is no tuple or list with an input and a target (beside ``call``:
-            with a target alone); `net` is none of these models, but a function that calls one, say;
-            or `optimizer` is none of its framework.
+        ArgumentError: `loss` cannot be called; `batch` is no tuple or list with an input and a
+            target (beside ``call``: with a target alone); `net` is none of these models, but a
+            function that calls one, say; or `optimizer` is none of its framework.
         CallFailedError: the model raised at its first call.
 
     >>> import torch
@@ -169,6 +253,13 @@ def training(
     >>> steps["eager"]().shape
     torch.Size([3])
     """
+    if more:
+        text = _("Expected the batch as one argument, {batch}. Received: {count} arguments for it.")
+        raise ArgumentError(text.format(batch="(x, y)", count=1 + len(more)))
+    if not callable(loss):
+        text = _("Expected a loss to call, such as {example}. Received: {kind}.")
+        example = "lambda output, y: (output - y) ** 2"
+        raise ArgumentError(text.format(example=example, kind=type(loss).__name__))
     inside = isinstance(net, Call)
     if not isinstance(batch, (tuple, list)) or (len(batch) != 1 if inside else len(batch) < 2):
         text = _(

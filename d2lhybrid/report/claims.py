@@ -28,7 +28,10 @@ from d2lhybrid.report.table import NEVER, UNKNOWN, calls, percent
 
 Comparison = Any  # of `results`, which shows itself by this module
 
-MIME = "application/vnd.d2lhybrid.undecided+json"  # of the output that tests leave out
+# Of what a claim shows, which depends on the machine, so that tests leave it out: that it is
+# undecided, or that it took more rounds to decide it.
+MIME = "application/vnd.d2lhybrid.undecided+json"
+DECIDED = "application/vnd.d2lhybrid.decided+json"
 
 # Takes more rounds until what was measured satisfies a question, or for so long.
 MeasureOn = Callable[[Callable[[Any], bool]], Any]
@@ -195,7 +198,7 @@ class Claim:
 
 
 def claim(c: Comparison, made: Claim) -> None:
-    """Say nothing if it holds, raise if it is contradicted, else measure on and then say so.
+    """Say nothing if it holds, raise if it is contradicted, else measure on and say what came.
 
     Raises:
         ClaimError: the interval contradicts the claim.
@@ -206,12 +209,18 @@ def claim(c: Comparison, made: Claim) -> None:
         hopeless = made.sense == "same" and is_busy(found.env, 0.0)  # nothing is, at such a load
         return hopeless or made.judged(found) != "undecided"
 
-    if _newest and _newest[0]() is c:
-        c = _newest[1](decided)
+    before, newest = made.judged(c), _newest  # which another thread may replace meanwhile
+    if newest and newest[0]() is c:
+        c = newest[1](decided)
     judged = made.judged(c)
-    if judged == "holds":
+    if judged == "holds" == before:
         return
-    if judged == "contradicted":
+    if judged == "holds":
+        text = _(
+            "This holds: the ratio is {ratio} ({confidence} interval {low} to {high}, clock "
+            "{clock}) in {rounds} rounds, more than are in the table, which did not tell."
+        )
+    elif judged == "contradicted":
         text = _(
             "Received: the ratio {ratio} ({confidence} interval {low} to {high}, clock {clock}) in "
             "{rounds} rounds, with a noise floor of {floor}. Correct the claim, or what is "
@@ -237,10 +246,10 @@ def claim(c: Comparison, made: Claim) -> None:
     said = sentences(made.expected(c), text.format(**found))
     if judged == "contradicted":
         raise ClaimError(f"{said}\n{stamp(c.env, c.seed)}", claim=made)
-    _show(made, said)
+    _show(made, said, DECIDED if judged == "holds" else MIME)
 
 
-def _show(made: Claim, said: str) -> None:
+def _show(made: Claim, said: str, kind: str) -> None:
     """In a notebook as an output of a type of its own, which tests know and leave out."""
     ipython = sys.modules.get("IPython")
     if not ipython or ipython.get_ipython() is None:
@@ -248,4 +257,4 @@ def _show(made: Claim, said: str) -> None:
         return
     from IPython.display import publish_display_data
 
-    publish_display_data({"text/plain": said, MIME: {"label": made.label, "claim": made.sense}})
+    publish_display_data({"text/plain": said, kind: {"label": made.label, "claim": made.sense}})

@@ -61,7 +61,7 @@ class Comparison(Result, Mapping[str, Measurement]):
         for measurement in self.measurements:
             if measurement.label == label:
                 return measurement
-        raise unknown_label(label, self)
+        raise unknown_label(label, self, self.unavailable)
 
     def __iter__(self) -> Iterator[str]:
         return iter([measurement.label for measurement in self.measurements])
@@ -178,7 +178,8 @@ class Comparison(Result, Mapping[str, Measurement]):
 
         Silent if it holds. If it is undecided, and this is what ``compare`` returned last, rounds
         go on, for up to three times the comparison's limit or 20 s, and no more than 30 times the
-        limit; if it still is then, one line says so, and whether the times are too uncertain.
+        limit. One line says what they decided, for the table and ``verdict`` stay as they are; or
+        that it is still undecided, and whether the times are too uncertain.
         On a busy machine only the opposite contradicts "faster" and "slower": what differs takes
         the same time where all wait for a core.
 

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from fake import Machine
 
-from d2lhybrid.calls import call
+from d2lhybrid.calls import call, options_of
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.measurement.comparing import compare, measure
 from d2lhybrid.measurement.sweeping import sweep
+from d2lhybrid.measurement.variants import variants
 
 
 def swallowing(x, **keywords):
@@ -54,9 +55,10 @@ def test_keywords_reach_the_callables_by_every_way():
     options = {"clock": m.clock, "progress": False}
     each = {"a": call(takes, 1, seed=3), "b": call(takes, 2, seed=4)}
     for run, expected in [
-        (lambda: compare({"a": takes}, 1, scale=2, seed=5, **options), {(1, None, 2)}),
+        (lambda: compare(call({"a": takes}, 1), scale=2, seed=5, **options), {(1, None, 2)}),
         (lambda: compare(call({"a": takes}, 1, seed=3), seed=5, **options), {(1, 3, None)}),
-        (lambda: compare(each, 9, seed=5, **options), {(1, 3, None), (2, 4, None)}),
+        (lambda: compare(each, seed=5, **options), {(1, 3, None), (2, 4, None)}),
+        (lambda: compare({"a": call(takes), "b": takes}, 9, scale=1, **options), {(9, None, 1)}),
         (lambda: measure(call(takes, 1, seed=2), clock=m.clock), {(1, 2, None)}),
         (lambda: measure(call(call(takes, seed=2), 1), scale=3, clock=m.clock), {(1, 2, 3)}),
         (lambda: sweep(lambda n: call({"a": takes}, n, seed=2), [1, 2], **options),
@@ -65,3 +67,61 @@ def test_keywords_reach_the_callables_by_every_way():
         seen.clear()
         run()
         assert set(seen) == expected
+
+
+def test_arguments_beside_a_call_come_after_those_inside_for_every_verb():
+    seen = []
+
+    def f(*args, **keywords):
+        seen.append((args, keywords))
+        return 1.0
+
+    for run in (
+        lambda inside: compare({"f": inside}, 2, b=4, time_limit=0.01, progress=False),
+        lambda inside: compare(call({"f": inside}, 2), b=4, time_limit=0.01, progress=False),
+        lambda inside: measure(inside, 2, b=4, time_limit=0.01),
+        lambda inside: sweep(lambda n: ({"f": call(inside, b=4)}, n), [2], time_limit=0.01),
+    ):
+        seen.clear()
+        run(call(f, 1, a=3))
+        assert {str(one) for one in seen} == {str(((1, 2), {"a": 3, "b": 4}))}
+
+
+def taking(name):
+    """A function with a parameter of that name."""
+    names = {}
+    exec(f"def taking(x, {name}=0): return x", names)
+    return names["taking"]
+
+
+OPTIONS = [(compare, name) for name in options_of(compare)]
+OPTIONS += [(measure, name) for name in options_of(measure)]
+OPTIONS += [(variants, name) for name in options_of(variants)]
+
+
+@pytest.mark.parametrize(("verb", "name"), OPTIONS)
+def test_an_option_that_is_also_a_parameter_is_refused_and_call_tells_whose_it_is(verb, name):
+    function = taking(name)
+    made = {"a": function} if verb is compare else function
+    said = rf"{name}=3.*parameter of taking.*{verb.__name__}\(call\(.*\.\.\., {name}=3\)\)"
+    with pytest.raises(ArgumentError, match=said):
+        verb(made, 1.0, **{name: 3})
+    if verb is not variants:  # which wants tensors of a framework
+        assert verb(call(made, 1.0, **{name: 3}), time_limit=0.01)
+        taken = verb(made, 1.0, 3, time_limit=0.01)  # by place, so there is no doubt
+        assert taken
+
+
+def test_whose_an_option_is_can_be_said_for_the_verb_and_for_one_callable_alone():
+    seen = []
+
+    def draws(x, seed=0):
+        seen.append(seed)
+        return x
+
+    made = call({"a": draws}, 1.0)
+    assert compare(made, seed=3, time_limit=0.01, progress=False).seed == 3
+    assert {*seen} == {0}
+    seen.clear()
+    found = compare({"a": call(draws, seed=5)}, 1.0, seed=3, time_limit=0.01, progress=False)
+    assert (found.seed, {*seen}) == (3, {5})

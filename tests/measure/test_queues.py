@@ -7,7 +7,7 @@ import pytest
 from fake import Array, Machine
 
 from d2lhybrid.errors import CallFailedError
-from d2lhybrid.frameworks.protocol import Step
+from d2lhybrid.frameworks.protocol import Step, TimesItself
 from d2lhybrid.measurement.comparing import compare, measure
 
 COSTS = {"launch": 5e-6, "wait": 2e-6, "wake": 60e-6}  # about those of a GPU, or of MXNet
@@ -109,7 +109,7 @@ def test_an_error_of_queued_work_is_that_of_the_variant_that_queued_it(on_a_gpu)
         measure(breaks, 0, clock=machine.clock)
 
 
-class Elsewhere:
+class Elsewhere(TimesItself):
     """A callable that another process runs and times."""
 
     def __init__(self, machine, fails=False):

@@ -66,7 +66,9 @@ def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kw
 
 def _eager(net: Any) -> Function:
     """The model without a graph, also where it or a part of it is a tf.function."""
-    parts = [net, *getattr(net, "submodules", ()), *private.layers(net)]
+    parts = [net]
+    if isinstance(net, tf.Module | tf.keras.layers.Layer):  # others may have such names, too
+        parts += [*getattr(net, "submodules", ()), *private.layers(net)]
     owners = {one for part in parts for one in type(part).__mro__}
     names = [getattr(one, "__dict__", {}) for one in (*parts, *owners)]
     held = [net, *(value for named in names for value in named.values())]

@@ -99,7 +99,8 @@ class TorchTensors(Tensors):
 @contextmanager
 def evaluating(model: Any) -> Iterator[None]:
     """Inference mode for every module, and each one's own mode again afterwards."""
-    modules = [one for one in getattr(model, "modules", tuple)() if one.training]
+    parts = model.modules() if isinstance(model, torch.nn.Module) else ()
+    modules = [one for one in parts if one.training]
     for module in modules:
         module.training = False
     try:

@@ -11,7 +11,16 @@ from torch import nn
 
 from d2lhybrid.errors import CannotBuildError
 from d2lhybrid.frameworks.dense import functions
-from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, Variant, Ways, chain, require_options
+from d2lhybrid.frameworks.protocol import (
+    Folder,
+    Layer,
+    Lazy,
+    Noted,
+    Variant,
+    Ways,
+    chain,
+    require_options,
+)
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.frameworks.torch import private, programs
 from d2lhybrid.frameworks.torch.programs import ISOLATES, compiled, eager, no_inductor
@@ -59,8 +68,7 @@ def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kw
 
     def plain() -> Any:
         run = private.without_gradients(net)
-        run.note = lambda: differs
-        return run
+        return Noted(run, lambda: differs) if differs else run
 
     def lazy(build: Function) -> Lazy:
         return Lazy(lambda: private.without_gradients(build()))
@@ -98,10 +106,9 @@ def _compiled(net: Function, **options: Any) -> Variant:
     """torch.compile with these options, unless it needs a compiler that is not there."""
     given = "".join(f", {name}={value!r}" for name, value in options.items())
 
-    def build() -> Function:
+    def build() -> Noted:
         before, run = private.graphs_made(), private.without_gradients(compiled(net, **options))
-        run.note = lambda: _NOTHING if ISOLATES and private.graphs_made() == before else ""
-        return run
+        return Noted(run, lambda: _NOTHING if ISOLATES and private.graphs_made() == before else "")
 
     lacking = no_inductor() if options.get("backend", "inductor") == "inductor" else ""
     code = f"fast = torch.compile(net{given})\n{_RUN}"
