@@ -11,9 +11,14 @@ from typing import Any
 def first_line(error: BaseException) -> str:
     """What an error says, in a line: the first one, or the last where a stack stands in the text.
 
-    Colours, TensorFlow's names of nodes and the place where Keras raised it are left out.
+    Colours, TensorFlow's names of nodes, the place where Keras raised it and addresses of functions
+    are left out.
+
+    >>> first_line(TypeError(f"cannot call {first_line}"))
+    'cannot call first_line'
     """
     text = re.sub(r"\x1b\[\d*m|\{\{[^}]*\}\} *", "", str(error)).strip()
+    text = re.sub(r"<function (\S+) at 0x[0-9a-f]+>", r"\1", text)
     stack = "in user code:" in text or "Traceback" in text
     if text.startswith("Exception encountered when calling"):
         text = text.partition("\n")[2].strip()

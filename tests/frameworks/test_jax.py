@@ -10,7 +10,7 @@ import optax
 import pytest
 from flax import nnx
 
-from d2lhybrid import call, explain, graph, training, variants
+from d2lhybrid import call, compare, explain, graph, training, variants
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks import get
 from d2lhybrid.same import record, require_same
@@ -137,6 +137,21 @@ def test_what_does_not_leak_is_not_accused(model):
         report = explain(model, X)
         assert (report.graphs, report.unsupported) == (1, ())
     assert not jax.config.jax_check_tracer_leaks
+
+
+def test_a_reason_names_the_users_function_and_no_address():
+    class Odd:
+        def __radd__(self, other):
+            return other
+
+    def added(x, y):
+        return x + y
+
+    reasons = compare(variants(added, X, Odd()), X, Odd(), time_limit=0.05).unavailable
+    assert {*reasons} == {"jit", "compiled ahead"}
+    for reason in reasons.values():
+        assert " to added as an abstract array" in reason
+        assert "0x" not in reason
 
 
 def test_a_graph_names_weights_arguments_and_what_it_does_not_show():

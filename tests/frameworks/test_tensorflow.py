@@ -1,5 +1,6 @@
 """What only TensorFlow has: a function within a model, XLA that takes no strings, Grappler."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +100,26 @@ def test_xla_takes_what_only_checks():
     compiled = tf.function(checked, jit_compile=True)
     assert explain(compiled, X).graphs == 1
     assert graph(compiled, X).fates["mul"] == "kept"
+
+
+def test_a_loss_of_keras_gets_the_target_first_as_object_and_as_function():
+    """Which shows where the two are not alike: in a cross entropy."""
+    losses, net = tf.keras.losses, tf.keras.Sequential([dense(1, "sigmoid")])
+    y = tf.constant([[0.0], [1.0]])
+    net(X)
+    given = net, tf.keras.optimizers.SGD(0.01), (X, y)
+    found = []
+    for loss in (
+        losses.BinaryCrossentropy(),
+        losses.binary_crossentropy,
+        partial(losses.binary_crossentropy, from_logits=False),
+        lambda y_true, y_pred: losses.binary_crossentropy(y_true, y_pred),
+        lambda output, target: losses.binary_crossentropy(target, output),
+    ):
+        steps = training(given[0], loss, *given[1:]).only("eager", "tf.function")
+        found += [record(step())["output"].array for step in steps.values()]
+    assert all(one == pytest.approx(found[0], rel=1e-5) for one in found)
+    assert found[0][0] == pytest.approx(float(losses.BinaryCrossentropy()(y, net(X))), rel=1e-5)
 
 
 def test_training_takes_keyword_arguments_and_a_function_as_loss():

@@ -80,6 +80,20 @@ def test_every_way_runs_without_gradients():
     assert torch.is_grad_enabled()
 
 
+def test_a_step_of_training_is_no_model_and_the_error_names_training():
+    net, x = torch_model()
+
+    def step(x):
+        net(x).sum().backward()
+
+    step(x)  # by itself it runs
+    with pytest.raises(CallFailedError, match=r"without gradients.*step.*training\(net, loss"):
+        variants(step, x)
+    with pytest.raises(CallFailedError) as raised, torch.no_grad():  # which the user has chosen
+        variants(step, x)
+    assert "training(" not in str(raised.value)
+
+
 def test_a_row_says_where_nothing_was_compiled():
     lstm = torch.nn.LSTM(4, 2).eval()
     for net, x, compiled_at_all in ((lstm, torch.ones(3, 4), False), (*torch_model(), True)):

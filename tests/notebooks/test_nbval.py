@@ -30,6 +30,8 @@ CELLS = {
     "program": "print('14 instructions, and 29 once XLA has optimized it, 4 of them fusions.')",
     "claim": "from IPython.display import publish_display_data\n"
     f"publish_display_data({{'text/plain': 'too busy to tell', {claims.MIME!r}: {{}}}})\nprint(1)",
+    "decided": "from IPython.display import publish_display_data\n"
+    f"publish_display_data({{'text/plain': 'This holds', {claims.DECIDED!r}: {{}}}})\nprint(1)",
 }
 # name of the case: (cell, committed text, what stands there instead, is it rejected?)
 CASES = {
@@ -52,6 +54,7 @@ CASES = {
     "another_record": ("program", "14 instructions", "15 instructions", True),
     "on_a_gpu": ("array", "[0.1653]", "[0.1653] @gpu(0)", False),
     "other_undecided_claim": ("claim", "too busy", "far too busy", False),
+    "other_decided_claim": ("decided", "This holds", "It holds", False),
     "other_output": ("claim", claims.MIME, "application/other+json", True),
 }
 

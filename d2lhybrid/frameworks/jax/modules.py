@@ -4,6 +4,7 @@ A model is a module of Flax NNX, which holds its weights and may change them in 
 function of arrays, such as a module of Equinox, whose weights are constants for whoever traces it.
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -11,10 +12,26 @@ from types import MethodType
 from typing import Any
 
 import jax
-from flax import nnx
 
+from d2lhybrid.calls import name_of
 from d2lhybrid.frameworks.jax import private
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
+
+
+def flax() -> Any:
+    """``flax.nnx`` where this process has imported it, or None.
+
+    Whoever has a module of Flax has imported it. For anybody else it would take a second, and draw
+    from Python's random numbers.
+    """
+    found = sys.modules.get("flax.nnx")
+    return found if hasattr(found, "Module") else None  # another thread may be importing it
+
+
+def is_module(model: Any) -> bool:
+    """Is it a module of Flax NNX?"""
+    nnx = flax()
+    return nnx is not None and isinstance(model, nnx.Module)
 
 
 @dataclass(frozen=True)
@@ -27,6 +44,7 @@ class Pure:
     run: Callable[..., Any]
     weights: Any = None
     named: frozenset[int | str] = frozenset()  # the static arguments of the user's own ``jax.jit``
+    name: str = ""  # of the model, for what JAX says of it
 
     def static(self, args: Args, kwargs: Kwargs) -> tuple[list[int], list[str]]:
         """Those that ``jax.jit`` compiles for each value of: also every flag and every text."""
@@ -42,23 +60,30 @@ class Pure:
         def forward(*given: Any, **named: Any) -> Any:  # a new one, with no trace of another's
             return self.run(*given, **named)
 
+        forward.__qualname__ = self.name or forward.__name__
         numbers, names = self.static(args, kwargs)
         return jax.jit(forward, static_argnums=[1 + i for i in numbers], static_argnames=names)
 
 
 def pure(model: Function) -> Pure:
     """The model with the weights that it has now."""
-    if isinstance(model, nnx.Module):
+    name = name_of(model)
+    if is_module(model):
+        nnx = flax()
         graph, weights = nnx.split(model)
-        return Pure(lambda held, *args, **kwargs: nnx.merge(graph, held)(*args, **kwargs), weights)
+
+        def merged(held: Any, *args: Any, **kwargs: Any) -> Any:
+            return nnx.merge(graph, held)(*args, **kwargs)
+
+        return Pure(merged, weights, name=name)
     named = frozenset(private.static_arguments(model))
-    return Pure(lambda _none, *args, **kwargs: model(*args, **kwargs), None, named)
+    return Pure(lambda _none, *args, **kwargs: model(*args, **kwargs), None, named, name)
 
 
 def eager(model: Any) -> Any:
     """The model operation by operation, also where it is compiled; of a module a copy."""
-    if isinstance(model, nnx.Module):
-        model = nnx.clone(model)  # it shares the arrays, which never change
+    if is_module(model):
+        model = flax().clone(model)  # it shares the arrays, which never change
         call = type(model).__call__
         return MethodType(unjitted(call), model) if is_jitted(call) else model
     if isinstance(model, MethodType):
@@ -92,9 +117,9 @@ def traced(model: Any, args: Args, kwargs: Kwargs) -> Any:
 def inference(model: Any) -> Any:
     """The model as it is used after its training; of a module, or for its method, a copy."""
     owner = getattr(model, "__self__", model)
-    if not isinstance(owner, nnx.Module):
+    if not is_module(owner):
         return model
-    own = nnx.clone(owner)
+    own = flax().clone(owner)
     own.eval()
     return own if model is owner else MethodType(model.__func__, own)
 

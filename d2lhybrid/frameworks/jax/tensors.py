@@ -8,10 +8,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from flax import nnx
 
 from d2lhybrid.errors import TracingError
-from d2lhybrid.frameworks.jax.modules import inference
+from d2lhybrid.frameworks.jax.modules import flax, inference, is_module
 from d2lhybrid.frameworks.jax.private import has_effects, is_started, is_tracing
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs, Tensors, tracing_text
 from d2lhybrid.tensor import Raw, leaves
@@ -86,7 +85,7 @@ class JAXTensors(Tensors):
 
     def kept(self, models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
         """All that modules of Flax NNX hold, counters of random numbers among it."""
-        modules = [one for one in models if isinstance(one, nnx.Module)]
+        nnx, modules = flax(), [one for one in models if is_module(one)]
         return [partial(nnx.update, one, nnx.state(nnx.clone(one))) for one in modules]
 
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:

@@ -4,8 +4,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from flax import nnx
 
+from d2lhybrid.frameworks.jax.modules import flax
 from d2lhybrid.frameworks.protocol import Lazy, Step, Variant, Ways, require_trainable
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 
@@ -23,13 +23,19 @@ def pure(state):
 """
 
 
+class _Absent:
+    """What no object is of: the class of a module where Flax was never imported."""
+
+
 def training(net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, y: Any) -> Ways:
     """Each way by its name; each trains a copy of the model with a copy of the optimizer.
 
     Raises:
         ArgumentError: the model is no module of Flax NNX, or the optimizer is none for it.
     """
-    models, optimizers = {"flax.nnx.Module": nnx.Module}, {"flax.nnx.Optimizer": nnx.Optimizer}
+    nnx = flax()
+    kinds = (nnx.Module, nnx.Optimizer) if nnx else (_Absent, _Absent)
+    models, optimizers = {"flax.nnx.Module": kinds[0]}, {"flax.nnx.Optimizer": kinds[1]}
     example = "nnx.Optimizer(net, optax.adam(1e-3), wrt=nnx.Param)"
     require_trainable(net, models, optimizer, optimizers, example)
 

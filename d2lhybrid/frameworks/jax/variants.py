@@ -8,10 +8,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from flax import nnx
 
 from d2lhybrid.frameworks.dense import functions
-from d2lhybrid.frameworks.jax.modules import eager, pure
+from d2lhybrid.frameworks.jax.modules import eager, flax, is_module, pure
 from d2lhybrid.frameworks.protocol import Layer, Lazy, Variant, Ways, chain, require_options
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.i18n import noop as N_
@@ -35,7 +34,7 @@ def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kw
     they are gone after the call; ``training`` donates what a step replaces.
     """
     require_options("jax.jit", options, ())
-    model = pure(net)
+    model, nnx = pure(net), flax()
 
     def jit() -> Function:
         return partial(model.jitted(args, kwargs), model.weights)
@@ -48,12 +47,13 @@ def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kw
         return partial(nnx.jit(lambda net, *args, **kwargs: net(*args, **kwargs)), nnx.clone(net))
 
     def constants() -> Function:
-        constant = replace(pure(partial(model.run, model.weights)), named=model.named)
+        constant = pure(partial(model.run, model.weights))
+        constant = replace(constant, named=model.named, name=model.name)
         return partial(constant.jitted(args, kwargs), None)
 
     found = {"eager": Variant(eager(net), "y = net(x)")}
     made, given = "fast = jax.jit(net)", "x"
-    if isinstance(net, nnx.Module):
+    if is_module(net):
         made, given = f"{_SPLIT}fast = jax.jit(forward)", "weights, x"
         code = "fast = nnx.jit(lambda net, x: net(x))\ny = fast(net, x)"
         found["nnx.jit"] = Variant(Lazy(nnx_jit), code)
@@ -72,7 +72,10 @@ def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kw
 
 def parts(net: Any) -> Iterator[Layer | str | None]:
     """Those of a ``Sequential``, also inside another; a model of any other class is one part."""
-    if type(net) is nnx.Sequential:
+    nnx = flax()
+    if nnx is None:  # without Flax, there is no module that is known here
+        yield next((name for function, name in _KNOWN.items() if function is net), None)
+    elif type(net) is nnx.Sequential:
         for part in net.layers:
             yield from parts(part)
     elif type(net) is nnx.Linear:

@@ -4,6 +4,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from d2lhybrid.calls import parameters_of
 from d2lhybrid.errors import CannotBuildError, first_line
 from d2lhybrid.frameworks.protocol import Lazy, Step, Variant, Ways, copied, require_trainable
 from d2lhybrid.frameworks.tensorflow.variants import require_numbers
@@ -31,8 +32,10 @@ def training(net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwarg
     require_trainable(net, models, optimizer, optimizers, "keras.optimizers.SGD(0.1)")
     keras = isinstance(net, tf.keras.layers.Layer)
     named = {"training": True, **kwargs} if keras else kwargs
-    # Keras wants the target first, and the rest of the world last.
-    target_first = isinstance(loss, tf.keras.losses.Loss)
+    # Keras wants the target first, and the rest of the world last. Its functions cannot be known by
+    # a class, but their parameters have the names that Keras gives them.
+    named_first = next((one.name for one in parameters_of(loss)), "")
+    target_first = isinstance(loss, tf.keras.losses.Loss) or named_first == "y_true"
 
     def make(**options: Any) -> Function:
         own = _copied_keras(net, args, kwargs) if keras else copied(net, {})

@@ -13,8 +13,11 @@ from typing import Any, NamedTuple
 
 import torch
 
+from d2lhybrid.calls import name_of
+from d2lhybrid.errors import CallFailedError, first_line
 from d2lhybrid.frameworks.explanation import Finding
 from d2lhybrid.frameworks.tensors import Function
+from d2lhybrid.i18n import gettext as _
 
 
 def original(model: Any) -> Any:
@@ -42,6 +45,10 @@ def without_gradients(run: Function) -> Any:
         torch._C._set_grad_enabled(False)
         try:
             return run(*args, **kwargs)
+        except RuntimeError as error:
+            if not before or "does not require grad" not in str(error):
+                raise
+            raise wants_gradients(run, error) from error
         finally:
             torch._C._set_grad_enabled(before)
 
@@ -65,6 +72,17 @@ def scripted(copy: Function) -> Any:
     for part in net.modules():
         types.pop(type(part), None)
     return torch.jit.script(copy())
+
+
+def wants_gradients(run: Function, error: RuntimeError) -> CallFailedError:
+    """The error of a callable that fails because it runs without gradients."""
+    text = _(
+        "Expected a model, which runs here without gradients. Received: {name}, which computes "
+        "them ({error}). To compare the ways to run a step of training, write {training}."
+    )
+    training = "training(net, loss, optimizer, (x, y))"
+    said = text.format(name=name_of(run), error=first_line(error), training=training)
+    return CallFailedError(said, label=name_of(run), reason=first_line(error))
 
 
 # What TorchDynamo has done.
