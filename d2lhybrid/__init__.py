@@ -4,7 +4,6 @@ The names load on first use, so ``import d2lhybrid`` costs milliseconds and load
 What the chapters print with, the classes of results and the errors are in ``d2lhybrid.teaching``.
 """
 
-from importlib import import_module
 from typing import Any
 
 __version__ = "0.1.0"
@@ -30,7 +29,9 @@ def __getattr__(name: str) -> Any:
     """A public name, when it is first asked for (PEP 562)."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    from d2lhybrid.installing import import_whole
+
+    globals()[name] = found = getattr(import_whole(f"{__name__}.{_HOMES[name]}"), name)
     return found
 
 

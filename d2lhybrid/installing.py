@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -33,6 +35,27 @@ def install_command(extra: str) -> str:
     return f'pip install "d2lhybrid[{extra}]"'
 
 
+def import_whole(name: str) -> Any:
+    """Import a module; an interrupt that comes meanwhile is raised when that is done.
+
+    An import that is cut short leaves some modules of a large library behind, which make the next
+    import fail for good: NumPy loads only once, and Flax finds itself "partially initialized".
+    """
+    # Only the main thread is interrupted. A handler that is none of Python's is left alone.
+    in_main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT) if in_main and name not in sys.modules else None
+    if not callable(handler):
+        return import_module(name)
+    interrupts: list[Any] = []
+    try:
+        signal.signal(signal.SIGINT, lambda *received: interrupts.append(received))
+        return import_module(name)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if interrupts:
+            handler(*interrupts[0])
+
+
 def require(package: str, extra: str) -> Any:
     """Import a package that the user asked for by what they load or save.
 
@@ -40,7 +63,7 @@ def require(package: str, extra: str) -> Any:
         MissingPackageError: It is not installed, with the command that installs it.
     """
     try:
-        return import_module(package)
+        return import_whole(package)
     except ImportError as error:
         raise missing(package, extra, error) from error
 

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import wraps
-from importlib import import_module
 from itertools import chain
 from typing import Any, TypeVar, cast
 
@@ -23,6 +22,7 @@ from d2lhybrid.errors import ArgumentError, UnknownFrameworkError, UnsupportedAr
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.installing import import_whole
 from d2lhybrid.quieting import Together
 from d2lhybrid.tensor import leaves
 
@@ -34,7 +34,7 @@ def known() -> tuple[Framework, ...]:
     """Every framework, imported or not, in the order in which readers see them."""
     if not _found:
         rooms = [room.name for room in pkgutil.iter_modules(__path__) if room.ispkg]
-        found = [import_module(f"{__name__}.{room}").FRAMEWORK for room in rooms]
+        found = [import_whole(f"{__name__}.{room}").FRAMEWORK for room in rooms]
         # In one step, or each of several threads would add all of them.
         _found[:] = sorted(found, key=lambda framework: framework.order)
     return tuple(_found)

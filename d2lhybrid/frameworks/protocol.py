@@ -13,7 +13,6 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,6 +23,7 @@ from d2lhybrid.frameworks.explanation import Explanation, Graph
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs, Tensors as Tensors
 from d2lhybrid.i18n import gettext as _
+from d2lhybrid.installing import import_whole
 from d2lhybrid.quieting import silent
 
 
@@ -204,7 +204,7 @@ class Framework(ABC):
     def owns(self, packages: Collection[str]) -> bool:
         """Does something whose classes come from these top-level packages belong to it?"""
         if "keras" in packages:
-            return import_module("keras").config.backend() == self.name
+            return bool(import_whole("keras").config.backend() == self.name)
         return self.name in packages
 
     def load(self) -> Any:
@@ -214,7 +214,7 @@ class Framework(ABC):
             return found
         for name, value in self.environment.items():
             os.environ.setdefault(name, value)
-        return import_module(self.name)
+        return import_whole(self.name)
 
     def version(self) -> str:
         """Its version; imports it."""

@@ -215,6 +215,7 @@ def variants(
     return Variants(found | programs, programs, model, takes_arguments=bool(args or kwargs))
 
 
+@untouched
 def training(
     net: Callable[..., Any] | Call, loss: Loss, optimizer: Any, batch: Sequence[Any], *more: Any
 ) -> Variants:

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from d2lhybrid.frameworks.jax.formats import FORMATS
 from d2lhybrid.frameworks.protocol import Framework, Room, Tensors
+from d2lhybrid.installing import import_whole
 
 
 class JAX(Framework):
@@ -25,14 +26,13 @@ class JAX(Framework):
     @property
     def tensors(self) -> Tensors:
         self.load()
-        from d2lhybrid.frameworks.jax.tensors import TENSORS
-
-        return TENSORS
+        tensors: Tensors = import_whole(f"{__name__}.tensors").TENSORS
+        return tensors
 
     def room(self) -> Room:
         self.load()
-        from d2lhybrid.frameworks.jax import explain, training, variants
-
+        parts = (import_whole(f"{__name__}.{part}") for part in ("variants", "training", "explain"))
+        variants, training, explain = parts
         found = variants.variants, training.training, explain.explain, explain.graphs
         return Room(*found, variants.parts)
 

@@ -5,6 +5,7 @@ from typing import Any
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
 from d2lhybrid.frameworks.mxnet.formats import FORMATS
 from d2lhybrid.frameworks.protocol import Framework, Room, Tensors
+from d2lhybrid.installing import import_whole
 
 
 class MXNet(Framework):
@@ -22,14 +23,13 @@ class MXNet(Framework):
     @property
     def tensors(self) -> Tensors:
         self.load()
-        from d2lhybrid.frameworks.mxnet.tensors import TENSORS
-
-        return TENSORS
+        tensors: Tensors = import_whole(f"{__name__}.tensors").TENSORS
+        return tensors
 
     def room(self) -> Room:
         self.load()
-        from d2lhybrid.frameworks.mxnet import explain, training, variants
-
+        parts = (import_whole(f"{__name__}.{part}") for part in ("variants", "training", "explain"))
+        variants, training, explain = parts
         found = variants.variants, training.training, explain.explain, explain.graphs
         return Room(*found, variants.parts)
 

@@ -24,7 +24,7 @@ import numpy
 
 from d2lhybrid.errors import MissingPackageError
 from d2lhybrid.i18n import gettext as _
-from d2lhybrid.installing import install_command
+from d2lhybrid.installing import import_whole, install_command
 from d2lhybrid.quieting import silent
 
 
@@ -154,14 +154,21 @@ def import_mxnet() -> ModuleType:
         _load_cuda_11()
         with silent():  # distutils, invalid escapes: nothing a reader can mend
             try:
-                found = import_module("mxnet")
+                import_whole("mxnet")
             except (ImportError, OSError, RuntimeError) as error:
                 raise MissingPackageError(_why(error)) from error
-            found.nd.NDArray.__array__ = _to_numpy
-            loader = import_module("mxnet.gluon.data.dataloader")
-            for name in ("_worker_initializer", "worker_loop_v1"):
-                setattr(loader, name, _InWorker(getattr(loader, name)))
-        return found
+            finally:  # an interrupt comes up when the import is whole
+                if "mxnet" in sys.modules:
+                    _mend(sys.modules["mxnet"])
+        return sys.modules["mxnet"]
+
+
+def _mend(mxnet: Any) -> None:
+    """Replace what does not work as it is."""
+    mxnet.nd.NDArray.__array__ = _to_numpy
+    loader = import_module("mxnet.gluon.data.dataloader")
+    for name in ("_worker_initializer", "worker_loop_v1"):
+        setattr(loader, name, _InWorker(getattr(loader, name)))
 
 
 def _why(error: Exception) -> str:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from d2lhybrid.frameworks.protocol import Framework, Room, Tensors
 from d2lhybrid.frameworks.tensorflow.formats import FORMATS
+from d2lhybrid.installing import import_whole
 
 
 class TensorFlow(Framework):
@@ -38,14 +39,13 @@ class TensorFlow(Framework):
     @property
     def tensors(self) -> Tensors:
         self.load()
-        from d2lhybrid.frameworks.tensorflow.tensors import TENSORS
-
-        return TENSORS
+        tensors: Tensors = import_whole(f"{__name__}.tensors").TENSORS
+        return tensors
 
     def room(self) -> Room:
         self.load()
-        from d2lhybrid.frameworks.tensorflow import explain, training, variants
-
+        parts = (import_whole(f"{__name__}.{part}") for part in ("variants", "training", "explain"))
+        variants, training, explain = parts
         found = variants.variants, training.training, explain.explain, explain.graphs
         return Room(*found, variants.parts)
 

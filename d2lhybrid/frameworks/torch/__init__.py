@@ -2,6 +2,7 @@
 
 from d2lhybrid.frameworks.protocol import Framework, Room, Tensors
 from d2lhybrid.frameworks.torch.formats import FORMATS
+from d2lhybrid.installing import import_whole
 
 
 class PyTorch(Framework):
@@ -13,16 +14,16 @@ class PyTorch(Framework):
     formats = FORMATS
 
     @property
-    def tensors(self) -> Tensors:
+    def tensors(self) -> Tensors:  # TorchDynamo can trace this import, but no function of ours
         from d2lhybrid.frameworks.torch.tensors import TENSORS
 
         return TENSORS
 
     def room(self) -> Room:
-        from d2lhybrid.frameworks.torch import training, variants
-        from d2lhybrid.frameworks.torch.explain import explain, graphs
-
-        return Room(variants.variants, training.training, explain, graphs, variants.parts)
+        parts = (import_whole(f"{__name__}.{part}") for part in ("variants", "training", "explain"))
+        variants, training, explain = parts
+        found = variants.variants, training.training, explain.explain, explain.graphs
+        return Room(*found, variants.parts)
 
 
 FRAMEWORK = PyTorch()
