@@ -96,7 +96,9 @@ def traced(model: Any, args: Args, kwargs: Kwargs) -> Any:
 
     What ``jax.jit`` or ``nnx.jit`` returned keeps its static arguments.
     """
-    kinds = {type(jax.jit(len)): jax.jit, type(nnx.jit(len)): nnx.jit}
+    nnx, kinds = flax(), {type(jax.jit(len)): jax.jit}
+    if nnx is not None:
+        kinds[type(nnx.jit(len))] = nnx.jit
     if type(model) not in kinds:
         own = pure(model)
         return own.jitted(args, kwargs).trace(own.weights, *args, **kwargs)
