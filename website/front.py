@@ -128,7 +128,7 @@ def _ways_to_run(language: str, repository: Repository | None) -> list[str]:
         folder = repository.name.rpartition("/")[2]
         steps = [f"git clone {repository.url}", f"cd {folder}", *steps]
     parts = [say["run_here"], "\n".join(["```bash", *steps, "```"])]
-    return [*parts, say["run_elsewhere"]] if repository else parts
+    return [*parts, say["run_elsewhere"]] if repository and repository.colab("") else parts
 
 
 def _tree(caption: str, entries: Iterable[str]) -> str:

@@ -47,14 +47,6 @@ class Repository:
         rest = f"{self.name}/blob/{self.branch}/{quote(notebook)}"
         return f"https://colab.research.google.com/github/{rest}"
 
-    def binder(self, notebook: str) -> str:
-        """A notebook in JupyterLab on Binder."""
-        source = (
-            f"gh/{self.name}" if self.host == "github.com" else f"git/{quote(self.url, safe='')}"
-        )
-        place = quote(f"lab/tree/{notebook}", safe="")
-        return f"https://mybinder.org/v2/{source}/{quote(self.branch, safe='')}?urlpath={place}"
-
 
 def find_repository(root: Path) -> Repository | None:
     """The repository that pyproject.toml names; None where it names none.

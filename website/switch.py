@@ -71,10 +71,8 @@ class Around:
             {"name": self.words["download"], "href": file, "download": self.key.path.name},
             {"name": "JupyterLab", "href": _LAB + path, "lab": path, "title": hint},
         ]
-        if self.repository:
-            if colab := self.repository.colab(path):
-                found.append({"name": "Colab", "href": colab})
-            found.append({"name": "Binder", "href": self.repository.binder(path)})
+        if self.repository and (colab := self.repository.colab(path)):
+            found.append({"name": "Colab", "href": colab})
         return found
 
     def reference(self) -> str:

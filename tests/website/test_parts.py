@@ -100,10 +100,8 @@ def show_rows(root, framework, **changes):
 def test_addresses_of_a_repository(tmp_path):
     assert GITHUB.file("docs/x.md") == "https://github.com/someone/measured/blob/main/docs/x.md"
     assert str(GITHUB.colab(NOTEBOOK)).endswith(f"/github/someone/measured/blob/main/{NOTEBOOK}")
-    assert "/v2/gh/someone/measured/main?urlpath=lab%2Ftree%2Fnot" in GITHUB.binder(NOTEBOOK)
     other = Repository("https://git.example.org/someone/measured")
     assert other.colab(NOTEBOOK) is None
-    assert "/v2/git/https%3A%2F%2Fgit.example.org%2Fsomeone%2Fmeasured/" in other.binder(NOTEBOOK)
     file = tmp_path / "pyproject.toml"
     for url, found in ((f"{GITHUB.url}.git", GITHUB), ("", None)):
         file.write_text(f'[project.urls]\nRepository = "{url}"\n\n[tool.x]\nrepository = "x"\n')
@@ -125,8 +123,9 @@ def test_a_small_site(small):
     assert set(page.sections) - set(other.sections) == {"sec-only-for-pytorch"}
     assert "<mfrac>" in page.source  # formulas need no script
     notebook = "notebooks/en/pytorch/one.ipynb"
-    places = {GITHUB.colab(notebook), GITHUB.binder(notebook), "../index.html"}  # README.md
+    places = {GITHUB.colab(notebook), "../index.html"}  # README.md
     assert places <= {link["href"] for link in page.links}
+    assert "mybinder" not in page.source
     assert "find_spec" not in page.text  # the cell that installs is for JupyterLab and Colab
     landing = read_page(site / "index.html")
     assert [link["href"] for link in landing.links] == ["en/index.html"]
