@@ -1,5 +1,6 @@
 """The environments for a GPU: what pip brings to each, and that one CUDA is enough for it."""
 
+import os
 import re
 from itertools import combinations
 
@@ -8,7 +9,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from processes import ROOT
+from processes import ROOT, python
 
 from book.frameworks import FRAMEWORKS
 
@@ -78,6 +79,25 @@ def test_a_list_that_is_behind_is_found(monkeypatch, capsys):
         environments.main()
     assert ended.value.code == 1
     assert "+new==1" in capsys.readouterr().out
+
+
+def test_the_tests_of_a_framework_need_no_other(tmp_path):
+    """MXNet stands for those that have an environment by themselves; its tests are the fastest."""
+    (tmp_path / "alone.py").write_text(
+        "import sys\n"
+        "class Absent:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name in ('torch', 'tensorflow', 'jax', 'flax', 'onnxruntime', 'keras'):\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Absent())\n"
+    )
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    files = re.findall(r"tests/\S+\.py", re.search(r"^test-framework:(.*\n\t)+", makefile, re.M)[0])
+    files = [file.replace("$(FRAMEWORK)", "mxnet") for file in files]
+    assert len(files) == 3
+    env = {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    done = python("-m", "pytest", "-q", "-p", "alone", *files, "-k", "mxnet", **env)
+    assert re.search(r"\d\d passed", done.stdout), done.stdout
 
 
 def test_the_job_for_a_gpu_runs_every_environment_and_demands_a_gpu_for_every_framework():
