@@ -6,6 +6,13 @@ import pytest
 from book_samples import FULL, LIMITS, written
 
 from book.__main__ import main
+from book.gpu import REQUIRE
+
+
+@pytest.fixture(autouse=True)
+def _no_gpu_is_required(monkeypatch):
+    """Small notebooks are executed often here, and none uses a GPU."""
+    monkeypatch.delenv(REQUIRE, raising=False)
 
 
 @pytest.fixture
