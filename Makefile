@@ -7,7 +7,7 @@ PY ?= .venv/bin/python
 JOBS ?= auto
 # An environment with the newest release of everything that still has any: without MXNet. It needs the
 # newest Python that all of these have a release for, because each drops old ones: JAX 0.11 has no
-# Python 3.11. Today it is 3.13, for TensorFlow 2.21 has none for 3.14. PYTHON= names another.
+# Python 3.11. Today it is 3.13, because TensorFlow 2.21 has none for 3.14. PYTHON= names another.
 NEWEST_PYTHON := $(if $(filter file,$(origin PYTHON)),python3.13,$(PYTHON))
 NEWEST := .venv-newest/bin/python
 NEWEST_FRAMEWORKS := $(filter-out mxnet,$(notdir $(wildcard notebooks/en/*)))

@@ -46,7 +46,7 @@ def required() -> list[str]:
 def require() -> None:
     """Raise BookError, with a sentence for each required framework that has no GPU."""
     sentences = [
-        f"Expected {FRAMEWORKS[name].name} to compute on a GPU, for {REQUIRE} names {name}. {seen} "
+        f"Expected {FRAMEWORKS[name].name} to compute on a GPU, because {REQUIRE} names {name}. {seen} "
         f"Look at what `nvidia-smi` and `{sys.executable} -m d2lhybrid doctor "
         f"{FRAMEWORKS[name].module}` say; `make conda` makes the environment for it."
         for name in required()
@@ -89,5 +89,5 @@ def missed(framework: str, tags: Sequence[str], source: str, outputs: Sequence[A
     """Why a cell fails that was left out in a framework that must have a GPU; else None."""
     if framework in required() and "gpu" in tags and left_out(source, outputs):
         name = FRAMEWORKS[framework].name
-        return f"Expected this cell to use a GPU, for {REQUIRE} names {framework}. {name} saw none."
+        return f"Expected this cell to use a GPU, because {REQUIRE} names {framework}. {name} saw none."
     return None

@@ -29,7 +29,7 @@ def test_each_framework_says_what_was_asked_what_it_sees_and_what_to_do(name, mo
     with pytest.raises(BookError) as caught:
         require()
     (said,) = str(caught.value).splitlines()
-    assert f"Expected {FRAMEWORKS[name].name} to compute on a GPU, for {REQUIRE} names" in said
+    assert f"Expected {FRAMEWORKS[name].name} to compute on a GPU, because {REQUIRE} names" in said
     assert re.search("It (sees .*cpu|does not work)", said, re.IGNORECASE)
     assert "nvidia-smi" in said
     assert f"doctor {FRAMEWORKS[name].module}`" in said

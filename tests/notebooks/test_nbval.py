@@ -138,7 +138,7 @@ def test_a_cell_left_out_is_a_failure_where_its_framework_must_have_a_gpu(tmp_pa
     env = {**gpu_for_torch(8.0), "D2LHYBRID_REQUIRE_GPU": "pytorch"}
     status, said = nbval(tmp_path, "-n1", env=env)
     assert status == 1, said
-    assert "Expected this cell to use a GPU, for D2LHYBRID_REQUIRE_GPU names pytorch." in said
+    assert "Expected this cell to use a GPU, because D2LHYBRID_REQUIRE_GPU names pytorch." in said
     assert "1 failed, 1 passed" in said, "the other cell prints what it likes"
 
 
