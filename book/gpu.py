@@ -46,8 +46,8 @@ def required() -> list[str]:
 def require() -> None:
     """Raise BookError, with a sentence for each required framework that has no GPU."""
     sentences = [
-        f"Expected {FRAMEWORKS[name].name} to compute on a GPU, because {REQUIRE} names {name}. {seen} "
-        f"Look at what `nvidia-smi` and `{sys.executable} -m d2lhybrid doctor "
+        f"Expected {FRAMEWORKS[name].name} to compute on a GPU, because {REQUIRE} names {name}. "
+        f"{seen} Look at what `nvidia-smi` and `{sys.executable} -m d2lhybrid doctor "
         f"{FRAMEWORKS[name].module}` say; `make conda` makes the environment for it."
         for name in required()
         if (seen := _lacking(FRAMEWORKS[name].module))
@@ -89,5 +89,6 @@ def missed(framework: str, tags: Sequence[str], source: str, outputs: Sequence[A
     """Why a cell fails that was left out in a framework that must have a GPU; else None."""
     if framework in required() and "gpu" in tags and left_out(source, outputs):
         name = FRAMEWORKS[framework].name
-        return f"Expected this cell to use a GPU, because {REQUIRE} names {framework}. {name} saw none."
+        why = f"{REQUIRE} names {framework}"
+        return f"Expected this cell to use a GPU, because {why}. {name} saw none."
     return None
