@@ -37,6 +37,11 @@ def cuda_context(index: int) -> bool:
     return torch.cuda.is_initialized() and bool(has_context(index))
 
 
+def is_tracing() -> bool:
+    """Does this thread trace? Yes where it does not tell, for ``is_compiling`` is one for all."""
+    return bool(getattr(torch._C, "_len_torch_dispatch_stack", lambda: True)())
+
+
 def without_gradients(run: Function) -> Any:
     """The same under ``torch.no_grad``, whose decorator takes as long as a small operation."""
 

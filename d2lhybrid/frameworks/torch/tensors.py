@@ -9,7 +9,7 @@ import torch
 
 from d2lhybrid.errors import TracingError
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs, Tensors, tracing_text
-from d2lhybrid.frameworks.torch.private import cuda_context
+from d2lhybrid.frameworks.torch.private import cuda_context, is_tracing
 from d2lhybrid.tensor import Raw, spec
 
 
@@ -24,7 +24,8 @@ class TorchTensors(Tensors):
         return float((ones @ ones).sum())
 
     def synchronize(self) -> None:
-        if torch.compiler.is_compiling() or torch.jit.is_tracing():
+        in_dynamo = torch.compiler.is_dynamo_compiling() or torch.jit.is_tracing()
+        if in_dynamo or (torch.compiler.is_compiling() and is_tracing()):
             raise TracingError(_tracing_text())
         for device in _busy():
             torch.accelerator.synchronize(device)
