@@ -1,143 +1,224 @@
-"""Ctrl-C while a model runs for ``explain`` or ``graph``: all is as before, and both still work."""
+"""Ctrl-C inside the model, in every verb of measuring and every framework.
 
+Afterwards all settings are as before, and the same call works.
+"""
+
+import gc
+import logging
+import os
 import random
-from contextlib import suppress
-from itertools import count
+import sys
+import threading
+import warnings
 
 import numpy as np
 import pytest
 
-from d2lhybrid import explain, graph, import_mxnet
+import d2lhybrid as d2l
+from d2lhybrid import quieting
+from d2lhybrid.errors import ClaimError
 from d2lhybrid.frameworks import known
+from d2lhybrid.frameworks.jax.private import is_tracing
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what compilers say of themselves
-ONES = np.ones((2, 3), np.float32)
-NAMES = [framework.name for framework in known()]
+QUICK = {"time_limit": 0.05, "progress": False, "check": False}
+X = np.arange(12, dtype=np.float32).reshape(4, 3)
+DATA = X, X[:, :2].copy()
 
 
-class Step:
-    """A part of each model: it returns 1.0, and is interrupted at its call of number `last`."""
+class Pressed:
+    """Somebody who presses Ctrl-C when the model runs for the n-th time."""
 
-    def __init__(self):
-        self.calls = self.last = 0
+    left = 0
 
     def __call__(self):
-        self.calls += 1
-        if self.calls == self.last:
+        self.left -= 1
+        if self.left == 0:
             raise KeyboardInterrupt
-        return 1.0
 
 
-def torch_made(step, marked=None):
+pressed = Pressed()
+
+
+def torch_made():
+    """A net that is interrupted, arguments for training it, a compiled way, and its state."""
     import torch
-
-    # TorchDynamo records code without running it, but for a function whose result is constant.
-    called = (marked or torch._dynamo.assume_constant_result)(lambda: step())
 
     class Net(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.norm, self.drop = torch.nn.BatchNorm1d(3), torch.nn.Dropout(0.5)
+            self.inner = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2))
 
+        @torch.compiler.disable
         def forward(self, x):
-            return self.drop(self.norm(x)) * called() + torch.rand(3)
+            found = self.inner(x)  # first, so that there is a change to put back
+            pressed()
+            return found
 
-    net = Net()
+    net, (x, y) = Net(), map(torch.from_numpy, DATA)
+    optimizer = torch.optim.SGD(net.parameters(), 0.1)
 
     def state():
         parts = [(m.training, len(m._forward_pre_hooks), str(m._buffers)) for m in net.modules()]
-        settings = torch._dynamo.config.save_config(), torch._inductor.config.save_config()
-        modes = torch.is_grad_enabled(), torch.get_default_dtype(), torch.compiler.is_compiling()
-        return parts, settings, modes, torch.get_rng_state().tolist()
+        held = [(p.requires_grad, str(p.grad), p.tolist()) for p in net.parameters()]
+        modes = torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.get_num_threads()
+        return parts, held, modes, torch.get_rng_state().tolist()
 
-    return net, torch.from_numpy(ONES), state
-
-
-def torch_broken_made(step):
-    """The same with a graph break, in which Python runs the step."""
-    import torch
-
-    return torch_made(step, torch._dynamo.disable)
+    return net, optimizer, (x, y), "torch.compile", state
 
 
-def tensorflow_made(step):
+def tensorflow_made():
     import tensorflow as tf
 
     class Net(tf.keras.Model):
-        def __init__(self):
-            super().__init__()
-            self.norm, self.drop = (
-                tf.keras.layers.BatchNormalization(),
-                tf.keras.layers.Dropout(0.5),
-            )
+        def __init__(self, **options):
+            super().__init__(**options)
+            self.inner = tf.keras.layers.Dense(2)
+            self.norm = tf.keras.layers.BatchNormalization()
 
-        def call(self, x):
-            return self.drop(self.norm(x, training=True), training=True) * step()
+        def call(self, x, training=None):
+            found = self.norm(self.inner(x), training=training)
+            pressed()
+            return found
 
-    net, x = Net(), tf.constant(ONES)
+        def get_config(self):
+            return {}
+
+    net, (x, y) = Net(), map(tf.constant, DATA)
     net(x)
 
     def state():
-        modes = tf.config.functions_run_eagerly(), tf.executing_eagerly()
-        drawn = tf.random.get_global_generator().state.numpy().tolist()
-        return [v.numpy().tolist() for v in net.variables], modes, drawn
+        held = [(v.trainable, v.numpy().tolist()) for v in net.variables]
+        modes = tf.config.functions_run_eagerly(), tf.executing_eagerly(), tf.keras.config.floatx()
+        return held, modes, tf.inside_function()
 
-    return net, x, state
+    return net, tf.keras.optimizers.SGD(0.1), (x, y), "tf.function", state
 
 
-def jax_made(step):
+def jax_made():
     import jax
+    import optax
     from flax import nnx
 
     class Net(nnx.Module):
         def __init__(self):
             rngs = nnx.Rngs(0)
-            self.norm, self.drop = nnx.BatchNorm(3, rngs=rngs), nnx.Dropout(0.5, rngs=rngs)
+            self.inner, self.norm = nnx.Linear(3, 2, rngs=rngs), nnx.BatchNorm(2, rngs=rngs)
 
         def __call__(self, x):
-            return self.drop(self.norm(x)) * step()
+            found = self.norm(self.inner(x))
+            pressed()
+            return found
 
-    net = Net()
+    net, (x, y) = Net(), map(jax.numpy.asarray, DATA)
+    optimizer = nnx.Optimizer(net, optax.sgd(0.1), wrt=nnx.Param)
 
     def state():
-        return str(nnx.split(net)), dict(jax.config.values)
+        return str(nnx.split(net)), is_tracing(), jax.config.jax_enable_x64
 
-    return net, jax.numpy.asarray(ONES), state
+    return net, optimizer, (x, y), "nnx.jit", state
 
 
-def mxnet_made(step):
-    mx = import_mxnet()
+def mxnet_made():
+    mx = d2l.import_mxnet()
+    mx.npx.set_np()
 
-    class Part(mx.gluon.HybridBlock):
+    class Net(mx.gluon.HybridBlock):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.norm = mx.gluon.nn.Dense(2), mx.gluon.nn.BatchNorm()
+
         def hybrid_forward(self, F, x):
-            return F.Dropout(x * step())
+            found = self.norm(self.inner(x))
+            pressed()
+            return found
 
-    net = mx.gluon.nn.Sequential()
-    net.add(mx.gluon.nn.BatchNorm(), Part())
+    net, (x, y) = Net(), map(mx.np.array, DATA)
     net.initialize()
-    net(mx.nd.array(ONES))
+    net(x)
 
     def state():
-        parts = [(len(m._forward_pre_hooks), len(m._forward_hooks)) for m in (net, *net)]
-        held = [p.data().asnumpy().tolist() for p in net.collect_params().values()]
-        modes = mx.autograd.is_training(), mx.autograd.is_recording(), mx.util.is_np_array()
-        return parts, held, modes, [getattr(m, "_active", None) for m in net]
+        blocks = net, net.inner, net.norm
+        parts = [(m._active, len(m._forward_hooks), len(m._forward_pre_hooks)) for m in blocks]
+        held = [(p.grad_req, p.data().tolist()) for p in net.collect_params().values()]
+        modes = mx.util.is_np_array(), mx.util.is_np_shape()
+        return parts, held, modes, mx.autograd.is_training(), mx.autograd.is_recording()
 
-    return net, mx.nd.array(ONES), state
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd")
+    return net, trainer, (x, y), "hybridized", state
 
 
-@pytest.mark.parametrize("ask", [explain, graph], ids=["explain", "graph"])
-@pytest.mark.parametrize("name", [*NAMES, "torch_broken"])
-def test_everything_is_as_before_and_the_same_call_works(name, ask):
-    step = Step()
-    net, x, state = globals()[f"{name}_made"](step)
-    expected = repr(ask(net, x))
-    before, drawn = state(), random.getstate()
-    for last in count(1):  # at its first call, then at its second, as many as there are
-        step.calls, step.last = 0, last
-        with suppress(KeyboardInterrupt):
-            assert repr(ask(net, x)) == expected
-        assert (state(), random.getstate()) == (before, drawn)
-        if step.calls < last:
-            break
-    assert last > 1
+@pytest.fixture(params=[framework.name for framework in known()])
+def made(request):
+    pressed.left = 0
+    return globals()[f"{request.param}_made"]()
+
+
+def of_variants(net, _optimizer, batch, compiled):
+    d2l.compare(d2l.variants(net, batch[0]).only("eager", compiled), batch[0], **QUICK)
+
+
+def trained(net, optimizer, batch, _compiled):
+    steps = d2l.training(net, lambda a, b: (a - b) ** 2, optimizer, batch)
+    assert len(d2l.compare(steps.only("eager"), **QUICK)) == 1
+
+
+def claimed(net, _optimizer, batch, _compiled):
+    before, pressed.left = pressed.left, 0
+    c = d2l.compare({"a": net, "b": net}, batch[0], **{**QUICK, "time_limit": 1e-6})
+    pressed.left = before
+    try:
+        c.claim("b", "faster")
+    except ClaimError:
+        pass
+
+
+def benchmarked(net, _optimizer, batch, _compiled):
+    with d2l.Benchmark("Work") as b:
+        net(batch[0])
+    assert b.seconds > 0
+
+
+VERBS = {
+    "compare": lambda net, _o, batch, _c: d2l.compare({"a": net, "b": net}, batch[0], **QUICK),
+    "compare variants": of_variants,
+    "measure": lambda net, _o, batch, _c: d2l.measure(net, batch[0], time_limit=0.05),
+    "sweep": lambda net, _o, batch, _c: d2l.sweep(lambda n: ({"a": net}, batch[0]), [1], **QUICK),
+    "variants": lambda net, _o, batch, _c: d2l.variants(net, batch[0]),
+    "training": trained,
+    "claim": claimed,
+    "Benchmark": benchmarked,
+}
+
+
+def settings():
+    """Those of the process that a verb may switch meanwhile."""
+    drawn = random.getstate(), np.random.get_state(legacy=False)
+    said = sys.stdout, sys.stderr, os.fstat(2).st_ino, [*warnings.filters]
+    logs = logging.root.manager.disable, logging.root.level, len(quieting._levels)
+    profiled = sys.getprofile(), threading.active_count(), gc.isenabled()
+    return repr(drawn), said, logs, profiled, d2l.Benchmark._open
+
+
+@pytest.mark.parametrize("turn", [1, 2, 5])
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_interrupt_inside_the_model_leaves_all_as_it_was_and_the_call_works_again(
+    verb, turn, made
+):
+    *given, state = made
+    if verb == "Benchmark":  # whose body is the user's own: a model in it changes
+        state = bool
+    # Once before: some threads and settings of a framework are there from its first work on.
+    VERBS[verb](*given)
+    before, held = settings(), state()
+    pressed.left = turn
+    try:
+        VERBS[verb](*given)
+    except KeyboardInterrupt:
+        assert pressed.left <= 0
+    # These may call it fewer times.
+    assert pressed.left <= 0 or verb in ("variants", "Benchmark", "claim")
+    pressed.left = 0
+    assert (settings(), state()) == (before, held)
+    VERBS[verb](*given)
+    assert (settings(), state()) == (before, held)
