@@ -13,7 +13,16 @@ from math import log10
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.i18n import count, general, gettext as _, language, number, width
+from d2lhybrid.i18n import (
+    count,
+    general,
+    gettext as _,
+    language,
+    listed,
+    number,
+    sentences,
+    width,
+)
 from d2lhybrid.installing import require
 from d2lhybrid.report import text
 from d2lhybrid.report.claims import VERDICTS, Comparison
@@ -49,7 +58,7 @@ def comparison(c: Comparison, clock: str = "latency") -> Any:
 
     The axis is logarithmic, so equal distances are equal ratios.
     """
-    base = c[c.baseline].median_of(clock)
+    base, shown = c[c.baseline].median_of(clock), []
     with drawing(1.3 + 0.42 * len(c)) as ax:
         ax.set_xscale("log")
         ax.axvline(base, color=GREY, linewidth=1)
@@ -65,10 +74,13 @@ def comparison(c: Comparison, clock: str = "latency") -> Any:
             ax.hlines(row, base, time, color=colour, linewidth=4, alpha=0.4)
             ax.errorbar(time, row, xerr=ends, fmt=marker, markersize=7, **style)
             beside(ax, said, max(high, base), row)  # the line crosses no text
+            shown.append(f"{label} {said}")
         notes(ax, [c])
         low = min(m.median_of(clock) for m in c.values())
-        rows(ax, list(c), text.clock_title(clock, c.clocks), low / 1.3)
-    return ax
+        title = text.clock_title(clock, c.clocks)
+        rows(ax, list(c), title, low / 1.3)
+    in_words = _("Plot of the {title}: {rows}.").format(title=title, rows=listed(shown))
+    return described(ax, in_words, [c])
 
 
 def _ends(m: Measurement, clock: str) -> tuple[float, float]:
@@ -83,7 +95,7 @@ def waterfall(c: Comparison, labels: Sequence[str], clock: str = "latency") -> A
     The first bar is a time from 0; each other one is what its layer adds (to the right) or saves
     (to the left). Times are medians by the clock.
     """
-    times = [c[label].median_of(clock) for label in labels]
+    times, shown = [c[label].median_of(clock) for label in labels], []
     with drawing(1.3 + 0.42 * len(labels)) as ax:
         for row, (before, time) in enumerate(zip([0.0, *times], times, strict=False)):
             colour = VERDICTS["faster" if time < before else "slower"].colour if row else GREY
@@ -95,14 +107,18 @@ def waterfall(c: Comparison, labels: Sequence[str], clock: str = "latency") -> A
                 ax.plot([before, before], between, color=GREY, linewidth=1, linestyle=":")
                 said += f" ({'−' if time < before else '+'}{seconds(abs(time - before))})"
             beside(ax, said, max(before, time), row)
+            shown.append(f"{labels[row]} {said}")
         notes(ax, [c])
-        rows(ax, labels, text.clock_title(clock, c.clocks), 0.0)
-    return ax
+        title = text.clock_title(clock, c.clocks)
+        rows(ax, labels, title, 0.0)
+    in_words = _("Bars of the {title}, each from the end of the one before: {rows}.")
+    return described(ax, in_words.format(title=title, rows=listed(shown)), [c])
 
 
 def sweep(s: Sweep, xlabel: str = "") -> Any:
     """Time per call against work, one line a variant and clock, with its band; returns the axes."""
     clocks = [clock for clock in s.clocks if clock in _LINES]
+    xlabel = xlabel or _("work")
     with drawing(3.8 + 0.1 * len(s.labels)) as ax:
         for at, label in enumerate(s.labels):
             for clock in clocks:
@@ -114,11 +130,21 @@ def sweep(s: Sweep, xlabel: str = "") -> Any:
         named = s.sizes[:: 1 + len(s.sizes) // 8]  # what has room
         ax.set_xticks(named, [count(work) for work in named])
         ax.set_xticks([], minor=True)
-        ax.set(yscale="log", xlabel=xlabel or _("work"), ylabel=_("time per call"))
+        ax.set(yscale="log", xlabel=xlabel, ylabel=_("time per call"))
         legend(ax)
         notes(ax, s.comparisons)
         time_axis(ax.yaxis, *ax.get_ylim())
-    return ax
+    in_words = _("Plot of the time per call by {work}, from {first} to {last}: {rows}.")
+    curves = [_ends_in_words(s, label, clock, clocks) for label in s.labels for clock in clocks]
+    ends = {"first": count(s.sizes[0]), "last": count(s.sizes[-1])}
+    return described(ax, in_words.format(work=xlabel, rows=listed(curves), **ends), s.comparisons)
+
+
+def _ends_in_words(s: Sweep, label: str, clock: str, clocks: Sequence[str]) -> str:
+    """The first and the last median of a curve."""
+    found = [seconds(c[label].median_of(clock)) for c in s.comparisons if label in c]
+    named = f"{label} ({text.clock_title(clock, clocks)})" if len(clocks) > 1 else label
+    return _("{label} from {first} to {last}").format(label=named, first=found[0], last=found[-1])
 
 
 def _curve(ax: Any, s: Sweep, label: str, clock: str, at: int) -> None:
@@ -144,7 +170,13 @@ def plot_calls(milliseconds: Mapping[str, Sequence[float]]) -> Any:
             ax.plot(calls, values, label=label, linewidth=1.2, markersize=3.5, **look(at))
         ax.set(yscale="log", xlabel=_("number of the call"), ylabel="ms")
         legend(ax)
-    return ax
+    between = _("{label} from {first} to {last}")
+    shown = [
+        between.format(label=label, first=f"{number(ms[0])} ms", last=f"{number(ms[-1])} ms")
+        for label, ms in milliseconds.items()
+    ]
+    in_words = _("Plot of the time of each call, in their order: {rows}.")
+    return described(ax, in_words.format(rows=listed(shown)))
 
 
 def plot_roofline(steps: Mapping[str, tuple[Point, Point]], bandwidth: float, top: float) -> Any:
@@ -172,7 +204,14 @@ def plot_roofline(steps: Mapping[str, tuple[Point, Point]], bandwidth: float, to
             arrow = {"arrowstyle": "->", "color": style["color"], "shrinkA": 6, "shrinkB": 3}
             ax.annotate("", after, before, arrowprops=arrow)
         legend(ax)
-    return ax
+    between = _("{label} from {first} to {last}")
+    shown = []
+    for label, pair in steps.items():
+        first, last = (f"{general(x)} FLOP/byte, {general(y)} FLOP/s" for x, y in pair)
+        shown.append(between.format(label=label, first=first, last=last))
+    in_words = _("Plot of FLOP/s by FLOP/byte, below the limits {slope} and {top}: {rows}.")
+    limits = {"slope": f"{general(bandwidth)} B/s", "top": f"{general(top)} FLOP/s"}
+    return described(ax, in_words.format(rows=listed(shown), **limits))
 
 
 @contextmanager
@@ -190,7 +229,6 @@ def drawing(height: float) -> Iterator[Any]:
     figure = plt.figure(figsize=(WIDTH, height), dpi=dpi, layout="constrained")
     # So that the page's colour shows; for one of "none", notebooks ask for a light background.
     figure.patch.set_visible(False)
-    figure._repr_mimebundle_ = partial(_sharp, figure)
     # The user's fonts first; for the characters that they lack, those that come with us.
     ours = [JAPANESE, CHINESE] if language() == "ja" else [CHINESE, JAPANESE]
     families = [*plt.rcParams["font.family"], *map(_added, ours)]
@@ -203,13 +241,24 @@ def drawing(height: float) -> Iterator[Any]:
         yield ax
 
 
-def _sharp(figure: Any, **_options: Any) -> Any:
-    """The figure as a notebook shows it: PNG with twice the pixels, and the size to show it at."""
+def described(ax: Any, in_words: str, comparisons: Sequence[Comparison] = ()) -> Any:
+    """The axes; a notebook shows their figure with these words, for whoever sees no pictures."""
+    said = sentences(text.busy(comparisons), in_words)
+    ax.figure._repr_mimebundle_ = partial(_sharp, ax.figure, said)
+    return ax
+
+
+def _sharp(figure: Any, said: str, **_options: Any) -> Any:
+    """The figure as a notebook shows it: PNG with twice the pixels, the size to show it at, words.
+
+    Without ours, the words would be "<Figure size 1120x820 with 1 Axes>".
+    """
     from IPython.display import Image
 
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=figure.dpi, bbox_inches="tight")
-    return Image(file.getvalue(), retina=True)._repr_mimebundle_()
+    data, metadata = Image(file.getvalue(), retina=True)._repr_mimebundle_()
+    return {**data, "text/plain": said}, metadata
 
 
 def time_axis(axis: Any, low: float, high: float) -> None:

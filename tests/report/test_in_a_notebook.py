@@ -1,6 +1,7 @@
 """In a notebook's kernel: plots with twice the pixels of their place; nothing of a bar stays."""
 
 import base64
+import re
 import struct
 
 import nbclient
@@ -25,5 +26,6 @@ def test_every_plot_shows_and_is_sharp_and_results_have_a_summary(tmp_path):
     for cell in notebook.cells[1:]:
         (shown,) = (out for out in cell.outputs if out.output_type == "display_data")
         width, height = struct.unpack(">II", base64.b64decode(shown.data["image/png"])[16:24])
+        assert re.search("(Plot|Bars) of the .*: [ab] .*; [ab] ", shown.data["text/plain"])
         place = {"width": width // 2, "height": height // 2}
         assert shown.metadata == {"image/png": place}  # and no background is asked for

@@ -12,7 +12,7 @@ from by_hand import BUSY, comparison, sweep
 from matplotlib.ft2font import FT2Font
 
 from d2lhybrid import i18n
-from d2lhybrid.report.plot import CHINESE, JAPANESE, plot_calls
+from d2lhybrid.report.plot import CHINESE, JAPANESE, plot_calls, plot_roofline
 from d2lhybrid.report.results import Sweep
 from d2lhybrid.report.table import seconds
 
@@ -147,3 +147,37 @@ def test_chinese_and_japanese_have_the_shapes_of_their_language_and_all_of_them(
     catalog = Path(i18n.__file__).parent / "locale" / language / "LC_MESSAGES" / "d2lhybrid.po"
     wide = {sign for sign in catalog.read_text(encoding="utf-8") if ord(sign) > 0x2E7F}
     assert not [sign for sign in wide if ord(sign) not in charmap]
+
+
+def in_words(ax):
+    data, _metadata = ax.figure._repr_mimebundle_()
+    assert set(data) == {"image/png", "text/plain"}
+    return data["text/plain"]
+
+
+def test_every_figure_says_in_words_what_it_shows():
+    c = comparison({"eager": 1e-3, "fast": 5e-4, "C": 1e-4}, references=("C",))
+    assert in_words(c.plot()) == (
+        "Plot of the time per call: eager 1.00 ms; fast 500 µs (2.00×, faster); C 100 µs (10.0×)."
+    )
+    steps = in_words(c.waterfall(["C", "fast", "eager"]))
+    assert steps == (
+        "Bars of the time per call, each from the end of the one before: "
+        "C 100 µs; fast 500 µs (+400 µs); eager 1.00 ms (+500 µs)."
+    )
+    busy = comparison({"eager": 1e-3}, env=BUSY).plot()
+    assert re.match("⚠ These times are uncertain .* Plot of the time per call", in_words(busy))
+    s = sweep([8, 1024], {"a": [1e-3, 2e-3], "b": [5e-4, 4e-4]})
+    assert in_words(s.plot(xlabel="batch size")) == (
+        "Plot of the time per call by batch size, from 8 to 1,024: "
+        "a from 1.00 ms to 2.00 ms; b from 500 µs to 400 µs."
+    )
+    two = [comparison({"a": t, "b": t}, {"a": t / 4, "b": t / 2}) for t in (1e-3, 2e-3)]
+    assert "a (throughput) from 250 µs to 500 µs" in in_words(Sweep((1, 2), tuple(two)).plot())
+    calls = in_words(plot_calls({"jit": [50, 0.2, 0.25]}))
+    assert calls == "Plot of the time of each call, in their order: jit from 50.0 ms to 0.250 ms."
+    roof = in_words(plot_roofline({"chain": ((0.1, 5e8), (0.6, 2e9))}, 2e10, 1e11))
+    assert roof == (
+        "Plot of FLOP/s by FLOP/byte, below the limits 2e+10 B/s and 1e+11 FLOP/s: chain from "
+        "0.1 FLOP/byte, 5e+08 FLOP/s to 0.6 FLOP/byte, 2e+09 FLOP/s."
+    )
