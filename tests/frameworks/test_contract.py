@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from models import IMPORTS, MODELS, PLANTED, TRAINING, compiled_model
+from our_names import OUR_NAMES
 
-from d2lhybrid import call, explain, graph, import_mxnet, training, variants
+from d2lhybrid import call, compare, explain, graph, import_mxnet, training, variants
 from d2lhybrid.errors import ArgumentError, CallFailedError, UnknownFrameworkError
 from d2lhybrid.frameworks import get, known, of
 from d2lhybrid.frameworks.protocol import chain
@@ -214,6 +215,24 @@ def test_objects_are_known_by_their_classes(framework, built):
     net, x, _variants = built(framework)
     for thing in (net, x, net.__call__, {"a": [1, (x,)]}):
         assert of(thing) is get(framework), thing
+
+
+@pytest.mark.parametrize("value", ["v2", 3])
+def test_a_model_may_have_attributes_with_our_names(framework, built, value):
+    _net, _x, expected = built(framework)
+    net, x = MODELS[framework]()
+    for name in OUR_NAMES:
+        if not hasattr(net, name):  # which would be the framework's own
+            setattr(net, name, value)
+    assert (net.note, net.timed) == (value, value)
+    found = variants(net, x, all=True, references=True)
+    assert (list(found), found.unavailable) == (list(expected), expected.unavailable)
+    quick = [name for name in ("eager", "jit", "nnx.jit", "tf.function", "hybridized",
+             "static_alloc", "torchscript", "NumPy") if name in found]  # fmt: skip
+    ways = compare(found.only(*quick), x, time_limit=0.1, progress=False)
+    assert (list(ways), ways.unavailable) == (list(found.only(*quick)), {})
+    assert not any(one.note for one in ways.values())
+    assert explain(net, x).graphs == 1
 
 
 @pytest.mark.parametrize("thing", [3, np.ones(1), lambda x: x, [1]])
