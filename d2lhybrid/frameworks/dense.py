@@ -114,22 +114,36 @@ class InC(TimesItself):
     def __init__(self, folder: Folder, layers: Sequence[Layer], x: np.ndarray) -> None:
         self._folder = folder  # which is there as long as this
         self._x, self._shape = x, (*x.shape[:-1], len(layers[-1].bias))
-        command, pipe = [str(folder.path / "mlp")], subprocess.PIPE
-        self._process: Any = subprocess.Popen(command, stdin=pipe, stdout=pipe)
-        weakref.finalize(self, _end, self._process)
+        self._latest: bytes | None = None  # the input that the process has
+        self._start()
+
+    def _start(self) -> None:
+        """A process that Ctrl-C in a terminal, which goes to all of its group, does not end."""
+        command, pipe = [str(self._folder.path / "mlp")], subprocess.PIPE
+        options: Any = {"stdin": pipe, "stdout": pipe, "start_new_session": True}
+        self._process: Any = subprocess.Popen(command, **options)
+        self._end = weakref.finalize(self, _end, self._process)
 
     def __call__(self, tensor: Any) -> np.ndarray:
-        array = _array_like(tensor, self._x)
-        return self._asked(0, array.tobytes(), np.float32, self._shape)
+        self._latest = _array_like(tensor, self._x).tobytes()
+        return self._asked(0, self._latest, np.float32, self._shape)
 
     def timed(self, calls: int) -> float:
         return float(self._asked(calls, b"", np.float64, ()))
 
     def _asked(self, calls: int, data: bytes, dtype: type, shape: tuple[int, ...]) -> np.ndarray:
-        self._process.stdin.write(np.int64(calls).tobytes() + data)
-        self._process.stdin.flush()
-        size = np.dtype(dtype).itemsize * math.prod(shape)
-        return np.frombuffer(self._process.stdout.read(size), dtype).reshape(shape)
+        if not self._end.alive:  # an interrupt has ended it
+            self._start()
+            if calls and self._latest:
+                self._asked(0, self._latest, np.float32, self._shape)
+        try:
+            self._process.stdin.write(np.int64(calls).tobytes() + data)
+            self._process.stdin.flush()
+            size = np.dtype(dtype).itemsize * math.prod(shape)
+            return np.frombuffer(self._process.stdout.read(size), dtype).reshape(shape)
+        except BaseException:  # its answer would be taken for that of the next request
+            self._end()
+            raise
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

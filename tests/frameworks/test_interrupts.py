@@ -11,6 +11,7 @@ import sys
 import threading
 import warnings
 from contextlib import suppress
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -221,3 +222,22 @@ def test_an_interrupt_inside_the_model_leaves_all_as_it_was_and_the_call_works_a
     assert (settings(), state()) == (before, held)
     VERBS[verb](*given)
     assert (settings(), state()) == (before, held)
+
+
+def test_an_interrupted_program_in_c_gives_no_answer_of_an_earlier_request():
+    import torch
+
+    net = torch.nn.Sequential(torch.nn.Linear(3, 2)).eval()
+    ones, twos = torch.ones(1, 3), 2 * torch.ones(1, 3)
+    run = d2l.variants(net, ones, references=True)["C"].load()
+    assert os.getsid(run._process.pid) != os.getsid(0)  # so a terminal's Ctrl-C leaves it alone
+    for ask in (lambda: run(ones), lambda: run.timed(5)):
+        run(ones)
+        process = run._process
+        process.stdout = Mock(read=Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            ask()
+        process.stdout = None
+        assert 0 < run.timed(5) < 1
+        assert run(twos) == pytest.approx(net(twos).detach().numpy())
+        assert process.poll() is not None
