@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from d2lhybrid import call, explain, graph, training, variants
 from d2lhybrid.errors import ArgumentError, CannotBuildError
+from d2lhybrid.frameworks.tensorflow.variants import eagerly
 from d2lhybrid.same import record, require_same
 
 X = tf.ones((2, 3))
@@ -40,6 +41,16 @@ def test_eager_is_eager(make):
     RAN.clear()
     eager(X)
     assert RAN == [True]
+    assert not tf.config.functions_run_eagerly()
+
+
+def test_functions_run_as_graphs_again_when_the_last_of_two_threads_is_through():
+    one, other = eagerly(), eagerly()
+    one.__enter__()
+    other.__enter__()
+    one.__exit__(None, None, None)
+    assert tf.config.functions_run_eagerly()
+    other.__exit__(None, None, None)
     assert not tf.config.functions_run_eagerly()
 
 

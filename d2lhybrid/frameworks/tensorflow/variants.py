@@ -14,6 +14,7 @@ from d2lhybrid.frameworks.protocol import Layer, Lazy, Variant, Ways, chain, req
 from d2lhybrid.frameworks.tensorflow import private
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.i18n import gettext as _, noop as N_
+from d2lhybrid.quieting import Together
 
 _FUNCTION = "fast = tf.function(net{})\ny = fast(x)"
 _CONCRETE = _FUNCTION.replace(")", ").get_concrete_function(tf.TensorSpec(x.shape, x.dtype))", 1)
@@ -83,14 +84,17 @@ def _eager(net: Any) -> Function:
 
 
 @contextmanager
-def eagerly() -> Iterator[None]:
-    """Run every tf.function as Python code."""
+def _running_eagerly() -> Iterator[None]:
+    """Run every tf.function as Python code, in all threads."""
     before = tf.config.functions_run_eagerly()
     tf.config.run_functions_eagerly(True)
     try:
         yield
     finally:
         tf.config.run_functions_eagerly(before)
+
+
+eagerly = Together(_running_eagerly)
 
 
 def require_numbers(inputs: Iterable[Any]) -> None:
