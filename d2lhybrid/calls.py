@@ -24,6 +24,7 @@ class OfThisProcess:
         raise ArgumentError(text)
 
 
+BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 FORWARD = ("forward", "call", "hybrid_forward")  # where models name their own parameters
 
 
@@ -105,9 +106,8 @@ def named_by(function: Any, args: int) -> set[str]:
             with suppress(Exception):  # an attribute of that name may be anything
                 part = getattr(function, name)
             given += name == "hybrid_forward"  # which MXNet hands a module first
-        by_position = Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD
         parameters = parameters_of(part)
-        taken = [one.name for one in parameters if one.kind in by_position][:given]
+        taken = [one.name for one in parameters if one.kind in BY_POSITION][: max(0, given)]
         named = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
         found |= {one.name for one in parameters if one.kind in named} - {*taken}
     return found
@@ -122,16 +122,20 @@ def unambiguous(verb: Verb) -> Verb:
         ArgumentError: there is such an option.
     """
     options = options_of(verb)
+    by_position = [one for one in parameters_of(verb) if one.kind in BY_POSITION]
+    between = len(by_position) - 1  # what is the verb's own, such as a path
 
     @wraps(verb)
     def run(*args: Any, **kwargs: Any) -> Any:
         first, *others = args or (Call(None, (), {}),)
         # In a Call, the keywords for it are inside.
         functions = [] if isinstance(first, Call) else functions_in(first)
-        for name in [name for name in kwargs if name in options]:
-            for function in functions:
-                if not isinstance(function, Call) and name in named_by(function, len(others)):
-                    raise _ambiguous(verb.__name__, name, kwargs[name], function, first)
+        given = [name for name in options if name in kwargs]
+        for function in functions if given else ():
+            if isinstance(function, Call):
+                continue
+            for name in named_by(function, len(others) - between).intersection(given):
+                raise _ambiguous(verb.__name__, name, kwargs[name], function, first)
         return verb(*args, **kwargs)
 
     return cast(Verb, run)

@@ -21,7 +21,7 @@ from d2lhybrid import same
 from d2lhybrid.artifacts.loading import Inspection, inspect
 from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Manifest, TensorSpec, parse
 from d2lhybrid.artifacts.store import Recorded, add_trusted, entries, record, replacing
-from d2lhybrid.calls import name_of, of_arguments
+from d2lhybrid.calls import name_of, of_arguments, unambiguous
 from d2lhybrid.errors import D2LHybridError, SaveError, brief
 from d2lhybrid.frameworks import format_of, of, untouched
 from d2lhybrid.frameworks.formats import Dynamic, Format, Option, Options, Sample
@@ -42,6 +42,7 @@ PROOF_SECONDS = 600.0  # that it may take
 
 
 @untouched
+@unambiguous
 def save(
     model: Any,
     path: str | os.PathLike[str],

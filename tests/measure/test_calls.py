@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from fake import Machine
 
+from d2lhybrid.artifacts.saving import save
 from d2lhybrid.calls import call, options_of
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.measurement.comparing import compare, measure
@@ -97,6 +98,7 @@ def taking(name):
 OPTIONS = [(compare, name) for name in options_of(compare)]
 OPTIONS += [(measure, name) for name in options_of(measure)]
 OPTIONS += [(variants, name) for name in options_of(variants)]
+OPTIONS += [(save, name) for name in options_of(save)]
 
 
 @pytest.mark.parametrize(("verb", "name"), OPTIONS)
@@ -106,7 +108,7 @@ def test_an_option_that_is_also_a_parameter_is_refused_and_call_tells_whose_it_i
     said = rf"{name}=3.*parameter of taking.*{verb.__name__}\(call\(.*\.\.\., {name}=3\)\)"
     with pytest.raises(ArgumentError, match=said):
         verb(made, 1.0, **{name: 3})
-    if verb is not variants:  # which wants tensors of a framework
+    if verb not in (variants, save):  # which want tensors of a framework
         assert verb(call(made, 1.0, **{name: 3}), time_limit=0.01)
         taken = verb(made, 1.0, 3, time_limit=0.01)  # by place, so there is no doubt
         assert taken
