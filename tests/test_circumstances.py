@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from processes import ROOT
+from processes import ROOT, python
 
 # Calls every verb, which "works" or "refuses" with an error that a user can act on: ours, or the
 # system's. Anything else ends the process with its traceback.
@@ -99,3 +99,20 @@ def test_each_verb_works_or_says_why_not(case, tmp_path, request):
     assert "done" in lines, done.stdout + done.stderr[-4000:]
     refused = {line.split()[1] for line in lines if line.startswith("refuses")}
     assert refused == REFUSED[case], done.stdout
+
+
+def test_a_folder_with_the_name_of_a_framework_is_none(tmp_path):
+    (tmp_path / "tensorflow").mkdir()
+    script = """
+import importlib.util, sys
+from importlib.machinery import PathFinder
+# What `import tensorflow` does in this folder where TensorFlow is not installed.
+spec = PathFinder.find_spec("tensorflow", ["."])
+sys.modules["tensorflow"] = importlib.util.module_from_spec(spec)
+import d2lhybrid as d
+d.synchronize()
+result = d.compare({"sum": sum, "max": max}, range(9), check=False, time_limit=0.1)
+print(list(result))
+"""
+    said = python("-c", script, cwd=tmp_path).stdout
+    assert "['sum', 'max']" in said

@@ -70,9 +70,19 @@ def format_of(framework: str, name: str) -> Format:
 
 
 def loaded() -> tuple[Framework, ...]:
-    """The frameworks that this process has imported."""
+    """The frameworks that this process has imported.
+
+    ``import tensorflow`` also succeeds where TensorFlow is not installed and the current folder has
+    a folder of that name. Python then makes an empty module, which has a path and no file.
+    """
     modules = sys.modules  # which TorchDynamo traces here, and not inside a comprehension
-    return tuple([one for one in known() if modules.get(one.name) is not None])
+    return tuple([one for one in known() if _is_whole(modules.get(one.name))])
+
+
+def _is_whole(module: Any) -> bool:
+    """Is there such a module, and is it none that Python has made of a folder alone?"""
+    from_a_folder = hasattr(module, "__path__") and getattr(module, "__file__", None) is None
+    return module is not None and not from_a_folder
 
 
 def of(*things: Any) -> Framework:
