@@ -12,7 +12,11 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from d2lhybrid.errors import ArgumentError
+from d2lhybrid.i18n import gettext as _
+
 Leaf = tuple[str, Any]
+DEEPEST = 200  # containers in one another
 
 
 class Raw(Struct, frozen=True):
@@ -49,8 +53,17 @@ def spec(tensor: Any) -> tuple[str, tuple[int, ...]]:
     return name.rpartition(".")[2].removesuffix("_"), tuple(tensor.shape)
 
 
-def leaves(value: Any, path: str = "") -> Iterator[Leaf]:
+def leaves(value: Any, path: str = "", around: tuple[int, ...] = ()) -> Iterator[Leaf]:
     """Each leaf of a structure with its path, in order; None is a leaf, too.
+
+    Args:
+        value: The structure.
+        path: What it is called.
+        around: The containers that it is in, by id.
+
+    Raises:
+        ArgumentError: A container holds itself, so that its leaves have no end, or they are very
+            deep in it.
 
     >>> list(leaves({"a": [1, (2, None)]}, "output"))
     [("output['a'][0]", 1), ("output['a'][1][0]", 2), ("output['a'][1][1]", None)]
@@ -59,8 +72,15 @@ def leaves(value: Any, path: str = "") -> Iterator[Leaf]:
     if parts is None:
         yield path, value
         return
+    if id(value) in around or len(around) > DEEPEST:
+        text = _(
+            "Expected containers that do not hold themselves, at most {deepest} in one another. "
+            "Received: a {kind} in {containers} of them."
+        )
+        fields = {"kind": type(value).__name__, "containers": len(around)}
+        raise ArgumentError(text.format(deepest=DEEPEST, **fields))
     for key, part in parts.items():
-        yield from leaves(part, f"{path}[{key!r}]")
+        yield from leaves(part, f"{path}[{key!r}]", (*around, id(value)))
 
 
 def parts_of(value: Any) -> dict[Any, Any] | None:
@@ -89,8 +109,9 @@ def held(value: Any, tensor_of: Callable[[Any], Any], opened: set[int]) -> Any:
     if tensor is not None or isinstance(value, type) or id(value) in opened:
         return tensor
     parts = parts_of(value)
-    if parts is None:
-        opened.add(id(value))
-        parts = getattr(value, "__dict__", {})
-    inside = {name: held(part, tensor_of, opened) for name, part in parts.items()}
+    opened.add(id(value))
+    attributes = getattr(value, "__dict__", {}) if parts is None else parts
+    inside = {name: held(part, tensor_of, opened) for name, part in attributes.items()}
+    if parts is not None:  # a container may stand in several places, but not in itself
+        opened.discard(id(value))
     return {name: part for name, part in inside.items() if part is not None} or None

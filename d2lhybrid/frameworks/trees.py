@@ -107,7 +107,7 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
 
 
 def taken_apart(
-    value: Any, tensors: Tensors, path: str, *, opening: bool = False
+    value: Any, tensors: Tensors, path: str, *, opening: bool = False, depth: int = 0
 ) -> tuple[TreeSpec, list[Leaf]]:
     """The tree of a value, and its tensors with the path of each.
 
@@ -116,10 +116,15 @@ def taken_apart(
         tensors: Says what is a tensor; so is what NumPy takes for an array.
         path: What the value is called.
         opening: Take an object that holds tensors, such as a cache, for a dictionary of them.
+        depth: How many containers it is in.
 
     Raises:
-        SaveError: Something is no tensor, no constant and no container of them.
+        SaveError: Something is no tensor, no constant and no container of them, or is deeper inside
+            than a manifest can hold.
     """
+    if depth > MAX_DEPTH:
+        text = _("Expected at most {depth} containers in one another, received more as {path}.")
+        raise SaveError(text, depth=MAX_DEPTH, path=path[:80])
     if value is None:
         return TreeSpec("none"), []
     if isinstance(value, Scalar) and not isinstance(value, Enum):
@@ -142,7 +147,8 @@ def taken_apart(
         raise SaveError(text, kind=kind, path=path)
     trees, found = [], []
     for key, part in parts.items():
-        tree, inside = taken_apart(part, tensors, f"{path}[{key!r}]", opening=opening)
+        deeper: Any = {"opening": opening, "depth": depth + 1}
+        tree, inside = taken_apart(part, tensors, f"{path}[{key!r}]", **deeper)
         trees.append(tree)
         found += inside
     if isinstance(value, (list, tuple, deque)) and not hasattr(value, "_fields"):
