@@ -127,12 +127,38 @@ def _leaf(path: str, leaf: Any, other: Any, tolerance: Any, floats: str) -> tupl
     if a.shape != b.shape:
         text = _("{output} has shape {received} instead of {expected}")
         return np.inf, text.format(output=path, received=a.shape, expected=b.shape)
+    if a.dtype.kind not in "fciub" or b.dtype.kind not in "fciub":  # such as texts
+        equal = np.asarray(a == b, dtype=bool)
+        if equal.all():
+            return 0.0, ""
+        place = tuple(map(int, np.argwhere(~equal)[0]))
+        text = _("{output} is {received!r} instead of {expected!r}")
+        said = {"output": _element(path, place), "received": a[place], "expected": b[place]}
+        return np.inf, text.format(**said)
     allowed = TOLERANCE.get(dtypes.pop(), 0.0) if tolerance is None else tolerance
-    over, gap, beside = _gap(a, b, allowed)
+    over, gap, limit, place = _gap(a, b, allowed)
     if over <= 1:
         return 0.0, ""
-    text = _("a difference of up to {gap} in {output}, where {number} was expected")
-    return over, text.format(gap=general(gap), output=path, number=general(beside))
+    text = _("{output} is {received} instead of {expected}: {gap} apart, where {limit} is allowed")
+    received, expected = _numbers(a[place], b[place])
+    said = {"output": _element(path, place), "received": received, "expected": expected}
+    return over, text.format(**said, gap=general(gap), limit=general(limit))
+
+
+def _element(path: str, place: tuple[int, ...]) -> str:
+    """The path of one element of an array; that of a number alone is the array's."""
+    return path + (str(list(place)) if place else "")
+
+
+def _numbers(received: Any, expected: Any) -> tuple[str, str]:
+    """Two numbers, with as many digits as it takes to tell them apart."""
+    numbers = received.item(), expected.item()
+    if any(isinstance(number, int) for number in numbers):
+        return str(numbers[0]), str(numbers[1])
+    digits = 3
+    while digits < 17 and general(numbers[0], digits) == general(numbers[1], digits):
+        digits += 1
+    return general(numbers[0], digits), general(numbers[1], digits)
 
 
 def _equal(leaf: Any, other: Any) -> bool:
@@ -147,13 +173,13 @@ def _equal(leaf: Any, other: Any) -> bool:
         return False
 
 
-def _gap(a: np.ndarray, b: np.ndarray, allowed: float) -> tuple[float, float, float]:
-    """The worst element: its difference over what is allowed, the difference, what was expected."""
+def _gap(
+    a: np.ndarray, b: np.ndarray, allowed: float
+) -> tuple[float, float, float, tuple[int, ...]]:
+    """The worst element: its difference over what is allowed, the two, and its place."""
     if a.size == 0:
-        return 0.0, 0.0, 0.0
+        return 0.0, 0.0, 0.0, ()
     kinds = {a.dtype.kind, b.dtype.kind}
-    if not kinds <= set("fciub"):
-        return (0.0 if np.array_equal(a, b) else np.inf), np.inf, np.nan
     wide = np.complex128 if "c" in kinds else np.float64
     x, y = np.asarray(a, dtype=wide), np.asarray(b, dtype=wide)
     same = np.asarray(a == b) | (np.isnan(x) & np.isnan(y))
@@ -168,5 +194,6 @@ def _gap(a: np.ndarray, b: np.ndarray, allowed: float) -> tuple[float, float, fl
             limit = np.zeros_like(limit)
             apart = np.maximum(apart, 1.0)  # which floats do not see past 2**53
         over = np.where(same, 0.0, np.where(np.isnan(apart) | (limit == 0), np.inf, apart / limit))
-    worst = np.unravel_index(int(np.argmax(over)), over.shape)
-    return float(over[worst]), float(np.nan_to_num(apart[worst], nan=np.inf)), float(size[worst])
+    worst = tuple(map(int, np.unravel_index(int(np.argmax(over)), over.shape)))
+    gap = float(np.nan_to_num(apart[worst], nan=np.inf))
+    return float(over[worst]), gap, float(np.broadcast_to(limit, over.shape)[worst]), worst

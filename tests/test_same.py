@@ -127,9 +127,19 @@ def test_what_is_the_same(a, b):
         ((1, {"y": 1}), (1, {"z": 1}), "output[1]['y'] where output[1]['z'] was expected"),
         ({"a": np.float32([1.01]), "b": [np.float32([5.0])]},  # the worst leaf
          {"a": np.float32([1.0]), "b": [np.float32([2.0])]},
-         "a difference of up to 3 in output['b'][0], where 2 was expected"),
+         "output['b'][0][0] is 5 instead of 2: 3 apart, where 0.0002 is allowed"),
         (Cache(1.0), Cache(2.0),
-         "a difference of up to 1 in output['layers'][0]['keys'], where 2 was expected"),
+         "output['layers'][0]['keys'][0] is 1 instead of 2: 1 apart, where 0.0002 is allowed"),
+        (np.float32([[25.6, 1], [25.6144, 1]]), np.float32([[25.6, 1], [25.6, 1]]),
+         "output[1, 0] is 25.61 instead of 25.6: 0.0144 apart, where 0.00256 is allowed"),
+        (np.int64(2**60), np.int64(2**60 + 1),
+         "output is 1152921504606846976 instead of 1152921504606846977: 1 apart, where 0 is "
+         "allowed"),
+        (np.array(["x", "y"]), np.array(["x", "z"]),
+         f"output[1] is {np.str_('y')!r} instead of {np.str_('z')!r}"),
+        (np.array([True]), np.array([False]),
+         "output[0] is True instead of False: 1 apart, where 0 is allowed"),
+        (1 + 1j, 1 + 2j, "output is 1+1j instead of 1+2j: 1 apart, where 2.24e-09 is allowed"),
     ],
 )  # fmt: skip
 def test_the_words_name_the_leaf_and_what_was_expected(received, expected, said):
