@@ -79,22 +79,33 @@ class Load:
     machine that does nothing else is not busy. Its own part is the processor time that it and its
     children that have ended took, averaged as the system averages its load. While others take the
     processors away, that is less than its threads asked for, so what is left is never too little.
+
+    What a child took is known when it has ended, all at once, and may be the work of hours. So it
+    counts as one process at a time, such as a compiler that was waited for: no more seconds than
+    have passed since the last call.
     """
 
     def __init__(self) -> None:
-        self._at, self._before, self._own = monotonic(), sum(os.times()[:4]), 0.0
+        self._at, self._before, self._children, self._own = monotonic(), *_used(), 0.0
 
     def __call__(self) -> float | None:
         """The load of the others now; None where the system does not say."""
-        at, used = monotonic(), sum(os.times()[:4])
+        at, (used, children) = monotonic(), _used()
         if at > self._at:
-            kept = exp((self._at - at) / MINUTE)
-            rate = (used - self._before) / (at - self._at)
+            passed = at - self._at
+            kept = exp(-passed / MINUTE)
+            rate = (used - self._before) / passed + min(1.0, (children - self._children) / passed)
             self._own = kept * self._own + (1 - kept) * rate
-            self._at, self._before = at, used
+            self._at, self._before, self._children = at, used, children
         if not hasattr(os, "getloadavg"):
             return None
         return round(max(0.0, os.getloadavg()[0] - self._own), 2)
+
+
+def _used() -> tuple[float, float]:
+    """Seconds of processor time of this process, and of its children that have ended."""
+    times = os.times()
+    return sum(times[:2]), sum(times[2:4])
 
 
 load = Load()

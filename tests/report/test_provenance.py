@@ -34,6 +34,19 @@ def test_the_load_is_that_of_others(monkeypatch, average, steps, left):
     assert found == pytest.approx(left, abs=0.006)
 
 
+def test_a_child_that_ended_hides_no_others(monkeypatch):
+    """What it took in an hour comes at once, in an interval of two seconds."""
+    now = SimpleNamespace(at=1000.0, child=0.0)
+    monkeypatch.setattr(provenance, "monotonic", lambda: now.at)
+    monkeypatch.setattr(os, "times", lambda: (5.0, 5.0, now.child, now.child, 0.0))
+    monkeypatch.setattr(os, "getloadavg", lambda: (9.0, 9.0, 9.0))
+    load = Load()
+    now.at, now.child = 1002.0, 3600.0
+    assert load() == pytest.approx(9 - (1 - exp(-2 / 60)), abs=0.006)
+    now.at, now.child = 4602.0, 3600.0 + 1800  # a compiler that was waited for all the time
+    assert load() == pytest.approx(8.0, abs=0.006)
+
+
 def test_a_machine_that_is_no_linux(monkeypatch):
     monkeypatch.setattr(provenance.Path, "read_text", Mock(side_effect=FileNotFoundError))
     monkeypatch.setattr(platform, "processor", lambda: "")
