@@ -11,7 +11,7 @@ import torch
 from models import torch_model
 
 from d2lhybrid import compare, explain, graph, synchronize, variants
-from d2lhybrid.errors import CallFailedError, CannotBuildError, TracingError
+from d2lhybrid.errors import ArgumentError, CallFailedError, CannotBuildError, TracingError
 from d2lhybrid.frameworks import known
 from d2lhybrid.frameworks.torch import private
 from d2lhybrid.same import record, require_same
@@ -174,6 +174,17 @@ def test_an_input_that_changes_in_place_is_read_again():
         for name, function in v.items():
             require_same(name, "net", record(function(x)), record(net(x)))
         x.add_(1)
+
+
+def test_a_bound_session_takes_what_it_was_bound_to_and_gives_results_away():
+    net, x = torch_model()
+    bound = variants(net, x, all=True)["onnxruntime io binding"]
+    first, expected = bound(x), net(x)
+    bound(x + 1)
+    require_same("first", "net", record(first), record(expected))
+    for wrong in (x[:0], torch.cat([x, x]), x.double(), x[0]):
+        with pytest.raises(ArgumentError, match="which this is bound to"):
+            bound(wrong)
 
 
 def test_what_cannot_be_offered_at_all():

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from d2lhybrid.errors import CannotBuildError
+from d2lhybrid.errors import ArgumentError, CannotBuildError
 from d2lhybrid.frameworks.dense import functions
 from d2lhybrid.frameworks.protocol import (
     Folder,
@@ -43,7 +43,8 @@ y, binding = torch.empty_like(net(x)), session.io_binding()
 shared = onnxruntime.OrtValue.ortvalue_from_numpy
 binding.bind_ortvalue_input(session.get_inputs()[0].name, shared(x.numpy()))
 binding.bind_ortvalue_output(session.get_outputs()[0].name, shared(y.numpy()))
-session.run_with_iobinding(binding)"""
+session.run_with_iobinding(binding)
+y = y.clone()"""
 
 
 def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs) -> Ways:
@@ -130,7 +131,10 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
         return lambda x: run([x])[0]
 
     def bound(folder: Folder) -> Function:
-        """On tensors that stay where they are, with as many threads as PyTorch."""
+        """On tensors that stay where they are, with as many threads as PyTorch.
+
+        The result is copied out of the one that is written, or the next call would change it.
+        """
         session = programs.open_session(folder.path, torch.get_num_threads())
         binding, (x,) = session.io_binding(), args
         kept, found = (t.detach().clone().contiguous() for t in (x, net(x)))
@@ -139,9 +143,13 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
         binding.bind_ortvalue_output(session.get_outputs()[0].name, shared(found.numpy()))
 
         def call(x: Any) -> Any:
+            if (x.shape, x.dtype) != (kept.shape, kept.dtype):  # copying would spread or convert it
+                text = _("Expected {expected}, which this is bound to. Received: {received}.")
+                shown = [f"{one.dtype} {tuple(one.shape)}" for one in (kept, x)]
+                raise ArgumentError(text.format(expected=shown[0], received=shown[1]))
             kept.copy_(x)
             session.run_with_iobinding(binding)
-            return found
+            return found.clone()
 
         return call
 
