@@ -2,6 +2,12 @@
 
 import os
 import sys
+
+if __name__ == "__main__" and not sys.flags.safe_path:
+    # ``python -m`` puts the current folder first, where a file with the name of a library's module
+    # would be imported in its place. At the end, what a model needs of the user's is still found.
+    sys.path.append(sys.path.pop(0))
+
 from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Sequence
 from contextlib import redirect_stdout
@@ -38,6 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (D2LHybridError, KeyboardInterrupt) as error:  # an interrupt says what is known by then
         print(f"d2lhybrid {command}: {error}", file=sys.stderr)
         return 1 if isinstance(error, D2LHybridError) else 130
+    except OSError as error:
+        text = _("The system refuses {path!r}: {reason}.")
+        said = text.format(path=error.filename or "", reason=error.strerror or str(error))
+        print(f"d2lhybrid {command}: {said}", file=sys.stderr)
+        return 1
     try:
         print(found.to_json() if json else found, flush=True)
     except BrokenPipeError:  # whoever reads it has enough; at the end, nothing is left to flush

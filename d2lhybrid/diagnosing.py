@@ -8,14 +8,15 @@ import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
+from typing import Any
 
 from d2lhybrid.frameworks import get, known
 from d2lhybrid.i18n import general, gettext as _, language
 from d2lhybrid.installing import find_compiler, install_command, no_compiler
 from d2lhybrid.report.table import Column, Table
+from d2lhybrid.subprocesses import fresh_python, run
 
 SECONDS = 180.0  # for a framework to import and compute, or a compiler to say its version
 
@@ -73,7 +74,7 @@ def doctor(*frameworks: str) -> Diagnosis:
     for one in asked or known():
         if one in here:
             code = f'from d2lhybrid.diagnosing import probe; probe("{one.name}")'
-            findings.append(_answer(one.name, [sys.executable, "-c", code]))
+            findings.append(_answer(one.name, *fresh_python(code)))
         else:
             hint = _("not installed: {command}").format(command=install_command(one.name))
             findings.append(Finding(one.name, hint, works=bool(here) and not asked))
@@ -81,7 +82,8 @@ def doctor(*frameworks: str) -> Diagnosis:
         if lacking := no_compiler(name):  # which is no fault
             findings.append(Finding(name, lacking))
         else:
-            findings.append(_answer(name, [*find_compiler(name), "--version"]))
+            command = [*find_compiler(name), "--version"]
+            findings.append(_answer(name, command, {**os.environ}))
     return Diagnosis(tuple(findings))
 
 
@@ -99,17 +101,19 @@ def probe(name: str) -> None:
     print(text.format(version=framework.version(), devices=", ".join(devices)))
 
 
-def _answer(name: str, command: Sequence[str]) -> Finding:
+def _answer(name: str, command: Sequence[str], environment: dict[str, str]) -> Finding:
     """The first line that a process prints, or what went wrong."""
-    run = partial(subprocess.run, capture_output=True, text=True, errors="replace")
+    environment["D2LHYBRID_LANGUAGE"] = language()
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     try:
-        done = run(command, timeout=SECONDS, env=os.environ | {"D2LHYBRID_LANGUAGE": language()})
+        done = run(command, SECONDS, env=environment, **pipes)
     except subprocess.TimeoutExpired:
         text = _("no answer within {seconds} s. Try: {command}")
         said = text.format(seconds=general(SECONDS), command=shlex.join(command))
         return Finding(name, said, works=False)
+    out, err = (said.decode(errors="replace") for said in (done.stdout, done.stderr))
     if done.returncode == 0:
-        return Finding(name, (done.stdout or done.stderr).partition("\n")[0])
-    words = (done.stderr.strip().splitlines() or [_("it said nothing")])[-1]
+        return Finding(name, (out or err).partition("\n")[0])
+    words = (err.strip().splitlines() or [_("it said nothing")])[-1]
     text = _("ended with status {status}: {words}")
     return Finding(name, text.format(status=done.returncode, words=words), works=False)

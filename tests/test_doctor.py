@@ -1,6 +1,7 @@
 """The doctor's table and answer, that nothing a framework does can stop it, and its hints."""
 
 import re
+import sys
 
 import pytest
 
@@ -11,7 +12,7 @@ from d2lhybrid.teaching import has_compiler
 @pytest.fixture
 def fake_torch(tmp_path, monkeypatch):
     """Put a module of this content before the real one, for other processes."""
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=":")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     return (tmp_path / "torch.py").write_text
 
 

@@ -18,7 +18,7 @@ HEAVY = (
 FLOORS = (
     ("errors",),
     (
-        *("calls", "i18n", "installing", "quieting", "stats", "tensor"),
+        *("calls", "i18n", "installing", "quieting", "stats", "subprocesses", "tensor"),
         *("report.table", "report.picture"),  # know no result and no framework
     ),
     ("frameworks", "same"),

@@ -9,30 +9,34 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 import msgspec
 
 from d2lhybrid import same
 from d2lhybrid.artifacts.loading import Inspection, inspect
-from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Manifest, TensorSpec, parse
+from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Dtype, Manifest, TensorSpec, parse
 from d2lhybrid.artifacts.store import Recorded, add_trusted, entries, record, replacing
 from d2lhybrid.calls import name_of, of_arguments, unambiguous
 from d2lhybrid.errors import D2LHybridError, SaveError, brief
-from d2lhybrid.frameworks import format_of, of, untouched
+from d2lhybrid.frameworks import Verb, format_of, of, untouched
 from d2lhybrid.frameworks.formats import Dynamic, Format, Option, Options, Sample
 from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import general, gettext as _
 from d2lhybrid.measurement.runner import Calling
+from d2lhybrid.subprocesses import fresh_python, run
 from d2lhybrid.tensor import Raw
 
 DIFFERENT = 99  # the status of a process that has found other outputs
 _PROOF = f"""
-import sys
+import sys, warnings
+warnings.simplefilter("ignore")
 from d2lhybrid.artifacts.loading import verify
 found = verify(sys.argv[1], trust=True)
 print(found.reason, file=sys.stderr)
@@ -41,6 +45,24 @@ sys.exit({{"same": 0, "different": {DIFFERENT}}}.get(found.outputs, 1))
 PROOF_SECONDS = 600.0  # that it may take
 
 
+_SAVING = threading.RLock()
+
+
+def _one_at_a_time(verb: Verb) -> Verb:
+    """Let the threads of this process wait for each other.
+
+    Saving puts a model into evaluation mode and traces it, and no framework traces in two threads.
+    """
+
+    @wraps(verb)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with _SAVING:
+            return verb(*args, **kwargs)
+
+    return cast(Verb, run)
+
+
+@_one_at_a_time
 @untouched
 @unambiguous
 def save(
@@ -82,8 +104,9 @@ def save(
         CallFailedError: The model raised when it was called with the example.
         SaveError: The framework cannot save this model so, or it does not reload to the same; or
             it is in training mode, in which it computes something else than what would be saved.
-        ArtifactNotFoundError: `path` holds something that ``save`` did not write.
-        OSError: Full disk, no permission, missing parent folder; what was there is there still.
+        ArtifactNotFoundError: `path` holds something that ``save`` did not write, or there is no
+            folder to make it in.
+        OSError: Full disk, no permission; what was there is there still.
         UnsupportedArtifactError: The framework has no such format.
         CompilerMissingError: The format is compiled, and no compiler is here.
 
@@ -126,49 +149,49 @@ def save(
             options=options,
             created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         )
-        try:
-            digest = _seal(manifest, folder)
-        except SaveError:
-            # One of them may register what the file needs.
-            options["imports"] = _modules(framework, model)
-            if not options["imports"]:
-                raise
+        digest = _seal(manifest, folder)
+        failure = prove(folder)
+        modules = _modules(framework, model) if failure else ()
+        if modules:  # one of them may register what the file needs
+            options["imports"] = modules
             digest = _seal(msgspec.structs.replace(manifest, options=options), folder)
+            failure = prove(folder)
+        if failure:
+            text = _("A process that has the artifact alone cannot load it as {format!r}: {error}.")
+            raise SaveError(text, format=chosen.name, error=failure)
         add_trusted(digest)
     return inspect(path)
 
 
-def prove(folder: Path, format: str) -> None:
-    """Let a process that has the artifact alone verify it.
+def prove(folder: Path) -> str:
+    """Let a process that has the artifact alone verify it; why it does not load there, or nothing.
 
     What a file needs beside itself (an operator of a library, a module that the notebook imported)
     is not missed where it was written.
 
     Raises:
-        SaveError: It does not load there, does not run, or computes something else.
+        SaveError: It computes something else there, or takes too long, which no import would mend.
     """
-    environment = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ}
-    environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, sys.path))
-    command = [sys.executable, "-W", "ignore", "-c", _PROOF, str(folder)]
+    command, environment = fresh_python(_PROOF, str(folder))
+    environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     with tempfile.TemporaryFile() as file:  # no pipe, which a compiler could keep open behind it
-        options: Any = {"stdin": subprocess.DEVNULL, "stdout": file, "stderr": file}
-        options |= {"env": environment, "timeout": PROOF_SECONDS}
         try:
-            status = subprocess.run(command, **options).returncode
-            file.seek(0)
-            said = " ".join(file.read().decode(errors="replace").strip().splitlines()[-1:])
-        except subprocess.TimeoutExpired:
-            status, said = 1, _("after {seconds} s").format(seconds=general(PROOF_SECONDS))
-    if status == DIFFERENT:
+            done = run(command, PROOF_SECONDS, env=environment, stdout=file, stderr=file)
+        except subprocess.TimeoutExpired as error:
+            text = _("A process that has the artifact alone did not verify it within {seconds} s.")
+            raise SaveError(text, seconds=general(PROOF_SECONDS)) from error
+        file.seek(0)
+        said = " ".join(file.read().decode(errors="replace").strip().splitlines()[-1:])
+    if done.returncode == DIFFERENT:
         text = _(
             "What was saved does not compute what the model computes ({difference}); is the "
             "model random or does it keep state?"
         )
         raise SaveError(text, difference=said)
-    if status:
-        error = _("the process ended with status {status}: {said}").format(status=status, said=said)
-        text = _("A process that has the artifact alone cannot load it as {format!r}: {error}.")
-        raise SaveError(text, format=format, error=error)
+    if done.returncode == 0:
+        return ""
+    text = _("the process ended with status {status}: {said}")
+    return text.format(status=done.returncode, said=said.rstrip("."))
 
 
 def _run(sample: Sample, dynamic: Dynamic | None, options: Options) -> list[Recorded]:
@@ -221,6 +244,12 @@ def _write(framework: Framework, chosen: Format, sample: Sample, folder: Path) -
 def _specs(names: Sequence[str], examples: Sequence[Sequence[Raw]]) -> Iterator[TensorSpec]:
     """Inputs or outputs; an axis may vary where the examples have other sizes."""
     for name, *raws in zip(names, *examples, strict=True):
+        if raws[0].dtype not in get_args(Dtype):
+            text = _(
+                "Expected tensors of {dtypes}, received {name}: {dtype}. "
+                "Wrap the model in a function that converts it."
+            )
+            raise SaveError(text, dtypes=", ".join(get_args(Dtype)), name=name, dtype=raws[0].dtype)
         shapes = zip(*(raw.array.shape for raw in raws), strict=True)
         free = tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in shapes)
         yield TensorSpec(name, raws[0].dtype, free)
@@ -240,14 +269,14 @@ def _modules(framework: Framework, model: Any) -> tuple[str, ...]:
     parts = [model, *model.modules()] if hasattr(model, "modules") else [model]
     known = {*sys.stdlib_module_names, framework.name, "d2lhybrid", "builtins", "__main__"}
     found = {type(part).__module__ for part in parts} | {getattr(model, "__module__", "builtins")}
-    return tuple(sorted(name for name in found if name.partition(".")[0] not in known))[:20]
+    return tuple(sorted(name for name in found if name.partition(".")[0] not in known))
 
 
 def _seal(manifest: Manifest, folder: Path) -> str:
-    """Write the manifest, have the artifact proved, and return the manifest's hash.
+    """Write the manifest, and return its hash.
 
     Raises:
-        SaveError: JSON cannot hold what stands in it, such as infinity; or as ``prove``.
+        SaveError: JSON cannot hold what stands in it, such as infinity.
     """
     try:
         raw = manifest.to_bytes()
@@ -256,5 +285,4 @@ def _seal(manifest: Manifest, folder: Path) -> str:
         text = _("Expected arguments and outputs that a manifest can hold: {reason}.")
         raise SaveError(text, reason=brief(error)) from error
     (folder / MANIFEST).write_bytes(raw)
-    prove(folder, manifest.format)
     return hashlib.sha256(raw).hexdigest()

@@ -12,7 +12,7 @@ from d2lhybrid.artifacts import saving
 @pytest.fixture
 def unproved(monkeypatch):
     """For what is found out before the proof, or has nothing to do with it."""
-    monkeypatch.setattr(saving, "prove", lambda folder, format: None)
+    monkeypatch.setattr(saving, "prove", lambda folder: "")
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,9 @@
 tests/models has the structures, and test_formats.py the proof.
 """
 
+import subprocess
 from collections import namedtuple
+from contextlib import nullcontext
 from dataclasses import dataclass, make_dataclass
 from enum import Enum
 from typing import Any
@@ -15,12 +17,14 @@ from artifact_models import differ, inputs, torch_model
 from processes import python
 from torch import nn
 
-from d2lhybrid import compare, errors, load, save, variants, verify
+from d2lhybrid import compare, errors, frameworks, load, save, variants, verify
+from d2lhybrid.artifacts import saving
 from d2lhybrid.calls import call
 from d2lhybrid.errors import ArgumentError, InputMismatchError, SaveError
 from d2lhybrid.frameworks.torch import formats
 
 pytestmark = pytest.mark.usefixtures("unproved")
+PROVE = saving.prove
 TABLE = torch.arange(20.0).reshape(10, 2)
 
 
@@ -129,6 +133,40 @@ def test_rows_that_a_fast_path_leaves_zero_are_not_saved_as_others(tmp_path):
     assert "set_fastpath_enabled" in str(found)
 
 
+class Own(nn.Module):
+    """Of a module of the user's, which loading could need."""
+
+    def forward(self, x):
+        return x * 2
+
+
+ENDS = {  # of the process that verifies: its status, and how often it is started
+    "it is the same": (0, 1),
+    "it differs": (saving.DIFFERENT, 1),
+    "it takes too long": (subprocess.TimeoutExpired("python", 600), 1),
+    "it does not load": (1, 2),
+}
+
+
+@pytest.mark.parametrize("case", ENDS)
+def test_a_second_proof_where_an_import_may_help(tmp_path, monkeypatch, case):
+    monkeypatch.setattr(saving, "prove", PROVE)
+    status, times = ENDS[case]
+    failing = isinstance(status, Exception)
+    done = Mock(returncode=status)
+    ran = Mock(side_effect=status if failing else None, return_value=done)
+    monkeypatch.setattr(saving, "run", ran)
+    with nullcontext() if status == 0 else pytest.raises(SaveError):
+        save(Own(), tmp_path / "a", torch.ones(1, 3))
+    assert ran.call_count == times
+
+
+def test_every_module_that_a_model_comes_from_is_noted():
+    names = [f"library_{number}" for number in range(30)]
+    parts = [type("Part", (nn.Identity,), {"__module__": name})() for name in names]
+    assert set(names) <= set(saving._modules(frameworks.get("torch"), nn.Sequential(*parts)))
+
+
 def test_a_model_that_raises_or_computes_something_else_is_not_verified(tmp_path, monkeypatch):
     save(nn.Linear(3, 2), tmp_path / "a", torch.ones(1, 3))
     for fault in (Mock(return_value=(torch.zeros(1, 2),)), Mock(side_effect=RuntimeError("{}"))):
@@ -140,7 +178,8 @@ def test_a_model_that_raises_or_computes_something_else_is_not_verified(tmp_path
 
 REFUSED = {
     "python": (lambda x: x * float(x.numpy().sum()), "does not take"),
-    "complex": (lambda x: torch.complex(x, x), "complex64"),
+    "complex": (lambda x: torch.complex(x, x), r"of bool, .*uint64, received output_0: complex64"),
+    "double complex": (lambda x: x.to(torch.complex128), "received output_0: complex128"),
     "set": (lambda x: {x}, "a set as"),
     "tuple as key": (lambda x: {(1, 2): x}, "a tuple as"),
     "enumeration as key": (lambda x: {Kind.A: x}, "a Kind as"),
@@ -165,6 +204,8 @@ def test_bad_arguments(tmp_path):
         save(nn.Linear(3, 2), tmp_path / "a")
     with pytest.raises(errors.UnsupportedArtifactError, match="'torchscript'"):
         save(nn.Linear(3, 2), tmp_path / "a", torch.ones(1, 3), format="torchscript")
+    with pytest.raises(SaveError, match="received input_0: complex64"):
+        save(torch.abs, tmp_path / "a", torch.ones(1, 3, dtype=torch.complex64))
     with pytest.raises(SaveError, match="a set as"):
         save(lambda x, more: x, tmp_path / "a", torch.ones(2), {1, 2})
 
