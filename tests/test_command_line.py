@@ -77,6 +77,28 @@ def test_what_the_functions_refuse(arguments, said, capsys):
     assert said in last
 
 
+@pytest.mark.parametrize("name", ["a" * 5000, "a" * 300, "nul\0byte", "not-utf-8-\udcff", "\ud800"])
+def test_names_that_no_file_has(name, capsys):
+    assert cli.main(["verify", name]) == 1
+    said = capsys.readouterr().err.encode("utf-8", "backslashreplace").decode()
+    assert re.fullmatch(r"d2lhybrid verify: .*nothing is at '.*'\.\n", said)
+
+
+def test_a_name_that_is_no_text(tmp_path):
+    """A folder whose name is not UTF-8 is found, and named in a way that a terminal can show."""
+    (tmp_path / "\udcff").mkdir()
+    done = python("-m", "d2lhybrid", "verify", "\udcff", status=1, cwd=tmp_path)
+    assert re.search(r"\\udcff' holds no file d2lhybrid\.json", done.stderr)
+
+
+def test_what_the_system_refuses(monkeypatch, capsys):
+    refused = PermissionError(13, "Permission denied", "/root/a")
+    monkeypatch.setattr(cli, "verify", Mock(side_effect=refused))
+    assert cli.main(["verify", "/root/a"]) == 1
+    said = "d2lhybrid verify: The system refuses '/root/a': Permission denied.\n"
+    assert capsys.readouterr().err == said
+
+
 def test_the_status_says_whether_an_artifact_is_what_was_saved(monkeypatch, capsys):
     for answer, status in {"proved": 0, "failed": 1, "not run": 3}.items():
         found = SimpleNamespace(answer=answer)

@@ -201,6 +201,8 @@ def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification
         for example in range(stored.manifest.examples):
             if found := _difference(stored, program, example):
                 return Verification(stored.root, (), "different", found)
+    except errors.D2LHybridError as error:
+        return Verification(stored.root, (), "failed", str(error))
     except Exception as error:
         return Verification(stored.root, (), "failed", errors.brief(error))
     return Verification(stored.root, (), "same")
@@ -266,22 +268,11 @@ def _program(stored: store.Stored, trusted: bool) -> Any:
     except ImportError as error:
         raise missing(framework.name, framework.name, error) from error
     options = stored.manifest.options
-    try:
+    with store.refusals(stored):
         modules = options.get("imports", ())
         for module in modules if trusted and isinstance(modules, tuple) else ():
             import_module(module)
         return stored.format.read(stored.root, options)
-    except errors.D2LHybridError:
-        raise
-    except Exception as error:
-        text = _(
-            "{framework} does not load {path!r}, whose bytes are as saved: {error}. "
-            "It was saved with {versions}; try those versions, or save the model again."
-        )
-        versions = ", ".join(f"{k} {number}" for k, number in stored.manifest.versions.items())
-        fields = {"framework": stored.manifest.framework, "path": str(stored.root)}
-        fields |= {"error": errors.brief(error), "versions": versions}
-        raise errors.ArtifactLoadError(text, **fields) from error
 
 
 def _difference(stored: store.Stored, program: Any, example: int) -> str:

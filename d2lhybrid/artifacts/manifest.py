@@ -18,13 +18,14 @@ from d2lhybrid.i18n import gettext as _
 MANIFEST = "d2lhybrid.json"
 VERSION: Literal[1] = 1
 MAX_BYTES = 1 << 20
+MAX_PATH = 512  # characters
 Dtype = Literal[
     "bool", "int8", "uint8", "int16", "int32", "int64",
     "float16", "bfloat16", "float32", "float64", "string", "uint16", "uint32", "uint64",
 ]  # fmt: skip
 
 _PART = r"[\w+@=-]([\w .+@=-]*[\w+@=-])?"
-Path = Annotated[str, Meta(pattern=rf"^{_PART}(/{_PART})*\Z", max_length=512)]
+Path = Annotated[str, Meta(pattern=rf"^{_PART}(/{_PART})*\Z", max_length=MAX_PATH)]
 Count = Annotated[int, Meta(ge=0, lt=1 << 62)]
 Tensors = Meta(max_length=1000)
 
@@ -44,10 +45,15 @@ class TensorSpec(_Plain, frozen=True):
         axes = ", ".join(_("any") if n is None else str(n) for n in self.shape)
         return f"{self.name}: {self.dtype} ({axes})"
 
+    def fits(self, dtype: str, shape: Sequence[int]) -> bool:
+        """Is a tensor like this?"""
+        sizes = zip(self.shape, shape, strict=False)
+        same = len(shape) == len(self.shape) and all(want in (None, got) for want, got in sizes)
+        return same and dtype == self.dtype
+
     def require(self, dtype: str, shape: Sequence[int]) -> None:
         """Raise InputMismatchError unless a tensor is like this."""
-        fits = [want in (None, got) for want, got in zip(self.shape, shape, strict=False)]
-        if dtype != self.dtype or len(shape) != len(self.shape) or not all(fits):
+        if not self.fits(dtype, shape):
             text = _(
                 "Expected {spec}, received {received}; convert the input, or save "
                 "the model again with an example like it."

@@ -21,11 +21,18 @@ from platformdirs import user_cache_path
 
 from d2lhybrid import errors
 from d2lhybrid.artifacts.manifest import Dtype, Manifest
-from d2lhybrid.artifacts.store import own_folder, read, require_allowed, require_intact
+from d2lhybrid.artifacts.store import (
+    own_folder,
+    read,
+    refusals,
+    require_allowed,
+    require_intact,
+)
 from d2lhybrid.frameworks.formats import NativeProgram
 from d2lhybrid.i18n import gettext as _, noop as N_, sentences
 from d2lhybrid.installing import find_compiler
 from d2lhybrid.quieting import waiting
+from d2lhybrid.subprocesses import run
 from d2lhybrid.tensor import Raw
 
 SOURCES = Path(__file__).parent.parent / "native"
@@ -59,7 +66,9 @@ def run_native(
     Raises:
         UnsupportedArtifactError: No program runs this format, or a model saved on a GPU.
         CompilerMissingError: There is no compiler; says which package to install.
-        NativeRunError: The program does not compile, fails, or takes longer than `timeout`.
+        NativeRunError: The program does not compile, fails, takes longer than `timeout`, or prints
+            something else than its outputs.
+        ArtifactLoadError: The framework refuses the model, or the artifact lacks a name.
         InputMismatchError: Structure, number, dtype or shape of the inputs are wrong.
         UntrustedArtifactError, DamagedArtifactError: As in ``load``.
         MissingPackageError: The package whose library the program needs is not installed.
@@ -96,28 +105,53 @@ def run_native(
     if not args and not kwargs:
         inputs = stored.recall(0, "input")
     else:
-        arrays = map(np.asarray, manifest.takes.tensors_in((args, kwargs), ""))
+        arrays = map(_array, manifest.takes.tensors_in((args, kwargs), ""))
         # No model takes uint16, so these are the bits of bfloat16.
         inputs = [Raw.of(one, "bfloat16" if one.dtype == np.uint16 else None) for one in arrays]
     for spec, raw in zip(manifest.inputs, inputs, strict=True):
         spec.require(raw.dtype, raw.array.shape)
-    model = chosen.native_model(stored.root, manifest.options, inputs, _cache())
+    names = _names(manifest)
+    with refusals(stored):
+        model = chosen.native_model(stored.root, manifest.options, inputs, _cache())
     made = _build(native)
     with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as name:
         folder = Path(name)
-        arguments = [str(model), *_arguments(manifest, inputs, folder)]
+        arguments = [str(model), *_arguments(names, inputs, folder)]
         if keep is not None:
             _keep(Path(keep), made, arguments, folder)
         command = [str(made / PROGRAM), *arguments]
-        printed = _execute(command, _("Could not run the program"), timeout).splitlines()
-        outputs = [_output(row, folder / f"output-{i}.raw") for i, row in enumerate(printed)]
+        printed = _execute(command, _("Could not run the program"), timeout)
+        outputs = _outputs(printed, names[len(inputs) :], folder)
     return manifest.returns.filled(outputs)
 
 
-def _arguments(manifest: Manifest, inputs: Sequence[Raw], folder: Path) -> list[str]:
-    """Inputs and outputs, called as the framework's library calls them; writes the inputs."""
+def _array(value: Any) -> np.ndarray:
+    """An input as NumPy's array; InputMismatchError for a tensor that does not give one."""
+    try:
+        return np.asarray(value)
+    except Exception as error:
+        text = _("Expected arrays of NumPy, received a {kind} that is none ({error}); convert it.")
+        kind = f"{type(value).__module__}.{type(value).__name__}"
+        raise errors.InputMismatchError(text, kind=kind, error=errors.brief(error)) from error
+
+
+def _names(manifest: Manifest) -> tuple[str, ...]:
+    """What the framework's library calls the inputs and, behind them, the outputs.
+
+    Raises:
+        ArtifactLoadError: The manifest does not say it for each.
+    """
     ours = tuple(spec.name for spec in (*manifest.inputs, *manifest.outputs))
-    names: Any = manifest.options.get("tensors", ours)
+    names = manifest.options.get("tensors", ours)
+    # A system hands over no text with a NUL, and a program prints a line for each.
+    if isinstance(names, tuple) and len(names) == len(ours) and all(map(str.isprintable, names)):
+        return names
+    text = _("Expected a name for each of {number} tensors, received {names!r}; save it again.")
+    raise errors.ArtifactLoadError(text, number=len(ours), names=names)
+
+
+def _arguments(names: Sequence[str], inputs: Sequence[Raw], folder: Path) -> list[str]:
+    """Inputs and outputs by the names that the library knows; writes the inputs."""
     arguments = []
     for i, (name, raw) in enumerate(zip(names, inputs, strict=False)):
         file = folder / f"input-{i}.raw"
@@ -129,9 +163,29 @@ def _arguments(manifest: Manifest, inputs: Sequence[Raw], folder: Path) -> list[
     return arguments
 
 
-def _output(row: str, file: Path) -> np.ndarray:
-    """An output that the program has written, by what it printed of it."""
-    _name, dtype, *shape = row.split(" ")
+def _outputs(printed: str, names: Sequence[str], folder: Path) -> list[np.ndarray]:
+    """The outputs that the program has written, by what it printed: a line for each.
+
+    Raises:
+        NativeRunError: It printed something else, or wrote other files.
+    """
+    rows = printed.split("\n")[:-1]
+    try:
+        if len(rows) != len(names):
+            raise ValueError(_("{n} lines").format(n=len(rows)))
+        files = (folder / f"output-{i}.raw" for i in range(len(names)))
+        return [_output(*one) for one in zip(rows, names, files, strict=True)]
+    except Exception as error:
+        text = _("Expected a line for each of {number} outputs ({error}). Printed: {printed}")
+        fields = {"number": len(names), "error": errors.brief(error), "printed": printed[-2000:]}
+        raise errors.NativeRunError(text, **fields) from error
+
+
+def _output(row: str, name: str, file: Path) -> np.ndarray:
+    """An output by its line: its name, in which there may be spaces, its dtype and its sizes."""
+    if not row.startswith(f"{name} "):
+        raise ValueError(row)
+    dtype, *shape = row.removeprefix(f"{name} ").split(" ")
     stored = np.dtype("uint16" if dtype == "bfloat16" else dtype).newbyteorder("<")
     return Raw(dtype, np.fromfile(file, stored).reshape([int(n) for n in shape])).values()
 
@@ -184,9 +238,10 @@ def _execute(command: list[str], failure: str, timeout: float, folder: Path | No
         NativeRunError: It does not start, ends with an error, or takes longer than `timeout`.
     """
     options: Any = {"cwd": folder, "env": {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ}}
-    options |= {"stdin": subprocess.DEVNULL, "capture_output": True, "timeout": timeout}
+    options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     try:
-        done = subprocess.run(command, check=True, **options)
+        done = run(command, timeout, **options)
+        done.check_returncode()
     except (OSError, subprocess.SubprocessError) as error:
         said = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()[-2000:]
         text = "{failure}: {error}\n{said}"

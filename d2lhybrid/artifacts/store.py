@@ -8,6 +8,7 @@ user's data folder (or in ``$D2LHYBRID_DATA``). The manifest holds the hash of e
 """
 
 import contextlib
+import errno
 import hashlib
 import os
 import shutil
@@ -18,18 +19,30 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.lib.format import open_memmap
 from platformdirs import user_data_path
 
 from d2lhybrid import errors
-from d2lhybrid.artifacts.manifest import MANIFEST, MAX_BYTES, FileEntry, Manifest, parse
+from d2lhybrid.artifacts.manifest import (
+    MANIFEST,
+    MAX_BYTES,
+    MAX_PATH,
+    FileEntry,
+    Manifest,
+    TensorSpec,
+    parse,
+)
 from d2lhybrid.frameworks import format_of, get
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.protocol import Framework
-from d2lhybrid.i18n import gettext as _, listed, sentences
+from d2lhybrid.i18n import count, gettext as _, listed, sentences
 from d2lhybrid.tensor import Raw
 
 # What desktops and Jupyter leave in any folder.
 LEFT_BEHIND = {".DS_Store", "Thumbs.db", "desktop.ini", ".ipynb_checkpoints"}
+MOST = 20_000  # files and folders in an artifact
+SHOWN = 20  # names of files that do not belong to one
+HOLLOW = 1 << 30  # bytes from which on files that are nearly all holes are not read
 
 
 @dataclass(frozen=True)
@@ -56,12 +69,31 @@ class Stored:
         return (_trusted() / self.digest).is_file()
 
     def recall(self, example: int, what: str) -> list[Raw]:
-        """Its recorded tensors, each "input" or "output"; ValueError where a file holds none."""
-        folder = self.root / "example"
+        """Its recorded tensors, each "input" or "output".
+
+        Raises:
+            DamagedArtifactError: A file holds no array, or not one that the manifest describes.
+        """
         specs = self.manifest.inputs if what == "input" else self.manifest.outputs
-        files = [folder / f"{example}-{what}-{number}.npy" for number in range(len(specs))]
-        arrays = [np.load(file, allow_pickle=False) for file in files]
-        return [Raw(spec.dtype, array) for spec, array in zip(specs, arrays, strict=True)]
+        names = (f"example/{example}-{what}-{number}.npy" for number in range(len(specs)))
+        return [self._recalled(name, spec) for name, spec in zip(names, specs, strict=False)]
+
+    def _recalled(self, name: str, spec: TensorSpec) -> Raw:
+        """The recorded tensor in a file."""
+        try:
+            # Mapped first: what its header says of its size is not believed, and no pickle is read.
+            array = np.array(open_memmap(self.root / name, mode="r"), order="C")
+        except Exception as error:
+            text = _("{file!r} holds no array that this artifact can have recorded: {reason}.")
+            reason = errors.brief(error).rstrip(".")
+            raise errors.DamagedArtifactError(text, file=name, reason=reason) from error
+        found = {"uint16": "bfloat16"}.get(str(array.dtype)) if spec.dtype == "bfloat16" else None
+        raw = Raw("string" if array.dtype.kind == "S" else found or str(array.dtype), array)
+        if not spec.fits(raw.dtype, array.shape):
+            text = _("Expected {spec} in {file!r}, received {received}.")
+            received = f"{raw.dtype} {array.shape}"
+            raise errors.DamagedArtifactError(text, spec=spec, file=name, received=received)
+        return raw
 
 
 Recorded = tuple[list[Raw], list[Raw]]  # inputs and outputs of a call
@@ -87,46 +119,137 @@ def read(path: str | os.PathLike[str]) -> Stored:
         DamagedArtifactError: The manifest cannot be read.
     """
     root = Path(os.path.abspath(path))
-    if not os.path.lexists(root) and os.path.lexists(_spare(root)):
+    if _mode(root) is None and _mode(_spare(root)) is not None:
         root = _spare(root)
-    file = root / MANIFEST
-    if root.is_symlink() or file.is_symlink() or not file.is_file():
-        text = _("Expected a folder of d2lhybrid.save with {file}, not a link. Received: {path!r}.")
+    mode = _mode(root)
+    if mode is None:
+        text = _("Expected a folder of d2lhybrid.save, but nothing is at {path!r}.")
+        raise errors.ArtifactNotFoundError(text, path=str(root))
+    if stat.S_ISLNK(mode):
+        text = _("Expected a folder of d2lhybrid.save, but {path!r} is a link; name the folder.")
+        raise errors.ArtifactNotFoundError(text, path=str(root))
+    if not stat.S_ISREG(_mode(root / MANIFEST) or 0):
+        text = _("Expected a folder of d2lhybrid.save, but {path!r} holds no file {file}.")
         raise errors.ArtifactNotFoundError(text, path=str(root), file=MANIFEST)
-    with open(file, "rb") as opened:
+    with open(root / MANIFEST, "rb") as opened:
         raw = opened.read(MAX_BYTES + 1)
     return Stored(root, hashlib.sha256(raw).hexdigest(), parse(raw))
 
 
-def _files(root: Path) -> list[str]:
-    """What a folder holds, by name, but for folders, the manifest and what desktops leave."""
-    names = [path.relative_to(root).as_posix() for path in sorted(root.rglob("*"))]
-    ours = [name for name in names if LEFT_BEHIND.isdisjoint(name.split("/")) and name != MANIFEST]
-    return [name for name in ours if not stat.S_ISDIR((root / name).lstat().st_mode)]
+def _mode(path: Path) -> int | None:
+    """The mode of what is at a path, of a link its own; None if nothing is, or can be, there."""
+    try:
+        return os.lstat(path).st_mode
+    except ValueError:  # no system has such a name
+        return None
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
+            return None
+        raise
+
+
+def _files(root: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """The files in a folder with their names in it, but the manifest and what desktops leave.
+
+    Links, pipes and devices are files here, and none is followed or opened. At most `MOST` files
+    and folders are looked at: more than that are no artifact, and could keep a reader busy for
+    hours.
+    """
+    left, looked_at = [root], 0
+    while left:
+        folder = left.pop()
+        with os.scandir(folder) as inside:
+            for entry in inside:
+                looked_at += 1
+                if looked_at > MOST:
+                    text = _("Expected at most {most} files and folders, received more.")
+                    raise errors.DamagedArtifactError(text, most=MOST)
+                name = Path(entry).relative_to(root).as_posix()
+                if entry.name in LEFT_BEHIND or name == MANIFEST:
+                    continue
+                # No file of an artifact lies deeper than the longest path that a manifest names.
+                if entry.is_dir(follow_symlinks=False) and len(name) <= MAX_PATH:
+                    left.append(Path(entry))
+                else:
+                    yield name, os.lstat(entry)
+
+
+def _hash(path: Path, size: int) -> str:
+    """The hash of so many bytes of a file, and of no more, should it grow."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while size > 0 and (block := file.read(min(size, 1 << 20))):
+            digest.update(block)
+            size -= len(block)
+    return digest.hexdigest()
 
 
 def entries(root: Path) -> dict[str, FileEntry]:
     """The files of a folder with their sizes and hashes; of a link, a pipe or a device, none."""
     found = {}
-    for name in _files(root):
-        path = root / name
-        size, digest = path.lstat().st_size, ""
-        if stat.S_ISREG(path.lstat().st_mode):
-            with open(path, "rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-        found[name] = FileEntry(name, size, digest)
+    for name, status in sorted(_files(root)):
+        digest = _hash(root / name, status.st_size) if stat.S_ISREG(status.st_mode) else ""
+        found[name] = FileEntry(name, status.st_size, digest)
     return found
 
 
 def problems_of(stored: Stored) -> tuple[str, ...]:
-    """What differs between the files on disk and the manifest; empty if every byte is as saved."""
-    expected = {entry.path: entry for entry in stored.manifest.files}
-    found = entries(stored.root)
+    """What differs between the files on disk and the manifest; empty if every byte is as saved.
+
+    Names and sizes come first, and bytes are read only of a file that has both: what a stranger put
+    into the folder, or made larger, costs no time.
+    """
+    try:
+        found = dict(sorted(_files(stored.root)))
+    except errors.DamagedArtifactError as error:
+        return (str(error),)
     changed, gone = _("{name!r} has other bytes than were saved"), _("{name!r} is missing")
-    strange = _("{name!r} does not belong here")
-    wrong = [name for name, entry in expected.items() if found.get(name) != entry]
-    problems = [(changed if name in found else gone).format(name=name) for name in wrong]
-    return (*problems, *(strange.format(name=name) for name in found if name not in expected))
+    expected = {entry.path: entry for entry in stored.manifest.files}
+    problems, to_read = [], []
+    for name, entry in expected.items():
+        if name not in found:
+            problems.append(gone.format(name=name))
+        elif not stat.S_ISREG(found[name].st_mode) or found[name].st_size != entry.size:
+            problems.append(changed.format(name=name))
+        else:
+            to_read.append(entry)
+    if hollow := _hollow(stored.root, to_read):
+        problems.append(hollow)
+    else:
+        differs = (e.path for e in to_read if _hash(stored.root / e.path, e.size) != e.sha256)
+        problems += [changed.format(name=name) for name in differs]
+    strange = [name for name in found if name not in expected]
+    text = _("{name!r} does not belong here")
+    problems += [text.format(name=name) for name in strange[:SHOWN]]
+    if len(strange) > SHOWN:
+        problems.append(_("and {n} more that do not").format(n=count(len(strange) - SHOWN)))
+    return tuple(problems)
+
+
+def _hollow(root: Path, files: Sequence[FileEntry]) -> str:
+    """What is wrong where files are nearly all holes, for which the disk holds no data.
+
+    A file of many terabytes can be made in no time, and would be read for hours.
+    """
+    size, held = sum(entry.size for entry in files), 0
+    if size < HOLLOW or not hasattr(os, "SEEK_DATA"):
+        return ""
+    for entry in files:
+        with open(root / entry.path, "rb") as file:
+            end = 0
+            while held * 1000 < size:
+                try:
+                    start = os.lseek(file.fileno(), end, os.SEEK_DATA)
+                except OSError as error:
+                    if error.errno != errno.ENXIO:  # the file system does not tell
+                        return ""
+                    break  # nothing but a hole from here on
+                end = os.lseek(file.fileno(), start, os.SEEK_HOLE)
+                held += end - start
+    if held * 1000 >= size:
+        return ""
+    text = _("the files have {size} bytes, of which the disk holds {held}: the rest are holes")
+    return text.format(size=count(size), held=count(held))
 
 
 def require_intact(stored: Stored) -> None:
@@ -155,6 +278,24 @@ def require_allowed(stored: Stored, trust: bool) -> bool:
     return trusted
 
 
+@contextlib.contextmanager
+def refusals(stored: Stored) -> Iterator[None]:
+    """Say what a framework raises over an artifact, whose bytes are as they were saved."""
+    try:
+        yield
+    except errors.D2LHybridError:
+        raise
+    except Exception as error:
+        text = _(
+            "{framework} does not load {path!r}, whose bytes are as saved: {error}. "
+            "It was saved with {versions}; try those versions, or save the model again."
+        )
+        versions = ", ".join(f"{k} {number}" for k, number in stored.manifest.versions.items())
+        fields = {"framework": stored.manifest.framework, "path": str(stored.root)}
+        fields |= {"error": errors.brief(error), "versions": versions}
+        raise errors.ArtifactLoadError(text, **fields) from error
+
+
 def _spare(root: Path) -> Path:
     """Where the old artifact lies between the two renames."""
     return root.parent / f".{root.name}.replaced"
@@ -166,12 +307,20 @@ def replacing(root: Path) -> Iterator[Path]:
 
     Raises:
         ArtifactNotFoundError: What lies at `root` is not an artifact, or holds files of the user's.
-        OSError: Full disk, no permission, missing parent folder.
+        ArtifactNotFoundError: There is no folder to make it in.
+        OSError: Full disk, no permission.
     """
     staging = root.parent / f".{root.name}.saving-{uuid.uuid4().hex}"
+    if not root.parent.is_dir():
+        text = _("Expected a folder {parent!r} to save into, but there is none; make it first.")
+        raise errors.ArtifactNotFoundError(text, parent=str(root.parent))
     _require_own(root)
     try:
-        staging.mkdir()
+        try:
+            staging.mkdir()
+        except ValueError as error:  # a NUL, or what no encoding of names has
+            text = _("Expected a name that a folder can have. Received: {name!r}.")
+            raise errors.ArgumentError(text.format(name=root.name)) from error
         yield staging
         _require_own(root)
         _publish(staging, root)
@@ -201,7 +350,7 @@ def _require_own(root: Path) -> None:
         return
     try:
         known = {entry.path for entry in read(root).manifest.files}
-        for name in sorted(set(_files(root)) - known):
+        for name in sorted({name for name, _status in _files(root)} - known):
             text = _("{name!r} does not belong to the artifact.")
             raise errors.ArtifactNotFoundError(text, name=name)
     except errors.ArtifactError as error:

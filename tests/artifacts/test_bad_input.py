@@ -8,11 +8,12 @@ import pytest
 from artifact_files import edit, forge, make
 from processes import python
 
-from d2lhybrid import errors, inspect, load, trust, verify
+from d2lhybrid import errors, inspect, load, run_native, trust, verify
 from d2lhybrid.artifacts.manifest import MANIFEST, parse
 from d2lhybrid.artifacts.store import read, require_intact
 
-VERBS = [pytest.param(verb, id=verb.__name__) for verb in (inspect, verify, load, trust)]
+ALL = inspect, verify, load, trust, run_native
+VERBS = [pytest.param(verb, id=verb.__name__) for verb in ALL]
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -24,9 +25,12 @@ def test_what_is_no_artifact(tmp_path, verb):
     os.mkfifo(tmp_path / "pipe" / MANIFEST)
     (tmp_path / "another's").mkdir()
     (tmp_path / "another's" / MANIFEST).symlink_to(tmp_path / "good" / MANIFEST)
-    names = "missing", "nul\0byte", "file", "file/below", "folder", "link", "pipe", "another's"
-    for name in names:
-        with pytest.raises(errors.ArtifactNotFoundError):
+    nothing = "missing", "nul\0byte", "file/below", "a" * 300, "a/" * 5000, "\ud800"
+    no_manifest = "holds no file d2lhybrid.json"
+    said = {**dict.fromkeys(nothing, "nothing is at"), "link": "is a link; name the folder"}
+    said |= dict.fromkeys(("file", "folder", "pipe", "another's"), no_manifest)
+    for name, words in said.items():
+        with pytest.raises(errors.ArtifactNotFoundError, match=words):
             verb(f"{tmp_path}/{name}")
 
 

@@ -1,5 +1,6 @@
 """Native programs: what is kept, what is cached, and what is said when something is missing."""
 
+import shlex
 import subprocess
 
 import numpy as np
@@ -73,6 +74,56 @@ def test_what_cannot_be_run(saved, copied, path, user, tmp_path, monkeypatch):
     monkeypatch.setattr(native, "find_spec", lambda name: None)
     with pytest.raises(errors.MissingPackageError, match="pip install"):
         run_native(path, trust=True)
+
+
+PRINTED = {  # by a program that writes 1 and 2 as its output called "a b"
+    "a stray line": "warming up\na b float32 1 2\n",
+    "nothing": "",
+    "half a line": "a b float32 1 2",
+    "another name": "a float32 1 2\n",
+    "another dtype": "a b float33 1 2\n",
+    "other sizes": "a b float32 1 3\n",
+    "no sizes": "a b float32 one two\n",
+    "two outputs": "a b float32 1 2\na b float32 1 2\n",
+}
+
+
+@pytest.fixture
+def prints(copied, tmp_path, monkeypatch):
+    """An artifact whose output is called "a b", and what stands for its native program."""
+
+    def get(text):
+        path = copied("mxnet numpy", "mxnet")
+        edit(path, lambda body: body["options"].update(tensors=["data", "a b"]))
+        made = tmp_path / "made"
+        made.mkdir()
+        program = made / "run_model"
+        numbers = "printf '\\0\\0\\200\\77\\0\\0\\0\\100'"  # 1 and 2 in float32
+        script = f'#!/bin/sh\nfor file in "$@"; do :; done\n{numbers} >"$file"\n'
+        program.write_text(f"{script}printf %s {shlex.quote(text)}\n")
+        program.chmod(0o755)
+        monkeypatch.setattr(native, "_build", lambda of: made)
+        return path
+
+    return get
+
+
+def test_an_output_with_a_space_in_its_name(prints):
+    assert run_native(prints("a b float32 1 2\n"), trust=True).tolist() == [[1.0, 2.0]]
+
+
+@pytest.mark.parametrize("case", PRINTED)
+def test_what_no_program_of_ours_prints(prints, case):
+    with pytest.raises(errors.NativeRunError, match="a line for each of 1 outputs"):
+        run_native(prints(PRINTED[case]), trust=True)
+
+
+def test_tensors_that_are_no_arrays(path):
+    torch = pytest.importorskip("torch")
+    x = torch.ones(1, 512, requires_grad=True)
+    with pytest.raises(errors.InputMismatchError, match=r"arrays of NumPy.*torch\.Tensor"):
+        run_native(path, x)
+    assert run_native(path, x.detach()).shape == (1, 2)
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,11 @@ def test_never_overwrites_what_is_not_its_own(tmp_path):
     for name in ("file", "folder", "noted", "damaged", "link"):
         with pytest.raises(errors.ArtifactNotFoundError, match="Will not overwrite"):
             make(tmp_path / name)
-    for name in ("missing/a", "file/a"):
-        with pytest.raises(OSError, match=name.partition("/")[0]):
+    for name in ("missing", "file", "nul\0byte"):
+        with pytest.raises(errors.ArtifactNotFoundError, match="to save into, but there is none"):
+            make(tmp_path / name / "a")
+    for name in ("nul\0byte", "\ud800"):
+        with pytest.raises(errors.ArgumentError, match="a name that a folder can have"):
             make(tmp_path / name)
     assert sorted(str(path) for path in tmp_path.rglob("*")) == before
 

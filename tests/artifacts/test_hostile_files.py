@@ -1,0 +1,197 @@
+"""Artifacts whose files cost a stranger nothing and a reader much, or are not what they say.
+
+Each verb that reads them comes back at once, with an error of our own or an answer.
+"""
+
+import os
+import socket
+import time
+import zipfile
+
+import numpy as np
+import pytest
+from artifact_files import edit, forge, make
+
+from d2lhybrid import __main__ as cli, errors, inspect, load, run_native, trust, verify
+from d2lhybrid.artifacts import store
+from d2lhybrid.artifacts.manifest import MANIFEST
+
+SECONDS = 20.0  # each of these takes hours, or far less than one
+
+
+def sparse(path, size=1 << 43):
+    """A file of eight terabytes that takes no room."""
+    with open(path, "wb") as file:
+        file.truncate(size)
+
+
+def listed_and_sparse(path):
+    sparse(path / "model.onnx")
+    edit(path, lambda body: body["files"][0].update(size=1 << 43))
+
+
+def deep(path):
+    """Folders in folders, deeper than any file of an artifact."""
+    before = os.getcwd()
+    os.chdir(path)
+    try:
+        for _ in range(300):
+            os.mkdir("folder")
+            os.chdir("folder")
+    finally:
+        os.chdir(before)
+
+
+def many(path):
+    for number in range(30):
+        (path / f"{number}.txt").write_text("x")
+
+
+def with_socket(path):
+    (path / "model.onnx").unlink()
+    before = os.getcwd()
+    os.chdir(path)  # the name of a socket must be short
+    try:
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind("model.onnx")
+    finally:
+        os.chdir(before)
+
+
+COSTLY = {
+    "a file that is not listed": (lambda path: sparse(path / "x.bin"), "does not belong"),
+    "a file that has grown": (lambda path: sparse(path / "model.onnx"), "other bytes"),
+    "a file that is listed with its size": (listed_and_sparse, "the rest are holes"),
+    "a pipe": (lambda path: os.mkfifo(path / "pipe"), "'pipe' does not belong"),
+    "a device": (lambda path: (path / "zero").symlink_to("/dev/zero"), "'zero' does not belong"),
+    "a socket": (with_socket, "other bytes"),
+    "a loop of links": (lambda path: (path / "loop").symlink_to("loop"), "'loop' does not belong"),
+    "a link to the root": (lambda path: (path / "root").symlink_to("/"), "'root' does not belong"),
+    "deep folders": (deep, "does not belong here"),
+    "many files": (many, "and 10 more that do not"),
+}
+
+
+@pytest.mark.skipif(not hasattr(os, "SEEK_DATA"), reason="the system does not tell of holes")
+@pytest.mark.parametrize("case", COSTLY)
+def test_what_would_take_long_is_refused_at_once(tmp_path, case, capsys):
+    change, words = COSTLY[case]
+    change(path := make(tmp_path / "a"))
+    started = time.monotonic()
+    for found in (inspect(path), verify(path)):
+        assert words in str(found)
+    for verb in (load, trust, run_native):
+        with pytest.raises(errors.DamagedArtifactError):
+            verb(path)
+    assert cli.main(["verify", str(path)]) == 1
+    assert words in capsys.readouterr().out
+    assert time.monotonic() - started < SECONDS
+
+
+def test_bytes_are_read_only_of_files_that_have_their_names_and_sizes(tmp_path, monkeypatch):
+    path, read = make(tmp_path / "a", {"one": b"11111", "two": b"22222"}), []
+    original = store._hash
+
+    def noted(file, size):
+        read.append(file.name)
+        return original(file, size)
+
+    monkeypatch.setattr(store, "_hash", noted)
+    (path / "two").write_bytes(b"2222222")
+    (path / "three").write_bytes(b"3")
+    assert len(inspect(path).problems) == 2
+    assert read == ["one"]
+
+
+def test_more_files_and_folders_than_an_artifact_has(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "MOST", 10)
+    path = make(tmp_path / "a")
+    for number in range(20):
+        (path / f"empty{number}").mkdir()
+    assert "at most 10" in str(inspect(path))
+    with pytest.raises(errors.ArtifactNotFoundError, match="Will not overwrite"):
+        make(path)
+
+
+def test_a_manifest_without_end(tmp_path):
+    sparse(make(tmp_path / "a") / MANIFEST)
+    for verb in (inspect, verify, load, trust, run_native):
+        with pytest.raises(errors.DamagedArtifactError):
+            verb(tmp_path / "a")
+
+
+class Payload:
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return open, (str(self.marker), "w")
+
+
+def pickled(file):
+    marker = file.parent.parent / "marker"
+    np.save(file, np.array([Payload(marker)], dtype=object), allow_pickle=True)
+
+
+def huge(file):
+    """A header of four terabytes, and no number behind it."""
+    with open(file, "wb") as opened:
+        header = {"descr": "<f4", "fortran_order": False, "shape": (1 << 40, 1)}
+        np.lib.format.write_array_header_1_0(opened, header)
+
+
+def archive(file):
+    with zipfile.ZipFile(file, "w") as opened:
+        opened.writestr("array.npy", b"")
+
+
+EXAMPLES = {
+    "pickled": pickled,
+    "huge": huge,
+    "an archive": archive,
+    "empty": lambda file: file.write_bytes(b""),
+    "no array": lambda file: file.write_bytes(b"weights"),
+    "another dtype": lambda file: np.save(file, np.ones((1, 512))),
+    "another shape": lambda file: np.save(file, np.ones((1, 3), "float32")),
+    "missing": lambda file: file.unlink(),
+}
+
+
+@pytest.mark.parametrize("case", EXAMPLES)
+def test_recorded_calls_that_are_none(copied, case, capsys):
+    path = copied("torch", "onnx")
+    EXAMPLES[case](path / "example" / "0-input-0.npy")
+    forge(path)
+    assert inspect(path).problems == ()
+    load(path)  # which reads none
+    found = verify(path)
+    assert (found.answer, found.outputs) == ("failed", "failed")
+    assert "0-input-0.npy" in found.reason
+    with pytest.raises(errors.DamagedArtifactError, match=r"0-input-0\.npy"):
+        run_native(path)
+    assert run_native(path, np.ones((1, 512), "float32")).shape == (1, 2)
+    assert cli.main(["verify", str(path)]) == 1
+    assert "0-input-0.npy" in capsys.readouterr().out
+    assert not list(path.glob("marker"))
+
+
+@pytest.mark.parametrize("tensors", [True, "data", [], ["data"], ["da\nta", "output"], ["\0", "b"]])
+def test_names_of_tensors_that_are_none(copied, tensors):
+    edit(path := copied("torch", "onnx"), lambda body: body["options"].update(tensors=tensors))
+    with pytest.raises(errors.ArtifactLoadError, match="a name for each of 2 tensors"):
+        run_native(path)
+    inspect(path)
+    assert verify(path).ok  # which asks the file itself
+
+
+def test_a_program_that_the_framework_refuses(copied):
+    path = copied("torch", "torch.export")
+    (path / "model.pt2").write_bytes(b"no program")
+    forge(path)
+    for verb in (load, verify, run_native):
+        with pytest.raises(errors.ArtifactLoadError, match="whose bytes are as saved"):
+            verb(path, trust=True)
+    edit(path, lambda body: body.update(format="aotinductor", options={"processor": True}))
+    for verb in (load, verify, run_native):
+        with pytest.raises(errors.D2LHybridError):
+            verb(path, trust=True)
