@@ -108,6 +108,23 @@ def test_plain_blocks_and_functions_are_fallbacks():
         graph(lambda x: x * 2, mx.nd.ones((1,)))
 
 
+def test_a_block_that_the_call_does_not_reach_is_no_graph_of_it():
+    class Half(mx.gluon.Block):
+        def __init__(self):
+            super().__init__()
+            self.used, self.spare = mx.gluon.nn.HybridSequential(), mx.gluon.nn.HybridSequential()
+            self.used.add(mx.gluon.nn.Dense(2))
+            self.spare.add(mx.gluon.nn.Dense(2))
+
+        def forward(self, x):
+            return self.used(x)
+
+    net = Half()
+    net.initialize()
+    found = explain(net, mx.nd.ones((1, 3))).graphs
+    assert found == len(found) == len(list(found)) == 1
+
+
 def test_an_error_that_comes_late_is_the_calls():
     net = mx.gluon.nn.Dense(2)
     net.initialize()

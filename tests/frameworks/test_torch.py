@@ -240,6 +240,18 @@ def test_only_its_own_compilations_count():
             assert (report.compilations, report.graphs, report.notes) == (1, 1, ())
 
 
+def test_a_graph_shows_what_is_measured_and_no_training():
+    net = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU())
+    picture = graph(net, X)
+    assert not [one.name for one in picture.stages[1].nodes if one.name.startswith("primals")]
+    parts = [part.kind for step in picture.stages[-1].operations for part in step.parts]
+    assert "relu" in parts
+    assert "le" not in parts
+    assert net[0].weight.requires_grad
+    gradient = graph(torch.func.grad(lambda x: x.sin().sum()), X[0])  # which is asked for, stays
+    assert "cos" in [part.kind for step in gradient.stages[-1].operations for part in step.parts]
+
+
 def times(x, number):
     return x * number
 

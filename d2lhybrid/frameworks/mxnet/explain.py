@@ -45,7 +45,8 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     compilations = sum(block._cached_op is not None for block in hybrid)
     results = [result for _block, _arrays, result in _recorded(model, args, kwargs)]
     errors = [result for result in results if isinstance(result, Exception)]
-    report = Explanation(_VERSION, name_of(model), compilations, len(hybrid) - len(errors))
+    graphs = len(results) - len(errors)  # of the blocks that the call reaches
+    report = Explanation(_VERSION, name_of(model), compilations, graphs)
     fallbacks = tuple(_place(block) for block in parts if not _is_hybrid(block))
     return replace(report, fallbacks=fallbacks, unsupported=tuple(map(from_error, errors)))
 

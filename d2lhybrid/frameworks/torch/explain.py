@@ -34,6 +34,7 @@ _VERSION = f"PyTorch {torch.__version__.partition('+')[0]}"
 # What only says how elements are arranged; these nodes are left out after the recorded stage.
 _VIEWS = {"permute", "t", "transpose", "view", "_unsafe_view", "reshape", "expand", "squeeze"}
 _VIEWS |= {"unsqueeze", "slice", "select", "as_strided", "alias", "detach", "getitem"}
+_VIEWS |= {"sym_size"}  # which reads a shape
 _ARRANGING = _VIEWS | {"copy", "lift_fresh_copy"}
 _LITERAL = {"full", "scalar_tensor"}  # which loops have in them as a number
 # What a library's function computes, and what Inductor calls an operation of ATen.

@@ -253,6 +253,8 @@ def planned(recorded: Any, inputs: Any) -> Plan:
     from torch._inductor.virtualized import V
 
     own, handed = id(recorded.graph), {}  # type: int, dict[str, list[tuple[str, bool]]]
+    # What wants gradients makes Inductor plan a training: `variants` runs a model without.
+    plain = [one.detach() if isinstance(one, torch.Tensor) else one for one in inputs]
     plans: list[Plan] = []
 
     def before(graph: Any) -> None:  # those of the branches first, the whole graph last
@@ -275,7 +277,7 @@ def planned(recorded: Any, inputs: Any) -> Plan:
             torch._functorch.config.patch(enable_autograd_cache=False),
             torch._inductor.config.patch(joint_custom_pre_pass=before),
         ):
-            torch._inductor.compile_fx.compile_fx(recorded, inputs, inner_compile=inner)
+            torch._inductor.compile_fx.compile_fx(recorded, plain, inner_compile=inner)
     except Exception:
         if not plans:
             raise
