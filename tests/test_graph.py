@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from IPython.core.formatters import DisplayFormatter
 
 from d2lhybrid.errors import MissingPackageError
 from d2lhybrid.frameworks.explanation import Explanation, Finding, Graph
@@ -115,6 +116,22 @@ def test_the_picture_is_well_formed_and_no_box_lies_on_another():
             for x2, y2, w2, h2 in boxes[at + 1 :]:
                 assert x >= x2 + w2 or x2 >= x + w or y >= y2 + h2 or y2 >= y + h
     ET.fromstring(graph(*["b<c> = <&>()"] * 2).svg())  # names are escaped
+
+
+def test_a_notebook_holds_an_image_beside_the_html():
+    small, formatter = graph(*SMALL), DisplayFormatter()
+    data, _metadata = formatter.format(small)
+    assert set(data) == {"text/plain", "text/html", "image/svg+xml"}
+    image = ET.fromstring(data["image/svg+xml"])
+    svg = "{http://www.w3.org/2000/svg}"
+    headline, *lines = data["text/plain"].splitlines()
+    assert (image.get("role"), image.find(f"{svg}title").text) == ("img", headline)
+    assert image.find(f"{svg}desc").text == "\n".join(lines)
+    assert (image.get("color"), image.find(f"{svg}rect").get("fill")) == ("#111", "#fff")
+    assert small._repr_svg_() == graph(*SMALL)._repr_svg_()  # which notebooks are compared by
+    many = "; ".join(f"x{n} = sin()" for n in range(400))
+    data, _metadata = formatter.format(graph(many, many))
+    assert set(data) == {"text/plain", "text/html"}
 
 
 def test_networkx(monkeypatch):

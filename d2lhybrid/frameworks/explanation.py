@@ -96,8 +96,17 @@ class Graph:
         return Counter(self.fates.values())[fate]
 
     def svg(self) -> str:
-        """All stages side by side as an SVG picture; its text takes the colour of the page."""
-        return svg(self.stages, {fate: _(fate) for fate in FATES}, self._headline())
+        """All stages side by side as an SVG picture; its text takes the colour of the page.
+
+        For a screen reader its title is the first line of the printed graph, its description the
+        rest.
+        """
+        return self._svg()
+
+    def _svg(self, alone: bool = False) -> str:
+        headline, *lines = repr(self).splitlines()
+        words = {fate: _(fate) for fate in FATES}
+        return svg(self.stages, words, headline, "\n".join(lines), alone=alone)
 
     def to_networkx(self, stage: int = 0) -> Any:
         """One stage, the recorded one first, as a ``networkx.DiGraph`` with all data of the nodes.
@@ -130,8 +139,16 @@ class Graph:
                 lines.append(f"    {fate} {node.name} = {what}({', '.join(node.inputs)})")
         return "\n".join(lines)
 
+    @property
+    def _is_too_large(self) -> bool:
+        return any(len(stage.nodes) > LARGEST for stage in self.stages)
+
+    def _repr_svg_(self) -> str | None:
+        """For what shows no HTML, or takes the picture out of it; what shows both prefers HTML."""
+        return None if self._is_too_large else self._svg(alone=True)
+
     def _repr_html_(self) -> str:
-        if any(len(stage.nodes) > LARGEST for stage in self.stages):
+        if self._is_too_large:
             return f"<pre>{escape(repr(self))}</pre>"
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         return f'<div style="overflow-x:auto">{self.svg()}</div>{notes}'

@@ -97,19 +97,37 @@ class _Box:
         return sum(box.x for box in self.near) / len(self.near) if self.near else self.x
 
 
-def svg(stages: Sequence[Stage], words: Mapping[str, str], headline: str) -> str:
-    """The stages side by side; `words` names each fate, `headline` is for those who listen."""
+def svg(
+    stages: Sequence[Stage],
+    words: Mapping[str, str],
+    headline: str,
+    description: str = "",
+    *,
+    alone: bool = False,
+) -> str:
+    """The stages side by side.
+
+    Args:
+        words: the name of each fate.
+        headline, description: for those who listen: what the picture is of, and all that it shows.
+        alone: as an image, which is dark on white; in a page it takes the page's colours.
+    """
     x, tallest, body = _MARGIN, 0.0, []
     for stage in stages:
         wide, high, drawn = _panel(stage, words)
         body.append(f'<g transform="translate({x:.0f},{_MARGIN:.0f})">{drawn}</g>')
         x, tallest = x + wide + _BETWEEN, max(tallest, high)
     x, tallest = x - _BETWEEN + _MARGIN, tallest + 2 * _MARGIN
+    said = f"<title>{escape(headline)}</title>"
+    said += f"<desc>{escape(description)}</desc>" if description else ""
+    colour = 'color="#111" ' if alone else ""
+    ground = '<rect width="100%" height="100%" fill="#fff"/>' if alone else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{x:.0f}" '
         f'height="{tallest:.0f}" viewBox="0 0 {x:.0f} {tallest:.0f}" fill="currentColor" '
+        f"{colour}"
         f'font-family="ui-monospace, Menlo, Consolas, monospace" font-size="12" '
-        f'text-anchor="middle"><title>{escape(headline)}</title>{"".join(body)}</svg>'
+        f'text-anchor="middle">{said}{ground}{"".join(body)}</svg>'
     )
 
 
