@@ -76,6 +76,11 @@ CASES = {
         "k = k() as exp:a sum:a; l = l() as sum:b mul:b; m = m() as sine:c f:y",
         "a kept, b rewritten, c fused, y fused",
     ),
+    "one that another's name is on": (
+        "a = rev(x); y = slice(a)",
+        "k = k() as slice:y rev:y",
+        "a rewritten, y fused",
+    ),
     "which of two": (
         "a = sin(x) 1; b = sin(x) 2; y = f(a b)",
         "k = sin() as sin; l = l() as sin f:y",

@@ -111,7 +111,9 @@ class _Judge:
             return REWRITTEN
         if (kinds or {node.operation}) <= self._arranging:
             return FREE
-        return FOLDED if is_known else REWRITTEN if kinds else FREE
+        if is_known:
+            return FOLDED
+        return FREE if node.passes and not kinds else REWRITTEN
 
     def _wanted(self, kind: str, parts: Sequence[tuple[frozenset[str], int]]) -> tuple[int, int]:
         """How many parts all that these may be would have, and how many one of each group."""
@@ -123,9 +125,13 @@ class _Judge:
         """Is it alone in its steps? In some of those that may be its own, this is not known."""
         own = [part for part in parts if node.name in part[0]] or parts
         steps = [self._steps[number] for _names, number in own]
-        alone = {len(s) == 1 or all(part.origins == {node.name} for part in s) for s in steps}
+        alone = {len(step) == 1 or all(self._is_of(node, part) for part in step) for step in steps}
         mixed = len(alone) > 1 and any(names != {node.name} for names, _step in own)
         return REWRITTEN if mixed else FUSED if False in alone else KEPT
+
+    def _is_of(self, node: Node, part: Part) -> bool:
+        """Is it what was handed over for the node? What was moved may bear another one's name."""
+        return part.origins == {node.name} and part.kind in self._handed[node.name]
 
 
 def _needed(stage: Stage) -> set[str]:

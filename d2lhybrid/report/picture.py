@@ -38,7 +38,8 @@ class Node:
     attributes; the value of a constant; empty for an input. ``origins``: the nodes of the stage
     before that it computes, as far as it is noted. ``effect``: it does more than compute a result
     from its inputs, such as print or draw a random number. ``kinds``: what the compiler is handed
-    for it, in the words of the last stage; None where these have the same word for it. ``parts``:
+    for it, in the words of the last stage; None where these have the same word for it. ``passes``:
+    its result may be one of its inputs, so that, if nothing is handed over, it is there. ``parts``:
     what runs as this one step. ``fate``: what becomes of it until the last stage, one of
     `d2lhybrid.frameworks.fates`; empty where there is no operation.
     """
@@ -51,6 +52,7 @@ class Node:
     parts: tuple[Part, ...] = ()
     kinds: tuple[str, ...] | None = None
     effect: bool = False
+    passes: bool = True
     fate: str = ""
 
     @property

@@ -179,6 +179,14 @@ def test_what_a_checkpoint_computes_again_is_not_merged():
     assert steps.count("sine") == 3
 
 
+def test_fates_of_what_xla_moves_and_of_what_jax_leaves_out():
+    flipped = graph(lambda x: jnp.flip(x, 0)[:4], jnp.ones((8, 3)))
+    assert flipped.fates["slice"] == "fused"  # with the reverse, which XLA notes as the slice's
+    branch = jax.vmap(lambda row: jax.lax.cond(row.sum() > 0, jnp.sin, jnp.cos, row))
+    fates = graph(branch, X).fates
+    assert (fates["eq"], fates["eq_1"], fates["stop_gradient"]) == (*["rewritten"] * 2, "free")
+
+
 def test_variants_of_what_is_compiled_and_of_static_arguments():
     class Model(nnx.Module):
         def __init__(self):

@@ -252,6 +252,28 @@ def test_a_graph_shows_what_is_measured_and_no_training():
     assert "cos" in [part.kind for step in gradient.stages[-1].operations for part in step.parts]
 
 
+def test_arithmetic_of_which_the_trace_is_lost_is_not_free():
+    def scaled(x):
+        return (x / x.max().item()).sum()
+
+    compiled = torch.compile(scaled, backend="eager")
+    for scale in (1.0, 2.0, 3.0):  # so that the number becomes an input
+        compiled(X * scale)
+    _before, after = explain(compiled, X).graphs
+    fates = {node.operation: node.fate for node in after.stages[0].operations}
+    assert (fates["truediv"], fates["item"]) == ("rewritten", "free")
+    assert "truediv" in [one.kind for step in after.stages[-1].operations for one in step.parts]
+
+
+def test_a_graph_says_that_a_break_ends_it():
+    def found(x):
+        return torch.nonzero(x > 0)
+
+    assert len(explain(found, X).breaks) == explain(found, X).graphs == 1
+    assert "graph break" in graph(found, X).notes[0]
+    assert graph(lambda x: x > 0, X).notes == ()
+
+
 def times(x, number):
     return x * number
 

@@ -221,7 +221,10 @@ class _Recorder:
         literals = {at: str(value) for at, (value, names) in enumerate(reads) if not names}
         types = [str(variable.aval) for variable in equation.outvars]
         key = f"{types} {equation.params} {literals}"
-        facts = {"inputs": sources, "key": key, "effect": bool(equation.effects)}
+        given, made = [one.aval for one in equation.invars], equation.outvars[:1]
+        passes = any(variable.aval in given for variable in made)
+        effect = bool(equation.effects)
+        facts = {"inputs": sources, "key": key, "effect": effect, "passes": passes}
         name = self.node(kind, operation=kind, **facts)
         alone = Jaxpr((), list(variables), equation.outvars, [equation], equation.effects)
         with jax.named_scope(name):

@@ -95,8 +95,14 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
 
     What was compiled before stays. A graph that Inductor cannot plan has its recorded stage only.
     """
-    name, found = name_of(eager(model)), []
+    name, found, missing = name_of(eager(model)), [], Missing()  # type: str, list[Graph], Missing
+    before, _failures = missing.ask(private.findings, ((), ()))
     run_with(lambda *graph: found.append(_graph(name, *graph)), model, args, kwargs)
+    breaks, _failures = missing.ask(private.findings, ((), ()))
+    if len(found) == 1 and len(breaks) > len(before):  # of several graphs it is seen
+        text = _("What comes after a graph break runs in Python; {explain} has its line.")
+        note = text.format(explain="explain(model, ...)")
+        return (replace(found[0], notes=(*found[0].notes, note)),)
     return tuple(found)
 
 
@@ -124,7 +130,8 @@ def _recorded(node: Any, plan: private.Plan) -> dict[str, Any]:
     called = private.operation(node)
     in_place = called.strip("_") + "_" == called or called in _IN_PLACE
     effect = any(effect for _name, effect in made) if made else private.draws(called)
-    return {"kinds": computed or kinds, "effect": effect or in_place or private.effect(node)}
+    effect = effect or in_place or private.effect(node)
+    return {"kinds": computed or kinds, "effect": effect, "passes": not private.computes(called)}
 
 
 def _aten(node: Any, plan: private.Plan) -> dict[str, Any]:

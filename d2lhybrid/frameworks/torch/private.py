@@ -254,7 +254,7 @@ def planned(recorded: Any, inputs: Any) -> Plan:
 
     own, handed = id(recorded.graph), {}  # type: int, dict[str, list[tuple[str, bool]]]
     # What wants gradients makes Inductor plan a training: `variants` runs a model without.
-    plain = [one.detach() if isinstance(one, torch.Tensor) else one for one in inputs]
+    plain = [one.detach() if getattr(one, "requires_grad", False) else one for one in inputs]
     plans: list[Plan] = []
 
     def before(graph: Any) -> None:  # those of the branches first, the whole graph last
