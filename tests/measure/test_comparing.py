@@ -2,8 +2,10 @@
 
 import gc
 import pickle
+import random
 import weakref
 from collections import Counter
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -317,6 +319,24 @@ def test_only_the_newest_comparison_keeps_its_models_as_long_as_it_lives():
     ):
         result, alive = held(verb)
         assert (alive(), bool(result)) == (None, True)
+
+
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt, ValueError])
+def test_random_numbers_that_functions_draw_are_put_back(error):
+    m = Machine()
+    f, before = m.function(1e-3), repr((random.getstate(), np.random.get_state()))
+
+    def draws():
+        random.random()
+        np.random.standard_normal()  # which keeps a second number for the next call
+        if error:
+            raise error
+        return f()
+
+    for verb in (lambda: run(m, {"a": draws}), lambda: measure(draws, clock=m.clock)):
+        with suppress(CallFailedError, KeyboardInterrupt):
+            verb()
+        assert repr((random.getstate(), np.random.get_state())) == before
 
 
 def test_measure():
