@@ -196,8 +196,7 @@ def settings():
     drawn = random.getstate(), np.random.get_state(legacy=False)
     said = sys.stdout, sys.stderr, os.fstat(2).st_ino, [*warnings.filters]
     logs = logging.root.manager.disable, logging.root.level, len(quieting._levels)
-    profiled = sys.getprofile(), threading.active_count(), gc.isenabled()
-    return repr(drawn), said, logs, profiled, d2l.Benchmark._open
+    return repr(drawn), said, logs, sys.getprofile(), gc.isenabled(), d2l.Benchmark._open
 
 
 @pytest.mark.parametrize("turn", [1, 2, 5])
@@ -210,7 +209,7 @@ def test_an_interrupt_inside_the_model_leaves_all_as_it_was_and_the_call_works_a
         state = bool
     # Once before: some threads and settings of a framework are there from its first work on.
     VERBS[verb](*given)
-    before, held = settings(), state()
+    before, held, threads = settings(), state(), {*threading.enumerate()}
     pressed.left = turn
     try:
         VERBS[verb](*given)
@@ -220,6 +219,7 @@ def test_an_interrupt_inside_the_model_leaves_all_as_it_was_and_the_call_works_a
     assert pressed.left <= 0 or verb in ("variants", "Benchmark", "claim")
     pressed.left = 0
     assert (settings(), state()) == (before, held)
+    assert threads.issuperset(threading.enumerate())  # Inductor's own may have ended meanwhile
     VERBS[verb](*given)
     assert (settings(), state()) == (before, held)
 
@@ -239,5 +239,5 @@ def test_an_interrupted_program_in_c_gives_no_answer_of_an_earlier_request():
             ask()
         process.stdout = None
         assert 0 < run.timed(5) < 1
-        assert run(twos) == pytest.approx(net(twos).detach().numpy())
+        assert run(twos) == pytest.approx(net(twos).detach().numpy(), abs=1e-5)
         assert process.poll() is not None

@@ -150,6 +150,9 @@ def test_in_a_notebook_what_is_undecided_is_an_output_of_its_own_type(capsys, mo
     (bundle,) = shown
     assert bundle[claims.MIME] == {"label": "b", "claim": "same"}
     assert "'<a>'. The times are too uncertain" in bundle["text/plain"]
+    compared(noise=0.5, time_limit=0.3, a=1e-2, b=7e-3).claim("b", "faster")
+    assert shown[1][claims.DECIDED] == {"label": "b", "claim": "faster"}
+    assert claims.MIME not in shown[1]
     assert capsys.readouterr().out == ""
 
 
