@@ -40,8 +40,11 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
     """
     framework, model, args, kwargs = _asked(model, args, kwargs)
     found = framework.able("explain")(model, args, kwargs)
-    graphs = Graphs(found.graphs, lambda: untouched(framework.able("graphs"))(model, args, kwargs))
-    return replace(found, graphs=graphs)
+    if not isinstance(found.graphs, Graphs):  # none, or of a framework without pictures
+        return replace(found, graphs=Graphs(found.graphs, lambda: framework.able("graphs")()))
+    # What was recorded may run for them, and changes the model then as a call does.
+    make = untouched(lambda _model: found.graphs.make())
+    return replace(found, graphs=Graphs(found.graphs, lambda: make(model)))
 
 
 @untouched

@@ -157,16 +157,18 @@ class Graph:
 class Graphs(int):
     """How many graphs one call takes; as a sequence, the graphs, which are made when asked for.
 
+    They are made of what was recorded: the code of the model does not run again.
+
     >>> number = Graphs(2, lambda: ("first", "second"))
     >>> number, number[1], list(number)
     (2, 'second', ['first', 'second'])
     """
 
-    _make: Callable[[], Sequence[Graph]]
+    make: Callable[[], Sequence[Graph]]
 
     def __new__(cls, number: int, make: Callable[[], Sequence[Graph]]) -> "Graphs":
         self = super().__new__(cls, number)
-        self._make = make
+        self.make = make
         return self
 
     def __reduce__(self) -> Any:  # a copy, which may be in another process, is the number alone
@@ -174,7 +176,9 @@ class Graphs(int):
 
     @cached_property
     def _made(self) -> Sequence[Graph]:
-        return self._make() if self else ()
+        made = self.make() if self else ()
+        del self.make  # with all that was kept for it
+        return made
 
     def __len__(self) -> int:
         return int(self)

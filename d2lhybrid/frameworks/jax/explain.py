@@ -17,7 +17,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, jaxpr_as_fun, jaxprs_in
 
 from d2lhybrid.calls import name_of
 from d2lhybrid.errors import CallFailedError
-from d2lhybrid.frameworks.explanation import Explanation, Finding, Graph, Missing
+from d2lhybrid.frameworks.explanation import Explanation, Finding, Graph, Graphs, Missing
 from d2lhybrid.frameworks.failures import from_error, last_user_frame, quiet, require_runs
 from d2lhybrid.frameworks.fates import content, judged
 from d2lhybrid.frameworks.hlo import ARRANGING, CONTROL, kinds, read
@@ -69,7 +69,8 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     if not leaks:  # they count as inputs when the second trace meets them
         notes = (_signature(model, jaxpr), *notes)
     fallbacks = tuple(_calls_into_python(jaxpr.jaxpr))
-    return replace(report, graphs=1, fallbacks=fallbacks, unsupported=leaks, notes=notes)
+    made = Graphs(1, lambda: _made(name_of(model), jaxpr))
+    return replace(report, graphs=made, fallbacks=fallbacks, unsupported=leaks, notes=notes)
 
 
 def _traced(
@@ -141,10 +142,12 @@ def _calls_into_python(jaxpr: Any) -> Iterator[Finding]:
 def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     """Trace a model once, apart from its own compilations, and compile what was traced."""
     closed, error = _traced(model, args, kwargs)
-    if error:
-        return ()
+    return () if error else _made(name_of(model), closed)
+
+
+def _made(name: str, closed: Any) -> tuple[Graph, ...]:
     with quiet():
-        return (Graph(_VERSION, name_of(model), judged(_stages(closed), _ARRANGING)),)
+        return (Graph(_VERSION, name, judged(_stages(closed), _ARRANGING)),)
 
 
 def _stages(closed: Any) -> tuple[Stage, Stage]:

@@ -13,7 +13,7 @@ from mxnet.test_utils import environment
 
 from d2lhybrid import quieting
 from d2lhybrid.calls import name_of
-from d2lhybrid.frameworks.explanation import Explanation, Finding, Graph, nothing_compiled
+from d2lhybrid.frameworks.explanation import Explanation, Finding, Graph, Graphs, nothing_compiled
 from d2lhybrid.frameworks.failures import call_error, from_error, quiet, require_runs
 from d2lhybrid.frameworks.fates import judged
 from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, symbol_like
@@ -43,9 +43,9 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     parts = list(_parts_of(model))
     hybrid = [block for block in parts if _is_hybrid(block)]
     compilations = sum(block._cached_op is not None for block in hybrid)
-    results = [result for _block, _arrays, result in _recorded(model, args, kwargs)]
-    errors = [result for result in results if isinstance(result, Exception)]
-    graphs = len(results) - len(errors)  # of the blocks that the call reaches
+    recorded = _recorded(model, args, kwargs)  # of the blocks that the call reaches
+    errors = [result for *_given, result in recorded if isinstance(result, Exception)]
+    graphs = Graphs(len(recorded) - len(errors), lambda: _made(recorded))
     report = Explanation(_VERSION, name_of(model), compilations, graphs)
     fallbacks = tuple(_place(block) for block in parts if not _is_hybrid(block))
     return replace(report, fallbacks=fallbacks, unsupported=tuple(map(from_error, errors)))
@@ -55,7 +55,10 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     """The graph of each outermost hybrid block that can be recorded; a function has none."""
     if not isinstance(model, gluon.Block):
         return ()
-    recorded = _recorded(model, args, kwargs)
+    return _made(_recorded(model, args, kwargs))
+
+
+def _made(recorded: list[tuple[Any, dict[str, Any], Any]]) -> tuple[Graph, ...]:
     with quiet():
         return tuple(_graph(*one) for one in recorded if not isinstance(one[-1], Exception))
 

@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from d2lhybrid.calls import name_of
-from d2lhybrid.frameworks.explanation import Explanation, Finding, Graph, Missing
+from d2lhybrid.frameworks.explanation import Explanation, Finding, Graph, Graphs, Missing
 from d2lhybrid.frameworks.failures import from_error, last_user_frame, quiet, require_runs
 from d2lhybrid.frameworks.fates import content, judged
 from d2lhybrid.frameworks.hlo import ARRANGING, kinds, read, whole_of
@@ -41,7 +41,8 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     if own.error:
         refused = from_error(own.error, private.rewritten_frames(own.error))
         return replace(report, unsupported=(refused,))
-    return replace(report, graphs=1, fallbacks=tuple(_calls_into_python(own.concrete.graph)))
+    fallbacks = tuple(_calls_into_python(own.concrete.graph))
+    return replace(report, graphs=Graphs(1, lambda: _made(own, args, kwargs)), fallbacks=fallbacks)
 
 
 class _Traced:
@@ -95,8 +96,10 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     Compiled by XLA where the function says ``jit_compile=True``, else rewritten by Grappler.
     """
     own = _Traced(model, args, kwargs)
-    if own.error:
-        return ()
+    return () if own.error else _made(own, args, kwargs)
+
+
+def _made(own: _Traced, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     results = [tensor.op.name for tensor in own.concrete.outputs]
     traced = _stage(_("traced"), own.concrete.graph.as_graph_def().node, results)
     stateful = [one for one in own.concrete.graph.get_operations() if one.op_def.is_stateful]

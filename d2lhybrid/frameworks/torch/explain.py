@@ -19,10 +19,11 @@ from d2lhybrid.frameworks.explanation import (
     Explanation,
     Finding,
     Graph,
+    Graphs,
     Missing,
     nothing_compiled,
 )
-from d2lhybrid.frameworks.failures import from_error
+from d2lhybrid.frameworks.failures import from_error, quiet
 from d2lhybrid.frameworks.fates import judged
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.frameworks.torch import private
@@ -47,11 +48,17 @@ _IN_PLACE = {"setitem", *(f"i{name}" for name in dir(operator) if f"i{name}" in 
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """Run a module or function once under TorchDynamo; what was compiled before stays."""
-    missing, graphs, name = Missing(), [], name_of(eager(model))
+    missing, name = Missing(), name_of(eager(model))
+    waiting: list[Function] = []
+
+    def see(*graph: Any) -> None:
+        waiting.append(private.later(lambda: _graph(name, *graph)))
+
     compilations = missing.ask(lambda: private.compilations(model), 0)
     limits = missing.ask(lambda: private.limits(model), [])
     breaks_before, before = missing.ask(private.findings, ((), ()))
-    error = run_with(lambda *graph: graphs.append(graph), model, args, kwargs)
+    error = run_with(see, model, args, kwargs)
+    graphs = Graphs(len(waiting), lambda: _made(waiting))
     found, failures = missing.ask(private.findings, ((), ()))
     breaks = tuple(found[len(breaks_before) :])
     failed = [pair for pair in failures if pair not in before]
@@ -65,7 +72,12 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     lines = (replace(one, reason=one.reason.splitlines()[0]) for one, _record in failed)
     fallbacks = () if error else (*lines, *(_limited(*one) for one in limits))
     refused = (from_error(error, private.users_frames(error)),) if error else ()
-    return Explanation(_VERSION, name, compilations, len(graphs), breaks, fallbacks, refused, notes)
+    return Explanation(_VERSION, name, compilations, graphs, breaks, fallbacks, refused, notes)
+
+
+def _made(waiting: Sequence[Function]) -> tuple[Graph, ...]:
+    with quiet():
+        return tuple(make() for make in waiting)
 
 
 def _limited(code: CodeType, limit: int) -> Finding:

@@ -208,6 +208,17 @@ def users_frames(error: Exception) -> list[tuple[str, int]] | None:
     return stack and [(frame.filename, frame.lineno or 0) for frame in stack]
 
 
+def later(make: Function) -> Function:
+    """`make`, to be called when TorchDynamo is done, with what it knows of sizes now."""
+    known = torch._guards.TracingContext.try_get()
+
+    def call() -> Any:
+        with torch._guards.tracing(known):
+            return make()
+
+    return call
+
+
 # What Inductor is about to do.
 
 
