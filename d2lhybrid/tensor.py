@@ -74,8 +74,8 @@ def leaves(value: Any, path: str = "", around: tuple[int, ...] = ()) -> Iterator
         return
     if id(value) in around or len(around) > DEEPEST:
         text = _(
-            "Expected containers that do not hold themselves, at most {deepest} in one another. "
-            "Received: a {kind} in {containers} of them."
+            "Expected containers nested at most {deepest} deep, none of which holds itself. "
+            "Received: a {kind} inside {containers} others."
         )
         fields = {"kind": type(value).__name__, "containers": len(around)}
         raise ArgumentError(text.format(deepest=DEEPEST, **fields))

@@ -49,7 +49,7 @@ def test_every_verb_comes_back(verb, make, tmp_path):
 
 
 def test_the_error_says_what_is_wrong():
-    with pytest.raises(D2LHybridError, match="do not hold themselves"):
+    with pytest.raises(D2LHybridError, match="none of which holds itself"):
         list(leaves(in_itself()))
     shared = [1, 2]
     assert [leaf for _path, leaf in leaves([shared, (shared, shared)])] == [1, 2] * 3

@@ -130,7 +130,7 @@ def _array(value: Any) -> np.ndarray:
     try:
         return np.asarray(value)
     except Exception as error:
-        text = _("Expected arrays of NumPy, received a {kind} that is none ({error}); convert it.")
+        text = _("Expected NumPy arrays. Received: {kind}, which cannot be converted ({error}).")
         kind = f"{type(value).__module__}.{type(value).__name__}"
         raise errors.InputMismatchError(text, kind=kind, error=errors.brief(error)) from error
 

@@ -84,7 +84,9 @@ class Stored:
             # Mapped first: what its header says of its size is not believed, and no pickle is read.
             array = np.array(open_memmap(self.root / name, mode="r"), order="C")
         except Exception as error:
-            text = _("{file!r} holds no array that this artifact can have recorded: {reason}.")
+            text = _(
+                "Expected the array that was recorded in {file!r}, but it cannot be read: {reason}."
+            )
             reason = errors.brief(error).rstrip(".")
             raise errors.DamagedArtifactError(text, file=name, reason=reason) from error
         found = {"uint16": "bfloat16"}.get(str(array.dtype)) if spec.dtype == "bfloat16" else None

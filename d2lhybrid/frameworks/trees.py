@@ -123,7 +123,9 @@ def taken_apart(
             than a manifest can hold.
     """
     if depth > MAX_DEPTH:
-        text = _("Expected at most {depth} containers in one another, received more as {path}.")
+        text = _(
+            "Expected containers nested at most {depth} deep. Received: {path}, which is deeper."
+        )
         raise SaveError(text, depth=MAX_DEPTH, path=path[:80])
     if value is None:
         return TreeSpec("none"), []

@@ -183,7 +183,7 @@ def test_a_bound_session_takes_what_it_was_bound_to_and_gives_results_away():
     bound(x + 1)
     require_same("first", "net", record(first), record(expected))
     for wrong in (x[:0], torch.cat([x, x]), x.double(), x[0]):
-        with pytest.raises(ArgumentError, match="which this is bound to"):
+        with pytest.raises(ArgumentError, match="that this is bound to"):
             bound(wrong)
 
 

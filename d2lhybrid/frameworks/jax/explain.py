@@ -108,8 +108,8 @@ def _leaks(held: Sequence[Any], model: Any) -> Iterator[Finding]:
 def _leak(tracer: Any, model: Any) -> Finding:
     """What to say of a leaked tracer; where JAX noted no line, at that of the model's code."""
     text = _(
-        "A tracer leaks: the value of type {type} from this line is still held after the trace is "
-        "over, and whoever uses it then gets an error. Return it instead."
+        "A tracer leaks: the value of type {type} from this line is still held after tracing has "
+        "ended. Using it then raises an error. Return it instead."
     )
     inner = eager(model)
     code = getattr(inner, "__code__", None) or getattr(type(inner).__call__, "__code__", None)

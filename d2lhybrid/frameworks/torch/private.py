@@ -82,8 +82,8 @@ def scripted(copy: Function) -> Any:
 def wants_gradients(run: Function, error: RuntimeError) -> CallFailedError:
     """The error of a callable that fails because it runs without gradients."""
     text = _(
-        "Expected a model, which runs here without gradients. Received: {name}, which computes "
-        "them ({error}). To compare the ways to run a step of training, write {training}."
+        "Expected a model to run without gradients. Received: {name}, which computes them "
+        "({error}). To compare the ways to run a training step, write {training}."
     )
     training = "training(net, loss, optimizer, (x, y))"
     said = text.format(name=name_of(run), error=first_line(error), training=training)

@@ -144,7 +144,9 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
 
         def call(x: Any) -> Any:
             if (x.shape, x.dtype) != (kept.shape, kept.dtype):  # copying would spread or convert it
-                text = _("Expected {expected}, which this is bound to. Received: {received}.")
+                text = _(
+                    "Expected {expected}, the input that this is bound to. Received: {received}."
+                )
                 shown = [f"{one.dtype} {tuple(one.shape)}" for one in (kept, x)]
                 raise ArgumentError(text.format(expected=shown[0], received=shown[1]))
             kept.copy_(x)
