@@ -172,7 +172,7 @@ def _outputs(printed: str, names: Sequence[str], folder: Path) -> list[np.ndarra
     rows = printed.split("\n")[:-1]
     try:
         if len(rows) != len(names):
-            raise ValueError(_("{n} lines").format(n=len(rows)))
+            raise ValueError(_("lines: {n}").format(n=len(rows)))
         files = (folder / f"output-{i}.raw" for i in range(len(names)))
         return [_output(*one) for one in zip(rows, names, files, strict=True)]
     except Exception as error:
