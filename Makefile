@@ -49,9 +49,13 @@ test-numpy: setup  ## MXNet on NumPy 1.26, in an environment of its own; NUMPY=2
 test-notebooks: setup  ## execute every notebook and compare what it prints
 	@$(IN_A_FOLDER) $(PY) tools/run_notebooks.py --jobs $(JOBS) --shard $(or $(SHARD),1/1) "$(or $(LANG_),*)/$(or $(FRAMEWORK),*)/$(or $(CHAPTER),*)"
 
+# The tests call PyTorch by its module's name.
+MODULE = $(FRAMEWORK:pytorch=torch)
+
 test-framework: setup  ## what FRAMEWORK needs no other for: its unit tests and notebooks
+	$(if $(FRAMEWORK),,$(error Say which: make test-framework FRAMEWORK=tensorflow))
 	@$(IN_A_FOLDER) $(PY) -m pytest tests/frameworks/test_contract.py tests/frameworks/test_fates.py \
-		$(wildcard tests/frameworks/test_$(FRAMEWORK).py) -k $(FRAMEWORK)
+		$(wildcard tests/frameworks/test_$(MODULE).py) -k $(MODULE)
 	@$(IN_A_FOLDER) $(MAKE) --no-print-directory test-notebooks
 
 twice: setup  ## execute every English notebook twice in one kernel; FRAMEWORK and CHAPTER choose
@@ -147,17 +151,21 @@ newest:  ## do the tests pass, and the notebooks run, with the newest releases, 
 conda: conda-pytorch-jax conda-tensorflow conda-mxnet  ## the conda environments of environment*.yml, for a machine with a GPU
 
 # Without dependencies comes what no line of those files could say; requirements/no-deps.txt says why.
+# Each is made anew: an update would leave the CUDA packages of an older list beside the new ones.
 conda-pytorch-jax:
-	conda env update --file environment.yml --prune
+	-conda env remove --yes --name d2lhybrid
+	conda env create --file environment.yml
 	conda run --no-capture-output --name d2lhybrid python -m pip install --no-deps \
 		--requirement requirements/no-deps.txt
 
 conda-tensorflow:
-	conda env update --file environment-tensorflow.yml --prune
+	-conda env remove --yes --name d2lhybrid-tensorflow
+	conda env create --file environment-tensorflow.yml
 	conda run --no-capture-output --name d2lhybrid-tensorflow python -m pip install --no-deps d2l==1.0.3
 
 conda-mxnet:
-	conda env update --file environment-mxnet.yml --prune
+	-conda env remove --yes --name d2lhybrid-mxnet
+	conda env create --file environment-mxnet.yml
 	conda run --no-capture-output --name d2lhybrid-mxnet python -m pip install --no-deps \
 		d2l==1.0.3 mxnet-cu112==1.9.1
 

@@ -358,7 +358,7 @@ def answers(ways: Any, args: tuple[Any, ...]) -> dict[str, dict[str, Any]]:
         numbers = np.asarray(answer.float().cpu() if hasattr(answer, "cpu") else answer, np.float64)
         expected = numbers if expected is None else expected
         apart = float(np.abs(numbers - expected).max() / np.abs(expected).max())
-        found[label] = {"difference": apart, "peak_bytes": rise}
+        found[label] = {"difference": finite(apart), "peak_bytes": rise}
     return found
 
 

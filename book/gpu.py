@@ -18,7 +18,7 @@ from book.frameworks import FRAMEWORKS
 
 REQUIRE = "D2LHYBRID_REQUIRE_GPU"
 SECONDS = 300.0  # for a framework to import, to wake its devices and to compute
-# In a process of its own: it may crash, and it keeps a GPU's memory. A device that is listed and
+# In a separate process: it may crash, and it keeps a GPU's memory. A device that is listed and
 # cannot compute, because a library does not fit, raises.
 _PROBE = """
 import json, sys
@@ -80,8 +80,12 @@ def _lacking(module: str) -> str | None:
 
 
 def left_out(source: str, outputs: Sequence[Any]) -> bool:
-    """Did a cell that needs a GPU print nothing but one of its own texts, that it was left out?"""
-    printed = [str(output.get("text", "")).strip() for output in outputs]
+    """Did a cell that needs a GPU print nothing but one of its own texts, that it was left out?
+
+    Warnings on standard error do not count: a framework that has lost its GPU prints some.
+    """
+    shown = [output for output in outputs if output.get("name") != "stderr"]
+    printed = [str(output.get("text", "")).strip() for output in shown]
     return len(printed) == 1 and bool(printed[0]) and f'print("{printed[0]}")' in source
 
 

@@ -93,7 +93,7 @@ def test_the_tests_of_a_framework_need_no_other(tmp_path):
     )
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     files = re.findall(r"tests/\S+\.py", re.search(r"^test-framework:(.*\n\t)+", makefile, re.M)[0])
-    files = [file.replace("$(FRAMEWORK)", "mxnet") for file in files]
+    files = [file.replace("$(MODULE)", "mxnet") for file in files]
     assert len(files) == 3
     env = {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
     done = python("-m", "pytest", "-q", "-p", "alone", *files, "-k", "mxnet", **env)

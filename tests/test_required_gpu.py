@@ -21,6 +21,7 @@ ON_A_GPU = (*PLAIN[:-1], "tests/frameworks/test_tensors.py", "-k", "on_a_gpu")
 @pytest.fixture(autouse=True)
 def _no_gpu(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.delenv(REQUIRE, raising=False)  # which the job on a GPU sets
 
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
@@ -98,7 +99,9 @@ def test_a_test_for_a_gpu_is_skipped_and_where_there_must_be_one_it_fails(tmp_pa
 
 def test_an_executed_cell_that_was_left_out_fails(tmp_path, monkeypatch):
     metadata = {"d2lhybrid": {"framework": "pytorch"}}
-    cell = new_code_cell('print("Left out: no GPU.")', metadata={"tags": ["gpu"]})
+    # PyTorch warns of a GPU that it can no longer use, on standard error.
+    source = 'import sys\nprint("a warning", file=sys.stderr)\nprint("Left out: no GPU.")'
+    cell = new_code_cell(source, metadata={"tags": ["gpu"]})
     notebook = new_notebook(cells=[cell], metadata=metadata)
     asyncio.run(run_cells(notebook, tmp_path / "a.ipynb"))
     monkeypatch.setenv(REQUIRE, "pytorch")
