@@ -5,7 +5,7 @@ import platform
 import shlex
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -16,7 +16,7 @@ from d2lhybrid.frameworks import get, known
 from d2lhybrid.i18n import general, gettext as _, language
 from d2lhybrid.installing import find_compiler, install_command, no_compiler
 from d2lhybrid.report.table import Column, Table
-from d2lhybrid.subprocesses import fresh_python, run
+from d2lhybrid.subprocesses import run, run_python
 
 SECONDS = 180.0  # for a framework to import and compute, or a compiler to say its version
 
@@ -74,7 +74,7 @@ def doctor(*frameworks: str) -> Diagnosis:
     for one in asked or known():
         if one in here:
             code = f'from d2lhybrid.diagnosing import probe; probe("{one.name}")'
-            findings.append(_answer(one.name, *fresh_python(code)))
+            findings.append(_answer(one.name, run_python, [code]))
         else:
             hint = _("not installed: {command}").format(command=install_command(one.name))
             findings.append(Finding(one.name, hint, works=bool(here) and not asked))
@@ -82,8 +82,7 @@ def doctor(*frameworks: str) -> Diagnosis:
         if lacking := no_compiler(name):  # which is no fault
             findings.append(Finding(name, lacking))
         else:
-            command = [*find_compiler(name), "--version"]
-            findings.append(_answer(name, command, {**os.environ}))
+            findings.append(_answer(name, run, [*find_compiler(name), "--version"]))
     return Diagnosis(tuple(findings))
 
 
@@ -101,14 +100,15 @@ def probe(name: str) -> None:
     print(text.format(version=framework.version(), devices=", ".join(devices)))
 
 
-def _answer(name: str, command: Sequence[str], environment: dict[str, str]) -> Finding:
-    """The first line that a process prints, or what went wrong."""
-    environment["D2LHYBRID_LANGUAGE"] = language()
+def _answer(name: str, start: Callable[..., Any], program: Sequence[str]) -> Finding:
+    """The first line that a process prints, or what went wrong; `start` is one of our two ways."""
+    environment = {**os.environ, "D2LHYBRID_LANGUAGE": language()}
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     try:
-        done = run(command, SECONDS, env=environment, **pipes)
+        done = start(program, SECONDS, env=environment, **pipes)
     except subprocess.TimeoutExpired:
         text = _("no answer within {seconds} s. Try: {command}")
+        command = program if start is run else [sys.executable, "-P", "-c", *program]
         said = text.format(seconds=general(SECONDS), command=shlex.join(command))
         return Finding(name, said, works=False)
     out, err = (said.decode(errors="replace") for said in (done.stdout, done.stderr))

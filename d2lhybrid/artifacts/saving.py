@@ -30,7 +30,7 @@ from d2lhybrid.frameworks.formats import Dynamic, Format, Option, Options, Sampl
 from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import general, gettext as _
 from d2lhybrid.measurement.runner import Calling
-from d2lhybrid.subprocesses import fresh_python, run
+from d2lhybrid.subprocesses import run_python
 from d2lhybrid.tensor import Raw
 
 DIFFERENT = 99  # the status of a process that has found other outputs
@@ -172,11 +172,11 @@ def prove(folder: Path) -> str:
     Raises:
         SaveError: It computes something else there, or takes too long, which no import would mend.
     """
-    command, environment = fresh_python(_PROOF, str(folder))
-    environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    environment = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ}
     with tempfile.TemporaryFile() as file:  # no pipe, which a compiler could keep open behind it
+        output: Any = {"stdout": file, "stderr": file}
         try:
-            done = run(command, PROOF_SECONDS, env=environment, stdout=file, stderr=file)
+            done = run_python([_PROOF, str(folder)], PROOF_SECONDS, env=environment, **output)
         except subprocess.TimeoutExpired as error:
             text = _("A process that has the artifact alone did not verify it within {seconds} s.")
             raise SaveError(text, seconds=general(PROOF_SECONDS)) from error

@@ -155,7 +155,7 @@ def test_a_second_proof_where_an_import_may_help(tmp_path, monkeypatch, case):
     failing = isinstance(status, Exception)
     done = Mock(returncode=status)
     ran = Mock(side_effect=status if failing else None, return_value=done)
-    monkeypatch.setattr(saving, "run", ran)
+    monkeypatch.setattr(saving, "run_python", ran)
     with nullcontext() if status == 0 else pytest.raises(SaveError):
         save(Own(), tmp_path / "a", torch.ones(1, 3))
     assert ran.call_count == times
