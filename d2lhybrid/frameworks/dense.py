@@ -17,13 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from d2lhybrid.errors import CannotBuildError
+from d2lhybrid.errors import CannotBuildError, brief
 from d2lhybrid.frameworks.protocol import Folder, Layer, Lazy, TimesItself, Variant
 from d2lhybrid.i18n import gettext as _, noop as N_
 from d2lhybrid.installing import find_compiler, no_compiler
 from d2lhybrid.same import raw_of
+from d2lhybrid.subprocesses import run
 
 SOURCE = Path(__file__).parent.parent / "native" / "mlp.c"
+SECONDS = 600.0  # that the compiler may take
 _LINEAR = "np.add(np.matmul({h}, w{i}, out=h{i}), b{i}, out=h{i})"
 _ACTIVATIONS = {
     "relu": "np.maximum({h}, 0, out=h{i})",
@@ -193,8 +195,13 @@ def _compiled(layers: Sequence[Layer], x: np.ndarray) -> Folder:
     program = folder.path / "mlp"
     program.with_suffix(".c").write_text(source, encoding="utf-8")
     options = ["-O3", "-march=native", "-o", str(program), f"{program}.c", "-lm"]
-    done = subprocess.run([*find_compiler("C"), *options], capture_output=True, text=True)
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    text = _("Expected the C program to compile. Received from the compiler: {said}")
+    try:
+        done = run([*find_compiler("C"), *options], SECONDS, **pipes)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise CannotBuildError(text.format(said=brief(error))) from error
     if done.returncode:
-        text = _("Expected the C program to compile. Received from the compiler: {said}")
-        raise CannotBuildError(text.format(said=done.stderr.strip().partition("\n")[0]))
+        said = done.stderr.decode(errors="replace").strip()
+        raise CannotBuildError(text.format(said=said.partition("\n")[0]))
     return folder

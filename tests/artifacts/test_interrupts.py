@@ -19,7 +19,7 @@ import torch
 from artifact_models import MODELS, differ, inputs
 from torch import nn
 
-from d2lhybrid import errors, inspect, load, run_native, save, trust, verify
+from d2lhybrid import errors, inspect, load, run_native, save, trust, variants, verify
 from d2lhybrid.artifacts import native
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.frameworks.torch import formats
@@ -98,18 +98,23 @@ def test_while_an_artifact_is_read_or_run(copied, monkeypatch):
 @contextmanager
 def interrupted_once(started):
     """Send SIGINT to this process alone, as soon as there is the file `started`."""
+    over, deadline = threading.Event(), time.monotonic() + 120.0
 
     def press():
         while not started.exists():
-            time.sleep(0.05)
+            if over.wait(0.05) or time.monotonic() > deadline:
+                return
         os.kill(os.getpid(), signal.SIGINT)
 
     before = {one.pid for one in psutil.Process().children(recursive=True)}
-    thread = threading.Thread(target=press)
+    thread = threading.Thread(target=press, daemon=True)
     thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        yield
-    thread.join()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            yield
+    finally:
+        over.set()
+        thread.join()
     after = psutil.Process().children(recursive=True)
     assert [one for one in after if one.pid not in before] == []
     require_nobody_sleeps()
@@ -127,7 +132,8 @@ def require_nobody_sleeps():
     pytest.fail(f"still running: {left}")
 
 
-# A compiler goes on where only what called it is ended. So many seconds sleeps nobody else.
+# A compiler goes on if only its caller is ended. This length is used by no other process, so we can
+# find ours.
 NAP = f"{300 + os.getpid() / 1e7:.7f}"
 posix = pytest.mark.skipif(os.name != "posix", reason="Windows sends no such signal")
 
@@ -184,6 +190,15 @@ def test_while_a_native_program_runs(saved, tmp_path, monkeypatch):
     with pytest.raises(errors.NativeRunError, match="timed out"):
         run_native(path, timeout=1.0)
     require_nobody_sleeps()
+
+
+@posix
+def test_while_the_network_in_c_is_compiled(tmp_path, monkeypatch):
+    write_program(tmp_path / "compiler", tmp_path / "started")
+    monkeypatch.setenv("CC", str(tmp_path / "compiler"))
+    in_c = variants(nn.Linear(3, 2).eval(), X, references=True)["C"]
+    with interrupted_once(tmp_path / "started"):
+        in_c.build()
 
 
 def at_once(*functions):

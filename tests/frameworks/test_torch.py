@@ -103,16 +103,19 @@ def test_a_row_says_where_nothing_was_compiled():
 
 
 @pytest.mark.usefixtures("no_compiler")
-def test_without_a_compiler_the_reason_names_the_package(monkeypatch):
+def test_without_a_compiler_the_reason_names_the_package(monkeypatch, tmp_path):
     v = variants(*torch_model(), all=True, references=True)
     for name in ("torch.compile", "aotinductor", "aotinductor boxed"):
         assert "apt install g++" in v.unavailable[name]
     assert "apt install gcc" in v.unavailable["C"]
     assert {"eager", "torchscript frozen", "NumPy", "onnxruntime io binding"} <= set(v)
     monkeypatch.setenv("PATH", os.defpath)
-    monkeypatch.setenv("CC", "false")
-    with pytest.raises(CannotBuildError, match="C program"):
-        variants(*torch_model(), references=True)["C"].build()
+    (tmp_path / "no-program").write_text("no program")
+    (tmp_path / "no-program").chmod(0o755)
+    for compiler in ("false", str(tmp_path / "no-program")):
+        monkeypatch.setenv("CC", compiler)
+        with pytest.raises(CannotBuildError, match="C program"):
+            variants(*torch_model(), references=True)["C"].build()
 
 
 def test_tensors_that_cannot_be_copied_are_no_hindrance():
