@@ -112,7 +112,7 @@ def run_native(
         spec.require(raw.dtype, raw.array.shape)
     names = _names(manifest)
     with refusals(stored):
-        model = chosen.native_model(stored.root, manifest.options, inputs, _cache())
+        model = chosen.native_model(stored.root, manifest.options, inputs, _compiled)
     made = _build(native)
     with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as name:
         folder = Path(name)
@@ -126,7 +126,7 @@ def run_native(
 
 
 def _array(value: Any) -> np.ndarray:
-    """An input as NumPy's array; InputMismatchError for a tensor that does not give one."""
+    """An input as NumPy's array; InputMismatchError if NumPy cannot convert it."""
     try:
         return np.asarray(value)
     except Exception as error:
@@ -143,7 +143,7 @@ def _names(manifest: Manifest) -> tuple[str, ...]:
     """
     ours = tuple(spec.name for spec in (*manifest.inputs, *manifest.outputs))
     names = manifest.options.get("tensors", ours)
-    # A system hands over no text with a NUL, and a program prints a line for each.
+    # An argument cannot hold a NUL, and a newline would split the program's line of output.
     if isinstance(names, tuple) and len(names) == len(ours) and all(map(str.isprintable, names)):
         return names
     text = _("Expected a name for each of {number} tensors, received {names!r}; save it again.")
@@ -192,6 +192,14 @@ def _output(row: str, name: str, file: Path) -> np.ndarray:
 
 def _cache() -> Path:
     return Path(os.environ.get("D2LHYBRID_CACHE") or user_cache_path("d2lhybrid"))
+
+
+def _compiled(key: str) -> Path:
+    """The folder in the cache for what is compiled of a model."""
+    folder = _cache() / "compiled" / key
+    with own_folder(_cache(), "D2LHYBRID_CACHE"):
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def _build(native: NativeProgram) -> Path:

@@ -7,7 +7,7 @@ it, so that the list of formats, and with it ``inspect``, costs no framework.
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import Parameter
 from pathlib import Path
@@ -195,8 +195,18 @@ class Format(ABC):
     def read(self, folder: Path, options: Options) -> Any:
         """The program, as a callable; UnsupportedArtifactError if this machine cannot run it."""
 
-    def native_model(self, folder: Path, options: Options, inputs: Raws, cache: Path) -> Path:
-        """What the native program takes for the model; made in `cache` where it must be made."""
+    def native_model(
+        self, folder: Path, options: Options, inputs: Raws, cached: Callable[[str], Path]
+    ) -> Path:
+        """What the native program takes for the model.
+
+        If it must be made first, it is kept in the folder that `cached` gives for a key.
+
+        Raises:
+            UnsupportedArtifactError: It cannot run here.
+            MissingPackageError, NativeRunError: It cannot be made.
+            Exception: What the framework says of a file that it does not read.
+        """
         assert self.native is not None
         return folder / self.native.model
 

@@ -2,10 +2,12 @@
 
 import shlex
 import subprocess
+import sys
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from artifact_files import edit
+from artifact_files import edit, make
 from artifact_models import example, inputs
 
 from d2lhybrid import errors, run_native, save
@@ -142,3 +144,25 @@ def test_compilers(path, tmp_path, monkeypatch, command, error, words):
     with pytest.raises(error, match=words):
         run_native(path)
     assert not list((tmp_path / "cache").rglob("*.c"))
+
+
+def test_what_hinders_compiling_a_model_is_not_said_of_its_file(copied, tmp_path, monkeypatch):
+    """A program of torch.export is compiled before its first run."""
+    path = copied("torch", "torch.export")
+    monkeypatch.setenv("D2LHYBRID_CACHE", str(tmp_path / "cache"))
+    compiler = "torch._inductor.aoti_compile_and_package"
+    with monkeypatch.context() as patched:
+        patched.setattr(compiler, Mock(side_effect=RuntimeError("g++: internal error")))
+        with pytest.raises(errors.NativeRunError, match=r"compile the program: .*internal error"):
+            run_native(path)
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("D2LHYBRID_CACHE", str(tmp_path / "file"))
+    with pytest.raises(errors.UnwritableFolderError, match="Set D2LHYBRID_CACHE"):
+        run_native(path)
+
+
+def test_a_model_to_compile_without_its_framework(tmp_path, monkeypatch):
+    path = make(tmp_path / "a", {"model.pt2": b"program"}, format="torch.export")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(errors.MissingPackageError, match="pip install"):
+        run_native(path, np.ones((1, 4), "float32"))

@@ -7,14 +7,15 @@ import platform
 import re
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.errors import UnsupportedArtifactError
+from d2lhybrid.errors import CompilerMissingError, NativeRunError, UnsupportedArtifactError, brief
 from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options, Raws, Sample
 from d2lhybrid.i18n import gettext as _, noop as N_
+from d2lhybrid.installing import require
 from d2lhybrid.quieting import silent
 
 _ONLY_WEIGHTS, _SWITCHING = "TORCH_FORCE_WEIGHTS_ONLY_LOAD", threading.RLock()
@@ -73,21 +74,28 @@ class Exported(TorchFormat):
                 del os.environ[_ONLY_WEIGHTS]
                 os.environ.update(before)
 
-    def native_model(self, folder: Path, options: Options, inputs: Raws, cache: Path) -> Path:
+    def native_model(
+        self, folder: Path, options: Options, inputs: Raws, cached: Callable[[str], Path]
+    ) -> Path:
         """The program compiled by AOTInductor, which is kept in the cache."""
         _require_cpu(options)
-        import torch
-
+        torch = require("torch", "torch")
         from d2lhybrid.frameworks.torch.tensors import TENSORS
 
         digest = hashlib.sha256((folder / "model.pt2").read_bytes())
         digest.update(repr((torch.__version__, processor())).encode())
-        made = cache / "compiled" / digest.hexdigest()[:24]
+        made = cached(digest.hexdigest()[:24])
         if not (made / "model.pt2").exists():
-            made.mkdir(parents=True, exist_ok=True)
             program = self._program(folder)
             program.example_inputs = (tuple(TENSORS.from_raw(raw, options) for raw in inputs), {})
-            _programs().compile_ahead(program, made)
+            try:
+                _programs().compile_ahead(program, made)
+            except CompilerMissingError:
+                raise
+            except Exception as error:
+                failure = _("Could not compile the program")
+                fields = {"failure": failure, "error": brief(error)}
+                raise NativeRunError("{failure}: {error}", **fields) from error
         return made / "model.pt2"
 
 
@@ -108,7 +116,9 @@ class AOTInductor(TorchFormat):
         with silent(logs=logging.WARNING):
             return _programs().load_package(folder)
 
-    def native_model(self, folder: Path, options: Options, inputs: Raws, cache: Path) -> Path:
+    def native_model(
+        self, folder: Path, options: Options, inputs: Raws, cached: Callable[[str], Path]
+    ) -> Path:
         _require_cpu(options)
         require_processor(options)
         return folder / "model.pt2"
