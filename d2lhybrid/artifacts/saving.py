@@ -39,7 +39,7 @@ import sys, warnings
 warnings.simplefilter("ignore")
 from d2lhybrid.artifacts.loading import verify
 found = verify(sys.argv[1], trust=True)
-print(found.reason, file=sys.stderr)
+print(*found.problems, found.reason, sep="; ", file=sys.stderr)
 sys.exit({{"same": 0, "different": {DIFFERENT}}}.get(found.outputs, 1))
 """
 PROOF_SECONDS = 600.0  # that it may take

@@ -42,7 +42,9 @@ from d2lhybrid.tensor import Raw
 LEFT_BEHIND = {".DS_Store", "Thumbs.db", "desktop.ini", ".ipynb_checkpoints"}
 MOST = 20_000  # files and folders in an artifact
 SHOWN = 20  # names of files that do not belong to one
-HOLLOW = 1 << 30  # bytes from which on files that are nearly all holes are not read
+# Bytes from which on files that are nearly all holes are not read. Fewer are hashed in minutes, and
+# may be weights of zeros, which a file system that compresses keeps as holes.
+HOLLOW = 1 << 36
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from unittest.mock import Mock
 
 import pytest
 import torch
+from artifact_files import make
 from artifact_models import differ, inputs, torch_model
 from processes import python
 from torch import nn
@@ -159,6 +160,12 @@ def test_a_second_proof_where_an_import_may_help(tmp_path, monkeypatch, case):
     with nullcontext() if status == 0 else pytest.raises(SaveError):
         save(Own(), tmp_path / "a", torch.ones(1, 3))
     assert ran.call_count == times
+
+
+def test_the_proof_says_what_is_wrong_with_the_bytes(tmp_path):
+    path = make(tmp_path / "a")
+    (path / "model.onnx").write_bytes(b"WEIGHTS")
+    assert "'model.onnx' has other bytes than were saved" in PROVE(path)
 
 
 def test_every_module_that_a_model_comes_from_is_noted():
