@@ -83,8 +83,9 @@ class Stored:
     def _recalled(self, name: str, spec: TensorSpec) -> Raw:
         """The recorded tensor in a file."""
         try:
-            # Mapped first: what its header says of its size is not believed, and no pickle is read.
-            array = np.array(open_memmap(self.root / name, mode="r"), order="C")
+            # Mapped first, so that a false size in the header allocates nothing; no pickle is read.
+            # The map is private ("c"): some network file systems refuse a shared one.
+            array = np.array(open_memmap(self.root / name, mode="c"), order="C")
         except Exception as error:
             text = _(
                 "Expected the array that was recorded in {file!r}, but it cannot be read: {reason}."

@@ -3,6 +3,8 @@
 Each verb that reads them comes back at once, with an error of our own or an answer.
 """
 
+import errno
+import mmap
 import os
 import socket
 import time
@@ -173,6 +175,19 @@ def test_recorded_calls_that_are_none(copied, case, capsys):
     assert cli.main(["verify", str(path)]) == 1
     assert "0-input-0.npy" in capsys.readouterr().out
     assert not list(path.glob("marker"))
+
+
+def test_recorded_calls_where_files_cannot_be_shared(copied, monkeypatch):
+    """As on a file system in user space with direct access: it maps files privately alone."""
+    path, original = copied("torch", "onnx"), mmap.mmap
+
+    def private(*given, access, **options):
+        if access != mmap.ACCESS_COPY:
+            raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
+        return original(*given, access=access, **options)
+
+    monkeypatch.setattr(mmap, "mmap", private)
+    assert run_native(path).shape == (1, 2)
 
 
 @pytest.mark.parametrize("tensors", [True, "data", [], ["data"], ["da\nta", "output"], ["\0", "b"]])
