@@ -45,7 +45,17 @@ sys.exit({{"same": 0, "different": {DIFFERENT}}}.get(found.outputs, 1))
 PROOF_SECONDS = 600.0  # that it may take
 
 
-_SAVING = threading.RLock()
+_saving = threading.RLock()
+
+
+def _renew_lock() -> None:
+    """In a process that was forked: the thread that held the lock is not in it."""
+    global _saving
+    _saving = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def _one_at_a_time(verb: Verb) -> Verb:
@@ -55,11 +65,11 @@ def _one_at_a_time(verb: Verb) -> Verb:
     """
 
     @wraps(verb)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        with _SAVING:
+    def alone(*args: Any, **kwargs: Any) -> Any:
+        with _saving:
             return verb(*args, **kwargs)
 
-    return cast(Verb, run)
+    return cast(Verb, alone)
 
 
 @_one_at_a_time
