@@ -86,7 +86,10 @@ def test_names_that_no_file_has(name, capsys):
 
 def test_a_name_that_is_no_text(tmp_path):
     """A folder whose name is not UTF-8 is found, and named in a way that a terminal can show."""
-    (tmp_path / "\udcff").mkdir()
+    try:
+        (tmp_path / "\udcff").mkdir()
+    except OSError:
+        pytest.skip("the file system takes only names in UTF-8")
     done = python("-m", "d2lhybrid", "verify", "\udcff", status=1, cwd=tmp_path)
     assert re.search(r"\\udcff' holds no file d2lhybrid\.json", done.stderr)
 

@@ -42,6 +42,8 @@ from d2lhybrid.tensor import Raw
 LEFT_BEHIND = {".DS_Store", "Thumbs.db", "desktop.ini", ".ipynb_checkpoints"}
 MOST = 20_000  # files and folders in an artifact
 SHOWN = 20  # names of files that do not belong to one
+# What a system says of a path at which nothing is, or can be: the rest are names that it refuses.
+NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EILSEQ, errno.EINVAL)
 # Bytes from which on files that are nearly all holes are not read. Fewer are hashed in minutes, and
 # may be weights of zeros, which a file system that compresses keeps as holes.
 HOLLOW = 1 << 36
@@ -119,7 +121,8 @@ def read(path: str | os.PathLike[str]) -> Stored:
     """Read the manifest, and nothing else, of the artifact at `path`.
 
     Raises:
-        ArtifactNotFoundError: Nothing is there, or a file or a link, or the folder has no manifest.
+        ArtifactNotFoundError: Nothing is there, or a file or a link, or the folder has no manifest,
+            or a link in its place.
         OSError: The system does not let us read it.
         DamagedArtifactError: The manifest cannot be read.
     """
@@ -133,7 +136,14 @@ def read(path: str | os.PathLike[str]) -> Stored:
     if stat.S_ISLNK(mode):
         text = _("Expected a folder of d2lhybrid.save, but {path!r} is a link; name the folder.")
         raise errors.ArtifactNotFoundError(text, path=str(root))
-    if not stat.S_ISREG(_mode(root / MANIFEST) or 0):
+    mode = _mode(root / MANIFEST) or 0
+    if stat.S_ISLNK(mode):
+        text = _(
+            "Expected a folder of d2lhybrid.save, but {file} in {path!r} is a link; copy the files "
+            "themselves."
+        )
+        raise errors.ArtifactNotFoundError(text, path=str(root), file=MANIFEST)
+    if not stat.S_ISREG(mode):
         text = _("Expected a folder of d2lhybrid.save, but {path!r} holds no file {file}.")
         raise errors.ArtifactNotFoundError(text, path=str(root), file=MANIFEST)
     with open(root / MANIFEST, "rb") as opened:
@@ -148,7 +158,7 @@ def _mode(path: Path) -> int | None:
     except ValueError:  # no system has such a name
         return None
     except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
+        if error.errno in NOTHING:
             return None
         raise
 

@@ -25,10 +25,11 @@ def test_what_is_no_artifact(tmp_path, verb):
     os.mkfifo(tmp_path / "pipe" / MANIFEST)
     (tmp_path / "another's").mkdir()
     (tmp_path / "another's" / MANIFEST).symlink_to(tmp_path / "good" / MANIFEST)
-    nothing = "missing", "nul\0byte", "file/below", "a" * 300, "a/" * 5000, "\ud800"
-    no_manifest = "holds no file d2lhybrid.json"
+    (tmp_path / "loop").symlink_to("loop")
+    nothing = ["missing", "nul\0byte", "file/below", "loop/below", "a" * 300, "a/" * 5000, "\ud800"]
+    no_manifest, linked = "holds no file d2lhybrid.json", "d2lhybrid.json in .* is a link; copy"
     said = {**dict.fromkeys(nothing, "nothing is at"), "link": "is a link; name the folder"}
-    said |= dict.fromkeys(("file", "folder", "pipe", "another's"), no_manifest)
+    said |= {**dict.fromkeys(("file", "folder", "pipe"), no_manifest), "another's": linked}
     for name, words in said.items():
         with pytest.raises(errors.ArtifactNotFoundError, match=words):
             verb(f"{tmp_path}/{name}")
