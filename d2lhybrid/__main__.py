@@ -45,8 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"d2lhybrid {command}: {error}", file=sys.stderr)
         return 1 if isinstance(error, D2LHybridError) else 130
     except OSError as error:
+        path = error.filename or options.get("path")
+        if path is None:  # it concerns no file, so the traceback says more
+            raise
         text = _("The system refuses {path!r}: {reason}.")
-        said = text.format(path=error.filename or "", reason=error.strerror or str(error))
+        said = text.format(path=path, reason=error.strerror or str(error))
         print(f"d2lhybrid {command}: {said}", file=sys.stderr)
         return 1
     try:

@@ -95,11 +95,19 @@ def test_a_name_that_is_no_text(tmp_path):
 
 
 def test_what_the_system_refuses(monkeypatch, capsys):
-    refused = PermissionError(13, "Permission denied", "/root/a")
-    monkeypatch.setattr(cli, "verify", Mock(side_effect=refused))
-    assert cli.main(["verify", "/root/a"]) == 1
-    said = "d2lhybrid verify: The system refuses '/root/a': Permission denied.\n"
-    assert capsys.readouterr().err == said
+    for refused, said in (
+        (PermissionError(13, "Permission denied", "/root/a/b"), "'/root/a/b': Permission denied"),
+        (OSError(5, "Input/output error"), "'/root/a': Input/output error"),
+    ):
+        monkeypatch.setattr(cli, "verify", Mock(side_effect=refused))
+        assert cli.main(["verify", "/root/a"]) == 1
+        assert capsys.readouterr().err == f"d2lhybrid verify: The system refuses {said}.\n"
+
+
+def test_an_error_that_concerns_no_file_keeps_its_traceback(monkeypatch):
+    monkeypatch.setattr(cli, "doctor", Mock(side_effect=OSError(9, "Bad file descriptor")))
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        cli.main(["doctor"])
 
 
 def test_the_status_says_whether_an_artifact_is_what_was_saved(monkeypatch, capsys):
