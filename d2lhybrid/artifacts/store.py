@@ -35,7 +35,7 @@ from d2lhybrid.artifacts.manifest import (
 from d2lhybrid.frameworks import format_of, get
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.protocol import Framework
-from d2lhybrid.i18n import count, gettext as _, listed, sentences
+from d2lhybrid.i18n import count, gettext as _, listed, ngettext, sentences
 from d2lhybrid.tensor import Raw
 
 # What desktops and Jupyter leave in any folder.
@@ -121,8 +121,8 @@ def read(path: str | os.PathLike[str]) -> Stored:
     """Read the manifest, and nothing else, of the artifact at `path`.
 
     Raises:
-        ArtifactNotFoundError: Nothing is there, or a file or a link, or the folder has no manifest,
-            or a link in its place.
+        ArtifactNotFoundError: Nothing is there, or a file or a link, or a folder whose manifest is
+            missing or a link.
         OSError: The system does not let us read it.
         DamagedArtifactError: The manifest cannot be read.
     """
@@ -236,8 +236,11 @@ def problems_of(stored: Stored) -> tuple[str, ...]:
     strange = [name for name in found if name not in expected]
     text = _("{name!r} does not belong here")
     problems += [text.format(name=name) for name in strange[:SHOWN]]
-    if len(strange) > SHOWN:
-        problems.append(_("and {n} more that do not").format(n=count(len(strange) - SHOWN)))
+    if (more := len(strange) - SHOWN) > 0:
+        text = ngettext(
+            "{n} more file does not belong here", "{n} more files do not belong here", more
+        )
+        problems.append(text.format(n=count(more)))
     return tuple(problems)
 
 
@@ -295,7 +298,7 @@ def require_allowed(stored: Stored, trust: bool) -> bool:
 
 @contextlib.contextmanager
 def refusals(stored: Stored) -> Iterator[None]:
-    """Say what a framework raises over an artifact, whose bytes are as they were saved."""
+    """Turn what a framework raises into ArtifactLoadError; the bytes are as they were saved."""
     try:
         yield
     except errors.D2LHybridError:
@@ -321,8 +324,9 @@ def replacing(root: Path) -> Iterator[Path]:
     """An empty folder to write into, which becomes the artifact at `root` when the block ends.
 
     Raises:
-        ArtifactNotFoundError: What lies at `root` is not an artifact, or holds files of the user's.
-        ArtifactNotFoundError: There is no folder to make it in.
+        ArtifactNotFoundError: What lies at `root` is not an artifact, or holds files of the user's;
+            or there is no folder to make it in.
+        ArgumentError: No folder can have such a name.
         OSError: Full disk, no permission.
     """
     staging = root.parent / f".{root.name}.saving-{uuid.uuid4().hex}"
