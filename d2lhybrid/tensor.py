@@ -62,8 +62,8 @@ def leaves(value: Any, path: str = "", around: tuple[int, ...] = ()) -> Iterator
         around: The containers that it is in, by id.
 
     Raises:
-        ArgumentError: A container holds itself, so that its leaves have no end, or they are very
-            deep in it.
+        ArgumentError: A container holds itself, so that its leaves have no end, or containers are
+            nested too deeply.
 
     >>> list(leaves({"a": [1, (2, None)]}, "output"))
     [("output['a'][0]", 1), ("output['a'][1][0]", 2), ("output['a'][1][1]", None)]
@@ -112,6 +112,6 @@ def held(value: Any, tensor_of: Callable[[Any], Any], opened: set[int]) -> Any:
     opened.add(id(value))
     attributes = getattr(value, "__dict__", {}) if parts is None else parts
     inside = {name: held(part, tensor_of, opened) for name, part in attributes.items()}
-    if parts is not None:  # a container may stand in several places, but not in itself
+    if parts is not None:  # a container may occur twice, but not inside itself
         opened.discard(id(value))
     return {name: part for name, part in inside.items() if part is not None} or None

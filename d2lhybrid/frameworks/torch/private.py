@@ -61,10 +61,11 @@ def without_gradients(run: Function) -> Any:
 
 
 def scripted(copy: Function) -> Any:
-    """TorchScript of what `copy` makes; it leaves attributes, so each try wants a copy of its own.
+    """TorchScript of what `copy` makes. It leaves attributes, so each try needs a separate copy.
 
-    Of a class that it once failed to compile, in this process, TorchScript keeps one half, and says
-    no more than that it cannot define the other half again. Forgotten, it says what is wrong.
+    TorchScript keeps one half of a class that it once failed to compile in this process, and then
+    says only that it cannot define the other half again. Once that half is forgotten, TorchScript
+    gives the true reason.
     """
     net = copy()
     try:
