@@ -116,7 +116,8 @@ def save(
             it is in training mode, in which it computes something else than what would be saved.
         ArtifactNotFoundError: `path` holds something that ``save`` did not write, or there is no
             folder to make it in.
-        ArgumentError: No folder can have the name of `path`, or `dynamic` names an axis that is not there.
+        ArgumentError: No folder can have the name of `path`, or no input has an axis that `dynamic`
+            names.
         OSError: Full disk, no permission; what was there is there still.
         UnsupportedArtifactError: The framework has no such format.
         CompilerMissingError: The format is compiled, and no compiler is here.
