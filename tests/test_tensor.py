@@ -77,7 +77,7 @@ def test_save_says_how_deep_it_goes(tmp_path):
     value = [torch.ones(2)]
     for _ in range(40):
         value = [value]
-    with pytest.raises(D2LHybridError, match="at most 32 containers"):
+    with pytest.raises(D2LHybridError, match="nested at most 32 deep"):
         save(net, tmp_path / "a", value)
-    with pytest.raises(D2LHybridError, match="at most 32 containers"):
+    with pytest.raises(D2LHybridError, match="nested at most 32 deep"):
         save(lambda x: in_itself(), tmp_path / "a", torch.ones(2))
