@@ -27,17 +27,19 @@ def net(value):
     return torch.ones(2)
 
 
-def a_training(value):
+def train(value):
     linear = torch.nn.Linear(2, 2)
     optimizer = torch.optim.SGD(linear.parameters(), 0.1)
-    return training(linear, torch.nn.functional.mse_loss, optimizer, (value, torch.ones(2)))
+    loss = torch.nn.functional.mse_loss
+    steps = training(linear, loss, optimizer, (value, torch.ones(2)))
+    return compare(steps, time_limit=0.1, progress=False)
 
 
 VERBS = {
     "compare": lambda value, folder: compare({"net": net}, value, time_limit=0.1, progress=False),
     "measure": lambda value, folder: measure(net, value, time_limit=0.1),
     "variants": lambda value, folder: variants(net, value),
-    "training": lambda value, folder: a_training(value),
+    "training": lambda value, folder: train(value),
     "explain": lambda value, folder: explain(net, value),
     "graph": lambda value, folder: graph(net, value),
     "save": lambda value, folder: save(net, folder / "a", value),
