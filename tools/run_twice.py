@@ -1,8 +1,9 @@
 """Run notebooks twice in one kernel, as a reader does who runs all cells again: ``make twice``.
 
 What the first run leaves in the process (compiled programs, changed options, names) meets the
-cells of the second. English only, because the translations have the same code; FRAMEWORK and CHAPTER
-narrow it down. It writes nothing beside the notebooks: each kernel works in a folder of its own.
+cells of the second. English only, because the translations have the same code; FRAMEWORK and
+CHAPTER narrow it down. It writes nothing beside the notebooks: each kernel works in a temporary
+folder.
 """
 
 import argparse
