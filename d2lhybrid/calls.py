@@ -95,6 +95,19 @@ def functions_in(first: Any) -> list[Any]:
     return [*first.values()] if isinstance(first, Mapping) else [first]
 
 
+def models_of(thing: Any) -> list[Any]:
+    """What a ``Call`` calls, or the models that variants run; of anything else nothing."""
+    found: dict[int, Any] = {}
+    left = [getattr(thing, "function", None)] if isinstance(thing, Call | OfThisProcess) else []
+    for one in left:  # which grows by what is inside
+        if one is None or id(one) in found:
+            continue
+        found[id(one)] = one
+        if type(one) is tuple:  # of variants that were joined, both
+            left += one
+    return [one for one in found.values() if type(one) is not tuple]
+
+
 def named_by(function: Any, args: int) -> set[str]:
     """The names of the keywords that a callable, or a model's forward pass, takes beside so many
     positional arguments.

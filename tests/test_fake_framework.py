@@ -123,6 +123,30 @@ def test_variants_compare_and_their_answers(model):
     assert "output" in c.unavailable["wrong"]
 
 
+def test_the_numbers_in_a_tuple_are_not_taken_for_models(toy, monkeypatch):
+    kept, owned = [], []
+    monkeypatch.setattr(toy, "kept", lambda models: kept.append(models) or ())
+    monkeypatch.setattr(toy, "owns", lambda packages: bool(owned.append(packages)))
+    numbers = tuple(range(10_000))
+    d2lhybrid.measure(sum, numbers, time_limit=0.01)
+    assert kept == [[sum, numbers, 0.01]]
+    assert len(owned) < 10  # each class is looked at once
+
+
+def test_the_models_of_variants_that_were_joined_are_all_left_as_they_were(toy, monkeypatch):
+    kept = []
+    monkeypatch.setattr(toy, "kept", lambda models: kept.append(models) or ())
+    nets = [Affine(float(factor)) for factor in range(3)]
+    ways = d2lhybrid.variants(nets[0], np.ones(1).view(Array))
+    for net in nets[1:]:
+        ways |= d2lhybrid.variants(net, np.ones(1).view(Array))
+    for _turn in range(40):  # with itself: a tree of 2 ** 40 tuples, if they were all opened
+        ways |= ways
+    kept.clear()
+    d2lhybrid.compare(ways, np.ones(1).view(Array), time_limit=0.01, progress=False)
+    assert [sum(one is net for one in kept[0]) for net in nets] == [1, 1, 1]
+
+
 def test_options_of_variants_reach_them_from_a_sweep(toy, model):
     options = {"all": True, "mode": "fast", "seed": 7, "time_limit": 0.05, "progress": False}
     s = d2lhybrid.sweep(lambda n: model, [3, 4], only=["fused"], **options)

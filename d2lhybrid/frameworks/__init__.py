@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from d2lhybrid.calls import FORWARD, Call, OfThisProcess
+from d2lhybrid.calls import FORWARD, models_of
 from d2lhybrid.errors import ArgumentError, UnknownFrameworkError, UnsupportedArtifactError
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.protocol import Framework
@@ -72,17 +72,17 @@ def format_of(framework: str, name: str) -> Format:
 def loaded() -> tuple[Framework, ...]:
     """The frameworks that this process has imported.
 
-    ``import tensorflow`` also succeeds where TensorFlow is not installed and the current folder has
-    a folder of that name. Python then makes an empty module, which has a path and no file.
+    ``import tensorflow`` also succeeds if TensorFlow is not installed and the current folder has a
+    folder of that name. Python then makes an empty module, which has a path and no file.
     """
     modules = sys.modules  # which TorchDynamo traces here, and not inside a comprehension
     return tuple([one for one in known() if _is_whole(modules.get(one.name))])
 
 
 def _is_whole(module: Any) -> bool:
-    """Is there such a module, and is it none that Python has made of a folder alone?"""
-    from_a_folder = hasattr(module, "__path__") and getattr(module, "__file__", None) is None
-    return module is not None and not from_a_folder
+    """Was it imported from files, and not made from a folder without any?"""
+    from_files = getattr(module, "__file__", None) is not None or not hasattr(module, "__path__")
+    return module is not None and from_files
 
 
 def of(*things: Any) -> Framework:
@@ -109,17 +109,40 @@ def of(*things: Any) -> Framework:
 
 def owner(*things: Any) -> Framework | None:
     """As ``of``, but None where no framework is found."""
+    foreign: dict[tuple[int, int], object] = {}  # classes that belong to none, by their ids
     for thing in things:
         # Itself first: what stands in a module of a framework may lead back to it.
         for obj in chain([thing], (leaf for _path, leaf in leaves(thing))):
             # Asked of the class: an object that answers for its keys may raise anything for a
             # strange name. A method belongs to what it is bound to.
             bound_to = obj.__self__ if hasattr(type(obj), "__self__") else None
-            kinds = (*type(obj).__mro__, *type(bound_to).__mro__)
-            packages = {kind.__module__.partition(".")[0] for kind in kinds}
-            for framework in loaded():
-                if framework.owns(packages):
-                    return framework
+            classes = type(obj), type(bound_to)
+            key = id(classes[0]), id(classes[1])
+            if key in foreign:  # as all but the first of a million numbers are
+                continue
+            foreign[key] = classes
+            framework = _owner_of(*classes)
+            if framework is not None:
+                return framework
+    return None
+
+
+def is_model(thing: Any) -> bool:
+    """Is it of a class of a framework, or the forward pass of something that is?
+
+    What a function closes over, and what an object holds or what else its methods do, is nothing to
+    go by.
+    """
+    is_pass = hasattr(type(thing), "__self__") and getattr(thing, "__name__", "") in FORWARD
+    return _owner_of(type(thing.__self__ if is_pass else thing)) is not None
+
+
+def _owner_of(*classes: type) -> Framework | None:
+    """The framework that one of the classes, or what they inherit from, belongs to."""
+    packages = {kind.__module__.partition(".")[0] for one in classes for kind in one.__mro__}
+    for framework in loaded():
+        if framework.owns(packages):
+            return framework
     return None
 
 
@@ -144,20 +167,16 @@ def untouched(verb: Verb) -> Verb:
 
 
 def _models_in(things: Sequence[Any]) -> list[Any]:
-    """These, and what is inside those that are of ours, mappings, tuples or methods of a model."""
+    """These, and what is inside those that are of ours, mappings or methods of a model."""
     found: dict[int, Any] = {}
     left = [*things]
-    while left:
-        one = left.pop(0)
+    for one in left:  # which grows by what is inside
         if id(one) in found:
             continue
         found[id(one)] = one
-        if isinstance(one, Call | OfThisProcess):
-            left.append(getattr(one, "function", None))
+        left += models_of(one)
         if isinstance(one, Mapping):
             left += one.values()
-        elif isinstance(one, tuple):
-            left += one
         elif hasattr(type(one), "__self__") and getattr(one, "__name__", "") in FORWARD:
             left.append(one.__self__)
     return [*found.values()]
