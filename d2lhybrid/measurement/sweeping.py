@@ -7,7 +7,7 @@ from typing import Any
 
 from d2lhybrid.calls import Call, call, options_of
 from d2lhybrid.errors import ArgumentError
-from d2lhybrid.frameworks import owner
+from d2lhybrid.frameworks import is_model
 from d2lhybrid.frameworks.protocol import require_options
 from d2lhybrid.i18n import gettext as _, noop as N_
 from d2lhybrid.measurement.comparing import compare
@@ -56,7 +56,7 @@ def sweep(
     >>> points.sizes, points.comparisons[0].baseline
     ((1000, 100000), 'Python')
     """
-    if not callable(make) or owner(make) is not None:
+    if not callable(make) or is_model(make):
         text = _(
             "Expected a function from a size to a model and its input, such as {example}. "
             "Received: {kind}, which is not called with a size."

@@ -2,10 +2,14 @@
 
 import statistics
 import time
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
+from d2lhybrid.errors import ArgumentError
 from d2lhybrid.measurement.comparing import compare, measure
+from d2lhybrid.measurement.sweeping import sweep
 
 
 def test_a_call_of_jax_is_waited_for_as_its_users_wait():
@@ -35,3 +39,28 @@ def test_work_that_jax_does_besides_the_output_counts():
 
     c = compare({"alone": work, "more": with_more_to_come}, x, check=False, time_limit=1)
     assert c.ratio("more")[0] < 0.5
+
+
+def test_a_method_and_an_object_that_holds_tensors_may_make_what_is_compared():
+    torch = pytest.importorskip("torch")
+
+    class Task(torch.nn.Module):
+        def forward(self, x):
+            return x + 1
+
+        def at(self, size):
+            return {"a": self}, torch.ones(size)
+
+    @dataclass
+    class Sized:
+        data: Any
+
+        def __call__(self, size):
+            return {"a": len}, self.data[:size]
+
+    task, options = Task(), {"time_limit": 0.01, "progress": False}
+    for make in (task.at, Sized(torch.ones(8))):
+        assert sweep(make, [1, 2], **options).sizes == (1, 2)
+    for make in (task, task.forward):
+        with pytest.raises(ArgumentError, match="function from a size"):
+            sweep(make, [1, 2], **options)
