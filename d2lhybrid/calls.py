@@ -1,11 +1,12 @@
 """A model together with its arguments, where one of them has the name of an option of ours."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, signature
+from numbers import Number
 from typing import Any, TypeVar, cast
 
 from d2lhybrid.errors import ArgumentError, UnknownLabelError
@@ -26,6 +27,7 @@ class OfThisProcess:
 
 BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 FORWARD = ("forward", "call", "hybrid_forward")  # where models name their own parameters
+LONGEST = 40  # letters of a text that a message repeats
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def of_arguments(
     made = first if isinstance(first, Call) else Call(first, (), {})
     for name in kwargs:
         near = get_close_matches(name, options, n=1, cutoff=0.8)
-        if near and not any(name in named_by(one, 0) for one in functions_in(made.function)):
+        if near and not any(name in named_by(one, 0) for one in _inner(made.function)):
             text = _(
                 "Expected options among {known}. Received: {received!r}. Write {near}, or, where "
                 "the model has such a keyword, {example}."
@@ -91,8 +93,16 @@ def of_arguments(
 
 
 def functions_in(first: Any) -> list[Any]:
-    """What is called: the callables of a mapping, or the one that there is."""
-    return [*first.values()] if isinstance(first, Mapping) else [first]
+    """What is called: the callables of a mapping, or the one that there is.
+
+    Of variants also the model that they run. They are functions of ours, which take anything.
+    """
+    return [*first.values(), *models_of(first)] if isinstance(first, Mapping) else [first]
+
+
+def _inner(first: Any) -> list[Any]:
+    """As ``functions_in``, but of each ``Call`` what it calls."""
+    return [one.function if isinstance(one, Call) else one for one in functions_in(first)]
 
 
 def models_of(thing: Any) -> list[Any]:
@@ -136,7 +146,7 @@ def unambiguous(verb: Verb) -> Verb:
     """
     options = options_of(verb)
     by_position = [one for one in parameters_of(verb) if one.kind in BY_POSITION]
-    between = len(by_position) - 1  # what is the verb's own, such as a path
+    between = [one.name for one in by_position[1:]]  # what is the verb's own, such as a path
 
     @wraps(verb)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -147,26 +157,46 @@ def unambiguous(verb: Verb) -> Verb:
         for function in functions if given else ():
             if isinstance(function, Call):
                 continue
-            for name in named_by(function, len(others) - between).intersection(given):
-                raise _ambiguous(verb.__name__, name, kwargs[name], function, first)
+            # What a functools.partial fills in is its own: that says whose it is.
+            filled = function.keywords if isinstance(function, partial) else {}
+            theirs = named_by(function, len(others) - len(between)) - {*filled}
+            for name in theirs.intersection(given):
+                raise _ambiguous(verb.__name__, between, name, kwargs[name], function, first)
         return verb(*args, **kwargs)
 
     return cast(Verb, run)
 
 
-def _ambiguous(verb: str, name: str, value: Any, function: Any, first: Any) -> ArgumentError:
+def _ambiguous(
+    verb: str, between: Sequence[str], name: str, value: Any, function: Any, first: Any
+) -> ArgumentError:
     text = _(
         "Expected an option that {verb} alone has. Received: {name}={value!r}, which is also a "
         "parameter of {function}. If it is for {function}, write {theirs}. If it is for {verb}, "
         "write {ours}."
     )
     what = "functions" if isinstance(first, Mapping) else name_of(function)
+    value = value if _is_short(value) else _LeftOut()
     names = {
-        "theirs": f"{verb}(call({what}, ..., {name}={value!r}))",
-        "ours": f"{verb}(call({what}, ...), {name}={value!r})",
+        "theirs": ", ".join([f"call({what}, ..., {name}={value!r})", *between]),
+        "ours": ", ".join([f"call({what}, ...)", *between, f"{name}={value!r}"]),
     }
+    names = {whose: f"{verb}({arguments})" for whose, arguments in names.items()}
     said = text.format(verb=verb, name=name, value=value, function=name_of(function), **names)
     return ArgumentError(said)
+
+
+class _LeftOut:
+    """What a message shows in place of a value that is too long for it, such as an array."""
+
+    def __repr__(self) -> str:
+        return "…"
+
+
+def _is_short(value: Any) -> bool:
+    """Is it None, a flag, a number or a short text?"""
+    is_text = isinstance(value, str) and len(value) <= LONGEST
+    return value is None or is_text or isinstance(value, Number)
 
 
 def options_of(verb: Callable[..., Any]) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """How a model and its arguments are handed over: beside options, and inside call(...)."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from fake import Machine
@@ -7,9 +9,10 @@ from fake import Machine
 from d2lhybrid.artifacts.saving import save
 from d2lhybrid.calls import call, options_of
 from d2lhybrid.errors import ArgumentError
+from d2lhybrid.frameworks.protocol import Variant
 from d2lhybrid.measurement.comparing import compare, measure
 from d2lhybrid.measurement.sweeping import sweep
-from d2lhybrid.measurement.variants import variants
+from d2lhybrid.measurement.variants import Variants, variants
 
 
 def swallowing(x, **keywords):
@@ -101,13 +104,26 @@ OPTIONS += [(variants, name) for name in options_of(variants)]
 OPTIONS += [(save, name) for name in options_of(save)]
 
 
+def raised(verb, *args, **kwargs):
+    """The error of a call."""
+    with pytest.raises(ArgumentError) as caught:
+        verb(*args, **kwargs)
+    return caught.value
+
+
 @pytest.mark.parametrize(("verb", "name"), OPTIONS)
 def test_an_option_that_is_also_a_parameter_is_refused_and_call_tells_whose_it_is(verb, name):
     function = taking(name)
     made = {"a": function} if verb is compare else function
-    said = rf"{name}=3.*parameter of taking.*{verb.__name__}\(call\(.*\.\.\., {name}=3\)\)"
-    with pytest.raises(ArgumentError, match=said):
-        verb(made, 1.0, **{name: 3})
+    path = ["path"] if verb is save else []
+    said = str(raised(verb, made, *path, 1.0, **{name: 3}))
+    what = "functions" if verb is compare else "taking"
+    assert f"{name}=3, which is also a parameter of taking" in said
+    for written in (
+        [f"call({what}, ..., {name}=3)", *path],
+        [f"call({what}, ...)", *path, f"{name}=3"],
+    ):
+        assert f"write {verb.__name__}({', '.join(written)})." in said
     if verb not in (variants, save):  # which want tensors of a framework
         assert verb(call(made, 1.0, **{name: 3}), time_limit=0.01)
         taken = verb(made, 1.0, 3, time_limit=0.01)  # by place, so there is no doubt
@@ -127,3 +143,59 @@ def test_whose_an_option_is_can_be_said_for_the_verb_and_for_one_callable_alone(
     seen.clear()
     found = compare({"a": call(draws, seed=5)}, 1.0, seed=3, time_limit=0.01, progress=False)
     assert (found.seed, {*seen}) == (3, {5})
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (np.zeros((100, 100)), "…"),
+        ([1, 2], "…"),
+        ("x" * 100, "…"),
+        ("max-autotune", "'max-autotune'"),
+        (None, "None"),
+        (True, "True"),
+        (2.5, "2.5"),
+    ],
+    ids=str,
+)
+def test_a_message_shows_numbers_and_short_texts_and_no_arrays(value, shown):
+    said = str(raised(measure, taking("label"), 1.0, label=value))
+    assert f"label={shown}, which" in said
+    assert f"measure(call(taking, ..., label={shown}))" in said
+    assert f"measure(call(taking, ...), label={shown})" in said
+    assert "\n" not in said
+
+
+class Drawing(Model):
+    def forward(self, x, seed=0, checks=None):
+        return x, seed
+
+
+def test_what_the_model_of_variants_names_is_its_own():
+    net = Drawing()
+    found = {"eager": Variant(lambda *args, **keywords: net(*args, **keywords))}
+    ways = Variants(found, net=net, takes_arguments=True)
+    options = {"time_limit": 0.01, "progress": False}
+    for made in (ways, ways.only("eager"), Variants({}) | ways, Variants(found, net=len) | ways):
+        assert "seed=3, which is also a parameter of Drawing" in str(
+            raised(compare, made, 1.0, seed=3, **options)
+        )
+    assert compare(call(ways, 1.0, seed=5), seed=3, **options).seed == 3
+    assert compare(ways, 1.0, checks=3, **options)  # not misspelt
+
+
+def test_what_a_call_in_a_mapping_names_is_not_misspelt():
+    assert compare({"a": call(Drawing())}, 1.0, checks=3, time_limit=0.01, progress=False)
+
+
+def test_what_a_partial_fills_in_is_its_own():
+    seen = []
+
+    def draws(x, seed=0):
+        seen.append(seed)
+        return x
+
+    options = {"time_limit": 0.01, "progress": False}
+    assert compare({"a": partial(draws, seed=5)}, 1.0, seed=3, **options).seed == 3
+    assert {*seen} == {5}
+    assert "parameter of partial" in str(raised(compare, {"a": partial(draws)}, 1.0, seed=3))

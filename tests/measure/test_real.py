@@ -3,13 +3,18 @@
 import statistics
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pytest
 
+from d2lhybrid.artifacts.loading import load
+from d2lhybrid.artifacts.saving import save
+from d2lhybrid.calls import call
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.measurement.comparing import compare, measure
 from d2lhybrid.measurement.sweeping import sweep
+from d2lhybrid.measurement.variants import variants
 
 
 def test_a_call_of_jax_is_waited_for_as_its_users_wait():
@@ -39,6 +44,31 @@ def test_work_that_jax_does_besides_the_output_counts():
 
     c = compare({"alone": work, "more": with_more_to_come}, x, check=False, time_limit=1)
     assert c.ratio("more")[0] < 0.5
+
+
+def test_variants_and_save_take_an_option_for_the_model_in_call_or_by_place(tmp_path):
+    torch = pytest.importorskip("torch")
+
+    def scaled(x, mode=1.0, format=1.0):
+        return x * mode * format
+
+    x, path = torch.ones(2), tmp_path / "artifact"
+    ways = variants(call(scaled, x, mode=3), mode="max-autotune")
+    assert ways["eager"](x, mode=3).tolist() == [3, 3]
+    assert variants(scaled, x, 3, mode="max-autotune")["eager"](x, 3).tolist() == [3, 3]
+    # The path is no argument of the model: two of its own stand before `format`, and then three.
+    with pytest.raises(ArgumentError, match="format="):
+        save(scaled, path, x, 2, format="torch.export")
+    save(scaled, path, x, 2, 3, format="torch.export")
+    assert load(path)(x, 2, 3).tolist() == [6, 6]
+    save(call(scaled, x, format=3), path, format="torch.export")
+    assert load(path)(x, format=3).tolist() == [3, 3]
+
+
+def test_variants_take_an_option_that_a_partial_fills_in_for_the_model():
+    torch = pytest.importorskip("torch")
+    resize = partial(torch.nn.functional.interpolate, scale_factor=2, mode="bilinear")
+    assert "eager" in variants(resize, torch.ones(1, 1, 2, 2), mode="max-autotune")
 
 
 def test_a_method_and_an_object_that_holds_tensors_may_make_what_is_compared():
