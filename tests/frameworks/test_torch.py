@@ -276,6 +276,12 @@ def test_a_graph_says_that_a_break_ends_it():
     assert "graph break" in graph(found, X).notes[0]
     assert graph(lambda x: x > 0, X).notes == ()
 
+    def first(x):  # the break, then the graph
+        torch._dynamo.graph_break()
+        return x > 0
+
+    assert "has a graph break" in graph(first, X).notes[0]
+
 
 def times(x, number):
     return x * number
@@ -339,6 +345,41 @@ def test_the_limit_of_compilations_is_said_where_it_is_reached(make, line):
     assert f"limit of {limit} " in finding.reason
     assert line in linecache.getline(finding.file, finding.line)
     assert private.compilations(model) == before
+
+
+step = torch.compile(times, backend="eager", dynamic=False)  # named as a method of optimizers
+
+
+def test_an_attribute_is_not_the_global_of_the_same_name():
+    class Stepping:
+        def step(self, x):
+            return x + 1
+
+    for number in range(torch._dynamo.config.recompile_limit + 1):
+        step(X, number)
+    assert len(explain(lambda x: step(x, 1) + 1, X).fallbacks) == 1
+    assert explain(lambda one, x: one.step(x), Stepping(), X).fallbacks == ()
+
+
+def test_what_is_around_a_function_may_not_be_there_yet():
+    def found(x):
+        return x + 1 if x.shape else later(x)
+
+    assert explain(found, X).graphs == 1
+    later = found
+
+
+def test_beyond_the_limit_a_call_runs_eagerly_or_raises_with_fullgraph():
+    """As the message says."""
+    calls = torch._dynamo.config.recompile_limit
+    compiled, (x, _number) = function(calls)
+    (finding,) = explain(compiled, x, 1).fallbacks
+    assert "runs eagerly, or raises with fullgraph=True" in finding.reason
+    assert compiled(x, calls + 1).tolist() == [[calls + 1.0] * 8]
+    torch.compiler.reset()
+    compiled, (x, _number) = function(calls, fullgraph=True)
+    with pytest.raises(Exception, match="fullgraph=True"):
+        compiled(x, calls + 1)
 
 
 def test_a_model_may_have_a_limit_of_its_own():

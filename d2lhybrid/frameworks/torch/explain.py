@@ -84,7 +84,8 @@ def _limited(code: CodeType, limit: int) -> Finding:
     """What to say of code of which TorchDynamo compiles no more programs."""
     text = _(
         "The limit of {limit} compilations is reached ({setting}): a call that fits none of these "
-        "programs runs eagerly, without a warning. {command} shows why it was compiled again."
+        "programs runs eagerly, or raises with fullgraph=True. {command} shows why it was compiled "
+        "again."
     )
     names = {"setting": "torch._dynamo.config.recompile_limit", "command": "TORCH_LOGS=recompiles"}
     return Finding(text.format(limit=limit, **names), code.co_filename, code.co_firstlineno)
@@ -112,7 +113,7 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     run_with(lambda *graph: found.append(_graph(name, *graph)), model, args, kwargs)
     breaks, _failures = missing.ask(private.findings, ((), ()))
     if len(found) == 1 and len(breaks) > len(before):  # of several graphs it is seen
-        text = _("Python runs what comes after a graph break; {explain} names its line.")
+        text = _("This call has a graph break, where Python runs a step; {explain} names its line.")
         note = text.format(explain="explain(model, ...)")
         return (replace(found[0], notes=(*found[0].notes, note)),)
     return tuple(found)

@@ -5,8 +5,10 @@ They are looked up when they are asked for; ``torch`` imports ``torch._dynamo`` 
 ImportError there, which ``explain`` and ``graph`` turn into a note.
 """
 
+import dis
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from inspect import getclosurevars, isfunction
 from types import CodeType, SimpleNamespace
 from typing import Any, NamedTuple
@@ -182,9 +184,24 @@ def parts_of(model: Any) -> list[Any]:
         return list(model.modules())
     if _wrapper(model) or not isfunction(model):
         return [model]
-    used = getclosurevars(model)
-    named = [one for one in (*used.nonlocals.values(), *used.globals.values()) if callable(one)]
+    named = [one for one in _named_in(model) if callable(one)]
     return [model, *(part for one in named for part in _modules_or_itself(one))]
+
+
+def _named_in(function: Any) -> list[Any]:
+    """The objects that a function names as globals or takes from around it, as far as there are.
+
+    ``inspect.getclosurevars`` takes an attribute for a global of the same name, and fails where
+    what is around the function is not there yet.
+    """
+    found = []
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):  # it is empty
+            found.append(cell.cell_contents)
+    loads = [one for one in dis.get_instructions(function) if one.opname == "LOAD_GLOBAL"]
+    names = dict.fromkeys(one.argval for one in loads)
+    around = function.__globals__
+    return [*found, *(around[name] for name in names if name in around)]
 
 
 def _modules_or_itself(thing: Any) -> list[Any]:
