@@ -218,7 +218,7 @@ def claim(c: Comparison, made: Claim) -> None:
     if judged == "holds":
         text = _(
             "This holds: the ratio is {ratio} ({confidence} interval {low} to {high}, clock "
-            "{clock}) in {rounds} rounds. The table has fewer, and they left it undecided."
+            "{clock}) in {rounds} rounds. The rounds of the table alone did not show it."
         )
     elif judged == "contradicted":
         text = _(
