@@ -16,7 +16,7 @@ from contextlib import (
     redirect_stderr,
     redirect_stdout,
 )
-from threading import Lock
+from threading import Lock, local
 from typing import Any
 
 from d2lhybrid.i18n import gettext as _
@@ -65,16 +65,33 @@ def _held() -> Iterator[Callable[[], None]]:
         return
     with tempfile.TemporaryFile() as held:
         os.dup2(held.fileno(), 2)
+        lock, seen = Lock(), 0
 
         def show() -> None:
-            held.seek(0)
-            os.write(shown, held.read())
+            nonlocal seen
+            with lock:  # what one thread has shown, another one does not show again
+                new = _from(seen, held.fileno())
+                seen += len(new)
+                os.write(shown, new)
 
         try:
             yield show
         finally:
             os.dup2(shown, 2)
             os.close(shown)
+
+
+def _from(start: int, file: int) -> bytes:
+    """What is in a file from there on. The place where it is written to stays the same."""
+    length = os.fstat(file).st_size - start
+    if hasattr(os, "pread"):
+        return os.pread(file, length, start)
+    place = os.lseek(file, 0, os.SEEK_CUR)  # on Windows
+    try:
+        os.lseek(file, start, os.SEEK_SET)
+        return os.read(file, length)
+    finally:
+        os.lseek(file, place, os.SEEK_SET)
 
 
 @contextmanager
@@ -84,6 +101,7 @@ def _unprinted() -> Iterator[None]:
 
 
 _hold = Together(_held)
+_quiet_thread = local()  # is this thread in a block of `quiet`?
 _unwarned = Together(lambda: warnings.catch_warnings(action="ignore"))
 _unprinting = Together(_unprinted)
 _levels: dict[object, int] = {}  # by block, the level up to which it keeps logs back
@@ -95,6 +113,8 @@ _levels_lock = Lock()
 def quiet() -> Iterator[None]:
     """Hold back what native code logs inside the block; show it if the block raises.
 
+    Of blocks inside one another the outermost shows it, if the exception gets that far.
+
     TensorFlow's C++ code, for one, logs while it is imported, before any setting of its own can
     stop it. In a notebook, what Python itself writes to ``sys.stderr``, such as its warnings, goes
     another way and still shows.
@@ -102,12 +122,18 @@ def quiet() -> Iterator[None]:
     >>> with quiet():
     ...     _ = os.write(2, b"a line from a native library\\n")
     """
+    outermost = not getattr(_quiet_thread, "is_inside", False)
     with _hold() as show:
         try:
+            _quiet_thread.is_inside = True
             yield
         except BaseException:
-            show()
+            if outermost:
+                show()
             raise
+        finally:
+            if outermost:
+                _quiet_thread.is_inside = False
 
 
 @contextmanager

@@ -5,7 +5,8 @@ import logging
 import os
 import sys
 import warnings
-from threading import Event, Thread
+from contextlib import suppress
+from threading import Barrier, Event, Thread
 
 import pytest
 from processes import python
@@ -28,6 +29,49 @@ def test_native_lines_are_held_back_unless_the_block_raises(capfd):
         fail()
     os.write(2, b"after\n")
     assert capfd.readouterr().err == "the reason\nafter\n"
+
+
+def test_an_error_that_an_outer_block_catches_shows_nothing(capfd):
+    with quiet():
+        os.write(2, b"outer\n")
+        with suppress(RuntimeError), quiet():
+            os.write(2, b"inner\n")
+            raise RuntimeError
+        os.write(2, b"later\n")
+    assert capfd.readouterr().err == ""
+
+    def fail():
+        os.write(2, b"first\n")
+        with quiet():
+            os.write(2, b"second\n")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError), quiet():
+        fail()
+    os.write(2, b"after\n")
+    assert capfd.readouterr().err == "first\nsecond\nafter\n"
+
+
+def test_two_threads_that_fail_show_each_line_once(capfd):
+    entered, left = Barrier(2, timeout=30), []
+
+    def fail(name):
+        with suppress(RuntimeError), quiet():
+            entered.wait()
+            for _line in range(100):
+                os.write(2, name)
+            raise RuntimeError
+        left.append(name)
+
+    threads = [Thread(target=fail, args=(name,)) for name in (b"one\n", b"two\n")]
+    with quieting._hold():  # so that both write into one file to its end
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+    assert {*left} == {b"one\n", b"two\n"}
+    shown = capfd.readouterr().err.splitlines()
+    assert (shown.count("one"), shown.count("two"), len(shown)) == (100, 100, 200)
 
 
 @pytest.mark.parametrize("before", ["sys.stderr = None", "sys.stderr.close()", "os.close(2)"])
