@@ -5,7 +5,7 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from d2lhybrid.errors import CompilerMissingError, MissingPackageError
 from d2lhybrid.i18n import gettext as _
 
+PATIENCE = 3  # interrupts: after the first, the user sees that nothing happens
 _ROOT = Path(__file__).resolve().parents[1]
 _CONDA = "conda install -c conda-forge cxx-compiler"
 # The variable that names one, what they are called, and what installs one.
@@ -35,25 +36,48 @@ def install_command(extra: str) -> str:
     return f'pip install "d2lhybrid[{extra}]"'
 
 
+class _Postponed:
+    """Takes Ctrl-C in place of another handler, and hands on what came in between.
+
+    The third one in a row it hands on at once, because an import may hang.
+    """
+
+    def __init__(self, handler: Callable[..., Any]) -> None:
+        self.handler = handler
+        self.received: list[Any] = []
+
+    def __call__(self, *interrupt: Any) -> None:
+        self.received.append(interrupt)
+        if len(self.received) == PATIENCE:
+            self.hand_on()
+
+    def hand_on(self) -> None:
+        """Let the other handler have what came, if anything came."""
+        received, self.received = self.received, []
+        if received:
+            self.handler(*received[0])
+
+
 def import_whole(name: str) -> Any:
     """Import a module; an interrupt that comes meanwhile is raised when that is done.
 
     An import that is cut short leaves some modules of a large library behind, which make the next
     import fail for good: NumPy loads only once, and Flax finds itself "partially initialized".
+    An import that hangs ends at the third interrupt.
     """
     # Only the main thread is interrupted. A handler that is none of Python's is left alone.
     in_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGINT) if in_main and name not in sys.modules else None
-    if not callable(handler):
+    if not callable(handler) or isinstance(handler, _Postponed):
         return import_module(name)
-    interrupts: list[Any] = []
+    postponed = _Postponed(handler)
     try:
-        signal.signal(signal.SIGINT, lambda *received: interrupts.append(received))
+        signal.signal(signal.SIGINT, postponed)
         return import_module(name)
     finally:
-        signal.signal(signal.SIGINT, handler)
-        if interrupts:
-            handler(*interrupts[0])
+        if signal.getsignal(signal.SIGINT) is postponed:  # the import may have set another one
+            signal.signal(signal.SIGINT, handler)
+        postponed.hand_on()
 
 
 def require(package: str, extra: str) -> Any:

@@ -4,12 +4,14 @@ One process imports a framework; each trial is a fork of it, before anything has
 """
 
 import json
+import signal
 import sys
 
 import pytest
 from processes import python
 
 from d2lhybrid.frameworks import known
+from d2lhybrid.installing import import_whole
 
 NAMES = [framework.name for framework in known()]
 
@@ -72,7 +74,7 @@ def benchmark(d2l, net, x, optimizer):
     with d2l.Benchmark("Work"):
         net(x)
 
-def doctor(d2l, net, x, optimizer):
+def synchronize(d2l, net, x, optimizer):
     d2l.synchronize()
 
 def drawn():
@@ -134,7 +136,7 @@ def forked(trial, *given):
 @pytest.mark.parametrize("framework", NAMES)
 def test_the_first_verb_draws_no_random_numbers(framework):
     ask = """
-verbs = compare, variants, training, explain, benchmark, doctor
+verbs = compare, variants, training, explain, benchmark, synchronize
 print(json.dumps({verb.__name__: forked(leaves_numbers, verb) for verb in verbs}))
 """
     found = json.loads(python("-c", TRIALS + MADE[framework] + ask).stdout.splitlines()[-1])
@@ -158,3 +160,47 @@ print(json.dumps(found))
     found = json.loads(python("-c", TRIALS + MADE[framework] + ask).stdout.splitlines()[-1])
     assert found == dict.fromkeys(found, True)
     assert len(found) > 4
+
+
+HANGS = """
+import signal, sys
+for sys.turn in range(9):
+    signal.raise_signal(signal.SIGINT)
+"""
+INSIDE = """
+from d2lhybrid.installing import import_whole
+import_whole("hanging")
+"""
+OWN = """
+import signal
+def own(*_received): pass
+signal.signal(signal.SIGINT, own)
+"""
+
+
+@pytest.fixture
+def modules(tmp_path, monkeypatch):
+    """Modules that are there for one test, and the handler of Ctrl-C as it was."""
+    before = signal.getsignal(signal.SIGINT)
+    for name, text in {"hanging": HANGS, "outer": INSIDE, "handling": OWN}.items():
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "turn", None, raising=False)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("name", ["hanging", "outer"])
+def test_the_third_interrupt_ends_an_import_that_hangs(name, modules):
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        import_whole(name)
+    assert sys.turn == 2
+    assert name not in sys.modules
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_handler_that_an_import_sets_stays(modules):
+    own = import_whole("handling").own
+    assert signal.getsignal(signal.SIGINT) is own
