@@ -200,6 +200,7 @@ class Framework(ABC):
     environment: ClassVar[Mapping[str, str]] = {}
     # What it writes and reads, by name, the best first; without importing it.
     formats: ClassVar[Mapping[str, Format]] = {}
+    _tensors: Tensors | None = None  # once they are imported
 
     def owns(self, packages: Collection[str]) -> bool:
         """Does something whose classes come from these top-level packages belong to it?"""

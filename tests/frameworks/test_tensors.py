@@ -56,6 +56,17 @@ def test_version_devices_and_what_is_known_without_an_accelerator(adapter):
         assert adapter.device_seconds(None) is None
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_what_waits_is_imported_once(name, monkeypatch):
+    """Times that are measured ask for it."""
+    tensors = get(name).tensors
+    imports = []
+    monkeypatch.setattr(f"d2lhybrid.frameworks.{name}.import_whole", imports.append)
+    monkeypatch.setattr(type(get(name)), "load", imports.append)
+    assert get(name).tensors is tensors
+    assert imports == []
+
+
 def test_outputs_become_copies_outside_the_framework(adapter):
     raw = Raw.of(numpy.arange(6, dtype="float32").reshape(2, 3))
     tensor = adapter.from_raw(raw, {})

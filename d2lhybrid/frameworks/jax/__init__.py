@@ -25,9 +25,10 @@ class JAX(Framework):
 
     @property
     def tensors(self) -> Tensors:
-        self.load()
-        tensors: Tensors = import_whole(f"{__name__}.tensors").TENSORS
-        return tensors
+        if self._tensors is None:  # it is asked for inside times that are measured
+            self.load()
+            self._tensors = import_whole(f"{__name__}.tensors").TENSORS
+        return self._tensors
 
     def room(self) -> Room:
         self.load()

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from d2lhybrid.frameworks.protocol import Layer, Lazy, Variant, Ways, chain, req
 from d2lhybrid.frameworks.tensorflow import private
 from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.i18n import gettext as _, noop as N_
-from d2lhybrid.quieting import Together
 
 _FUNCTION = "fast = tf.function(net{})\ny = fast(x)"
 _CONCRETE = _FUNCTION.replace(")", ").get_concrete_function(tf.TensorSpec(x.shape, x.dtype))", 1)
@@ -83,18 +83,32 @@ def _eager(net: Any) -> Function:
     return eager
 
 
+_lock = Lock()
+_blocks = 0  # that want functions to run eagerly, in all threads
+_before = False  # did they, before the first of these?
+
+
 @contextmanager
-def _running_eagerly() -> Iterator[None]:
-    """Run every tf.function as Python code, in all threads."""
-    before = tf.config.functions_run_eagerly()
-    tf.config.run_functions_eagerly(True)
+def eagerly() -> Iterator[None]:
+    """Run every tf.function as Python code, in all threads, until the last of them has left.
+
+    It stands in every call of some models, so it does less than ``quieting.Together``.
+    """
+    global _blocks, _before
+    inside = False
     try:
+        with _lock:
+            if not _blocks:
+                _before = tf.config.functions_run_eagerly()
+            _blocks, inside = _blocks + 1, True
+            tf.config.run_functions_eagerly(True)
         yield
     finally:
-        tf.config.run_functions_eagerly(before)
-
-
-eagerly = Together(_running_eagerly)
+        if inside:
+            with _lock:
+                _blocks -= 1
+                if not _blocks:
+                    tf.config.run_functions_eagerly(_before)
 
 
 def require_numbers(inputs: Iterable[Any]) -> None:
