@@ -2,14 +2,16 @@
 
 import re
 import sys
+import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from threading import Barrier, Thread
 
 import pytest
 from IPython.core.formatters import DisplayFormatter
 
 from d2lhybrid.errors import MissingPackageError
-from d2lhybrid.frameworks.explanation import Explanation, Finding, Graph
+from d2lhybrid.frameworks.explanation import Explanation, Finding, Graph, Graphs
 from d2lhybrid.frameworks.fates import judged
 from d2lhybrid.report.picture import Node, Part, Stage
 
@@ -158,3 +160,24 @@ def test_an_explanation_escapes_names_and_reasons():
     assert "&lt;net&gt;" in markup
     assert f"tests/{Path(__file__).name}, line 1" in markup
     assert "<br>a &lt; b<br>no place</td>" in markup
+
+
+def test_two_threads_that_look_at_graphs_make_them_once():
+    made, found, ready = [], [], Barrier(2, timeout=30)
+
+    def make():
+        made.append("once")
+        time.sleep(0.1)  # in which the other thread asks
+        return ("graph",)
+
+    def look(graphs):
+        ready.wait()
+        found.append(graphs[0])
+
+    graphs = Graphs(1, make)
+    threads = [Thread(target=look, args=(graphs,)) for _thread in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert (made, found) == (["once"], ["graph", "graph"])

@@ -42,9 +42,8 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
     found = framework.able("explain")(model, args, kwargs)
     if not isinstance(found.graphs, Graphs):  # none, or of a framework without pictures
         return replace(found, graphs=Graphs(found.graphs, lambda: framework.able("graphs")()))
-    # What was recorded may run for them, and changes the model then as a call does.
-    make = untouched(lambda _model: found.graphs.make())
-    return replace(found, graphs=Graphs(found.graphs, lambda: make(model)))
+    recorded = found.graphs  # which may run for them, and draw random numbers then
+    return replace(found, graphs=Graphs(recorded, untouched(lambda: [*recorded])))
 
 
 @untouched

@@ -4,10 +4,11 @@ import linecache
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from html import escape
+from threading import Lock
 from typing import Any
 
 from d2lhybrid.frameworks.fates import FATES
@@ -157,34 +158,42 @@ class Graph:
 class Graphs(int):
     """How many graphs one call takes; as a sequence, the graphs, which are made when asked for.
 
-    They are made of what was recorded: the code of the model does not run again.
+    They are made of what was recorded: the Python code of the model does not run again. TensorFlow
+    shows what it rewrites only when the recorded graph runs; what that writes to variables is put
+    back.
 
     >>> number = Graphs(2, lambda: ("first", "second"))
     >>> number, number[1], list(number)
     (2, 'second', ['first', 'second'])
     """
 
-    make: Callable[[], Sequence[Graph]]
+    _make: Callable[[], Sequence[Graph]] | None
+    _found: Sequence[Graph]
+    _lock: Lock
 
     def __new__(cls, number: int, make: Callable[[], Sequence[Graph]]) -> "Graphs":
         self = super().__new__(cls, number)
-        self.make = make
+        self._make, self._found, self._lock = make if number else None, (), Lock()
         return self
 
     def __reduce__(self) -> Any:  # a copy, which may be in another process, is the number alone
         return int, (int(self),)
 
-    @cached_property
-    def _made(self) -> Sequence[Graph]:
-        made = self.make() if self else ()
-        del self.make  # with all that was kept for it
-        return made
-
     def __len__(self) -> int:
         return int(self)
 
     def __getitem__(self, place: int) -> Graph:
-        return self._made[place]
+        return self._graphs()[place]
+
+    def __iter__(self) -> Iterator[Graph]:
+        return iter(self._graphs())
+
+    def _graphs(self) -> Sequence[Graph]:
+        with self._lock:  # one of several threads makes them
+            if self._make is not None:
+                self._found = self._make()
+                self._make = None  # with all that was kept for it
+        return self._found
 
 
 class Missing:

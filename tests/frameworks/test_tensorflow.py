@@ -149,3 +149,26 @@ def test_training_takes_keyword_arguments_and_a_function_as_loss():
     net.get_config = lambda: {}
     with pytest.raises(CannotBuildError, match="get_config"):
         training(net, loss, optimizer, (X, y))["eager"]()
+
+
+def test_to_look_at_a_graph_changes_no_variables():
+    """Wherever they are: a function closes over this one."""
+    v = tf.Variable(tf.zeros((2, 3)))
+
+    def counts(x):
+        return v.assign_add(x)
+
+    explanation = explain(counts, X)
+    assert explanation.graphs[0].fates == graph(counts, X).fates
+    assert explanation.graphs[0].stages[1:]
+    assert v.numpy().tolist() == [[0.0] * 3] * 2
+
+
+def test_an_eager_call_that_fails_leaves_functions_as_graphs():
+    def fail(_self, x):
+        raise KeyboardInterrupt
+
+    net = type("Failing", (tf.Module,), {"__call__": tf.function(fail)})()
+    with pytest.raises(KeyboardInterrupt):
+        variants(net, X)
+    assert not tf.config.functions_run_eagerly()

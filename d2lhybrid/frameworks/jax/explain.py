@@ -62,14 +62,15 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
                 raise
             jaxpr, error = None, None  # what has leaked is in the way of a second call
     notes = missing.notes("JAX")
-    report = Explanation(_VERSION, name_of(model), compilations, graphs=0, notes=notes)
+    name = name_of(model)
+    report = Explanation(_VERSION, name, compilations, graphs=0, notes=notes)
     if not jaxpr:
         refused = (from_error(error),) if error else ()
         return replace(report, unsupported=(*leaks, *refused))
     if not leaks:  # they count as inputs when the second trace meets them
         notes = (_signature(model, jaxpr), *notes)
     fallbacks = tuple(_calls_into_python(jaxpr.jaxpr))
-    made = Graphs(1, lambda: _made(name_of(model), jaxpr))
+    made = Graphs(1, lambda: _made(name, jaxpr))
     return replace(report, graphs=made, fallbacks=fallbacks, unsupported=leaks, notes=notes)
 
 

@@ -15,6 +15,7 @@ from d2lhybrid.frameworks.failures import from_error, last_user_frame, quiet, re
 from d2lhybrid.frameworks.fates import content, judged
 from d2lhybrid.frameworks.hlo import ARRANGING, kinds, read, whole_of
 from d2lhybrid.frameworks.tensorflow import private
+from d2lhybrid.frameworks.tensorflow.tensors import put_back
 from d2lhybrid.frameworks.tensorflow.variants import eagerly, require_numbers
 from d2lhybrid.frameworks.tensors import Args, Kwargs
 from d2lhybrid.i18n import gettext as _
@@ -93,7 +94,8 @@ def _calls_into_python(graph: Any) -> Iterator[Finding]:
 def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     """Trace a function, module or Keras model once, apart from its own traces, and run the graph.
 
-    Compiled by XLA where the function says ``jit_compile=True``, else rewritten by Grappler.
+    Compiled by XLA where the function says ``jit_compile=True``, else rewritten by Grappler, which
+    does so only when the graph runs. What that writes to variables is put back.
     """
     own = _Traced(model, args, kwargs)
     return () if own.error else _made(own, args, kwargs)
@@ -114,7 +116,8 @@ def _made(own: _Traced, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
             left = [read(_("as XLA leaves it"), text(stage="optimized_hlo"), names)]
         else:
             run = partial(own.concrete, *args, **kwargs)
-            left = own.missing.ask(lambda: _rewritten(traced, run), [])
+            with put_back(own.concrete.variables):
+                left = own.missing.ask(lambda: _rewritten(traced, run), [])
     notes = own.missing.notes("TensorFlow")
     stages = judged([replace(traced, nodes=made), *left], _ARRANGING)
     return (Graph(_VERSION, own.name, stages, notes),)

@@ -1,7 +1,7 @@
 """Devices and tensors of TensorFlow."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -82,16 +82,26 @@ class TensorFlowTensors(Tensors):
 
         A counter of ``tf.Variable`` is as trainable as a weight.
         """
-        run, kept = inference(model), []
+        run, used = inference(model), ()
         with quiet(), suppress(Exception):  # what cannot be traced cannot be saved either
             used = tf.function(run).get_concrete_function(*args, **kwargs).variables
-            # Each shares its variable's memory until the variable is written to.
-            kept = [(variable, tf.convert_to_tensor(variable)) for variable in used]
-        try:
+        with put_back(used):
             return run(*args, **kwargs)
-        finally:
-            for variable, value in kept:
-                variable.assign(value)
+
+
+@contextmanager
+def put_back(variables: Iterable[Any]) -> Iterator[None]:
+    """Leave the values of these variables as they were before the block."""
+    kept = []
+    for variable in variables:
+        with suppress(Exception):  # it has no value yet
+            # The tensor shares its memory until the variable is written to.
+            kept.append((variable, tf.convert_to_tensor(variable)))
+    try:
+        yield
+    finally:
+        for variable, value in kept:
+            variable.assign(value)
 
 
 def inference(model: Function) -> Function:
