@@ -40,10 +40,11 @@ class Explanation:
     ``compilations``: those of the object handed over, and of what is compiled in it, before the
     question was asked. ``graphs``: how many graphs one call takes; from ``explain``, also a
     sequence of them. ``breaks``: where a graph ends because the next step runs in Python.
-    ``fallbacks``: code that always runs in Python, or does now that the limit of compilations is
-    reached. ``unsupported``: what the compiler refuses with an error, or what ends in
-    one later: JAX's leaked tracers. ``notes``: sentences about what the numbers do not say, such as
-    why nothing was compiled.
+    ``fallbacks``: code that always runs in Python, and code that has reached the limit of
+    compilations, so that calls that fit none of its programs run in Python. ``unsupported``: code
+    that the compiler refuses with an error, and JAX's leaked tracers, which raise one when they are
+    used later. ``notes``: sentences about what the numbers do not say, such as why nothing was
+    compiled.
     """
 
     framework: str

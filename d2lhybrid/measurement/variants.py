@@ -237,7 +237,7 @@ def training(
         optimizer: of the framework, made for the parameters of `net`: one of ``torch.optim``, of
             ``keras.optimizers``, an ``nnx.Optimizer``, or a ``gluon.Trainer``.
         batch: the arguments of the model, and the target last.
-        more: nothing; so that an error can say that `batch` is one argument.
+        more: not used; catches a batch written as separate arguments.
 
     Raises:
         UnknownFrameworkError: `net` belongs to no known framework.

@@ -39,9 +39,9 @@ class Node:
     before that it computes, as far as it is noted. ``effect``: it does more than compute a result
     from its inputs, such as print or draw a random number. ``kinds``: what the compiler is handed
     for it, in the words of the last stage; None where these have the same word for it. ``passes``:
-    its result may be one of its inputs, so that, if nothing is handed over, it is there. ``parts``:
-    what runs as this one step. ``fate``: what becomes of it until the last stage, one of
-    `d2lhybrid.frameworks.fates`; empty where there is no operation.
+    its result may be one of its inputs, so the result exists even if the compiler is handed nothing
+    for the node. ``parts``: what runs as this one step. ``fate``: what becomes of it until the last
+    stage, one of `d2lhybrid.frameworks.fates`; empty where there is no operation.
     """
 
     name: str

@@ -19,10 +19,10 @@ from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 
 
 def flax() -> Any:
-    """``flax.nnx`` where this process has imported it, or None.
+    """``flax.nnx`` if this process has imported it, or None.
 
-    Whoever has a module of Flax has imported it. For anybody else it would take a second, and draw
-    from Python's random numbers.
+    A process with a module of Flax has imported it. In any other, the import would take a second
+    and draw from Python's random numbers.
     """
     found = sys.modules.get("flax.nnx")
     return found if hasattr(found, "Module") else None  # another thread may be importing it

@@ -24,7 +24,7 @@ def pure(state):
 
 
 class _Absent:
-    """What no object is of: the class of a module where Flax was never imported."""
+    """A class without objects, in place of Flax's classes if Flax was never imported."""
 
 
 def training(net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, y: Any) -> Ways:

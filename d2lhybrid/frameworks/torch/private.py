@@ -143,7 +143,7 @@ def compilations(model: Any) -> int:
 def limits(model: Any) -> list[tuple[CodeType, int]]:
     """The code of a model of which TorchDynamo compiles no more programs, and the limit.
 
-    What is not compiled itself counts as well: whoever compiles it next meets the same limit,
+    What is not compiled itself counts as well: the next to compile it meets the same limit,
     because the programs belong to the code.
     """
     found: dict[int, tuple[CodeType, int]] = {}
