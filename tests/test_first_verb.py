@@ -57,7 +57,8 @@ from importlib.abc import MetaPathFinder
 QUICK = {"time_limit": 0.01, "progress": False}
 
 def compare(d2l, net, x, optimizer):
-    d2l.compare({"a": net}, x, **QUICK)
+    if d2l.compare({"a": net}, x, **QUICK).stopped == "interrupted":
+        raise KeyboardInterrupt  # which came between rounds, and ended them
 
 def variants(d2l, net, x, optimizer):
     d2l.variants(net, x)
