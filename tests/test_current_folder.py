@@ -54,9 +54,14 @@ def imported(folder):
 
 @pytest.fixture
 def everything():
-    """The names of Python's modules and of all that is installed, where these are here."""
+    """The names of Python's modules and of all that is installed, where these are here.
+
+    Without namespace packages, such as NVIDIA's ``cuda``: Python prefers any module of that name to
+    them, wherever on the path it is.
+    """
     names = {*sys.stdlib_module_names, *packages_distributions()} - {"d2lhybrid", "__main__"}
-    return sorted(name for name in names if name.isidentifier() and PathFinder.find_spec(name))
+    specs = {name: PathFinder.find_spec(name) for name in names if name.isidentifier()}
+    return sorted(name for name, spec in specs.items() if spec and spec.origin)
 
 
 def test_every_verb(tmp_path, everything):

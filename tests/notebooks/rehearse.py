@@ -96,6 +96,8 @@ def pytorch():
     graph_class, gpu = torch.cuda.CUDAGraph, torch.device("cuda", 0)
     stand_in(torch.cuda, "is_available", outside(torch.cuda.is_available))
     stand_in(torch.cuda, "is_initialized", outside(torch.cuda.is_initialized))
+    if hasattr(torch._C, "_cuda_hasPrimaryContext"):  # in a build for CUDA; it shows no signature
+        mock.patch.object(torch._C, "_cuda_hasPrimaryContext", lambda _index: True).start()
     stand_in(torch.cuda, "get_device_name", lambda *_: "stand-in")
     stand_in(torch.cuda, "reset_peak_memory_stats", lambda *_: None)
     stand_in(torch.cuda, "max_memory_allocated", lambda *_: peak())
