@@ -96,11 +96,11 @@ def test_a_name_that_is_no_text(tmp_path):
 
 def test_what_the_system_refuses(monkeypatch, capsys):
     for refused, said in (
-        (PermissionError(13, "Permission denied", "/locked/a/b"), "'/locked/a/b': Permission denied"),
-        (OSError(5, "Input/output error"), "'/locked/a': Input/output error"),
+        (PermissionError(13, "Permission denied", "/shut/a/b"), "'/shut/a/b': Permission denied"),
+        (OSError(5, "Input/output error"), "'/shut/a': Input/output error"),
     ):
         monkeypatch.setattr(cli, "verify", Mock(side_effect=refused))
-        assert cli.main(["verify", "/locked/a"]) == 1
+        assert cli.main(["verify", "/shut/a"]) == 1
         assert capsys.readouterr().err == f"d2lhybrid verify: The system refuses {said}.\n"
 
 
