@@ -1,8 +1,9 @@
 """Turns chapters into notebooks. Data flows one way, through these stages in this order:
 
 1. ``parse``: a chapter's Markdown -> a tree of typed blocks (``blocks``); everything wrong with
-   the collection is reported at once, before anything is built. ``prose``, ``code`` and
-   ``references`` know the inside of a paragraph, of a code cell and of a link.
+   the collection is reported at once, before anything is built. ``frontmatter`` reads a chapter's
+   first lines; ``prose``, ``code`` and ``references`` know the inside of a paragraph, of a code
+   cell and of a link.
 2. ``translate``: every piece of text a reader sees -> the same piece in the reader's language,
    out of ``catalogs``. ``audit`` stops the build where one is missing, stale or not as it should
    be; ``pieces``, ``typography`` and ``glossary`` know what that is. ``package`` does the same for
@@ -10,7 +11,8 @@
 3. ``assemble``: blocks of one language and one framework -> a notebook;
    ``frontpage`` makes the page that leads to all of them.
 4. ``execute``: a notebook -> the same notebook with its outputs.
-5. ``check``: committed notebooks against what their sources build; writes nothing.
+5. ``check``: committed notebooks against what their sources build; writes nothing. ``lengths``:
+   how long the chapters are.
 
 ``languages`` and ``frameworks`` say which there are, ``files`` where everything lies, and
 ``measured`` what executed notebooks have measured. ``python -m book`` is the way in;

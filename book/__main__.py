@@ -1,4 +1,4 @@
-"""The command line: ``python -m book build``, ``check`` and ``messages``."""
+"""The command line: ``python -m book build``, ``check``, ``messages`` and ``words``."""
 
 import argparse
 import asyncio
@@ -20,6 +20,7 @@ from book.frameworks import FRAMEWORKS
 from book.glossary import read_glossary
 from book.gpu import require
 from book.languages import ENGLISH, LANGUAGES
+from book.lengths import lengths
 from book.parse import load
 
 ROOT = Path(__file__).parents[1]
@@ -41,6 +42,9 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
             chapters = load(root / CHAPTERS)
             changed = [*update(root, chapters, options.start), *package.update(root, options.start)]
             print(*changed, sep="\n", end="\n" if changed else "")
+            return 0
+        if options.command == "words":
+            print(*lengths(load(root / CHAPTERS)), sep="\n")
             return 0
         if options.command == "check":
             return _check(root)
@@ -78,12 +82,15 @@ def _parser() -> argparse.ArgumentParser:
     messages.add_argument("--start", nargs="*", default=(), choices=others, help=start)
     about = "compare the committed notebooks with their sources; writes nothing"
     commands.add_parser("check", help=about)
+    commands.add_parser("words", help="how many words and code cells each English notebook has")
     return parser
 
 
 def _check(root: Path) -> int:
     problems = [str(problem) for problem in package.audit(root, read_glossary(root))]
     try:
+        for length in lengths(load(root / CHAPTERS)):
+            problems += map(str, length.problems)
         problems += check(root, build(root))
     except BookError as error:
         problems.append(str(error))

@@ -11,7 +11,7 @@ from book.errors import TranslationError
 from book.files import CHAPTERS, Key
 from book.frameworks import FRAMEWORKS
 from book.frontpage import front_page_path
-from book.installation import installation
+from book.installation import installation, is_installation
 from book.languages import LANGUAGES, Language
 from book.references import anchor, rewrite, split
 from book.translate import Translate
@@ -76,6 +76,20 @@ def _notebook(
     notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
     notebook.nbformat_minor = 5
     return notebook
+
+
+def own_cells(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """The cells that come from the chapter: not the links at both ends, nor the set-up cell.
+
+    Both cells of links have the same words to be named after, so the last one is the first one's
+    repetition.
+    """
+    links = notebook.cells[0].id
+    return [
+        cell
+        for cell in notebook.cells
+        if cell.id not in (links, f"{links}-2") and not is_installation(cell.metadata)
+    ]
 
 
 def _navigation(draft: Draft, drafts: Sequence[Draft], languages: Sequence[Language]) -> str:

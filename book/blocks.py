@@ -99,15 +99,22 @@ class Label:
 
 @dataclass(frozen=True)
 class Chapter:
-    """One file of the collection. ``name`` is the file's name without its ending."""
+    """One file of the collection. ``name`` is the file's name without its ending.
+
+    ``order`` is its place among the chapters; ``most_words`` and ``most_cells`` are how long it
+    may be in any framework, where its author has set a limit.
+    """
 
     name: str
     path: Path
+    order: int
     frameworks: tuple[str, ...]
     blocks: tuple[Block, ...]
     labels: tuple[Label, ...]
     references: tuple[Reference, ...]
     description: Message | None = None  # what the chapter teaches, for the front page
+    most_words: int | None = None
+    most_cells: int | None = None
 
     @property
     def file(self) -> str:

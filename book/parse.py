@@ -1,94 +1,61 @@
 """Stage 1: chapters -> trees of blocks, or everything that is wrong with them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from book.blocks import Block, Chapter, Exercise, Heading, Solution, visible
-from book.errors import ChapterError, Problem, yaml_reason
+from book.errors import ChapterError, Problem
 from book.files import read_text
-from book.frameworks import FRAMEWORKS
+from book.frontmatter import FrontMatter, front_matter
 from book.reader import Inside, Reader
 from book.references import check_references
-from book.translate import Context, Message
-
-
-@dataclass(frozen=True)
-class _Front:
-    """What the front matter says, and how many lines it takes."""
-
-    title: str
-    frameworks: tuple[str, ...]
-    end: int
-    description: str = ""
 
 
 def load(folder: Path) -> tuple[Chapter, ...]:
-    """Parse all chapters of a folder, in the order of their file names.
+    """Parse all chapters of a folder, in the order that their front matter names.
 
     Raises ChapterError with every problem of every chapter.
     """
     problems: list[Problem] = []
     chapters = []
+    placed: dict[int, str] = {}
     for path in sorted(folder.glob("[!.]*.md")):  # an editor's own files begin with a dot
         reader = Reader(path)
-        chapters.append(_chapter(reader, read_text(path)))
+        chapter, front = _chapter(reader, read_text(path))
+        if front.order in placed:
+            text = f"order: {front.order} is that of {placed[front.order]}; choose another."
+            reader.problem(front.order_line, text)
+        if front.order is not None:
+            placed.setdefault(front.order, path.name)
+        chapters.append(chapter)
         problems += reader.problems
+    chapters.sort(key=lambda chapter: chapter.order)
     problems += check_references(chapters)
     if problems:
         raise ChapterError(problems)
     return tuple(chapters)
 
 
-def _chapter(reader: Reader, text: str) -> Chapter:
+def _chapter(reader: Reader, text: str) -> tuple[Chapter, FrontMatter]:
     lines = text.split("\n")
-    front = _front_matter(lines, reader)
+    front = front_matter(lines, reader)
     blocks = reader.blocks("\n".join(lines[front.end :]), front.end + 1, Inside(front.frameworks))
     _check_title(front.title, blocks, reader)
     for framework in front.frameworks:
         _check_solutions(list(visible(blocks, framework)), framework, reader)
-    labels, references = tuple(reader.labels), tuple(reader.references)
-    return Chapter(
-        *(reader.path.stem, reader.path, front.frameworks, blocks, labels, references),
-        description=_description(front, lines, reader),
+    chapter = Chapter(
+        name=reader.path.stem,
+        path=reader.path,
+        order=front.order or 0,
+        frameworks=front.frameworks,
+        blocks=blocks,
+        labels=tuple(reader.labels),
+        references=tuple(reader.references),
+        description=front.description,
+        most_words=front.words,
+        most_cells=front.cells,
     )
-
-
-def _description(front: _Front, lines: Sequence[str], reader: Reader) -> Message | None:
-    if not front.description:
-        return None
-    keys = [line.partition(":")[0] for line in lines[: front.end]]
-    row = keys.index("description") + 1 if "description" in keys else 1
-    context = Context(reader.path.stem, "", (), "description")
-    return Message(" ".join(front.description.split()), context, reader.file, row)
-
-
-def _front_matter(lines: Sequence[str], reader: Reader) -> _Front:
-    everyone = tuple(FRAMEWORKS)
-    if not lines or lines[0] != "---" or "---" not in lines[1:]:
-        reader.problem(1, "expected front matter: title and frameworks between two lines '---'.")
-        return _Front("", everyone, 0)
-    end = lines.index("---", 1) + 1
-    try:
-        values = yaml.safe_load("\n".join(lines[1 : end - 1]))
-    except yaml.YAMLError as error:
-        reader.problem(2, f"the front matter is not YAML: {yaml_reason(error)}.")
-        return _Front("", everyone, end)
-    if not isinstance(values, dict) or set(values) - {"description"} != {"title", "frameworks"}:
-        given = ", ".join(map(str, values or ())) or "nothing"
-        expected = "title, frameworks and at most a description"
-        reader.problem(1, f"front matter: expected {expected}, received {given}.")
-        return _Front("", everyone, end)
-    keys = values["frameworks"]
-    if not isinstance(keys, list) or not keys or any(key not in everyone for key in keys):
-        reader.problem(
-            1, f"frameworks: expected a list out of {', '.join(everyone)}, received {keys!r}."
-        )
-        keys = everyone
-    frameworks = tuple(key for key in everyone if key in keys)
-    return _Front(str(values["title"]), frameworks, end, str(values.get("description") or ""))
+    return chapter, front
 
 
 def _check_title(title: str, blocks: Sequence[Block], reader: Reader) -> None:

@@ -120,3 +120,13 @@ def plain(inline: str) -> str:
     """The text of inline Markdown without its markup, as a browser shows it."""
     tokens = MARKDOWN.parseInline(inline)[0].children or []
     return "".join(" " if token.type == "softbreak" else token.content for token in tokens)
+
+
+def as_read(markdown: str) -> str:
+    """The text that a reader reads: without code fences, formulas, and the addresses of links."""
+    shown = {"text", "code_inline"}
+    return "\n".join(
+        "".join(child.content if child.type in shown else " " for child in token.children)
+        for token in MARKDOWN.parse(markdown)
+        if token.children
+    )

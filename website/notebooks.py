@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import nbformat
 
+from book.assemble import own_cells
 from book.files import SECONDS, Key, read_notebook
-from book.installation import is_installation
 from book.prose import MARKDOWN, plain
 from book.references import anchor
 from website.addresses import Addresses
@@ -121,7 +121,7 @@ def page_source(
     readers' order.
     """
     made = deepcopy(chapter.notebook)
-    made.cells = _body(made)
+    made.cells = own_cells(made)
     begun: dict[str, list[tuple[Section, str]]] = {}
     for title, section in zip(titles(chapter.notebook), chapter.sections, strict=True):
         begun.setdefault(title.cell.id, []).append((section, title.text))
@@ -154,26 +154,12 @@ def page_source(
     return made
 
 
-def _body(notebook: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
-    """The cells but for the one that installs, and the links to other notebooks.
-
-    A page has links of its own. Both cells of links have the same words to be named after, so the
-    last one is the first one's repetition.
-    """
-    links = notebook.cells[0].id
-    return [
-        cell
-        for cell in notebook.cells
-        if cell.id not in (links, f"{links}-2") and not is_installation(cell.metadata)
-    ]
-
-
 def reading_minutes(notebook: nbformat.NotebookNode) -> int:
     """How long the text and the code of a notebook take to read, in steps of five minutes."""
     text = " ".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     signs = len(re.findall(WITHOUT_SPACES, text))
     others = len(re.findall(r"[^\W\d_]+", re.sub(WITHOUT_SPACES, " ", text)))
-    code = (cell for cell in _body(notebook) if cell.cell_type == "code")
+    code = (cell for cell in own_cells(notebook) if cell.cell_type == "code")
     lines = sum(cell.source.count("\n") + 1 for cell in code)
     minutes = signs / _SIGNS + others / _WORDS + lines / _LINES
     return max(5, 5 * round(minutes / 5))
@@ -188,7 +174,7 @@ def running_minutes(notebook: nbformat.NotebookNode) -> int | None:
 def titles(notebook: nbformat.NotebookNode) -> list[Title]:
     """The headings of the page, in order."""
     found = []
-    for cell in _body(notebook):
+    for cell in own_cells(notebook):
         tokens = MARKDOWN.parse(cell.source) if cell.cell_type == "markdown" else []
         for token, inside in pairwise(tokens):
             if token.type == "heading_open":

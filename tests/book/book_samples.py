@@ -2,8 +2,8 @@
 
 import polib
 
-FRONT = "---\ntitle: Title\nframeworks: [mxnet, pytorch, tensorflow]\n---\n\n"
-ONE = "---\ntitle: Title\nframeworks: [pytorch]\n---\n\n# Title\n\n"
+FRONT = "---\ntitle: Title\norder: 1\nframeworks: [mxnet, pytorch, tensorflow]\n---\n"
+ONE = "---\ntitle: Title\norder: 1\nframeworks: [pytorch]\n---\n\n# Title\n\n"
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
 
 # One of everything that a chapter may hold.
@@ -123,13 +123,17 @@ def cell(code, option=""):
 
 
 def written(root, **chapters):
-    """Write chapters, by name, and what they lead to below `root`, which is returned."""
+    """Write chapters, by name, and what they lead to below `root`, which is returned.
+
+    Of the chapters that say `order: 1`, each gets the place where it stands here.
+    """
     figures = root / "chapters" / "figures"
     figures.mkdir(parents=True, exist_ok=True)
     (figures / "flow.svg").write_text(SVG)
     (root / "README.md").write_text("# Readme\n")
-    for name, text in chapters.items():
-        (root / "chapters" / f"{name}.md").write_text(text, encoding="utf-8")
+    for order, (name, text) in enumerate(chapters.items(), 1):
+        placed = text.replace("\norder: 1\n", f"\norder: {order}\n")
+        (root / "chapters" / f"{name}.md").write_text(placed, encoding="utf-8")
     return root
 
 

@@ -62,7 +62,7 @@ def test_a_language_without_catalogs_is_not_built(root):
 
 def test_the_front_pages(root):
     path = root / "chapters" / "a.md"
-    path.write_text(path.read_text().replace("---\n\n", "description: all of it\n---\n\n", 1))
+    path.write_text(path.read_text().replace("order: 1", "order: 1\ndescription: all of it", 1))
     built = build(root, "en")
     page = built.files[Path("notebooks/README.pt.md")].decode()
     assert "| **Título**<br>(ainda não traduzido) all of it | [abrir](pt/pytorch/a.ipynb) |" in page

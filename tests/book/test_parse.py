@@ -51,10 +51,23 @@ MALFORMED = {
 FRONTS = {
     "no front matter": ("# Title\n", 1, "front matter"),
     "no frameworks": ("---\ntitle: Title\n---\n# Title\n", 1, "received title."),
-    "framework": ("---\ntitle: T\nframeworks: [keras]\n---\n# T\n", 1, "received ['keras']"),
-    "no title": ("---\ntitle: T\nframeworks: [mxnet]\n---\n", 1, "opens with its title"),
-    "other title": (
-        "---\ntitle: T\nframeworks: [mxnet]\n---\n# U\n", 5, "expected the front matter's"),
+    "framework": ("---\ntitle: T\norder: 1\nframeworks: [keras]\n---\n# T\n",
+        1, "received ['keras']"),
+    "no title": ("---\ntitle: T\norder: 1\nframeworks: [mxnet]\n---\n", 1, "opens with its title"),
+    "other title": ("---\ntitle: T\norder: 1\nframeworks: [mxnet]\n---\n# U\n",
+        6, "expected the front matter's"),
+    "no order": ("---\ntitle: T\nframeworks: [mxnet]\n---\n# T\n",
+        1, "expected title, order, frameworks and perhaps description, words, cells; rec"),
+    "order in words": ("---\ntitle: T\nframeworks: [mxnet]\norder: first\n---\n# T\n",
+        4, "order: expected a whole number from 1 on, received 'first'"),
+    "order of nothing": ("---\ntitle: T\norder:\nframeworks: [mxnet]\n---\n# T\n",
+        3, "order: expected a whole number from 1 on, received None"),
+    "limit of words": (FRONT.replace("order: 1", "order: 1\nwords: true") + "# Title\n",
+        4, "words: expected a whole number from 1 on, received True"),
+    "limit of cells": (FRONT.replace("order: 1", "cells: 0\norder: 1") + "# Title\n",
+        3, "cells: expected a whole number from 1 on, received 0"),
+    "unknown key": (FRONT.replace("order: 1", "order: 1\nauthor: A") + "# Title\n",
+        1, "received title, order, author, frameworks"),
 }
 # fmt: on
 
@@ -78,10 +91,21 @@ def test_a_malformed_chapter_names_the_line(project, chapter, line, text):
 
 def test_all_problems_of_all_chapters_at_once_in_order(project):
     body = "(sec)=\n## Part\n\n:::{note}\n:::\n\nText [](#no).\n\n```{code-cell} r\n```\n"
-    found = problems(project(b=HEAD + body, a=HEAD + body) / "chapters")
+    found = problems(project(a=HEAD + body, b=HEAD + body) / "chapters")
     every = [(f"chapters/{name}.md", line) for name in "ab" for line in (8, 11, 14, 16)]
     assert [(file, line) for file, line, _ in found] == every[1:]
     assert found[3][2] == "the label 'sec' is already in a.md, line 8; choose another."
+
+
+def test_chapters_follow_each_other_by_their_order(project):
+    def chapter(order):
+        return HEAD.replace("order: 1", f"order: {order}")
+
+    root = project(a=chapter(30), b=chapter(2), c=chapter(10))
+    assert [one.name for one in load(root / "chapters")] == ["b", "c", "a"]
+    project(d=chapter(10))
+    found = problems(root / "chapters")
+    assert found == [("chapters/d.md", 3, "order: 10 is that of c.md; choose another.")]
 
 
 def test_the_example_of_the_manual(project):
@@ -89,7 +113,7 @@ def test_the_example_of_the_manual(project):
     example = manual.split("`````markdown\n")[1].split("`````\n")[0]
     root = project(small=example, limits=LIMITS.replace("full.md", "small.md"))
     (root / "chapters" / "figures" / "dataflow.svg").write_text("<svg/>")
-    assert [chapter.name for chapter in load(root / "chapters")] == ["limits", "small"]
+    assert [chapter.name for chapter in load(root / "chapters")] == ["small", "limits"]
 
 
 def test_a_remark_gives_the_block_below_its_context(project):

@@ -18,6 +18,7 @@ NOTEBOOK = "notebooks/pt/mxnet/limits.ipynb"
 CHAPTER = """\
 ---
 title: One
+order: 1
 frameworks: [mxnet, pytorch]
 description: what it teaches
 ---
