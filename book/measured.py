@@ -1,10 +1,12 @@
 """What the cells of executed notebooks measured, read from the summaries that results carry.
 
-Beside what a reader sees, each table of ``compare`` holds a summary for programs. The site, the
-first page in JupyterLab and README take their figures from there.
+Beside what a reader sees, each table of ``compare`` holds a summary for programs, and the picture
+of ``reveal`` holds those of all its comparisons by their names. The site and the READMEs take their
+figures from there.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +14,8 @@ import msgspec
 import nbformat
 
 from book.errors import BookError
+from book.languages import LANGUAGES
+from d2lhybrid.report.table import unit
 
 MIME = "application/vnd.d2lhybrid.comparison+json"
 
@@ -25,7 +29,8 @@ class Row(msgspec.Struct, frozen=True):
     ratio: float | None = None
     throughput: float | None = None  # where the work is queued
     throughput_ratio: float | None = None
-    reference: bool = False  # compiles nothing: it says how far there is to go
+    reference: bool = False  # something to look up to, not a way to run the network
+    deprecated: bool = False  # by its makers, so it is no choice
 
 
 class Comparison(msgspec.Struct, frozen=True, dict=True):
@@ -42,31 +47,110 @@ class Comparison(msgspec.Struct, frozen=True, dict=True):
         return {row.label: row for row in self.rows if not row.reference}
 
     @property
-    def best(self) -> Row:
-        """The fastest of the framework's own ways."""
-        return max(self.variants.values(), key=lambda row: row.ratio or 0)
+    def eager(self) -> Row:
+        """The row that the others are held against."""
+        return next(row for row in self.rows if row.label == self.baseline)
+
+    @property
+    def compiled(self) -> list[Row]:
+        """The ways that compile and are not deprecated, the fastest first.
+
+        The label of a way that compiles nothing begins as the baseline's: "eager, channels last".
+        """
+        found = [
+            row
+            for row in self.variants.values()
+            if not row.label.startswith(self.baseline) and row.ratio and not row.deprecated
+        ]
+        return sorted(found, key=lambda row: row.ratio or 0, reverse=True)
+
+    @property
+    def best(self) -> Row | None:
+        """The fastest of these, be it faster than eager or not; None where there is none."""
+        return next(iter(self.compiled), None)
 
     @property
     def slower(self) -> list[Row]:
-        """Those that are slower than the baseline beyond doubt, the slowest first."""
-        found = [row for row in self.variants.values() if row.verdict == "slower" and row.ratio]
-        return sorted(found, key=lambda row: row.ratio or 0)
+        """Those that are slower than eager beyond doubt, the slowest first."""
+        return [row for row in reversed(self.compiled) if row.verdict == "slower"]
 
 
 def comparisons(notebook: nbformat.NotebookNode) -> Iterator[Comparison]:
-    """The comparisons of a notebook's cells, in order; none where nothing was executed.
+    """The tables of ``compare`` in a notebook, in order; none where nothing was executed.
 
     Raises BookError where an output holds something else.
     """
+    for cell, summary in _summaries(notebook, "comparison"):
+        yield _comparison(cell, summary)
+
+
+def revealed(notebook: nbformat.NotebookNode) -> dict[str, Comparison]:
+    """What the pictures of ``reveal`` compare, by the names that the notebook gives them.
+
+    Raises BookError where an output holds something else.
+    """
+    return {
+        name: _comparison(cell, summary)
+        for cell, shown in _summaries(notebook, "reveal")
+        for name, summary in shown["comparisons"].items()
+    }
+
+
+def _summaries(
+    notebook: nbformat.NotebookNode, kind: str
+) -> Iterator[tuple[nbformat.NotebookNode, Any]]:
+    """The summaries of one kind, each with its cell."""
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
-            summary: Any = output.get("data", {}).get(MIME)
-            if summary is None or summary.get("kind") == "sweep":
-                continue
-            try:
-                yield msgspec.convert(summary, Comparison)
-            except msgspec.ValidationError as error:
-                raise BookError(
-                    f"cell {cell.get('id')}: expected the summary of a comparison ({error}); "
-                    "run `make notebooks`."
-                ) from None
+            summary = output.get("data", {}).get(MIME)
+            if summary and summary.get("kind") == kind:
+                yield cell, summary
+
+
+def _comparison(cell: nbformat.NotebookNode, summary: Any) -> Comparison:
+    try:
+        return msgspec.convert(summary, Comparison)
+    except msgspec.ValidationError as error:
+        raise BookError(
+            f"cell {cell.get('id')}: expected the summary of a comparison ({error}); "
+            "run `make notebooks`."
+        ) from None
+
+
+@dataclass(frozen=True)
+class Network:
+    """One that the front pages show: the chapter that measures it, and its name in `reveal`.
+
+    Without a name it is what the chapter compares first.
+    """
+
+    chapter: str
+    name: str = ""
+
+    def of(self, notebook: nbformat.NotebookNode) -> Comparison | None:
+        """What the chapter's notebook measured; None where it was not executed."""
+        if self.name:
+            return revealed(notebook).get(self.name)
+        return next(comparisons(notebook), None)
+
+
+# By keys that stand in ``words/``, too, as ``network_resnet``, and in the order of the front pages.
+NETWORKS = {
+    "resnet": Network("faster", "ResNet, batch 1"),
+    "encoder": Network("faster", "encoder, batch 1"),
+    "mlp": Network("hybridize"),
+}
+# What their sentences speak of besides.
+LARGE_BATCH = Network("faster", "ResNet, batch 32")
+
+
+def number(value: float, language: str) -> str:
+    """With three digits, as the language writes it."""
+    text = f"{value:.3g}"
+    return text.replace(".", ",") if LANGUAGES[language].decimal_comma else text
+
+
+def times(*seconds: float, language: str) -> str:
+    """One after another in the unit of the longest, such as 27.8 → 2.46 ms."""
+    name, size = unit(max(seconds))
+    return f"{' → '.join(number(one / size, language) for one in seconds)} {name}"

@@ -8,14 +8,12 @@ from nbformat import NotebookNode
 
 from book.frameworks import FRAMEWORKS
 from book.languages import ENGLISH, LANGUAGES
-from book.measured import Comparison, comparisons
 from website.addresses import place
+from website.findings import Found, findings
 from website.notebooks import Chapter, reading_minutes, running_minutes
-from website.picture import caption, number, picture
+from website.picture import caption, picture
 from website.repository import Repository
 from website.words import in_english, words
-
-_APART = 1.05  # from here on, latency and throughput are two answers
 
 
 def front_source(
@@ -24,7 +22,7 @@ def front_source(
     descriptions: Mapping[str, str],
     reference: Sequence[str],
     repository: Repository | None,
-    found: Mapping[str, Comparison],
+    found: Found,
 ) -> str:
     """The page's source.
 
@@ -46,7 +44,7 @@ def front_source(
         # site.js leads it to the framework chosen last.
         f"```{{container}} start-here\n[{say['start']} {start}]({place(first.page)})\n```",
     ]
-    if found:
+    if found.networks:
         shown = escape(caption(language, found))
         figure = f"{picture(language, found)}<figcaption>{shown}</figcaption>"
         parts.append(f'```{{raw}} html\n<figure class="gains">{figure}</figure>\n```')
@@ -66,45 +64,6 @@ def front_source(
     if language == ENGLISH.code:
         parts.append(_tree(say["reference"], reference))
     return "\n\n".join(parts) + "\n"
-
-
-def measured(chapters: Sequence[Chapter]) -> dict[str, Comparison]:
-    """The first comparison of each framework's English notebooks; none where none was executed."""
-    found: dict[str, Comparison] = {}
-    for chapter in chapters:
-        language, framework, _ = chapter.key
-        first = next(comparisons(chapter.notebook), None)
-        if language == ENGLISH.code and first:
-            found.setdefault(framework, first)
-    return {key: found[key] for key in FRAMEWORKS if key in found}
-
-
-def findings(language: str, found: Mapping[str, Comparison]) -> list[str]:
-    """The findings that the figures bear out, each a sentence or two."""
-    say = words(language)
-
-    def name(framework: str) -> str:
-        return FRAMEWORKS[framework].name
-
-    said = []
-    slower = [(one.slower[0], framework) for framework, one in found.items() if one.slower]
-    if slower:
-        row, framework = min(slower, key=lambda pair: pair[0].ratio or 1)
-        times = number(1 / (row.ratio or 1), language)
-        sentence = say["finding_slower"]
-        said.append(sentence.format(framework=name(framework), variant=row.label, times=times))
-    best = {name(key): one.best for key, one in found.items() if (one.best.ratio or 0) > 1}
-    if len(best) > 1:
-        gains = (f"{key} {number(row.ratio or 1, language)}×" for key, row in best.items())
-        said.append(say["finding_gain"].format(gains=" · ".join(gains)))
-    for framework, row in best.items():
-        ratios = (row.ratio or 1, row.throughput_ratio or 1)
-        if ratios[1] > _APART * ratios[0]:
-            latency, throughput = (number(ratio, language) for ratio in ratios)
-            values = {"framework": framework, "latency": latency, "throughput": throughput}
-            said.append(say["finding_two"].format(**values))
-            break
-    return said
 
 
 def _chapter(language: str, editions: Sequence[Chapter], about: str) -> list[str]:

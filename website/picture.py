@@ -1,19 +1,21 @@
-"""Stage 2: the picture on a language's first page: what compiling brings, as the notebooks have it.
+"""Stage 2: the picture on a language's first page: what compiling brings to real networks.
 
 It is an image on white paper, small enough that its words can be read on a phone.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable
 from html import escape
 
 from book.frameworks import FRAMEWORKS
-from book.languages import LANGUAGES
-from book.measured import Comparison, Row
+from book.measured import Comparison, Row, number, times
+from website.findings import Found
 from website.words import words
 
-_LINE, _WIDTH, _BARS = 24, 480, (170, 420)  # pixels: a row, the drawing, where its bars lie
+_WIDTH, _BARS = 480, (175, 345)  # pixels: the drawing, where its bars lie
+_HEADING, _LINE = 32, 40  # heights: the name of a network, a framework with its bar
 _ROOM = 1.1  # beyond the longest bar
+_SMALL, _AT_THE_END = 'font-size="12"', 'text-anchor="end"'
 _PATTERN = (
     '<pattern id="slower" width="7" height="7" patternUnits="userSpaceOnUse" '
     'patternTransform="rotate(45)"><rect width="7" height="7" fill="#f3b58c"/>'
@@ -21,12 +23,12 @@ _PATTERN = (
 )
 
 
-def picture(language: str, found: Mapping[str, Comparison]) -> str:
-    """An SVG image of each framework's comparison: a bar for each variant, from eager to its ratio.
+def picture(language: str, found: Found) -> str:
+    """An SVG image: for each network and framework a bar from eager to its fastest compiled way.
 
-    The scale is logarithmic and the same for all.
+    Beside the bar stand its ratio and both times. The scale is logarithmic and the same for all.
     """
-    ratios = [ratio for one in found.values() for row in one.rows if (ratio := row.ratio)]
+    ratios = [best.ratio for one in _all(found) if (best := one.best) and best.ratio]
     low, high = min(0.5, *ratios) / _ROOM, max(2.0, *ratios) * _ROOM
     left, right = _BARS
 
@@ -34,22 +36,17 @@ def picture(language: str, found: Mapping[str, Comparison]) -> str:
         return left + (right - left) * math.log(ratio / low) / math.log(high / low)
 
     parts, top = [], 0
-    for framework, one in found.items():
-        parts.append(_text(8, top, FRAMEWORKS[framework].name, 'font-weight="bold"'))
-        top += _LINE
-        begin = top
-        for row in one.rows:
-            ratio = row.ratio or 1
-            start, end = sorted((at(1), at(ratio)))
-            parts += [
-                _text(20, top, row.label),
-                f'<rect class="bar" x="{start:.1f}" y="{top + 5}" width="{end - start:.1f}" '
-                f'height="14" {_fill(row)}/>',
-                _text(_WIDTH - 8, top, f"{number(ratio, language)}×", 'text-anchor="end"'),
-            ]
-            top += _LINE
-        parts.append(f'<path d="M{at(1):.1f} {begin}V{top}" stroke="#222" stroke-width="2"/>')
-        top += _LINE // 2
+    for network, editions in found.networks.items():
+        name = words(language)[f"network_{network}"]
+        parts.append(_text(8, top + 21, name, 'font-weight="bold"'))
+        top += _HEADING
+        end = top + _LINE * len(editions)
+        for row, (framework, one) in enumerate(editions.items()):
+            parts += _bar(language, framework, one, top + _LINE * row, at)
+        line = f'<path d="M{at(1):.1f} {top}V{end}" stroke="#222" stroke-width="2"/>'
+        parts.append(line)
+        top = end
+    top += 4
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{top}" '
         f'viewBox="0 0 {_WIDTH} {top}" font-family="sans-serif" font-size="15">{_PATTERN}'
@@ -57,30 +54,47 @@ def picture(language: str, found: Mapping[str, Comparison]) -> str:
     )
 
 
-def _text(x: int, top: int, text: str, more: str = "") -> str:
-    return f'<text x="{x}" y="{top + 17}" {more}>{escape(text)}</text>'
+def _bar(
+    language: str, framework: str, one: Comparison, top: int, at: Callable[[float], float]
+) -> list[str]:
+    """A framework's name and way, its bar, and the figures beside it."""
+    name = _text(20, top + 17, FRAMEWORKS[framework].name)
+    best = one.best
+    if best is None or best.ratio is None:
+        return [name]
+    start, end = sorted((at(1), at(best.ratio)))
+    both = times(one.eager.latency, best.latency, language=language)
+    return [
+        name,
+        _text(20, top + 32, best.label, _SMALL),
+        f'<rect class="bar" x="{start:.1f}" y="{top + 10}" width="{end - start:.1f}" '
+        f'height="18" {_fill(best)}/>',
+        _text(_WIDTH - 8, top + 17, f"{number(best.ratio, language)}×", _AT_THE_END),
+        _text(_WIDTH - 8, top + 32, both, f"{_AT_THE_END} {_SMALL}"),
+    ]
+
+
+def _text(x: int, y: int, text: str, more: str = "") -> str:
+    return f'<text x="{x}" y="{y}" {more}>{escape(text)}</text>'
 
 
 def _fill(row: Row) -> str:
     opacity = 0.4 if row.verdict == "undecided" else 1
-    way = "url(#slower)" if (row.ratio or 1) < 1 else "#2f7fc9"
-    colour = "#8a8a8a" if row.reference else way
+    colour = "url(#slower)" if (row.ratio or 1) < 1 else "#2f7fc9"
     return f'fill="{colour}" opacity="{opacity}"'
 
 
-def caption(language: str, found: Mapping[str, Comparison]) -> str:
+def _all(found: Found) -> list[Comparison]:
+    return [one for editions in found.networks.values() for one in editions.values()]
+
+
+def caption(language: str, found: Found) -> str:
     """What the picture shows, and when and on what it was measured."""
     say = words(language)
-    pale = any(row.verdict == "undecided" for one in found.values() for row in one.rows)
-    dates = sorted({one.date for one in found.values()})
+    pale = any(one.best and one.best.verdict == "undecided" for one in _all(found))
+    dates = sorted({one.date for one in _all(found)})
     when = " – ".join(dict.fromkeys((dates[0], dates[-1])))
-    machines = "; ".join(sorted({one.processor for one in found.values()}))
+    machines = "; ".join(sorted({one.processor for one in _all(found)}))
     where = say["measured"].format(date=when, machine=machines)
     parts = [say["picture"], *([say["picture_pale"]] if pale else []), where]
     return ("" if parts[0].endswith("。") else " ").join(parts)
-
-
-def number(value: float, language: str) -> str:
-    """A ratio with three digits, as the language writes it."""
-    text = f"{value:.3g}"
-    return text.replace(".", ",") if LANGUAGES[language].decimal_comma else text

@@ -19,7 +19,8 @@ from d2lhybrid import teaching
 from d2lhybrid.__main__ import COMMANDS
 from website.addresses import Addresses, Page
 from website.documents import documents
-from website.front import front_source, measured
+from website.findings import measured
+from website.front import front_source
 from website.notebooks import Chapter, page_source, read_chapter, read_translation
 from website.repository import Repository
 from website.sections import sections

@@ -5,7 +5,8 @@ import pytest
 from pages import read_page
 
 from book.__main__ import main as book
-from book.measured import MIME
+from book.measured import MIME, Network
+from website import findings
 from website.__main__ import main
 from website.build import build_site
 from website.errors import SiteError
@@ -87,12 +88,17 @@ def make_site(root):
     return root / "build" / "html"
 
 
-def show_rows(root, framework, **changes):
-    """Give a notebook's cell the output of a comparison."""
+def summary(rows=ROWS):
+    """What a comparison shows to programs."""
+    where = {"processor": "X<86>", "date": "2026-01-02"}
+    return {"kind": "comparison", "baseline": "eager", "rows": rows, **where}
+
+
+def show(root, framework, summary):
+    """Give a notebook's cell an output with this summary."""
     path = root / "notebooks" / "en" / framework / "one.ipynb"
     notebook = nbformat.read(path, as_version=4)
-    summary = {"kind": "comparison", "baseline": "eager", "rows": ROWS, "processor": "X<86>"}
-    data = {MIME: summary | {"date": "2026-01-02"} | changes, "text/plain": "a table"}
+    data = {MIME: summary, "text/plain": "a table"}
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     code[-1].outputs = [nbformat.v4.new_output("display_data", data)]
     nbformat.write(notebook, path)
@@ -109,10 +115,12 @@ def test_addresses_of_a_repository(tmp_path):
         assert find_repository(tmp_path) == found
 
 
-def test_a_small_site(small):
+def test_a_small_site(small, monkeypatch):
     root = small(url=GITHUB.url)
-    show_rows(root, "pytorch")
-    show_rows(root, "mxnet", rows=[*ROWS[:3], {**ROWS[0], "verdict": "undecided"}])
+    monkeypatch.setattr(findings, "NETWORKS", {"mlp": Network("one")})
+    show(root, "pytorch", summary())
+    pale = [ROWS[0], {**ROWS[1], "verdict": "undecided"}]
+    show(root, "mxnet", summary(pale))
     site = make_site(root)
     page = read_page(site / "en/pytorch/one.html")
     assert page.sections == [
@@ -134,8 +142,8 @@ def test_a_small_site(small):
     # What was measured.
     front = read_page(site / "en/index.html")
     assert f"git clone {GITHUB.url}" in front.text
-    assert front.source.count('class="bar"') == 8
-    for said in ("a&b", "takes 2 times as long", "PyTorch 2× · MXNet 2×", "2 times", "X<86>"):
+    assert front.source.count('class="bar"') == 2
+    for said in ("a&b", "take 2 times as long", "20 → 10 µs", "2 times as fast if", "X<86>"):
         assert said in front.text
     assert words("en")["picture_pale"] in front.text
     # A second build does what has changed, and what Sphinx warns of is an error.
@@ -172,7 +180,7 @@ def test_a_translation_that_is_behind(small, capsys):
 
 def test_the_preview_shows_what_was_saved(small, capsys):
     root = small()
-    show_rows(root, "pytorch")
+    show(root, "pytorch", summary())
     chapter = root / "chapters" / "one.md"
     chapter.write_text(CHAPTER.replace("Done.", "Done so."), encoding="utf-8")
     assert watch(["en/pytorch/one", "--once"], root) == 0
@@ -183,3 +191,39 @@ def test_the_preview_shows_what_was_saved(small, capsys):
     chapter.write_text("no chapter", encoding="utf-8")
     assert watch(["", "--once"], root) == 1
     assert "one.md" in capsys.readouterr().err
+
+
+def pair(before, after, **changes):
+    """A comparison of eager and one compiled way, by their times."""
+    row = {"label": "jit", "verdict": "faster", "latency": after, "ratio": before / after}
+    return summary([{**ROWS[0], "latency": before}, row | changes])
+
+
+def test_real_networks_come_from_what_reveal_shows(small, monkeypatch):
+    """Ratios far apart beside times that are near, and what a larger batch leaves of a gain."""
+    root = small()
+    monkeypatch.setattr(findings, "NETWORKS", {"resnet": Network("one", "small")})
+    monkeypatch.setattr(findings, "LARGE_BATCH", Network("one", "large"))
+    outdated = {"label": "script", "verdict": "faster", "latency": 1e-4, "ratio": 20}
+    named = {"small": pair(2e-3, 1e-3), "large": pair(40e-3, 20e-3)}
+    named["small"]["rows"] += [
+        outdated | {"deprecated": True},
+        outdated | {"label": "eager, in another way"},
+    ]
+    show(root, "pytorch", {"kind": "reveal", "comparisons": named})
+    named = {"small": pair(20e-3, 2e-3), "large": pair(30e-3, 15e-3)}
+    show(root, "mxnet", {"kind": "reveal", "comparisons": named})
+    front = read_page(make_site(root) / "en/index.html")
+    assert "PyTorch 2× · MXNet 10×" in front.text
+    assert "PyTorch 1 ms · MXNet 2 ms" in front.text
+    assert "In MXNet, compiling makes the residual network 10 times" in front.text
+    assert "and 2 times with 32" in front.text
+    assert words("en")["network_resnet"] in front.text
+    assert "script" not in front.text  # deprecated
+    assert "in another way" not in front.text  # compiles nothing
+    # Where the times lie as far apart as the ratios, they bear out nothing.
+    named["small"] = pair(40e-3, 10e-3)
+    show(root, "mxnet", {"kind": "reveal", "comparisons": named})
+    again = (make_site(root) / "en/index.html").read_text(encoding="utf-8")
+    assert "40 → 10 ms" in again
+    assert "says as much about eager" not in again

@@ -1,0 +1,129 @@
+"""Stage 2: what the notebooks found, in sentences, as far as their figures bear them out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from book.frameworks import FRAMEWORKS
+from book.languages import ENGLISH
+from book.measured import LARGE_BATCH, NETWORKS, Comparison, Network, Row, number, times
+from website.notebooks import Chapter
+from website.words import words
+
+Editions = Mapping[str, Comparison]  # by the keys of frameworks
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was measured: by the keys of networks, and the residual network with a large batch."""
+
+    networks: Mapping[str, Editions]
+    large: Editions
+
+
+_APART = 1.05  # from here on, latency and throughput are two answers
+_NEARER = 2  # how many times nearer compiled times are than ratios, where that is a finding
+
+
+def measured(chapters: Sequence[Chapter]) -> Found:
+    """What the English notebooks measured, by network and framework; what was not is not there."""
+    english = {
+        (chapter.key.chapter, chapter.key.framework): chapter.notebook
+        for chapter in chapters
+        if chapter.key.language == ENGLISH.code
+    }
+
+    def editions(wanted: Network) -> Editions:
+        notebooks = {key: english.get((wanted.chapter, key)) for key in FRAMEWORKS}
+        found = {key: wanted.of(one) for key, one in notebooks.items() if one}
+        return {key: one for key, one in found.items() if one}
+
+    found = {network: editions(wanted) for network, wanted in NETWORKS.items()}
+    networks = {network: those for network, those in found.items() if those}
+    return Found(networks, editions(LARGE_BATCH))
+
+
+def findings(language: str, found: Found) -> list[str]:
+    """The findings that the figures bear out, each a sentence or two."""
+    real, small = found.networks.get("resnet", {}), found.networks.get("mlp", {})
+    said = [
+        _finding_ratio(language, real),
+        _finding_batch(language, real, found.large),
+        _finding_slower(language, small),
+        _finding_two(language, small),
+    ]
+    return [one for one in said if one]
+
+
+def _gains(editions: Editions) -> dict[str, tuple[Comparison, Row]]:
+    """Each comparison with its fastest compiled way, where that is faster than eager."""
+    return {
+        framework: (one, one.best)
+        for framework, one in editions.items()
+        if one.best and one.best.verdict == "faster" and one.best.ratio
+    }
+
+
+def _finding_ratio(language: str, editions: Editions) -> str:
+    """The ratios lie far apart, and the compiled times much nearer."""
+    gains = _gains(editions)
+    ratios = [best.ratio or 1 for _one, best in gains.values()]
+    took = [best.latency for _one, best in gains.values()]
+    if len(gains) < 2 or max(ratios) / min(ratios) < _NEARER * max(took) / min(took):
+        return ""
+    rows = {FRAMEWORKS[framework].name: best for framework, (_one, best) in gains.items()}
+    return words(language)["finding_ratio"].format(
+        ratios=" · ".join(
+            f"{name} {number(row.ratio or 1, language)}×" for name, row in rows.items()
+        ),
+        times=" · ".join(
+            f"{name} {times(row.latency, language=language)}" for name, row in rows.items()
+        ),
+    )
+
+
+def _finding_batch(language: str, small: Editions, large: Editions) -> str:
+    """In the framework where it is plainest, the same network gains less with a larger batch."""
+    before, after = _gains(small), _gains(large)
+    shrunk = {
+        key: ((before[key][1].ratio or 1), (after[key][1].ratio or 1))
+        for key in before
+        if key in after
+    }
+    if not shrunk:
+        return ""
+    framework = max(shrunk, key=lambda key: shrunk[key][0] / shrunk[key][1])
+    ratios = shrunk[framework]
+    if ratios[0] < _NEARER * ratios[1]:
+        return ""
+    return words(language)["finding_batch"].format(
+        framework=FRAMEWORKS[framework].name,
+        small=number(ratios[0], language),
+        large=number(ratios[1], language),
+    )
+
+
+def _finding_slower(language: str, editions: Editions) -> str:
+    """A compiled way of the small network that is slower than eager."""
+    slower = {key: one.slower[0] for key, one in editions.items() if one.slower}
+    if not slower:
+        return ""
+    framework = min(slower, key=lambda key: slower[key].ratio or 1)
+    row = slower[framework]
+    return words(language)["finding_slower"].format(
+        framework=FRAMEWORKS[framework].name,
+        variant=row.label,
+        times=number(1 / (row.ratio or 1), language),
+    )
+
+
+def _finding_two(language: str, editions: Editions) -> str:
+    """A framework in which calls that are waited for gain another factor than a stream of them."""
+    for framework, (_one, best) in _gains(editions).items():
+        latency, throughput = best.ratio or 1, best.throughput_ratio or 1
+        if throughput > _APART * latency:
+            return words(language)["finding_two"].format(
+                framework=FRAMEWORKS[framework].name,
+                latency=number(latency, language),
+                throughput=number(throughput, language),
+            )
+    return ""
