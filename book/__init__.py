@@ -3,7 +3,7 @@
 1. ``parse``: a chapter's Markdown -> a tree of typed blocks (``blocks``); everything wrong with
    the collection is reported at once, before anything is built. ``frontmatter`` reads a chapter's
    first lines; ``prose``, ``code`` and ``references`` know the inside of a paragraph, of a code
-   cell and of a link.
+   cell and of a link, and ``figures`` the words in a figure.
 2. ``translate``: every piece of text a reader sees -> the same piece in the reader's language,
    out of ``catalogs``. ``audit`` stops the build where one is missing, stale or not as it should
    be; ``pieces``, ``typography`` and ``glossary`` know what that is. ``package`` does the same for

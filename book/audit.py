@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polib
 
-from book.blocks import Chapter
+from book.blocks import Chapter, texts
 from book.catalogs import (
     Catalogs,
     Key,
@@ -40,10 +40,10 @@ def audit(
     language: Language, chapters: Sequence[Chapter], catalogs: Catalogs, terms: Sequence[Term]
 ) -> Iterator[Problem]:
     """Every message of a language that is missing, stale, or not as it should be."""
-    for chapter in chapters:
-        path = catalog_path(language, chapter.name).as_posix()
-        wanted = {message_key(message): message for message in chapter.messages}
-        yield from catalog_problems(path, catalogs[chapter.name], wanted, language, terms)
+    for one in texts(chapters):
+        path = catalog_path(language, one.name).as_posix()
+        wanted = {message_key(message): message for message in one.messages}
+        yield from catalog_problems(path, catalogs[one.name], wanted, language, terms)
 
 
 def catalog_problems(
@@ -97,13 +97,13 @@ def quote(key: Key) -> str:
 
 def strays(root: Path, chapters: Sequence[Chapter]) -> Iterator[Problem]:
     """Templates that are behind their chapters, and catalogs that belong to none."""
-    names = {chapter.name for chapter in chapters}
-    for chapter in chapters:
-        path = template_path(chapter.name)
+    names = {one.name for one in texts(chapters)}
+    for one in texts(chapters):
+        path = template_path(one.name)
         if not (root / path).exists():
             continue
-        if set(entries(read(root / path))) != set(entries(template(chapter))):
-            yield Problem(path.as_posix(), 1, f"behind {chapter.file}; {UPDATE}.")
+        if set(entries(read(root / path))) != set(entries(template(one))):
+            yield Problem(path.as_posix(), 1, f"behind {one.file}; {UPDATE}.")
     for file in sorted((root / TRANSLATIONS).rglob("*.po*")):
         if file.stem not in names:
             text = f"there is no chapter {file.stem}.md; rename the catalog with it, or delete it."

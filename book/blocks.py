@@ -1,10 +1,11 @@
 """What a chapter consists of, once parsed: a tree of frozen blocks that know their line."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from book.files import CHAPTERS, FIGURES
 from book.translate import Message, Slot
 
 
@@ -39,11 +40,12 @@ class Heading:
 
 @dataclass(frozen=True)
 class Figure:
-    """An image, by its path below the folder of chapters, and its caption."""
+    """An image, by its path below the folder of chapters, the words in it, and its caption."""
 
     line: int
     label: str
     image: str
+    words: tuple[Message, ...]
     alt: Message
     caption: Message
 
@@ -134,6 +136,25 @@ class Chapter:
         yield from messages(self.blocks)
 
 
+@dataclass(frozen=True)
+class Texts:
+    """What one catalog translates: the messages of a chapter, or the words in all figures.
+
+    Chapters share figures, so these words are in no chapter's catalog.
+    """
+
+    name: str
+    file: str
+    messages: tuple[Message, ...]
+
+
+def texts(chapters: Sequence[Chapter]) -> list[Texts]:
+    """What there is to translate, catalog by catalog."""
+    found = [Texts(one.name, one.file, tuple(one.messages)) for one in chapters]
+    words = [word for one in chapters for figure in figures(one.blocks) for word in figure.words]
+    return [*found, Texts(FIGURES, f"{CHAPTERS}/{FIGURES}", tuple(words))] if words else found
+
+
 def visible(blocks: tuple[Block, ...], framework: str) -> Iterator[Block]:
     """The blocks that a framework's readers see, with the tabs opened."""
     for block in blocks:
@@ -143,17 +164,17 @@ def visible(blocks: tuple[Block, ...], framework: str) -> Iterator[Block]:
             yield from visible(block.blocks, framework)
 
 
-def images(blocks: tuple[Block, ...]) -> Iterator[str]:
-    """The path of every figure in these blocks."""
+def figures(blocks: tuple[Block, ...]) -> Iterator[Figure]:
+    """Every figure in these blocks."""
     for block in blocks:
         if isinstance(block, Figure):
-            yield block.image
+            yield block
         elif isinstance(block, Tab | Exercise | Solution):
-            yield from images(block.blocks)
+            yield from figures(block.blocks)
 
 
 def messages(blocks: tuple[Block, ...]) -> Iterator[Message]:
-    """Every message in these blocks, in the order of the chapter."""
+    """Every message in these blocks, in the order of the chapter; not the words in figures."""
     for block in blocks:
         if isinstance(block, Figure):
             yield from (block.alt, block.caption)

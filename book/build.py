@@ -1,5 +1,6 @@
 """Runs the stages one after the other, in memory."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,15 +8,16 @@ import nbformat
 
 from book.assemble import assemble
 from book.audit import audit, strays, unfit
-from book.blocks import images
+from book.blocks import Chapter, figures
 from book.catalogs import Catalogs, finder, message_key, present, read_all
 from book.errors import BookError, CatalogError
+from book.figures import figure_name, redraw
 from book.files import CHAPTERS, NOTEBOOKS, Key
 from book.frameworks import FRAMEWORKS
 from book.frontpage import front_page, front_page_path
 from book.glossary import read_glossary
 from book.installation import project_url
-from book.languages import ENGLISH, Language
+from book.languages import ENGLISH, LANGUAGES, Language
 from book.parse import load
 from book.translate import Message, Translate, Translation, translator
 
@@ -60,14 +62,29 @@ def build(root: Path, only: str | None = None, partial: bool = False) -> Built:
         for framework in FRAMEWORKS:
             notebooks |= assemble(chapters, code, framework, translators[code], languages, url)
     files = {
-        Path(NOTEBOOKS, image): (root / CHAPTERS / image).read_bytes()
-        for chapter in chapters
-        for image in images(chapter.blocks)
+        Path(NOTEBOOKS, name): content
+        for name, content in figure_files(root, chapters, translators).items()
     }
     for one in languages if chapters else ():
         page = front_page(chapters, one, translators[one.code], languages)
         files[front_page_path(one)] = page.encode()
     return Built(notebooks, files)
+
+
+def figure_files(
+    root: Path, chapters: Sequence[Chapter], translators: Mapping[str, Translate]
+) -> dict[str, bytes]:
+    """Every figure that chapters show; those with words once for each of these languages."""
+    files = {}
+    for figure in (figure for chapter in chapters for figure in figures(chapter.blocks)):
+        path = root / CHAPTERS / figure.image
+        if not figure.words:
+            files[figure.image] = path.read_bytes()
+            continue
+        for code, translate in translators.items():
+            name = figure_name(figure.image, figure.words, LANGUAGES[code])
+            files[name] = redraw(path, figure.words, translate, LANGUAGES[code])
+    return files
 
 
 def translate_by(language: Language, catalogs: Catalogs) -> Translate:

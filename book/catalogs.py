@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import polib
 from babel.messages import Catalog
 
-from book.blocks import Chapter
+from book.blocks import Chapter, Texts, texts
 from book.errors import CatalogError, Problem
 from book.files import TRANSLATIONS, write
 from book.languages import ENGLISH, LANGUAGES, Language
@@ -23,13 +23,14 @@ Key: TypeAlias = tuple[str, str]
 """The msgctxt and the msgid of an entry."""
 
 Catalogs: TypeAlias = Mapping[str, polib.POFile]
-"""The catalogs of one language by the names of their chapters."""
+"""The catalogs of one language by the names of their chapters; that of ``figures`` besides."""
 
 _NUL = "\0"  # between the forms of a message, as compiled catalogs have it
 _HINTS = {
     "label": "Printed by code: no quotation marks, and not much longer than the English.",
     "comment": "A comment in code.",
     "alt": "Describes a figure to those who cannot see it.",
+    "figure": "Words in a figure, with little room: as short as the English, no more lines.",
     "description": "Says on the front page what the chapter teaches.",
 }
 
@@ -45,10 +46,10 @@ def entry_key(entry: polib.POEntry) -> Key:
     return entry.msgctxt or "", entry.msgid
 
 
-def template(chapter: Chapter) -> polib.POFile:
-    """All messages of a chapter, untranslated, with where they stand."""
+def template(texts: Texts) -> polib.POFile:
+    """All messages of one catalog, untranslated, with where they stand."""
     entries: dict[Key, polib.POEntry] = {}
-    for message in chapter.messages:
+    for message in texts.messages:
         key = message_key(message)
         if key not in entries:
             hint = _HINTS.get(message.context.kind)
@@ -60,7 +61,7 @@ def template(chapter: Chapter) -> polib.POFile:
         if where not in entry.comment.split("\n"):
             entry.comment = f"{entry.comment}\n{where}".strip()
         entry.occurrences.append((message.file, str(message.line)))
-    return new_file(entries.values(), chapter.name, {})
+    return new_file(entries.values(), texts.name, {})
 
 
 def new_file(
@@ -186,7 +187,7 @@ def read(path: Path) -> polib.POFile:
 
 def read_all(root: Path, language: Language, chapters: Sequence[Chapter]) -> Catalogs:
     """The catalogs of a language."""
-    return {c.name: read(root / catalog_path(language, c.name)) for c in chapters}
+    return {one.name: read(root / catalog_path(language, one.name)) for one in texts(chapters)}
 
 
 def entries(catalog: polib.POFile) -> dict[Key, polib.POEntry]:
@@ -201,12 +202,12 @@ def update(root: Path, chapters: Sequence[Chapter], start: Sequence[str] = ()) -
     """
     languages = [one for one in LANGUAGES.values() if one in present(root) or one.code in start]
     files = {}
-    for chapter in chapters:  # all are read before the first is written
-        files[template_path(chapter.name)] = template(chapter)
+    for one in texts(chapters):  # all are read before the first is written
+        files[template_path(one.name)] = template(one)
         for language in languages:
             if language != ENGLISH:
-                path = catalog_path(language, chapter.name)
-                files[path] = merge(template(chapter), read(root / path), language, chapter.name)
+                path = catalog_path(language, one.name)
+                files[path] = merge(template(one), read(root / path), language, one.name)
     yield from write_changed(root, {path: to_bytes(file) for path, file in files.items()})
 
 

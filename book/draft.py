@@ -19,6 +19,7 @@ from book.blocks import (
 )
 from book.code import structure
 from book.errors import TranslationError
+from book.figures import figure_name
 from book.files import Key
 from book.languages import LANGUAGES
 from book.prose import plain, shape
@@ -123,7 +124,8 @@ class Draft:
         words = self.words.figure.format(self._figures)
 
         def show(translate: Translate) -> str:
-            image = f"![{translate(block.alt)}]({TO_NOTEBOOKS}/{block.image})"
+            name = figure_name(block.image, block.words, self.words)
+            image = f"![{translate(block.alt)}]({TO_NOTEBOOKS}/{name})"
             return f"{image}\n\n**{words}{self.words.stop}** {translate(block.caption)}"
 
         text, english = show(self.translate), show(identity)

@@ -14,7 +14,7 @@ CODE = "\ufffc"
 HIDDEN = "\ufffd"
 """Stands there for the text of an empty link, which only the notebook knows."""
 
-PLAIN_TEXT = ("comment", "label", "alt")  # of a chapter, the kinds that are no Markdown
+PLAIN_TEXT = ("comment", "label", "alt", "figure")  # of a chapter, the kinds that are no Markdown
 MESSAGE = "message"  # what the package says: plain text, too
 _BLOCKS = ("paragraph", "item", "quote", "caption", "description")
 _CODE_WORD = re.compile(
@@ -100,6 +100,8 @@ def differences(english: str, text: str, kind: str, comma: bool) -> Iterator[str
         yield "has a line break that the English text has not; take it out"
     if kind == "label":
         yield from _label(english, text)
+    if kind == "figure":
+        yield from _room(english, text)
     source, target = pieces(english, kind), pieces(text, kind)
     for name in ("code", "math", "links"):
         yield from _unequal(name, getattr(source, name), getattr(target, name))
@@ -127,6 +129,13 @@ def _label(english: str, text: str) -> Iterator[str]:
             yield "does not begin and end with the same blanks as the English label; take them over"
     if columns(text) > 2 * columns(english) + 2:
         yield f"is {columns(text)} columns wide, the English label {columns(english)}; shorten it"
+
+
+def _room(english: str, text: str) -> Iterator[str]:
+    """Figures leave half as much room again as the English words take."""
+    wide, limit = (max(map(columns, part.split("\n"))) for part in (text, english))
+    if wide > limit + max(limit // 2, 3):
+        yield f"is {wide} columns wide, the English words in the figure {limit}; shorten it"
 
 
 def columns(text: str) -> int:

@@ -21,7 +21,8 @@ from book.blocks import (
     Tab,
 )
 from book.cells import read_code_cell
-from book.errors import Problem
+from book.errors import BookError, Problem
+from book.figures import figure_words
 from book.prose import MARKDOWN, MakeMessage, inlines, plain, prose_slots, runs
 from book.references import is_external, links
 from book.rules import NEVER_CLOSED, is_closed, not_prose
@@ -214,8 +215,11 @@ class Reader:
             )
             return None
         image = str(images[0].attrs["src"])
+        words: tuple[Message, ...] = ()
         if not image.startswith("figures/") or not (self.path.parent / image).is_file():
             self.problem(line + 1, f"there is no figure {image!r} beside the chapter.")
+        else:
+            words = self.figure_words(image, line + 1)
         if not images[0].content.strip():
             self.problem(line + 1, "a figure needs an alt text, for those who cannot see it.")
         at = tokens[3].map[0] if tokens[3].map else 0
@@ -225,7 +229,14 @@ class Reader:
         make = self.messages(line + 1, inside)
         caption = " ".join(text.strip() for text in tokens[4].content.split("\n"))
         label, alt = self.label(argument, line, inside), make(images[0].content, "alt", 0)
-        return Figure(line, label, image, alt, make(caption, "caption", at))
+        return Figure(line, label, image, words, alt, make(caption, "caption", at))
+
+    def figure_words(self, image: str, line: int) -> tuple[Message, ...]:
+        try:
+            return figure_words(self.path.parent / image)
+        except BookError as error:
+            self.problem(line, f"{image}: {error}")
+            return ()
 
     def label(self, name: str, line: int, inside: Inside) -> str:
         if not _LABEL.fullmatch(name):

@@ -18,7 +18,7 @@ class Context:
     ``section`` is the label of the enclosing section, or its heading where it has no label;
     ``frameworks`` is empty where the text is for every reader; ``kind`` is one of ``heading``,
     ``paragraph``, ``item``, ``quote``, ``cell``, ``alt``, ``caption``, ``comment``, ``label``,
-    ``description``; ``note`` is what a remark ``% context:`` above the block says.
+    ``description``, ``figure``; ``note`` is what a remark ``% context:`` above the block says.
     """
 
     chapter: str
@@ -30,10 +30,11 @@ class Context:
 
 @dataclass(frozen=True)
 class Message:
-    """One translatable text: Markdown of a single paragraph, or plain text in code and images.
+    """One translatable text: Markdown of a single paragraph, or plain text in code and figures.
 
     Paragraphs are one line, however the chapter wraps them, so that rewrapping the chapter
-    keeps its translations; a newline inside is a hard break or, in a comment, a new line.
+    keeps its translations; a newline inside is a hard break or, in a comment or a figure, a new
+    line.
     """
 
     text: str

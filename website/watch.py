@@ -15,10 +15,10 @@ from pathlib import Path
 import nbformat
 
 from book.assemble import assemble
-from book.build import translate_by
+from book.build import figure_files, translate_by
 from book.catalogs import read_all
 from book.errors import BookError
-from book.files import CHAPTERS, FIGURES, TRANSLATIONS, Key, read_notebook
+from book.files import CHAPTERS, TRANSLATIONS, Key, read_notebook
 from book.languages import LANGUAGES
 from book.parse import load
 from website.addresses import Addresses
@@ -64,8 +64,7 @@ def preview_sources(root: Path, key: Key) -> dict[str, bytes]:
         "index.md": f"# {name}\n\n```{{toctree}}\n{framework}/{name}\n```\n".encode(),
         "conf.py": conf(language, [language]),
     }
-    figures = (root / CHAPTERS / FIGURES).glob("*")
-    return files | {f"{FIGURES}/{path.name}": path.read_bytes() for path in figures}
+    return files | figure_files(root, chapters, {language: translate})
 
 
 def _keep_outputs(notebook: nbformat.NotebookNode, committed: nbformat.NotebookNode | None) -> None:
