@@ -1,7 +1,8 @@
 """What the chapters use beside the verbs: tables and plots, results, errors, the language.
 
-Here is what they print: tables of figures, and what compilers make of the same function. The other
-names come from their rooms. Importing this module loads no framework and no Matplotlib.
+Here is what they print: tables of figures, what compilers make of the same function, and measured
+networks beside a reader's guesses. The other names come from their rooms. Importing this module
+loads no framework and no Matplotlib.
 """
 
 import copy
@@ -15,19 +16,23 @@ import numpy as np
 
 from d2lhybrid import errors
 from d2lhybrid.errors import *  # noqa: F403
-from d2lhybrid.i18n import gettext as _, listed, pad, set_language
+from d2lhybrid.i18n import gettext as _, listed, pad, sentences, set_language
 from d2lhybrid.installing import has_compiler
 from d2lhybrid.measurement.timing import Peak
 from d2lhybrid.quieting import quiet
+from d2lhybrid.report import bars
+from d2lhybrid.report.claims import in_ipython
 from d2lhybrid.report.plot import plot_calls, plot_roofline
 from d2lhybrid.report.records import Measurement
 from d2lhybrid.report.results import Comparison, Sweep
+from d2lhybrid.report.revealed import Revealed, groups
 from d2lhybrid.report.table import Column, Table
+from d2lhybrid.report.text import busy
 from d2lhybrid.same import raw_of
 
 __all__ = ["Comparison", "Measurement", "Outcome", "Peak", "Sweep", "Trials", *errors.__all__]
 __all__ += ["has_compiler", "outcome", "pad", "plot_calls", "plot_roofline", "print_table"]
-__all__ += ["quiet", "set_language"]
+__all__ += ["quiet", "reveal", "set_language"]
 
 Function = Callable[..., Any]
 Way = Callable[[Function, Any], Function]
@@ -120,6 +125,37 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[object]], group: s
     columns = [f"{group}\n{second}" if group else second, *others]
     shown = [list(map(str, row)) for row in rows]
     print(Table([Column(first, left=named), *map(Column, columns)], shown))
+
+
+def reveal(results: Mapping[str, Comparison], guess: Mapping[str, float]) -> None:
+    """Show how much faster each variant is, beside what the reader has guessed.
+
+    The picture comes first: a bar for each variant except the baseline and the references, and each
+    guess as a hollow diamond in the row of the fastest. Below it stand a sentence for each bar, and
+    the tables under *Details*. Outside of IPython all three are printed in words.
+
+    Args:
+        results: what ``compare`` returned, by the names to show, such as "ResNet, batch 1".
+        guess: by these names, how many times as fast as the baseline the fastest variant will be;
+            names may be missing.
+
+    Raises:
+        ArgumentError: `results` is no dict of comparisons, or `guess` has a name that `results`
+            has not, or something else than a number above 0.
+        MissingPackageError: in IPython, if matplotlib is not installed.
+    """
+    rows, comparisons = groups(results, guess), [*results.values()]
+    below = Revealed(rows, comparisons)
+    if not in_ipython():
+        print(sentences(busy(comparisons), bars.in_words(rows)), below, sep="\n")
+        return
+    from IPython.display import display
+    from matplotlib.pyplot import close
+
+    figure = bars.draw(rows, comparisons).figure
+    display(figure)
+    close(figure)  # or the notebook shows it once more below the cell
+    display(below)
 
 
 @dataclass(repr=False, eq=False)

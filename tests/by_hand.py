@@ -54,6 +54,7 @@ def comparison(
         "again": samples(base, 50),
         "unavailable": {},
         "references": (),
+        "deprecated": (),
         "checked": True,
         "seed": 1,
         "stopped": "clear",

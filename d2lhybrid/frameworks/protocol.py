@@ -103,10 +103,12 @@ class Variant:
     """One way to run a model: what runs it, or why nothing can; and how to write it by hand.
 
     `code` computes ``y`` from ``net`` and ``x``, which stands for the model's arguments.
+    `deprecated`: its makers have deprecated it, so it is shown and never recommended.
     """
 
     run: Function | str
     code: str = ""
+    deprecated: bool = False
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,7 @@ def compare(
     """
     ways, args, kwargs = of_arguments(functions, args, kwargs, options_of(compare))
     base, yardsticks = _labels(ways, baseline, references)
+    outdated = ways.deprecated if isinstance(ways, Variants) else ()
     if isinstance(ways, Variants) and ways.takes_arguments and not (args or kwargs):
         text = _("Expected the arguments of the model once more: {example}. Received: none.")
         raise ArgumentError(text.format(example="compare(variants(net, x), x)"))
@@ -132,6 +133,7 @@ def compare(
             again=rounds.again.samples(rounds.queued),
             unavailable=dict(rounds.unavailable),
             references=tuple(label for label in yardsticks if label in runners),
+            deprecated=tuple(label for label in outdated if label in runners),
             checked=check,
             seed=seed,
             stopped=stopped,

@@ -27,7 +27,8 @@ class Variants(OfThisProcess, dict[str, Callable[..., Any]]):
 
     ``code`` shows for each name how to write it by hand, with ``net`` for the model and ``x`` for
     its arguments. ``references`` names those that are no way to run the model, but programs to
-    look up to. Callables of your own come in as into any dict, ``variants(net, x) | {"mine": f}``.
+    compare with, and ``deprecated`` those that their makers have deprecated. Add callables of your
+    own with ``variants(net, x) | {"mine": f}``, which keeps what is known of the others.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Variants(OfThisProcess, dict[str, Callable[..., Any]]):
         self._reasons = {k: one.run for k, one in found.items() if isinstance(one.run, str)}
         self._code = {name: (self.get(name), one.code) for name, one in found.items() if one.code}
         self._marked = {name: self[name] for name in self if name in references}
+        self._outdated = {name: self[name] for name in self if found[name].deprecated}
         self.function, self.takes_arguments = net, takes_arguments
 
     @property
@@ -56,8 +58,17 @@ class Variants(OfThisProcess, dict[str, Callable[..., Any]]):
 
     @property
     def references(self) -> tuple[str, ...]:
-        """The names of the programs to look up to."""
-        return tuple(name for name in self if self._marked.get(name) is self[name])
+        """The names of the programs to compare with."""
+        return self._still(self._marked)
+
+    @property
+    def deprecated(self) -> tuple[str, ...]:
+        """The names of those that their makers have deprecated."""
+        return self._still(self._outdated)
+
+    def _still(self, marked: Mapping[str, Callable[..., Any]]) -> tuple[str, ...]:
+        """Those whose mark holds: what was put in the place of a marked one has none."""
+        return tuple(name for name in self if marked.get(name) is self[name])
 
     def __missing__(self, name: str) -> Callable[..., Any]:
         """Raise UnknownLabelError, a KeyError: there is none of that name."""
@@ -81,7 +92,7 @@ class Variants(OfThisProcess, dict[str, Callable[..., Any]]):
         made = Variants({}, (), self.function, self.takes_arguments)
         dict.update(made, functions)
         made._reasons, made._code = {**self._reasons}, {**self._code}
-        made._marked = {**self._marked}
+        made._marked, made._outdated = {**self._marked}, {**self._outdated}
         return made
 
     def __or__(self, other: Any) -> Any:
@@ -106,6 +117,7 @@ class Variants(OfThisProcess, dict[str, Callable[..., Any]]):
                 self._reasons |= other._reasons
                 self._code |= other._code
                 self._marked |= other._marked
+                self._outdated |= other._outdated
                 self.function = (self.function, other.function)  # both are left as they were
                 self.takes_arguments |= other.takes_arguments
 

@@ -21,20 +21,26 @@ from typing import Any, NamedTuple
 
 from d2lhybrid import stats
 from d2lhybrid.errors import ArgumentError, ClaimError
-from d2lhybrid.i18n import gettext as _, names, ngettext, noop as N_, number, sentences
+from d2lhybrid.i18n import count, gettext as _, names, ngettext, noop as N_, number, sentences
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.records import is_busy
 from d2lhybrid.report.table import NEVER, UNKNOWN, calls, percent
 
 Comparison = Any  # of `results`, which shows itself by this module
 
-# Of what a claim shows, which depends on the machine, so that tests leave it out: that it is
-# undecided, or that it took more rounds to decide it.
+# Of what a claim shows. It depends on the machine, so tests leave it out: that the claim is
+# undecided, or that it holds.
 MIME = "application/vnd.d2lhybrid.undecided+json"
 DECIDED = "application/vnd.d2lhybrid.decided+json"
 
 # Takes more rounds until what was measured satisfies a question, or for so long.
 MeasureOn = Callable[[Callable[[Any], bool]], Any]
+
+CLOCK_WORDS = {
+    "latency": N_("latency"),
+    "throughput": N_("throughput"),
+    "device": N_("device time"),
+}
 
 _newest: tuple[weakref.ref[Comparison], MeasureOn] | None = None
 
@@ -60,51 +66,56 @@ VERDICTS = {
     "undecided": Verdict(N_("undecided"), "?", "D", "#E69F00"),
 }
 
-# By the verdict on the fastest of the others.
-_NOTHING = {
+# By the verdict on the fastest alternative.
+_STAY = {
     "slower": N_(
-        "Nothing beats {baseline} here, because even the fastest of the others, {label}, "
-        "takes {ratio} times as long."
+        "Stay with {baseline}: the fastest alternative, {label}, takes {ratio} times as long."
     ),
     "same": N_(
-        "Nothing beats {baseline} here, because even the fastest of the others, {label}, "
-        "takes the same time to within {margin}."
+        "Stay with {baseline}: the fastest alternative, {label}, takes the same time to within "
+        "{margin}."
     ),
 }
 
 
 def advice(c: Comparison) -> str:
-    """One sentence on what to use, by the verdicts on the latency; empty if there is no telling.
+    """What to use, by the verdicts on the latency; empty if there is nothing to say.
 
-    1. A busy machine is no ground for advice, and nor is a variant alone.
-    2. References are programs to set the variants beside, not variants: never recommended.
-    3. Of the variants that are faster than the baseline and pay for their cold start, the one
-       with the highest ratio is the best. Those whose interval reaches into its interval cannot
-       be told from it, so of these and the best the one that pays after the fewest calls is used.
-    4. Where there is none, and of one it is not known whether it pays: measure longer.
-    5. Else nothing beats the baseline, because even the best of the others is slower or the same.
+    1. No advice on a busy machine, or without an alternative to the baseline.
+    2. References are programs to compare the variants with. They are never recommended.
+    3. What its makers have deprecated is never recommended either, however fast it is: the advice
+       is the one that the comparison would give without it. If the baseline is deprecated, the
+       advice is never to stay with it.
+    4. Among the variants that are faster than the baseline and pay off their cold start, the best
+       is the one with the highest ratio. The comparison cannot separate it from those whose
+       interval overlaps its interval, so of all these, use the one that pays off soonest.
+    5. If there is none, and it is undecided whether one is faster: measure longer.
+    6. Otherwise stay with the baseline: even the fastest alternative is slower or the same.
     """
-    if c.busy or not c.others:
+    choice = _choice(c)
+    if c.busy or not choice:
         return ""
-    label, undecided = best(c), [one for one in c.others if c.break_even(one) is None]
+    label, undecided = best(c), [one for one in choice if c.break_even(one) is None]
     if label is not None:
-        text = _("Use {label}: it is {ratio} times as fast as {baseline}, from the first call on.")
+        text = _("Use {label}: it is {ratio} times as fast as {baseline} from the first call on.")
         if c.break_even(label) != 1:
             text = _(
-                "Use {label}: it is {ratio} times as fast as {baseline}, and its cold start has "
-                "paid for itself after {calls} calls."
+                "Use {label}: it is {ratio} times as fast as {baseline} and pays off its cold "
+                "start after {calls} calls."
             )
+    elif c.baseline in c.deprecated:
+        return ""
     elif undecided:
         text = ngettext(
-            "Keep {baseline} for now: it is undecided whether {others} is faster, and a higher "
-            "time_limit may tell.",
-            "Keep {baseline} for now: it is undecided whether one of {others} is faster, and a "
-            "higher time_limit may tell.",
+            "Stay with {baseline} for now: it is undecided whether {others} is faster. A higher "
+            "time_limit may decide it.",
+            "Stay with {baseline} for now: it is undecided whether one of {others} is faster. A "
+            "higher time_limit may decide it.",
             len(undecided),
         )
     else:
-        label = max(c.others, key=lambda other: c.ratio(other)[0])
-        text = _(_NOTHING[c.verdict(label)])
+        label = max(choice, key=lambda other: c.ratio(other)[0])
+        text = _(_STAY[c.verdict(label)])
     shown = label or undecided[0]
     ratio = c.ratio(shown)[0]
     fields = {"ratio": number(max(ratio, 1 / ratio)), "calls": calls(c.break_even(shown))}
@@ -112,9 +123,14 @@ def advice(c: Comparison) -> str:
     return text.format(baseline=c.baseline, **fields)
 
 
+def _choice(c: Comparison) -> list[str]:
+    """The variants that may be recommended: those that are not deprecated."""
+    return [label for label in c.others if label not in c.deprecated]
+
+
 def best(c: Comparison) -> str | None:
-    """The variant to use in place of the baseline by rules 1 to 3 of `advice`, if there is one."""
-    pays = {label: c.break_even(label) for label in c.others}
+    """The variant to use in place of the baseline by rules 1 to 4 of `advice`, if there is one."""
+    pays = {label: c.break_even(label) for label in _choice(c)}
     faster = {label: found for label, found in pays.items() if found not in (None, NEVER)}
     if c.busy or not faster:
         return None
@@ -146,17 +162,33 @@ _AT_LEAST = {
     "faster": N_("Expected {label!r} to be at least {amount} times as fast as {against!r}."),
     "slower": N_("Expected {label!r} to take at least {amount} times as long as {against!r}."),
 }
+# The same when they hold. {ratio} is how many times as fast, and {times} how many times as long.
+_HOLDS = {
+    "faster": N_("✓ {label} is faster than {against}: {ratio} times."),
+    "slower": N_("✓ {label} is slower than {against}: it takes {times} times as long."),
+    "same": N_("✓ {label} takes the same time as {against} to within {margin}."),
+    "not slower": N_("✓ {label} is no slower than {against}: it is {ratio} times as fast."),
+    "not faster": N_("✓ {label} is no faster than {against}: it takes {times} times as long."),
+}
+_HOLDS_AT_LEAST = {
+    "faster": N_("✓ {label} is at least {amount} times as fast as {against}: {ratio} times."),
+    "slower": N_("✓ {label} takes at least {amount} times as long as {against}: {times} times."),
+}
 
 
 @dataclass(frozen=True)
 class Claim:
-    """'`label` is faster than `against`', or 'slower', 'same', 'not slower', 'not faster'."""
+    """'`label` is faster than `against`', or 'slower', 'same', 'not slower', 'not faster'.
+
+    `work` is the size that it is about, if the comparison belongs to a sweep.
+    """
 
     label: str
     sense: str
     at_least: float | None = None
     against: str | None = None
     clock: str | None = None
+    work: float | None = None
 
     def __post_init__(self) -> None:
         if self.sense not in _EXPECTED:
@@ -196,9 +228,25 @@ class Claim:
         amount = number(self.at_least or 1.0)
         return _(text).format(label=self.label, against=against, amount=amount)
 
+    def held(self, c: Comparison) -> str:
+        """What is shown when it holds: a sentence, then the clock and the work it is about."""
+        text = _HOLDS[self.sense] if self.at_least is None else _HOLDS_AT_LEAST[self.sense]
+        ratio = c.ratio(self.label, self.clock, self.against)[0]
+        fields = {
+            "label": self.label,
+            "against": c.baseline if self.against is None else self.against,
+            "ratio": number(ratio),
+            "times": number(1 / ratio if ratio else math.inf),
+            "amount": number(self.at_least or 1.0),
+            "margin": percent(c.margin),
+        }
+        clock = _("Clock: {clock}.").format(clock=_(CLOCK_WORDS[self.clock])) if self.clock else ""
+        work = "" if self.work is None else _("Work: {work}.").format(work=count(self.work))
+        return sentences(_(text).format(**fields), clock, work)
+
 
 def claim(c: Comparison, made: Claim) -> None:
-    """Say nothing if it holds, raise if it is contradicted, else measure on and say what came.
+    """Show a line if it holds, raise if it is contradicted; otherwise measure on, and say so.
 
     Raises:
         ClaimError: the interval contradicts the claim.
@@ -213,30 +261,28 @@ def claim(c: Comparison, made: Claim) -> None:
     if newest and newest[0]() is c:
         c = newest[1](decided)
     judged = made.judged(c)
-    if judged == "holds" == before:
-        return
     if judged == "holds":
+        text = _("The table's rounds don't show it; {rounds} rounds do.")
+        more = text.format(rounds=count(c.rounds)) if before != "holds" else ""
+        _show(made, sentences(made.held(c), more), DECIDED)
+        return
+    if judged == "contradicted":
         text = _(
-            "This holds: the ratio is {ratio} ({confidence} interval {low} to {high}, clock "
-            "{clock}) in {rounds} rounds. The rounds of the table alone did not show it."
-        )
-    elif judged == "contradicted":
-        text = _(
-            "Received: the ratio {ratio} ({confidence} interval {low} to {high}, clock {clock}) in "
-            "{rounds} rounds, with a noise floor of {floor}. Correct the claim, or what is "
-            "compared."
+            "Received: a ratio of {ratio} ({confidence} interval {low} to {high}, clock {clock}) "
+            "in {rounds} rounds, with a noise floor of {floor}. Correct the claim, or what you "
+            "compare."
         )
     elif c.busy:
         text = _(
-            "The times are too uncertain to tell (load {load} on {cores} cores, noise floor "
+            "The times are too uncertain to decide (load {load} on {cores} cores, noise floor "
             "{floor} after {rounds} rounds). Run it again on a quiet machine, with a higher "
             "time_limit."
         )
     else:
         text = _(
-            "It cannot be told after {rounds} rounds: the {confidence} interval of the ratio, "
-            "{low} to {high}, holds the bound, or is within the noise floor of {floor} of it. "
-            "Claim less, or compare with a higher time_limit."
+            "{rounds} rounds don't decide it: the {confidence} interval of the ratio, {low} to "
+            "{high}, contains the bound or comes within the noise floor ({floor}) of it. Claim "
+            "less, or compare with a higher time_limit."
         )
     ratio, low, high = map(number, c.ratio(made.label, made.clock, made.against))
     load = UNKNOWN if c.env.load is None else number(c.env.load, 2)
@@ -246,13 +292,18 @@ def claim(c: Comparison, made: Claim) -> None:
     said = sentences(made.expected(c), text.format(**found))
     if judged == "contradicted":
         raise ClaimError(f"{said}\n{stamp(c.env, c.seed)}", claim=made)
-    _show(made, said, DECIDED if judged == "holds" else MIME)
+    _show(made, said, MIME)
+
+
+def in_ipython() -> bool:
+    """Does this run in IPython, as in a notebook, which has more ways to show than text?"""
+    ipython = sys.modules.get("IPython")
+    return bool(ipython and ipython.get_ipython() is not None)
 
 
 def _show(made: Claim, said: str, kind: str) -> None:
-    """In a notebook as an output of a type of its own, which tests know and leave out."""
-    ipython = sys.modules.get("IPython")
-    if not ipython or ipython.get_ipython() is None:
+    """Print it; in a notebook as an output of a separate type, which tests leave out."""
+    if not in_ipython():
         print(said)
         return
     from IPython.display import publish_display_data

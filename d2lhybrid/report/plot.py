@@ -41,7 +41,7 @@ GREY = "#7a7a7a"  # as far from white as from the dark of the pages that we know
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "X", "P")
 _LEGEND, _HANDLE = 14, 9  # columns of a legend's text in an inch, and of what stands before one
-_LONG_LABEL = 18  # columns, beyond which a label of a row has a second line
+LONG_LABEL = 18  # columns, beyond which a label of a row has a second line
 _TICKS = {"x": 5, "y": 12}  # powers of ten that have room
 BUSY = "#D55E00"
 WIDTH = 5.6  # inches: text stays legible where a phone makes the figure smaller
@@ -74,11 +74,11 @@ def comparison(c: Comparison, clock: str = "latency") -> Any:
             ax.hlines(row, base, time, color=colour, linewidth=4, alpha=0.4)
             ax.errorbar(time, row, xerr=ends, fmt=marker, markersize=7, **style)
             beside(ax, said, max(high, base), row)  # the line crosses no text
-            shown.append(f"{label} {said}")
+            shown.append(f"{text.named(label, c.deprecated)} {said}")
         notes(ax, [c])
         low = min(m.median_of(clock) for m in c.values())
         title = text.clock_title(clock, c.clocks)
-        rows(ax, list(c), title, low / 1.3)
+        rows(ax, [text.named(label, c.deprecated) for label in c], title, low / 1.3)
     in_words = _("Plot of the {title}: {rows}.").format(title=title, rows=listed(shown))
     return described(ax, in_words, [c])
 
@@ -96,6 +96,7 @@ def waterfall(c: Comparison, labels: Sequence[str], clock: str = "latency") -> A
     (to the left). Times are medians by the clock.
     """
     times, shown = [c[label].median_of(clock) for label in labels], []
+    named = [text.named(label, c.deprecated) for label in labels]
     with drawing(1.3 + 0.42 * len(labels)) as ax:
         for row, (before, time) in enumerate(zip([0.0, *times], times, strict=False)):
             colour = VERDICTS["faster" if time < before else "slower"].colour if row else GREY
@@ -107,10 +108,10 @@ def waterfall(c: Comparison, labels: Sequence[str], clock: str = "latency") -> A
                 ax.plot([before, before], between, color=GREY, linewidth=1, linestyle=":")
                 said += f" ({'−' if time < before else '+'}{seconds(abs(time - before))})"
             beside(ax, said, max(before, time), row)
-            shown.append(f"{labels[row]} {said}")
+            shown.append(f"{named[row]} {said}")
         notes(ax, [c])
         title = text.clock_title(clock, c.clocks)
-        rows(ax, labels, title, 0.0)
+        rows(ax, named, title, 0.0)
     in_words = _("Bars of the {title}, each from the end of the one before: {rows}.")
     return described(ax, in_words.format(title=title, rows=listed(shown)), [c])
 
@@ -143,7 +144,8 @@ def sweep(s: Sweep, xlabel: str = "") -> Any:
 def _ends_in_words(s: Sweep, label: str, clock: str, clocks: Sequence[str]) -> str:
     """The first and the last median of a curve."""
     found = [seconds(c[label].median_of(clock)) for c in s.comparisons if label in c]
-    named = f"{label} ({text.clock_title(clock, clocks)})" if len(clocks) > 1 else label
+    named = text.named(label, s.deprecated)
+    named = f"{named} ({text.clock_title(clock, clocks)})" if len(clocks) > 1 else named
     return _("{label} from {first} to {last}").format(label=named, first=found[0], last=found[-1])
 
 
@@ -152,7 +154,8 @@ def _curve(ax: Any, s: Sweep, label: str, clock: str, at: int) -> None:
     found = [(work, c[label]) for work, c in zip(s.sizes, s.comparisons, strict=True) if label in c]
     work, measured = zip(*found, strict=True)
     lows, highs = zip(*(_ends(m, clock) for m in measured), strict=True)
-    style, named = look(at), label if clock == "latency" else "_"
+    style = look(at)
+    named = text.named(label, s.deprecated) if clock == "latency" else "_"
     medians = [m.median_of(clock) for m in measured]
     ax.plot(work, medians, label=named, linestyle=_LINES[clock], **style)
     ax.fill_between(work, lows, highs, color=style["color"], alpha=0.2, linewidth=0)
@@ -294,15 +297,15 @@ def folded(text: str, columns: int) -> str:
     return textwrap.fill(text, letters, break_on_hyphens=False)
 
 
-def beside(ax: Any, said: str, x: float, y: float) -> None:
-    """A text to the right of a point; the figure keeps room for what leaves the axes."""
+def beside(ax: Any, said: str, x: float, y: float) -> Any:
+    """A text to the right of a point, returned; the figure keeps room for what leaves the axes."""
     place = {"textcoords": "offset points", "va": "center", "fontsize": "small"}
-    ax.annotate(said, (x, y), (7, 0), **place)
+    return ax.annotate(said, (x, y), (7, 0), **place)
 
 
 def rows(ax: Any, labels: Sequence[str], title: str, low: float) -> None:
     """A row for each label from the top, and a time axis from `low`."""
-    ax.set_yticks(range(len(labels)), [folded(label, _LONG_LABEL) for label in labels])
+    ax.set_yticks(range(len(labels)), [folded(label, LONG_LABEL) for label in labels])
     ax.set(ylim=(len(labels) - 0.5, -0.5), xlabel=title, xlim=(low, None))
     time_axis(ax.xaxis, *ax.get_xlim())
 

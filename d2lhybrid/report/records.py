@@ -16,7 +16,7 @@ from d2lhybrid.i18n import gettext as _, sentences
 from d2lhybrid.report.provenance import Environment, stamp
 from d2lhybrid.report.table import seconds, span
 
-VERSION = 1  # of the schema
+VERSION = 2  # of the schema
 CLOCKS = ("latency", "throughput", "device")
 AGREE = 0.05  # latency and throughput that are closer than this are one time
 BUSY_FLOOR = 0.2  # above this noise floor times vary too much, be the machine quiet or not

@@ -26,9 +26,10 @@ class Comparison(Result, Mapping[str, Measurement]):
 
     Sample i of every measurement is from round i, and so is that of `again`, the baseline's second
     turn in that round, from which the noise floor follows. `unavailable` says of each variant that
-    was not measured why. `references` are rows to look up to, not to choose from. `stopped` is
-    'clear', 'limit' or 'interrupted'; `limit_needed` the time limit, in seconds, that six rounds
-    would have needed, None where there are six.
+    was not measured why. `references` are programs to compare with, not to choose from, and
+    `deprecated` the variants that their makers have deprecated. `stopped` is 'clear', 'limit' or
+    'interrupted'; `limit_needed` the time limit, in seconds, that six rounds would have needed,
+    None if there are six.
 
     >>> from d2lhybrid import compare
     >>> functions = {"sum": sum, "max": max}
@@ -44,6 +45,7 @@ class Comparison(Result, Mapping[str, Measurement]):
     again: Samples
     unavailable: dict[str, str] = field(hash=False)
     references: tuple[str, ...]
+    deprecated: tuple[str, ...]
     checked: Seconds | bool
     seed: int
     stopped: str
@@ -76,7 +78,7 @@ class Comparison(Result, Mapping[str, Measurement]):
         return text.comparison(self).html()
 
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
-        return {MIME: self._summary()}
+        return {MIME: self.summary()}
 
     @property
     def others(self) -> list[str]:
@@ -117,7 +119,7 @@ class Comparison(Result, Mapping[str, Measurement]):
 
     @property
     def advice(self) -> str:
-        """What to use, in one sentence; by the rules in ``d2lhybrid.report.claims``."""
+        """What to use, by the rules in ``d2lhybrid.report.claims.advice``."""
         return claims.advice(self)
 
     def ratio(self, label: str, clock: str | None = None, against: str | None = None) -> Estimate:
@@ -174,14 +176,15 @@ class Comparison(Result, Mapping[str, Measurement]):
         against: str | None = None,
         clock: str | None = None,
     ) -> None:
-        """Hold a claim, such as "tf.function is faster", against what was measured.
+        """Check a claim, such as "tf.function is faster", against what was measured.
 
-        Silent if it holds. If it is undecided, and this is what ``compare`` returned last, rounds
-        go on, for up to three times the comparison's limit or 20 s, and no more than 30 times the
-        limit. One line says what they decided, for the table and ``verdict`` stay as they are; or
-        that it is still undecided, and whether the times are too uncertain.
-        On a busy machine only the opposite contradicts "faster" and "slower": what differs takes
-        the same time where all wait for a core.
+        A line shows that it holds: "✓ tf.function is faster than eager: 4.21 times." If it is
+        undecided, and this is what ``compare`` returned last, rounds go on, for up to three times
+        the comparison's limit or 20 s, and no more than 30 times the limit. The line then says how
+        many rounds it took, because the table and ``verdict`` stay as they are; or it says that the
+        claim is still undecided, and whether the times are too uncertain.
+        On a busy machine only the opposite contradicts "faster" and "slower": variants that wait
+        for a core all take the same time.
 
         Args:
             label: the variant.
@@ -219,10 +222,10 @@ class Comparison(Result, Mapping[str, Measurement]):
         Times are in seconds per call, ratios above 1 are faster, and `pays_after` is missing, too,
         where a cold start never pays.
         """
-        return require("pandas", "notebooks").DataFrame(self._summary()["rows"]).set_index("label")
+        return require("pandas", "notebooks").DataFrame(self.summary()["rows"]).set_index("label")
 
-    def _summary(self) -> dict[str, Any]:
-        """What the table shows, as plain data."""
+    def summary(self) -> dict[str, Any]:
+        """What the table shows, as plain data for programs that read notebooks."""
         told = {"kind": "comparison", "baseline": self.baseline, "clocks": list(self.clocks)}
         where = {"processor": self.env.cpu, "cores": self.env.cores, "date": self.env.date[:10]}
         return {**told, "rows": [self._row(label) for label in self], **where}
@@ -230,6 +233,7 @@ class Comparison(Result, Mapping[str, Measurement]):
     def _row(self, label: str) -> dict[str, Any]:
         m, queued = self[label], "throughput" in self.clocks
         kind = {"verdict": self.verdict(label), "reference": label in self.references}
+        kind |= {"deprecated": label in self.deprecated}
         ratio = dict(zip(("ratio", "low", "high"), self._known(label, "latency"), strict=True))
         stream = m.median_of("throughput"), self._known(label, "throughput")[0]
         time, stream_ratio = stream if queued else (None, None)
@@ -272,7 +276,7 @@ class Sweep(Result):
         return text.sweep(self).html()
 
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
-        comparisons = [each._summary() for each in self.comparisons]
+        comparisons = [each.summary() for each in self.comparisons]
         return {MIME: {"kind": "sweep", "sizes": list(self.sizes), "comparisons": comparisons}}
 
     @property
@@ -281,19 +285,34 @@ class Sweep(Result):
         return list(dict.fromkeys(label for c in self.comparisons for label in c))
 
     @property
+    def deprecated(self) -> list[str]:
+        """Those that are deprecated."""
+        return list(dict.fromkeys(label for c in self.comparisons for label in c.deprecated))
+
+    @property
     def clocks(self) -> list[str]:
         """The clocks that say something of their own at some size."""
         return list(dict.fromkeys(clock for c in self.comparisons for clock in c.clocks))
 
-    def claim(self, label: str, sense: str, *, work: float | None = None, **options: Any) -> None:
-        """As ``Comparison.claim``, at the size `work`, or at all of them."""
+    def claim(
+        self,
+        label: str,
+        sense: str,
+        *,
+        work: float | None = None,
+        at_least: float | None = None,
+        against: str | None = None,
+        clock: str | None = None,
+    ) -> None:
+        """As ``Comparison.claim``, at the size `work`, or at all of them with a line for each."""
         if work is not None and work not in self.sizes:
             text = _("Expected a work among {known}. Received: {received!r}.")
             known = ", ".join(map(str, self.sizes))
             raise ArgumentError(text.format(known=known, received=work))
         for each, comparison in zip(self.sizes, self.comparisons, strict=True):
             if work is None or each == work:
-                comparison.claim(label, sense, **options)
+                made = claims.Claim(label, sense, at_least, against, clock, each)
+                claims.claim(comparison, made)
 
     def plot(self, *, xlabel: str = "") -> Any:
         """Draw time per call against work; returns the axes.

@@ -1,12 +1,12 @@
 """Results as text and HTML, in the reader's language: a table, and the lines around it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
 from d2lhybrid import stats
 from d2lhybrid.i18n import count, gettext as _, listed, ngettext, noop as N_, number, sentences
-from d2lhybrid.report.claims import VERDICTS, Comparison, advice, best
+from d2lhybrid.report.claims import CLOCK_WORDS, VERDICTS, Comparison, advice, best
 from d2lhybrid.report.provenance import stamp
 from d2lhybrid.report.table import NEVER, UNKNOWN, Column, Table, calls, percent, seconds, span
 
@@ -14,7 +14,6 @@ Sweep = Any  # of `results`, which shows itself by this module
 
 _BEST = "★"
 _FELT = 10  # calls: what starts in a shorter time goes unnoticed, and has no column
-_CLOCKS = {"latency": N_("latency"), "throughput": N_("throughput"), "device": N_("device time")}
 _STOPPED = {
     "limit": N_("The time limit came first."),
     "interrupted": N_("It was interrupted; this is what had been measured."),
@@ -37,13 +36,24 @@ class Page(NamedTuple):
 
     def html(self) -> str:
         """The same as HTML."""
-        said = _lines("strong", self.advice) + _lines("span", *self.remarks)
-        details = f"<summary>{escape(_('Details'))}</summary>{_lines('small', *self.details)}"
-        above = _lines("strong", self.busy) + self.table.html()
-        return f"{above}{said}<details>{details}</details>"
+        return self._shown() + folded(lines("small", *self.details))
+
+    def html_inside(self) -> str:
+        """The same inside something that is folded itself."""
+        return self._shown() + lines("small", *self.details)
+
+    def _shown(self) -> str:
+        said = lines("strong", self.advice) + lines("span", *self.remarks)
+        return lines("strong", self.busy) + self.table.html() + said
 
 
-def _lines(tag: str, *said: str) -> str:
+def folded(content: str) -> str:
+    """HTML that a reader opens under the word "Details"."""
+    return f"<details><summary>{escape(_('Details'))}</summary>{content}</details>"
+
+
+def lines(tag: str, *said: str) -> str:
+    """Lines as HTML, each in such an element; empty ones are left out."""
     return "".join(f"<div><{tag}>{escape(line)}</{tag}></div>" for line in said if line)
 
 
@@ -54,7 +64,7 @@ def comparison(c: Comparison) -> Page:
     details = [_(_STOPPED.get(c.stopped, "")), rounds, stamp(c.env, c.seed)]
     noted = _("{label}: {note}.")
     notes = [noted.format(label=m.label, note=_(m.note)) for m in c.values() if m.note]
-    remarks = [*_marks(c), *notes, *_not_run([c])]
+    remarks = [*_marks(c), *notes, *not_run([c])]
     return Page(busy([c]), table(c), advice(c), remarks, details)
 
 
@@ -62,7 +72,7 @@ def sweep(s: Sweep) -> Page:
     """The table of sizes, and what the signs in it mean."""
     signs = listed(f"{one.sign} {_(one.word)}" for one in VERDICTS.values())
     details = [stamp(s.comparisons[0].env, s.comparisons[0].seed)]
-    remarks = [signs, *_not_run(s.comparisons)]
+    remarks = [signs, *not_run(s.comparisons)]
     return Page(busy(s.comparisons), sweep_table(s), "", remarks, details)
 
 
@@ -84,7 +94,7 @@ def busy(comparisons: Sequence[Comparison]) -> str:
 def clock_title(clock: str, clocks: Sequence[str]) -> str:
     """What a clock shows; latency is plain time where nothing is queued."""
     plain = clock == "latency" and "throughput" not in clocks
-    return _("time per call") if plain else _(_CLOCKS[clock])
+    return _("time per call") if plain else _(CLOCK_WORDS[clock])
 
 
 def table(c: Comparison) -> Table:
@@ -101,9 +111,16 @@ def table(c: Comparison) -> Table:
     for label in c:
         cells = [cell for clock in c.clocks for cell in _cells(c, label, clock)]
         cells += [found.get(label, "") for found in once.values()]
-        rows.append([f"{label} {_BEST}" if label == winner else label, *cells])
+        shown = named(label, c.deprecated)
+        rows.append([f"{shown} {_BEST}" if label == winner else shown, *cells])
     strong = {at for at, label in enumerate(c) if label == winner}
     return Table([*columns, *map(Column, once)], rows, strong=strong)
+
+
+def named(label: str, deprecated: Collection[str]) -> str:
+    """The label as it is shown, with a word if it is deprecated."""
+    # Translators: a way to run a model that its makers have deprecated
+    return _("{label} (deprecated)").format(label=label) if label in deprecated else label
 
 
 def _cells(c: Comparison, label: str, clock: str) -> list[str]:
@@ -126,7 +143,7 @@ def _ran(c: Comparison, label: str, clock: str) -> bool:
 
 def _paid_once(c: Comparison) -> dict[str, dict[str, str]]:
     """Columns, by their heads, on what is paid once; those that say something."""
-    pays = _pay_off(c)
+    pays = pay_off(c)
     columns = {
         _("build"): {m.label: seconds(m.build_seconds) for m in c.values() if m.build_seconds},
         _("cold start"): {m.label: seconds(m.cold_seconds) for m in c.values() if pays},
@@ -135,7 +152,7 @@ def _paid_once(c: Comparison) -> dict[str, dict[str, str]]:
     return {head: cells for head, cells in columns.items() if cells}
 
 
-def _pay_off(c: Comparison) -> dict[str, float | None]:
+def pay_off(c: Comparison) -> dict[str, float | None]:
     """`break_even` of the variants; empty where no cold start is felt."""
     felt = any(m.cold_seconds > _FELT * m.median for m in c.values())
     return {label: c.break_even(label) for label in c.others} if felt else {}
@@ -143,7 +160,7 @@ def _pay_off(c: Comparison) -> dict[str, float | None]:
 
 def _marks(c: Comparison) -> Iterator[str]:
     """What the marks in the table mean, a line each."""
-    paid = _pay_off(c).values()
+    paid = pay_off(c).values()
     if NEVER in paid:
         yield _("∞: its cold start never pays, for it is not faster.")
     if c.rounds < stats.FEWEST:
@@ -154,7 +171,7 @@ def _marks(c: Comparison) -> Iterator[str]:
         yield _("?: not known, for the verdict is undecided.")
 
 
-def _not_run(comparisons: Sequence[Comparison]) -> list[str]:
+def not_run(comparisons: Sequence[Comparison]) -> list[str]:
     """What was not run, and why, a line each; a reason may be the sentence of an error."""
     text = _("{label} was not run: {reason}.")
     reasons = {label: why for c in comparisons for label, why in c.unavailable.items()}
@@ -165,7 +182,7 @@ def sweep_table(s: Sweep) -> Table:
     """One row a size: the time of each variant by each clock, its ratio and a sign for it."""
     columns = [Column(_("work"), left=True)]
     for clock in s.clocks:
-        heads = list(s.labels)
+        heads = [named(label, s.deprecated) for label in s.labels]
         if len(s.clocks) > 1:
             heads[0] = f"{clock_title(clock, s.clocks)}\n{heads[0]}"
         columns += map(Column, heads)

@@ -81,6 +81,35 @@ def test_a_claim_that_is_contradicted_says_all_that_is_known(quiet, label, sense
 
 
 @pytest.mark.parametrize(
+    ("label", "sense", "options", "said"),
+    [
+        ("quick", "faster", {}, "✓ quick is faster than a: 2.00 times."),
+        ("quick", "faster", {"against": "slow"}, "✓ quick is faster than slow: 4.00 times."),
+        (
+            *("quick", "faster", {"at_least": 1.5}),
+            "✓ quick is at least 1.50 times as fast as a: 2.00 times.",
+        ),
+        ("slow", "slower", {}, "✓ slow is slower than a: it takes 2.00 times as long."),
+        (
+            *("slow", "slower", {"at_least": 1.5}),
+            "✓ slow takes at least 1.50 times as long as a: 2.00 times.",
+        ),
+        ("twin", "same", {}, "✓ twin takes the same time as a to within 2.0%."),
+        ("quick", "not slower", {}, "✓ quick is no slower than a: it is 2.00 times as fast."),
+        ("slow", "not faster", {}, "✓ slow is no faster than a: it takes 2.00 times as long."),
+        (
+            *("quick", "faster", {"clock": "throughput"}),
+            "✓ quick is faster than a: 2.00 times. Clock: throughput.",
+        ),
+    ],
+)
+def test_a_claim_that_holds_shows_one_line(quiet, capsys, label, sense, options, said):
+    quiet.claim(label, sense, **options)
+    seen = re.sub(r"[1-4]\.\d\d", lambda one: f"{float(one[0]):.1f}0", capsys.readouterr().out)
+    assert seen == f"{said}\n"
+
+
+@pytest.mark.parametrize(
     ("label", "sense", "options", "error", "said"),
     [
         ("quick", "better", {}, ArgumentError, "among 'faster', .* 'not faster'.*'better'"),
@@ -101,8 +130,8 @@ def test_an_undecided_claim_on_the_newest_comparison_measures_on_until_it_is_dec
     assert c.verdict("b") == "undecided"
     c.claim("b", "faster")
     said = capsys.readouterr().out  # for the table still says that it is undecided
-    assert re.match(r"Expected 'b' to be faster than 'a'. This holds: .* in \d+ rounds", said)
-    assert f"in {c.rounds} rounds" not in said
+    assert re.match(r"✓ b is faster than a: \S+ times\. The table's .* \d+ rounds do\.$", said)
+    assert f"{c.rounds} rounds" not in said
     assert c.verdict("b") == "undecided"
     with pytest.raises(ClaimError) as raised:  # by all that was measured
         c.claim("b", "slower")
@@ -127,9 +156,9 @@ def test_measuring_on_has_an_end(capsys):
 @pytest.mark.parametrize(
     ("noise", "env", "said"),
     [
-        (1.0, {}, r"too uncertain to tell \(load 0\.40 on 2 cores, noise floor .* 30 rounds"),
-        (0.005, {"load": 15.0}, r"too uncertain to tell \(load 15 on 2 cores"),
-        (0.03, {"load": None}, "after 30 rounds.* interval .*holds the bound"),
+        (1.0, {}, r"too uncertain to decide \(load 0\.40 on 2 cores, noise floor .* 30 rounds"),
+        (0.005, {"load": 15.0}, r"too uncertain to decide \(load 15 on 2 cores"),
+        (0.03, {"load": None}, "30 rounds don.t decide it.* interval .*contains the bound"),
     ],
 )
 def test_what_stays_undecided_says_why(capsys, noise, env, said):
@@ -150,9 +179,12 @@ def test_in_a_notebook_what_is_undecided_is_an_output_of_its_own_type(capsys, mo
     (bundle,) = shown
     assert bundle[claims.MIME] == {"label": "b", "claim": "same"}
     assert "'<a>'. The times are too uncertain" in bundle["text/plain"]
-    compared(noise=0.5, time_limit=0.3, a=1e-2, b=7e-3).claim("b", "faster")
-    assert shown[1][claims.DECIDED] == {"label": "b", "claim": "faster"}
-    assert claims.MIME not in shown[1]
+    for noise in (0.01, 0.5):  # by the rounds of the table, and by more of them
+        compared(noise=noise, time_limit=0.3, a=1e-2, b=7e-3).claim("b", "faster")
+        assert shown[-1][claims.DECIDED] == {"label": "b", "claim": "faster"}
+        assert shown[-1]["text/plain"].startswith("✓ b is faster than a")
+        assert claims.MIME not in shown[-1]
+    assert len(shown) == 3
     assert capsys.readouterr().out == ""
 
 
@@ -175,20 +207,24 @@ def test_where_all_wait_for_a_core_only_the_opposite_contradicts(monkeypatch, ca
     assert c.verdict("twin", against="twin") == "same"
     c.claim("quick", "faster", at_least=1.9)
     c.claim("slow", "slower", against="quick", at_least=3.5)
-    assert capsys.readouterr().out == ""
+    assert len(re.findall("^✓", capsys.readouterr().out, re.MULTILINE)) == 2
     for label, sense, least in (("twin", "faster", None), ("twin", "same", None),
                                 ("quick", "faster", 2.2)):  # fmt: skip
         c.claim(label, sense, at_least=least)
-        assert "too uncertain to tell (load 1,000 on" in capsys.readouterr().out
+        assert "too uncertain to decide (load 1,000 on" in capsys.readouterr().out
     for label, sense in (("quick", "slower"), ("slow", "faster"), ("quick", "same")):
         with pytest.raises(ClaimError):
             c.claim(label, sense)
 
 
-def test_claims_of_a_sweep_are_about_one_size_or_all():
+def test_claims_of_a_sweep_are_about_one_size_or_all(capsys):
     s = sweep([10, 20], {"a": [1.0, 1.0], "b": [0.5, 2.0]})
     s.claim("b", "faster", work=10, at_least=1.9)
     s.claim("b", "slower", work=20)
+    assert capsys.readouterr().out.splitlines() == [
+        "✓ b is at least 1.90 times as fast as a: 2.00 times. Work: 10.",
+        "✓ b is slower than a: it takes 2.00 times as long. Work: 20.",
+    ]
     for sense in ("slower", "faster"):
         with pytest.raises(ClaimError, match=sense):
             s.claim("b", sense)

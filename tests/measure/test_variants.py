@@ -19,6 +19,7 @@ def made(m, net=None, takes_arguments=False):
         "eager": Variant(m.function(1e-3), "y = net(x)"),
         "C": Variant(m.function(1e-5), "dense(x)"),
         "aot": Variant("no compiler", "y = fast(x)"),
+        "old": Variant(m.function(1e-4), deprecated=True),
     }
     return Variants(found, ["C"], net, takes_arguments)
 
@@ -47,13 +48,14 @@ def test_variants_with_a_function_of_ones_own_keep_what_is_known_of_them(join):
     before = made(m)
     found = join(ways, {"mine": mine})
     assert isinstance(found, Variants)
-    assert (found["mine"], found.references) == (mine, ("C",))
+    assert (found["mine"], found.references, found.deprecated) == (mine, ("C",), ("old",))
     assert found.unavailable == {"aot": "no compiler"}
     assert found.code == before.code
     assert list(found.only("eager", "mine", "aot")) == ["eager", "mine"]
     assert found.only("aot").unavailable == {"aot": "no compiler"}
     c = compare(found, clock=m.clock, baseline="eager", progress=False, seed=1)
-    assert (c.references, c.others, c.unavailable) == (("C",), ["mine"], {"aot": "no compiler"})
+    assert ({*c.others}, c.unavailable) == ({"old", "mine"}, {"aot": "no compiler"})
+    assert (c.references, c.deprecated) == (("C",), ("old",))
     assert "Use mine" in c.advice
 
 
@@ -61,14 +63,15 @@ def test_a_copy_of_variants_can_be_changed_for_itself():
     ways = made(Machine())
     other = ways.copy()
     other["mine"] = print
-    del other["C"]
-    assert (list(ways), list(other)) == (["eager", "C"], ["eager", "mine"])
+    del other["C"], other["old"]
+    assert (list(ways), list(other)) == (["eager", "C", "old"], ["eager", "mine"])
     assert (ways.references, other.references) == (("C",), ())
+    assert (ways.deprecated, other.deprecated) == (("old",), ())
 
 
 def test_what_is_put_in_the_place_of_a_variant_is_ones_own():
-    ways = made(Machine()) | {"C": print, "aot": print}
-    assert (ways.references, ways.unavailable) == ((), {})
+    ways = made(Machine()) | {"C": print, "aot": print, "old": print}
+    assert (ways.references, ways.unavailable, ways.deprecated) == ((), {}, ())
     assert ways.code == {"eager": "y = net(x)"}
     with pytest.raises(UnknownLabelError, match="'aot'"):
         ways["jit"]
@@ -77,7 +80,7 @@ def test_what_is_put_in_the_place_of_a_variant_is_ones_own():
 def test_variants_of_two_models_are_those_of_both():
     m = Machine()
     found = made(m, "one") | Variants({"other": Variant(m.function(1e-3))}, ["other"], "two")
-    assert (list(found), found.references) == (["eager", "C", "other"], ("C", "other"))
+    assert (list(found), found.references) == (["eager", "C", "old", "other"], ("C", "other"))
     assert found.function == ("one", "two")
     with pytest.raises(TypeError):
         found | 3

@@ -31,8 +31,11 @@ CELLS = {
     "claim": "from IPython.display import publish_display_data\n"
     f"publish_display_data({{'text/plain': 'too busy to tell', {claims.MIME!r}: {{}}}})\nprint(1)",
     "decided": "from IPython.display import publish_display_data\n"
-    f"publish_display_data({{'text/plain': 'This holds', {claims.DECIDED!r}: {{}}}})\nprint(1)",
+    f"print(0)\npublish_display_data({{'text/plain': '✓ it is', {claims.DECIDED!r}: {{}}}})\n"
+    "print(1)",
 }
+# What a claim shows that holds, as a committed notebook has it.
+HELD = new_output("display_data", {"text/plain": "✓ it is", claims.DECIDED: {}})
 # name of the case: (cell, committed text, what stands there instead, is it rejected?)
 CASES = {
     "untouched": ("number", "42", "42", False),
@@ -54,7 +57,9 @@ CASES = {
     "another_record": ("program", "14 instructions", "15 instructions", True),
     "on_a_gpu": ("array", "[0.1653]", "[0.1653] @gpu(0)", False),
     "other_undecided_claim": ("claim", "too busy", "far too busy", False),
-    "other_decided_claim": ("decided", "This holds", "It holds", False),
+    "other_decided_claim": ("decided", "it is", "it was", False),
+    "no_decided_claim_yet": ("decided", f"{json.dumps(HELD)}, ", "", False),
+    "decided_claim_and_another_print": ("decided", '"text": "1\\n"', '"text": "2\\n"', True),
     "other_output": ("claim", claims.MIME, "application/other+json", True),
 }
 

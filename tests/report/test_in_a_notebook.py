@@ -10,6 +10,14 @@ import nbformat
 from d2lhybrid.report.results import MIME
 
 
+def executed(cells, folder):
+    """The cells with these texts, after they ran in a kernel."""
+    notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
+    client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3")
+    client.execute(cwd=str(folder))
+    return notebook.cells
+
+
 def test_every_plot_shows_and_is_sharp_and_results_have_a_summary(tmp_path):
     code = (
         "from d2lhybrid import compare, quieting\n"
@@ -17,13 +25,10 @@ def test_every_plot_shows_and_is_sharp_and_results_have_a_summary(tmp_path):
         "c = compare({'a': sum, 'b': max}, range(9), check=False, time_limit=0.1)\n"
         "c"
     )
-    cells = [code, "c.waterfall(['b', 'a']);", "c.plot();"]
-    notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
-    client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3")
-    client.execute(cwd=str(tmp_path))
-    (result,) = notebook.cells[0].outputs
+    first, *plots = executed([code, "c.waterfall(['b', 'a']);", "c.plot();"], tmp_path)
+    (result,) = first.outputs
     assert {"text/plain", "text/html", MIME} == set(result.data)
-    for cell in notebook.cells[1:]:
+    for cell in plots:
         (shown,) = (out for out in cell.outputs if out.output_type == "display_data")
         width, height = struct.unpack(">II", base64.b64decode(shown.data["image/png"])[16:24])
         assert re.search("(Plot|Bars) of the .*: [ab] .*; [ab] ", shown.data["text/plain"])

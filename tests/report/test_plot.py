@@ -97,6 +97,18 @@ def test_marks_stand_at_their_times_and_are_labelled():
     assert ax.get_ylim()[0] > ax.get_ylim()[1], "the first variant stands at the top"
 
 
+def test_what_is_deprecated_is_marked_with_a_word_in_every_plot():
+    c = comparison({"eager": 1e-3, "old": 1e-4}, deprecated=("old",))
+    for ax in (c.plot(), c.waterfall(["old", "eager"])):
+        labels = [text.get_text() for text in ax.get_yticklabels()]
+        assert sorted(labels) == ["eager", "old (deprecated)"]
+        assert "old (deprecated) 100 µs" in in_words(ax)
+    ax = Sweep((8, 16), (c, c)).plot()
+    named = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert named == ["eager", "old (deprecated)"]
+    assert "old (deprecated) from" in in_words(ax)
+
+
 def test_intervals_are_drawn_and_of_few_samples_their_range():
     for rounds in (30, 3):
         c = comparison({"eager": 1e-3, "b": 5e-4}, noise=0.1, rounds=rounds)

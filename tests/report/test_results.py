@@ -69,7 +69,7 @@ def test_what_is_faster_in_most_rounds_and_not_in_the_median_is_not_used():
     mine = (0.5,) * 11 + (5.0,) * 10 + (10.0,) * 9
     c = with_times(Samples(base), Samples(mine))
     assert (c.verdict("b"), c.break_even("b"), best(c)) == ("faster", None, None)
-    assert c.advice.startswith("Keep a ")
+    assert c.advice.startswith("Stay with a for now")
 
 
 @pytest.mark.parametrize(
@@ -90,12 +90,24 @@ def test_what_is_faster_in_most_rounds_and_not_in_the_median_is_not_used():
             {"first": {"dear": 3.0, "cheap": 0.5, "other": 1e-3}, "noise": 0.02},
             *("cheap", "Use cheap: "),
         ),
-        ({"d": 12e-3, "b": 8e-3}, {}, None, "Nothing beats eager.* b, takes 2.00 times"),
-        ({"b": 12e-3, "d": 4e-3}, {}, None, "Nothing beats eager.* d, takes the same time"),
-        ({"b": 4.08e-3, "c": 2e-2}, {"noise": 0.1}, None, "Keep eager .* b is faster"),
-        ({"b": 4.08e-3, "c": 3.96e-3}, {"noise": 0.1}, None, "Keep eager .* b, c is faster"),
+        ({"d": 12e-3, "b": 8e-3}, {}, None, "Stay with eager: .* b, takes 2.00 times"),
+        ({"b": 12e-3, "d": 4e-3}, {}, None, "Stay with eager: .* d, takes the same time"),
+        ({"b": 4.08e-3, "c": 2e-2}, {"noise": 0.1}, None, "Stay with eager for.* b is faster"),
+        (
+            {"b": 4.08e-3, "c": 3.96e-3},
+            {"noise": 0.1},
+            None,
+            "Stay with eager for.* b, c is faster",
+        ),
         ({"b": 1e-3}, {"env": BUSY}, None, "$"),
         ({"C": 1e-5}, {"references": ("C",)}, None, "$"),  # never recommended
+        # What is deprecated neither, even if it is the fastest; its baseline is no place to stay.
+        ({"a": 1e-3, "old": 1e-4}, {"deprecated": ("old",)}, "a", "Use a: .*4.00 times"),
+        ({"a": 8e-3, "old": 1e-4}, {"deprecated": ("old",)}, None, "Stay with eager: .* a, takes"),
+        ({"old": 1e-4}, {"deprecated": ("old",)}, None, "$"),
+        ({"a": 1e-3}, {"deprecated": ("eager",)}, "a", "Use a: "),
+        ({"a": 8e-3}, {"deprecated": ("eager",)}, None, "$"),
+        ({"a": 4.08e-3}, {"deprecated": ("eager",), "noise": 0.1}, None, "$"),
     ],
 )
 def test_the_advice_follows_its_rules(times, options, used, said):

@@ -46,6 +46,18 @@ def test_a_page_from_top_to_bottom():
     assert "Use compiled" not in inside
 
 
+def test_what_is_deprecated_is_marked_with_a_word_wherever_it_is_shown_and_never_with_a_star():
+    c = comparison({"eager": 1e-3, "new": 8e-4, "old": 1e-4}, deprecated=("old",))
+    assert "old (deprecated)" in cells(c, "old (deprecated)")["variant"]
+    assert [row[0] for row in text.table(c).rows] == ["eager", "new ★", "old (deprecated)"]
+    found = c._repr_mimebundle_()[results.MIME]["rows"]
+    assert [row["deprecated"] for row in found] == [False, False, True]
+    s = Sweep((8,), (c,))
+    assert [column.head for column in text.sweep_table(s).columns][-1] == "old (deprecated)"
+    assert results.Comparison.from_json(c.to_json()).deprecated == ("old",)
+    assert Sweep.from_json(s.to_json()).deprecated == ["old"]
+
+
 def test_uncertain_times_are_said_above_the_table_and_have_no_winner():
     said = str(comparison({"eager": 1e-3, "b": 5e-4}, env=BUSY))
     assert re.match("⚠.*load 15 on 2 cores", said)

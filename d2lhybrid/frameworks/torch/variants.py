@@ -30,6 +30,7 @@ from d2lhybrid.installing import require
 _ACTIVATIONS = {nn.ReLU: "relu", nn.Sigmoid: "sigmoid", nn.Tanh: "tanh"}
 _NOTHING = N_("nothing was compiled; explain(net, x) says why")
 _RUN = "with torch.no_grad():\n    y = fast(x)"
+_SCRIPT = f"fast = torch.jit.script(net)\n{_RUN}"
 _FROZEN = f"""frozen = torch.jit.freeze(torch.jit.script(net))
 fast = torch.jit.optimize_for_inference(frozen)
 {_RUN}"""
@@ -76,8 +77,8 @@ def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kw
 
     found = {
         "eager": Variant(Lazy(plain) if differs else plain(), _RUN.replace("fast", "net")),
-        "torchscript": Variant(lazy(script), f"fast = torch.jit.script(net)\n{_RUN}"),
-        "torchscript frozen": Variant(unfit or lazy(frozen), _FROZEN),
+        "torchscript": Variant(lazy(script), _SCRIPT, deprecated=True),
+        "torchscript frozen": Variant(unfit or lazy(frozen), _FROZEN, deprecated=True),
         "torch.compile": _compiled(net, **options),
     }
     if not options.keys() & {"backend", "mode"}:  # unless the user has chosen
