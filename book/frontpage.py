@@ -19,6 +19,11 @@ def front_page_path(language: Language) -> Path:
     return Path(NOTEBOOKS, name)
 
 
+def lab_command(language: Language) -> str:
+    """What opens the notebooks in JupyterLab, in this language on any system."""
+    return "make lab" if language == ENGLISH else f"D2LHYBRID_LANGUAGE={language.code} make lab"
+
+
 def front_page(
     chapters: Sequence[Chapter],
     language: Language,
@@ -37,7 +42,8 @@ def front_page(
     rows = [head, ["---"] * len(head)]
     rows += [_row(chapter, language, translate) for chapter in chapters]
     table = "\n".join(f"| {' | '.join(row)} |".replace("|  |", "| |") for row in rows)
-    parts += [language.pick, table, language.run]
+    command = f"```bash\n{lab_command(language)}\n```"
+    parts += [language.pick, table, language.lab, command, language.run]
     return "\n\n".join([*parts, *([_FOR_AUTHORS] if language == ENGLISH else [])]) + "\n"
 
 

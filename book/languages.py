@@ -32,6 +32,7 @@ class Language:
     collection: str = ""
     pick: str = ""
     open: str = ""
+    lab: str = ""
     run: str = ""
     onward: str = ""
     installs: str = ""

@@ -7,6 +7,7 @@ from html import escape
 from nbformat import NotebookNode
 
 from book.frameworks import FRAMEWORKS
+from book.frontpage import lab_command
 from book.languages import ENGLISH, LANGUAGES
 from website.addresses import place
 from website.findings import Found, findings
@@ -82,7 +83,7 @@ def takes(language: str, editions: Sequence[NotebookNode]) -> str:
 
 
 def _ways_to_run(language: str, repository: Repository | None) -> list[str]:
-    say, steps = words(language), ["make lab"]
+    say, steps = words(language), [lab_command(LANGUAGES[language])]
     if repository:
         folder = repository.name.rpartition("/")[2]
         steps = [f"git clone {repository.url}", f"cd {folder}", *steps]

@@ -14,7 +14,8 @@ import nbformat
 
 from book.assemble import own_cells
 from book.files import SECONDS, Key, read_notebook
-from book.prose import MARKDOWN, plain
+from book.lengths import count_words
+from book.prose import MARKDOWN, as_read, plain
 from book.references import anchor
 from website.addresses import Addresses
 from website.errors import SiteError
@@ -22,8 +23,8 @@ from website.sections import Section
 from website.words import WITHOUT_SPACES, words
 
 _SOLUTION = 4  # the level of its heading
-# Read in a minute: words of a technical text, Chinese or Japanese characters, lines of code.
-_WORDS, _SIGNS, _LINES = 180, 400, 20
+# Read in a minute: words of a technical text, or Chinese or Japanese characters.
+_WORDS, _SIGNS = 180, 400
 _FIGURES = "](../../figures/"  # as a notebook writes the address of a figure
 
 
@@ -155,14 +156,12 @@ def page_source(
 
 
 def reading_minutes(notebook: nbformat.NotebookNode) -> int:
-    """How long the text and the code of a notebook take to read, in steps of five minutes."""
-    text = " ".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    """How long the prose of a notebook takes to read, in steps of five minutes."""
+    prose = [cell.source for cell in own_cells(notebook) if cell.cell_type == "markdown"]
+    text = " ".join(map(as_read, prose))
     signs = len(re.findall(WITHOUT_SPACES, text))
-    others = len(re.findall(r"[^\W\d_]+", re.sub(WITHOUT_SPACES, " ", text)))
-    code = (cell for cell in own_cells(notebook) if cell.cell_type == "code")
-    lines = sum(cell.source.count("\n") + 1 for cell in code)
-    minutes = signs / _SIGNS + others / _WORDS + lines / _LINES
-    return max(5, 5 * round(minutes / 5))
+    others = count_words(re.sub(WITHOUT_SPACES, " ", text))
+    return max(5, 5 * round((signs / _SIGNS + others / _WORDS) / 5))
 
 
 def running_minutes(notebook: nbformat.NotebookNode) -> int | None:

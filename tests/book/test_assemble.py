@@ -87,6 +87,24 @@ def headings(notebook):
     return {line.lstrip("# ").replace("`", "").replace(" ", "-") for line in lines}
 
 
+def test_chapters_lead_to_each_other_in_their_order(project):
+    names = {"zoo": "First", "arc": "Second", "man": "Third"}
+    written = {name: f"{FRONT.replace('Title', title)}# {title}\n" for name, title in names.items()}
+    built = build(project(**written))
+    ends = {
+        name: [cells(built, "mxnet", name)[at].source.splitlines()[-1] for at in (0, -1)]
+        for name in names
+    }
+    assert [start for start, _ in ends.values()] == [
+        "[Second](arc.ipynb) →",
+        "← [First](zoo.ipynb) · [Third](man.ipynb) →",
+        "← [Second](arc.ipynb)",
+    ]
+    assert all(end.startswith(start + " · ") for start, end in ends.values())
+    page = built.files[Path("notebooks/README.md")].decode()
+    assert re.findall(r"^\| \*\*(\w+)", page, re.MULTILINE) == list(names.values())
+
+
 def test_numbers_are_those_of_the_framework(project):
     first, second = (f":::{{exercise}} ex-{x}\nText {x}.\n:::\n" for x in "ab")
     built = build(project(a=f"{FRONT}# Title\n\n::::{{tab}} mxnet\n{first}::::\n\n{second}"))

@@ -66,6 +66,8 @@ def test_the_front_pages(root):
     built = build(root, "en")
     page = built.files[Path("notebooks/README.pt.md")].decode()
     assert "| **Título**<br>(ainda não traduzido) all of it | [abrir](pt/pytorch/a.ipynb) |" in page
+    assert "\n```bash\nD2LHYBRID_LANGUAGE=pt make lab\n```\n" in page
+    assert "\n```bash\nmake lab\n```\n" in built.files[Path("notebooks/README.md")].decode()
     for name, content in built.files.items():
         if name.suffix == ".md":
             for key in built.notebooks:

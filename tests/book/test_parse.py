@@ -108,6 +108,15 @@ def test_chapters_follow_each_other_by_their_order(project):
     assert found == [("chapters/d.md", 3, "order: 10 is that of c.md; choose another.")]
 
 
+def test_a_link_to_a_section_that_other_readers_of_the_next_chapter_lack(project):
+    known = HEAD + TAB + "(sec-torch)=\n### Torch\n:::\n"
+    link = "See [torch](b.md#sec-torch).\n"
+    found = problems(project(a=HEAD + link, b=known) / "chapters")
+    assert [one[:2] for one in found] == [("chapters/a.md", 8)]
+    assert "is for readers of tensorflow, mxnet too" in found[0][2]
+    load(project(a=f"{HEAD}{TAB}{link}:::\n") / "chapters")
+
+
 def test_the_example_of_the_manual(project):
     manual = (ROOT / "docs" / "authoring.md").read_text(encoding="utf-8")
     example = manual.split("`````markdown\n")[1].split("`````\n")[0]

@@ -10,6 +10,7 @@ from website import findings
 from website.__main__ import main
 from website.build import build_site
 from website.errors import SiteError
+from website.notebooks import reading_minutes
 from website.repository import Repository, find_repository
 from website.watch import main as watch
 from website.words import words
@@ -113,6 +114,23 @@ def test_addresses_of_a_repository(tmp_path):
     for url, found in ((f"{GITHUB.url}.git", GITHUB), ("", None)):
         file.write_text(f'[project.urls]\nRepository = "{url}"\n\n[tool.x]\nrepository = "x"\n')
         assert find_repository(tmp_path) == found
+
+
+@pytest.mark.parametrize(
+    ("prose", "minutes"),
+    [
+        ("word " * 1800, 10),
+        ("很短的句子。" * 700, 10),
+        ("[word](a/long/address/that/nobody/reads.md) " * 1800, 10),
+        ("word", 5),
+    ],
+)
+def test_reading_takes_as_long_as_the_prose(prose, minutes):
+    new = nbformat.v4
+    code = new.new_code_cell("x = 1\n" * 500)
+    links = [new.new_markdown_cell("navigation " * 900, id=name) for name in ("a", "a-2")]
+    cells = [links[0], new.new_markdown_cell(prose), code, links[1]]
+    assert reading_minutes(new.new_notebook(cells=cells)) == minutes
 
 
 def test_a_small_site(small, monkeypatch):
