@@ -72,7 +72,7 @@ rehearse: setup  ## run the cells for a GPU on stand-ins for one, and resolve it
 	$(PY) -m pip install --quiet uv==$(UV)
 	$(PY) tools/environments.py
 
-picture: setup  ## take README's picture anew, in chromium
+picture: setup  ## take README's picture anew, from the English PyTorch notebook of faster, in chromium
 	$(PY) -m pytest tests/browser/test_lab_picture.py::test_take_the_picture
 	cp build/screenshots/readme.png docs/images/notebook.png
 
@@ -116,7 +116,7 @@ executed: setup  ## execute the notebooks into build/executed; LANG_, FRAMEWORK 
 messages: setup  ## bring the translators' catalogs up to date; START=ja begins a language
 	$(PY) -m book messages $(if $(START),--start $(START))
 
-models: setup  ## real models through every function, into docs/models.md; ONLY="BERT" chooses; an hour
+models: setup  ## real models through every function, into docs/models.md; ONLY="BERT" chooses; an hour and a half; ARGS=--speed only compares
 	$(PY) tools/model_table.py $(ARGS) $(ONLY)
 
 bench: SHELL := bash

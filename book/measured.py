@@ -31,6 +31,10 @@ class Row(msgspec.Struct, frozen=True):
     throughput_ratio: float | None = None
     reference: bool = False  # something to look up to, not a way to run the network
     deprecated: bool = False  # by its makers, so it is no choice
+    low: float | None = None  # the ends of the ratio's 95% interval
+    high: float | None = None
+    cold: float | None = None  # what each process pays before its first answer
+    pays_after: float | None = None  # how many calls; None for never, too
 
 
 class Comparison(msgspec.Struct, frozen=True, dict=True):

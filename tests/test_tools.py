@@ -1,4 +1,4 @@
-"""What our tools decide: environments, which notebooks run where, releases, README's figures."""
+"""What our tools decide: environments, which notebooks run where, releases."""
 
 import os
 import re
@@ -8,7 +8,6 @@ import tomllib
 from zipfile import ZipFile
 
 import dist
-import front_page
 import model_table
 import pytest
 import run_notebooks
@@ -18,7 +17,6 @@ from packaging.utils import canonicalize_name
 from processes import ROOT
 
 import d2lhybrid
-from book.measured import MIME
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -120,33 +118,34 @@ def test_workflows_take_packages_from_one_index():
 
 
 def test_a_model_that_ends_its_process_is_a_row():
-    found = model_table.examine("no library", "of this name", limit=100)
+    found = model_table.examine(("no library", "of this name"), limit=100)
     assert {one["outcome"] for one in found.values()} == {"ended"}
     assert found["save"]["said"] == "the process ended with status 1: KeyError: 'no library'"
 
 
-# README's figures.
+def test_speed_comes_into_the_tables_of_models_and_is_written_anew():
+    page = """2026-01-02 · Python 3.11 · torch 2
 
-REAL = front_page.notebook
+## Timm
 
+| model | `compare` | `explain` | `save` | `load` | `verify` | `run_native` |
+|---|---|---|---|---|---|---|
+| vit | works [^1] | works | works | works | works | works |
+| mixer | works | works | works | works | works | works |
 
-@pytest.mark.parametrize(
-    ("framework", "change", "said"),
-    [
-        ("pytorch", {"ratio": 2.0}, "Rewrite"),
-        ("mxnet", {"throughput_ratio": 1.0}, "Rewrite"),
-        ("tensorflow", {"label": "another"}, "no longer compares"),
-    ],
-)
-def test_a_finding_that_no_longer_holds_is_refused(monkeypatch, framework, change, said):
-    spoiled = REAL(framework)
-    for cell in spoiled.cells:
-        for output in cell.get("outputs", ()):
-            for row in output.get("data", {}).get(MIME, {}).get("rows", ()):
-                row.update(change)
-    with pytest.raises(front_page.FrontPageError, match="one mark for each"):
-        front_page.renewed("# Nothing measured here")
-    notebook = lambda name: spoiled if name == framework else REAL(name)  # noqa: E731
-    monkeypatch.setattr(front_page, "notebook", notebook)
-    with pytest.raises(front_page.FrontPageError, match=said):
-        front_page.renewed(front_page.README.read_text(encoding="utf-8"))
+## Structures, PyTorch
+
+| model | `compare` | `explain` | `save` | `load` | `verify` | `run_native` |
+|---|---|---|---|---|---|---|
+| plain | works | works | works | works | works | works |
+"""
+    compared = {
+        ("timm", "vit"): {"compare": {"way": "jit", "ratio": 1.234, "verdict": "faster"}},
+        ("timm", "mixer"): {"compare": {"outcome": "refused"}},
+    }
+    made = model_table.with_speed(page, compared)
+    assert "| `run_native` | fastest compiled way | times as fast as eager |\n| --- |" in made
+    assert "| works | works | `jit` | 1.23 (faster) |\n" in made
+    assert "| works | works | – | – |\n" in made
+    assert "| plain | works | works | works | works | works | works |\n" in made
+    assert model_table.with_speed(made, compared) == made

@@ -1,107 +1,185 @@
-"""Keep the figures on the front page those of the committed notebooks.
+"""Keep the figures on the front pages those of the committed notebooks.
 
-In README.md they stand between ``<!-- measured: NAME -->`` and ``<!-- end -->``. ``make notebooks``
-runs this file, which writes them anew from what the English notebooks measured; with ``--check``,
-as ``make check`` runs it, it writes nothing and says which are behind. A sentence that no longer
-holds stops it: then the sentence has to be rewritten, not the number.
+In README.md and its translations they stand between ``<!-- measured: NAME -->`` and
+``<!-- end -->``. ``make notebooks`` runs this file, which writes them anew from what the English
+notebooks measured; with ``--check``, as ``make check`` runs it, it writes nothing and says which
+are behind. A sentence that no longer holds stops it: then the sentence has to be rewritten, not the
+number.
 """
 
 import re
 import sys
+from pathlib import Path
 
 import nbformat
 from setup_env import ROOT
 
-from book.measured import MIME, Comparison, comparisons
+from book.files import Key
+from book.frameworks import FRAMEWORKS
+from book.languages import ENGLISH, LANGUAGES
+from book.measured import LARGE_BATCH, NETWORKS, Comparison, Network, Row, number, times
+from website.words import words
 
-README = ROOT / "README.md"
 MARKED = re.compile(r"(<!-- measured: (\S+) -->)(.*?)(<!-- end -->)", re.DOTALL)
+# The rows that sentences speak of.
+COMPILED, LAYOUT, STATIC = "torch.compile", "eager, channels last", "static_shape"
 
 
 class FrontPageError(Exception):
-    """What the front page says does not follow from the notebooks."""
+    """What a front page says does not follow from the notebooks."""
 
 
-def notebook(framework: str) -> nbformat.NotebookNode:
-    """The framework's first chapter, in English."""
-    return nbformat.read(ROOT / "notebooks/en" / framework / "hybridize.ipynb", as_version=4)
+def notebook(framework: str, chapter: str) -> nbformat.NotebookNode:
+    """The framework's notebook of a chapter, in English."""
+    path = Key(ENGLISH.code, framework, chapter).path
+    try:
+        return nbformat.read(ROOT / path, as_version=4)
+    except FileNotFoundError:
+        raise FrontPageError(f"There is no {path} yet. Run: make notebooks") from None
 
 
-def comparison(framework: str, *labels: str) -> Comparison:
-    """The first of the chapter's comparisons that has all of these rows."""
-    for found in comparisons(notebook(framework)):
-        if {row.label for row in found.rows}.issuperset(labels):
-            return found
-    raise FrontPageError(f"The {framework} notebook no longer compares {', '.join(labels)}.")
+def comparison(framework: str, network: Network, *labels: str) -> Comparison:
+    """What the framework's notebook says of a network, with rows of these labels."""
+    found = network.of(notebook(framework, network.chapter))
+    if found is None or not found.variants.keys() >= set(labels):
+        wanted = ", ".join([network.name or "its first network", *labels])
+        raise FrontPageError(f"{framework}/{network.chapter} no longer compares {wanted}.")
+    return found
 
 
-def table(framework: str) -> str:
-    """The chapter's first comparison, as it is printed."""
-    for cell in notebook(framework).cells:
-        for output in cell.get("outputs", ()):
-            if MIME in output.get("data", {}):
-                shown = output["data"]["text/plain"].rstrip()  # line 1 begins with spaces
-                return f"\n\n```text\n{shown}\n```\n\n"
-    raise FrontPageError(f"The {framework} notebook no longer compares anything.")
+def best(found: Comparison) -> Row:
+    """Its fastest compiled way."""
+    if found.best is None:
+        raise FrontPageError(f"A comparison with {found.baseline} has no compiled row any more.")
+    return found.best
 
 
-def figures() -> dict[str, str]:
+def network_table(language: str) -> str:
+    """Frameworks by networks: how many times as fast, the times of a call, and by which way."""
+    names = [words(language)[f"network_{network}"] for network in NETWORKS]
+    lines = [["", *names], ["---"] * (1 + len(names))]
+    for framework, about in FRAMEWORKS.items():
+        found = [comparison(framework, network) for network in NETWORKS.values()]
+        lines.append([about.name, *(_network_cell(one, language) for one in found)])
+    return _table(lines)
+
+
+def _network_cell(found: Comparison, language: str) -> str:
+    row = best(found)
+    took = times(found.eager.latency, row.latency, language=language)
+    ratio = f"{number(row.ratio or 1, language)}×"
+    if row.verdict == "undecided":
+        ratio += " ?"
+    return f"**{ratio}**<br>{took}<br>`{row.label}`"
+
+
+def comparison_table(found: Comparison, language: str) -> str:
+    """A comparison as a reader of the package sees it."""
+
+    def shown(row: Row) -> list[str]:
+        time = times(row.latency, language=language)
+        if row.label == found.baseline:
+            return [row.label, time, "1", "", "", "", ""]
+        known = row.low is not None and row.high is not None
+        interval = [number(end or 0, language) for end in (row.low, row.high)]
+        return [
+            row.label,
+            time,
+            number(row.ratio or 1, language),
+            " – ".join(interval) if known else "?",
+            row.verdict,
+            times(row.cold, language=language) if row.cold else "",
+            f"{row.pays_after:,.0f} calls" if row.pays_after else "",
+        ]
+
+    heads = ["variant", "time of a call", "times as fast", "95% interval", "verdict"]
+    lines = [[*heads, "cold start", "pays off after"], ["---"] * 7, *map(shown, found.rows)]
+    return _table(lines)
+
+
+def _table(lines: list[list[str]]) -> str:
+    return "\n\n" + "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n\n"
+
+
+def figures(language: str) -> dict[str, str]:
     """Every figure by its name.
 
-    Raises FrontPageError where what README says of them is no longer so.
+    Raises FrontPageError if what README says of them is no longer so.
     """
-    small = comparison("pytorch", "eager", "torch.compile")
-    large = comparison("pytorch", "torch.compile", "copy")
-    keras = comparison("tensorflow", "tf.function", "eager functions", "concrete function XLA")
-    queued = comparison("mxnet", "eager", "static_shape")
-    rows = [{row.label: row for row in one.rows} for one in (small, large, keras, queued)]
-    compiled, static = rows[0]["torch.compile"], rows[3]["static_shape"]
+    torch, tensorflow = (comparison(one, NETWORKS["resnet"]) for one in ("pytorch", "tensorflow"))
+    large = comparison("pytorch", LARGE_BATCH, COMPILED, LAYOUT)
+    small = comparison("pytorch", NETWORKS["mlp"], COMPILED)
+    queued = comparison("mxnet", NETWORKS["mlp"], STATIC)
+    compiled, static = small.variants[COMPILED], queued.variants[STATIC]
     ratios = {
-        "fused": rows[1]["torch.compile"].ratio or 0,
-        "graph": rows[2]["tf.function"].ratio or 0,
-        "functions": rows[2]["eager functions"].ratio or 0,
-        "XLA": rows[2]["concrete function XLA"].ratio or 0,
+        "pytorch-ratio": best(torch).ratio or 0,
+        "tensorflow-ratio": best(tensorflow).ratio or 0,
+        "compiled": large.variants[COMPILED].ratio or 0,
+        "layout": large.variants[LAYOUT].ratio or 0,
         "latency": static.ratio or 0,
         "throughput": static.throughput_ratio or 0,
     }
+    seconds = {
+        "pytorch-time": best(torch).latency,
+        "tensorflow-time": best(tensorflow).latency,
+        "small-eager": small.eager.latency,
+        "small-compiled": compiled.latency,
+    }
+    apart = ratios["tensorflow-ratio"] / ratios["pytorch-ratio"]
+    took = seconds["tensorflow-time"] / seconds["pytorch-time"]
     for holds, sentence in (
-        ((compiled.ratio or 0) < 1 < ratios["fused"], "The same compiler loses and wins"),
-        (ratios["functions"] > 1.5 and 1 < ratios["graph"] < ratios["XLA"],
-         "Ask what a speed-up is made of"),
+        (ratios["pytorch-ratio"] > 1 and apart > 2 and 2 * took < apart,
+         "A ratio says as much about eager execution"),
+        (1 < ratios["layout"] < ratios["compiled"], "Not all of a gain is the compiler's"),
+        (compiled.verdict == "slower", "The same compiler loses"),
         (1 < ratios["latency"] < 0.95 * ratios["throughput"], "Two true answers"),
     ):  # fmt: skip
         if not holds:
             raise FrontPageError(f"No longer so in the notebooks: {sentence}. Rewrite it.")
-    measured = (small, keras, queued)
+    every = [comparison(key, one) for key in FRAMEWORKS for one in NETWORKS.values()]
+    dates = sorted(one.date for one in every)
     return {
-        **{name: f"{ratio:.3g}" for name, ratio in ratios.items()},
-        "eager": f"{1e6 * rows[0]['eager'].latency:.3g} µs",
-        "compiled": f"{1e6 * compiled.latency:.3g} µs",
-        "dates": " and ".join(sorted({one.date for one in measured})),
-        "machines": " and ".join(sorted({one.processor for one in measured})),
-        "table": table("mxnet"),
+        **{name: number(ratio, language) for name, ratio in ratios.items()},
+        **{name: times(time, language=language) for name, time in seconds.items()},
+        "dates": " – ".join(dict.fromkeys((dates[0], dates[-1]))),
+        "machines": "; ".join(sorted({one.processor for one in every})),
+        "networks": network_table(language),
+        "table": comparison_table(large, language),
     }
 
 
-def renewed(text: str) -> tuple[str, list[str]]:
-    """The front page with its figures written anew, and the names of those that changed."""
-    known = figures()
+def renewed(text: str, language: str) -> tuple[str, list[str]]:
+    """A front page with its figures written anew, and the names of those that changed.
+
+    The English page has each figure once, a translation those that it needs.
+    """
+    known = figures(language)
     names = [match[2] for match in MARKED.finditer(text)]
-    if sorted(names) != sorted(known):
-        raise FrontPageError(f"Expected one mark for each of: {', '.join(known)}. Found: {names}.")
+    wanted = sorted(known) if language == ENGLISH.code else sorted(known.keys() & set(names))
+    if sorted(names) != wanted:
+        raise FrontPageError(f"Expected one mark for each of: {', '.join(wanted)}. Found: {names}.")
     behind = [match[2] for match in MARKED.finditer(text) if match[3] != known[match[2]]]
     return MARKED.sub(lambda match: match[1] + known[match[2]] + match[4], text), behind
 
 
+def page(language: str) -> Path:
+    """The front page in a language."""
+    return ROOT / ("README.md" if language == ENGLISH.code else f"README.{language}.md")
+
+
 def main() -> None:
-    """Write README.md's figures, or check them."""
-    try:
-        text, behind = renewed(README.read_text(encoding="utf-8"))
-    except FrontPageError as error:
-        sys.exit(f"README.md: {error}")
-    if behind and "--check" in sys.argv[1:]:
-        sys.exit(f"README.md is behind the notebooks: {', '.join(behind)}. Run: make notebooks")
-    README.write_text(text, encoding="utf-8")
+    """Write the figures of all front pages, or check them."""
+    for language in LANGUAGES:
+        path = page(language)
+        try:
+            text, behind = renewed(path.read_text(encoding="utf-8"), language)
+        except FrontPageError as error:
+            sys.exit(f"{path.name}: {error}")
+        if behind and "--check" in sys.argv[1:]:
+            said = f"{path.name} is behind the notebooks: {', '.join(behind)}."
+            sys.exit(f"{said} Run: make notebooks")
+        if behind:
+            path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

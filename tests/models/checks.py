@@ -32,8 +32,8 @@ class Wrong(AssertionError):
     """A function did what it did not promise."""
 
 
-def check_compare(model, framework, seconds=2.0, **options):
-    """Each of a few ways to run it is measured, or says why it cannot be."""
+def compared(model, framework, seconds, **options):
+    """A few ways to run it, measured; each that is not has to say why it cannot be."""
     ways = variants(model, **options)
     chosen = [name for name in FEW.get(framework, ()) if name in (*ways, *ways.unavailable)]
     ways = ways.only(*chosen) if chosen else ways
@@ -41,8 +41,18 @@ def check_compare(model, framework, seconds=2.0, **options):
     silent = [name for name in ways if name not in found and not found.unavailable.get(name)]
     if silent or "eager" not in found:
         raise Wrong(f"no word about {silent or 'eager'}")
+    return found
+
+
+def notes(found):
+    """What a comparison says of single ways: why they cannot be measured, or what is odd."""
     left_out = [f"{name}: {reason}" for name, reason in found.unavailable.items()]
     return " ".join([*left_out, *(m.note for m in found.values() if m.note)])
+
+
+def check_compare(model, framework, seconds=2.0, **options):
+    """Each of a few ways to run it is measured, or says why it cannot be."""
+    return notes(compared(model, framework, seconds, **options))
 
 
 def check_explain(model):

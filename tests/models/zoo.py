@@ -1,11 +1,11 @@
 """Real models, which build without a download: random weights, one small example each.
 
     python zoo.py
-    python zoo.py LIBRARY MODEL FOLDER
+    python zoo.py LIBRARY MODEL FOLDER [FUNCTION ...]
 
-lists them, and takes one through every function; FOLDER/found.jsonl has a line for each as soon as
-it is there. A process of its own, because a model may end it. The small ones beside this file, one
-for each structure of inputs and outputs, are here, too.
+lists them, and takes one through these functions, or all; FOLDER/found.jsonl has a line for each as
+soon as it is there. A process of its own, because a model may end it. The small ones beside this
+file, one for each structure of inputs and outputs, are here, too.
 """
 
 import json
@@ -16,12 +16,15 @@ from copy import deepcopy
 from importlib import import_module
 from pathlib import Path
 
-from checks import Wrong, check_compare, check_explain, check_load, check_native
+import msgspec
+from checks import Wrong, check_explain, check_load, check_native, compared, notes
 
+from book.measured import MIME, Comparison
 from d2lhybrid import frameworks, save, verify
 from d2lhybrid.calls import call
 from d2lhybrid.errors import D2LHybridError
 
+SECONDS = 3  # of a comparison's rounds
 SIZE = 64  # pixels of an image's side
 TOKENS, VOCABULARY, WIDTH = 16, 1000, 128  # of a text, of a language, of a language model
 
@@ -308,11 +311,23 @@ def outcome(check):
         return {"outcome": "error", "said": f"{type(error).__name__}: {error}"}
 
 
-def main(library, name, folder):
+def speed(found):
+    """The fastest compiled way of a comparison, its ratio and verdict; empty if there is none."""
+    best = msgspec.convert(found._repr_mimebundle_()[MIME], Comparison).best
+    return {"way": best.label, "ratio": best.ratio, "verdict": best.verdict} if best else {}
+
+
+def main(library, name, folder, functions):
     """Go through them in order; what was not saved is not loaded."""
     (framework, build, names), saved = LIBRARIES[library], folder / "saved"
     os.environ["D2LHYBRID_DATA"] = str(folder / "user")
     model = build(name) if names else build()[name]
+    gain = {}
+
+    def check_compare():
+        found = compared(model, framework, SECONDS)
+        gain.update(speed(found))
+        return notes(found)
 
     def check_save(folder, format=None):
         save(model, folder, format=format)
@@ -329,19 +344,20 @@ def main(library, name, folder):
         return check_native(folder / "native" if framework in NATIVE else saved)
 
     checks = {
-        "compare": lambda: check_compare(model, framework),
+        "compare": check_compare,
         "explain": lambda: check_explain(model),
         "save": lambda: check_save(saved),
         "load": lambda: check_load([saved], folder / "user"),
         "verify": check_verify,
         "run_native": check_its_program,
     }
-    for function, check in checks.items():
+    for function in functions or checks:
         start = time.perf_counter()
         first = function in ("compare", "explain", "save")
         found = {"outcome": "not saved", "said": ""}
         if first or saved.exists() or (function == "run_native" and framework in NATIVE):
-            found = outcome(check)
+            found = outcome(checks[function])
+        found |= gain if function == "compare" else {}
         found |= {"function": function, "seconds": f"{time.perf_counter() - start:.1f}"}
         with (folder / "found.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(found) + "\n")
@@ -349,7 +365,7 @@ def main(library, name, folder):
 
 if __name__ == "__main__":
     if sys.argv[1:]:
-        main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))
+        main(sys.argv[1], sys.argv[2], Path(sys.argv[3]), sys.argv[4:])
     else:
         found = {library: names or [*build()] for library, (_of, build, names) in LIBRARIES.items()}
         print(json.dumps([(library, name) for library in found for name in found[library]]))

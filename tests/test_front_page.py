@@ -1,0 +1,110 @@
+"""The figures of README and its translations, from notebooks that are made up here."""
+
+import front_page
+import nbformat
+import pytest
+
+from book.languages import LANGUAGES
+from book.measured import MIME
+
+WAYS = {
+    "pytorch": "torch.compile",
+    "tensorflow": "concrete function XLA",
+    "jax": "jit",
+    "mxnet": "static_shape",
+}
+
+
+def compared(eager, **others):
+    """What a comparison shows to programs, from the seconds of its calls."""
+    rows = [{"label": "eager", "verdict": "baseline", "latency": eager, "ratio": 1.0}]
+    for label, seconds in others.items():
+        verdict = "faster" if seconds < eager else "slower"
+        row = {"label": label, "verdict": verdict, "latency": seconds, "ratio": eager / seconds}
+        rows.append(row | {"low": 1.4, "high": 1.6, "cold": 8.0, "pays_after": 1234})
+    where = {"processor": "X 86", "date": "2026-01-02"}
+    return {"kind": "comparison", "baseline": "eager", "rows": rows, **where}
+
+
+@pytest.fixture
+def summaries(monkeypatch):
+    """What each framework's notebooks show: the tests change it before they ask for figures."""
+    made = {}
+    for framework, way in WAYS.items():
+        made[framework, "hybridize"] = compared(40e-6, **{way: 20e-6})
+        networks = {
+            "ResNet, batch 1": compared(28e-3, **{way: 2.5e-3}),
+            "ResNet, batch 32": compared(40e-3, **{way: 20e-3, "eager, channels last": 25e-3}),
+            "encoder, batch 1": compared(8e-4, **{way: 7.9e-4}),
+        }
+        made[framework, "faster"] = {"kind": "reveal", "comparisons": networks}
+    made["pytorch", "hybridize"] = compared(40e-6, **{WAYS["pytorch"]: 80e-6})
+    named(made, "pytorch")["ResNet, batch 1"] = compared(1.95e-3, **{WAYS["pytorch"]: 1.5e-3})
+    made["mxnet", "hybridize"]["rows"][1]["throughput_ratio"] = 6.5
+
+    def notebook(framework, chapter):
+        output = nbformat.v4.new_output("display_data", {MIME: made[framework, chapter]})
+        cell = nbformat.v4.new_code_cell("", outputs=[output])
+        return nbformat.v4.new_notebook(cells=[cell])
+
+    monkeypatch.setattr(front_page, "notebook", notebook)
+    return made
+
+
+def named(summaries, framework):
+    """The framework's comparisons of real networks."""
+    return summaries[framework, "faster"]["comparisons"]
+
+
+def row(summary, label):
+    return next(one for one in summary["rows"] if one["label"] == label)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_front_pages_take_their_figures_from_the_notebooks(summaries, language):
+    row(named(summaries, "jax")["encoder, batch 1"], "jit")["verdict"] = "undecided"
+    text = front_page.page(language).read_text(encoding="utf-8")
+    made, behind = front_page.renewed(text, language)
+    assert front_page.renewed(made, language) == (made, [])
+    assert "networks" in behind
+    ratio, time = ("1,3×", "1,95 → 1,5 ms") if language == "pt" else ("1.3×", "1.95 → 1.5 ms")
+    assert f"**{ratio}**<br>{time}<br>`torch.compile`" in made
+    assert made.count("× ?**") == 1  # the undecided one
+    if language == "en":
+        assert "| torch.compile | 20 ms | 2 | 1.4 – 1.6 | faster | 8 s | 1,234 calls |" in made
+        assert "| eager | 40 ms | 1 | | | | |" in made.replace("  ", " ")
+
+
+def contradict(summaries, sentence):
+    """Change what was measured so that a sentence no longer follows."""
+    if sentence == "A ratio says as much":
+        named(summaries, "tensorflow")["ResNet, batch 1"] = compared(
+            28e-3, **{WAYS["tensorflow"]: 25e-3}
+        )
+    elif sentence == "Not all of a gain":
+        row(named(summaries, "pytorch")["ResNet, batch 32"], "eager, channels last")["ratio"] = 3.0
+    elif sentence == "The same compiler loses":
+        row(summaries["pytorch", "hybridize"], "torch.compile")["verdict"] = "undecided"
+    else:
+        row(summaries["mxnet", "hybridize"], "static_shape")["throughput_ratio"] = 1.0
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["A ratio says as much", "Not all of a gain", "The same compiler loses", "Two true answers"],
+)
+def test_a_finding_that_no_longer_holds_is_refused(summaries, sentence):
+    front_page.figures("en")
+    contradict(summaries, sentence)
+    with pytest.raises(front_page.FrontPageError, match=f"{sentence}.*Rewrite it"):
+        front_page.figures("en")
+
+
+def test_what_is_missing_is_named(summaries):
+    with pytest.raises(front_page.FrontPageError, match="one mark for each"):
+        front_page.renewed("# Nothing measured here", "en")
+    with pytest.raises(front_page.FrontPageError, match="one mark for each"):
+        front_page.renewed("<!-- measured: luck -->7<!-- end -->", "ja")
+    del named(summaries, "jax")["encoder, batch 1"]
+    with pytest.raises(front_page.FrontPageError, match=r"jax/faster .* encoder, batch 1"):
+        front_page.figures("en")
