@@ -1,5 +1,7 @@
 """The parts of the site, one by one, and small sites that are built for one question."""
 
+import re
+
 import nbformat
 import pytest
 from pages import read_page
@@ -194,6 +196,32 @@ def test_a_translation_that_is_behind(small, capsys):
     (root / "chapters" / "one.md").write_text(CHAPTER + "\n## Later\n", encoding="utf-8")
     assert main([], root) == 1
     assert "make notebooks" in capsys.readouterr().err
+
+
+def test_words_in_a_figure_are_in_the_language_of_the_page(small):
+    root = small()
+    (root / "chapters" / "figures").mkdir()
+    svg = '<svg xmlns="http://www.w3.org/2000/svg"><text>three calls</text></svg>'
+    (root / "chapters" / "figures" / "costs.svg").write_text(svg)
+    figure = ":::{figure-md} fig-costs\n![Costs](figures/costs.svg)\n\nCosts.\n:::\n\n"
+    text = CHAPTER.replace("## Exercises", figure + "## Exercises")
+    small(text)
+    assert book(["messages", "--start", "pt"], root) == 0
+    catalog = root / "translations/pt/LC_MESSAGES/figures.po"
+    started = catalog.read_text(encoding="utf-8")
+    done = started.replace('"three calls"\nmsgstr ""', '"three calls"\nmsgstr "três chamadas"')
+    catalog.write_text(done, encoding="utf-8")
+    small(text, "--partial")
+    site = make_site(root)
+    assert watch(["pt/pytorch/one", "--once"], root) == 0
+    preview = root / "build/preview/pt-pytorch-one/source/figures/costs.pt.svg"
+    shown = {"preview": preview.read_text(encoding="utf-8")}
+    for code in ("en", "pt"):
+        page = read_page(site / code / "pytorch/one.html")
+        [image] = page.images
+        shown[code] = (page.path.parent / image["src"]).read_text(encoding="utf-8")
+    said = {name: re.findall("<text>(.*)</text>", found) for name, found in shown.items()}
+    assert said == {"preview": ["três chamadas"], "en": ["three calls"], "pt": ["três chamadas"]}
 
 
 def test_the_preview_shows_what_was_saved(small, capsys):
