@@ -21,7 +21,10 @@ class OfThisProcess:
     __copy__ = __deepcopy__ = lambda self, _memo=None: self
 
     def __reduce_ex__(self, _protocol: Any) -> Any:
-        text = _("Expected what can be pickled, received programs of one process; make them anew.")
+        text = _(
+            "Expected something that can be pickled, received programs that belong to one "
+            "process; build them again in the other."
+        )
         raise ArgumentError(text)
 
 
@@ -83,8 +86,8 @@ def of_arguments(
         near = get_close_matches(name, options, n=1, cutoff=0.8)
         if near and not any(name in named_by(one, 0) for one in _inner(made.function)):
             text = _(
-                "Expected options among {known}. Received: {received!r}. Write {near}, or, where "
-                "the model has such a keyword, {example}."
+                "Expected options among {known}. Received: {received!r}. Write {near}, or, if the "
+                "model has such a keyword, {example}."
             )
             said = {"near": f"{near[0]}=", "example": f"call(model, ..., {name}=...)"}
             raise ArgumentError(text.format(known=", ".join(options), received=name, **said))

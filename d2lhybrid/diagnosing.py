@@ -94,7 +94,7 @@ def probe(name: str) -> None:
         devices = tensors.devices()
         wrong = [device for device in devices if tensors.compute_on(device) != 8.0]
     if wrong:
-        text = _("a product of matrices came out wrong on {device}")
+        text = _("a matrix product came out wrong on {device}")
         raise ArithmeticError(text.format(device=wrong[0]))
     text = _("{version}, computes on {devices}")
     print(text.format(version=framework.version(), devices=", ".join(devices)))

@@ -74,14 +74,14 @@ def require_same(
         return
     text = _(
         "Expected {label!r} to compute what {reference!r} does. Received: {difference}. "
-        "Correct it, or pass check=False, or a larger tolerance as check=0.01."
+        "Fix it, or pass check=False, or a larger tolerance, such as check=0.01."
     )
     if label == reference:
         text = _(
             "Expected {label!r} to give the same answer twice. Received: {difference}. Something "
             "in it is random (dropout in training mode, sampling), or it keeps state from call to "
-            "call. Take that out, or pass check=False, or a larger tolerance as check=0.01; steps "
-            "of training are compared with {training}."
+            "call. Remove that, or pass check=False, or a larger tolerance, such as check=0.01. "
+            "To compare training steps, use {training}."
         )
     said = {"difference": found, "training": "training(net, loss, optimizer, batch)"}
     raise DifferentAnswerError(text.format(label=label, reference=reference, **said))

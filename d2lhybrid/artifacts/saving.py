@@ -169,7 +169,7 @@ def save(
             digest = _seal(msgspec.structs.replace(manifest, options=options), folder)
             failure = prove(folder)
         if failure:
-            text = _("A process that has the artifact alone cannot load it as {format!r}: {error}.")
+            text = _("A process that has only the artifact cannot load it as {format!r}: {error}.")
             raise SaveError(text, format=chosen.name, error=failure)
         add_trusted(digest)
     return inspect(path)
@@ -190,14 +190,14 @@ def prove(folder: Path) -> str:
         try:
             done = run_python([_PROOF, str(folder)], PROOF_SECONDS, env=environment, **output)
         except subprocess.TimeoutExpired as error:
-            text = _("A process that has the artifact alone did not verify it within {seconds} s.")
+            text = _("A process that has only the artifact did not verify it within {seconds} s.")
             raise SaveError(text, seconds=general(PROOF_SECONDS)) from error
         file.seek(0)
         said = " ".join(file.read().decode(errors="replace").strip().splitlines()[-1:])
     if done.returncode == DIFFERENT:
         text = _(
-            "What was saved does not compute what the model computes ({difference}); is the "
-            "model random or does it keep state?"
+            "What was saved does not compute what the model computes ({difference}); is the model "
+            "random, or does it keep state?"
         )
         raise SaveError(text, difference=said)
     if done.returncode == 0:
@@ -218,8 +218,8 @@ def _run(sample: Sample, dynamic: Dynamic | None, options: Options) -> list[Reco
         now, saved = map(same.record, (sample.flat(*sample.inputs), tuple(found)))
         if said := same.difference(now, saved):
             text = _(
-                "Expected a model without state in evaluation mode, for in that it is saved. "
-                "Received: one that computes something else ({difference}). Call {code}."
+                "Expected a model without state in evaluation mode, because that's how it is "
+                "saved. Received: one that computes something else ({difference}). Call {code}."
             )
             raise SaveError(text, difference=said, code="model.eval()")
     sample.vary(dynamic, options)

@@ -99,7 +99,7 @@ def of(*things: Any) -> Framework:
         return framework
     text = _(
         "Expected a model or tensors of {frameworks}. Received: {kinds}. "
-        "Hand over the model itself, and tensors of its framework."
+        "Pass the model itself, and tensors of its framework."
     )
     kinds = [f"{type(one).__module__}.{type(one).__qualname__}" for one in things]
     said = ", ".join(kind.removeprefix("builtins.") for kind in kinds) or _("nothing")

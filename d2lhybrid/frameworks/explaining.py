@@ -81,8 +81,8 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
     graphs = framework.able("graphs")(model, args, kwargs)
     if not graphs:
         text = _(
-            "Expected a model of which {framework} records a graph. Received: {model}, of which it "
-            "records none. {explain} says why."
+            "Expected a model that {framework} records as a graph. Received: {model}, which it "
+            "doesn't. {explain} shows why."
         )
         names = {"framework": framework.display, "model": name_of(model)}
         said = text.format(**names, explain="explain(model, ...)")
@@ -100,6 +100,6 @@ def _asked(model: Any, args: Args, kwargs: Kwargs) -> tuple[Framework, Any, Args
     model, args, kwargs = of_arguments(model, args, kwargs)
     framework = of(model, *args, *kwargs.values())
     if not callable(model):
-        text = _("Expected a model or a function. Received: {kind}. Hand over what is called.")
+        text = _("Expected a model or a function. Received: {kind}. Pass what you call.")
         raise ArgumentError(text.format(kind=type(model).__name__))
     return framework, model, args, kwargs

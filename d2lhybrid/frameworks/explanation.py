@@ -213,7 +213,7 @@ class Missing:
 
     def notes(self, framework: str) -> tuple[str, ...]:
         """What to say of them: a sentence for each."""
-        text = _("This release of {framework} has no {name}, so less is known here.")
+        text = _("This release of {framework} has no {name}, so this report is incomplete.")
         return tuple(text.format(framework=framework, name=name) for name in self._names)
 
 

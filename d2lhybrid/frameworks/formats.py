@@ -68,7 +68,7 @@ class Sample:
         inputs = [tensor for _path, tensor in found]
         again, _found = taken_apart(takes.filled(inputs, classes=True), tensors, "")
         if again != takes:
-            text = _("Expected importable classes, received {received}; hand over dictionaries.")
+            text = _("Expected importable classes, received {received}; pass dictionaries.")
             raise SaveError(text, received=[type(one).__qualname__ for one in named.values()])
         return cls(model, tensors, takes, inputs, _names(found))
 

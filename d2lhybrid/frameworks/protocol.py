@@ -262,7 +262,7 @@ def require_trainable(
         return
     text = _(
         "Expected a model of the class {models} and an optimizer for it of the class "
-        "{optimizers}. Received: {net} and {optimizer}. Hand over the model itself, not a function "
+        "{optimizers}. Received: {net} and {optimizer}. Pass the model itself, not a function "
         "that calls it (call(net, ...) takes its keyword arguments), and an optimizer such as "
         "{example}."
     )
@@ -282,7 +282,7 @@ def copied(net: Any, shared: dict[int, Any]) -> Any:
     except Exception as error:
         text = _(
             "Expected a model that can be copied, so that yours stays as it is. Received: {error}: "
-            "{said}. Take out of it what cannot be copied, or compare functions: {example}."
+            "{said}. Remove what cannot be copied, or compare functions: {example}."
         )
         names = {"example": "compare({'eager': net, 'compiled': ...}, x)", "said": error}
         raise CannotBuildError(text.format(**names, error=type(error).__name__)) from error

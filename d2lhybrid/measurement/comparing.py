@@ -110,7 +110,7 @@ def compare(
     base, yardsticks = _labels(ways, baseline, references)
     outdated = ways.deprecated if isinstance(ways, Variants) else ()
     if isinstance(ways, Variants) and ways.takes_arguments and not (args or kwargs):
-        text = _("Expected the arguments of the model once more: {example}. Received: none.")
+        text = _("Expected the model's arguments again: {example}. Received: none.")
         raise ArgumentError(text.format(example="compare(variants(net, x), x)"))
     limit, margin = float(_number("time_limit", time_limit)), float(_number("margin", margin))
     check = bool(check) if isinstance(check, (bool, np.bool_)) else float(_number("check", check))

@@ -136,7 +136,8 @@ class Runner:
         elif unknown or not parts:
             self.devices = tuple(one.tensors for one in loaded())
             text = _(
-                "nobody waited for the result: {kind} belongs to no framework that is known here"
+                "the clock didn't wait for the result: {kind} isn't a tensor of a supported "
+                "framework"
             )
             for kind in {type(one) for one in unknown if hasattr(type(one), "__dlpack__")}:
                 name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"

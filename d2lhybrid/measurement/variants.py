@@ -131,8 +131,8 @@ def require_one(verb: str, function: Any) -> None:
     """Raise ArgumentError for several callables where one is wanted."""
     if isinstance(function, Mapping):
         text = _(
-            "Expected one callable for {verb}. Received: {kind}, which holds several. Hand over "
-            "one of them, or all of them to {compare}."
+            "Expected one callable for {verb}. Received: {kind}, which holds several. Pass one of "
+            "them, or all of them to {compare}."
         )
         names = {"kind": type(function).__name__, "compare": "compare"}
         raise ArgumentError(text.format(verb=verb, **names))

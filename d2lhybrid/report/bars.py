@@ -140,7 +140,8 @@ def _diamond(ax: Any, guess: float, y: float) -> None:
     from matplotlib.patheffects import withStroke
 
     edge = [withStroke(linewidth=3.4, foreground="white")]
-    ax.plot(guess, y, color="#111", markerfacecolor="none", path_effects=edge, **_GUESS)
+    style = {"color": "#111", "markerfacecolor": "none", "path_effects": edge, "clip_on": False}
+    ax.plot(guess, y, **style, **_GUESS)
 
 
 def _move_aside(ax: Any, said: Any, guess: float) -> None:

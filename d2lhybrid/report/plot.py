@@ -171,14 +171,14 @@ def plot_calls(milliseconds: Mapping[str, Sequence[float]]) -> Any:
         for at, (label, values) in enumerate(milliseconds.items()):
             calls = range(1, len(values) + 1)
             ax.plot(calls, values, label=label, linewidth=1.2, markersize=3.5, **look(at))
-        ax.set(yscale="log", xlabel=_("number of the call"), ylabel="ms")
+        ax.set(yscale="log", xlabel=_("call number"), ylabel="ms")
         legend(ax)
     between = _("{label} from {first} to {last}")
     shown = [
         between.format(label=label, first=f"{number(ms[0])} ms", last=f"{number(ms[-1])} ms")
         for label, ms in milliseconds.items()
     ]
-    in_words = _("Plot of the time of each call, in their order: {rows}.")
+    in_words = _("Plot of the time of each call, in order: {rows}.")
     return described(ax, in_words.format(rows=listed(shown)))
 
 

@@ -117,7 +117,7 @@ class Measurement(Result):
         low, high = span(*self.interval(), seconds)
         said = _(
             "{label}: {median} per call (95% interval {low} to {high}); first call {cold}; "
-            "{calls} calls of warm-up."
+            "{calls} warm-up calls."
         )
         times = {"median": seconds(self.median), "cold": seconds(self.first_seconds)}
         said = said.format(**times, low=low, high=high, label=self.label, calls=self.warmup_calls)

@@ -87,7 +87,7 @@ def groups(results: Mapping[str, Comparison], guess: Mapping[str, float]) -> lis
         raise ArgumentError(said.format(example=example, kind=type(guess).__name__))
     for name, guessed in guess.items():
         if name not in results:
-            said = _("Expected guesses for {names}. Received one for {received!r}.")
+            said = _("Expected guesses for {names}. Received: one for {received!r}.")
             raise ArgumentError(said.format(names=names(map(repr, results)), received=name))
         if isinstance(guessed, bool) or not isinstance(guessed, Real) or not 0 < guessed < inf:
             said = _(

@@ -15,8 +15,8 @@ Sweep = Any  # of `results`, which shows itself by this module
 _BEST = "★"
 _FELT = 10  # calls: what starts in a shorter time goes unnoticed, and has no column
 _STOPPED = {
-    "limit": N_("The time limit came first."),
-    "interrupted": N_("It was interrupted; this is what had been measured."),
+    "limit": N_("It stopped at the time limit."),
+    "interrupted": N_("It was interrupted; this is what it had measured."),
 }
 
 
@@ -162,13 +162,13 @@ def _marks(c: Comparison) -> Iterator[str]:
     """What the marks in the table mean, a line each."""
     paid = pay_off(c).values()
     if NEVER in paid:
-        yield _("∞: its cold start never pays, for it is not faster.")
+        yield _("∞: its cold start never pays off, because it isn't faster.")
     if c.rounds < stats.FEWEST:
-        text = _("?: not known, for fewer than {n} rounds give no interval.")
+        text = _("?: not known, because fewer than {n} rounds give no interval.")
         more = _("Measure again with a time_limit of at least {limit}.") if c.limit_needed else ""
         yield sentences(text, more).format(n=stats.FEWEST, limit=seconds(c.limit_needed or 0))
     elif None in paid:
-        yield _("?: not known, for the verdict is undecided.")
+        yield _("?: not known, because the verdict is undecided.")
 
 
 def not_run(comparisons: Sequence[Comparison]) -> list[str]:

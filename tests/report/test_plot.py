@@ -187,7 +187,7 @@ def test_every_figure_says_in_words_what_it_shows():
     two = [comparison({"a": t, "b": t}, {"a": t / 4, "b": t / 2}) for t in (1e-3, 2e-3)]
     assert "a (throughput) from 250 µs to 500 µs" in in_words(Sweep((1, 2), tuple(two)).plot())
     calls = in_words(plot_calls({"jit": [50, 0.2, 0.25]}))
-    assert calls == "Plot of the time of each call, in their order: jit from 50.0 ms to 0.250 ms."
+    assert calls == "Plot of the time of each call, in order: jit from 50.0 ms to 0.250 ms."
     roof = in_words(plot_roofline({"chain": ((0.1, 5e8), (0.6, 2e9))}, 2e10, 1e11))
     assert roof == (
         "Plot of FLOP/s by FLOP/byte, below the limits 2e+10 B/s and 1e+11 FLOP/s: chain from "

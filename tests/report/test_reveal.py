@@ -177,7 +177,7 @@ def test_in_a_notebook_the_picture_comes_first_and_once(tmp_path):
         (None, {}, "comparisons by name.*NoneType"),
         ({"a": 3}, {}, "what compare returns.*int for 'a'"),
         ("fine", [1], "dict of guesses, such as {'a': 1.5}.*list"),
-        ("fine", {"b": 1}, "guesses for 'a'. Received one for 'b'"),
+        ("fine", {"b": 1}, "guesses for 'a'. Received: one for 'b'"),
         ("fine", {"a": 0}, "above 0.*Received: 0 for 'a'"),
         ("fine", {"a": -1.0}, "above 0.*Received: -1.0 for 'a'"),
         ("fine", {"a": float("nan")}, "above 0.*nan"),

@@ -166,7 +166,9 @@ def _graph(block: Any, arrays: dict[str, Any], symbol: Any) -> Graph:
         optimized = _optimized(block, symbol, arrays)
         stages.append(_stage(_("after MXNet's passes"), optimized, names))
     except mx.MXNetError:  # an executor wants to know all shapes before it runs; a block does not
-        text = _("Some shapes are known only when the block runs, so MXNet's passes are not shown.")
+        text = _(
+            "Some shapes are known only when the block runs, so this report lacks MXNet's passes."
+        )
         notes.append(text)
     return Graph(_VERSION, name_of(block), judged(stages), tuple(notes))
 

@@ -24,7 +24,7 @@ def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kw
     """
     require_options("hybridize()", options, ("backend",))
     if not isinstance(net, Block):
-        reason = N_("there is no block to hybridize")
+        reason = N_("it compiles HybridBlocks, and this is a function")
         return {"eager": Variant(net, "y = net(x)"), "hybridized": Variant(reason)}
     behind = by_position(net, args, kwargs)
     given = (*args, *behind.values())
@@ -34,7 +34,7 @@ def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kw
         return {"eager": Variant(_taking(net, behind), code), "hybridized": Variant(PLAIN)}
     found = {"eager": Variant(_taking(twin(net, active=False), behind), code)}
     if isinstance(net, SymbolBlock):
-        reason = N_("a SymbolBlock keeps no Python code to run: hand over what it was made from")
+        reason = N_("a SymbolBlock keeps no Python code to run: pass what it was made from")
         found = {"eager": Variant(reason, code)}
     for name, flags in WAYS.items():
         found[name] = _hybridized(net, given, behind, options.get("backend"), flags)

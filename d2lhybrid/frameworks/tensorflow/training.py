@@ -74,8 +74,8 @@ def _copied_keras(net: Any, args: Args, kwargs: Kwargs) -> Any:
         own.set_weights(net.get_weights())
     except Exception as error:
         text = _(
-            "Expected a Keras model that can be made again from its configuration. Received: "
-            "{error}: {said}. Give it a get_config() that holds what its __init__ takes."
+            "Expected a Keras model that can be rebuilt from its configuration. Received: "
+            "{error}: {said}. Give it a get_config() that returns what its __init__ takes."
         )
         text = text.format(error=type(error).__name__, said=first_line(error))
         raise CannotBuildError(text) from error

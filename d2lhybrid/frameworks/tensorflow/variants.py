@@ -30,7 +30,7 @@ def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kw
     """Each way by its name: a callable, or the reason why it cannot be built here."""
     require_options("tf.function", options, ())
     if hasattr(net, "structured_input_signature"):  # a graph is called as it is
-        reason = N_("a concrete function keeps no Python code: hand over what it was made from")
+        reason = N_("a concrete function keeps no Python code: pass what it was made from")
         return {"concrete function": Variant(net, "y = net(x)"), "eager": Variant(reason)}
 
     def function(xla: bool) -> Any:
@@ -114,7 +114,7 @@ def eagerly() -> Iterator[None]:
 def require_numbers(inputs: Iterable[Any]) -> None:
     """Raise CannotBuildError for texts among a graph's inputs: twice, they end the process."""
     if any(tensor.dtype.base_dtype == tf.string for tensor in inputs):
-        text = _("XLA computes with numbers alone, and this model has {dtype}")
+        text = _("XLA only computes with numbers, and this model has {dtype}")
         raise CannotBuildError(text.format(dtype="tf.string"))
 
 

@@ -129,7 +129,7 @@ def _graph(name: str, recorded: Any, inputs: Any) -> Graph:
         aten = _stage(_("as ATen operations"), plan.lowered, lambda node: _aten(node, plan), _VIEWS)
         stages = (first, aten, _steps(aten, plan))
     except Exception as error:  # what Inductor does not take, or a private name that is gone
-        text = _("What Inductor makes of this graph is not known: {reason}.")
+        text = _("This report lacks what Inductor makes of the graph: {reason}.")
         first = _stage(title, recorded.graph, lambda node: {})
         return Graph(_VERSION, name, (first,), (text.format(reason=brief(error)),))
     return Graph(_VERSION, name, judged(stages, _ARRANGING))

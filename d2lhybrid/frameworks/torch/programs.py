@@ -71,7 +71,10 @@ def padding(net: Any, inputs: int) -> str:
     parts = net.modules() if fast and isinstance(net, nn.Module) else ()
     if not any(isinstance(part, nn.TransformerEncoder) for part in parts):
         return ""
-    text = _("PyTorch's fast path leaves padded rows zero, no program does; call {code} first.")
+    text = _(
+        "PyTorch's fast path sets padded rows to zero, and compiled programs don't; call {code} "
+        "first."
+    )
     return text.format(code="torch.backends.mha.set_fastpath_enabled(False)")
 
 
@@ -139,9 +142,11 @@ def exported(sample: Sample, folder: Path) -> Any:
             program: Any = torch.export.export(module, inputs, dynamic_shapes=varying)
             program.module()(*sample.inputs)  # there may be a guard that lets the larger pass alone
     except Exception as error:
-        text = _("The exporter of PyTorch, torch.export, does not take this model: {reason}.")
+        text = _("torch.export doesn't accept this model: {reason}.")
         if "torch.classes.quantized" in str(error):
-            text = _("torch.export takes no packed weights; save the model before quantizing it.")
+            text = _(
+                "torch.export doesn't accept packed weights; save the model before quantizing it."
+            )
         raise SaveError(text, reason=brief(error)) from error
     held = (*program.state_dict.values(), *program.constants.values())
     needed = int(1.05 * sum(getattr(t, "nbytes", 0) for t in held)) + (1 << 16)

@@ -57,9 +57,9 @@ def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kw
     """
     require_options("torch.compile", options, ("dynamic", "backend", "mode"))
     net = programs.twin(eager(net))
-    unfit = "" if isinstance(net, nn.Module) else N_("there is no module, only a function")
+    unfit = "" if isinstance(net, nn.Module) else N_("it compiles modules, and this is a function")
     if not unfit and net.training:
-        unfit = N_("the model is in training mode; compiling ahead wants net.eval()")
+        unfit = N_("the model is in training mode; compiling ahead of time needs net.eval()")
     differs = programs.padding(net, len(args) + len(kwargs)).rstrip(".。")
 
     def script() -> Any:
@@ -83,7 +83,7 @@ def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kw
     }
     if not options.keys() & {"backend", "mode"}:  # unless the user has chosen
         reduced = _compiled(net, **options, mode="reduce-overhead")
-        reason = N_("it rests on CUDA graphs, and there is no CUDA device")
+        reason = N_("it needs CUDA graphs, and there is no CUDA device")
         run = reduced.run if torch.cuda.is_available() else reason
         found["torch.compile reduce-overhead"] = replace(reduced, run=run)
     for name, (run, code) in _ahead(net, args, kwargs).items():
@@ -97,7 +97,7 @@ def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kw
         run = _compiled(net, **sizes, options={"guard_filter_fn": unsafe}).run
         by_hand = '{"guard_filter_fn": torch.compiler.skip_all_guards_unsafe}'
         code = f"fast = torch.compile(net, options={by_hand})\n{_RUN}"
-        reason = "" if unsafe else N_("this version of torch cannot skip guards")
+        reason = "" if unsafe else N_("this version of PyTorch cannot skip guards")
         found["torch.compile skip guards"] = Variant(reason or run, code)
         found |= _functions(net, sizes)
         found["eager, with gradients"] = Variant(net, "y = net(x)")
