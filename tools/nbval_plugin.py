@@ -1,7 +1,7 @@
 """A pytest plugin for `make test-notebooks`: what nbval cannot know of these notebooks.
 
-- A claim that a busy machine could not decide shows an output of a type of its own, and so does one
-  that took more rounds. They are left out of the comparison, on both sides.
+- A claim that holds shows an output of a type of its own, and so does one that a busy machine could
+  not decide. They are left out of the comparison, on both sides, because they depend on the times.
 - Of cells with the tag `gpu`, what they print without a GPU is committed; with one, they only run.
   Where D2LHYBRID_REQUIRE_GPU names the framework, such a cell that was left out is a failure.
 - What tables and plots show is not compared, so the time limits of the notebooks are cut, and more

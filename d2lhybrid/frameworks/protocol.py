@@ -69,6 +69,7 @@ class Lazy:
         self._product: Any = None
         self.built: Function | None = None
         self.note: Callable[[], str] = str  # what there is to say of it after a call
+        self.among: list[Any] = []  # the Variants that it has been one of
 
     def anew(self) -> "Lazy":
         """The same, not yet built."""

@@ -24,7 +24,7 @@ from d2lhybrid.frameworks import untouched
 from d2lhybrid.i18n import gettext as _, noop as N_
 from d2lhybrid.measurement.rounds import Rounds
 from d2lhybrid.measurement.runner import Clock, Runner
-from d2lhybrid.measurement.variants import Variants, require_one
+from d2lhybrid.measurement.variants import Variants, recognized, require_one
 from d2lhybrid.quieting import waiting
 from d2lhybrid.report import claims
 from d2lhybrid.report.provenance import environment, load
@@ -107,6 +107,7 @@ def compare(
     'faster'
     """
     ways, args, kwargs = of_arguments(functions, args, kwargs, options_of(compare))
+    ways = recognized(ways)
     base, yardsticks = _labels(ways, baseline, references)
     outdated = ways.deprecated if isinstance(ways, Variants) else ()
     if isinstance(ways, Variants) and ways.takes_arguments and not (args or kwargs):

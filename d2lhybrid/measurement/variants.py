@@ -28,7 +28,8 @@ class Variants(OfThisProcess, dict[str, Callable[..., Any]]):
     ``code`` shows for each name how to write it by hand, with ``net`` for the model and ``x`` for
     its arguments. ``references`` names those that are no way to run the model, but programs to
     compare with, and ``deprecated`` those that their makers have deprecated. Add callables of your
-    own with ``variants(net, x) | {"mine": f}``, which keeps what is known of the others.
+    own as to any dict, ``ways["mine"] = f`` or ``ways | {"mine": f}``; ``compare`` also recognizes
+    what was made with ``{**ways, "mine": f}``.
     """
 
     def __init__(
@@ -45,6 +46,13 @@ class Variants(OfThisProcess, dict[str, Callable[..., Any]]):
         self._marked = {name: self[name] for name in self if name in references}
         self._outdated = {name: self[name] for name in self if found[name].deprecated}
         self.function, self.takes_arguments = net, takes_arguments
+        self._note_members()
+
+    def _note_members(self) -> None:
+        """Let those that are built later know that they are among these."""
+        for run in self.values():
+            if isinstance(run, Lazy):
+                run.among.append(self)
 
     @property
     def unavailable(self) -> dict[str, str]:
@@ -93,6 +101,7 @@ class Variants(OfThisProcess, dict[str, Callable[..., Any]]):
         dict.update(made, functions)
         made._reasons, made._code = {**self._reasons}, {**self._code}
         made._marked, made._outdated = {**self._marked}, {**self._outdated}
+        made._note_members()
         return made
 
     def __or__(self, other: Any) -> Any:
@@ -125,6 +134,24 @@ class Variants(OfThisProcess, dict[str, Callable[..., Any]]):
         there = [f"  {name}" for name in self]
         not_there = [f"  {name}: {_(reason)}" for name, reason in self.unavailable.items()]
         return "\n".join(["Variants", *there, *not_there])
+
+
+def recognized(functions: Any) -> Any:
+    """Variants again, if these functions are a dict that all of some Variants were put into.
+
+    A plain dict has lost what is known of those that cannot be built, and which are deprecated.
+    """
+    if not isinstance(functions, Mapping) or isinstance(functions, Variants):
+        return functions
+    lazy = (run for run in functions.values() if isinstance(run, Lazy))
+    known = [ways for run in lazy for ways in run.among if _holds(functions, ways)]
+    largest = max(known, key=len, default=None)
+    return functions if largest is None else largest._like(functions)
+
+
+def _holds(functions: Mapping[str, Any], ways: Variants) -> bool:
+    """Has the dict all of these, by the same names?"""
+    return all(functions.get(name) is run for name, run in ways.items())
 
 
 def require_one(verb: str, function: Any) -> None:

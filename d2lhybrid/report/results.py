@@ -150,13 +150,13 @@ class Comparison(Result, Mapping[str, Measurement]):
         return stats.verdict(interval, self.floor_of(clock), self.margin, self.busy)
 
     def break_even(self, label: str) -> float | None:
-        """Calls after which what this one costs a process at first has paid for itself.
+        """Calls after which this one has paid off its cold start.
 
-        What a process pays is loading and the first call, for what is compiled ahead is built once
-        for all processes; what it gains, each call that is waited for.
+        A process pays for loading and for the first call; what is compiled ahead of time is built
+        once for all processes. It gains by each call that is waited for.
 
         Returns:
-            A whole number; ``math.inf`` where it never does, for it is not faster; None where that
+            A whole number; ``math.inf`` if it never does, because it isn't faster; None if that
             is not known.
         """
         verdict = self.verdict(label)
@@ -219,8 +219,8 @@ class Comparison(Result, Mapping[str, Measurement]):
     def to_frame(self) -> Any:
         """A pandas data frame, one row a variant; raises MissingPackageError without pandas.
 
-        Times are in seconds per call, ratios above 1 are faster, and `pays_after` is missing, too,
-        where a cold start never pays.
+        Times are in seconds per call, and ratios above 1 are faster. `pays_after` is also missing
+        if a cold start never pays off.
         """
         return require("pandas", "notebooks").DataFrame(self.summary()["rows"]).set_index("label")
 

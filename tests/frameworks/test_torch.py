@@ -102,6 +102,15 @@ def test_a_row_says_where_nothing_was_compiled():
         assert [one.note is None for one in rows.values()] == [True, compiled_at_all]
 
 
+def test_what_pytorch_has_deprecated_is_marked():
+    net, x = torch_model()
+    ways = variants(net, x)
+    assert ways.deprecated == ("torchscript", "torchscript frozen")
+    few = {**ways.only("eager", "torchscript"), "mine": net}
+    c = compare(few, x, time_limit=0.1, progress=False)
+    assert (c.deprecated, c.others) == (("torchscript",), ["torchscript", "mine"])
+
+
 @pytest.mark.usefixtures("no_compiler")
 def test_without_a_compiler_the_reason_names_the_package(monkeypatch, tmp_path):
     v = variants(*torch_model(), all=True, references=True)

@@ -59,6 +59,33 @@ def test_variants_with_a_function_of_ones_own_keep_what_is_known_of_them(join):
     assert "Use mine" in c.advice
 
 
+def test_a_dict_that_all_variants_were_put_into_is_known_again():
+    m = Machine()
+    found = {
+        "eager": Variant(m.function(1e-3)),
+        "old": Variant(Lazy(lambda: m.function(1e-4)), deprecated=True),
+        "new": Variant(Lazy(lambda: m.function(5e-4))),
+        "C": Variant(m.function(1e-5)),
+        "aot": Variant("no compiler"),
+        "jit": Variant("no device"),
+    }
+    ways, mine = Variants(found, ["C"]), m.function(8e-4)
+
+    def shown(functions):
+        c = compare(functions, clock=m.clock, progress=False, seed=1)
+        return list(c), c.deprecated, c.references, list(c.unavailable), c.advice[:8]
+
+    known = ("old",), ("C",), ["aot", "jit"], "Use new:"
+    assert shown({**ways, "mine": mine}) == (["eager", "old", "new", "C", "mine"], *known)
+    first = {"eager": ways["eager"], "mine": mine, **ways}
+    assert shown(first) == (["eager", "mine", "old", "new", "C"], *known)
+    few = {**ways.only("eager", "old", "aot"), "mine": mine}
+    assert shown(few) == (["eager", "old", "mine"], ("old",), (), ["aot"], "Use mine")
+    assert shown({**ways, "aot": mine})[3] == ["jit"]
+    by_hand = {"eager": ways["eager"], "new": ways["new"]}  # nothing was left out by us
+    assert shown(by_hand) == (["eager", "new"], (), (), [], "Use new:")
+
+
 def test_a_copy_of_variants_can_be_changed_for_itself():
     ways = made(Machine())
     other = ways.copy()
