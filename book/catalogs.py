@@ -23,7 +23,7 @@ Key: TypeAlias = tuple[str, str]
 """The msgctxt and the msgid of an entry."""
 
 Catalogs: TypeAlias = Mapping[str, polib.POFile]
-"""The catalogs of one language by the names of their chapters; that of ``figures`` besides."""
+"""The catalogs of one language by their names: a chapter's, or ``figures``."""
 
 _NUL = "\0"  # between the forms of a message, as compiled catalogs have it
 _HINTS = {
