@@ -123,26 +123,31 @@ def _comparison(cell: nbformat.NotebookNode, summary: Any) -> Comparison:
 
 @dataclass(frozen=True)
 class Network:
-    """One that the front pages show: the chapter that measures it, and its name in `reveal`.
+    """One that the front pages show, and which comparison of which chapter is its own.
 
-    Without a name it is what the chapter compares first.
+    That is the one of this name in `reveal`, or the first table below a cell with this code.
     """
 
     chapter: str
     name: str = ""
+    code: str = ""
+
+    def __str__(self) -> str:
+        return self.name or self.code
 
     def of(self, notebook: nbformat.NotebookNode) -> Comparison | None:
         """What the chapter's notebook measured; None where it was not executed."""
         if self.name:
             return revealed(notebook).get(self.name)
-        return next(comparisons(notebook), None)
+        cells = [cell for cell in notebook.cells if self.code in cell.source]
+        return next(comparisons(nbformat.from_dict({"cells": cells})), None)
 
 
 # By keys that stand in ``words/``, too, as ``network_resnet``, and in the order of the front pages.
 NETWORKS = {
     "resnet": Network("faster", "ResNet, batch 1"),
     "encoder": Network("faster", "encoder, batch 1"),
-    "mlp": Network("hybridize"),
+    "mlp": Network("hybridize", code="variants(net, x)"),
 }
 # What their sentences speak of besides.
 LARGE_BATCH = Network("faster", "ResNet, batch 32")

@@ -42,7 +42,7 @@ def comparison(framework: str, network: Network, *labels: str) -> Comparison:
     """What the framework's notebook says of a network, with rows of these labels."""
     found = network.of(notebook(framework, network.chapter))
     if found is None or not found.variants.keys() >= set(labels):
-        wanted = ", ".join([network.name or "its first network", *labels])
+        wanted = ", ".join([str(network), *labels])
         raise FrontPageError(f"{framework}/{network.chapter} no longer compares {wanted}.")
     return found
 
@@ -86,15 +86,19 @@ def comparison_table(found: Comparison, language: str) -> str:
             row.label,
             time,
             number(row.ratio or 1, language),
-            " – ".join(interval) if known else "?",
+            " – ".join(dict.fromkeys(interval)) if known else "?",
             row.verdict,
             times(row.cold, language=language) if row.cold else "",
-            f"{row.pays_after:,.0f} calls" if row.pays_after else "",
+            _calls(row.pays_after),
         ]
 
     heads = ["variant", "time of a call", "times as fast", "95% interval", "verdict"]
     lines = [[*heads, "cold start", "pays off after"], ["---"] * 7, *map(shown, found.rows)]
     return _table(lines)
+
+
+def _calls(found: float | None) -> str:
+    return "" if found is None else "1 call" if found == 1 else f"{found:,.0f} calls"
 
 
 def _table(lines: list[list[str]]) -> str:

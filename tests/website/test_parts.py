@@ -137,7 +137,7 @@ def test_reading_takes_as_long_as_the_prose(prose, minutes):
 
 def test_a_small_site(small, monkeypatch):
     root = small(url=GITHUB.url)
-    monkeypatch.setattr(findings, "NETWORKS", {"mlp": Network("one")})
+    monkeypatch.setattr(findings, "NETWORKS", {"mlp": Network("one", code="print")})
     show(root, "pytorch", summary())
     pale = [ROWS[0], {**ROWS[1], "verdict": "undecided"}]
     show(root, "mxnet", summary(pale))
