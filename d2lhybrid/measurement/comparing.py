@@ -55,21 +55,21 @@ def compare(
     clock: Clock = perf_counter,
     **kwargs: Any,
 ) -> Comparison:
-    """Time ``function(*args, **kwargs)`` for each of `functions` and set each beside the baseline.
+    """Time ``function(*args, **kwargs)`` for each of `functions` and compare it to the baseline.
 
-    First each is called once, and what it has to build and load is timed apart from that where the
-    two are apart. Unless `check` is False the outputs are compared; a number as `check` is the
+    First each is called once; building and loading are timed separately from that call if the two
+    are separate. Unless `check` is False the outputs are compared; a number as `check` is the
     tolerance, relative to each element. Then, after warm-up, every round takes a turn of each in an
-    order drawn from `seed`, and one more of the baseline, which gives the noise floor. Where work
-    is queued, a turn times both calls that are waited for and a stream of calls. It ends when every
+    order drawn from `seed`, and one more of the baseline, which gives the noise floor. If work is
+    queued, a turn times both calls that are waited for and a stream of calls. It ends when every
     verdict is clear and every interval narrower than 10%, at the earliest after 20 rounds; after
-    2000 rounds; after `time_limit` seconds of rounds; or at an interrupt, with the whole rounds
-    that there are. Six rounds are taken unless they need more than twice the limit; the result then
-    says which limit would do, and gives no verdict.
+    2000 rounds; after `time_limit` seconds of rounds; or at an interrupt, with the rounds that are
+    complete. It takes six rounds unless they need more than twice the limit; the result then says
+    which limit is enough, and gives no verdict.
 
-    A variant that cannot be built, raises or answers something else is no end of the comparison:
-    it is a row with its reason. A compiler that keeps what it built on disk builds the same in a
-    fraction of the time in the next process: first calls are those of this run.
+    If a variant cannot be built, raises or gives another answer, the comparison goes on without it
+    and shows the reason. A compiler that caches on disk builds the same program in a fraction of
+    the time in the next process: first calls are those of this run.
 
     Args:
         functions: the callables by label, or what ``variants`` returns. One of them may be
@@ -77,8 +77,8 @@ def compare(
         args, kwargs: the arguments of every call; ``call(functions, ...)`` where a keyword has
             the name of an option below.
         baseline: the label that ratios refer to; the first one if None.
-        references: labels of yardsticks, such as a program in C or a copy of the array, which are
-            measured and shown, and never recommended. Those of ``variants`` are known without it.
+        references: labels of yardsticks, such as a program in C or a copy of the array. They are
+            measured and shown, and never recommended. Those of ``variants`` are already marked.
         check: True compares outputs with the tolerance of their dtype, a number is the tolerance
             of floating-point numbers, False compares nothing. Whole numbers have to be equal.
         time_limit: seconds of rounds; first calls and warm-up come on top.

@@ -18,6 +18,7 @@ from d2lhybrid.frameworks.dense import references as reference_programs
 from d2lhybrid.frameworks.protocol import Lazy, Ways, chain
 from d2lhybrid.i18n import gettext as _
 from d2lhybrid.measurement.runner import Calling
+from d2lhybrid.report.text import named
 
 Loss = Callable[[Any, Any], Any]  # of the output and the target
 
@@ -131,7 +132,7 @@ class Variants(OfThisProcess, dict[str, Callable[..., Any]]):
                 self.takes_arguments |= other.takes_arguments
 
     def __repr__(self) -> str:
-        there = [f"  {name}" for name in self]
+        there = [f"  {named(name, self.deprecated)}" for name in self]
         not_there = [f"  {name}: {_(reason)}" for name, reason in self.unavailable.items()]
         return "\n".join(["Variants", *there, *not_there])
 
@@ -180,23 +181,24 @@ def variants(
     """Every way in which the framework of `net` runs ``net(*args, **kwargs)``, eager first.
 
     The compiled ones are built at their first call, so that ``compare`` sees what building costs.
-    The model is called once now, or its first eager call would be charged with what the process
+    The model is called once now; otherwise its first eager call would include what the process
     does only once, such as loading kernels and giving layers their shapes.
-    A model is left as it was, also by ``compare`` and all others that run it: its mode, its
-    parameters, its averages, hybridized or not, and with it the random state, but for that of
-    MXNet and of ``tf.random``. What a function changes when it is called, such as the weights of a
-    model in a step of training, stays changed: for that there is ``training``. Eager is eager also
-    where `net` was compiled. All run without gradients, but for PyTorch's "eager, with gradients"
-    of `all`. What cannot be built on this machine stands in ``.unavailable`` with the reason, and
-    ``.code`` shows how to write each by hand.
+
+    Your model stays as it was, also when ``compare`` and the others run it: its mode, parameters,
+    averages and hybridization, and the random state, except MXNet's and that of ``tf.random``. A
+    function that changes something when you call it, such as a training step, still changes it;
+    use ``training`` for that. "eager" is eager even if `net` was compiled. All run without
+    gradients, except PyTorch's "eager, with gradients" (`all`). ``.unavailable`` gives the reason
+    for each that cannot be built on this machine, ``.deprecated`` names those that their makers
+    have deprecated, and ``.code`` shows how to write each by hand.
 
     Args:
         net: a model, a function of tensors, or ``call(net, ...)`` in place of it and its arguments.
         args, kwargs: the arguments of the model.
-        all: the ways of experts, too, some of which give up a check that the framework makes.
-        references: the programs "C" and "NumPy", where the model is a chain of dense layers.
+        all: also the ways for experts, some of which skip a check that the framework makes.
+        references: also the programs "C" and "NumPy", if the model is a chain of dense layers.
         dynamic: of torch.compile: for any sizes (True), or for these (False).
-        backend: of the framework's compiler, where it has several.
+        backend: of the framework's compiler, if it has several.
         mode: of torch.compile.
 
     Returns:
@@ -217,8 +219,9 @@ def variants(
     with torch.no_grad():
         y = net(x)
 
-    Another precision or memory layout is no option but a callable of your own. Each casts what goes
-    in and what comes out, and ``check`` is as loose as its numbers are:
+    For another precision or memory layout, add a callable of your own. It converts its input and
+    its output, and ``check`` is as loose as its numbers are. Run it without gradients, as the
+    others do:
 
     >>> from copy import deepcopy
     >>> from d2lhybrid import compare
@@ -226,19 +229,22 @@ def variants(
     >>> net, x = torch.nn.Conv2d(3, 8, 3).eval(), torch.rand(1, 3, 32, 32)
     >>> half = deepcopy(net).to(torch.bfloat16)
     >>> last = deepcopy(net).to(memory_format=torch.channels_last)
-    >>> def autocast(x):
+    >>> @torch.no_grad()
+    ... def bfloat16(x):
+    ...     return half(x.to(torch.bfloat16)).float()
+    >>> @torch.no_grad()
+    ... def autocast(x):
     ...     with torch.autocast(x.device.type, torch.bfloat16):
     ...         return net(x).float()
-    >>> ways = {
-    ...     "float32": net,
-    ...     "bfloat16": lambda x: half(x.to(torch.bfloat16)).float(),
-    ...     "autocast": autocast,
-    ...     "channels_last": lambda x: last(x.to(memory_format=torch.channels_last)),
-    ... }
+    >>> @torch.no_grad()
+    ... def channels_last(x):
+    ...     return last(x.to(memory_format=torch.channels_last))
+    >>> ways = variants(net, x).only("eager")
+    >>> ways |= {"bfloat16": bfloat16, "autocast": autocast, "channels last": channels_last}
     >>> list(compare(ways, x, check=0.2, time_limit=0.5, progress=False))
-    ['float32', 'bfloat16', 'autocast', 'channels_last']
+    ['eager', 'bfloat16', 'autocast', 'channels last']
     >>> list(compare(ways, x, time_limit=0.5, progress=False))  # as exact as float32 can be
-    ['float32', 'channels_last']
+    ['eager', 'channels last']
     """
     model, args, kwargs = of_arguments(net, args, kwargs, options_of(variants))
     require_one("variants", model)

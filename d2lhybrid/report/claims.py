@@ -76,6 +76,17 @@ _STAY = {
         "{margin}."
     ),
 }
+# The same if a deprecated one is faster.
+_STAY_SUPPORTED = {
+    "slower": N_(
+        "Stay with {baseline}: the fastest alternative that isn't deprecated, {label}, takes "
+        "{ratio} times as long."
+    ),
+    "same": N_(
+        "Stay with {baseline}: the fastest alternative that isn't deprecated, {label}, takes the "
+        "same time to within {margin}."
+    ),
+}
 
 
 def advice(c: Comparison) -> str:
@@ -84,8 +95,8 @@ def advice(c: Comparison) -> str:
     1. No advice on a busy machine, or without an alternative to the baseline.
     2. References are programs to compare the variants with. They are never recommended.
     3. What its makers have deprecated is never recommended either, however fast it is: the advice
-       is the one that the comparison would give without it. If the baseline is deprecated, the
-       advice is never to stay with it.
+       is what the comparison would give without it. If the baseline is deprecated, the advice is
+       never to stay with it.
     4. Among the variants that are faster than the baseline and pay off their cold start, the best
        is the one with the highest ratio. The comparison cannot separate it from those whose
        interval overlaps its interval, so of all these, use the one that pays off soonest.
@@ -115,7 +126,8 @@ def advice(c: Comparison) -> str:
         )
     else:
         label = max(choice, key=lambda other: c.ratio(other)[0])
-        text = _(_STAY[c.verdict(label)])
+        fastest = max(c.others, key=lambda other: c.ratio(other)[0])
+        text = _((_STAY if label == fastest else _STAY_SUPPORTED)[c.verdict(label)])
     shown = label or undecided[0]
     ratio = c.ratio(shown)[0]
     fields = {"ratio": number(max(ratio, 1 / ratio)), "calls": calls(c.break_even(shown))}

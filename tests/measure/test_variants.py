@@ -71,6 +71,9 @@ def test_a_dict_that_all_variants_were_put_into_is_known_again():
     }
     ways, mine = Variants(found, ["C"]), m.function(8e-4)
 
+    lines = ["Variants", "  eager", "  old (deprecated)", "  new", "  C"]
+    assert repr(ways).splitlines()[:5] == lines
+
     def shown(functions):
         c = compare(functions, clock=m.clock, progress=False, seed=1)
         return list(c), c.deprecated, c.references, list(c.unavailable), c.advice[:8]

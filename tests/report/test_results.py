@@ -103,7 +103,14 @@ def test_what_is_faster_in_most_rounds_and_not_in_the_median_is_not_used():
         ({"C": 1e-5}, {"references": ("C",)}, None, "$"),  # never recommended
         # What is deprecated neither, even if it is the fastest; its baseline is no place to stay.
         ({"a": 1e-3, "old": 1e-4}, {"deprecated": ("old",)}, "a", "Use a: .*4.00 times"),
-        ({"a": 8e-3, "old": 1e-4}, {"deprecated": ("old",)}, None, "Stay with eager: .* a, takes"),
+        (
+            {"a": 8e-3, "old": 1e-4},
+            {"deprecated": ("old",)},
+            None,
+            "Stay with eager: .*n't dep.* a, takes 2",
+        ),
+        ({"a": 4e-3, "old": 1e-4}, {"deprecated": ("old",)}, None, "Stay .*n't dep.* a, .* same"),
+        ({"a": 8e-3, "old": 9e-3}, {"deprecated": ("old",)}, None, "Stay .* alternative, a, takes"),
         ({"old": 1e-4}, {"deprecated": ("old",)}, None, "$"),
         ({"a": 1e-3}, {"deprecated": ("eager",)}, "a", "Use a: "),
         ({"a": 8e-3}, {"deprecated": ("eager",)}, None, "$"),
