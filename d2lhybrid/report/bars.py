@@ -51,12 +51,12 @@ def draw(groups: Sequence[Group], comparisons: Sequence[Comparison]) -> Any:
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
         ax.set(ylim=(y - _BETWEEN - 0.3, -0.6), xlabel=title(groups))
-        ax.set_xticks(_ticks(low, high), map(general, _ticks(low, high)))
+        ticks = _ticks(low, high)
+        ax.set_xticks(ticks, map(general, ticks))
         ax.set_xticks([], minor=True)
         if guessed:
-            ax.plot(
-                [], [], color=plot.GREY, markerfacecolor="none", label=_("your guess"), **_GUESS
-            )
+            style = {"color": plot.GREY, "markerfacecolor": "none"}
+            ax.plot([], [], label=_("your guess"), **style, **_GUESS)
             plot.legend(ax)
         plot.notes(ax, comparisons)
         for said, guess in guessed:

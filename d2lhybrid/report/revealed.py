@@ -69,36 +69,42 @@ def groups(results: Mapping[str, Comparison], guess: Mapping[str, float]) -> lis
         ArgumentError: `results` is no dict of comparisons by name, or `guess` has a name that
             `results` has not, or something else than a number above 0.
     """
+    _require_comparisons(results)
+    if not isinstance(guess, Mapping):
+        said = _("Expected a dict of guesses, such as {example}. Received: {kind}.")
+        example = dict.fromkeys([*results][:1], 1.5)
+        raise ArgumentError(said.format(example=example, kind=type(guess).__name__))
+    for name, guessed in guess.items():
+        _require_guess(name, guessed, results)
+    return [_group(name, result, guess.get(name)) for name, result in results.items()]
+
+
+def _require_comparisons(results: Any) -> None:
+    example = '{"ResNet, batch 1": compare(variants(net, x), x)}'
     if not isinstance(results, Mapping) or not results:
         said = _("Expected a dict of comparisons by name, such as {example}. Received: {received}.")
-        received = type(results).__name__ if results or results is None else repr(results)
-        raise ArgumentError(said.format(example=_EXAMPLE, received=received))
+        received = "{}" if isinstance(results, Mapping) else type(results).__name__
+        raise ArgumentError(said.format(example=example, received=received))
     for name, result in results.items():
         if not isinstance(result, Comparison):
             said = _(
                 "Expected what compare returns, such as {example}. Received: {kind} for {name!r}."
             )
-            raise ArgumentError(
-                said.format(example=_EXAMPLE, kind=type(result).__name__, name=name)
-            )
-    if not isinstance(guess, Mapping):
-        said = _("Expected a dict of guesses, such as {example}. Received: {kind}.")
-        example = dict.fromkeys(list(results)[:1], 1.5)
-        raise ArgumentError(said.format(example=example, kind=type(guess).__name__))
-    for name, guessed in guess.items():
-        if name not in results:
-            said = _("Expected guesses for {names}. Received: one for {received!r}.")
-            raise ArgumentError(said.format(names=names(map(repr, results)), received=name))
-        if isinstance(guessed, bool) or not isinstance(guessed, Real) or not 0 < guessed < inf:
-            said = _(
-                "Expected a guess above 0, such as 1.5 for 1.5 times as fast. Received: "
-                "{received!r} for {name!r}."
-            )
-            raise ArgumentError(said.format(received=guessed, name=name))
-    return [_group(name, result, guess.get(name)) for name, result in results.items()]
+            kind = type(result).__name__
+            raise ArgumentError(said.format(example=example, kind=kind, name=name))
 
 
-_EXAMPLE = '{"ResNet, batch 1": compare(variants(net, x), x)}'
+def _require_guess(name: str, guessed: Any, results: Mapping[str, Comparison]) -> None:
+    if name not in results:
+        said = _("Expected guesses for {names}. Received: one for {received!r}.")
+        raise ArgumentError(said.format(names=names(map(repr, results)), received=name))
+    is_number = isinstance(guessed, Real) and not isinstance(guessed, bool)
+    if not is_number or not 0 < guessed < inf:
+        said = _(
+            "Expected a guess above 0, such as 1.5 for 1.5 times as fast. Received: "
+            "{received!r} for {name!r}."
+        )
+        raise ArgumentError(said.format(received=guessed, name=name))
 
 
 def _group(name: str, c: Comparison, guess: float | None) -> Group:

@@ -184,13 +184,13 @@ def test_a_model_that_raises_or_computes_something_else_is_not_verified(tmp_path
 
 
 REFUSED = {
-    "python": (lambda x: x * float(x.numpy().sum()), "does not take"),
+    "python": (lambda x: x * float(x.numpy().sum()), "doesn't accept"),
     "complex": (lambda x: torch.complex(x, x), r"of bool, .*uint64, received output_0: complex64"),
     "double complex": (lambda x: x.to(torch.complex128), "received output_0: complex128"),
     "set": (lambda x: {x}, "a set as"),
     "tuple as key": (lambda x: {(1, 2): x}, "a tuple as"),
     "enumeration as key": (lambda x: {Kind.A: x}, "a Kind as"),
-    "size from data": (lambda x: x if int(x.sum()) < 2 else x[: int(x[0, 0])], "does not take"),
+    "size from data": (lambda x: x if int(x.sum()) < 2 else x[: int(x[0, 0])], "doesn't accept"),
     "infinite": (lambda x: (x, float("inf")), "manifest can hold"),
     "no tensor": (lambda x: 3, "none of them"),
     "no Unicode": (lambda x: (x, "\ud800"), "manifest can hold"),
