@@ -2,43 +2,32 @@
 
 python benchmarks/networks.py pytorch [network ...] [--limit 3] [--output FOLDER] [--first-calls]
 
-A small residual network, a Transformer encoder and the chapter's MLP, with random weights, at
-several batch sizes: inference and one training step. With torchvision, ResNet-50 as well. Each case
-prints its table. With ``--output`` it also adds a line of JSON to FOLDER/networks-FRAMEWORK.jsonl
-as soon as it has been measured, so a run that is cut off keeps what it had. ``--first-calls`` only
-builds each variant and calls it twice: it shows the cold starts, and fills PyTorch's disk cache.
+The residual network and the Transformer encoder of the chapter `faster`, as its committed notebook
+defines them, and the MLP of `hybridize`, with random weights, at several batch sizes: inference and
+one training step. With torchvision, ResNet-50 as well. Each case prints its table. With
+``--output`` it also adds a line of JSON to FOLDER/networks-FRAMEWORK.jsonl as soon as it has been
+measured, so a run that is cut off keeps what it had. ``--first-calls`` only builds each variant and
+calls it twice: it shows the cold starts, and fills PyTorch's disk cache.
 """
 
 import argparse
 import json
 import math
+import os
 import sys
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from chapter_networks import Case, Jax, PyTorch
 
-from d2lhybrid import compare, synchronize, training, variants
+from d2lhybrid import compare, synchronize
 from d2lhybrid.measurement.timing import Peak
 
 CLOCKS = ("latency", "throughput", "device")
-
-
-@dataclass(frozen=True)
-class Case:
-    """What is measured: a network, how many examples at once, the numeric type, and the task."""
-
-    network: str
-    batch: int
-    dtype: str = "float32"
-    task: str = "inference"
-
-    def __str__(self) -> str:
-        return f"{self.network}, batch {self.batch}, {self.dtype}, {self.task}"
 
 
 CASES = [
@@ -65,254 +54,6 @@ CASES = [
     Case("resnet50", 64, "bfloat16", "training"),
 ]
 SMALL = 4  # what a batch of more than 32 becomes in a rehearsal
-
-
-class PyTorch:
-    """The networks in PyTorch, and the ordinary ways to run them."""
-
-    def __init__(self) -> None:
-        import torch
-
-        torch.manual_seed(0)
-        self.torch = torch
-        self.device = "cuda" if torch.cuda.is_available() else "cpu"
-        self.name = torch.cuda.get_device_name() if self.device == "cuda" else "CPU"
-
-    def network(self, name: str) -> Any:
-        torch = self.torch
-        nn, F = torch.nn, torch.nn.functional
-
-        class Residual(nn.Module):
-            def __init__(self, channels: int):
-                super().__init__()
-                self.first = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
-                self.second = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
-                self.norms = nn.ModuleList([nn.BatchNorm2d(channels), nn.BatchNorm2d(channels)])
-
-            def forward(self, x: Any) -> Any:
-                y = F.relu(self.norms[0](self.first(x)))
-                return F.relu(x + self.norms[1](self.second(y)))
-
-        class Layer(nn.Module):
-            def __init__(self, width: int, heads: int):
-                super().__init__()
-                self.heads = heads
-                self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-                self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-                self.norms = nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])
-
-            def forward(self, x: Any) -> Any:
-                batch, tokens, width = x.shape
-                parts = self.qkv(self.norms[0](x)).view(batch, tokens, 3, self.heads, -1)
-                q, k, v = parts.permute(2, 0, 3, 1, 4)
-                mixed = F.scaled_dot_product_attention(q, k, v)
-                x = x + self.out(mixed.transpose(1, 2).reshape(batch, tokens, width))
-                return x + self.down(F.gelu(self.up(self.norms[1](x))))
-
-        class Encoder(nn.Module):
-            def __init__(self, width: int = 128, heads: int = 4):
-                super().__init__()
-                self.embed = nn.Embedding(1000, width)
-                self.layers = nn.ModuleList([Layer(width, heads) for _ in range(2)])
-                self.head = nn.Linear(width, 10)
-
-            def forward(self, x: Any) -> Any:
-                x = self.embed(x)
-                for layer in self.layers:
-                    x = layer(x)
-                return self.head(x.mean(1))
-
-        if name == "resnet":
-            stem = [nn.Conv2d(3, 32, 3, padding=1), *(Residual(32) for _ in range(3))]
-            head = [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10)]
-            return nn.Sequential(*stem, *head)
-        if name == "encoder":
-            return Encoder()
-        if name == "resnet50":
-            import torchvision
-
-            return torchvision.models.resnet50()
-        return nn.Sequential(
-            nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 2)
-        )
-
-    def example(self, case: Case) -> tuple[Any, Any]:
-        torch, shape = self.torch, shapes(case)
-        classes = torch.randint(0, 2, (case.batch,), device=self.device)
-        if case.network == "encoder":
-            return torch.randint(0, 1000, shape, device=self.device), classes
-        return torch.randn(shape, device=self.device, dtype=getattr(torch, case.dtype)), classes
-
-    def ways(self, case: Case) -> tuple[Any, tuple[Any, ...]]:
-        """The callables by name, and the arguments of each call."""
-        torch = self.torch
-        torch.compiler.reset()  # before 2.13 programs are shared between networks of one class
-        net = self.network(case.network).to(self.device, getattr(torch, case.dtype))
-        x, y = self.example(case)
-        if case.task == "training":
-            optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
-            loss = torch.nn.functional.cross_entropy
-            steps = training(net, loss, optimizer, (x, y))
-            return steps.only("eager", "torch.compile"), ()
-        net.eval()
-        names = ["eager", "torch.compile"]
-        if self.device == "cuda":
-            names.append("torch.compile reduce-overhead")
-        found = dict(variants(net, x).only(*names))
-        if case.network.startswith("resnet"):
-            found |= self.channels_last(net, x)
-        if self.device == "cuda":
-            found["CUDA graph of eager"] = self.recorded(net, x)
-        return found, (x,)
-
-    def channels_last(self, net: Any, x: Any) -> dict[str, Any]:
-        """The same network on images whose channels lie together, eager and compiled."""
-        import copy
-
-        layout = self.torch.channels_last
-        other, images = copy.deepcopy(net).to(memory_format=layout), x.to(memory_format=layout)
-        # Strides that differ from an earlier call of the same code would be made symbolic.
-        fast = self.torch.compile(other, dynamic=False)
-
-        def run(model: Any) -> Any:
-            def call(_x: Any) -> Any:
-                with self.torch.no_grad():
-                    return model(images)
-
-            return call
-
-        return {"eager, channels last": run(other), "torch.compile, channels last": run(fast)}
-
-    def recorded(self, net: Any, x: Any) -> Any:
-        """A CUDA graph of what the eager network launches; a call copies its input and replays it.
-
-        The graph reads parameters and buffers by their address, so `replay` keeps `net` alive.
-        """
-        torch = self.torch
-        place = x.clone()
-        with torch.no_grad():
-            for _ in range(3):
-                net(place)
-            torch.cuda.synchronize()
-            recording = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(recording):
-                answer = net(place)
-
-        def replay(x: Any) -> Any:
-            place.copy_(x)
-            recording.replay()
-            return answer
-
-        replay.net = net  # type: ignore[attr-defined]
-        return replay
-
-    def settings(self) -> dict[str, Any]:
-        torch = self.torch
-        return {
-            "torch.backends.cudnn.allow_tf32": torch.backends.cudnn.allow_tf32,
-            "torch.backends.cuda.matmul.allow_tf32": torch.backends.cuda.matmul.allow_tf32,
-        }
-
-
-class Jax:
-    """The networks in JAX, with Flax NNX, and the ordinary ways to run them."""
-
-    def __init__(self) -> None:
-        import jax
-
-        self.jax = jax
-        self.device = "cuda" if jax.devices()[0].platform == "gpu" else "cpu"
-        self.name = jax.devices()[0].device_kind
-
-    def network(self, name: str, dtype: str) -> Any:
-        jax = self.jax
-        import jax.numpy as jnp
-        from flax import nnx
-
-        rngs, kind = nnx.Rngs(0), {"dtype": getattr(jnp, dtype), "param_dtype": getattr(jnp, dtype)}
-
-        class Residual(nnx.Module):
-            def __init__(self, channels: int):
-                conv = {"padding": "SAME", "use_bias": False, "rngs": rngs, **kind}
-                self.first = nnx.Conv(channels, channels, (3, 3), **conv)
-                self.second = nnx.Conv(channels, channels, (3, 3), **conv)
-                self.norm = nnx.BatchNorm(channels, rngs=rngs, **kind)
-                self.last = nnx.BatchNorm(channels, rngs=rngs, **kind)
-
-            def __call__(self, x: Any) -> Any:
-                y = nnx.relu(self.norm(self.first(x)))
-                return nnx.relu(x + self.last(self.second(y)))
-
-        class Layer(nnx.Module):
-            def __init__(self, width: int, heads: int):
-                self.heads = heads
-                self.qkv = nnx.Linear(width, 3 * width, rngs=rngs, **kind)
-                self.out = nnx.Linear(width, width, rngs=rngs, **kind)
-                self.up = nnx.Linear(width, 4 * width, rngs=rngs, **kind)
-                self.down = nnx.Linear(4 * width, width, rngs=rngs, **kind)
-                self.norm = nnx.LayerNorm(width, rngs=rngs, **kind)
-                self.last = nnx.LayerNorm(width, rngs=rngs, **kind)
-
-            def __call__(self, x: Any) -> Any:
-                batch, tokens, width = x.shape
-                parts = self.qkv(self.norm(x)).reshape(batch, tokens, 3, self.heads, -1)
-                q, k, v = (parts[:, :, i] for i in range(3))
-                mixed = jax.nn.dot_product_attention(q, k, v)
-                x = x + self.out(mixed.reshape(batch, tokens, width))
-                return x + self.down(nnx.gelu(self.up(self.last(x))))
-
-        class Encoder(nnx.Module):
-            def __init__(self, width: int = 128, heads: int = 4):
-                self.embed = nnx.Embed(1000, width, rngs=rngs, **kind)
-                self.first, self.second = Layer(width, heads), Layer(width, heads)
-                self.head = nnx.Linear(width, 10, rngs=rngs, **kind)
-
-            def __call__(self, x: Any) -> Any:
-                x = self.second(self.first(self.embed(x)))
-                return self.head(x.mean(1))
-
-        if name == "encoder":
-            return Encoder()
-        if name == "resnet":
-            stem = nnx.Conv(3, 32, (3, 3), padding="SAME", rngs=rngs, **kind)
-            head = [lambda x: x.mean((1, 2)), nnx.Linear(32, 10, rngs=rngs, **kind)]
-            return nnx.Sequential(stem, *(Residual(32) for _ in range(3)), *head)
-        widths = [(512, 256), (256, 128), (128, 2)]
-        first, second, third = (nnx.Linear(a, b, rngs=rngs, **kind) for a, b in widths)
-        return nnx.Sequential(first, nnx.relu, second, nnx.relu, third)
-
-    def ways(self, case: Case) -> tuple[Any, tuple[Any, ...]]:
-        """The callables by name, and the arguments of each call."""
-        import jax.numpy as jnp
-        import optax
-        from flax import nnx
-
-        net, random = self.network(case.network, case.dtype), np.random.default_rng(0)
-        shape = shapes(case)
-        y = jnp.asarray(random.integers(0, 2, case.batch))
-        if case.network == "encoder":
-            x = jnp.asarray(random.integers(0, 1000, shape))
-        else:
-            if case.network.startswith("resnet"):  # in JAX, channels come last
-                shape = (shape[0], *shape[2:], shape[1])
-            x = jnp.asarray(random.standard_normal(shape), getattr(jnp, case.dtype))
-        if case.task == "training":
-            optimizer = nnx.Optimizer(net, optax.sgd(0.01), wrt=nnx.Param)
-            loss = optax.softmax_cross_entropy_with_integer_labels
-            return training(net, loss, optimizer, (x, y)).only(
-                "eager", "nnx.jit", "jit donated"
-            ), ()
-        net.eval()
-        return variants(net, x).only("eager", "nnx.jit", "jit"), (x,)
-
-    def settings(self) -> dict[str, Any]:
-        return {"jax_default_matmul_precision": self.jax.config.jax_default_matmul_precision}
-
-
-def shapes(case: Case) -> tuple[int, ...]:
-    """The shape of a batch, channels first."""
-    example = {"resnet": (3, 32, 32), "resnet50": (3, 224, 224), "encoder": (64,), "mlp": (512,)}
-    return (case.batch, *example[case.network])
 
 
 def measured(room: Any, case: Case, limit: float) -> dict[str, Any]:
@@ -365,8 +106,9 @@ def answers(ways: Any, args: tuple[Any, ...]) -> dict[str, dict[str, Any]]:
 def table(files: list[Path]) -> str:
     """What such files hold, as tables in Markdown: latency, then throughput.
 
-    One row a case: eager's time, then how many times as fast the others are, with one figure for
-    each process. An undecided one is in parentheses; one without an interval has a question mark.
+    One row a case: eager's time (that of the first way, if eager was left out), then how many times
+    as fast the others are, with one figure for each process. An undecided one is in parentheses;
+    one without an interval has a question mark.
     """
     recorded = [json.loads(line) for file in files for line in file.read_text().splitlines()]
     recorded = [content for content in recorded if content.get("rows")]
@@ -380,15 +122,16 @@ def table(files: list[Path]) -> str:
             for content in recorded:
                 if all(content[name] == value for name, value in vars(case).items()):
                     for row in content["rows"]:
-                        cells[row["label"]].append(shown(row, clock))
+                        baseline = row is content["rows"][0]
+                        cells[row["label"]].append(shown(row, clock, baseline))
             if any(cells.values()):
                 lines.append(f"| {case} | " + " | ".join(map(", ".join, cells.values())) + " |")
     return "\n".join(lines)
 
 
-def shown(row: dict[str, Any], clock: str) -> str:
-    """Eager's time in milliseconds, or another row's ratio to it."""
-    if row["label"] == "eager":
+def shown(row: dict[str, Any], clock: str, baseline: bool) -> str:
+    """The baseline's time in milliseconds, or another row's ratio to it."""
+    if baseline:
         return f"{row['seconds'][clock] * 1e3:.3g} ms"
     ratio, low, _high = row["ratio"][clock]
     if not low:  # too few rounds for an interval
@@ -421,6 +164,8 @@ def chosen(options: argparse.Namespace) -> Iterator[Case]:
             continue
         if options.task and case.task != options.task:
             continue
+        if options.batch and case.batch not in options.batch:
+            continue
         batch = min(case.batch, SMALL) if options.small and case.batch > 32 else case.batch
         yield Case(case.network, batch, case.dtype, case.task)
 
@@ -432,6 +177,7 @@ def main() -> int:
     parser.add_argument("networks", nargs="*", help="of these networks only")
     parser.add_argument("--limit", type=float, default=3.0, help="seconds of a comparison's rounds")
     parser.add_argument("--output", type=Path, help="the folder for the lines of JSON")
+    parser.add_argument("--batch", type=int, nargs="+", help="of these sizes of a batch only")
     parser.add_argument("--task", choices=["inference", "training"])
     parser.add_argument("--first-calls", action="store_true", help="build and call once, no more")
     parser.add_argument("--small", action="store_true", help="no large batch: to try the script")
@@ -440,7 +186,10 @@ def main() -> int:
     if options.table:
         print(table(options.table))
         return 0
-    room = PyTorch() if options.framework == "pytorch" else Jax()
+    try:
+        room = PyTorch() if options.framework == "pytorch" else Jax()
+    except LookupError as error:
+        parser.error(str(error))
     print(f"{options.framework} on {room.name}", room.settings(), flush=True)
     failed = 0
     for case in chosen(options):
@@ -458,6 +207,7 @@ def main() -> int:
             failed += 1
         about = {"framework": options.framework, "device": room.name, **vars(case)}
         about |= {"seconds": perf_counter() - start, "settings": room.settings()}
+        about["process"] = os.getpid()
         if options.output:
             options.output.mkdir(parents=True, exist_ok=True)
             kind = "first-calls" if options.first_calls else "networks"

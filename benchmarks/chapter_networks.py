@@ -1,0 +1,244 @@
+"""The networks of the chapter `faster`, and the ordinary ways to run them in PyTorch and JAX.
+
+The notebook defines them in one folded cell. It is read from the committed notebook and executed
+here, so a benchmark measures what a reader measures. This needs neither Jupyter nor IPython.
+"""
+
+import ast
+import copy
+import json
+import linecache
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from d2lhybrid import training, variants
+
+NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks/en"
+NETWORKS = {"resnet", "encoder"}  # what the cell defines
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is measured: a network, how many examples at once, the numeric type, and the task."""
+
+    network: str
+    batch: int
+    dtype: str = "float32"
+    task: str = "inference"
+
+    def __str__(self) -> str:
+        return f"{self.network}, batch {self.batch}, {self.dtype}, {self.task}"
+
+
+def defines_networks(cell: dict[str, Any]) -> bool:
+    """Is this cell folded, and does it define a function for each of the networks?"""
+    if cell["cell_type"] != "code" or "hide-input" not in cell["metadata"].get("tags", ()):
+        return False
+    statements = ast.parse("".join(cell["source"])).body
+    functions = {one.name for one in statements if isinstance(one, ast.FunctionDef)}
+    return functions >= NETWORKS
+
+
+def chapter_networks(path: Path, names: dict[str, Any]) -> ModuleType:
+    """A module with what the folded cell of this notebook defines, given the names that it uses.
+
+    Raises:
+        LookupError: the notebook isn't there, or it doesn't have one such cell.
+    """
+    if not path.exists():
+        raise LookupError(f"Expected the notebook {path}. `make notebooks` builds it.")
+    cells = [cell for cell in json.loads(path.read_bytes())["cells"] if defines_networks(cell)]
+    if len(cells) != 1:
+        wanted = " and ".join(f"{name}()" for name in sorted(NETWORKS))
+        raise LookupError(
+            f"Expected one folded cell in {path} that defines {wanted}. Received: {len(cells)}."
+        )
+    source = "".join(cells[0]["source"])
+    linecache.cache[str(path)] = (len(source), None, source.splitlines(keepends=True), str(path))
+    module = ModuleType("chapter_networks_cell")
+    sys.modules[module.__name__] = module  # TorchDynamo imports the module of what it inlines
+    vars(module).update(names)
+    exec(compile(source, str(path), "exec"), vars(module))
+    return module
+
+
+class PyTorch:
+    """The networks in PyTorch, and the ordinary ways to run them."""
+
+    def __init__(self) -> None:
+        import torch
+        from torch.nn import functional
+
+        torch.manual_seed(0)
+        self.torch = torch
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.name = torch.cuda.get_device_name() if self.device == "cuda" else "CPU"
+        names = {"torch": torch, "nn": torch.nn, "F": functional, "copy": copy}
+        names |= {"device": self.device, "training": training}
+        self.chapter = chapter_networks(NOTEBOOKS / "pytorch/faster.ipynb", names)
+
+    def network(self, name: str) -> Any:
+        """A new network, in evaluation mode."""
+        nn = self.torch.nn
+        if name in NETWORKS:
+            return getattr(self.chapter, name)()
+        if name == "resnet50":
+            import torchvision
+
+            return torchvision.models.resnet50().eval()
+        return nn.Sequential(
+            nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 2)
+        ).eval()
+
+    def inputs(self, case: Case) -> Any:
+        torch = self.torch
+        if case.network == "encoder":
+            return self.chapter.tokens(case.batch)
+        if case.network == "resnet":
+            numbers = self.chapter.images(case.batch)
+        else:
+            example = {"resnet50": (3, 224, 224), "mlp": (512,)}[case.network]
+            numbers = torch.randn(case.batch, *example, device=self.device)
+        return numbers.to(getattr(torch, case.dtype))
+
+    def ways(self, case: Case) -> tuple[Any, tuple[Any, ...]]:
+        """The callables by name, and the arguments of each call."""
+        torch = self.torch
+        torch.compiler.reset()  # before 2.13 programs are shared between networks of one class
+        net = self.network(case.network).to(self.device, getattr(torch, case.dtype))
+        x, has_layout = self.inputs(case), case.network.startswith("resnet")
+        if case.task == "training":
+            y = self.chapter.labels(case.batch)
+            found = dict(self.chapter.train(net, x, y).only("eager", "torch.compile"))
+            if has_layout:
+                found["eager, channels last"] = self.chapter.train(*last(net, x), y)["eager"]
+            return found, ()
+        names = ["eager", "torch.compile"]
+        if self.device == "cuda":
+            names.append("torch.compile reduce-overhead")
+        found = dict(variants(net, x).only(*names))
+        if has_layout:
+            found |= self.channels_last(net, x)
+        if self.device == "cuda":
+            found["CUDA graph of eager"] = self.recorded(net, x)
+        return found, (x,)
+
+    def channels_last(self, net: Any, x: Any) -> dict[str, Any]:
+        """The same network on images whose channels lie together, eager and compiled."""
+        other, images = last(net, x)
+        # Strides that differ from an earlier call of the same code would be made symbolic.
+        fast = self.torch.compile(other, dynamic=False)
+
+        def run(model: Any) -> Any:
+            def call(_x: Any) -> Any:
+                with self.torch.no_grad():
+                    return model(images)
+
+            return call
+
+        return {"eager, channels last": run(other), "torch.compile, channels last": run(fast)}
+
+    def recorded(self, net: Any, x: Any) -> Any:
+        """A CUDA graph of what the eager network launches; a call copies its input and replays it.
+
+        The graph reads parameters and buffers by their address, so `replay` keeps `net` alive.
+        """
+        torch = self.torch
+        place = x.clone()
+        with torch.no_grad():
+            for _ in range(3):
+                net(place)
+            torch.cuda.synchronize()
+            recording = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(recording):
+                answer = net(place)
+
+        def replay(x: Any) -> Any:
+            place.copy_(x)
+            recording.replay()
+            return answer
+
+        replay.net = net  # type: ignore[attr-defined]
+        return replay
+
+    def settings(self) -> dict[str, Any]:
+        torch = self.torch
+        return {
+            "torch.backends.cudnn.allow_tf32": torch.backends.cudnn.allow_tf32,
+            "torch.backends.cuda.matmul.allow_tf32": torch.backends.cuda.matmul.allow_tf32,
+        }
+
+
+def last(net: Any, x: Any) -> tuple[Any, Any]:
+    """A copy of a PyTorch network and its images, both with the channels last in memory."""
+    import torch
+
+    layout = torch.channels_last
+    return copy.deepcopy(net).to(memory_format=layout), x.to(memory_format=layout)
+
+
+class Jax:
+    """The networks in JAX, with Flax NNX, and the ordinary ways to run them."""
+
+    def __init__(self) -> None:
+        import jax
+        import jax.numpy as jnp
+        import optax
+        from flax import nnx
+
+        self.jax = jax
+        self.device = "cuda" if jax.devices()[0].platform == "gpu" else "cpu"
+        self.name = jax.devices()[0].device_kind
+        names = {"jax": jax, "jnp": jnp, "nnx": nnx, "optax": optax, "training": training}
+        names |= {"device": jax.devices()[0]}
+        self.chapter = chapter_networks(NOTEBOOKS / "jax/faster.ipynb", names)
+
+    def network(self, name: str) -> Any:
+        """A new network, in evaluation mode."""
+        from flax import nnx
+
+        if name in NETWORKS:
+            return getattr(self.chapter, name)()
+        rngs, widths = nnx.Rngs(0), [(512, 256), (256, 128), (128, 2)]
+        first, second, third = (nnx.Linear(a, b, rngs=rngs) for a, b in widths)
+        return nnx.Sequential(first, nnx.relu, second, nnx.relu, third)
+
+    def inputs(self, case: Case) -> Any:
+        import jax.numpy as jnp
+
+        if case.network == "encoder":
+            return self.chapter.tokens(case.batch)
+        if case.network == "resnet":
+            return self.chapter.images(case.batch).astype(case.dtype)
+        return jnp.asarray(np.random.default_rng(0).standard_normal((case.batch, 512)), case.dtype)
+
+    def ways(self, case: Case) -> tuple[Any, tuple[Any, ...]]:
+        """The callables by name, and the arguments of each call."""
+        net, x = self.network(case.network), self.inputs(case)
+        if case.dtype != "float32":
+            cast(net, case.dtype)
+        # One operation at a time, the encoder's step and its large batches take minutes on a GPU.
+        eager = [] if case.network == "encoder" and case.batch > 32 else ["eager"]
+        if case.task == "training":
+            steps = self.chapter.train(net, x, self.chapter.labels(case.batch))
+            return steps.only(*eager, "nnx.jit", "jit donated"), ()
+        return variants(net, x).only(*eager, "nnx.jit", "jit"), (x,)
+
+    def settings(self) -> dict[str, Any]:
+        return {"jax_default_matmul_precision": self.jax.config.jax_default_matmul_precision}
+
+
+def cast(net: Any, dtype: str) -> None:
+    """Give a network of Flax parameters and statistics of another type."""
+    import jax
+    from flax import nnx
+
+    nnx.update(net, jax.tree.map(lambda leaf: leaf.astype(dtype), nnx.state(net)))
+    for _path, layer in nnx.iter_modules(net):
+        if getattr(layer, "dtype", None):  # an embedding keeps the type that it began with
+            layer.dtype = dtype

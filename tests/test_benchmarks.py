@@ -1,0 +1,61 @@
+"""The benchmarks measure the networks that the chapter `faster` shows."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+from chapter_networks import Case, Jax, PyTorch, chapter_networks  # noqa: E402
+
+FOLDED = {"tags": ["hide-input"]}
+NETWORKS = "def resnet():\n    return width\n\ndef encoder():\n    return 2 * width\n"
+
+
+def notebook(folder: Path, *cells: tuple[str, dict[str, Any]]) -> Path:
+    content = [
+        {"cell_type": "code", "source": source.splitlines(keepends=True), "metadata": metadata}
+        for source, metadata in cells
+    ]
+    path = folder / "faster.ipynb"
+    path.write_text(json.dumps({"cells": content}))
+    return path
+
+
+def test_the_folded_cell_is_executed_with_the_names_given(tmp_path: Path) -> None:
+    path = notebook(tmp_path, ("1 / 0", {}), (NETWORKS, FOLDED), ("def resnet(): pass", FOLDED))
+    module = chapter_networks(path, {"width": 32})
+    assert (module.resnet(), module.encoder()) == (32, 64)
+
+
+@pytest.mark.parametrize("cells", [[], [(NETWORKS, {})], [(NETWORKS, FOLDED)] * 2])
+def test_a_notebook_without_one_such_cell_is_refused(tmp_path: Path, cells: list[Any]) -> None:
+    with pytest.raises(LookupError, match=r"one folded cell in .*faster.ipynb"):
+        chapter_networks(notebook(tmp_path, *cells), {"width": 32})
+
+
+def test_a_missing_notebook_is_named(tmp_path: Path) -> None:
+    with pytest.raises(LookupError, match=r"make notebooks"):
+        chapter_networks(tmp_path / "faster.ipynb", {})
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script_method:DeprecationWarning")  # Inductor's own
+@pytest.mark.parametrize("framework", [PyTorch, Jax])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_the_chapter_s_networks_answer_in_each_type(framework: type[Any], dtype: str) -> None:
+    for name in ("resnet", "encoder"):
+        ways, args = framework().ways(Case(name, 2, dtype))
+        answer = ways["eager"](*args)
+        assert tuple(answer.shape) == (2, 10)
+        assert str(answer.dtype).removeprefix("torch.") == dtype
+
+
+@pytest.mark.parametrize("name", ["eager", "eager, channels last"])
+def test_the_residual_network_learns_in_both_layouts(name: str) -> None:
+    ways, args = PyTorch().ways(Case("resnet", 4, task="training"))
+    first, *_others, last = ways[name](*args).tolist()  # the losses of the first steps
+    assert last < first
