@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections import Counter
 from contextlib import redirect_stdout
+from dataclasses import replace
 from io import StringIO
 from itertools import product
 from pathlib import Path
@@ -38,15 +39,15 @@ OUTCOMES = ("held", "undecided", "raised")
 WIDTH = 48  # of the first column
 
 
-def outcome(claim, c, label, sense, **options):
+def outcome(claim, c, made):
     """One of the three."""
-    said = StringIO()
+    shown = StringIO()
     try:
-        with redirect_stdout(said):
-            claim(c, label, sense, **options)
+        with redirect_stdout(shown):
+            claim(c, made)
     except ClaimError:
         return "raised"
-    return "undecided" if said.getvalue() else "held"
+    return "held" if shown.getvalue().startswith("✓") else "undecided"
 
 
 def made(rows, runs):
@@ -58,7 +59,7 @@ def made(rows, runs):
         for _ in range(runs):
             c = compare(functions, time_limit=3, progress=False)
             for found, said in ((true, sense), (doctored, DOCTORED[sense])):
-                found[outcome(claims.claim, c, "b", said, clock=clock)] += 1
+                found[outcome(claims.claim, c, claims.Claim("b", said, clock=clock))] += 1
         yield f"{row}, {name}, {clock}", true, doctored
 
 
@@ -90,13 +91,13 @@ def of_notebooks(framework):
 def note(path):
     """Inside a notebook: make each claim doctored and then as it stands, and note what came."""
     claim = claims.claim
-    claims._show = lambda _made, said: print(said)
+    claims._show = lambda _made, said, _kind: print(said)
 
-    def both(c, label, sense, **options):
+    def both(c, made):
         with open(path, "a") as notes:
-            for doctored, said in ((1, DOCTORED.get(sense)), (0, sense)):
-                if said:
-                    found = outcome(claim, c, label, said, **options)
+            for doctored, sense in ((1, DOCTORED.get(made.sense)), (0, made.sense)):
+                if sense:
+                    found = outcome(claim, c, replace(made, sense=sense))
                     notes.write(json.dumps([doctored, found]) + "\n")
 
     claims.claim = both
