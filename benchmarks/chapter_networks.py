@@ -39,7 +39,7 @@ def defines_networks(cell: dict[str, Any]) -> bool:
     """Is this cell folded, and does it define a function for each of the networks?"""
     if cell["cell_type"] != "code" or "hide-input" not in cell["metadata"].get("tags", ()):
         return False
-    return NETWORKS <= {*re.findall(r"^def (\w+)\(", "".join(cell["source"]), re.MULTILINE)}
+    return {*re.findall(r"^def (\w+)\(", "".join(cell["source"]), re.MULTILINE)} >= NETWORKS
 
 
 def chapter_networks(path: Path, names: dict[str, Any]) -> ModuleType:
