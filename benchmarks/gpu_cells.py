@@ -18,7 +18,7 @@ import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -73,8 +73,10 @@ def refuse_aotinductor() -> None:
 
 def run(path: Path, everything: bool, write: Any) -> bool:
     """Run the cells of one notebook in order; did each one that was asked for run to its end?"""
-    space: dict[str, Any] = {"__name__": "__main__", "display": display}
-    whole = True
+    module, whole = ModuleType("__main__"), True
+    sys.modules["__main__"] = module  # as in Jupyter: TorchDynamo looks up there what a class uses
+    space = vars(module)
+    space["display"] = display
     for source, code, tags in every_cell(path) if everything else rehearse.cells(path):
         start, printed, error = perf_counter(), io.StringIO(), None
         try:
