@@ -20,7 +20,13 @@ from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 # To sizes and programs that a CPU has done in no time, and to a device that there is.
-SMALLER = {"262144": "64", '"cuda"': '"cpu"', "range(1000)": "range(10)", '"aotinductor"': '"eager"'}
+SMALLER = {
+    "262144": "64",
+    "images(1024)": "images(4)",
+    '"cuda"': '"cpu"',
+    "range(1000)": "range(10)",
+    '"aotinductor"': '"eager"',
+}
 
 
 def stand_in(owner, name, does):
