@@ -13,9 +13,10 @@ import linecache
 import os
 import resource
 import sys
+from functools import partial
 from pathlib import Path
 from time import perf_counter
-from types import CodeType
+from types import CodeType, ModuleType
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,13 +56,16 @@ def pytorch():
             """Each output beside what now computes it; a view of something else is none."""
             for func, args, kwargs, output in self.calls:
                 places = [one.data_ptr() for one in tree_leaves(args) if torch.is_tensor(one)]
-                if output.data_ptr() not in places:
-                    yield output, lambda f=func, a=args, k=kwargs: f(*a, **k)
+                for at, one in enumerate(tree_leaves(output)):
+                    if one.data_ptr() not in places:
+                        call = partial(func, *args, **kwargs)
+                        yield one, lambda call=call, at=at: tree_leaves(call())[at]
 
         def __exit__(self, *error):
             super().__exit__(*error)
             for output, _again in self.made():
-                output.fill_(float("nan"))
+                if output.is_floating_point():  # batch normalization also returns bytes
+                    output.fill_(float("nan"))
 
         def replay(self):
             for output, again in self.made():
@@ -219,7 +223,10 @@ def main(framework):
     globals()[framework]()
     ran, made = {}, {}
     for path in sorted((ROOT / "notebooks").glob(f"*/{framework}/*.ipynb")):  # English is first
-        space = {"__name__": "__main__", "display": show}
+        # A module, where TorchDynamo looks up what a function of a cell reads from others.
+        module = sys.modules["rehearsed"] = ModuleType("rehearsed")
+        space = vars(module)
+        space["display"] = show
         for source, code, tags in cells(path):
             start, place = perf_counter(), code.co_filename
             same = path.stem, place.split()[-1], ast.dump(ast.parse(source))
