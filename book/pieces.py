@@ -38,6 +38,7 @@ _NUMBER = re.compile(r"(?<![A-Za-z0-9_.,])\d+(?:[.,]\d+)*")
 _UNIT = re.compile(
     r"[ \u00a0\u202f]?(%|ns|[µμ]s|ms|s|[KMGT]i?B(?:/s)?|GFLOPS)(?![A-Za-z\u00c0-\u024f])"
 )
+_LARGE = re.compile(r" ?(million\b|milhão\b|milhões\b|百万|万)")
 _GROUPED = {
     False: re.compile(r"\d{1,3}(,\d{3})+(\.\d+)?"),
     True: re.compile(r"\d{1,3}(\.\d{3})+(,\d+)?"),
@@ -46,9 +47,10 @@ _WORDS = {
     word: str(value)
     for value, words in enumerate(
         (
-            *("zero no none", "one once first single a an each another", "two twice second both"),
-            *("three third", "four fourth", "five fifth", "six sixth", "seven seventh"),
-            *("eight eighth", "nine ninth", "ten tenth", "eleven", "twelve"),
+            *("zero no none", "one once first single a an each another january"),
+            *("two twice second both february", "three third march", "four fourth april"),
+            *("five fifth may", "six sixth june", "seven seventh july", "eight eighth august"),
+            *("nine ninth september", "ten tenth october", "eleven november", "twelve december"),
         )
     )
     for word in words.split()
@@ -163,7 +165,15 @@ def _numbers(english: str, text: str, comma: bool) -> Iterator[str]:
 
 def numbers(text: str, comma: bool = False) -> Counter[str]:
     """The numbers of a text as English writes them, without grouping."""
-    return Counter(_canonical(match[0], comma) for match in _NUMBER.finditer(text))
+    return Counter(_number(match, text, comma) for match in _NUMBER.finditer(text))
+
+
+def _number(match: re.Match[str], text: str, comma: bool) -> str:
+    """With the million behind it: 10 million, 10 milhões and 1000万 are the same number."""
+    number = _canonical(match[0], comma)
+    if (large := _LARGE.match(text, match.end())) and number.isdecimal():
+        return str(int(number) * (10**4 if large[1] == "万" else 10**6))
+    return number
 
 
 def _units(text: str, comma: bool) -> Counter[str]:
