@@ -51,6 +51,7 @@ _WORDS = {
             *("two twice second both february", "three third march", "four fourth april"),
             *("five fifth may", "six sixth june", "seven seventh july", "eight eighth august"),
             *("nine ninth september", "ten tenth october", "eleven november", "twelve december"),
+            *("thirteen", "fourteen", "fifteen"),
         )
     )
     for word in words.split()
