@@ -25,8 +25,8 @@ from book.parse import load
 
 ROOT = Path(__file__).parents[1]
 _BUILD = (
-    "Writes the notebooks that differ from what their sources build. Without --execute they have "
-    "no outputs, which `check` reports."
+    "Writes the notebooks that differ from what their sources build. Outputs are kept where the "
+    "code is the same; without --execute the others have none, which `check` reports."
 )
 _MESSAGES = (
     "Writes translations/*.pot and merges them into the catalogs that there are; likewise those of "
@@ -112,9 +112,11 @@ def _build(root: Path, built: Built, options: argparse.Namespace) -> int:
     for path, content in built.files.items():
         if not (root / path).is_file() or (root / path).read_bytes() != content:
             write(root / path, content)
-    ready = {} if options.execute else stale
-    if options.execute and not options.all:
-        ready = {path: done for path in stale if (done := _with_outputs(path, stale[path]))}
+    kept = {}
+    if not options.all:
+        found = {path: _with_outputs(path, one, options.execute) for path, one in stale.items()}
+        kept = {path: notebook for path, notebook in found.items() if notebook}
+    ready = kept if options.execute else stale | kept
     for path, content in [(path, notebook_bytes(notebook)) for path, notebook in ready.items()]:
         write(path, content)
         print(path.relative_to(root))
@@ -124,10 +126,15 @@ def _build(root: Path, built: Built, options: argparse.Namespace) -> int:
     return asyncio.run(_execute(root, left, options)) if left else 0
 
 
-def _with_outputs(path: Path, notebook: nbformat.NotebookNode) -> nbformat.NotebookNode | None:
-    """The notebook with the committed outputs, where they are good and the code is the same."""
+def _with_outputs(
+    path: Path, notebook: nbformat.NotebookNode, only_good: bool
+) -> nbformat.NotebookNode | None:
+    """The notebook with the committed outputs, where the code is the same.
+
+    With `only_good`, None if something is wrong with them, which executing it anew may mend.
+    """
     committed = read_notebook(path)
-    if committed is None or any(output_problems(committed)):
+    if committed is None or (only_good and any(output_problems(committed))):
         return None
     return with_outputs(notebook, committed)
 

@@ -61,6 +61,10 @@ def test_neither_prose_nor_a_new_address_executes_anything(project, told, monkey
     assert "git+https://x.org/a/b" in text
     assert outputs(root) == before
     told("check")
+    project(a=f"{ONE}Newer.\n\n{code}")
+    told("build")  # which throws nothing away that took long to make
+    assert outputs(root) == before
+    told("check")
     told(*EXECUTE, "--all")
     assert outputs(root) != before
 
