@@ -97,7 +97,7 @@ class Model(torch.nn.Module):
 def test_what_a_file_needs_beside_itself_is_missed(tmp_path):
     made = {}
     exec(OPERATOR, made)
-    with pytest.raises(SaveError, match="alone cannot load"):
+    with pytest.raises(SaveError, match="only the artifact cannot load"):
         save(lambda x: made["thrice"](x), tmp_path / "a", torch.ones(1, 3))
     assert not list(tmp_path.iterdir())
 
