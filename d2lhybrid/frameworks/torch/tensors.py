@@ -128,7 +128,7 @@ def _accelerators() -> list[torch.device]:
 def _busy(kind: str = "") -> list[torch.device]:
     """The accelerators of a kind that have been used and may still have work.
 
-    To ask CUDA about a device without a context would make one, of 300 MB.
+    To ask CUDA about a device without a context would make one, which takes memory there.
     """
     found = [one for one in _accelerators() if one.type == (kind or one.type)]
     return [one for one in found if one.type != "cuda" or cuda_context(one.index)]
