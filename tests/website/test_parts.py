@@ -166,7 +166,7 @@ def test_a_small_site(small, monkeypatch):
     for said in ("a&b", "take 2 times as long", "20 → 10 µs", "2 times as fast if", "X<86>"):
         assert said in front.text
     assert words("en")["picture_pale"] in front.text
-    # A second build does what has changed, without the figures of code that is gone, and what Sphinx
+    # A second build does what has changed, without the figures of code that is gone. What Sphinx
     # warns of is an error.
     small(CHAPTER.replace("More.", "Much more.").replace("(1)", "(2)"), url=GITHUB.url)
     path = root / "notebooks/en/mxnet/one.ipynb"
