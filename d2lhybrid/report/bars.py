@@ -22,12 +22,13 @@ _GUESS = {"marker": "D", "markersize": 7.5, "linestyle": "none", "markeredgewidt
 _CLEAR = 14  # pixels between the middle of a guess and a text, at least
 
 
-def draw(groups: Sequence[Group], comparisons: Sequence[Comparison]) -> Any:
+def draw(groups: Sequence[Group], comparisons: Sequence[Comparison] = ()) -> Any:
     """Bars from 1, which is the baseline, to each ratio, on a logarithmic axis; returns the axes.
 
     Each group has a line with its name and its baseline's time, then its bars; the guess is a
     hollow diamond in the row of the fastest. The comparisons are those of the groups: the figure
-    says where and when they ran, and whether their times are uncertain.
+    says where and when they ran, and whether their times are uncertain. Without them, whoever shows
+    the figure has to say that.
     """
     height = sum(1 + len(group.rows) + _BETWEEN for group in groups)
     low, high = _ends(groups)
@@ -58,7 +59,8 @@ def draw(groups: Sequence[Group], comparisons: Sequence[Comparison]) -> Any:
             style = {"color": plot.GREY, "markerfacecolor": "none"}
             ax.plot([], [], label=_("your guess"), **style, **_GUESS)
             plot.legend(ax)
-        plot.notes(ax, comparisons)
+        if comparisons:
+            plot.notes(ax, comparisons)
         for said, guess in guessed:
             _move_aside(ax, said, guess)
     return plot.described(ax, in_words(groups), comparisons)

@@ -1,6 +1,6 @@
 """Results as text and HTML, in the reader's language: a table, and the lines around it."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
@@ -70,10 +70,14 @@ def comparison(c: Comparison) -> Page:
 
 def sweep(s: Sweep) -> Page:
     """The table of sizes, and what the signs in it mean."""
-    signs = listed(f"{one.sign} {_(one.word)}" for one in VERDICTS.values())
     details = [stamp(s.comparisons[0].env, s.comparisons[0].seed)]
-    remarks = [signs, *not_run(s.comparisons)]
+    remarks = [signs(), *not_run(s.comparisons)]
     return Page(busy(s.comparisons), sweep_table(s), "", remarks, details)
+
+
+def signs() -> str:
+    """What the signs of the verdicts mean, in one line."""
+    return listed(f"{one.sign} {_(one.word)}" for one in VERDICTS.values())
 
 
 def busy(comparisons: Sequence[Comparison]) -> str:
@@ -195,8 +199,54 @@ def sweep_table(s: Sweep) -> Table:
 def _sweep_cell(c: Comparison, label: str, clock: str) -> str:
     if label not in c or not _ran(c, label, clock):
         return "–"
-    time = seconds(c[label].median_of(clock))
+    time = c[label].median_of(clock)
     if label == c.baseline:
-        return time
-    sign = VERDICTS[c.verdict(label, clock)].sign
-    return f"{time} ({number(c.ratio(label, clock)[0])}× {sign})"
+        return seconds(time)
+    return _with_ratio(time, c.ratio(label, clock)[0], c.verdict(label, clock))
+
+
+def _with_ratio(time: float, ratio: float, verdict: str) -> str:
+    """All in one cell: a time, the ratio, and the sign of the verdict."""
+    return f"{seconds(time)} ({number(ratio)}× {VERDICTS[verdict].sign})"
+
+
+class Timed(NamedTuple):
+    """A variant as a recording keeps it: by clock its time, ratio and verdict, without samples."""
+
+    label: str
+    seconds: Mapping[str, float]
+    ratio: Mapping[str, float]
+    verdict: Mapping[str, str]
+    cold_seconds: float | None = None
+    deprecated: bool = False
+
+
+def timed_table(rows: Sequence[Timed]) -> Table:
+    """A row a variant, a column a clock, then the cold start; the first row is the baseline.
+
+    It is narrower than ``table``: a cell holds the time, its ratio and a sign for the verdict.
+    """
+    first, *_others = rows
+    clocks = [clock for clock in CLOCK_WORDS if clock in first.seconds]
+    columns = [Column(_("variant"), left=True)]
+    columns += [Column(clock_title(clock, clocks)) for clock in clocks]
+    lines = [
+        [
+            named(row.label, [row.label] if row.deprecated else []),
+            *(_timed_cell(row, clock, row is first) for clock in clocks),
+        ]
+        for row in rows
+    ]
+    if any(row.cold_seconds is not None for row in rows):
+        columns.append(Column(_("cold start")))
+        for line, row in zip(lines, rows, strict=True):
+            line.append("" if row.cold_seconds is None else seconds(row.cold_seconds))
+    return Table(columns, lines)
+
+
+def _timed_cell(row: Timed, clock: str, baseline: bool) -> str:
+    if clock not in row.seconds:
+        return UNKNOWN
+    if baseline:
+        return seconds(row.seconds[clock])
+    return _with_ratio(row.seconds[clock], row.ratio[clock], row.verdict[clock])

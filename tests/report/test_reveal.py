@@ -114,6 +114,13 @@ def test_bars_reach_from_eager_to_the_ratio_and_are_told_apart_without_colours(r
     assert heads.index("ResNet") + 1 == heads.index("eager 40.0 ms")
 
 
+def test_bars_of_what_was_recorded_say_nothing_of_this_machine(results):
+    ax = bars.draw(groups(results, {}))
+    require_good_looks(ax)
+    assert not ax.figure._supxlabel
+    assert "Bars that show" in in_words(ax)
+
+
 def test_a_text_makes_room_for_a_guess_that_would_cover_it(results):
     only = {"ResNet": results["ResNet"]}
     for guess, moved in ((2.3, True), (1.2, False), (40.0, False)):

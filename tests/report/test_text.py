@@ -136,3 +136,19 @@ def test_a_table_lines_up_and_html_keeps_numbers_and_words_whole():
     assert '<td style="text-align:left"><strong>&lt;a b&gt;</strong></td>' in html
     plain = Table([Column(left=True)] * 2, [["a", "1"]], gap=" ")
     assert (str(plain), "<thead>" in plain.html()) == ("a 1", False)
+
+
+def test_what_a_recording_keeps_has_a_narrow_table():
+    eager = text.Timed("eager", {"latency": 1e-3, "device": 2e-4}, {}, {}, cold_seconds=0.5)
+    ratios, verdicts = {"latency": 2.0}, {"latency": "undecided"}
+    other = text.Timed("old", {"latency": 5e-4}, ratios, verdicts, deprecated=True)
+    table = text.timed_table([eager, other])
+    assert [column.head for column in table.columns] == [
+        *("variant", "time per call", "device time", "cold start"),
+    ]
+    assert table.rows == [
+        ["eager", "1.00 ms", "200 µs", "500 ms"],
+        ["old (deprecated)", "500 µs (2.00× ?)", "?", ""],
+    ]
+    assert len(text.timed_table([other._replace(deprecated=False)]).columns) == 2
+    assert "? undecided" in text.signs()
