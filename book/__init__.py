@@ -8,8 +8,9 @@
    out of ``catalogs``. ``audit`` stops the build where one is missing, stale or not as it should
    be; ``pieces``, ``typography`` and ``glossary`` know what that is. ``package`` does the same for
    what d2lhybrid itself says.
-3. ``assemble``: blocks of one language and one framework -> a notebook;
-   ``frontpage`` makes the page that leads to all of them.
+3. ``assemble``: blocks of one language and one framework -> a notebook. ``recorded`` finds what was
+   recorded on a GPU, and ``boxes`` shows it. ``frontpage`` makes the page that leads to all
+   notebooks.
 4. ``execute``: a notebook -> the same notebook with its outputs.
 5. ``check``: committed notebooks against what their sources build; writes nothing. ``lengths``:
    how long the chapters are.

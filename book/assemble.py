@@ -13,6 +13,7 @@ from book.frameworks import FRAMEWORKS
 from book.frontpage import front_page_path
 from book.installation import installation, is_installation
 from book.languages import LANGUAGES, Language
+from book.recorded import Recorded
 from book.references import anchor, rewrite, split
 from book.translate import Translate
 
@@ -34,15 +35,17 @@ def assemble(
     translate: Translate,
     languages: Sequence[Language] | None = None,
     url: str = "",
+    recorded: Recorded | None = None,
 ) -> dict[Key, nbformat.NotebookNode]:
     """The notebooks of one language and one framework, without outputs.
 
     They link to each other and to those in ``languages``, by default all there are. ``url`` is the
     repository's public address, where a notebook alone gets the package from, or empty.
+    ``recorded`` is what they show from a GPU.
     Raises TranslationError where a translation does not fit its place.
     """
     drafts = {
-        chapter.name: Draft(chapter, Key(language, framework, chapter.name), translate)
+        chapter.name: Draft(chapter, Key(language, framework, chapter.name), translate, recorded)
         for chapter in chapters
         if framework in chapter.frameworks
     }

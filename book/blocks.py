@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from book.files import CHAPTERS, FIGURES
-from book.translate import Message, Slot
+from book.translate import Message, Slot, Translate
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,31 @@ class CodeCell:
     tags: tuple[str, ...]
 
 
+class Case(NamedTuple):
+    """What of a network was recorded, as the recordings name it."""
+
+    network: str
+    batch: int
+    task: str
+    dtype: str
+
+    def __str__(self) -> str:
+        return " ".join(map(str, self))
+
+
+@dataclass(frozen=True)
+class NetworksPicture:
+    """A picture of networks that were recorded on a GPU: the cases, and what each is called.
+
+    ``number`` tells it from others of its chapter.
+    """
+
+    line: int
+    number: int
+    frameworks: tuple[str, ...]
+    cases: tuple[tuple[Case, Message], ...]
+
+
 @dataclass(frozen=True)
 class Tab:
     """Blocks that only the readers of some frameworks see."""
@@ -87,7 +112,8 @@ class Solution:
     blocks: "tuple[Block, ...]"
 
 
-Block: TypeAlias = Prose | Heading | Figure | CodeCell | Tab | Exercise | Solution
+Block: TypeAlias = Prose | Heading | Figure | CodeCell | NetworksPicture | Tab | Exercise | Solution
+Kind = TypeVar("Kind", bound=Block)
 
 
 @dataclass(frozen=True)
@@ -151,7 +177,8 @@ class Texts:
 def texts(chapters: Sequence[Chapter]) -> list[Texts]:
     """What there is to translate, catalog by catalog."""
     found = [Texts(one.name, one.file, tuple(one.messages)) for one in chapters]
-    words = [word for one in chapters for figure in figures(one.blocks) for word in figure.words]
+    figures = (figure for one in chapters for figure in inside(one.blocks, Figure))
+    words = [word for figure in figures for word in figure.words]
     return [*found, Texts(FIGURES, f"{CHAPTERS}/{FIGURES}", tuple(words))] if words else found
 
 
@@ -164,13 +191,24 @@ def visible(blocks: tuple[Block, ...], framework: str) -> Iterator[Block]:
             yield from visible(block.blocks, framework)
 
 
-def figures(blocks: tuple[Block, ...]) -> Iterator[Figure]:
-    """Every figure in these blocks."""
+def inside(
+    blocks: tuple[Block, ...], kind: type[Kind], framework: str | None = None
+) -> Iterator[Kind]:
+    """Every block of a kind, however deep; of all, or of those that a framework's readers see."""
     for block in blocks:
-        if isinstance(block, Figure):
+        if isinstance(block, kind):
             yield block
         elif isinstance(block, Tab | Exercise | Solution):
-            yield from figures(block.blocks)
+            hidden = isinstance(block, Tab) and framework not in (None, *block.frameworks)
+            if not hidden:
+                yield from inside(block.blocks, kind, framework)
+
+
+def labels(blocks: tuple[Block, ...], framework: str, translate: Translate) -> dict[str, str]:
+    """The labels of the code cells that a framework's readers see, and what these call them."""
+    slots = (slot for cell in inside(blocks, CodeCell, framework) for slot in cell.slots)
+    found = (slot.message for slot in slots if slot.message.context.kind == "label")
+    return {label.text: translate(label) for label in found}
 
 
 def messages(blocks: tuple[Block, ...]) -> Iterator[Message]:
@@ -178,6 +216,8 @@ def messages(blocks: tuple[Block, ...]) -> Iterator[Message]:
     for block in blocks:
         if isinstance(block, Figure):
             yield from (block.alt, block.caption)
+        elif isinstance(block, NetworksPicture):
+            yield from (title for _case, title in block.cases)
         elif isinstance(block, Tab | Exercise | Solution):
             yield from messages(block.blocks)
         else:

@@ -8,7 +8,8 @@ import nbformat
 
 from book.assemble import assemble
 from book.audit import audit, strays, unfit
-from book.blocks import Chapter, figures
+from book.blocks import Chapter, Figure, NetworksPicture, inside
+from book.boxes import drawn, picture_name
 from book.catalogs import Catalogs, finder, message_key, present, read_all
 from book.errors import BookError, CatalogError
 from book.figures import figure_name, redraw
@@ -19,6 +20,7 @@ from book.glossary import read_glossary
 from book.installation import project_url
 from book.languages import ENGLISH, LANGUAGES, Language
 from book.parse import load
+from book.recorded import Recorded, networks, read_recorded
 from book.translate import Message, Translate, Translation, translator
 
 
@@ -57,14 +59,15 @@ def build(root: Path, only: str | None = None, partial: bool = False) -> Built:
             raise CatalogError(problems)
     translators = {one.code: translate_by(one, catalogs[one.code]) for one in languages}
     notebooks: dict[Key, nbformat.NotebookNode] = {}
-    url = project_url(root)
+    url, recorded = project_url(root), read_recorded(root)
     for code in (language.code for language in wanted):
         for framework in FRAMEWORKS:
-            notebooks |= assemble(chapters, code, framework, translators[code], languages, url)
-    files = {
-        Path(NOTEBOOKS, name): content
-        for name, content in figure_files(root, chapters, translators).items()
-    }
+            notebooks |= assemble(
+                chapters, code, framework, translators[code], languages, url, recorded
+            )
+    pictures = figure_files(root, chapters, translators)
+    pictures |= recorded_files(chapters, translators, recorded)
+    files = {Path(NOTEBOOKS, name): content for name, content in pictures.items()}
     for one in languages if chapters else ():
         page = front_page(chapters, one, translators[one.code], languages)
         files[front_page_path(one)] = page.encode()
@@ -76,7 +79,7 @@ def figure_files(
 ) -> dict[str, bytes]:
     """Every figure that chapters show; those with words once for each of these languages."""
     files = {}
-    for figure in (figure for chapter in chapters for figure in figures(chapter.blocks)):
+    for figure in (figure for chapter in chapters for figure in inside(chapter.blocks, Figure)):
         path = root / CHAPTERS / figure.image
         if not figure.words:
             files[figure.image] = path.read_bytes()
@@ -84,6 +87,22 @@ def figure_files(
         for code, translate in translators.items():
             name = figure_name(figure.image, figure.words, LANGUAGES[code])
             files[name] = redraw(path, figure.words, translate, LANGUAGES[code])
+    return files
+
+
+def recorded_files(
+    chapters: Sequence[Chapter], translators: Mapping[str, Translate], recorded: Recorded
+) -> dict[str, bytes]:
+    """The pictures of recorded networks, for each of these languages."""
+    files = {}
+    for chapter in chapters:
+        for block in inside(chapter.blocks, NetworksPicture):
+            for framework in block.frameworks:
+                for code, translate in translators.items():
+                    found = networks(recorded, chapter, block, framework, translate)
+                    if found:
+                        key = Key(code, framework, chapter.name)
+                        files[picture_name(block, key)] = drawn(found.groups, LANGUAGES[code])
     return files
 
 

@@ -13,16 +13,21 @@ from book.blocks import (
     Exercise,
     Figure,
     Heading,
+    NetworksPicture,
     Prose,
     Solution,
+    inside,
+    labels,
     visible,
 )
+from book.boxes import TAG, cell_box, networks_box, picture_name
 from book.code import structure
 from book.errors import TranslationError
 from book.figures import figure_name
 from book.files import Key
 from book.languages import LANGUAGES
 from book.prose import plain, shape
+from book.recorded import Recorded, networks
 from book.translate import Translate, fill, identity
 
 TO_NOTEBOOKS = "../.."  # from the folder of a notebook
@@ -52,8 +57,11 @@ class Place:
 class Draft:
     """The cells of one chapter as one framework's readers see it, and where its labels are."""
 
-    def __init__(self, chapter: Chapter, key: Key, translate: Translate) -> None:
+    def __init__(
+        self, chapter: Chapter, key: Key, translate: Translate, recorded: Recorded | None = None
+    ) -> None:
         self.chapter, self.key, self.translate = chapter, key, translate
+        self.recorded = recorded or Recorded()
         self.words = LANGUAGES[key.language]
         self.title = translate(chapter.title.slots[0].message)
         self.cells: list[Cell] = []
@@ -76,6 +84,8 @@ class Draft:
                 self._code(block)
             elif isinstance(block, Figure):
                 self._figure(block)
+            elif isinstance(block, NetworksPicture):
+                self._networks(block)
             elif isinstance(block, Exercise):
                 self._exercise(block)
             elif isinstance(block, Solution):
@@ -118,6 +128,38 @@ class Draft:
         if "hide-input" in block.tags:
             metadata["jupyter"] = {"source_hidden": True}
         self.cells.append(Cell("code", block.line, [text], [block.source], metadata))
+        if "gpu" in block.tags:
+            self._recorded_below(block)
+
+    def _recorded_below(self, block: CodeCell) -> None:
+        """What the cell printed on a GPU, where that was recorded."""
+        _language, framework, chapter = self.key
+        cells = inside(self.chapter.blocks, CodeCell, framework)
+        found = self.recorded.cell(
+            framework,
+            chapter,
+            block.source,
+            before={cell.english[0] for cell in self.cells if cell.kind == "code"},
+            all_gpu={cell.source for cell in cells if "gpu" in cell.tags},
+        )
+        if found:
+            said = labels((block,), framework, self.translate)
+            self._box(block.line, cell_box(found, said, self.words), block.source)
+
+    def _networks(self, block: NetworksPicture) -> None:
+        """The picture of recorded networks. Other cells are the same with and without it."""
+        self._open = False
+        found = networks(self.recorded, self.chapter, block, self.key.framework, self.translate)
+        if found:
+            picture = f"{TO_NOTEBOOKS}/{picture_name(block, self.key)}"
+            english = "\n".join(f"{case} | {name.text}" for case, name in block.cases)
+            self._box(block.line, networks_box(found, picture, self.words), english)
+
+    def _box(self, line: int, text: str, english: str) -> None:
+        """A cell of its own, whose id does not depend on what was recorded."""
+        cell = Cell("markdown", line, [text], [TAG, english], {"tags": [TAG]})
+        self.cells.append(cell)
+        self._open = False
 
     def _figure(self, block: Figure) -> None:
         self._figures += 1

@@ -35,6 +35,10 @@ class Language:
     lab: str = ""
     run: str = ""
     onward: str = ""
+    recorded: str = ""
+    changed: str = ""
+    medians: str = ""
+    processes: str = ""
     installs: str = ""
     nowhere: str = ""
 

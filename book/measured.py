@@ -2,10 +2,11 @@
 
 Beside what a reader sees, each table of ``compare`` holds a summary for programs, and the picture
 of ``reveal`` holds those of all its comparisons by their names. The site and the READMEs take their
-figures from there.
+figures from there, and those of a GPU from what was recorded on one.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,8 +14,12 @@ from typing import Any
 import msgspec
 import nbformat
 
+from book.blocks import Case
 from book.errors import BookError
+from book.frameworks import FRAMEWORKS
 from book.languages import LANGUAGES
+from book.recorded import Recorded
+from d2lhybrid.report.revealed import Group
 from d2lhybrid.report.table import unit
 
 MIME = "application/vnd.d2lhybrid.comparison+json"
@@ -59,12 +64,13 @@ class Comparison(msgspec.Struct, frozen=True, dict=True):
     def compiled(self) -> list[Row]:
         """The ways that compile and are not deprecated, the fastest first.
 
-        The label of a way that compiles nothing begins as the baseline's: "eager, channels last".
+        The label of a way that compiles nothing names the baseline: "eager, channels last".
         """
+        eager = re.compile(rf"\b{re.escape(self.baseline)}\b")
         found = [
             row
             for row in self.variants.values()
-            if not row.label.startswith(self.baseline) and row.ratio and not row.deprecated
+            if not eager.search(row.label) and row.ratio and not row.deprecated
         ]
         return sorted(found, key=lambda row: row.ratio or 0, reverse=True)
 
@@ -151,6 +157,28 @@ NETWORKS = {
 }
 # What their sentences speak of besides.
 LARGE_BATCH = Network("faster", "ResNet, batch 32")
+COMPILED, GRAPHS = "torch.compile", "torch.compile reduce-overhead"
+
+
+def recorded(found: Recorded) -> dict[str, dict[str, Comparison]]:
+    """What a GPU did with the front pages' networks: by network, then by framework."""
+    networks: dict[str, dict[str, Comparison]] = {}
+    for network in NETWORKS:
+        case = Case(network, 1, "inference", "float32")
+        for framework in FRAMEWORKS:
+            if one := found.networks(framework, {case: network}):
+                comparison = _of_group(one.groups[0], one.recording.device, one.recording.date)
+                networks.setdefault(network, {})[framework] = comparison
+    return networks
+
+
+def _of_group(group: Group, device: str, date: str) -> Comparison:
+    eager = Row(group.baseline, "baseline", group.seconds, 1.0)
+    rows = [
+        Row(row.label, row.verdict, row.seconds, row.ratio, deprecated=row.deprecated)
+        for row in group.rows
+    ]
+    return Comparison(group.baseline, (eager, *rows), device, date)
 
 
 def number(value: float, language: str) -> str:
@@ -163,3 +191,27 @@ def times(*seconds: float, language: str) -> str:
     """One after another in the unit of the longest, such as 27.8 → 2.46 ms."""
     name, size = unit(max(seconds))
     return f"{' → '.join(number(one / size, language) for one in seconds)} {name}"
+
+
+def gpu_figures(networks: Mapping[str, Mapping[str, Comparison]], language: str) -> dict[str, str]:
+    """The figures of the front pages' sentence about a GPU; none where they don't bear it out.
+
+    It says of PyTorch that CUDA graphs make the residual network faster, which the compiler alone
+    doesn't, and the dense layers slower.
+    """
+    residual, dense = (networks.get(name, {}).get("pytorch") for name in ("resnet", "mlp"))
+    if not residual or not dense:
+        return {}
+    graphs, compiled = residual.variants.get(GRAPHS), residual.variants.get(COMPILED)
+    slower = dense.variants.get(GRAPHS)
+    if not graphs or not compiled or not slower:
+        return {}
+    if graphs.verdict != "faster" or compiled.verdict == "faster" or slower.verdict != "slower":
+        return {}
+    return {
+        "graphs": number(graphs.ratio or 1, language),
+        "compiled": number(compiled.ratio or 1, language),
+        "slower": number(1 / (slower.ratio or 1), language),
+        "device": residual.processor,
+        "date": residual.date,
+    }

@@ -11,10 +11,12 @@ from markdown_it.token import Token
 
 from book.blocks import (
     Block,
+    Case,
     Exercise,
     Figure,
     Heading,
     Label,
+    NetworksPicture,
     Prose,
     Reference,
     Solution,
@@ -31,7 +33,8 @@ from book.translate import Context, Message
 _DIRECTIVE = re.compile(r"\{([\w-]+)\}\s*(.*)")
 _CONTEXT = re.compile(r"\s*context: *(.+?)\s*")
 _LABEL = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-_DIRECTIVES = ("tab", "figure-md", "exercise", "solution")
+_CASE = re.compile(r"(\w+) (\d+) (inference|training) (\w+) \| (\S.*)")
+_DIRECTIVES = ("tab", "figure-md", "exercise", "solution", "recorded")
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,7 @@ class Reader:
         self.problems: list[Problem] = []
         self.labels: list[Label] = []
         self.references: list[Reference] = []
+        self._pictures = 0  # of recorded networks
         self._section = ""
         self._note = ""  # what a remark says about the context of the block below it
 
@@ -179,6 +183,8 @@ class Reader:
         """A directive that holds further Markdown."""
         if name == "figure-md":
             return self.figure(argument, fence, line, inside)
+        if name == "recorded":
+            return self.recorded(argument, fence.content, line, inside)
         if name == "tab":
             inside = replace(inside, frameworks=self.readers(argument, line, inside))
             section = self._section  # a section that some readers lack ends with its tab
@@ -230,6 +236,28 @@ class Reader:
         caption = " ".join(text.strip() for text in tokens[4].content.split("\n"))
         label, alt = self.label(argument, line, inside), make(images[0].content, "alt", 0)
         return Figure(line, label, image, words, alt, make(caption, "caption", at))
+
+    def recorded(
+        self, argument: str, content: str, line: int, inside: Inside
+    ) -> NetworksPicture | None:
+        """The networks whose recording is drawn, a line each; their names are labels."""
+        if argument != "networks":
+            self.problem(line, f"expected :::{{recorded}} networks; received {argument!r}.")
+            return None
+        make, cases = self.messages(line + 1, inside), []
+        for row, text in enumerate(content.split("\n")):
+            match = _CASE.fullmatch(text.strip())
+            if match:
+                network, batch, task, dtype, name = match.groups()
+                cases.append((Case(network, int(batch), task, dtype), make(name, "label", row)))
+            elif text.strip():
+                expected = "resnet 1 inference float32 | ResNet, batch 1"
+                self.problem(line + 1 + row, f"expected a line such as {expected!r}.")
+        if not cases:
+            self.problem(line, "this {recorded} is empty; it needs a line for each network.")
+            return None
+        self._pictures += 1
+        return NetworksPicture(line, self._pictures, inside.frameworks, tuple(cases))
 
     def figure_words(self, image: str, line: int) -> tuple[Message, ...]:
         try:

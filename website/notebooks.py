@@ -13,6 +13,7 @@ from typing import NamedTuple
 import nbformat
 
 from book.assemble import own_cells
+from book.boxes import is_recorded
 from book.files import SECONDS, Key, read_notebook
 from book.lengths import count_words
 from book.prose import MARKDOWN, as_read, plain
@@ -157,7 +158,8 @@ def page_source(
 
 def reading_minutes(notebook: nbformat.NotebookNode) -> int:
     """How long the prose of a notebook takes to read, in steps of five minutes."""
-    prose = [cell.source for cell in own_cells(notebook) if cell.cell_type == "markdown"]
+    cells = [cell for cell in own_cells(notebook) if not is_recorded(cell.metadata)]
+    prose = [cell.source for cell in cells if cell.cell_type == "markdown"]
     text = " ".join(map(as_read, prose))
     signs = len(re.findall(WITHOUT_SPACES, text))
     others = count_words(re.sub(WITHOUT_SPACES, " ", text))

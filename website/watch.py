@@ -15,12 +15,13 @@ from pathlib import Path
 import nbformat
 
 from book.assemble import assemble
-from book.build import figure_files, translate_by
+from book.build import figure_files, recorded_files, translate_by
 from book.catalogs import read_all
 from book.errors import BookError
 from book.files import CHAPTERS, TRANSLATIONS, Key, read_notebook
 from book.languages import LANGUAGES
 from book.parse import load
+from book.recorded import read_recorded
 from website.addresses import Addresses
 from website.errors import SiteError
 from website.notebooks import Chapter, page_source
@@ -55,7 +56,8 @@ def preview_sources(root: Path, key: Key) -> dict[str, bytes]:
     source = next(one for one in chapters if one.name == name)
     into = LANGUAGES[language]
     translate = translate_by(into, read_all(root, into, chapters))
-    notebook = assemble(chapters, language, framework, translate, ())[key]
+    recorded = read_recorded(root)
+    notebook = assemble(chapters, language, framework, translate, (), recorded=recorded)[key]
     _keep_outputs(notebook, read_notebook(root / key.path))
     chapter = Chapter(key, notebook, tuple(sections(source, framework)), name)
     made = page_source(chapter, {}, {}, Addresses({}, None))
@@ -64,7 +66,8 @@ def preview_sources(root: Path, key: Key) -> dict[str, bytes]:
         "index.md": f"# {name}\n\n```{{toctree}}\n{framework}/{name}\n```\n".encode(),
         "conf.py": conf(language, [language]),
     }
-    return files | figure_files(root, chapters, {language: translate})
+    pictures = figure_files(root, chapters, {language: translate})
+    return files | pictures | recorded_files(chapters, {language: translate}, recorded)
 
 
 def _keep_outputs(notebook: nbformat.NotebookNode, committed: nbformat.NotebookNode | None) -> None:

@@ -1,0 +1,187 @@
+"""Stage 3, what was recorded on a GPU: which recording belongs to a cell, and what networks did.
+
+Recordings lie in ``recorded/``, and ``recording`` reads them. Where several have the same, such as
+those of two GPUs, the newest counts. ``boxes`` shows what is found here.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from math import inf
+from pathlib import Path
+from statistics import median
+
+from book.blocks import Case, Chapter, NetworksPicture, labels
+from book.errors import BookError
+from book.frameworks import FRAMEWORKS
+from book.translate import Translate
+from d2lhybrid.report.revealed import Group, Row
+from d2lhybrid.stats import MARGIN
+from recording.recordings import (
+    Cell,
+    CellsRecording,
+    Measured,
+    NetworksRecording,
+    Recording,
+    RecordingError,
+    read_recordings,
+)
+
+FOLDER = "recorded"
+_ALIKE = 0.6  # of difflib's measure: from here on, a cell is another one's earlier version
+_CLOCK = "latency"  # the one that pictures show
+
+
+@dataclass(frozen=True)
+class RecordedCell:
+    """What a cell did on a GPU; ``changed`` if its code, or code before it, was another then."""
+
+    recording: Recording
+    entry: Cell
+    changed: bool
+
+
+@dataclass(frozen=True)
+class RecordedNetworks:
+    """Networks that one recording has, as ``bars`` draws them, and in how many processes each ran.
+
+    Ratios and times are medians of the processes. A row is undecided unless all processes give the
+    same verdict; ``low`` and ``high`` are the ends of the processes' ratios, or of the interval if
+    there was one process.
+    """
+
+    recording: Recording
+    groups: tuple[Group, ...]
+    processes: tuple[int, ...]
+
+
+class Recorded:
+    """All that was recorded; nothing, unless recordings are given."""
+
+    def __init__(self, recordings: Sequence[Recording] = ()) -> None:
+        newest_first = sorted(recordings, key=lambda one: one.date, reverse=True)
+        self._cells = [one for one in newest_first if isinstance(one, CellsRecording)]
+        self._networks = [one for one in newest_first if isinstance(one, NetworksRecording)]
+
+    def cell(
+        self, framework: str, chapter: str, source: str, before: Collection[str], all_gpu: set[str]
+    ) -> RecordedCell | None:
+        """The recording of a cell for a GPU; None where there is none.
+
+        Sources are those of the English notebook: ``source`` is the cell's, ``before`` are those of
+        the cells above it, and ``all_gpu`` those of every cell for a GPU. A cell that is in no
+        recording gets that of its earlier version.
+        """
+        for recording in self._cells:
+            ran = [one for one in recording.entries if one.notebook == f"{framework}/{chapter}"]
+            known = {one.source: one for one in ran if one.gpu}
+            earlier = [one for one in known if one not in all_gpu]
+            then = [source] if source in known else get_close_matches(source, earlier, 1, _ALIKE)
+            if then:
+                entry = known[then[0]]
+                sources = {one.source for one in ran if one.cell <= entry.cell}
+                return RecordedCell(recording, entry, not sources <= {source, *before})
+        return None
+
+    def networks(self, framework: str, names: Mapping[Case, str]) -> RecordedNetworks | None:
+        """Those of the cases, which have names, that the newest recording with one of them has."""
+        for recording in self._networks:
+            if recording.framework != framework:
+                continue
+            groups, processes = [], []
+            for case, name in names.items():
+                entries = [one for one in recording.entries if one.rows and _case(one) == case]
+                # All that count have the baseline of the first.
+                entries = [one for one in entries if _baseline(one) == _baseline(entries[0])]
+                if entries:
+                    groups.append(_group(name, entries))
+                    processes.append(len(entries))
+            if groups:
+                return RecordedNetworks(recording, tuple(groups), tuple(processes))
+        return None
+
+
+def networks(
+    recorded: Recorded,
+    chapter: Chapter,
+    picture: NetworksPicture,
+    framework: str,
+    translate: Translate,
+) -> RecordedNetworks | None:
+    """What a picture in a chapter shows; rows that are labels in its cells are called as there."""
+    names = {case: translate(name) for case, name in picture.cases}
+    found = recorded.networks(framework, names)
+    if found is None:
+        return None
+    known = labels(chapter.blocks, framework, translate)
+    groups = [
+        replace(
+            group,
+            rows=tuple(replace(row, label=known.get(row.label, row.label)) for row in group.rows),
+        )
+        for group in found.groups
+    ]
+    return replace(found, groups=tuple(groups))
+
+
+def read_recorded(root: Path) -> Recorded:
+    """What the repository at ``root`` has recorded; BookError where a file is no recording."""
+    try:
+        return Recorded(read_recordings(root / FOLDER))
+    except RecordingError as error:
+        raise BookError(str(error)) from error
+
+
+def where(recording: Recording) -> str:
+    """The device, the versions and the date of a recording, in one line."""
+    framework = FRAMEWORKS[recording.framework]
+    versions = {framework.name: framework.module, "CUDA": "cuda"}
+    shown = [
+        f"{name} {recording.versions[key].partition('+')[0]}"
+        for name, key in versions.items()
+        if key in recording.versions
+    ]
+    return " · ".join([recording.device, *shown, recording.date])
+
+
+def _case(entry: Measured) -> Case:
+    return Case(entry.network, entry.batch, entry.task, entry.dtype)
+
+
+def _baseline(entry: Measured) -> str:
+    return entry.rows[0].label
+
+
+def _group(name: str, entries: Sequence[Measured]) -> Group:
+    """The processes that ran a case, as one comparison."""
+    labels = dict.fromkeys(row.label for one in entries for row in one.rows[1:])
+    floors = [one.noise_floor.get(_CLOCK) for one in entries]
+    return Group(
+        name,
+        _baseline(entries[0]),
+        median(one.rows[0].seconds[_CLOCK] for one in entries),
+        tuple(_row(label, entries) for label in labels),
+        MARGIN,
+        max(map(number, floors)),
+    )
+
+
+def _row(label: str, entries: Sequence[Measured]) -> Row:
+    rows = [row for one in entries for row in one.rows if row.label == label]
+    verdicts = {row.verdict[_CLOCK] for row in rows}
+    ratios = [number(row.ratio[_CLOCK][0]) for row in rows]
+    low, high = (min(ratios), max(ratios)) if len(rows) > 1 else rows[0].ratio[_CLOCK][1:]
+    return Row(
+        label,
+        verdicts.pop() if len(verdicts) == 1 else "undecided",
+        median(ratios),
+        number(low),
+        number(high),
+        median(row.seconds[_CLOCK] for row in rows),
+        deprecated=any(row.deprecated for row in rows),
+    )
+
+
+def number(found: float | None) -> float:
+    """A figure of a recording, which has null for infinity, because JSON has none."""
+    return inf if found is None else found
