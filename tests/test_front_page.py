@@ -5,7 +5,8 @@ import nbformat
 import pytest
 
 from book.languages import LANGUAGES
-from book.measured import MIME
+from book.measured import COMPILED, GRAPHS, MIME, Comparison, Row
+from website.words import words
 
 WAYS = {
     "pytorch": "torch.compile",
@@ -51,7 +52,20 @@ def summaries(monkeypatch):
         return nbformat.v4.new_notebook(cells=cells)
 
     monkeypatch.setattr(front_page, "notebook", notebook)
+    made["gpu"] = on_gpu()
+    monkeypatch.setattr(front_page, "on_gpu", lambda: made["gpu"])
     return made
+
+
+def on_gpu(compiled="undecided", dense="slower"):
+    """What PyTorch did on a GPU with the residual network and the dense layers, by the verdicts."""
+    eager = Row("eager", "baseline", 5e-4, 1.0)
+    residual = eager, Row(COMPILED, compiled, 5.2e-4, 0.96), Row(GRAPHS, "faster", 2e-4, 2.5)
+    layers = eager, Row(GRAPHS, dense, 6.25e-4, 0.8)
+    return {
+        name: {"pytorch": Comparison("eager", rows, "GPU 9000", "2026-01-03")}
+        for name, rows in {"resnet": residual, "mlp": layers}.items()
+    }
 
 
 def named(summaries, framework):
@@ -73,6 +87,9 @@ def test_the_front_pages_take_their_figures_from_the_notebooks(summaries, langua
     ratio, time = ("1,3×", "1,95 → 1,5 ms") if language == "pt" else ("1.3×", "1.95 → 1.5 ms")
     assert f"**{ratio}**<br>{time}<br>`torch.compile`" in made
     assert made.count("× ?**") == 1  # the undecided one
+    graphs = "<!-- measured: gpu-graphs -->2,5<" if language == "pt" else "gpu-graphs -->2.5<"
+    assert graphs in made
+    assert "GPU 9000" in made
     if language == "en":
         assert "| torch.compile | 20 ms | 2 | 1.4 – 1.6 | faster | 8 s | 1,234 calls |" in made
         assert "| eager | 40 ms | 1 | | | | |" in made.replace("  ", " ")
@@ -88,13 +105,18 @@ def contradict(summaries, sentence):
         row(named(summaries, "pytorch")["ResNet, batch 32"], "eager, channels last")["ratio"] = 3.0
     elif sentence == "The same compiler loses":
         row(summaries["pytorch", "hybridize"], "torch.compile")["verdict"] = "undecided"
+    elif sentence == "On a GPU":
+        summaries["gpu"] = on_gpu(dense="undecided")
     else:
         row(summaries["mxnet", "hybridize"], "static_shape")["throughput_ratio"] = 1.0
 
 
 @pytest.mark.parametrize(
     "sentence",
-    ["A ratio says as much", "Not all of a gain", "The same compiler loses", "Two true answers"],
+    [
+        *("A ratio says as much", "Not all of a gain", "The same compiler loses"),
+        *("Two true answers", "On a GPU"),
+    ],
 )
 def test_a_finding_that_no_longer_holds_is_refused(summaries, sentence):
     front_page.figures("en")
@@ -111,3 +133,16 @@ def test_what_is_missing_is_named(summaries):
     del named(summaries, "jax")["encoder, batch 1"]
     with pytest.raises(front_page.FrontPageError, match=r"jax/faster .* encoder, batch 1"):
         front_page.figures("en")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_picture_of_a_gpu(summaries, language):
+    ((path, content),) = front_page.gpu_picture(language).items()
+    readme = front_page.page(language).read_text(encoding="utf-8")
+    assert f"]({path.relative_to(front_page.ROOT).as_posix()})" in readme
+    svg = content.decode()
+    assert (words(language)["network_resnet"] in svg, GRAPHS in svg) == (True, True)
+    assert ("2,5×" if language == "pt" else "2.5×") in svg
+    summaries["gpu"].clear()
+    assert not front_page.gpu_picture(language)
+    assert not front_page.about_gpu(language)

@@ -2,7 +2,8 @@
 
 In README.md and its translations they stand between ``<!-- measured: NAME -->`` and
 ``<!-- end -->``. ``make notebooks`` runs this file, which writes them anew from what the English
-notebooks measured; with ``--check``, as ``make check`` runs it, it writes nothing and says which
+notebooks measured and what was recorded on a GPU, whose picture it draws into docs/images. With
+``--check``, as ``make check`` runs it, it writes nothing and says which
 are behind. A sentence that no longer holds stops it: then the sentence has to be rewritten, not the
 number.
 """
@@ -17,12 +18,25 @@ from setup_env import ROOT
 from book.files import Key
 from book.frameworks import FRAMEWORKS
 from book.languages import ENGLISH, LANGUAGES
-from book.measured import LARGE_BATCH, NETWORKS, Comparison, Network, Row, number, times
+from book.measured import (
+    COMPILED,
+    LARGE_BATCH,
+    NETWORKS,
+    Comparison,
+    Network,
+    Row,
+    gpu_figures,
+    number,
+    recorded,
+    times,
+)
+from book.recorded import read_recorded
+from website.picture import picture
 from website.words import words
 
 MARKED = re.compile(r"(<!-- measured: (\S+) -->)(.*?)(<!-- end -->)", re.DOTALL)
 # The rows that sentences speak of.
-COMPILED, LAYOUT, STATIC = "torch.compile", "eager, channels last", "static_shape"
+LAYOUT, STATIC = "eager, channels last", "static_shape"
 
 
 class FrontPageError(Exception):
@@ -105,6 +119,23 @@ def _table(lines: list[list[str]]) -> str:
     return "\n\n" + "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n\n"
 
 
+def on_gpu() -> dict[str, dict[str, Comparison]]:
+    """What was recorded on a GPU, by network and framework."""
+    return recorded(read_recorded(ROOT))
+
+
+def about_gpu(language: str) -> dict[str, str]:
+    """The figures of the sentence about a GPU; none where nothing was recorded.
+
+    Raises FrontPageError if the sentence is no longer so.
+    """
+    networks = on_gpu()
+    found = gpu_figures(networks, language)
+    if networks and not found:
+        raise FrontPageError("No longer so in recorded/: On a GPU, `reduce-overhead`. Rewrite it.")
+    return {f"gpu-{name}": figure for name, figure in found.items()}
+
+
 def figures(language: str) -> dict[str, str]:
     """Every figure by its name.
 
@@ -149,6 +180,7 @@ def figures(language: str) -> dict[str, str]:
         "machines": "; ".join(sorted({one.processor for one in every})),
         "networks": network_table(language),
         "table": comparison_table(large, language),
+        **about_gpu(language),
     }
 
 
@@ -171,8 +203,15 @@ def page(language: str) -> Path:
     return ROOT / ("README.md" if language == ENGLISH.code else f"README.{language}.md")
 
 
+def gpu_picture(language: str) -> dict[Path, bytes]:
+    """The picture of what was recorded on a GPU, by its path; none where nothing was."""
+    networks = on_gpu()
+    path = ROOT / f"docs/images/gpu.{language}.svg"
+    return {path: picture(language, networks, "gpu").encode()} if networks else {}
+
+
 def main() -> None:
-    """Write the figures of all front pages, or check them."""
+    """Write the figures and pictures of all front pages, or check them."""
     for language in LANGUAGES:
         path = page(language)
         if not path.exists():  # a language that is being begun
@@ -181,11 +220,16 @@ def main() -> None:
             text, behind = renewed(path.read_text(encoding="utf-8"), language)
         except FrontPageError as error:
             sys.exit(f"{path.name}: {error}")
+        files = {path: text.encode()} if behind else {}
+        for file, content in gpu_picture(language).items():
+            if not file.exists() or file.read_bytes() != content:
+                files[file] = content
+                behind.append(file.name)
         if behind and "--check" in sys.argv[1:]:
             said = f"{path.name} is behind the notebooks: {', '.join(behind)}."
             sys.exit(f"{said} Run: make notebooks")
-        if behind:
-            path.write_text(text, encoding="utf-8")
+        for file, content in files.items():
+            file.write_bytes(content)
 
 
 if __name__ == "__main__":

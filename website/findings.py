@@ -5,26 +5,40 @@ from dataclasses import dataclass
 
 from book.frameworks import FRAMEWORKS
 from book.languages import ENGLISH
-from book.measured import LARGE_BATCH, NETWORKS, Comparison, Network, Row, number, times
+from book.measured import (
+    LARGE_BATCH,
+    NETWORKS,
+    Comparison,
+    Network,
+    Row,
+    gpu_figures,
+    number,
+    times,
+)
 from website.notebooks import Chapter
 from website.words import words
 
 Editions = Mapping[str, Comparison]  # by the keys of frameworks
+Networks = Mapping[str, Editions]  # by the keys of networks
 
 
 @dataclass(frozen=True)
 class Found:
-    """What was measured: by the keys of networks, and the residual network with a large batch."""
+    """What was measured: by the keys of networks, and the residual network with a large batch.
 
-    networks: Mapping[str, Editions]
+    ``gpu`` is what was recorded on a GPU, by the keys of networks.
+    """
+
+    networks: Networks
     large: Editions
+    gpu: Networks
 
 
 _APART = 1.05  # from here on, latency and throughput are two answers
 _NEARER = 2  # how many times nearer compiled times are than ratios, where that is a finding
 
 
-def measured(chapters: Sequence[Chapter]) -> Found:
+def measured(chapters: Sequence[Chapter], gpu: Networks) -> Found:
     """What the English notebooks measured, by network and framework; what was not is not there."""
     english = {
         (chapter.key.chapter, chapter.key.framework): chapter.notebook
@@ -39,7 +53,7 @@ def measured(chapters: Sequence[Chapter]) -> Found:
 
     found = {network: editions(wanted) for network, wanted in NETWORKS.items()}
     networks = {network: those for network, those in found.items() if those}
-    return Found(networks, editions(LARGE_BATCH))
+    return Found(networks, editions(LARGE_BATCH), gpu)
 
 
 def findings(language: str, found: Found) -> list[str]:
@@ -50,6 +64,7 @@ def findings(language: str, found: Found) -> list[str]:
         _finding_batch(language, real, found.large),
         _finding_slower(language, small),
         _finding_two(language, small),
+        _finding_gpu(language, found.gpu),
     ]
     return [one for one in said if one]
 
@@ -127,3 +142,9 @@ def _finding_two(language: str, editions: Editions) -> str:
                 throughput=number(throughput, language),
             )
     return ""
+
+
+def _finding_gpu(language: str, networks: Networks) -> str:
+    """On a GPU, CUDA graphs help one small network in PyTorch and slow down another."""
+    figures = gpu_figures(networks, language)
+    return words(language)["finding_gpu"].format(**figures) if figures else ""

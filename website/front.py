@@ -45,10 +45,11 @@ def front_source(
         # site.js leads it to the framework chosen last.
         f"```{{container}} start-here\n[{say['start']} {start}]({place(first.page)})\n```",
     ]
-    if found.networks:
-        shown = escape(caption(language, found))
-        figure = f"{picture(language, found)}<figcaption>{shown}</figcaption>"
-        parts.append(f'```{{raw}} html\n<figure class="gains">{figure}</figure>\n```')
+    for name, networks in (("cpu", found.networks), ("gpu", found.gpu)):
+        if networks:
+            shown = escape(caption(language, networks, name))
+            figure = f"{picture(language, networks, name)}<figcaption>{shown}</figcaption>"
+            parts.append(f'```{{raw}} html\n<figure class="gains">{figure}</figure>\n```')
     if said:
         parts += [f"## {say['findings_title']}", "\n".join(f"1. {one}" for one in said)]
     parts += [f"## {say['chapters_title']}", say["pick"]]

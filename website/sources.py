@@ -14,7 +14,9 @@ from book.files import CHAPTERS, FIGURES, NOTEBOOKS, Key, write
 from book.frameworks import FRAMEWORKS
 from book.frontpage import front_page_path
 from book.languages import ENGLISH, LANGUAGES, Language
+from book.measured import recorded
 from book.parse import load
+from book.recorded import read_recorded
 from d2lhybrid import teaching
 from d2lhybrid.__main__ import COMMANDS
 from website.addresses import Addresses, Page
@@ -115,7 +117,7 @@ def source_files(collection: Collection, language: str) -> dict[str, bytes]:
         collection.descriptions[language],
         reference,
         collection.repository,
-        measured(collection.chapters),
+        measured(collection.chapters, recorded(read_recorded(collection.root))),
     )
     files["index.md"] = front.encode()
     codes = [one.code for one in collection.languages]

@@ -5,9 +5,10 @@ import re
 import nbformat
 import pytest
 from pages import read_page
+from recorded_by_hand import network, ran, record, row as recorded_row
 
 from book.__main__ import main as book
-from book.measured import MIME, Network
+from book.measured import COMPILED, GRAPHS, MIME, Network
 from website import findings
 from website.__main__ import main
 from website.build import build_site
@@ -274,3 +275,45 @@ def test_real_networks_come_from_what_reveal_shows(small, monkeypatch):
     again = (make_site(root) / "en/index.html").read_text(encoding="utf-8")
     assert "40 → 10 ms" in again
     assert "says as much about eager" not in again
+
+
+def test_what_was_recorded_on_a_gpu(small, monkeypatch):
+    """A second picture and a finding on the first page; a box and its picture in the chapter."""
+    root = small()
+    monkeypatch.setattr(findings, "NETWORKS", {"mlp": Network("one", code="print")})
+    eager, graphs = recorded_row("eager", 2e-3), recorded_row(GRAPHS, 1e-3, 2.0)
+    slower = recorded_row(COMPILED, 4e-3, 0.5, "slower")
+    lost = recorded_row(GRAPHS, 4e-3, 0.5, "slower")
+    networks = network("resnet", 1, eager, slower, graphs), network("mlp", 1, eager, lost)
+    record(root, "networks", networks)
+    entry = ran("print(1)", "a line", {"kind": "rows", "rows": [eager, graphs]})
+    record(root, "cells", [entry | {"notebook": "pytorch/one"}])
+    case = "resnet 1 inference float32 | ResNet"
+    text = CHAPTER.replace("python\nprint(1)", "python\n:tags: [gpu]\nprint(1)")
+    small(text.replace("## Exercises", f":::{{recorded}} networks\n{case}\n:::\n\n## Exercises"))
+    show(root, "pytorch", summary())
+    site = make_site(root)
+    front, page = (read_page(site / "en" / name) for name in ("index.html", "pytorch/one.html"))
+    assert front.source.count('<figure class="gains">') == 2
+    assert len({*front.ids}) == len(front.ids)
+    for said in (
+        "2 → 1 ms",
+        "NVIDIA H100",
+        "clearly faster (0.5 times)",
+        "layers take 2 times as long",
+    ):
+        assert said in front.text
+    assert page.text.count("Recorded on a GPU: NVIDIA H100") == 2
+    assert "1.00\u00a0ms (2.00×\u00a0▲)" in page.text
+    (image,) = page.images
+    assert image["alt"].startswith("Bars that show how many times as fast as eager")
+    assert (page.path.parent / image["src"]).read_bytes().startswith(b"<?xml")
+    assert "Recorded on" not in (site / "en/mxnet/one.html").read_text(encoding="utf-8")
+    notebook = nbformat.read(root / "notebooks/en/pytorch/one.ipynb", as_version=4)
+    before = reading_minutes(notebook)
+    for cell in notebook.cells:
+        cell.source *= 1 + 5000 * ("recorded" in cell.metadata.get("tags", ()))
+    assert reading_minutes(notebook) == before
+    assert watch(["en/pytorch/one", "--once"], root) == 0
+    source = root / "build/preview/en-pytorch-one/source"
+    assert [*(source / "figures").glob("recorded-one-1-pytorch.en.svg")]
