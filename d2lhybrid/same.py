@@ -7,11 +7,15 @@ is the last axis that is longer than 1: in the output of a regression, of shape 
 A number that stands alone, such as a sum, has no row, and so no absolute part: how large the terms
 of a sum near zero were cannot be seen in it, and a guess would let wrong numbers pass. So two right
 ways to a sum near zero may come out as different; compare them by the terms, or without a check.
+
+What a float32 means depends on where it was computed: a GPU may round the factors of its products
+to TF32, so there an element is compared relative to its row alone.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from d2lhybrid.errors import DifferentAnswerError
@@ -24,6 +28,15 @@ from d2lhybrid.tensor import Raw, held, leaves
 TOLERANCE = {"float16": 1e-2, "bfloat16": 4e-2}
 TOLERANCE |= dict.fromkeys(("float32", "complex64"), 1e-4)
 TOLERANCE |= dict.fromkeys(("float64", "complex128"), 1e-9)
+# TF32 keeps 10 bits behind the leading one. A factor rounded to it is off by up to 2**-11, a
+# product by 2**-10, and two answers that were rounded each in its way are up to 2**-9 apart: not of
+# the sum, whose terms may cancel, but of the terms, which are about as large as the largest number
+# in the row. Each layer of a network adds such errors to those before it. They differ in sign, so
+# they add up slowly: twice 2**-9 is enough for the tests' sixteen layers, and what is off by 1% is
+# still refused.
+TF32 = "tf32"
+TOLERANCE[TF32] = 2.0**-8
+IN_TF32 = ("float32", "complex64")
 CANCELLED = 0.1  # of that fraction, of the largest number in the row: what cancelling may leave
 MASK = 1e8  # a number this large is a mask or a mistake, and no measure for its row
 NUMBER = ""  # the dtype of Python's own numbers, which go with any
@@ -50,8 +63,10 @@ def raw_of(value: Any) -> Raw | None:
 
 def _tensor(value: Any) -> Raw | None:
     for framework in loaded():
-        if framework.tensors.is_tensor(value):
-            return framework.tensors.to_raw(value)
+        tensors = framework.tensors
+        if tensors.is_tensor(value):
+            raw = tensors.to_raw(value)
+            return msgspec.structs.replace(raw, accelerated=tensors.is_accelerated(value))
     if hasattr(value, "__array__") and (hasattr(value, "dtype") or hasattr(value, "dtypes")):
         return Raw.of(np.array(value))
     return None
@@ -94,18 +109,25 @@ def difference(answer: Answer, expected: Answer, tolerance: float | None = None)
         answer: what came, as ``record`` copied it.
         expected: what should have come.
         tolerance: the difference allowed as a fraction of each floating-point number; that of the
-            dtype if None. Whole numbers have to be equal.
+            dtype and of where it was computed if None. Whole numbers have to be equal. Of a
+            float32 from an accelerator it is a fraction of the largest number in its row.
     """
     if answer.keys() != expected.keys():
         text = _("{received} where {expected} was expected")
         received = next((path for path in answer if path not in expected), _("nothing"))
         wanted = next((path for path in expected if path not in answer), _("nothing"))
         return text.format(received=received, expected=wanted)
-    beside = {leaf.dtype for leaf in expected.values() if isinstance(leaf, Raw)} & TOLERANCE.keys()
+    both = (*answer.values(), *expected.values())
+    beside = {_exactness(leaf) for leaf in both if isinstance(leaf, Raw)} & TOLERANCE.keys()
     floats = max(beside or {"float64"}, key=lambda dtype: TOLERANCE[dtype])
     found = (_leaf(path, leaf, expected[path], tolerance, floats) for path, leaf in answer.items())
     _over, words = max(found, key=lambda one: one[0], default=(0.0, ""))
     return words
+
+
+def _exactness(leaf: Raw) -> str:
+    """What says how exact the numbers of a leaf are: its dtype, or TF32 for what may be that."""
+    return TF32 if leaf.accelerated and leaf.dtype in IN_TF32 else leaf.dtype
 
 
 def _leaf(path: str, leaf: Any, other: Any, tolerance: Any, floats: str) -> tuple[float, str]:
@@ -135,8 +157,9 @@ def _leaf(path: str, leaf: Any, other: Any, tolerance: Any, floats: str) -> tupl
         text = _("{output} is {received!r} instead of {expected!r}")
         said = {"output": _element(path, place), "received": a[place], "expected": b[place]}
         return np.inf, text.format(**said)
-    allowed = TOLERANCE.get(dtypes.pop(), 0.0) if tolerance is None else tolerance
-    over, gap, limit, place = _gap(a, b, allowed)
+    exact = {_exactness(leaf), _exactness(other)} - {NUMBER} or dtypes
+    allowed = max(TOLERANCE.get(one, 0.0) for one in exact) if tolerance is None else tolerance
+    over, gap, limit, place = _gap(a, b, allowed, 1.0 if TF32 in exact else CANCELLED)
     if over <= 1:
         return 0.0, ""
     text = _("{output} is {received} instead of {expected}: {gap} apart, where {limit} is allowed")
@@ -174,9 +197,12 @@ def _equal(leaf: Any, other: Any) -> bool:
 
 
 def _gap(
-    a: np.ndarray, b: np.ndarray, allowed: float
+    a: np.ndarray, b: np.ndarray, allowed: float, of_row: float
 ) -> tuple[float, float, float, tuple[int, ...]]:
-    """The worst element: its difference over what is allowed, the two, and its place."""
+    """The worst element: its difference over what is allowed, the two, and its place.
+
+    What is allowed is a fraction of the element, or `of_row` of it of the largest in the row.
+    """
     if a.size == 0:
         return 0.0, 0.0, 0.0, ()
     kinds = {a.dtype.kind, b.dtype.kind}
@@ -189,7 +215,7 @@ def _gap(
     row = sized.max(axis=longer[-1], keepdims=True) if longer else sized
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         apart = np.abs(x - y)
-        limit = allowed * np.maximum(np.where(np.isfinite(size), size, 0.0), CANCELLED * row)
+        limit = allowed * np.maximum(np.where(np.isfinite(size), size, 0.0), of_row * row)
         if kinds <= set("iub"):  # a class, an index or a count is the one that it is, or wrong
             limit = np.zeros_like(limit)
             apart = np.maximum(apart, 1.0)  # which floats do not see past 2**53

@@ -22,6 +22,8 @@ DEEPEST = 200  # containers in one another
 class Raw(Struct, frozen=True):
     """A copy of a tensor: its dtype by the name that all frameworks use, and a NumPy array.
 
+    `accelerated`: it comes from a GPU or another accelerator, which computes float32 less exactly.
+
     NumPy has no bfloat16, so such a tensor is kept as the uint16 array of its bits. Other dtypes
     that NumPy lacks (float8, quantized) come as their values in float32, and texts as an array of
     bytes objects, whose dtype is called "string".
@@ -29,6 +31,7 @@ class Raw(Struct, frozen=True):
 
     dtype: str
     array: np.ndarray
+    accelerated: bool = False
 
     @classmethod
     def of(cls, array: Any, dtype: str | None = None) -> "Raw":

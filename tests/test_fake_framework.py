@@ -123,6 +123,59 @@ def test_variants_compare_and_their_answers(model):
     assert "output" in c.unavailable["wrong"]
 
 
+def tf32(array):
+    """To 10 bits behind the leading one, as a GPU rounds the factors of a product."""
+    bits = np.asarray(array, np.float32).view(np.uint32)
+    return ((bits + np.uint32(1 << 12)) & np.uint32(0xFFFFE000)).view(np.float32)
+
+
+class Network:
+    """Dense layers and a head in TF32, or with `rounded` in another precision."""
+
+    def __init__(self, layers=16, rounded=tf32, activation=lambda h: h.clip(0), **changed):
+        draw = np.random.default_rng(0)
+        shapes = [(64, 64)] * layers + [(64, 10)]
+        drawn = (draw.normal(0, np.sqrt(2 / 64), shape) for shape in shapes)
+        self.weights = [weight.astype(np.float32) for weight in drawn]
+        self.bias = draw.uniform(-1 / 8, 1 / 8, 10).astype(np.float32)  # as PyTorch draws it
+        self.rounded, self.activation = rounded, activation
+        self.changed = {"bias": 1, "scale": 1.0, "order": 1} | changed
+
+    def product(self, h, weight):
+        """The sum of the terms in their order, or from the last to the first."""
+        order = self.changed["order"]
+        return self.rounded(h)[:, ::order] @ self.rounded(weight)[::order]
+
+    def __call__(self, x):
+        *hidden, last = self.weights
+        h = np.asarray(x)
+        for weight in hidden:
+            h = self.activation(self.product(h, weight))
+        output = self.product(h, last) + self.changed["bias"] * self.bias
+        return (output * np.float32(self.changed["scale"])).view(Array)
+
+
+def test_an_accelerator_may_round_and_a_wrong_answer_is_still_refused(toy, monkeypatch):
+    x = np.random.default_rng(1).normal(size=(256, 64)).astype(np.float32).view(Array)
+
+    def compared(ways):
+        found = d2lhybrid.compare(ways, x, time_limit=0.05, progress=False)
+        return list(found), list(found.unavailable)
+
+    right = {"TF32": Network(), "in another order": Network(order=-1)}
+    wrong = {
+        "without a bias": Network(bias=0),
+        "1% off": Network(scale=1.01),
+        "another activation": Network(activation=np.abs),
+        "a leaky one": Network(activation=lambda h: np.maximum(h, h * np.float32(0.01))),
+    }
+    few = {"float32": Network(4, np.asarray), "TF32": Network(4)}
+    assert (compared(right)[0], compared(few)[0]) == (["TF32"], ["float32"])  # as from a CPU
+    monkeypatch.setattr(toy, "is_accelerated", lambda tensor: True)
+    assert compared(right | wrong) == (list(right), list(wrong))
+    assert compared(few)[0] == list(few)
+
+
 def test_the_numbers_in_a_tuple_are_not_taken_for_models(toy, monkeypatch):
     kept, owned = [], []
     monkeypatch.setattr(toy, "kept", lambda models: kept.append(models) or ())

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from d2lhybrid import same
+from d2lhybrid.tensor import Raw
 
 Point = namedtuple("Point", "x y")
 SHAPES = ((), (1,), (1, 1))
@@ -152,6 +153,35 @@ def test_what_says_nothing_of_equality_is_named():
     assert same.incomparable(answer) == ["output['state']"]
     holder = Version(3)  # numbers alone are no tensors
     assert same.record([holder]) == same.record([Version(3)])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_float32_of_an_accelerator_is_measured_by_its_row(dtype):
+    def apart(a, b, dtype, tolerance=None, **where):
+        answers = [{"output": Raw(dtype, np.array(one, dtype), **where)} for one in (a, b)]
+        return same.difference(*answers, tolerance)
+
+    gpu = {"accelerated": True}
+    row = [1.0, 0.001], [1.003, 0.004]  # as far apart as TF32 may leave them
+    assert not apart(*row, dtype, **gpu)
+    assert apart(*row, dtype)  # the CPU
+    assert apart([1.0, 0.001], [1.01, 0.001], dtype, **gpu)
+    assert "0.00391 is allowed" in apart([1.0, 0.006], [1.0, 0.001], dtype, **gpu)
+    assert not apart([1.0, 0.006], [1.0, 0.001], dtype, 0.01, **gpu)  # a larger one allows more
+    assert apart(1e-4, 1.1e-4, dtype, **gpu)  # alone, it is measured by itself
+    for exact in ("float64", "float16", "bool"):
+        assert apart([1.0, 0.01], [1.0, 0.0], exact, **gpu) == apart([1.0, 0.01], [1.0, 0.0], exact)
+
+
+def test_one_of_two_answers_from_an_accelerator_is_enough_also_beside_a_number():
+    cpu, gpu = (Raw("float32", np.float32([1.0, 2.0]), where) for where in (False, True))
+    near = Raw("float32", np.float32([1.0, 2.001]))
+    assert same.difference({"output": near}, {"output": cpu})
+    assert not same.difference({"output": near}, {"output": gpu})
+    assert not same.difference({"output": gpu}, {"output": near})
+    number = {"loss": same.raw_of(2.0)}, {"loss": same.raw_of(2.001)}
+    assert not same.difference({"output": gpu} | number[0], {"output": gpu} | number[1])
+    assert same.difference({"output": cpu} | number[0], {"output": cpu} | number[1])
 
 
 def test_a_tolerance_is_for_floats_and_whole_numbers_have_to_be_equal():

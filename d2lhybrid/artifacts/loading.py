@@ -17,7 +17,7 @@ from d2lhybrid.calls import OfThisProcess
 from d2lhybrid.i18n import count, gettext as _, listed, pgettext, sentences
 from d2lhybrid.installing import missing
 from d2lhybrid.report.table import Column, Table
-from d2lhybrid.same import difference
+from d2lhybrid.same import difference, raw_of
 from d2lhybrid.tensor import leaves, spec
 
 
@@ -280,7 +280,7 @@ def _difference(stored: store.Stored, program: Any, example: int) -> str:
     tensors, manifest = stored.framework.tensors, stored.manifest
     raws = stored.recall(example, "input")
     inputs = tuple(tensors.from_raw(raw, manifest.options) for raw in raws)
-    received = map(tensors.to_raw, _flat(tensors.infer(program, inputs, {})))
+    received = map(raw_of, _flat(tensors.infer(program, inputs, {})))
     names = [output.name for output in manifest.outputs]
     expected = dict(zip(names, stored.recall(example, "output"), strict=True))
     return difference(dict(zip(names, received, strict=True)), expected)

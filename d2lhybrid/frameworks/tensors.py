@@ -88,6 +88,10 @@ class Tensors(ABC):
     def is_tensor(self, obj: Any) -> bool:
         """Is it a tensor of this framework, one that ``to_raw`` can copy?"""
 
+    def is_accelerated(self, tensor: Any) -> bool:
+        """Does the tensor come from an accelerator, not from the CPU?"""
+        return False
+
     @abstractmethod
     def to_raw(self, tensor: Any) -> Raw:
         """A copy of a tensor outside the framework."""

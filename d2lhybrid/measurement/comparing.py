@@ -80,7 +80,9 @@ def compare(
         references: labels of yardsticks, such as a program in C or a copy of the array. They are
             measured and shown, and never recommended. Those of ``variants`` are already marked.
         check: True compares outputs with the tolerance of their dtype, a number is the tolerance
-            of floating-point numbers, False compares nothing. Whole numbers have to be equal.
+            of floating-point numbers, False compares nothing. Whole numbers have to be equal. A
+            GPU may round float32 to TF32 inside a product (PyTorch's convolutions and JAX's
+            products do): there True allows 1/256 of the largest number in the row (the last axis).
         time_limit: seconds of rounds; first calls and warm-up come on top.
         seed: of the order within the rounds; drawn if None, and kept in the result.
         margin: what counts as the same, as a fraction (0.02 is 2%).

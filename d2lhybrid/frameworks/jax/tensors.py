@@ -70,6 +70,9 @@ class JAXTensors(Tensors):
     def is_tensor(self, obj: Any) -> bool:
         return isinstance(obj, jax.Array)
 
+    def is_accelerated(self, tensor: Any) -> bool:
+        return any(device.platform != "cpu" for device in tensor.devices())
+
     def to_raw(self, tensor: Any) -> Raw:
         if jnp.issubdtype(tensor.dtype, jax.dtypes.prng_key):
             tensor = jax.random.key_data(tensor)

@@ -36,6 +36,9 @@ class MXNetTensors(Tensors):
     def is_tensor(self, obj: Any) -> bool:
         return isinstance(obj, mxnet.nd.NDArray)
 
+    def is_accelerated(self, tensor: Any) -> bool:
+        return bool(tensor.ctx.device_type == "gpu")
+
     def to_raw(self, tensor: Any) -> Raw:
         return Raw.of(tensor.asnumpy())
 

@@ -33,7 +33,7 @@ class TensorFlowTensors(Tensors):
 
     def queues(self, tensor: Any) -> bool:
         synchronous = tf.config.experimental.get_synchronous_execution()
-        return not synchronous or "GPU" in str(getattr(tensor, "device", ""))
+        return not synchronous or self.is_accelerated(tensor)
 
     def reset_peak(self) -> None:
         for device in _gpus():
@@ -56,6 +56,9 @@ class TensorFlowTensors(Tensors):
 
     def is_tensor(self, obj: Any) -> bool:
         return tf.is_tensor(obj) or isinstance(obj, tf.Variable)
+
+    def is_accelerated(self, tensor: Any) -> bool:
+        return "GPU" in str(getattr(tensor, "device", ""))
 
     def to_raw(self, tensor: Any) -> Raw:
         if isinstance(tensor, tf.SparseTensor):

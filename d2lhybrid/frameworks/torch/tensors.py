@@ -31,7 +31,7 @@ class TorchTensors(Tensors):
             torch.accelerator.synchronize(device)
 
     def queues(self, tensor: Any) -> bool:
-        return bool(tensor.device.type != "cpu")
+        return self.is_accelerated(tensor)
 
     def start_events(self) -> Any:
         return [(device, _event(device)) for device in _busy()] or None
@@ -62,6 +62,9 @@ class TorchTensors(Tensors):
 
     def is_tensor(self, obj: Any) -> bool:
         return isinstance(obj, torch.Tensor)
+
+    def is_accelerated(self, tensor: Any) -> bool:
+        return bool(tensor.device.type != "cpu")
 
     def to_raw(self, tensor: Any) -> Raw:
         plain = torch.as_tensor(tensor).detach().to("cpu", copy=True)
