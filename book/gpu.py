@@ -15,6 +15,7 @@ from typing import Any
 
 from book.errors import BookError
 from book.frameworks import FRAMEWORKS
+from d2lhybrid.frameworks import environment
 
 REQUIRE = "D2LHYBRID_REQUIRE_GPU"
 SECONDS = 300.0  # for a framework to import, to wake its devices and to compute
@@ -60,7 +61,8 @@ def _lacking(module: str) -> str | None:
     """What a framework sees where that is no GPU, in a sentence; None where it computes on one."""
     command = [sys.executable, "-c", _PROBE, module]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+        pipes: Any = {"capture_output": True, "text": True}
+        done = subprocess.run(command, timeout=SECONDS, env=environment(), **pipes)
     except subprocess.TimeoutExpired:
         return f"It gave no answer within {SECONDS:.0f} s."
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]

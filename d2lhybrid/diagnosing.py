@@ -1,6 +1,5 @@
 """``doctor``: what is installed here, does it work, and what to do if not."""
 
-import os
 import platform
 import shlex
 import subprocess
@@ -12,11 +11,11 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
-from d2lhybrid.frameworks import get, known
+from d2lhybrid.frameworks import environment, get, known
 from d2lhybrid.i18n import general, gettext as _, language
 from d2lhybrid.installing import find_compiler, install_command, no_compiler
 from d2lhybrid.report.table import Column, Table
-from d2lhybrid.subprocesses import run, run_python
+from d2lhybrid.subprocesses import run, run_python, status
 
 SECONDS = 180.0  # for a framework to import and compute, or a compiler to say its version
 
@@ -102,10 +101,10 @@ def probe(name: str) -> None:
 
 def _answer(name: str, start: Callable[..., Any], program: Sequence[str]) -> Finding:
     """The first line that a process prints, or what went wrong; `start` is one of our two ways."""
-    environment = {**os.environ, "D2LHYBRID_LANGUAGE": language()}
+    variables = {**environment(), "D2LHYBRID_LANGUAGE": language()}
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     try:
-        done = start(program, SECONDS, env=environment, **pipes)
+        done = start(program, SECONDS, env=variables, **pipes)
     except subprocess.TimeoutExpired:
         text = _("no answer within {seconds} s. Try: {command}")
         command = program if start is run else [sys.executable, "-P", "-c", *program]
@@ -116,4 +115,4 @@ def _answer(name: str, start: Callable[..., Any], program: Sequence[str]) -> Fin
         return Finding(name, (out or err).partition("\n")[0])
     words = (err.strip().splitlines() or [_("it said nothing")])[-1]
     text = _("ended with status {status}: {words}")
-    return Finding(name, text.format(status=done.returncode, words=words), works=False)
+    return Finding(name, text.format(status=status(done.returncode), words=words), works=False)

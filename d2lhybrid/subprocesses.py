@@ -67,12 +67,33 @@ def run_python(
         os.close(writing)
 
 
+_started = False  # by run_python
+
+
+def is_own() -> bool:
+    """Was this process started by ``run_python``, so that a crash takes nobody's work with it?"""
+    return _started
+
+
+def status(returncode: int) -> str:
+    """How a process ended: its status, with the name of the signal where one ended it.
+
+    >>> status(3), status(-11)
+    ('3', '-11 (SIGSEGV)')
+    """
+    with suppress(ValueError):  # which is no signal
+        return f"{returncode} ({signal.Signals(-returncode).name})"
+    return str(returncode)
+
+
 def end_with_caller() -> None:
     """In a process of ``run_python``: end it, and what it has started, when its caller ends.
 
     Whatever ends the caller, the system then closes the pipe that this process has as its input. A
     library that never lets another thread of Python run would keep it from noticing.
     """
+    global _started
+    _started = True
     pipe, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)  # the input from here on, and that of what this process starts
     os.close(nothing)

@@ -28,6 +28,7 @@ from d2lhybrid.artifacts.store import (
     require_allowed,
     require_intact,
 )
+from d2lhybrid.frameworks import environment
 from d2lhybrid.frameworks.formats import NativeProgram
 from d2lhybrid.i18n import gettext as _, noop as N_, sentences
 from d2lhybrid.installing import find_compiler
@@ -245,7 +246,7 @@ def _execute(command: list[str], failure: str, timeout: float, folder: Path | No
     Raises:
         NativeRunError: It does not start, ends with an error, or takes longer than `timeout`.
     """
-    options: Any = {"cwd": folder, "env": {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ}}
+    options: Any = {"cwd": folder, "env": environment(TF_CPP_MIN_LOG_LEVEL="2")}
     options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     try:
         done = run(command, timeout, **options)

@@ -25,12 +25,12 @@ from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Dtype, Manifest, Ten
 from d2lhybrid.artifacts.store import Recorded, add_trusted, entries, record, replacing
 from d2lhybrid.calls import name_of, of_arguments, unambiguous
 from d2lhybrid.errors import D2LHybridError, SaveError, brief
-from d2lhybrid.frameworks import Verb, format_of, of, untouched
+from d2lhybrid.frameworks import Verb, environment, format_of, of, untouched
 from d2lhybrid.frameworks.formats import Dynamic, Format, Option, Options, Sample
 from d2lhybrid.frameworks.protocol import Framework
 from d2lhybrid.i18n import general, gettext as _
 from d2lhybrid.measurement.runner import Calling
-from d2lhybrid.subprocesses import run_python
+from d2lhybrid.subprocesses import run_python, status
 from d2lhybrid.tensor import Raw
 
 DIFFERENT = 99  # the status of a process that has found other outputs
@@ -184,11 +184,11 @@ def prove(folder: Path) -> str:
     Raises:
         SaveError: It computes something else there, or takes too long, which no import would mend.
     """
-    environment = {"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ}
+    variables = environment(TF_CPP_MIN_LOG_LEVEL="2")
     with tempfile.TemporaryFile() as file:  # no pipe, which a compiler could keep open behind it
         output: Any = {"stdout": file, "stderr": file}
         try:
-            done = run_python([_PROOF, str(folder)], PROOF_SECONDS, env=environment, **output)
+            done = run_python([_PROOF, str(folder)], PROOF_SECONDS, env=variables, **output)
         except subprocess.TimeoutExpired as error:
             text = _("A process that has only the artifact did not verify it within {seconds} s.")
             raise SaveError(text, seconds=general(PROOF_SECONDS)) from error
@@ -203,7 +203,8 @@ def prove(folder: Path) -> str:
     if done.returncode == 0:
         return ""
     text = _("the process ended with status {status}: {said}")
-    return text.format(status=done.returncode, said=said.rstrip("."))
+    ended = status(done.returncode)
+    return text.format(status=ended, said=said.rstrip(".") or _("it said nothing"))
 
 
 def _run(sample: Sample, dynamic: Dynamic | None, options: Options) -> list[Recorded]:

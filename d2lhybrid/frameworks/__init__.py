@@ -6,6 +6,7 @@ stands beside it when they are called. Nothing outside a room names its framewor
 looking in ``sys.modules`` is that of einops.
 """
 
+import os
 import pkgutil
 import random
 import sys
@@ -51,6 +52,15 @@ def get(name: str) -> Framework:
         text = _("Expected one of the frameworks {frameworks}. Received: {received!r}.")
         raise UnknownFrameworkError(text.format(frameworks=", ".join(found), received=name))
     return found[name]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The variables of this process for one that it starts, with `more` where there are no such.
+
+    Those of the frameworks are among them, so that none of them takes a GPU's memory beforehand.
+    """
+    ours = {key: value for one in known() for key, value in one.environment.items()}
+    return {**ours, **more, **os.environ}
 
 
 def format_of(framework: str, name: str) -> Format:

@@ -60,12 +60,19 @@ class Lazy:
 
     With `load`, it is compiled ahead of time: ``build()`` is what a release pays once, ``load()``
     what each process pays for what was built. Without, building belongs to the first call.
+    `require_loads` raises CannotBuildError for what was built if loading would end this process.
     What the framework warns of meanwhile (TorchScript's end, say) is no news to the reader.
     """
 
-    def __init__(self, build: Callable[[], Any], load: Function | None = None) -> None:
-        self._build, self._load = build, load
+    def __init__(
+        self,
+        build: Callable[[], Any],
+        load: Function | None = None,
+        require_loads: Callable[[Any], None] = lambda _product: None,
+    ) -> None:
+        self._build, self._load, self._require_loads = build, load, require_loads
         self.ahead = load is not None
+        self._loads = False  # is it known that it does?
         self._product: Any = None
         self.built: Function | None = None
         self.note: Callable[[], str] = str  # what there is to say of it after a call
@@ -73,7 +80,7 @@ class Lazy:
 
     def anew(self) -> "Lazy":
         """The same, not yet built."""
-        return Lazy(self._build, self._load)
+        return Lazy(self._build, self._load, self._require_loads)
 
     def build(self) -> None:
         """Build it, unless that is done."""
@@ -81,10 +88,20 @@ class Lazy:
             with silent():
                 self._product = self._build()
 
+    def require_loads(self) -> None:
+        """Raise CannotBuildError if loading it would end this process; else ``load`` may follow.
+
+        To find out is no part of what building or loading costs.
+        """
+        self.build()
+        if not self._loads:
+            self._require_loads(self._product)
+            self._loads = True
+
     def load(self) -> Function:
         """The callable, loaded from what was built, which is done first where it is not."""
         if self.built is None:
-            self.build()
+            self.require_loads()
             with silent():
                 made: Any = self._load(self._product) if self._load else self._product
             if isinstance(made, Noted):

@@ -98,11 +98,12 @@ class Runner:
             start = self.clock()
             if lazy and lazy.ahead:
                 lazy.build()
-                built = self.clock()
-                lazy.load()
-                self.record["build_seconds"] = built - start
+                self.record["build_seconds"] = self.clock() - start
+                lazy.require_loads()
                 start = self.clock()
-                self.record["load_seconds"] = start - built
+                lazy.load()
+                self.record["load_seconds"] = self.clock() - start
+                start = self.clock()
             output = (lazy or function)(*args, **kwargs)
             synchronize()
         except Exception as error:

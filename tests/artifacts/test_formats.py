@@ -11,9 +11,10 @@ from artifact_models import MODELS, differ, inputs
 from fuzz_damage import campaign
 
 from d2lhybrid import errors, frameworks, inspect, load, run_native, save, verify
+from d2lhybrid.artifacts import saving
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.errors import InputMismatchError, SaveError
-from d2lhybrid.frameworks.torch import formats
+from d2lhybrid.frameworks.torch import formats, programs
 from d2lhybrid.tensor import Raw
 
 FORMATS = [(one.name, name) for one in frameworks.known() for name in one.formats]
@@ -75,6 +76,37 @@ def test_code_for_another_processor_is_not_run(saved, tmp_path, monkeypatch):
     description.unlink()
     monkeypatch.setattr(formats.platform, "machine", lambda: machine)
     load(path)  # by the kind alone
+
+
+DEADLY = "import os; os.kill(os.getpid(), 11)"
+
+
+def test_a_package_that_ends_a_process_is_not_loaded_into_this_one(saved, monkeypatch):
+    """As on a machine with a GPU, where a process of its own loads it first."""
+    path, x = saved("torch", "aotinductor"), inputs("torch", 1)
+    alive = programs._LOAD
+    monkeypatch.setattr(programs, "_LOAD", DEADLY)
+    expected = load(path)(*x)  # without a GPU, nobody asks
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    for open_it in (load, verify):
+        with pytest.raises(errors.UnsupportedArtifactError) as raised:
+            open_it(path)
+        assert f"PyTorch {torch.__version__} ends the process here" in str(raised.value)
+        assert "status -11 (SIGSEGV)" in str(raised.value)
+    monkeypatch.setattr(programs, "_LOAD", alive)
+    assert torch.equal(load(path)(*x), expected)
+
+
+def test_a_process_that_is_our_own_asks_no_other(saved, monkeypatch):
+    code = f"""
+from d2lhybrid.artifacts import saving
+from d2lhybrid.frameworks.torch import programs
+programs.torch.cuda.is_available = lambda: True
+programs._LOAD = {DEADLY!r}
+{saving._PROOF}
+"""
+    monkeypatch.setattr(saving, "_PROOF", code)
+    assert saving.prove(saved("torch", "aotinductor")) == ""
 
 
 OPERATOR = """

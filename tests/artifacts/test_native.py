@@ -56,6 +56,12 @@ def test_wrong_inputs(path):
 
 
 @pytest.mark.usefixtures("unproved")
+def test_a_program_leaves_a_gpus_memory_to_others(monkeypatch):
+    """As one of TensorFlow's that finds a GPU, and would take all of it."""
+    monkeypatch.delenv("TF_FORCE_GPU_ALLOW_GROWTH", raising=False)
+    assert native._execute(["printenv", "TF_FORCE_GPU_ALLOW_GROWTH"], "", 60) == "true\n"
+
+
 def test_what_cannot_be_run(saved, copied, path, user, tmp_path, monkeypatch):
     with pytest.raises(errors.UnsupportedArtifactError, match="JAX has no such format"):
         run_native(saved("jax", "jax.export"))

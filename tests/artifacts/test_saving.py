@@ -141,6 +141,7 @@ class Own(nn.Module):
         return x * 2
 
 
+JAX_SHARES = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}  # what else it takes of a GPU: 3/4
 ENDS = {  # of the process that verifies: its status, and how often it is started
     "it is the same": (0, 1),
     "it differs": (saving.DIFFERENT, 1),
@@ -152,6 +153,7 @@ ENDS = {  # of the process that verifies: its status, and how often it is starte
 @pytest.mark.parametrize("case", ENDS)
 def test_a_second_proof_where_an_import_may_help(tmp_path, monkeypatch, case):
     monkeypatch.setattr(saving, "prove", PROVE)
+    monkeypatch.delenv(*JAX_SHARES, raising=False)  # which an import of JAX has set here
     status, times = ENDS[case]
     failing = isinstance(status, Exception)
     done = Mock(returncode=status)
@@ -160,6 +162,14 @@ def test_a_second_proof_where_an_import_may_help(tmp_path, monkeypatch, case):
     with nullcontext() if status == 0 else pytest.raises(SaveError):
         save(Own(), tmp_path / "a", torch.ones(1, 3))
     assert ran.call_count == times
+    assert JAX_SHARES.items() <= ran.call_args.kwargs["env"].items()
+
+
+def test_a_process_that_a_signal_ends_is_said_by_its_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(saving, "prove", PROVE)
+    monkeypatch.setattr(saving, "_PROOF", "import os; os.kill(os.getpid(), 11)")
+    with pytest.raises(SaveError, match=r"ended with status -11 \(SIGSEGV\): it said nothing"):
+        save(Own(), tmp_path / "a", torch.ones(1, 3))
 
 
 def test_the_proof_says_what_is_wrong_with_the_bytes(tmp_path):

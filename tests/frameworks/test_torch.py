@@ -13,7 +13,7 @@ from models import torch_model
 from d2lhybrid import compare, explain, graph, synchronize, variants
 from d2lhybrid.errors import ArgumentError, CallFailedError, CannotBuildError, TracingError
 from d2lhybrid.frameworks import known
-from d2lhybrid.frameworks.torch import private
+from d2lhybrid.frameworks.torch import private, programs
 from d2lhybrid.same import record, require_same
 from d2lhybrid.teaching import has_compiler
 
@@ -125,6 +125,25 @@ def test_without_a_compiler_the_reason_names_the_package(monkeypatch, tmp_path):
         monkeypatch.setenv("CC", compiler)
         with pytest.raises(CannotBuildError, match="C program"):
             variants(*torch_model(), references=True)["C"].build()
+
+
+@compiles
+def test_a_package_that_ends_a_process_is_a_row_with_that_reason(monkeypatch):
+    ask = programs.why_not_loaded
+
+    def ask_where_there_is_a_gpu(folder):  # which the exporter must not take for a true one
+        with monkeypatch.context() as gpu:
+            gpu.setattr(torch.cuda, "is_available", lambda: True)
+            return ask(folder)
+
+    monkeypatch.setattr(programs, "why_not_loaded", ask_where_there_is_a_gpu)
+    monkeypatch.setattr(programs, "_LOAD", "import os; os.kill(os.getpid(), 11)")
+    net, x = torch_model()
+    ways = variants(net, x).only("eager", "aotinductor")
+    c = compare(ways, x, time_limit=0.1, progress=False)
+    assert list(c) == ["eager"]
+    assert f"PyTorch {torch.__version__} ends the process" in c.unavailable["aotinductor"]
+    assert "-11 (SIGSEGV)" in c.unavailable["aotinductor"]
 
 
 def test_tensors_that_cannot_be_copied_are_no_hindrance():

@@ -166,7 +166,11 @@ def test_building_is_part_of_the_first_call_or_ahead_of_it_and_done_anew_each_ti
         return result
 
     late = Lazy(lambda: taking(2.0, m.function(1e-3)))
-    ahead = Lazy(lambda: taking(30, 0.5), lambda built: taking(built, m.function(1e-3, cold=0.25)))
+    ahead = Lazy(
+        lambda: taking(30, 0.5),
+        lambda built: taking(built, m.function(1e-3, cold=0.25)),
+        lambda built: taking(7, None),  # whether it can be loaded, which is no part of its costs
+    )
     ways = {"a": m.function(2e-3, cold=0.5), "late": late, "ahead": ahead}
     for _turn in range(2):
         c = run(m, ways)
@@ -177,6 +181,19 @@ def test_building_is_part_of_the_first_call_or_ahead_of_it_and_done_anew_each_ti
             assert (*found, one.median) == pytest.approx(times)
     assert c["a"].first_seconds == pytest.approx(0.002)  # the second time
     assert c.break_even("ahead") == pytest.approx(1 + (0.751 - 0.002) / 1e-3, abs=1.1)  # no build
+
+
+def test_what_would_end_this_process_is_never_loaded_and_its_reason_stands_in_the_row():
+    m, loaded = Machine(), []
+
+    def refuse(_built):
+        raise CannotBuildError("it ends the process")
+
+    deadly = Lazy(lambda: "built", loaded.append, refuse)
+    with pytest.raises(CannotBuildError, match="it ends the process"):
+        deadly()
+    c = run(m, {"a": 1e-3, "deadly": deadly})
+    assert (c.unavailable, loaded) == ({"deadly": "it ends the process"}, [])
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,9 @@ class AOTInductor(TorchFormat):
 
     def read(self, folder: Path, options: Options) -> Any:
         require_processor(options)
+        if reason := _programs().why_not_loaded(folder):
+            text = _("Nothing was loaded: {reason}. Save the model as {format!r} instead.")
+            raise UnsupportedArtifactError(text, reason=reason, format=Exported.name)
         with silent(logs=logging.WARNING):
             return _programs().load_package(folder)
 

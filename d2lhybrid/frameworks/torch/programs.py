@@ -5,11 +5,12 @@ import errno
 import logging
 import os
 import shutil
+import subprocess
 from dataclasses import replace
 from functools import partial
 from inspect import signature
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 import torch
@@ -24,9 +25,10 @@ from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 from d2lhybrid.frameworks.torch.private import is_compiled_in_place, original
 from d2lhybrid.frameworks.torch.tensors import evaluating
 from d2lhybrid.frameworks.trees import TreeSpec
-from d2lhybrid.i18n import gettext as _
+from d2lhybrid.i18n import general, gettext as _
 from d2lhybrid.installing import INDUCTOR, find_compiler, no_compiler, require
 from d2lhybrid.quieting import silent
+from d2lhybrid.subprocesses import is_own, run_python, status
 
 ISOLATES = "isolate_recompiles" in signature(torch.compile).parameters
 no_inductor = partial(no_compiler, "C++", INDUCTOR)
@@ -186,6 +188,42 @@ def compile_ahead(program: Any, folder: Path) -> None:
 def load_package(folder: Path) -> Any:
     """What AOTInductor has compiled; it runs on flat or nested tensors as the model does."""
     return torch._inductor.aoti_load_package(str(folder / "model.pt2"))
+
+
+# Exceptions pass: the process that asks will meet them itself. So does what happens at exit.
+_LOAD = """
+import os, sys
+from contextlib import suppress
+from pathlib import Path
+from d2lhybrid.frameworks.torch.programs import load_package
+with suppress(Exception):
+    load_package(Path(sys.argv[1]))
+os._exit(0)
+"""
+LOAD_SECONDS = 300.0  # that it may take
+
+
+def why_not_loaded(folder: Path) -> str:
+    """Why a package must not be loaded in this process, which that would end; else nothing.
+
+    Where PyTorch sees a CUDA device, another process loads it first, which takes some seconds:
+    with PyTorch 2.11 that ended the process, for models on the CPU as well. No build for CPUs is
+    known to do so, so other readers wait for nothing.
+    """
+    if is_own() or not torch.cuda.is_available():
+        return ""
+    version = torch.__version__
+    with TemporaryFile() as said:  # no pipe, which a compiler could keep open behind it
+        output: Any = {"stdout": said, "stderr": said}
+        try:
+            done = run_python([_LOAD, str(folder)], LOAD_SECONDS, env=os.environ, **output)
+        except subprocess.TimeoutExpired:
+            text = _("PyTorch {version} does not load its package here within {seconds} s")
+            return text.format(version=version, seconds=general(LOAD_SECONDS))
+    if done.returncode == 0:
+        return ""
+    text = _("loading its package with PyTorch {version} ends the process here: status {status}")
+    return text.format(version=version, status=status(done.returncode))
 
 
 def write_onnx(program: Any, folder: Path, **names: Any) -> None:

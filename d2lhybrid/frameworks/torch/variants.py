@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,10 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
     def package(folder: Folder) -> Any:
         return programs.load_package(folder.path)
 
+    def require_loads(folder: Folder) -> None:
+        if reason := programs.why_not_loaded(folder.path):
+            raise CannotBuildError(reason)
+
     def boxed(folder: Folder) -> Function:
         """By the loader, which spares what ``AOTICompiledModel`` does in Python in a call."""
         run = package(folder).loader.boxed_run
@@ -156,7 +161,7 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
 
         return call
 
-    def exported(write: Callable[[Any, Path], None], load: Function) -> Lazy:
+    def exported(write: Callable[[Any, Path], None], load: Function, **checks: Any) -> Lazy:
         def build() -> Folder:
             folder = Folder()
             with torch.no_grad():
@@ -171,10 +176,11 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
                 write(program, folder.path)
             return folder
 
-        return Lazy(build, load)
+        return Lazy(build, load, **checks)
 
     lacking = no_inductor()
-    whole, loader = (exported(programs.compile_ahead, load) for load in (package, boxed))
+    ahead = partial(exported, programs.compile_ahead, require_loads=require_loads)
+    whole, loader = ahead(package), ahead(boxed)
     return {
         "aotinductor": (lacking or whole, _PACKAGE + "y = fast(x)"),
         "aotinductor boxed": (lacking or loader, _PACKAGE + "[y] = fast.loader.boxed_run([x])"),
