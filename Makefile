@@ -21,10 +21,10 @@ IN_A_FOLDER = $(if $(FOLDER),TMPDIR="$$FOLDER",FOLDER=$$(mktemp -d) && trap 'rm 
 ONE_MORE = $$($(PY) -c 'import psutil; print((psutil.cpu_count(logical=False) or 1) + 1)')
 # The resolver of `make lock`.
 UV := 0.13.8
-BENCHMARKS := verdicts agreement claims_under_load ladder artifacts_io gpu
+BENCHMARKS := verdicts agreement claims_under_load ladder artifacts_io
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy test-notebooks test-framework twice test-browser test-bare rehearse picture check check-notebooks check-types check-style check-workflows html watch dist notebooks executed messages models bench under-load fuzz newest conda conda-pytorch-jax conda-tensorflow conda-mxnet lock format clean
+.PHONY: help setup lab test test-unit test-numpy test-notebooks test-framework twice test-browser test-bare record record-kit rehearse picture check check-notebooks check-types check-style check-workflows html watch dist notebooks executed messages models bench under-load fuzz newest conda conda-pytorch-jax conda-tensorflow conda-mxnet lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -67,8 +67,14 @@ test-browser: setup  ## JupyterLab and the site in chromium; ALL=1 runs every no
 test-bare: setup  ## a notebook's first cell on a machine that has PyTorch alone; downloads PyTorch
 	$(PY) tools/bare_notebook.py
 
-rehearse: setup  ## run the cells for a GPU on stand-ins for one, and resolve its environments: no times, nothing about a GPU
-	@$(IN_A_FOLDER) $(PY) -m pytest -p tools.compile_once tests/notebooks/test_rehearsal.py
+record: setup  ## run the GPU part on this machine's GPU, nine minutes, into recorded/<device>; PARTS="networks-jax cells-jax", TO=folder
+	$(PY) -m recording run $(if $(PARTS),--parts $(PARTS)) $(if $(TO),--to "$(TO)")
+
+record-kit: setup  ## pack `make record` for a machine with a GPU and no copy of this, into build/record-kit.zip; FOR=3.13 for that Python
+	$(PY) -m recording kit $(if $(FOR),--python $(FOR))
+
+rehearse: setup  ## run the cells for a GPU and `make record` on stand-ins for one, and resolve its environments: no times, nothing about a GPU
+	@$(IN_A_FOLDER) $(PY) -m pytest -p tools.compile_once tests/notebooks/test_rehearsal.py tests/recording/test_rehearsed_run.py
 	$(PY) -m pip install --quiet uv==$(UV)
 	$(PY) tools/environments.py
 
@@ -120,7 +126,7 @@ models: setup  ## real models through every function, into docs/models.md; ONLY=
 	$(PY) tools/model_table.py $(ARGS) $(ONLY)
 
 bench: SHELL := bash
-bench: setup  ## the benchmarks, one table each, into build/benchmarks; ONLY="gpu ladder" chooses; takes a quiet machine
+bench: setup  ## the benchmarks, one table each, into build/benchmarks; ONLY="ladder verdicts" chooses; takes a quiet machine
 	@mkdir -p build/benchmarks; $(PY) -m d2lhybrid doctor | tee build/benchmarks/machine.txt
 	@set -o pipefail; status=0; for name in $(or $(ONLY),$(BENCHMARKS)); do \
 		echo "== $$name, $$(date -I)"; \

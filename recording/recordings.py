@@ -14,6 +14,10 @@ SCHEMA = "d2lhybrid-recording"
 VERSION = 1
 
 
+# The estimate, low and high; None in place of infinity, which JSON does not have.
+Ratio = tuple[float | None, float | None, float | None]
+
+
 class RecordingError(Exception):
     """A file is not a recording that can be used; the message says why and what to do."""
 
@@ -29,7 +33,7 @@ class Row(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_default
 
     label: str
     seconds: dict[str, float]
-    ratio: dict[str, tuple[float | None, float | None, float | None]]
+    ratio: dict[str, Ratio]
     verdict: dict[str, str]
     cold_seconds: float | None
     difference: float | None = None
@@ -40,7 +44,8 @@ class Row(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_default
 class Measured(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A network at one batch size, in one process: its table, or the error that it ended with.
 
-    Several entries of the same case are several processes.
+    Several entries of the same case are several processes. The rows' `cold_seconds` are with the
+    disk caches that the cold starts have filled.
     """
 
     network: str

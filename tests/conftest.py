@@ -35,7 +35,7 @@ with suppress(ImportError):
 LONGEST = (
     *("test_twice", "test_formats", "test_readme", "test_no_compiler", "test_structures"),
     *("test_nbval", "test_built_site", "test_circumstances", "test_contract", "test_rehearsal"),
-    *("test_fates", "test_required_gpu"),
+    *("test_fates", "test_required_gpu", "test_rehearsed_run", "test_chapter_networks"),
 )
 
 

@@ -1,15 +1,14 @@
 """The networks of the chapter `faster`, and the ordinary ways to run them in PyTorch and JAX.
 
-The notebook defines them in one folded cell. It is read from the committed notebook and executed
-here, so a benchmark measures what a reader measures. This needs neither Jupyter nor IPython.
+The notebook defines them in one folded cell, after another one with imports and settings. Both are
+read from the committed notebook and executed here, so what is measured is what a reader measures.
+This needs neither Jupyter nor IPython.
 """
 
 import copy
-import json
-import linecache
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,8 +16,10 @@ from typing import Any
 import numpy as np
 
 from d2lhybrid import training, variants
+from recording import ROOT, stand_ins
+from recording.notebook_code import CodeCell, code_cells
 
-NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks/en"
+NOTEBOOKS = ROOT / "notebooks/en"
 NETWORKS = {"resnet", "encoder"}  # what the cell defines
 
 
@@ -35,60 +36,57 @@ class Case:
         return f"{self.network}, batch {self.batch}, {self.dtype}, {self.task}"
 
 
-def defines_networks(cell: dict[str, Any]) -> bool:
+def defines_networks(cell: CodeCell) -> bool:
     """Is this cell folded, and does it define a function for each of the networks?"""
-    if cell["cell_type"] != "code" or "hide-input" not in cell["metadata"].get("tags", ()):
-        return False
-    return {*re.findall(r"^def (\w+)\(", "".join(cell["source"]), re.MULTILINE)} >= NETWORKS
+    defined = {*re.findall(r"^def (\w+)\(", cell.source, re.MULTILINE)}
+    return "hide-input" in cell.tags and defined >= NETWORKS
 
 
-def chapter_networks(path: Path, names: dict[str, Any]) -> ModuleType:
-    """A module with what the folded cell of this notebook defines, given the names that it uses.
+def chapter_networks(path: Path, rehearsed: bool = False) -> ModuleType:
+    """A module with what the notebook's folded cells define, down to the one with the networks.
+
+    Rehearsed, it computes on the CPU, also where a stand-in says that there is a GPU.
 
     Raises:
         LookupError: the notebook isn't there, or it doesn't have one such cell.
     """
     if not path.exists():
         raise LookupError(f"Expected the notebook {path}. `make notebooks` builds it.")
-    cells = [cell for cell in json.loads(path.read_bytes())["cells"] if defines_networks(cell)]
-    if len(cells) != 1:
+    cells = code_cells(path)
+    places = [place for place, cell in enumerate(cells) if defines_networks(cell)]
+    if len(places) != 1:
         wanted = " and ".join(f"{name}()" for name in sorted(NETWORKS))
         raise LookupError(
-            f"Expected one folded cell in {path} that defines {wanted}. Received: {len(cells)}."
+            f"Expected one folded cell in {path} that defines {wanted}. Received: {len(places)}."
         )
-    source = "".join(cells[0]["source"])
-    linecache.cache[str(path)] = (len(source), None, source.splitlines(keepends=True), str(path))
     module = ModuleType("chapter_networks_cell")
     sys.modules[module.__name__] = module  # TorchDynamo imports the module of what it inlines
-    vars(module).update(names)
-    exec(compile(source, str(path), "exec"), vars(module))
+    vars(module)["training"] = training  # a later cell imports it
+    for cell in cells[: places[0] + 1]:
+        if "hide-input" in cell.tags:
+            source = stand_ins.smaller(cell.source) if rehearsed else cell.source
+            exec(replace(cell, source=source).compiled(), vars(module))
     return module
 
 
 class PyTorch:
     """The networks in PyTorch, and the ordinary ways to run them."""
 
-    def __init__(self) -> None:
+    def __init__(self, rehearsed: bool = False) -> None:
         import torch
-        from torch.nn import functional
 
-        torch.manual_seed(0)
         self.torch = torch
-        self.device = "cuda" if torch.cuda.is_available() else "cpu"
-        self.name = torch.cuda.get_device_name() if self.device == "cuda" else "CPU"
-        names = {"torch": torch, "nn": torch.nn, "F": functional, "copy": copy}
-        names |= {"device": self.device, "training": training}
-        self.chapter = chapter_networks(NOTEBOOKS / "pytorch/faster.ipynb", names)
+        self.has_gpu = torch.cuda.is_available()
+        self.chapter = chapter_networks(NOTEBOOKS / "pytorch/faster.ipynb", rehearsed)
+        self.device = self.chapter.device
+        # The notebook compiles everything anew; here cold starts are measured separately.
+        torch._inductor.config.force_disable_caches = False
 
     def network(self, name: str) -> Any:
         """A new network, in evaluation mode."""
         nn = self.torch.nn
         if name in NETWORKS:
             return getattr(self.chapter, name)()
-        if name == "resnet50":
-            import torchvision
-
-            return torchvision.models.resnet50().eval()
         return nn.Sequential(
             nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 128), nn.ReLU(), nn.Linear(128, 2)
         ).eval()
@@ -100,8 +98,7 @@ class PyTorch:
         if case.network == "resnet":
             numbers = self.chapter.images(case.batch)
         else:
-            example = {"resnet50": (3, 224, 224), "mlp": (512,)}[case.network]
-            numbers = torch.randn(case.batch, *example, device=self.device)
+            numbers = torch.randn(case.batch, 512, device=self.device)
         return numbers.to(getattr(torch, case.dtype))
 
     def ways(self, case: Case) -> tuple[Any, tuple[Any, ...]]:
@@ -109,7 +106,7 @@ class PyTorch:
         torch = self.torch
         torch.compiler.reset()  # before 2.13 programs are shared between networks of one class
         net = self.network(case.network).to(self.device, getattr(torch, case.dtype))
-        x, has_layout = self.inputs(case), case.network.startswith("resnet")
+        x, has_layout = self.inputs(case), case.network == "resnet"
         if case.task == "training":
             y = self.chapter.labels(case.batch)
             found = dict(self.chapter.train(net, x, y).only("eager", "torch.compile"))
@@ -117,12 +114,12 @@ class PyTorch:
                 found["eager, channels last"] = self.chapter.train(*last(net, x), y)["eager"]
             return found, ()
         names = ["eager", "torch.compile"]
-        if self.device == "cuda":
+        if self.has_gpu:
             names.append("torch.compile reduce-overhead")
         found = dict(variants(net, x).only(*names))
         if has_layout:
             found |= self.channels_last(net, x)
-        if self.device == "cuda":
+        if self.has_gpu:
             found["CUDA graph of eager"] = self.recorded(net, x)
         return found, (x,)
 
@@ -183,18 +180,11 @@ def last(net: Any, x: Any) -> tuple[Any, Any]:
 class Jax:
     """The networks in JAX, with Flax NNX, and the ordinary ways to run them."""
 
-    def __init__(self) -> None:
+    def __init__(self, rehearsed: bool = False) -> None:
         import jax
-        import jax.numpy as jnp
-        import optax
-        from flax import nnx
 
         self.jax = jax
-        self.device = "cuda" if jax.devices()[0].platform == "gpu" else "cpu"
-        self.name = jax.devices()[0].device_kind
-        names = {"jax": jax, "jnp": jnp, "nnx": nnx, "optax": optax, "training": training}
-        names |= {"device": jax.devices()[0]}
-        self.chapter = chapter_networks(NOTEBOOKS / "jax/faster.ipynb", names)
+        self.chapter = chapter_networks(NOTEBOOKS / "jax/faster.ipynb", rehearsed)
 
     def network(self, name: str) -> Any:
         """A new network, in evaluation mode."""

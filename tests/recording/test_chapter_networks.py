@@ -1,47 +1,54 @@
-"""The benchmarks measure the networks that the chapter `faster` shows."""
+"""What is recorded are the networks that the chapter `faster` shows."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "benchmarks"))
-
-from chapter_networks import Case, Jax, PyTorch, chapter_networks  # noqa: E402
+from recording.chapter_networks import Case, Jax, PyTorch, chapter_networks
 
 FOLDED = {"tags": ["hide-input"]}
+SET_UP = ("%pip install d2lhybrid", {"tags": ["set-up", "hide-input"]})
 NETWORKS = "def resnet():\n    return width\n\ndef encoder():\n    return 2 * width\n"
 
 
 def notebook(folder: Path, *cells: tuple[str, dict[str, Any]]) -> Path:
     content = [
-        {"cell_type": "code", "source": source.splitlines(keepends=True), "metadata": metadata}
-        for source, metadata in cells
+        {
+            "cell_type": "code",
+            "id": f"cell-{number}",
+            "source": source.splitlines(keepends=True),
+            "metadata": metadata,
+        }
+        for number, (source, metadata) in enumerate((SET_UP, *cells))
     ]
     path = folder / "faster.ipynb"
     path.write_text(json.dumps({"cells": content}))
     return path
 
 
-def test_the_folded_cell_is_executed_with_the_names_given(tmp_path: Path) -> None:
-    others = ("%pip install d2lhybrid", FOLDED), ("def resnet(): pass", FOLDED), (NETWORKS, {})
-    path = notebook(tmp_path, (NETWORKS, FOLDED), *others)
-    module = chapter_networks(path, {"width": 32})
+def test_the_folded_cells_are_executed_down_to_the_networks(tmp_path: Path) -> None:
+    shown, after = ("width = 64", {}), ("width = 128", FOLDED)
+    path = notebook(tmp_path, ("width = 32", FOLDED), shown, (NETWORKS, FOLDED), after)
+    module = chapter_networks(path)
     assert (module.resnet(), module.encoder()) == (32, 64)
+
+
+def test_rehearsed_they_compute_on_the_cpu(tmp_path: Path) -> None:
+    path = notebook(tmp_path, ('device = "cuda"', FOLDED), (NETWORKS, FOLDED))
+    assert chapter_networks(path, rehearsed=True).device == "cpu"
 
 
 @pytest.mark.parametrize("cells", [[], [(NETWORKS, {})], [(NETWORKS, FOLDED)] * 2])
 def test_a_notebook_without_one_such_cell_is_refused(tmp_path: Path, cells: list[Any]) -> None:
     with pytest.raises(LookupError, match=r"one folded cell in .*faster.ipynb"):
-        chapter_networks(notebook(tmp_path, *cells), {"width": 32})
+        chapter_networks(notebook(tmp_path, *cells))
 
 
 def test_a_missing_notebook_is_named(tmp_path: Path) -> None:
     with pytest.raises(LookupError, match=r"make notebooks"):
-        chapter_networks(tmp_path / "faster.ipynb", {})
+        chapter_networks(tmp_path / "faster.ipynb")
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit.script_method:DeprecationWarning")  # Inductor's own

@@ -1,0 +1,54 @@
+"""What recorded networks show, as tables in Markdown: ``python -m recording table FILE``."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from recording.recordings import Measured, NetworksRecording, RecordingError, Row, read_recording
+
+CLOCKS = ("latency", "throughput")
+
+
+def tables(file: Path) -> str:
+    """Latency and throughput: one row a case, one figure for each process.
+
+    A row has the baseline's time, then how many times as fast the others are. An undecided ratio is
+    in parentheses; one without an interval has a question mark.
+
+    Raises:
+        RecordingError: the file isn't a recording of networks.
+    """
+    recording = read_recording(file)
+    if not isinstance(recording, NetworksRecording):
+        raise RecordingError(f"Expected recorded networks in {file}. Received: {recording.part}.")
+    measured = [entry for entry in recording.entries if entry.rows]
+    return "\n".join(line for clock in CLOCKS for line in table(measured, clock))
+
+
+def table(measured: Sequence[Measured], clock: str) -> Iterator[str]:
+    """The lines of one table."""
+    labels = list(dict.fromkeys(row.label for entry in measured for row in entry.rows))
+    yield from ("", f"| {clock} | " + " | ".join(labels) + " |", "|---|" + "---:|" * len(labels))
+    for case in dict.fromkeys(map(case_of, measured)):
+        cells: dict[str, list[str]] = {label: [] for label in labels}
+        for entry in measured:
+            if case_of(entry) == case:
+                for row in entry.rows:
+                    cells[row.label].append(shown(row, clock, row is entry.rows[0]))
+        yield f"| {case} | " + " | ".join(map(", ".join, cells.values())) + " |"
+
+
+def case_of(entry: Measured) -> str:
+    """The case in words."""
+    return f"{entry.network}, batch {entry.batch}, {entry.dtype}, {entry.task}"
+
+
+def shown(row: Row, clock: str, is_baseline: bool) -> str:
+    """The baseline's time in milliseconds, or another row's ratio to it."""
+    if clock not in row.seconds:
+        return ""
+    if is_baseline:
+        return f"{row.seconds[clock] * 1e3:.3g} ms"
+    ratio, low, _high = row.ratio[clock]
+    if not low:  # too few rounds for an interval
+        return f"{ratio:.3g}?"
+    return f"({ratio:.3g})" if row.verdict[clock] == "undecided" else f"{ratio:.3g}"
