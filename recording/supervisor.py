@@ -4,6 +4,7 @@ Nothing that a library does ends the run: a worker that dies leaves the entry it
 reason, and another one goes on with the items that are left.
 """
 
+import os
 import re
 import sys
 import threading
@@ -57,10 +58,10 @@ class Run:
         """Run all steps; each part is complete after its last one."""
         last = {step.part: number for number, turn in enumerate(turns) for step in turn}
         for number, turn in enumerate(turns):
-            with ThreadPoolExecutor(len(turn)) as threads:
+            at_once = min(len(turn), os.cpu_count() or 1)
+            with ThreadPoolExecutor(at_once) as threads:
                 try:
-                    beside = [len(turn) - 1] * len(turn)
-                    list(threads.map(self._step, turn, beside))
+                    list(threads.map(self._step, turn, [at_once - 1] * len(turn)))
                 except BaseException:  # such as Ctrl-C; the threads are waited for
                     self._is_cut_off = True
                     for worker in self._running:

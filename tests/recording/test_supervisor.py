@@ -132,7 +132,13 @@ def test_what_has_no_time_or_no_framework_is_left_out(run: Any, tmp_path: Path) 
     assert not (tmp_path / "recorded").exists()
 
 
-def test_steps_of_one_turn_run_beside_one_another(run: Any, tmp_path: Path) -> None:
+def test_steps_of_one_turn_run_beside_one_another_as_the_cores_allow(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    run([step("first"), step("second")])
+    assert [entry.check for entry in checks(tmp_path).entries] == ["first", "second"]
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
     run([step("hangs", most=6), step("other")])
     assert [entry.check for entry in checks(tmp_path).entries] == ["other", "hangs"]
 
