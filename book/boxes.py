@@ -57,12 +57,13 @@ def networks_box(found: RecordedNetworks, picture: str, language: Language) -> s
     with _speaking(language):
         # Links are found in Markdown by their brackets.
         alt = bars.in_words(found.groups).replace("[", "(").replace("]", ")")
-        ranges = [
-            f"- {language.processes.format(name=group.name, count=count, ranges=_ranges(group))}"
+        several = [
+            language.processes.format(name=group.name, count=count, ranges=_ranges(group))
             for group, count in zip(found.groups, found.processes, strict=True)
             if count > 1
         ]
-    below = [language.medians, "\n".join(ranges)] if ranges else []
+    ranges = "\n".join(f"- {_plain(one)}" for one in several)
+    below = [language.medians, ranges] if ranges else []
     return _box(found.recording, language, [f"![{alt}]({picture})", *below])
 
 
