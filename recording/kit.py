@@ -21,8 +21,9 @@ CONTENT = (
 )
 # JAX and PyTorch bring these, or need them in a version that fits.
 THEIRS = ("numpy",)
-# Beside what the package requires: what cells plot with, and what runs the tests marked `gpu`.
-BESIDE = ("matplotlib", "pytest")
+# Beside what the package requires: what cells plot with, what JAX saves programs with and does not
+# ask for, and what runs the tests marked `gpu`.
+BESIDE = ("matplotlib", "flatbuffers", "pytest")
 MOST = 40e6  # bytes
 
 
