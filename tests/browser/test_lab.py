@@ -27,7 +27,7 @@ LOCALES = {
 INTERFACE = {"en": "en", "pt": "pt-BR", "zh": "zh-CN", "ja": "ja-JP"}
 RUN = {
     *(("en", "pytorch", "hybridize"), ("pt", "tensorflow", "hybridize")),
-    *(("zh", "mxnet", "hybridize"), ("ja", "pytorch", "hybridize")),
+    *(("zh", "mxnet", "faster"), ("ja", "pytorch", "faster")),
     *(("en", "tensorflow", "limits"), ("pt", "mxnet", "limits"), ("zh", "pytorch", "limits")),
     *(("en", "jax", "hybridize"), ("ja", "jax", "limits"), ("pt", "pytorch", "inside")),
 }

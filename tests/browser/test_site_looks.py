@@ -1,6 +1,7 @@
 """The site's looks: on a phone and a wide screen, dark and light, with axe and as pictures."""
 
 import json
+from itertools import pairwise
 from urllib.parse import quote
 
 import pytest
@@ -73,12 +74,50 @@ def test_nothing_that_was_printed_is_out_of_sight(visit, width):
 def test_a_table_on_a_phone_is_a_list(visit, language):
     page = visit(f"{language}/pytorch/hybridize.html", **ON_A_PHONE)
     cells = page.locator(".cell_output .text_html table").first.locator("tbody td:visible")
-    assert cells.count() > 12
+    assert cells.count() >= 12
     for box in cells.evaluate_all("all => all.map(e => e.getBoundingClientRect().toJSON())"):
         assert 0 <= box["left"] <= box["right"] <= PHONE
     empty = page.locator("table.listed td.nothing")
     assert empty.count() > 0
     assert set(empty.evaluate_all("all => all.map(e => getComputedStyle(e).display)")) == {"none"}
+
+
+@pytest.mark.parametrize("width", [PHONE, WIDE])
+def test_the_stages_of_a_graph_stand_where_they_fit(visit, width):
+    page = visit("en/pytorch/hybridize.html", width=width)
+    stages = page.locator(".cell_output svg[role=img]").first.locator("> g")
+    boxes = stages.evaluate_all("all => all.map(e => e.getBoundingClientRect().toJSON())")
+    assert len(boxes) == 3
+    assert all(0 <= box["left"] <= box["right"] <= width for box in boxes)
+    for one, following in pairwise(boxes):
+        before, after = ("bottom", "top") if width == PHONE else ("right", "left")
+        assert one[before] < following[after]
+
+
+def test_columns_that_were_printed_stay_columns_on_a_phone(visit):
+    page = visit("ja/pytorch/faster.html", **ON_A_PHONE)
+    printed = page.locator(".cell_output pre", has_text="エンコーダ、バッチサイズ32").first
+    lines = printed.inner_text().strip().splitlines()
+    style = "e => ['height', 'lineHeight'].map(name => parseFloat(getComputedStyle(e)[name]))"
+    height, line = printed.evaluate(style)
+    assert height < (len(lines) + 1) * line
+
+
+def test_the_sign_for_a_headings_address_takes_no_line(visit):
+    page = visit("pt/pytorch/faster.html", width=1280)
+    heights = "all => all.map(e => e.offsetHeight)"
+    shown = page.locator("article h2").evaluate_all(heights)
+    page.locator(".headerlink").evaluate_all("all => all.forEach(e => e.remove())")
+    assert page.locator("article h2").evaluate_all(heights) == shown
+
+
+@pytest.mark.parametrize("language", ["zh", "ja"])
+def test_no_column_is_one_character_wide(visit, language):
+    for width in (WIDE, PHONE):
+        page = visit(f"{language}/pytorch/faster.html", width=width)
+        first = page.locator(".table-wrapper table").first.locator("tbody td:first-child")
+        sizes = first.evaluate_all("all => all.map(e => parseFloat(getComputedStyle(e).width))")
+        assert min(sizes) > 40
 
 
 def test_the_menu_and_the_keyboard_lead_to_places(visit):

@@ -203,10 +203,56 @@
     }
   };
 
-  // A drawn graph shrinks with the page, though not so far that nobody can read it.
+  // A drawn graph shrinks with the page, though not so far that nobody can read it. Its stages stand
+  // side by side where they fit; the others go below them.
+  const SMALLEST = 0.65;
+  const BETWEEN = 40; // between two stages, as they were drawn
+  const MARGIN = 10;
   const fitGraphs = () => {
-    for (const svg of document.querySelectorAll(".cell_output .text_html svg[width]"))
-      svg.style.minWidth = `${0.65 * svg.getAttribute("width")}px`;
+    for (const svg of document.querySelectorAll(".cell_output .text_html svg[width]")) {
+      const room = svg.closest(".text_html").clientWidth / SMALLEST;
+      if (!room) continue; // folded away
+      svg.dataset.wide ??= svg.getAttribute("width");
+      const stages = [...svg.querySelectorAll(":scope > g")];
+      for (const stage of stages) stage.dataset.left ??= stage.transform.baseVal[0].matrix.e;
+      const ends = stages.slice(1).map((stage) => stage.dataset.left - BETWEEN);
+      ends.push(svg.dataset.wide - MARGIN);
+      let [x, y, wide, high] = [MARGIN, MARGIN, 0, 0];
+      stages.forEach((stage, at) => {
+        const width = ends[at] - stage.dataset.left;
+        if (x > MARGIN && x + width + MARGIN > room) [x, y, high] = [MARGIN, y + high + BETWEEN, 0];
+        stage.setAttribute("transform", `translate(${x},${y})`);
+        const drawn = stage.getBBox();
+        [x, high] = [x + width + BETWEEN, Math.max(high, drawn.y + drawn.height)];
+        wide = Math.max(wide, x - BETWEEN + MARGIN);
+      });
+      svg.setAttribute("width", wide);
+      svg.setAttribute("height", y + high + MARGIN);
+      svg.setAttribute("viewBox", `0 0 ${wide} ${y + high + MARGIN}`);
+      svg.style.minWidth = `${SMALLEST * wide}px`;
+    }
+  };
+
+  // On a phone, columns that were printed are set smaller before their lines break: a number on
+  // another line than its name belongs to nothing.
+  const fitColumns = () => {
+    for (const pre of document.querySelectorAll(".cell_output pre")) {
+      pre.style.fontSize = "";
+      if (!NARROW.matches || !/\S {2,}\S/.test(pre.textContent)) continue;
+      const style = getComputedStyle(pre);
+      const around = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight);
+      pre.style.whiteSpace = "pre";
+      const fits = (pre.clientWidth - around) / (pre.scrollWidth - around);
+      pre.style.whiteSpace = "";
+      if (fits >= SMALLEST && fits < 1)
+        pre.style.fontSize = `${0.99 * fits * parseFloat(style.fontSize)}px`;
+    }
+  };
+
+  const fit = () => {
+    fitGraphs();
+    fitTables();
+    fitColumns();
   };
 
   // On a phone the bars above the text give way while the reader goes down, and come back for a
@@ -328,8 +374,7 @@
   useChoices();
   showStart();
   showProgress();
-  fitGraphs();
-  fitTables();
+  fit();
   keepSection();
   hideBars();
   notePlace();
@@ -340,9 +385,9 @@
   holdTarget();
   addEventListener("hashchange", openFold);
   addEventListener("resize", () => {
-    fitTables();
+    fit();
     makeScrollersReachable();
   });
-  document.addEventListener("toggle", fitTables, true);
+  document.addEventListener("toggle", fit, true);
   document.addEventListener("toggle", makeScrollersReachable, true);
 })();
