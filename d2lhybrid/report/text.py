@@ -49,7 +49,8 @@ class Page(NamedTuple):
 
 def folded(content: str) -> str:
     """HTML that a reader opens under the word "Details"."""
-    return f"<details><summary>{escape(_('Details'))}</summary>{content}</details>"
+    word = _("Details")  # not in the braces below, where the catalogs' reader finds no message
+    return f"<details><summary>{escape(word)}</summary>{content}</details>"
 
 
 def lines(tag: str, *said: str) -> str:

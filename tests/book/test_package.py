@@ -1,5 +1,8 @@
 """The catalogs of what the package says: extraction, merge, and everything that is wrong."""
 
+import ast
+from pathlib import Path
+
 import polib
 import pytest
 from book_samples import change_entries
@@ -8,6 +11,7 @@ from book.glossary import Term
 from book.languages import LANGUAGES
 from book.package import audit, catalog_path, update
 
+ROOT = Path(__file__).resolve().parents[2]
 SOURCE = """
 from d2lhybrid.i18n import gettext as _, ngettext, noop as N_
 
@@ -89,3 +93,17 @@ def test_check_names_problems_of_package_and_chapters(root, project, told):
     (root / "chapters" / "a.md").unlink()
     list(update(root))
     told("check")
+
+
+def test_no_message_stands_where_the_extraction_cannot_see_it():
+    # It reads tokens, and before Python 3.12 an f-string is one token with all that it calls.
+    hidden = [
+        f"{path.name}:{call.lineno}"
+        for path in sorted((ROOT / "d2lhybrid").rglob("*.py"))
+        for string in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(string, ast.JoinedStr)
+        for call in ast.walk(string)
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") in ("_", "N_", "ngettext")
+        if any(isinstance(said, ast.Constant) for said in call.args)
+    ]
+    assert hidden == []
