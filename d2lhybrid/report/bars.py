@@ -19,7 +19,7 @@ _SIDE = 1.06  # what is left beside the bars, as a ratio
 _SPOKEN = ("same", "undecided")  # verdicts that the side of a bar doesn't show
 _MOST_TICKS = 8
 _GUESS = {"marker": "D", "markersize": 7.5, "linestyle": "none", "markeredgewidth": 1.6}
-_CLEAR = 14  # pixels between the middle of a guess and a text, at least
+_CLEAR = 10  # points between the middle of a guess and a text, at least
 
 
 def draw(groups: Sequence[Group], comparisons: Sequence[Comparison] = ()) -> Any:
@@ -150,6 +150,7 @@ def _move_aside(ax: Any, said: Any, guess: float) -> None:
     """Move the text at the end of a bar behind the guess, if they would overlap."""
     ax.figure.draw_without_rendering()  # which lays the figure out
     box, x = said.get_window_extent(), ax.transData.transform((guess, 0))[0]
-    if box.x0 - _CLEAR < x < box.x1 + _CLEAR:
+    clear = _CLEAR * ax.figure.dpi / 72
+    if box.x0 - clear < x < box.x1 + clear:
         said.xy = (guess, said.xy[1])
         said.xyann = (11, 0)

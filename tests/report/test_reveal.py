@@ -123,7 +123,8 @@ def test_bars_of_what_was_recorded_say_nothing_of_this_machine(results):
 
 def test_a_text_makes_room_for_a_guess_that_would_cover_it(results):
     only = {"ResNet": results["ResNet"]}
-    for guess, moved in ((2.3, True), (1.2, False), (40.0, False)):
+    end = groups(only, {})[0].rows[0].ratio
+    for guess, moved in ((2.3, True), (1.005 * end, True), (1.2, False), (40.0, False)):
         ax = bars.draw(groups(only, {"ResNet": guess}), [*only.values()])
         (said,) = (text for text in ax.texts if "×" in text.get_text())
         assert (said.xy[0] == guess) == moved
