@@ -196,7 +196,7 @@ def pages_with(language, word):
         *(("zh", word, word) for word in ("追踪", "图中断", "延迟计算")),
         *(("ja", word, word) for word in ("コンパイル", "遅延計算", "fullgraph")),
         # Other forms of a word.
-        *(("en", "serializing", "Serialization"), ("pt", "serializacao", "serialização")),
+        *(("en", "serializing", "Serialization"), ("pt", "compilacao", "compilação")),
         *(("zh", "compiling", "compile"), ("ja", "ＰｙＴｏｒｃｈ", "PyTorch")),
         *(("zh", "量子力学", ""), ("en", "qwertyuiop", "")),
     ],
