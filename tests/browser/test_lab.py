@@ -184,7 +184,7 @@ def test_progress_is_counted_and_leads_on(reader):
     button.click()  # to the first section that was not read
     head = panel.locator(f".jp-Cell[data-windowed-list-index='{begin[read]}'] h2")
     page.wait_for_timeout(2500)
-    assert 0 < head.bounding_box()["y"] < 500
+    assert 0 < head.bounding_box()["y"] < 560  # its cell begins in the upper half: nothing moves
     viewer = reader.front_page()
     marked = viewer.locator("td a[data-d2lhybrid-read]")
     marked.wait_for()
