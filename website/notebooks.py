@@ -25,7 +25,7 @@ from website.words import WITHOUT_SPACES, words
 
 _SOLUTION = 4  # the level of its heading
 # Read in a minute: words of a technical text, or Chinese or Japanese characters.
-_WORDS, _SIGNS = 180, 400
+_WORDS, _SIGNS = 180, 500
 _FIGURES = "](../../figures/"  # as a notebook writes the address of a figure
 
 
@@ -157,19 +157,19 @@ def page_source(
 
 
 def reading_minutes(notebook: nbformat.NotebookNode) -> int:
-    """How long the prose of a notebook takes to read, in steps of five minutes."""
+    """How long the prose of a notebook takes to read, rounded up to a multiple of five minutes."""
     cells = [cell for cell in own_cells(notebook) if not is_recorded(cell.metadata)]
     prose = [cell.source for cell in cells if cell.cell_type == "markdown"]
     text = " ".join(map(as_read, prose))
     signs = len(re.findall(WITHOUT_SPACES, text))
     others = count_words(re.sub(WITHOUT_SPACES, " ", text))
-    return max(5, 5 * round((signs / _SIGNS + others / _WORDS) / 5))
+    return 5 * max(1, math.ceil((signs / _SIGNS + others / _WORDS) / 5))
 
 
 def running_minutes(notebook: nbformat.NotebookNode) -> int | None:
-    """How long it ran, in minutes, where its outputs were made; None where it does not say."""
+    """How many minutes it ran where its outputs were made, at least 1; None if it does not say."""
     seconds = notebook.metadata.get("d2lhybrid", {}).get(SECONDS)
-    return math.ceil(seconds / 60) if seconds else None
+    return max(1, round(seconds / 60)) if seconds else None
 
 
 def titles(notebook: nbformat.NotebookNode) -> list[Title]:
