@@ -26,7 +26,7 @@ from callables import ROOT, busy, callable_of, repeated
 
 from d2lhybrid import compare
 from d2lhybrid.errors import ClaimError
-from d2lhybrid.report import claims
+from d2lhybrid.experiment import claim as claims
 
 ROWS = [("pytorch", "latency"), ("jax", "latency"), ("mxnet static", "latency"),
         ("mxnet static", "throughput")]  # fmt: skip

@@ -18,11 +18,12 @@ from book.blocks import NetworksPicture
 from book.files import FIGURES, Key
 from book.languages import Language
 from book.recorded import RecordedCell, RecordedNetworks, number, where
-from d2lhybrid.i18n import listed, set_language
-from d2lhybrid.report import bars, text
-from d2lhybrid.report.results import Comparison
-from d2lhybrid.report.revealed import Group
-from d2lhybrid.report.table import span
+from d2lhybrid.core.i18n import listed, set_language
+from d2lhybrid.display import bars
+from d2lhybrid.display.table import span
+from d2lhybrid.experiment import text
+from d2lhybrid.experiment.comparison import Comparison
+from d2lhybrid.experiment.revealed import Group
 from recording.recordings import Compared, Output, Recording, Revealed, Row, Rows, Text
 
 TAG = "recorded"

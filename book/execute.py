@@ -24,7 +24,7 @@ from book.errors import ExecutionError
 from book.files import SECONDS
 from book.gpu import missed
 from book.installation import is_installation
-from d2lhybrid.report.claims import MIME
+from d2lhybrid.experiment.claim import MIME
 
 CELL_SECONDS = 300
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")

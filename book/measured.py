@@ -19,8 +19,8 @@ from book.errors import BookError
 from book.frameworks import FRAMEWORKS
 from book.languages import LANGUAGES
 from book.recorded import Recorded
-from d2lhybrid.report.revealed import Group
-from d2lhybrid.report.table import unit
+from d2lhybrid.display.table import unit
+from d2lhybrid.experiment.revealed import Group
 
 MIME = "application/vnd.d2lhybrid.comparison+json"
 

@@ -15,8 +15,8 @@ from book.blocks import Case, Chapter, NetworksPicture, labels
 from book.errors import BookError
 from book.frameworks import FRAMEWORKS
 from book.translate import Translate
-from d2lhybrid.report.revealed import Group, Row
-from d2lhybrid.stats import MARGIN
+from d2lhybrid.core.stats import MARGIN
+from d2lhybrid.experiment.revealed import Group, Row
 from recording.recordings import (
     Cell,
     CellsRecording,

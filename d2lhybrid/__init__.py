@@ -9,16 +9,18 @@ from typing import Any
 __version__ = "0.1.0"
 
 _ROOMS = {
-    "measurement.timing": ("Benchmark", "Timer", "synchronize"),
-    "measurement.comparing": ("compare", "measure"),
-    "measurement.variants": ("variants", "training"),
-    "measurement.sweeping": ("sweep",),
-    "calls": ("call",),
-    "frameworks.explaining": ("explain", "graph"),
-    "artifacts.saving": ("save",),
-    "artifacts.loading": ("load", "verify", "trust", "inspect"),
+    "timing": ("Benchmark", "Timer", "synchronize"),
+    "experiment.compare": ("compare", "measure"),
+    "experiment.variants": ("variants", "training"),
+    "experiment.sweep": ("sweep",),
+    "experiment.measurement": ("Measurement",),
+    "experiment.comparison": ("Comparison", "Sweep"),
+    "core.arguments": ("call",),
+    "explaining": ("explain", "graph"),
+    "artifacts.save": ("save",),
+    "artifacts.load": ("load", "verify", "trust", "inspect"),
     "artifacts.native": ("run_native",),
-    "diagnosing": ("doctor",),
+    "diagnosis": ("doctor",),
     "frameworks.mxnet.compat": ("import_mxnet",),
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
@@ -29,9 +31,9 @@ def __getattr__(name: str) -> Any:
     """A public name, when it is first asked for (PEP 562)."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from d2lhybrid.installing import import_whole
+    from d2lhybrid.core.toolchain import import_uninterrupted
 
-    globals()[name] = found = getattr(import_whole(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = found = getattr(import_uninterrupted(f"{__name__}.{_HOMES[name]}"), name)
     return found
 
 

@@ -15,13 +15,13 @@ from pathlib import Path
 from runpy import run_path
 from typing import Any
 
-from d2lhybrid.artifacts.loading import verify
-from d2lhybrid.diagnosing import doctor
-from d2lhybrid.errors import ArgumentError, D2LHybridError, brief
+from d2lhybrid.artifacts.load import verify
+from d2lhybrid.core.errors import ArgumentError, D2LHybridError, brief
+from d2lhybrid.core.i18n import gettext as _, noop as N_
+from d2lhybrid.diagnosis import doctor
+from d2lhybrid.experiment.compare import compare
+from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.frameworks import known
-from d2lhybrid.i18n import gettext as _, noop as N_
-from d2lhybrid.measurement.comparing import compare
-from d2lhybrid.report.results import Comparison
 
 COMMANDS = {
     "compare": N_("time functions in a file, side by side"),

@@ -14,23 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from d2lhybrid import errors
-from d2lhybrid.errors import *  # noqa: F403
-from d2lhybrid.i18n import gettext as _, listed, pad, sentences, set_language
-from d2lhybrid.installing import has_compiler
-from d2lhybrid.measurement.timing import Peak
-from d2lhybrid.quieting import quiet
-from d2lhybrid.report import bars
-from d2lhybrid.report.claims import in_ipython
-from d2lhybrid.report.plot import plot_calls, plot_roofline
-from d2lhybrid.report.records import Measurement
-from d2lhybrid.report.results import Comparison, Sweep
-from d2lhybrid.report.revealed import Revealed, groups
-from d2lhybrid.report.table import Column, Table
-from d2lhybrid.report.text import busy
-from d2lhybrid.same import raw_of
+from d2lhybrid.core import errors
+from d2lhybrid.core.compare_outputs import raw_of
+from d2lhybrid.core.errors import *  # noqa: F403
+from d2lhybrid.core.i18n import gettext as _, listed, pad, sentences, set_language
+from d2lhybrid.core.output import quiet
+from d2lhybrid.core.toolchain import has_compiler
+from d2lhybrid.display import bars
+from d2lhybrid.display.plot import plot_calls, plot_roofline
+from d2lhybrid.display.table import Column, Table
+from d2lhybrid.experiment.claim import in_ipython
+from d2lhybrid.experiment.comparison import Comparison, Sweep
+from d2lhybrid.experiment.measurement import Measurement
+from d2lhybrid.experiment.revealed import Revealed, groups
+from d2lhybrid.experiment.text import busy
 
-__all__ = ["Comparison", "Measurement", "Outcome", "Peak", "Sweep", "Trials", *errors.__all__]
+__all__ = ["Comparison", "Measurement", "Outcome", "PeakMemory", "Sweep", "Trials", *errors.__all__]
 __all__ += ["has_compiler", "outcome", "pad", "plot_calls", "plot_roofline", "print_table"]
 __all__ += ["quiet", "reveal", "set_language"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from d2lhybrid import compare, synchronize
-from d2lhybrid.measurement.timing import Peak
+from d2lhybrid.timing import PeakMemory
 from recording.chapter_networks import Case, Jax, PyTorch
 from recording.recordings import ColdStart, Measured, Row
 from recording.reporting import Report
@@ -79,7 +79,7 @@ def answers(ways: Any, args: tuple[Any, ...]) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     expected = None
     for label, way in ways.items():
-        peak = Peak()
+        peak = PeakMemory()
         answer = way(*args)
         rise = peak.device_bytes()
         numbers = np.asarray(answer.float().cpu() if hasattr(answer, "cpu") else answer, np.float64)

@@ -106,7 +106,7 @@ def gpu_for_torch(tmp_path):
         (folder / "sitecustomize.py").write_text(
             "import sys\n"
             "if sys.orig_argv[-1] == 'torch':  # the process that asks PyTorch for its devices\n"
-            "    from d2lhybrid.frameworks.torch.tensors import TorchTensors\n"
+            "    from d2lhybrid.frameworks.torch.device import TorchTensors\n"
             "    TorchTensors.devices = lambda self: ['cpu', 'cuda:0']\n"
             f"    TorchTensors.compute_on = lambda self, device: {result}\n"
         )

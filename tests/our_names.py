@@ -1,13 +1,29 @@
 """The names of all attributes of ours, which a user's callable or model may have, too."""
 
-from d2lhybrid.calls import call
-from d2lhybrid.frameworks.protocol import Lazy, Noted, Step, TimesItself, Variant
-from d2lhybrid.measurement.runner import Runner
-from d2lhybrid.measurement.variants import Variants
-from d2lhybrid.report.results import Comparison
+from d2lhybrid.core.arguments import call
+from d2lhybrid.experiment.comparison import Comparison
+from d2lhybrid.experiment.sampler import Sampler
+from d2lhybrid.experiment.variants import Variants
+from d2lhybrid.frameworks.base import (
+    DeferredBuild,
+    SelfTimed,
+    TrainingStep,
+    Variant,
+    WithCompilerNote,
+)
 
-CLASSES = Lazy, Noted, Step, TimesItself, Variant, Variants, Runner, Comparison, type(call(print))
-found = {*vars(Lazy(print)), *vars(Variants({}))}
+CLASSES = (
+    DeferredBuild,
+    WithCompilerNote,
+    TrainingStep,
+    SelfTimed,
+    Variant,
+    Variants,
+    Sampler,
+    Comparison,
+    type(call(print)),
+)
+found = {*vars(DeferredBuild(print)), *vars(Variants({}))}
 for kind in CLASSES:
     found |= {*dir(kind), *getattr(kind, "__dataclass_fields__", {})}
 OUR_NAMES = sorted(name for name in found if not name.startswith("_"))

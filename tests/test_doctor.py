@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from d2lhybrid import __main__ as cli, diagnosing, doctor, i18n, installing
+from d2lhybrid import __main__ as cli, diagnosis as diagnosing, doctor
+from d2lhybrid.core import i18n, toolchain as installing
 from d2lhybrid.teaching import has_compiler
 
 
@@ -53,7 +54,10 @@ def test_what_is_not_installed_is_a_fault_only_if_asked_for(without, fake_torch,
         ("import os; os.kill(os.getpid(), 11)", "status -11 (SIGSEGV): it said nothing"),
         ("import time; time.sleep(60)", "no answer within 3 s"),
         ("import sys; sys.exit('dying')", "status 1: dying"),
-        ("from d2lhybrid.i18n import language; raise ValueError(language())", "ValueError: zh"),
+        (
+            "from d2lhybrid.core.i18n import language; raise ValueError(language())",
+            "ValueError: zh",
+        ),
     ],
 )
 def test_a_framework_that_misbehaves(fake_torch, monkeypatch, body, said):

@@ -11,10 +11,10 @@ import pytest
 
 import d2lhybrid
 from d2lhybrid import frameworks
+from d2lhybrid.core.pytree import HostArray
 from d2lhybrid.errors import D2LHybridError
-from d2lhybrid.frameworks.explanation import Explanation
-from d2lhybrid.frameworks.protocol import Framework, Lazy, Room, Tensors, Variant
-from d2lhybrid.tensor import Raw
+from d2lhybrid.frameworks.base import DeferredBuild, Framework, Room, Tensors, Variant
+from d2lhybrid.graphs.explanation import Explanation
 
 
 class Array(np.ndarray):
@@ -60,7 +60,7 @@ class Toy(Framework, Tensors):
         return isinstance(obj, Array)
 
     def to_raw(self, tensor):
-        return Raw.of(np.array(tensor))
+        return HostArray.of(np.array(tensor))
 
     def from_raw(self, raw, options):
         return raw.array.view(Array)
@@ -76,7 +76,7 @@ class Toy(Framework, Tensors):
 
         return {
             "eager": Variant(net, "y = net(x)"),
-            "fused": Variant(Lazy(build), "y = fuse(net)(x)"),
+            "fused": Variant(DeferredBuild(build), "y = fuse(net)(x)"),
             "on chip": Variant("there is no chip"),
         }
 

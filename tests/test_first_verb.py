@@ -10,8 +10,8 @@ import sys
 import pytest
 from processes import python
 
+from d2lhybrid.core.toolchain import import_uninterrupted
 from d2lhybrid.frameworks import known
-from d2lhybrid.installing import import_whole
 
 NAMES = [framework.name for framework in known()]
 
@@ -169,7 +169,7 @@ for sys.turn in range(9):
     signal.raise_signal(signal.SIGINT)
 """
 INSIDE = """
-from d2lhybrid.installing import import_whole
+from d2lhybrid.core.toolchain import import_whole
 import_whole("hanging")
 """
 OWN = """
@@ -196,12 +196,12 @@ def modules(tmp_path, monkeypatch):
 def test_the_third_interrupt_ends_an_import_that_hangs(name, modules):
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        import_whole(name)
+        import_uninterrupted(name)
     assert sys.turn == 2
     assert name not in sys.modules
     assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_handler_that_an_import_sets_stays(modules):
-    own = import_whole("handling").own
+    own = import_uninterrupted("handling").own
     assert signal.getsignal(signal.SIGINT) is own

@@ -100,7 +100,7 @@ def test_only_its_room_imports_or_names_a_framework():
 def test_importing_and_waiting_load_nothing_heavy_and_are_quick():
     code = (
         "import sys, numpy, time; start = time.process_time()\n"
-        "import d2lhybrid, d2lhybrid.teaching, d2lhybrid.measurement.timing\n"
+        "import d2lhybrid, d2lhybrid.teaching, d2lhybrid.timing\n"
         "print(time.process_time() - start)\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])\n"
         "d2lhybrid.synchronize()\nwith d2lhybrid.Benchmark(): pass\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from d2lhybrid import i18n
+from d2lhybrid.core import i18n
 
 PACKAGE = Path(i18n.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import d2lhybrid as d2l
-from d2lhybrid.artifacts import saving
+from d2lhybrid.artifacts import save as saving
 from d2lhybrid.errors import D2LHybridError, SaveError
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what compilers say of themselves

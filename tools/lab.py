@@ -17,7 +17,7 @@ import lab_copy
 
 from book.frontpage import front_page_path
 from book.languages import ENGLISH, LANGUAGES
-from d2lhybrid.i18n import language
+from d2lhybrid.core.i18n import language
 
 WORDS = Path(__file__).with_name("lab_words.json")
 OVERRIDES = lab_copy.ROOT / "requirements/overrides.json"

@@ -32,7 +32,7 @@ from nbval import kernel
 from nbval.plugin import IPyNbCell
 from xdist.scheduler import LoadScopeScheduling
 
-from d2lhybrid.report.claims import DECIDED, MIME
+from d2lhybrid.experiment.claim import DECIDED, MIME
 
 # Kernels inherit these.
 MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"
@@ -77,7 +77,7 @@ def _needs_gpu(item: Any) -> bool:
     return cell is not None and "gpu" in cell.metadata.get("tags", ())
 
 
-class Together(LoadScopeScheduling):
+class SharedContext(LoadScopeScheduling):
     """Deals out notebooks, with their translations where these find what was compiled."""
 
     def _split_scope(self, nodeid: str) -> str:
@@ -85,9 +85,9 @@ class Together(LoadScopeScheduling):
         return "/".join(path.parts[-2:] if path.parent.name in ("pytorch", "jax") else path.parts)
 
 
-def pytest_xdist_make_scheduler(config: Any, log: Any) -> Together:
+def pytest_xdist_make_scheduler(config: Any, log: Any) -> SharedContext:
     """Let xdist deal out the cells like that."""
-    return Together(config, log)
+    return SharedContext(config, log)
 
 
 def pytest_sessionstart(session: Any) -> None:

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from d2lhybrid import errors
+from d2lhybrid.core import errors
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.treespec import TreeSpec
 from d2lhybrid.frameworks.formats import Option
-from d2lhybrid.frameworks.trees import TreeSpec
-from d2lhybrid.i18n import gettext as _
 
 MANIFEST = "d2lhybrid.json"
 VERSION: Literal[1] = 1

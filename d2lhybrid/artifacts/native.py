@@ -19,7 +19,6 @@ from typing import Any, get_args
 import numpy as np
 from platformdirs import user_cache_path
 
-from d2lhybrid import errors
 from d2lhybrid.artifacts.manifest import Dtype, Manifest
 from d2lhybrid.artifacts.store import (
     own_folder,
@@ -28,13 +27,14 @@ from d2lhybrid.artifacts.store import (
     require_allowed,
     require_intact,
 )
+from d2lhybrid.core import errors
+from d2lhybrid.core.i18n import gettext as _, noop as N_, sentences
+from d2lhybrid.core.output import waiting
+from d2lhybrid.core.pytree import HostArray
+from d2lhybrid.core.subprocesses import run
+from d2lhybrid.core.toolchain import find_compiler
 from d2lhybrid.frameworks import environment
 from d2lhybrid.frameworks.formats import NativeProgram
-from d2lhybrid.i18n import gettext as _, noop as N_, sentences
-from d2lhybrid.installing import find_compiler
-from d2lhybrid.quieting import waiting
-from d2lhybrid.subprocesses import run
-from d2lhybrid.tensor import Raw
 
 SOURCES = Path(__file__).parent.parent / "native"
 PROGRAM = "run_model"
@@ -108,7 +108,9 @@ def run_native(
     else:
         arrays = map(_array, manifest.takes.tensors_in((args, kwargs), ""))
         # No model takes uint16, so these are the bits of bfloat16.
-        inputs = [Raw.of(one, "bfloat16" if one.dtype == np.uint16 else None) for one in arrays]
+        inputs = [
+            HostArray.of(one, "bfloat16" if one.dtype == np.uint16 else None) for one in arrays
+        ]
     for spec, raw in zip(manifest.inputs, inputs, strict=True):
         spec.require(raw.dtype, raw.array.shape)
     names = _names(manifest)
@@ -151,7 +153,7 @@ def _names(manifest: Manifest) -> tuple[str, ...]:
     raise errors.ArtifactLoadError(text, number=len(ours), names=names)
 
 
-def _arguments(names: Sequence[str], inputs: Sequence[Raw], folder: Path) -> list[str]:
+def _arguments(names: Sequence[str], inputs: Sequence[HostArray], folder: Path) -> list[str]:
     """Inputs and outputs by the names that the library knows; writes the inputs."""
     arguments = []
     for i, (name, raw) in enumerate(zip(names, inputs, strict=False)):
@@ -188,7 +190,7 @@ def _output(row: str, name: str, file: Path) -> np.ndarray:
         raise ValueError(row)
     dtype, *shape = row.removeprefix(f"{name} ").split(" ")
     stored = np.dtype("uint16" if dtype == "bfloat16" else dtype).newbyteorder("<")
-    return Raw(dtype, np.fromfile(file, stored).reshape([int(n) for n in shape])).values()
+    return HostArray(dtype, np.fromfile(file, stored).reshape([int(n) for n in shape])).values()
 
 
 def _cache() -> Path:

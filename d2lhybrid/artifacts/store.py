@@ -22,7 +22,6 @@ import numpy as np
 from numpy.lib.format import open_memmap
 from platformdirs import user_data_path
 
-from d2lhybrid import errors
 from d2lhybrid.artifacts.manifest import (
     MANIFEST,
     MAX_BYTES,
@@ -32,11 +31,12 @@ from d2lhybrid.artifacts.manifest import (
     TensorSpec,
     parse,
 )
+from d2lhybrid.core import errors
+from d2lhybrid.core.i18n import count, gettext as _, listed, ngettext, sentences
+from d2lhybrid.core.pytree import HostArray
 from d2lhybrid.frameworks import format_of, get
+from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.formats import Format
-from d2lhybrid.frameworks.protocol import Framework
-from d2lhybrid.i18n import count, gettext as _, listed, ngettext, sentences
-from d2lhybrid.tensor import Raw
 
 # What desktops and Jupyter leave in any folder.
 LEFT_BEHIND = {".DS_Store", "Thumbs.db", "desktop.ini", ".ipynb_checkpoints"}
@@ -72,7 +72,7 @@ class Stored:
         """Did this user save it as it is, or call ``trust``?"""
         return (_trusted() / self.digest).is_file()
 
-    def recall(self, example: int, what: str) -> list[Raw]:
+    def recall(self, example: int, what: str) -> list[HostArray]:
         """Its recorded tensors, each "input" or "output".
 
         Raises:
@@ -82,7 +82,7 @@ class Stored:
         names = (f"example/{example}-{what}-{number}.npy" for number in range(len(specs)))
         return [self._recalled(name, spec) for name, spec in zip(names, specs, strict=False)]
 
-    def _recalled(self, name: str, spec: TensorSpec) -> Raw:
+    def _recalled(self, name: str, spec: TensorSpec) -> HostArray:
         """The recorded tensor in a file."""
         try:
             # Mapped first, so that a false size in the header allocates nothing; no pickle is read.
@@ -95,7 +95,7 @@ class Stored:
             reason = errors.brief(error).rstrip(".")
             raise errors.DamagedArtifactError(text, file=name, reason=reason) from error
         found = {"uint16": "bfloat16"}.get(str(array.dtype)) if spec.dtype == "bfloat16" else None
-        raw = Raw("string" if array.dtype.kind == "S" else found or str(array.dtype), array)
+        raw = HostArray("string" if array.dtype.kind == "S" else found or str(array.dtype), array)
         if not spec.fits(raw.dtype, array.shape):
             text = _("Expected {spec} in {file!r}, received {received}.")
             received = f"{raw.dtype} {array.shape}"
@@ -103,7 +103,7 @@ class Stored:
         return raw
 
 
-Recorded = tuple[list[Raw], list[Raw]]  # inputs and outputs of a call
+Recorded = tuple[list[HostArray], list[HostArray]]  # inputs and outputs of a call
 
 
 def record(folder: Path, examples: Sequence[Recorded]) -> None:

@@ -18,14 +18,14 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from d2lhybrid.calls import FORWARD, models_of
-from d2lhybrid.errors import ArgumentError, UnknownFrameworkError, UnsupportedArtifactError
+from d2lhybrid.core.arguments import FORWARD, models_of
+from d2lhybrid.core.errors import ArgumentError, UnknownFrameworkError, UnsupportedArtifactError
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.output import SharedContext
+from d2lhybrid.core.pytree import leaves
+from d2lhybrid.core.toolchain import import_uninterrupted
+from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.formats import Format
-from d2lhybrid.frameworks.protocol import Framework
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.installing import import_whole
-from d2lhybrid.quieting import Together
-from d2lhybrid.tensor import leaves
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 _found: list[Framework] = []  # those with a room; no functools.cache, which TorchDynamo warns of
@@ -35,7 +35,7 @@ def known() -> tuple[Framework, ...]:
     """Every framework, imported or not, in the order in which readers see them."""
     if not _found:
         rooms = [room.name for room in pkgutil.iter_modules(__path__) if room.ispkg]
-        found = [import_whole(f"{__name__}.{room}").FRAMEWORK for room in rooms]
+        found = [import_uninterrupted(f"{__name__}.{room}").FRAMEWORK for room in rooms]
         # In one step, or each of several threads would add all of them.
         _found[:] = sorted(found, key=lambda framework: framework.order)
     return tuple(_found)
@@ -156,7 +156,7 @@ def _owner_of(*classes: type) -> Framework | None:
     return None
 
 
-def untouched(verb: Verb) -> Verb:
+def preserve_state(verb: Verb) -> Verb:
     """The same, but it leaves the models that it is handed, and random numbers, as they were.
 
     Of a model that is what it changes when it runs, such as averages. A step of training, or what
@@ -203,7 +203,7 @@ def _kept_numbers() -> Iterator[None]:
         np.random.set_state(of_numpy)
 
 
-_random_numbers = Together(_kept_numbers)
+_random_numbers = SharedContext(_kept_numbers)
 
 
 def _require_threads(framework: Framework | None) -> None:

@@ -7,10 +7,10 @@ import traceback
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from d2lhybrid.errors import CallFailedError, first_line
-from d2lhybrid.frameworks.explanation import Finding
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.quieting import silent
+from d2lhybrid.core.errors import CallFailedError, first_line
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.output import silent
+from d2lhybrid.graphs.explanation import Finding
 
 # What libraries log of a call repeats what the explanation says.
 quiet = partial(silent, logs=logging.ERROR)

@@ -15,21 +15,21 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from d2lhybrid.calls import parameters_of
-from d2lhybrid.errors import ArgumentError, SaveError
-from d2lhybrid.frameworks.tensors import Args, Kwargs, Tensors
-from d2lhybrid.frameworks.trees import TreeSpec, taken_apart
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.tensor import Leaf, Raw
+from d2lhybrid.core.arguments import parameters_of
+from d2lhybrid.core.errors import ArgumentError, SaveError
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.pytree import HostArray, Leaf
+from d2lhybrid.core.treespec import TreeSpec, tree_flatten
+from d2lhybrid.frameworks.device import Args, Kwargs, Tensors
 
 Option = bool | str | tuple[str, ...]
 Options = Mapping[str, Any]
-Raws = Sequence[Raw]
+Raws = Sequence[HostArray]
 Dynamic = Mapping[str, Mapping[int, str]]
 
 
 @dataclass
-class Sample:
+class ExampleCall:
     """A model, an example call, and what is known of both.
 
     Attributes:
@@ -63,10 +63,10 @@ class Sample:
         called = _positional(function)
         called += [f"input_{i}" for i in range(len(called), len(args))]
         named = {**dict(zip(called, args, strict=False)), **kwargs}
-        _tree, found = taken_apart(named, tensors, "")
-        takes, _same = taken_apart((args, kwargs), tensors, "")
+        _tree, found = tree_flatten(named, tensors, "")
+        takes, _same = tree_flatten((args, kwargs), tensors, "")
         inputs = [tensor for _path, tensor in found]
-        again, _found = taken_apart(takes.filled(inputs, classes=True), tensors, "")
+        again, _found = tree_flatten(takes.filled(inputs, classes=True), tensors, "")
         if again != takes:
             text = _("Expected importable classes, received {received}; pass dictionaries.")
             raise SaveError(text, received=[type(one).__qualname__ for one in named.values()])
@@ -75,7 +75,7 @@ class Sample:
     def flat(self, *inputs: Any) -> tuple[Any, ...]:
         """Run the model on other tensors in the same places; the tensors of its output."""
         args, kwargs = self.takes.filled(inputs, classes=True)
-        found = taken_apart(self.model(*args, **kwargs), self.tensors, "output", opening=True)[1]
+        found = tree_flatten(self.model(*args, **kwargs), self.tensors, "output", opening=True)[1]
         return tuple(tensor for _path, tensor in found)
 
     def run(self, inputs: Sequence[Any]) -> tuple[TreeSpec, list[str], list[Any]]:
@@ -85,7 +85,7 @@ class Sample:
         """
         args, kwargs = self.takes.filled(inputs, classes=True)
         output = self.tensors.infer(self.model, args, kwargs)
-        tree, found = taken_apart(output, self.tensors, "output", opening=True)
+        tree, found = tree_flatten(output, self.tensors, "output", opening=True)
         return tree, _names(found, self.names), [tensor for _path, tensor in found]
 
     def vary(self, dynamic: Dynamic | None, options: Mapping[str, Any]) -> None:
@@ -119,7 +119,7 @@ class Sample:
             array = raw.array
             for axis in axes:
                 array = np.concatenate([array, array], axis)
-            self.larger.append(self.tensors.from_raw(Raw(raw.dtype, array), options))
+            self.larger.append(self.tensors.from_raw(HostArray(raw.dtype, array), options))
 
     def fix(self, reason: str) -> None:
         """Let no axis vary; SaveError where the user named those that should."""
@@ -183,7 +183,7 @@ class Format(ABC):
     parts: ClassVar[Mapping[str, str]] = {}  # of what is no array, by the names of its classes
 
     @abstractmethod
-    def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
+    def write(self, sample: ExampleCall, folder: Path) -> dict[str, Option]:
         """Write the model into an empty folder, and return what the reader needs.
 
         The names that the framework's library gives to inputs and outputs, in the order of the

@@ -8,7 +8,7 @@ import msgspec
 
 from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Manifest, TensorSpec, parse
 from d2lhybrid.artifacts.store import add_trusted, entries, read, replacing
-from d2lhybrid.frameworks.trees import TreeSpec
+from d2lhybrid.core.treespec import TreeSpec
 
 TENSOR = TreeSpec("tensor")
 FIELDS = {

@@ -3,9 +3,9 @@
 import numpy as np
 
 from d2lhybrid import frameworks
+from d2lhybrid.core.compare_outputs import difference
+from d2lhybrid.core.pytree import HostArray
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
-from d2lhybrid.same import difference
-from d2lhybrid.tensor import Raw
 
 
 def example(batch):
@@ -48,7 +48,7 @@ def mxnet_model(numpy_semantics=False):
     mx = import_mxnet()
     nn = mx.gluon.nn
 
-    from d2lhybrid.frameworks.mxnet.tensors import semantics
+    from d2lhybrid.frameworks.mxnet.device import semantics
 
     mx.random.seed(0)
     with semantics(numpy_semantics):
@@ -67,7 +67,7 @@ MODELS = {
 
 def inputs(framework, batch):
     """The same numbers as a tensor of the framework."""
-    raw = Raw.of(example(batch))
+    raw = HostArray.of(example(batch))
     options = {"device": "cpu", "numpy_semantics": framework == "mxnet numpy"}
     return (frameworks.get(framework.split()[0]).tensors.from_raw(raw, options),)
 
@@ -76,5 +76,5 @@ def differ(framework, run, given, received):
     """In words, how the model's output differs from the one received; empty if it does not."""
     tensors = frameworks.get(framework.split()[0]).tensors
     expected = tensors.to_raw(tensors.infer(run, given, {}))
-    found = received if isinstance(received, Raw) else tensors.to_raw(received)
+    found = received if isinstance(received, HostArray) else tensors.to_raw(received)
     return difference({"output": found}, {"output": expected})

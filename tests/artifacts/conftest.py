@@ -6,7 +6,7 @@ import pytest
 from artifact_models import MODELS, inputs
 
 from d2lhybrid import save
-from d2lhybrid.artifacts import saving
+from d2lhybrid.artifacts import save as saving
 
 
 @pytest.fixture

@@ -23,8 +23,8 @@ from artifact_models import MODELS, inputs
 import d2lhybrid
 from d2lhybrid import frameworks, load, save
 from d2lhybrid.artifacts.store import read
+from d2lhybrid.core.pytree import leaves
 from d2lhybrid.errors import D2LHybridError
-from d2lhybrid.tensor import leaves
 
 FORMATS = {name: one.name for one in frameworks.known() for name in one.formats}
 OUTCOMES = ("refused", "unchanged", "silent", "foreign", "crash", "hang")

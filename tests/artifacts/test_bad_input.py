@@ -8,9 +8,10 @@ import pytest
 from artifact_files import edit, forge, make
 from processes import python
 
-from d2lhybrid import errors, inspect, load, run_native, trust, verify
+from d2lhybrid import inspect, load, run_native, trust, verify
 from d2lhybrid.artifacts.manifest import MANIFEST, parse
 from d2lhybrid.artifacts.store import read, require_intact
+from d2lhybrid.core import errors
 
 ALL = inspect, verify, load, trust, run_native
 VERBS = [pytest.param(verb, id=verb.__name__) for verb in ALL]

@@ -10,12 +10,13 @@ import torch
 from artifact_models import MODELS, differ, inputs
 from fuzz_damage import campaign
 
-from d2lhybrid import errors, frameworks, inspect, load, run_native, save, verify
-from d2lhybrid.artifacts import saving
+from d2lhybrid import frameworks, inspect, load, run_native, save, verify
+from d2lhybrid.artifacts import save as saving
 from d2lhybrid.artifacts.store import read
+from d2lhybrid.core import errors
+from d2lhybrid.core.pytree import HostArray
 from d2lhybrid.errors import InputMismatchError, SaveError
-from d2lhybrid.frameworks.torch import formats, programs
-from d2lhybrid.tensor import Raw
+from d2lhybrid.frameworks.torch import export as programs, formats
 
 FORMATS = [(one.name, name) for one in frameworks.known() for name in one.formats]
 
@@ -31,7 +32,7 @@ def test_eager_reloaded_native(saved, framework, name):
         assert not differ(framework, net, x, reloaded(*x))
         if alone:
             array = x[0].numpy() if hasattr(x[0], "numpy") else x[0].asnumpy()
-            assert not differ(framework, net, x, Raw.of(run_native(path, array)))
+            assert not differ(framework, net, x, HostArray.of(run_native(path, array)))
     assert (verify(path).ok, verify(path).answer) == (True, "proved")
 
 
@@ -99,14 +100,14 @@ def test_a_package_that_ends_a_process_is_not_loaded_into_this_one(saved, monkey
 
 def test_a_process_that_is_our_own_asks_no_other(saved, monkeypatch):
     code = f"""
-from d2lhybrid.artifacts import saving
-from d2lhybrid.frameworks.torch import programs
+from d2lhybrid.artifacts import save as saving
+from d2lhybrid.frameworks.torch import export as programs
 programs.torch.cuda.is_available = lambda: True
 programs._LOAD = {DEADLY!r}
 {saving._PROOF}
 """
     monkeypatch.setattr(saving, "_PROOF", code)
-    assert saving.prove(saved("torch", "aotinductor")) == ""
+    assert saving.verify_in_subprocess(saved("torch", "aotinductor")) == ""
 
 
 OPERATOR = """

@@ -12,11 +12,11 @@ from artifact_models import differ, inputs, mxnet_model, tensorflow_model
 from flax import nnx
 
 from d2lhybrid import import_mxnet, load, run_native, save, verify
+from d2lhybrid.core.pytree import HostArray
 from d2lhybrid.errors import InputMismatchError, SaveError
-from d2lhybrid.tensor import Raw
 
 mx = import_mxnet()
-from d2lhybrid.frameworks.mxnet.tensors import semantics  # noqa: E402
+from d2lhybrid.frameworks.mxnet.device import semantics  # noqa: E402
 
 
 @pytest.mark.usefixtures("unproved")
@@ -94,7 +94,7 @@ def test_compiled_functions_of_tensorflow_are_kept_compiled(tmp_path):
     assert not differ("tensorflow", model, (x,), load(tmp_path / "told")(x, training=False))
     for path in (tmp_path / "xla", tmp_path / "traced"):
         assert not differ("tensorflow", model, (x,), load(path)(x))
-        assert not differ("tensorflow", model, (x,), Raw.of(run_native(path, x.numpy())))
+        assert not differ("tensorflow", model, (x,), HostArray.of(run_native(path, x.numpy())))
 
 
 @pytest.mark.usefixtures("unproved")

@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 from artifact_files import edit, forge, make
 
-from d2lhybrid import __main__ as cli, errors, inspect, load, run_native, trust, verify
+from d2lhybrid import __main__ as cli, inspect, load, run_native, trust, verify
 from d2lhybrid.artifacts import store
 from d2lhybrid.artifacts.manifest import MANIFEST
+from d2lhybrid.core import errors
 
 SPARSE = 2 * store.HOLLOW  # bytes
 SECONDS = 20.0  # for all verbs together; to hash a sparse file takes minutes

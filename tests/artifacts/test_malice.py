@@ -14,7 +14,8 @@ import pytest
 import torch
 from artifact_files import edit, forge, make
 
-from d2lhybrid import errors, inspect, load, run_native, verify
+from d2lhybrid import inspect, load, run_native, verify
+from d2lhybrid.core import errors
 from d2lhybrid.frameworks import known
 
 

@@ -10,8 +10,9 @@ import pytest
 from artifact_files import edit, make
 from artifact_models import example, inputs
 
-from d2lhybrid import errors, run_native, save
+from d2lhybrid import run_native, save
 from d2lhybrid.artifacts import native
+from d2lhybrid.core import errors
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
 
 

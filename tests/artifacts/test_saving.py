@@ -18,14 +18,15 @@ from artifact_models import differ, inputs, torch_model
 from processes import python
 from torch import nn
 
-from d2lhybrid import compare, errors, frameworks, load, save, variants, verify
-from d2lhybrid.artifacts import saving
-from d2lhybrid.calls import call
+from d2lhybrid import compare, frameworks, load, save, variants, verify
+from d2lhybrid.artifacts import save as saving
+from d2lhybrid.core import errors
+from d2lhybrid.core.arguments import call
 from d2lhybrid.errors import ArgumentError, InputMismatchError, SaveError
 from d2lhybrid.frameworks.torch import formats
 
 pytestmark = pytest.mark.usefixtures("unproved")
-PROVE = saving.prove
+PROVE = saving.verify_in_subprocess
 TABLE = torch.arange(20.0).reshape(10, 2)
 
 

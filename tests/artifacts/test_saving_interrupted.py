@@ -20,9 +20,10 @@ from artifact_models import MODELS, differ, inputs
 from processes import python
 from torch import nn
 
-from d2lhybrid import errors, inspect, load, run_native, save, trust, variants, verify
+from d2lhybrid import inspect, load, run_native, save, trust, variants, verify
 from d2lhybrid.artifacts import native
 from d2lhybrid.artifacts.store import read
+from d2lhybrid.core import errors
 from d2lhybrid.frameworks.torch import formats
 
 X = torch.ones(1, 3)
@@ -254,7 +255,7 @@ def test_saving_from_eight_threads(tmp_path, format):
 
 FORKED = """
 import os, signal, threading, warnings
-from d2lhybrid.artifacts.saving import _one_at_a_time
+from d2lhybrid.artifacts.save import _one_at_a_time
 
 warnings.simplefilter("ignore")  # newer Pythons warn of a fork beside threads
 held, over = threading.Event(), threading.Event()

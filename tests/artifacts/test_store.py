@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from artifact_files import make
 
-from d2lhybrid import errors
 from d2lhybrid.artifacts.store import read, replacing, require_intact
+from d2lhybrid.core import errors
 
 
 def content(path):

@@ -13,7 +13,7 @@ from book.package import audit, catalog_path, update
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = """
-from d2lhybrid.i18n import gettext as _, ngettext, noop as N_
+from d2lhybrid.core.i18n import gettext as _, ngettext, noop as N_
 
 REASON = N_("there is no layer")
 

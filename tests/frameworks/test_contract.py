@@ -8,11 +8,11 @@ from models import IMPORTS, MODELS, PLANTED, TRAINING, compiled_model
 from our_names import OUR_NAMES
 
 from d2lhybrid import call, compare, explain, graph, import_mxnet, training, variants
+from d2lhybrid.core.compare_outputs import record, require_same
+from d2lhybrid.core.pytree import HostArray
 from d2lhybrid.errors import ArgumentError, CallFailedError, UnknownFrameworkError
 from d2lhybrid.frameworks import get, known, of
-from d2lhybrid.frameworks.protocol import chain
-from d2lhybrid.same import record, require_same
-from d2lhybrid.tensor import Raw
+from d2lhybrid.frameworks.base import chain
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what compilers say of themselves
 HERE = Path(__file__)
@@ -156,7 +156,7 @@ def mxnet_broken(F, x):
 def test_a_planted_cause_is_found_with_its_line_and_has_no_whole_graph(framework):
     function = globals()[f"{framework}_broken"]
     function = import_mxnet().gluon.nn.HybridLambda(function) if framework == "mxnet" else function
-    x = get(framework).tensors.from_raw(Raw.of(np.ones(3, np.float32)), {"device": "cpu"})
+    x = get(framework).tensors.from_raw(HostArray.of(np.ones(3, np.float32)), {"device": "cpu"})
     lines = HERE.read_text(encoding="utf-8").splitlines()
     ((number, line),) = [one for one in enumerate(lines, 1) if f"# {framework}: " in one[1]]
     kind = line.rpartition(": ")[2]

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import d2lhybrid as d2l
-from d2lhybrid import quieting
+from d2lhybrid.core import output as quieting
 from d2lhybrid.errors import ClaimError
 from d2lhybrid.frameworks import known
 from d2lhybrid.frameworks.jax.private import is_tracing

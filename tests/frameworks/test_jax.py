@@ -11,9 +11,9 @@ import pytest
 from flax import nnx
 
 from d2lhybrid import call, compare, explain, graph, training, variants
+from d2lhybrid.core.compare_outputs import record, require_same
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.frameworks import get
-from d2lhybrid.same import record, require_same
 
 X = jnp.ones((2, 3))
 

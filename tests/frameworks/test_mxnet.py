@@ -5,8 +5,8 @@ import pytest
 from models import mxnet_model
 
 from d2lhybrid import call, compare, explain, graph, import_mxnet, training, variants
+from d2lhybrid.core.compare_outputs import record, require_same
 from d2lhybrid.errors import ArgumentError, CallFailedError
-from d2lhybrid.same import record, require_same
 
 mx = import_mxnet()
 

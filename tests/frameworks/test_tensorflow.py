@@ -8,9 +8,9 @@ import pytest
 import tensorflow as tf
 
 from d2lhybrid import call, explain, graph, training, variants
+from d2lhybrid.core.compare_outputs import record, require_same
 from d2lhybrid.errors import ArgumentError, CannotBuildError
 from d2lhybrid.frameworks.tensorflow.variants import eagerly
-from d2lhybrid.same import record, require_same
 
 X = tf.ones((2, 3))
 TEXT = tf.constant(["a"])

@@ -7,9 +7,9 @@ import pytest
 from processes import python
 
 from d2lhybrid import Benchmark, import_mxnet, synchronize
+from d2lhybrid.core.pytree import HostArray
 from d2lhybrid.errors import TracingError
 from d2lhybrid.frameworks import get, known, loaded, of
-from d2lhybrid.tensor import Raw
 
 NAMES = [framework.name for framework in known()]
 
@@ -68,7 +68,7 @@ def test_what_waits_is_imported_once(name, monkeypatch):
 
 
 def test_outputs_become_copies_outside_the_framework(adapter):
-    raw = Raw.of(numpy.arange(6, dtype="float32").reshape(2, 3))
+    raw = HostArray.of(numpy.arange(6, dtype="float32").reshape(2, 3))
     tensor = adapter.from_raw(raw, {})
     assert adapter.is_tensor(tensor)
     again = adapter.to_raw(tensor)

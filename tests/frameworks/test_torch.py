@@ -11,10 +11,10 @@ import torch
 from models import torch_model
 
 from d2lhybrid import compare, explain, graph, synchronize, variants
+from d2lhybrid.core.compare_outputs import record, require_same
 from d2lhybrid.errors import ArgumentError, CallFailedError, CannotBuildError, TracingError
 from d2lhybrid.frameworks import known
-from d2lhybrid.frameworks.torch import private, programs
-from d2lhybrid.same import record, require_same
+from d2lhybrid.frameworks.torch import export as programs, private
 from d2lhybrid.teaching import has_compiler
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # torch's, of its own TorchScript

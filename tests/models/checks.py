@@ -14,11 +14,11 @@ from pathlib import Path
 
 from d2lhybrid import compare, explain, load, run_native, variants, verify
 from d2lhybrid.artifacts.store import read
-from d2lhybrid.calls import Call
+from d2lhybrid.core.arguments import Call
+from d2lhybrid.core.compare_outputs import difference
+from d2lhybrid.core.pytree import HostArray, leaves
+from d2lhybrid.core.treespec import tree_flatten
 from d2lhybrid.frameworks import get
-from d2lhybrid.frameworks.trees import taken_apart
-from d2lhybrid.same import difference
-from d2lhybrid.tensor import Raw, leaves
 
 # Few and quick to build; of a framework that is not named here, all.
 FEW = {
@@ -88,8 +88,8 @@ def check_native(folder):
     recorded = [raw.array for raw in stored.recall(0, "input")]
     args, kwargs = stored.manifest.takes.filled(recorded)
     output = run_native(folder, *args, **kwargs)
-    received = [Raw.of(leaf) for _path, leaf in leaves(output) if hasattr(leaf, "__array__")]
-    expected = [Raw.of(raw.values()) for raw in stored.recall(0, "output")]
+    received = [HostArray.of(leaf) for _path, leaf in leaves(output) if hasattr(leaf, "__array__")]
+    expected = [HostArray.of(raw.values()) for raw in stored.recall(0, "output")]
     if found := difference(dict(enumerate(received)), dict(enumerate(expected))):
         raise Wrong(found)
     return ""
@@ -104,7 +104,7 @@ def read_here(folder):
     recorded = stored.recall(0, "input")
     args, kwargs = manifest.takes.filled([tensors.from_raw(r, manifest.options) for r in recorded])
     output = tensors.infer(model, args, kwargs)
-    tree, found = taken_apart(output, tensors, "output")
+    tree, found = tree_flatten(output, tensors, "output")
     received = [tensors.to_raw(tensor) for _path, tensor in found]
     wanted = stored.recall(0, "output")
     differs = difference(dict(enumerate(received)), dict(enumerate(wanted)))

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from d2lhybrid.calls import call
+from d2lhybrid.core.arguments import call
 
 
 class Pair(NamedTuple):

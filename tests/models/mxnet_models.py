@@ -1,7 +1,7 @@
 """Small models of Gluon, one for each structure that a real one takes or returns."""
 
 from d2lhybrid import import_mxnet
-from d2lhybrid.calls import call
+from d2lhybrid.core.arguments import call
 
 mx = import_mxnet()
 

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from d2lhybrid.calls import call
+from d2lhybrid.core.arguments import call
 
 layers = tf.keras.layers
 

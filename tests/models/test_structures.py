@@ -9,7 +9,7 @@ import pytest
 from checks import check_compare, check_explain, check_load, check_native
 
 from d2lhybrid import frameworks, run_native, save
-from d2lhybrid.artifacts import saving
+from d2lhybrid.artifacts import save as saving
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.errors import UnsupportedArtifactError
 

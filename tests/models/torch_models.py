@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
-from d2lhybrid.calls import call
+from d2lhybrid.core.arguments import call
 
 
 @dataclasses.dataclass

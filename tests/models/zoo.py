@@ -21,7 +21,7 @@ from checks import Wrong, check_explain, check_load, check_native, compared, not
 
 from book.measured import MIME, Comparison
 from d2lhybrid import frameworks, save, verify
-from d2lhybrid.calls import call
+from d2lhybrid.core.arguments import call
 from d2lhybrid.errors import D2LHybridError
 
 SECONDS = 3  # of a comparison's rounds

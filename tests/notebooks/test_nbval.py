@@ -13,7 +13,7 @@ import run_notebooks
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from d2lhybrid.report import claims
+from d2lhybrid.experiment import claim as claims
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 CELLS = {

@@ -15,17 +15,17 @@ import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, jaxpr_as_fun, jaxprs_in_params
 
-from d2lhybrid.calls import name_of
-from d2lhybrid.errors import CallFailedError
-from d2lhybrid.frameworks.explanation import Explanation, Finding, Graph, Graphs, Missing
+from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.errors import CallFailedError
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.display.graph_svg import Node, Stage
+from d2lhybrid.frameworks.device import Args, Kwargs
 from d2lhybrid.frameworks.failures import from_error, last_user_frame, quiet, require_runs
-from d2lhybrid.frameworks.fates import content, judged
-from d2lhybrid.frameworks.hlo import ARRANGING, CONTROL, kinds, read
 from d2lhybrid.frameworks.jax import private
 from d2lhybrid.frameworks.jax.modules import eager, is_jitted, pure, traced
-from d2lhybrid.frameworks.tensors import Args, Kwargs
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report.picture import Node, Stage
+from d2lhybrid.graphs.explanation import Explanation, Finding, Graph, Graphs, Missing
+from d2lhybrid.graphs.fates import content, judged
+from d2lhybrid.graphs.hlo import ARRANGING, CONTROL, kinds, read
 
 _VERSION = f"JAX {jax.__version__}"
 _NO_CHECK = nullcontext()

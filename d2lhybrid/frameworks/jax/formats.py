@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from d2lhybrid.frameworks.formats import Format, Option, Options, Sample
-from d2lhybrid.i18n import noop as N_
+from d2lhybrid.core.i18n import noop as N_
+from d2lhybrid.frameworks.formats import ExampleCall, Format, Option, Options
 
 PLATFORMS = ("cpu", "cuda")  # a program that is saved on one of them runs on the other
 
@@ -22,7 +22,7 @@ class Exported(Format):
     converts = True
     parts: ClassVar = {"PRNGKeyArray": "jax.random.key_data"}
 
-    def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
+    def write(self, sample: ExampleCall, folder: Path) -> dict[str, Option]:
         import jax
 
         from d2lhybrid.frameworks.jax.modules import eager, inference, pure
@@ -52,7 +52,7 @@ class Exported(Format):
         return {"x64": bool(jax.config.jax_enable_x64)}
 
 
-def _specs(sample: Sample) -> list[Any]:
+def _specs(sample: ExampleCall) -> list[Any]:
     """The inputs' shapes and dtypes; axes that vary together have one symbol."""
     import jax
 

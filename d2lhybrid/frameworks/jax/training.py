@@ -5,9 +5,15 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from d2lhybrid.frameworks.base import (
+    DeferredBuild,
+    TrainingStep,
+    Variant,
+    VariantsByName,
+    require_trainable,
+)
+from d2lhybrid.frameworks.device import Args, Function, Kwargs
 from d2lhybrid.frameworks.jax.modules import flax
-from d2lhybrid.frameworks.protocol import Lazy, Step, Variant, Ways, require_trainable
-from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 
 _STEP = """def step(net, optimizer):
     value = lambda net: jnp.mean(loss(net(x), y))
@@ -27,7 +33,9 @@ class _Absent:
     """A class without objects, in place of Flax's classes if Flax was never imported."""
 
 
-def training(net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, y: Any) -> Ways:
+def training(
+    net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, y: Any
+) -> VariantsByName:
     """Each way by its name; each trains a copy of the model with a copy of the optimizer.
 
     Raises:
@@ -54,7 +62,7 @@ def training(net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwarg
 
     def in_place(run: Function) -> Function:
         own = copies()
-        return Step(lambda: run(*own), jnp.stack)
+        return TrainingStep(lambda: run(*own), jnp.stack)
 
     def of_state(**options: Any) -> Function:
         graph, state = nnx.split(copies())
@@ -71,14 +79,17 @@ def training(net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwarg
             state, found = run(state)
             return found
 
-        return Step(update, jnp.stack)
+        return TrainingStep(update, jnp.stack)
 
-    eager, jitted = Lazy(lambda: in_place(step)), Lazy(lambda: in_place(nnx.jit(step)))
-    donated = Lazy(lambda: of_state(donate_argnums=0))
+    eager, jitted = (
+        DeferredBuild(lambda: in_place(step)),
+        DeferredBuild(lambda: in_place(nnx.jit(step))),
+    )
+    donated = DeferredBuild(lambda: of_state(donate_argnums=0))
     by_hand = _STEP + _SPLIT + "state, y = jax.jit(pure{})(state)"
     return {
         "eager": Variant(eager, _STEP + "y = step(net, optimizer)"),
         "nnx.jit": Variant(jitted, _STEP + "y = nnx.jit(step)(net, optimizer)"),
-        "jit": Variant(Lazy(of_state), by_hand.format("")),
+        "jit": Variant(DeferredBuild(of_state), by_hand.format("")),
         "jit donated": Variant(donated, by_hand.format(", donate_argnums=0")),
     }

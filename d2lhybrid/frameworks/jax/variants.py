@@ -9,11 +9,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from d2lhybrid.frameworks.dense import functions
+from d2lhybrid.core.i18n import noop as N_
+from d2lhybrid.frameworks.base import (
+    DeferredBuild,
+    Layer,
+    Variant,
+    VariantsByName,
+    chain,
+    require_options,
+)
+from d2lhybrid.frameworks.device import Args, Function, Kwargs
 from d2lhybrid.frameworks.jax.modules import eager, flax, is_module, pure
-from d2lhybrid.frameworks.protocol import Layer, Lazy, Variant, Ways, chain, require_options
-from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
-from d2lhybrid.i18n import noop as N_
+from d2lhybrid.frameworks.mlp import functions
 
 _SPLIT = """graph, weights = nnx.split(net)
 forward = lambda weights, x: nnx.merge(graph, weights)(x)
@@ -27,7 +34,9 @@ _FUNCTIONS = {
 }
 
 
-def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs) -> Ways:
+def variants(
+    net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
+) -> VariantsByName:
     """Each way by its name: a callable, or the reason why it cannot be built here.
 
     Those of a module get its weights of now. Donated arguments are no way to run a model, because
@@ -56,15 +65,15 @@ def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kw
     if is_module(net):
         made, given = f"{_SPLIT}fast = jax.jit(forward)", "weights, x"
         code = "fast = nnx.jit(lambda net, x: net(x))\ny = fast(net, x)"
-        found["nnx.jit"] = Variant(Lazy(nnx_jit), code)
-    found["jit"] = Variant(Lazy(jit), f"{made}\ny = fast({given})")
+        found["nnx.jit"] = Variant(DeferredBuild(nnx_jit), code)
+    found["jit"] = Variant(DeferredBuild(jit), f"{made}\ny = fast({given})")
     static = any(model.static(args, kwargs))
     reason = N_("it is written for arguments that are arrays or numbers")
     code = f"{made}.lower({given}).compile()\ny = fast({given})"
-    found["compiled ahead"] = Variant(reason if static else Lazy(ahead), code)
+    found["compiled ahead"] = Variant(reason if static else DeferredBuild(ahead), code)
     if everything:
         code = "fast = jax.jit(lambda x: net(x))  # the weights are in it\ny = fast(x)"
-        found["jit constants"] = Variant(Lazy(constants), code)
+        found["jit constants"] = Variant(DeferredBuild(constants), code)
         layers, names = chain(parts(net)), {"jax": jax, "jnp": jnp}
         found["eager functions"] = functions(layers, _LINEAR, _FUNCTIONS, jnp.asarray, names)
     return found

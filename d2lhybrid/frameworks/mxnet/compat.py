@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy
 
-from d2lhybrid.errors import MissingPackageError
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.installing import import_whole, install_command
-from d2lhybrid.quieting import silent
+from d2lhybrid.core.errors import MissingPackageError
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.output import silent
+from d2lhybrid.core.toolchain import import_uninterrupted, install_command
 
 
 def _in1d(first: Any, second: Any, **options: Any) -> Any:
@@ -154,7 +154,7 @@ def import_mxnet() -> ModuleType:
         _load_cuda_11()
         with silent():  # distutils, invalid escapes: nothing a reader can mend
             try:
-                import_whole("mxnet")
+                import_uninterrupted("mxnet")
             except (ImportError, OSError, RuntimeError) as error:
                 raise MissingPackageError(_why(error)) from error
             finally:  # an interrupt comes up when the import is whole

@@ -11,17 +11,17 @@ import mxnet as mx
 from mxnet import gluon
 from mxnet.test_utils import environment
 
-from d2lhybrid import quieting
-from d2lhybrid.calls import name_of
-from d2lhybrid.frameworks.explanation import Explanation, Finding, Graph, Graphs, nothing_compiled
+from d2lhybrid.core import output as quieting
+from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.pytree import leaves
+from d2lhybrid.display.graph_svg import Node, Part, Stage
+from d2lhybrid.frameworks.device import Args, Kwargs
 from d2lhybrid.frameworks.failures import call_error, from_error, quiet, require_runs
-from d2lhybrid.frameworks.fates import judged
-from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, symbol_like
-from d2lhybrid.frameworks.mxnet.variants import twin
-from d2lhybrid.frameworks.tensors import Args, Kwargs
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report.picture import Node, Part, Stage
-from d2lhybrid.tensor import leaves
+from d2lhybrid.frameworks.mxnet.device import by_position, is_numpy, symbol_like
+from d2lhybrid.frameworks.mxnet.variants import clone_sharing_parameters
+from d2lhybrid.graphs.explanation import Explanation, Finding, Graph, Graphs, nothing_compiled
+from d2lhybrid.graphs.fates import judged
 
 _VERSION = f"MXNet {mx.__version__}"
 # MXNet says of no operation whether it draws random numbers, or runs a user's code.
@@ -94,7 +94,7 @@ def _recorded(model: Any, args: Args, kwargs: Kwargs) -> list[tuple[Any, dict[st
             found.append((block, arrays, result))
     if failure and any(isinstance(result, Exception) for _block, _arrays, result in found):
         given = (*args, *by_position(model, args, kwargs).values())
-        eager = twin(model, active=False)
+        eager = clone_sharing_parameters(model, active=False)
         require_runs(name_of(model), lambda: (eager(*given), mx.nd.waitall()))
     elif failure:
         raise call_error(name_of(model), failure) from failure

@@ -5,12 +5,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.errors import SaveError
-from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options, Sample
+from d2lhybrid.core.errors import SaveError
+from d2lhybrid.core.i18n import gettext as _, noop as N_
+from d2lhybrid.core.output import silent
+from d2lhybrid.core.pytree import leaves
+from d2lhybrid.frameworks.formats import ExampleCall, Format, NativeProgram, Option, Options
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
-from d2lhybrid.i18n import gettext as _, noop as N_
-from d2lhybrid.quieting import silent
-from d2lhybrid.tensor import leaves
 
 SYMBOL, PARAMS = "model-symbol.json", "model-0000.params"
 
@@ -26,10 +26,10 @@ class SymbolAndParameters(Format):
         dtypes=("float32",),  # its C API hands out the bytes of any output as if they were these
     )  # fmt: skip
 
-    def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
+    def write(self, sample: ExampleCall, folder: Path) -> dict[str, Option]:
         """Hand symbols to the block, as hybridizing does; so it stays as it is."""
         mx, model = import_mxnet(), sample.model
-        from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, semantics, symbol_like
+        from d2lhybrid.frameworks.mxnet.device import by_position, is_numpy, semantics, symbol_like
 
         if not isinstance(model, mx.gluon.HybridBlock):
             text = _(
@@ -59,13 +59,13 @@ class SymbolAndParameters(Format):
         return getattr(model, "forward", model)
 
     def options(self, inputs: Sequence[Any]) -> dict[str, Option]:
-        from d2lhybrid.frameworks.mxnet.tensors import is_numpy
+        from d2lhybrid.frameworks.mxnet.device import is_numpy
 
         return {"numpy_semantics": is_numpy(inputs)}
 
     def read(self, folder: Path, options: Options) -> Any:
         mx = import_mxnet()
-        from d2lhybrid.frameworks.mxnet.tensors import semantics
+        from d2lhybrid.frameworks.mxnet.device import semantics
 
         numpy_semantics = bool(options["numpy_semantics"])
         with semantics(numpy_semantics), silent():

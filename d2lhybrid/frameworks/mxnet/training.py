@@ -7,10 +7,17 @@ import mxnet
 import numpy as np
 from mxnet import autograd, gluon
 
-from d2lhybrid.frameworks.mxnet.tensors import by_position, is_numpy, semantics
+from d2lhybrid.frameworks.base import (
+    DeferredBuild,
+    TrainingStep,
+    Variant,
+    VariantsByName,
+    copied,
+    require_trainable,
+)
+from d2lhybrid.frameworks.device import Args, Function, Kwargs
+from d2lhybrid.frameworks.mxnet.device import by_position, is_numpy, semantics
 from d2lhybrid.frameworks.mxnet.variants import PLAIN, WAYS, compiled, written
-from d2lhybrid.frameworks.protocol import Lazy, Step, Variant, Ways, copied, require_trainable
-from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
 
 _STEP = """def step():
     with autograd.record():
@@ -21,7 +28,9 @@ _STEP = """def step():
 y = step()"""
 
 
-def training(net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, y: Any) -> Ways:
+def training(
+    net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, y: Any
+) -> VariantsByName:
     """Each way by its name; each trains a copy of the block with a trainer like the one given.
 
     Raises:
@@ -52,12 +61,12 @@ def training(net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwarg
             trainer.step(len(y))
             return value.mean()
 
-        return Step(step, _stacked)
+        return TrainingStep(step, _stacked)
 
-    found = {"eager": Variant(Lazy(partial(make, False)), _STEP)}
+    found = {"eager": Variant(DeferredBuild(partial(make, False)), _STEP)}
     hybrid = isinstance(net, gluon.HybridBlock)
     for name, flags in WAYS.items():
-        run: Function | str = Lazy(partial(make, True, **flags)) if hybrid else PLAIN
+        run: Function | str = DeferredBuild(partial(make, True, **flags)) if hybrid else PLAIN
         options = ", ".join(written(flags))
         found[name] = Variant(run, f"net.hybridize({options})\nloss.hybridize({options})\n{_STEP}")
     return found

@@ -6,17 +6,26 @@ from typing import Any
 import numpy as np
 from mxnet.gluon import Block, HybridBlock, SymbolBlock, nn
 
-from d2lhybrid.frameworks.mxnet.tensors import by_position
-from d2lhybrid.frameworks.protocol import Layer, Lazy, Variant, Ways, copied, require_options
-from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
-from d2lhybrid.i18n import noop as N_
+from d2lhybrid.core.i18n import noop as N_
+from d2lhybrid.frameworks.base import (
+    DeferredBuild,
+    Layer,
+    Variant,
+    VariantsByName,
+    copied,
+    require_options,
+)
+from d2lhybrid.frameworks.device import Args, Function, Kwargs
+from d2lhybrid.frameworks.mxnet.device import by_position
 
 PLAIN = N_("a plain Block cannot be hybridized; use HybridBlock")
 _STATIC = {"static_alloc": True, "static_shape": True}
 WAYS = {"hybridized": {}, "static_alloc": {"static_alloc": True}, "static_shape": _STATIC}
 
 
-def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs) -> Ways:
+def variants(
+    net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
+) -> VariantsByName:
     """Each way by its name: a callable, or the reason why it cannot be built here.
 
     hybridize() changes a block for good, so each way gets a block of its own. They share the
@@ -32,7 +41,7 @@ def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kw
     code = "net.hybridize(False)\ny = net(x)"
     if not isinstance(net, HybridBlock):
         return {"eager": Variant(_taking(net, behind), code), "hybridized": Variant(PLAIN)}
-    found = {"eager": Variant(_taking(twin(net, active=False), behind), code)}
+    found = {"eager": Variant(_taking(clone_sharing_parameters(net, active=False), behind), code)}
     if isinstance(net, SymbolBlock):
         reason = N_("a SymbolBlock keeps no Python code to run: pass what it was made from")
         found = {"eager": Variant(reason, code)}
@@ -56,12 +65,12 @@ def _hybridized(net: Any, given: Args, behind: Kwargs, backend: Any, flags: Kwar
         code = f"net.optimize_for({', '.join(['x', f'backend={backend!r}', *written(flags)])})"
 
     def build() -> Function:
-        block = twin(net, **flags)
+        block = clone_sharing_parameters(net, **flags)
         if backend is not None:
             block.optimize_for(*given, backend=backend, **flags)
         return _taking(block, behind)
 
-    return Variant(Lazy(build), f"{code}\ny = net(x)")
+    return Variant(DeferredBuild(build), f"{code}\ny = net(x)")
 
 
 def written(flags: dict[str, bool]) -> list[str]:
@@ -69,7 +78,7 @@ def written(flags: dict[str, bool]) -> list[str]:
     return [f"{name}={value}" for name, value in flags.items()]
 
 
-def twin(net: Any, active: bool = True, **flags: bool) -> Any:
+def clone_sharing_parameters(net: Any, active: bool = True, **flags: bool) -> Any:
     """A block that shares its parameters with `net`, hybridized for itself."""
     memo = {id(parameter): parameter for parameter in net.collect_params().values()}
     made = copied(net, memo | compiled(net))

@@ -6,9 +6,9 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any, ClassVar
 
-from d2lhybrid.frameworks.protocol import Framework, Room, Tensors
+from d2lhybrid.core.toolchain import import_uninterrupted
+from d2lhybrid.frameworks.base import Framework, Room, Tensors
 from d2lhybrid.frameworks.tensorflow.formats import FORMATS
-from d2lhybrid.installing import import_whole
 
 
 class TensorFlow(Framework):
@@ -40,12 +40,15 @@ class TensorFlow(Framework):
     def tensors(self) -> Tensors:
         if self._tensors is None:  # it is asked for inside times that are measured
             self.load()
-            self._tensors = import_whole(f"{__name__}.tensors").TENSORS
+            self._tensors = import_uninterrupted(f"{__name__}.tensors").TENSORS
         return self._tensors
 
     def room(self) -> Room:
         self.load()
-        parts = (import_whole(f"{__name__}.{part}") for part in ("variants", "training", "explain"))
+        parts = (
+            import_uninterrupted(f"{__name__}.{part}")
+            for part in ("variants", "training", "explain")
+        )
         variants, training, explain = parts
         found = variants.variants, training.training, explain.explain, explain.graphs
         return Room(*found, variants.parts)

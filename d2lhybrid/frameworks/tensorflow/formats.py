@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options, Sample
-from d2lhybrid.i18n import noop as N_
+from d2lhybrid.core.i18n import noop as N_
+from d2lhybrid.frameworks.formats import ExampleCall, Format, NativeProgram, Option, Options
 
 SIGNATURE = "serving_default"
 
@@ -26,7 +26,7 @@ class SavedModel(Format):
     )  # fmt: skip
     parts: ClassVar = {"RaggedTensor": "values, row_splits", "SparseTensor": "indices, values"}
 
-    def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
+    def write(self, sample: ExampleCall, folder: Path) -> dict[str, Option]:
         import tensorflow as tf
 
         traced = _traced(sample)
@@ -66,12 +66,12 @@ class SavedModel(Format):
         return getattr(model, "python_function", None) or getattr(model, "call", model)
 
 
-def _traced(sample: Sample) -> Any:
+def _traced(sample: ExampleCall) -> Any:
     """A traced function of flat tensors that returns flat ones."""
     import tensorflow as tf
 
+    from d2lhybrid.frameworks.tensorflow.device import inference
     from d2lhybrid.frameworks.tensorflow.private import autographed
-    from d2lhybrid.frameworks.tensorflow.tensors import inference
 
     model = sample.model
     if not isinstance(model, tf.types.experimental.Callable):  # AutoGraph is for the user's code
@@ -80,7 +80,7 @@ def _traced(sample: Sample) -> Any:
     return function.get_concrete_function(*_specs(sample, [None] * len(sample.inputs)))
 
 
-def _specs(sample: Sample, names: list[Any]) -> list[Any]:
+def _specs(sample: ExampleCall, names: list[Any]) -> list[Any]:
     """The inputs as TensorFlow describes them, with what may vary left open."""
     import tensorflow as tf
 

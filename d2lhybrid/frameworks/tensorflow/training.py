@@ -4,12 +4,19 @@ from typing import Any
 
 import tensorflow as tf
 
-from d2lhybrid.calls import parameters_of
-from d2lhybrid.errors import CannotBuildError, first_line
-from d2lhybrid.frameworks.protocol import Lazy, Step, Variant, Ways, copied, require_trainable
+from d2lhybrid.core.arguments import parameters_of
+from d2lhybrid.core.errors import CannotBuildError, first_line
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.frameworks.base import (
+    DeferredBuild,
+    TrainingStep,
+    Variant,
+    VariantsByName,
+    copied,
+    require_trainable,
+)
+from d2lhybrid.frameworks.device import Args, Function, Kwargs
 from d2lhybrid.frameworks.tensorflow.variants import require_numbers
-from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
-from d2lhybrid.i18n import gettext as _
 
 _STEP = """def step():
     with tf.GradientTape() as tape:
@@ -20,7 +27,9 @@ _STEP = """def step():
 """
 
 
-def training(net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, y: Any) -> Ways:
+def training(
+    net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, y: Any
+) -> VariantsByName:
     """Each way by its name; each trains a copy of the model with a copy of the optimizer.
 
     Raises:
@@ -50,15 +59,15 @@ def training(net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwarg
             updating.apply(tape.gradient(value, weights), weights)
             return value
 
-        return Step(tf.function(step, **options) if options else step, tf.stack)
+        return TrainingStep(tf.function(step, **options) if options else step, tf.stack)
 
     def by_xla() -> Function:
         require_numbers(filter(tf.is_tensor, tf.nest.flatten((args, kwargs))))
         return make(jit_compile=True)
 
-    graph, xla = Lazy(lambda: make(jit_compile=None)), Lazy(by_xla)
+    graph, xla = DeferredBuild(lambda: make(jit_compile=None)), DeferredBuild(by_xla)
     return {
-        "eager": Variant(Lazy(make), _STEP + "y = step()"),
+        "eager": Variant(DeferredBuild(make), _STEP + "y = step()"),
         "tf.function": Variant(graph, _STEP + "y = tf.function(step)()"),
         "tf.function XLA": Variant(xla, _STEP + "y = tf.function(step, jit_compile=True)()"),
     }

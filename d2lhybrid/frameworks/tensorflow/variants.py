@@ -9,12 +9,19 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from d2lhybrid.errors import CannotBuildError
-from d2lhybrid.frameworks.dense import functions
-from d2lhybrid.frameworks.protocol import Layer, Lazy, Variant, Ways, chain, require_options
+from d2lhybrid.core.errors import CannotBuildError
+from d2lhybrid.core.i18n import gettext as _, noop as N_
+from d2lhybrid.frameworks.base import (
+    DeferredBuild,
+    Layer,
+    Variant,
+    VariantsByName,
+    chain,
+    require_options,
+)
+from d2lhybrid.frameworks.device import Args, Function, Kwargs
+from d2lhybrid.frameworks.mlp import functions
 from d2lhybrid.frameworks.tensorflow import private
-from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
-from d2lhybrid.i18n import gettext as _, noop as N_
 
 _FUNCTION = "fast = tf.function(net{})\ny = fast(x)"
 _CONCRETE = _FUNCTION.replace(")", ").get_concrete_function(tf.TensorSpec(x.shape, x.dtype))", 1)
@@ -26,7 +33,9 @@ _RAW = {
 }
 
 
-def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs) -> Ways:
+def variants(
+    net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
+) -> VariantsByName:
     """Each way by its name: a callable, or the reason why it cannot be built here."""
     require_options("tf.function", options, ())
     if hasattr(net, "structured_input_signature"):  # a graph is called as it is
@@ -42,19 +51,19 @@ def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kw
     def concrete(xla: bool) -> Any:
         return function(xla).get_concrete_function(*args, **kwargs)
 
-    def by_xla(build: Callable[[bool], Function]) -> Lazy:
+    def by_xla(build: Callable[[bool], Function]) -> DeferredBuild:
         def checked() -> Function:
             require_numbers(concrete(False).inputs)
             return build(True)
 
-        return Lazy(checked)
+        return DeferredBuild(checked)
 
     xla = ", jit_compile=True"
     found = {
         "eager": Variant(_eager(net), "y = net(x)"),
-        "tf.function": Variant(Lazy(lambda: function(False)), _FUNCTION.format("")),
+        "tf.function": Variant(DeferredBuild(lambda: function(False)), _FUNCTION.format("")),
         "tf.function XLA": Variant(by_xla(function), _FUNCTION.format(xla)),
-        "concrete function": Variant(Lazy(lambda: concrete(False)), _CONCRETE.format("")),
+        "concrete function": Variant(DeferredBuild(lambda: concrete(False)), _CONCRETE.format("")),
         "concrete function XLA": Variant(by_xla(concrete), _CONCRETE.format(xla)),
     }
     if everything:

@@ -1,8 +1,8 @@
 """PyTorch."""
 
-from d2lhybrid.frameworks.protocol import Framework, Room, Tensors
+from d2lhybrid.core.toolchain import import_uninterrupted
+from d2lhybrid.frameworks.base import Framework, Room, Tensors
 from d2lhybrid.frameworks.torch.formats import FORMATS
-from d2lhybrid.installing import import_whole
 
 
 class PyTorch(Framework):
@@ -15,12 +15,15 @@ class PyTorch(Framework):
 
     @property
     def tensors(self) -> Tensors:  # TorchDynamo can trace this import, but no function of ours
-        from d2lhybrid.frameworks.torch.tensors import TENSORS
+        from d2lhybrid.frameworks.torch.device import TENSORS
 
         return TENSORS
 
     def room(self) -> Room:
-        parts = (import_whole(f"{__name__}.{part}") for part in ("variants", "training", "explain"))
+        parts = (
+            import_uninterrupted(f"{__name__}.{part}")
+            for part in ("variants", "training", "explain")
+        )
         variants, training, explain = parts
         found = variants.variants, training.training, explain.explain, explain.graphs
         return Room(*found, variants.parts)

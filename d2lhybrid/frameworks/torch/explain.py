@@ -13,9 +13,15 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.calls import name_of
-from d2lhybrid.errors import brief
-from d2lhybrid.frameworks.explanation import (
+from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.errors import brief
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.display.graph_svg import Node, Part, Stage
+from d2lhybrid.frameworks.device import Args, Function, Kwargs
+from d2lhybrid.frameworks.failures import from_error, quiet
+from d2lhybrid.frameworks.torch import private
+from d2lhybrid.frameworks.torch.export import eager, run_with
+from d2lhybrid.graphs.explanation import (
     Explanation,
     Finding,
     Graph,
@@ -23,13 +29,7 @@ from d2lhybrid.frameworks.explanation import (
     Missing,
     nothing_compiled,
 )
-from d2lhybrid.frameworks.failures import from_error, quiet
-from d2lhybrid.frameworks.fates import judged
-from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
-from d2lhybrid.frameworks.torch import private
-from d2lhybrid.frameworks.torch.programs import eager, run_with
-from d2lhybrid.i18n import gettext as _
-from d2lhybrid.report.picture import Node, Part, Stage
+from d2lhybrid.graphs.fates import judged
 
 _VERSION = f"PyTorch {torch.__version__.partition('+')[0]}"
 # What only says how elements are arranged; these nodes are left out after the recorded stage.

@@ -12,11 +12,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from d2lhybrid.errors import CompilerMissingError, NativeRunError, UnsupportedArtifactError, brief
-from d2lhybrid.frameworks.formats import Format, NativeProgram, Option, Options, Raws, Sample
-from d2lhybrid.i18n import gettext as _, noop as N_
-from d2lhybrid.installing import require
-from d2lhybrid.quieting import silent
+from d2lhybrid.core.errors import (
+    CompilerMissingError,
+    NativeRunError,
+    UnsupportedArtifactError,
+    brief,
+)
+from d2lhybrid.core.i18n import gettext as _, noop as N_
+from d2lhybrid.core.output import silent
+from d2lhybrid.core.toolchain import require
+from d2lhybrid.frameworks.formats import ExampleCall, Format, NativeProgram, Option, Options, Raws
 
 _ONLY_WEIGHTS, _SWITCHING = "TORCH_FORCE_WEIGHTS_ONLY_LOAD", threading.RLock()
 # A compiled package asks for libtorch when it is opened, and finds it only if the program has it
@@ -33,7 +38,7 @@ _NATIVE = NativeProgram(
 
 def _programs() -> Any:
     """What needs torch itself, which is imported where a model is written or read."""
-    return import_module("d2lhybrid.frameworks.torch.programs")
+    return import_module("d2lhybrid.frameworks.torch.export")
 
 
 class TorchFormat(Format):
@@ -54,7 +59,7 @@ class Exported(TorchFormat):
     risk = N_("Loading parses a program and can unpickle tensors of unusual kinds.")
     native = _NATIVE
 
-    def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
+    def write(self, sample: ExampleCall, folder: Path) -> dict[str, Option]:
         _programs().write_program(_programs().exported(sample, folder), folder)
         return {}
 
@@ -80,7 +85,7 @@ class Exported(TorchFormat):
         """The program compiled by AOTInductor, which is kept in the cache."""
         _require_cpu(options)
         torch = require("torch", "torch")
-        from d2lhybrid.frameworks.torch.tensors import TENSORS
+        from d2lhybrid.frameworks.torch.device import TENSORS
 
         digest = hashlib.sha256((folder / "model.pt2").read_bytes())
         digest.update(repr((torch.__version__, processor())).encode())
@@ -107,7 +112,7 @@ class AOTInductor(TorchFormat):
     note = N_("Compiled for this kind of processor and this version of torch.")
     native = _NATIVE
 
-    def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
+    def write(self, sample: ExampleCall, folder: Path) -> dict[str, Option]:
         _programs().compile_ahead(_programs().exported(sample, folder), folder)
         return processor()
 
@@ -177,7 +182,7 @@ class Onnx(TorchFormat):
         library="capi/libonnxruntime.*",
     )  # fmt: skip
 
-    def write(self, sample: Sample, folder: Path) -> dict[str, Option]:
+    def write(self, sample: ExampleCall, folder: Path) -> dict[str, Option]:
         names = {"input_names": sample.names, "output_names": sample.outputs}
         _programs().write_onnx(_programs().exported(sample, folder), folder, **names)
         session = _programs().open_session(folder)

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import torch
 
-from d2lhybrid.calls import name_of
-from d2lhybrid.errors import CallFailedError, first_line
-from d2lhybrid.frameworks.explanation import Finding
-from d2lhybrid.frameworks.tensors import Function
-from d2lhybrid.i18n import gettext as _
+from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.errors import CallFailedError, first_line
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.frameworks.device import Function
+from d2lhybrid.graphs.explanation import Finding
 
 
 def original(model: Any) -> Any:
@@ -240,7 +240,7 @@ def later(make: Function) -> Function:
 # What Inductor is about to do.
 
 
-class Step(NamedTuple):
+class InductorStep(NamedTuple):
     """What runs between buffers; without `counts` it only names a part of a result.
 
     ``noted``: the nodes of the ATen graph that Inductor notes for loops, ``called`` those that are
@@ -263,7 +263,7 @@ class Plan(NamedTuple):
 
     handed: dict[str, list[tuple[str, bool]]]
     lowered: Any
-    steps: list[Step]
+    steps: list[InductorStep]
     outputs: list[str]
     recorded: int
 
@@ -313,7 +313,7 @@ def planned(recorded: Any, inputs: Any) -> Plan:
     return plans[0]
 
 
-def _step(scheduled: Any) -> Step:
+def _step(scheduled: Any) -> InductorStep:
     """A node of Inductor's scheduler. Loops that only share the outer one are written apart."""
     import torch._inductor.ir as ir
 
@@ -324,7 +324,7 @@ def _step(scheduled: Any) -> Step:
     calls = [one for one in calls if not isinstance(one, (ir.MultiOutput, ir.NopKernel))]
     counts = sum((_counts([one._body for one in loops]) for loops in inside), Counter())
     reads = [read.name for read in scheduled.read_writes.reads]
-    return Step(
+    return InductorStep(
         reads,
         list(scheduled.get_buffer_names()),
         [origin for origin in noted if origin.op.startswith("call")],

@@ -4,9 +4,16 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.frameworks.protocol import Lazy, Step, Variant, Ways, copied, require_trainable
-from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
-from d2lhybrid.frameworks.torch.programs import compiled, no_inductor
+from d2lhybrid.frameworks.base import (
+    DeferredBuild,
+    TrainingStep,
+    Variant,
+    VariantsByName,
+    copied,
+    require_trainable,
+)
+from d2lhybrid.frameworks.device import Args, Function, Kwargs
+from d2lhybrid.frameworks.torch.export import compiled, no_inductor
 
 _STEP = """def step():
     optimizer.zero_grad()
@@ -17,7 +24,9 @@ _STEP = """def step():
 """
 
 
-def training(net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, y: Any) -> Ways:
+def training(
+    net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, y: Any
+) -> VariantsByName:
     """Each way by its name; each trains a copy of the model with a copy of the optimizer.
 
     Raises:
@@ -38,13 +47,13 @@ def training(net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwarg
             updating.step()
             return value.detach()
 
-        return Step(compiled(step) if compile_step else step, torch.stack)
+        return TrainingStep(compiled(step) if compile_step else step, torch.stack)
 
     step = _STEP + "y = step()"
-    fast_net = no_inductor() or Lazy(lambda: make(compile_model=True))
-    fast_step = no_inductor() or Lazy(lambda: make(compile_step=True))
+    fast_net = no_inductor() or DeferredBuild(lambda: make(compile_model=True))
+    fast_step = no_inductor() or DeferredBuild(lambda: make(compile_step=True))
     return {
-        "eager": Variant(Lazy(make), step),
+        "eager": Variant(DeferredBuild(make), step),
         "torch.compile": Variant(fast_net, "net = torch.compile(net)\n" + step),
         "torch.compile step": Variant(fast_step, _STEP + "fast = torch.compile(step)\ny = fast()"),
     }

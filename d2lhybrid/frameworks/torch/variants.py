@@ -10,23 +10,23 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from d2lhybrid.errors import ArgumentError, CannotBuildError
-from d2lhybrid.frameworks.dense import functions
-from d2lhybrid.frameworks.protocol import (
+from d2lhybrid.core.errors import ArgumentError, CannotBuildError
+from d2lhybrid.core.i18n import gettext as _, noop as N_
+from d2lhybrid.core.toolchain import require
+from d2lhybrid.frameworks.base import (
+    DeferredBuild,
     Folder,
     Layer,
-    Lazy,
-    Noted,
     Variant,
-    Ways,
+    VariantsByName,
+    WithCompilerNote,
     chain,
     require_options,
 )
-from d2lhybrid.frameworks.tensors import Args, Function, Kwargs
-from d2lhybrid.frameworks.torch import private, programs
-from d2lhybrid.frameworks.torch.programs import ISOLATES, compiled, eager, no_inductor
-from d2lhybrid.i18n import gettext as _, noop as N_
-from d2lhybrid.installing import require
+from d2lhybrid.frameworks.device import Args, Function, Kwargs
+from d2lhybrid.frameworks.mlp import functions
+from d2lhybrid.frameworks.torch import export as programs, private
+from d2lhybrid.frameworks.torch.export import ISOLATES, compiled, eager, no_inductor
 
 _ACTIVATIONS = {nn.ReLU: "relu", nn.Sigmoid: "sigmoid", nn.Tanh: "tanh"}
 _NOTHING = N_("nothing was compiled; explain(net, x) says why")
@@ -49,7 +49,9 @@ session.run_with_iobinding(binding)
 y = y.clone()"""
 
 
-def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs) -> Ways:
+def variants(
+    net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
+) -> VariantsByName:
     """Each way by its name: a callable, or the reason why it cannot be built here.
 
     They run a twin of the model, for TorchScript leaves attributes on what it compiles, and each
@@ -57,27 +59,27 @@ def variants(net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kw
     All run without gradients: what some ways never record is nothing that another is to pay for.
     """
     require_options("torch.compile", options, ("dynamic", "backend", "mode"))
-    net = programs.twin(eager(net))
+    net = programs.clone_sharing_parameters(eager(net))
     unfit = "" if isinstance(net, nn.Module) else N_("it compiles modules, and this is a function")
     if not unfit and net.training:
         unfit = N_("the model is in training mode; compiling ahead of time needs net.eval()")
     differs = programs.padding(net, len(args) + len(kwargs)).rstrip(".。")
 
     def script() -> Any:
-        return private.scripted(lambda: programs.twin(net))
+        return private.scripted(lambda: programs.clone_sharing_parameters(net))
 
     def frozen() -> Any:
         return torch.jit.optimize_for_inference(torch.jit.freeze(script()))
 
     def plain() -> Any:
         run = private.without_gradients(net)
-        return Noted(run, lambda: differs) if differs else run
+        return WithCompilerNote(run, lambda: differs) if differs else run
 
-    def lazy(build: Function) -> Lazy:
-        return Lazy(lambda: private.without_gradients(build()))
+    def lazy(build: Function) -> DeferredBuild:
+        return DeferredBuild(lambda: private.without_gradients(build()))
 
     found = {
-        "eager": Variant(Lazy(plain) if differs else plain(), _RUN.replace("fast", "net")),
+        "eager": Variant(DeferredBuild(plain) if differs else plain(), _RUN.replace("fast", "net")),
         "torchscript": Variant(lazy(script), _SCRIPT, deprecated=True),
         "torchscript frozen": Variant(unfit or lazy(frozen), _FROZEN, deprecated=True),
         "torch.compile": _compiled(net, **options),
@@ -109,13 +111,15 @@ def _compiled(net: Function, **options: Any) -> Variant:
     """torch.compile with these options, unless it needs a compiler that is not there."""
     given = "".join(f", {name}={value!r}" for name, value in options.items())
 
-    def build() -> Noted:
+    def build() -> WithCompilerNote:
         before, run = private.graphs_made(), private.without_gradients(compiled(net, **options))
-        return Noted(run, lambda: _NOTHING if ISOLATES and private.graphs_made() == before else "")
+        return WithCompilerNote(
+            run, lambda: _NOTHING if ISOLATES and private.graphs_made() == before else ""
+        )
 
     lacking = no_inductor() if options.get("backend", "inductor") == "inductor" else ""
     code = f"fast = torch.compile(net{given})\n{_RUN}"
-    return Variant(lacking or Lazy(build), code)
+    return Variant(lacking or DeferredBuild(build), code)
 
 
 def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | str, str]]:
@@ -161,7 +165,9 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
 
         return call
 
-    def exported(write: Callable[[Any, Path], None], load: Function, **checks: Any) -> Lazy:
+    def exported(
+        write: Callable[[Any, Path], None], load: Function, **checks: Any
+    ) -> DeferredBuild:
         def build() -> Folder:
             folder = Folder()
             with torch.no_grad():
@@ -176,7 +182,7 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
                 write(program, folder.path)
             return folder
 
-        return Lazy(build, load, **checks)
+        return DeferredBuild(build, load, **checks)
 
     lacking = no_inductor()
     ahead = partial(exported, programs.compile_ahead, require_loads=require_loads)
@@ -188,7 +194,7 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
     }
 
 
-def _functions(net: Any, sizes: Kwargs) -> Ways:
+def _functions(net: Any, sizes: Kwargs) -> VariantsByName:
     """A chain of dense layers as a function of tensors, which spares what modules do in a call."""
     layers = chain(parts(net))
     device = next(net.parameters()).device if layers else "cpu"

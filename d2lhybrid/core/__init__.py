@@ -1,0 +1,1 @@
+"""What everything else stands on: it knows no framework, no result and no graph."""

@@ -1,0 +1,149 @@
+"""Every exception that d2lhybrid raises on purpose; this module imports nothing.
+
+A message says what was expected, what was received and what to do; what a program may want to know
+of it stands in fields.
+"""
+
+import re
+from typing import Any
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, in a line: the first one, or the last where a stack stands in the text.
+
+    Colours, TensorFlow's names of nodes, the place where Keras raised it and addresses of functions
+    are left out.
+
+    >>> first_line(TypeError(f"cannot call {first_line}"))
+    'cannot call first_line'
+    """
+    text = re.sub(r"\x1b\[\d*m|\{\{[^}]*\}\} *", "", str(error)).strip()
+    text = re.sub(r"<function (\S+) at 0x[0-9a-f]+>", r"\1", text)
+    stack = "in user code:" in text or "Traceback" in text
+    if text.startswith("Exception encountered when calling"):
+        text = text.partition("\n")[2].strip()
+    lines = text.splitlines() or [""]
+    return lines[-1 if stack else 0].strip().rpartition(f"{type(error).__name__}: ")[2]
+
+
+def brief(error: BaseException) -> str:
+    """Another's error in one line: its kind and the first line of what it says."""
+    return ": ".join(filter(None, (type(error).__name__, first_line(error)[:300])))
+
+
+class D2LHybridError(Exception):
+    """Base of all errors raised by d2lhybrid, so that one ``except`` catches them.
+
+    Keyword arguments become fields of the error.
+
+    >>> from d2lhybrid import compare
+    >>> try:
+    ...     compare({})
+    ... except D2LHybridError as error:
+    ...     print(type(error).__name__)
+    ArgumentError
+    """
+
+    def __init__(self, *args: Any, **fields: Any) -> None:
+        super().__init__(*args)
+        vars(self).update(fields)
+
+
+class ArgumentError(D2LHybridError, ValueError):
+    """An argument is not what was expected, or a method was called out of order."""
+
+
+class UnknownLabelError(D2LHybridError, KeyError):
+    """A variant was named that is not among those measured. Fields: `label`, `known`."""
+
+    __str__ = Exception.__str__  # that of KeyError puts the sentence in quotes
+
+
+class UnknownFrameworkError(D2LHybridError, TypeError):
+    """An object was handed over that belongs to none of the known frameworks."""
+
+
+class MissingPackageError(D2LHybridError, ImportError):
+    """A package is needed that is not installed or does not import."""
+
+
+class TracingError(D2LHybridError, RuntimeError):
+    """Something that needs a running device was called while a graph is being traced."""
+
+    __init__ = RuntimeError.__init__  # TorchDynamo cannot trace another, and hides the message
+
+
+# Measuring and comparing.
+
+
+class CallFailedError(D2LHybridError, RuntimeError):
+    """A callable raised when it was called with the given arguments. Field: `label`."""
+
+
+class CannotBuildError(D2LHybridError, RuntimeError):
+    """A variant of a model cannot be built on this machine."""
+
+
+class DifferentAnswerError(D2LHybridError, ValueError):
+    """Two calls that should compute the same do not, or what they compute is not a number."""
+
+
+class ClaimError(D2LHybridError, AssertionError):
+    """What was claimed of a comparison is contradicted by its interval. Field: `claim`."""
+
+
+class DamagedResultError(D2LHybridError, ValueError):
+    """A text is no JSON of a result, or not one that this version reads."""
+
+
+# Artifacts: saving, verifying, trusting, loading and running without Python.
+
+
+class ArtifactError(D2LHybridError):
+    """Base of the errors about saved models; what the message names are its fields."""
+
+    def __init__(self, message: str, /, **fields: Any) -> None:
+        super().__init__(message.format(**fields) if fields else message, **fields)
+
+
+class ArtifactNotFoundError(ArtifactError, FileNotFoundError):
+    """There is nothing at the path, or no folder that ``save`` wrote."""
+
+
+class DamagedArtifactError(ArtifactError, ValueError):
+    """Bytes, files or manifest are not as they were saved, or reach outside the folder."""
+
+
+class UnsupportedArtifactError(ArtifactError, ValueError):
+    """The format or the framework asked for does not fit."""
+
+
+class UntrustedArtifactError(ArtifactError, PermissionError):
+    """The format can carry code, and this user neither made nor trusted the artifact."""
+
+
+class SaveError(ArtifactError, RuntimeError):
+    """The framework cannot save this model so, or what it saved does not compute the same."""
+
+
+class ArtifactLoadError(ArtifactError, RuntimeError):
+    """The bytes are as saved, but the framework does not load or run them."""
+
+
+class UnwritableFolderError(ArtifactError, OSError):
+    """A folder of this user's, for what is trusted or compiled, cannot be written to."""
+
+
+class InputMismatchError(ArtifactError, TypeError, ValueError):
+    """Number, shape or dtype of the inputs is not what the artifact was saved with."""
+
+
+class CompilerMissingError(ArtifactError, RuntimeError):
+    """No C or C++ compiler was found to build a native program with."""
+
+
+class NativeRunError(ArtifactError, RuntimeError):
+    """The native program did not compile, crashed, or printed what no program of ours prints."""
+
+
+__all__ = [name for name in globals() if name.endswith("Error")]

@@ -1,0 +1,155 @@
+"""The reader's language, through the gettext catalogs in ``d2lhybrid/locale``.
+
+A change of language is a change of catalog: nothing else in the package knows one from another.
+A text that is asked for always comes, in English if need be.
+"""
+
+import os
+from collections.abc import Iterable
+from functools import cache
+from gettext import NullTranslations, translation
+from math import isfinite
+from pathlib import Path
+from unicodedata import east_asian_width
+
+from d2lhybrid.core.errors import ArgumentError
+
+LANGUAGES = ("en", "pt", "zh", "ja")
+_DECIMAL_COMMA = ("pt",)
+
+_chosen: str | None = None
+
+
+def noop(message: str) -> str:
+    """The message itself: marks for translators what goes through `gettext` only when shown."""
+    return message
+
+
+def set_language(language: str | None) -> None:
+    """Choose 'en', 'pt', 'zh' or 'ja' for all that d2lhybrid says; None goes by the locale.
+
+    Raises:
+        ArgumentError: there is no catalog for it.
+
+    >>> set_language("ja")
+    >>> gettext("variant")
+    'バリアント'
+    >>> set_language(None)
+    """
+    global _chosen
+    found = None if language is None else _supported(str(language))
+    if language is not None and not found:
+        text = gettext("Expected one of {languages}. Received: {received!r}.")
+        raise ArgumentError(text.format(languages=", ".join(LANGUAGES), received=language))
+    _chosen = found
+
+
+def language() -> str:
+    """The language in use: chosen, else that of D2LHYBRID_LANGUAGE, else that of the locale."""
+    named = filter(None, map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG")))
+    ours = os.environ.get("D2LHYBRID_LANGUAGE", "")
+    return _chosen or _supported(ours) or _supported(next(named, "")) or "en"
+
+
+def gettext(message: str) -> str:
+    """The message in the language in use; the message itself where the catalog has none."""
+    # That of "" is the catalog's header.
+    return _catalog(language()).gettext(message) if message else ""
+
+
+def ngettext(one: str, many: str, count: int) -> str:
+    """The message that fits `count` in the language in use."""
+    return _catalog(language()).ngettext(one, many, count)
+
+
+def pgettext(context: str, message: str) -> str:
+    """The message where one English text has two meanings; `context` tells them apart."""
+    return _catalog(language()).pgettext(context, message)
+
+
+def sentences(*said: str) -> str:
+    """Sentences one after the other; empty ones are left out.
+
+    >>> sentences("One.", "", "Two."), sentences("一。", "二。")
+    ('One. Two.', '一。二。')
+    """
+    return " ".join(filter(None, said)).replace("。 ", "。")
+
+
+def listed(items: Iterable[str]) -> str:
+    """Items one after the other, such as the problems that were found.
+
+    >>> listed(["one is missing", "two differs"])
+    'one is missing; two differs'
+    """
+    # Translators: between the items of a list
+    return gettext("; ").join(items)
+
+
+def names(items: Iterable[str]) -> str:
+    """Names inside a sentence, such as those of variants.
+
+    >>> names(["eager", "torch.compile"])
+    'eager, torch.compile'
+    """
+    # Translators: between names inside a sentence
+    return gettext(", ").join(items)
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number with so many significant digits, with the decimal sign of the language.
+
+    >>> number(1234.5), number(0.012345)
+    ('1,230', '0.0123')
+    """
+    if not isfinite(value):  # an interval of fewer than six rounds has no end
+        return f"{value:g}".replace("inf", "∞")
+    rounded = float(f"{value:.{digits}g}")
+    exponent = int(f"{rounded:e}".partition("e")[2])
+    return _signs(f"{rounded:,.{max(0, digits - 1 - exponent)}f}")
+
+
+def count(value: float) -> str:
+    """A whole number with all its digits; any other with four.
+
+    >>> count(28566), count(0.5)
+    ('28,566', '0.5000')
+    """
+    return _signs(f"{value:,.0f}") if value == int(value) else number(value, 4)
+
+
+def general(value: float, digits: int = 3) -> str:
+    """A number of any size in so many significant digits, with an exponent where that is shorter.
+
+    >>> general(0.5), general(1.23456e-7)
+    ('0.5', '1.23e-07')
+    """
+    return _signs(f"{value:.{digits}g}")
+
+
+def width(text: str) -> int:
+    """Columns in a terminal: a Chinese or Japanese character takes two.
+
+    >>> width("eager"), width("即时")
+    (5, 4)
+    """
+    return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
+
+
+def pad(text: str, columns: int) -> str:
+    """The text with spaces behind it, so many columns wide."""
+    return text + " " * (columns - width(text))
+
+
+def _signs(text: str) -> str:
+    return text.translate(str.maketrans(",.", ".,")) if language() in _DECIMAL_COMMA else text
+
+
+def _supported(name: str) -> str | None:
+    short = name.replace("_", "-").partition(".")[0].partition("-")[0].lower()
+    return short if short in LANGUAGES else None
+
+
+@cache
+def _catalog(name: str) -> NullTranslations:
+    return translation("d2lhybrid", Path(__file__).parents[1] / "locale", [name], fallback=True)

@@ -1,0 +1,107 @@
+"""Programs that are started beside this one: what they import, and what ends them."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+
+def run(
+    command: Sequence[str], timeout: float, **options: Any
+) -> subprocess.CompletedProcess[bytes]:
+    """As ``subprocess.run``, but an interrupt or the timeout also ends what the program started.
+
+    A compiler that it called would go on otherwise. For this the program has its own process group,
+    so no signal to the group of this process reaches it. If such a signal ends this process, the
+    program goes on, unless it is one of ``run_python``.
+
+    Raises:
+        subprocess.TimeoutExpired: It takes longer than `timeout`, in seconds.
+        OSError: It does not start.
+    """
+    options.setdefault("stdin", subprocess.DEVNULL)
+    if os.name == "posix":
+        options["process_group"] = 0
+    with subprocess.Popen(command, **options) as process:
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except BaseException:
+            if os.name == "posix":
+                # `communicate` lets the program end for a moment after an interrupt. If it has,
+                # there may be no such group any more, which is PermissionError on a Mac.
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+            process.wait()
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def run_python(
+    program: Sequence[str], timeout: float, *, env: Mapping[str, str], **options: Any
+) -> subprocess.CompletedProcess[bytes]:
+    """As ``run``, for a new Python that gets code and arguments; it ends when this process does.
+
+    It imports from where this process does, in the same order. The current folder does not come
+    first, as it would for ``python -c``: a file in it with the name of a library's module would be
+    imported instead. If this process imports from there (the '' in ``sys.path`` of an interactive
+    session), the new one does so last, since a model may need a module of the user's.
+    """
+    folders = [os.path.abspath(folder) for folder in sys.path if folder]
+    if "" in sys.path:
+        folders.append(os.getcwd())
+    env = {**env, "PYTHONPATH": os.pathsep.join(folders)}
+    code, *arguments = program
+    code = f"from d2lhybrid.core.subprocesses import end_with_caller; end_with_caller()\n{code}"
+    reading, writing = os.pipe()  # nobody writes to it, and no other program gets its second end
+    try:
+        command = [sys.executable, "-P", "-c", code, *arguments]
+        return run(command, timeout, env=env, stdin=reading, **options)
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+_started = False  # by run_python
+
+
+def is_own() -> bool:
+    """Was this process started by ``run_python``, so that a crash takes nobody's work with it?"""
+    return _started
+
+
+def status(returncode: int) -> str:
+    """How a process ended: its status, with the name of the signal where one ended it.
+
+    >>> status(3), status(-11)
+    ('3', '-11 (SIGSEGV)')
+    """
+    with suppress(ValueError):  # which is no signal
+        return f"{returncode} ({signal.Signals(-returncode).name})"
+    return str(returncode)
+
+
+def end_with_caller() -> None:
+    """In a process of ``run_python``: end it, and what it has started, when its caller ends.
+
+    Whatever ends the caller, the system then closes the pipe that this process has as its input. A
+    library that never lets another thread of Python run would keep it from noticing.
+    """
+    global _started
+    _started = True
+    pipe, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)  # the input from here on, and that of what this process starts
+    os.close(nothing)
+
+    def wait() -> None:
+        os.read(pipe, 1)  # until the pipe is closed
+        if os.name == "posix":
+            os.killpg(0, signal.SIGKILL)
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()

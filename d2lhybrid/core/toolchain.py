@@ -1,0 +1,142 @@
+"""What is installed and what is not: packages and compilers, and how to get them."""
+
+import os
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from d2lhybrid.core.errors import CompilerMissingError, MissingPackageError
+from d2lhybrid.core.i18n import gettext as _
+
+PATIENCE = 3  # interrupts: after the first, the user sees that nothing happens
+_ROOT = Path(__file__).resolve().parents[2]
+_CONDA = "conda install -c conda-forge cxx-compiler"
+# The variable that names one, what they are called, and what installs one.
+_KNOWN = {
+    "C": ("CC", ("cc", "gcc", "clang"), "apt install gcc, dnf install gcc, " + _CONDA),
+    "C++": ("CXX", ("c++", "g++", "clang++"), "apt install g++, dnf install gcc-c++, " + _CONDA),
+}
+# The one that PyTorch's Inductor calls unless CXX names another.
+INDUCTOR = ({"darwin": "clang++", "win32": "cl"}.get(sys.platform, "g++"),)
+
+
+def install_command(extra: str) -> str:
+    """What to type for an extra such as "torch": from the folder of a clone, if this is one.
+
+    >>> install_command("torch").startswith("pip install")
+    True
+    """
+    if (_ROOT / "pyproject.toml").is_file():
+        return f'pip install --editable "{_ROOT}[{extra}]"'
+    return f'pip install "d2lhybrid[{extra}]"'
+
+
+class _Postponed:
+    """Takes Ctrl-C in place of another handler, and hands on what came in between.
+
+    The third one in a row it hands on at once, because an import may hang.
+    """
+
+    def __init__(self, handler: Callable[..., Any]) -> None:
+        self.handler = handler
+        self.received: list[Any] = []
+
+    def __call__(self, *interrupt: Any) -> None:
+        self.received.append(interrupt)
+        if len(self.received) == PATIENCE:
+            self.hand_on()
+
+    def hand_on(self) -> None:
+        """Let the other handler have what came, if anything came."""
+        received, self.received = self.received, []
+        if received:
+            self.handler(*received[0])
+
+
+def import_uninterrupted(name: str) -> Any:
+    """Import a module; an interrupt that comes meanwhile is raised when that is done.
+
+    An import that is cut short leaves some modules of a large library behind, which make the next
+    import fail for good: NumPy loads only once, and Flax finds itself "partially initialized".
+    An import that hangs ends at the third interrupt.
+    """
+    # Only the main thread is interrupted. A handler that is none of Python's is left alone.
+    in_main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT) if in_main and name not in sys.modules else None
+    if not callable(handler) or isinstance(handler, _Postponed):
+        return import_module(name)
+    postponed = _Postponed(handler)
+    try:
+        signal.signal(signal.SIGINT, postponed)
+        return import_module(name)
+    finally:
+        if signal.getsignal(signal.SIGINT) is postponed:  # the import may have set another one
+            signal.signal(signal.SIGINT, handler)
+        postponed.hand_on()
+
+
+def require(package: str, extra: str) -> Any:
+    """Import a package that the user asked for by what they load or save.
+
+    Raises:
+        MissingPackageError: It is not installed, with the command that installs it.
+    """
+    try:
+        return import_uninterrupted(package)
+    except ImportError as error:
+        raise missing(package, extra, error) from error
+
+
+def missing(package: str, extra: str, error: ImportError) -> MissingPackageError:
+    """The error that says how to install a package."""
+    text = _("This needs {package}, which does not import ({error}); install it with: {command}")
+    command = install_command(extra)
+    return MissingPackageError(text.format(package=package, error=error, command=command))
+
+
+def find_compiler(language: str, names: Sequence[str] = ()) -> list[str]:
+    """The command that compiles ``"C"`` or ``"C++"``: what CC or CXX says, or the first of `names`.
+
+    Raises:
+        CompilerMissingError: There is none, with the package that has one.
+    """
+    variable, known, commands = _KNOWN[language]
+    said = os.environ.get(variable, "").split()
+    for candidate in [said] if said else [[name] for name in names or known]:
+        if shutil.which(candidate[0]):
+            return candidate
+    text = _(
+        "Expected a {language} compiler ({names}), found none. Install one: {commands}; "
+        "on a Mac: {mac_command}."
+    )
+    fields = {"language": language, "names": " ".join(said) or ", ".join(names or known)}
+    fields |= {"commands": commands, "mac_command": "xcode-select --install"}
+    raise CompilerMissingError(text, **fields)
+
+
+def no_compiler(language: str, names: Sequence[str] = ()) -> str:
+    """Why there is no such compiler, in a sentence; empty where there is one."""
+    try:
+        find_compiler(language, names)
+    except CompilerMissingError as error:
+        return str(error)
+    return ""
+
+
+def has_compiler() -> bool:
+    """Is there the C++ compiler that ``torch.compile`` calls on this system?
+
+    That is the one that the environment variable CXX names, or else g++, clang++ on a Mac, and cl
+    on Windows.
+
+    >>> from unittest.mock import patch
+    >>> with patch.dict("os.environ", CXX="a-compiler-that-is-missing"):
+    ...     has_compiler()
+    False
+    """
+    return not no_compiler("C++", INDUCTOR)

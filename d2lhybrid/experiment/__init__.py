@@ -1,0 +1,1 @@
+"""Experiments: what is compared, the rounds, what was measured, and what follows from it."""

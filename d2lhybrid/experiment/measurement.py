@@ -1,0 +1,159 @@
+"""What was measured, apart from how: frozen records that go to JSON and come back the same.
+
+The schema is described in docs/results-schema.md.
+"""
+
+import math
+import statistics
+from dataclasses import dataclass, field
+from typing import Annotated, Self
+
+import msgspec
+
+from d2lhybrid.core import stats
+from d2lhybrid.core.errors import ArgumentError, DamagedResultError
+from d2lhybrid.core.i18n import gettext as _, sentences
+from d2lhybrid.display.table import seconds, span
+from d2lhybrid.experiment.provenance import Environment, stamp
+
+VERSION = 2  # of the schema
+CLOCKS = ("latency", "throughput", "device")
+AGREE = 0.05  # latency and throughput that are closer than this are one time
+BUSY_FLOOR = 0.2  # above this noise floor times vary too much, be the machine quiet or not
+
+Seconds = Annotated[float, msgspec.Meta(ge=0)]
+Times = Annotated[tuple[Seconds, ...], msgspec.Meta(min_length=1)]
+
+
+class Result:
+    """What all results share: JSON out and in, exactly; see docs/results-schema.md."""
+
+    def to_json(self) -> str:
+        """JSON that `from_json` reads back exactly."""
+        head = {"schema": _schema(type(self)), "version": VERSION}
+        return msgspec.json.encode(head | msgspec.to_builtins(self)).decode()
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote.
+
+        Raises:
+            DamagedResultError: the text is no JSON, of something else, or not whole.
+        """
+        try:
+            content = msgspec.json.decode(text)
+            head = content["schema"], content["version"]
+            if head != (_schema(cls), VERSION):
+                raise ValueError(head)
+            return msgspec.convert(content, cls)
+        except (ValueError, TypeError, LookupError, RecursionError) as error:
+            said = _(
+                "Expected JSON of a {schema} as in docs/results-schema.md. Received: "
+                "something that does not fit ({reason}). Check that the file is whole."
+            )
+            raise DamagedResultError(said.format(schema=_schema(cls), reason=error)) from error
+
+
+def _schema(kind: type) -> str:
+    return f"d2lhybrid-{kind.__name__.lower()}"
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Seconds per call by clock, one number a round; None for a clock that did not run.
+
+    `latency`: each call waited for. `throughput`: the slope of a stream's time over its number of
+    calls; None where nothing was queued, for there it is the latency. `device`: the same slope by
+    the accelerator's own events; None without one.
+    """
+
+    latency: Times
+    throughput: Times | None = None
+    device: Times | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ValueError unless there are as many times by each clock."""
+        if any(len(times or self.latency) != len(self.latency) for times in vars(self).values()):
+            raise ValueError(_("rounds are missing"))
+
+    def of(self, clock: str | None = None) -> tuple[float, ...]:
+        """The samples of one clock, the default one for None; ArgumentError if it did not run."""
+        by_clock = {**vars(self), "throughput": self.throughput or self.latency}
+        found = by_clock.get(clock or "latency")
+        if found is None:
+            text = _("Expected a clock among {clocks}. Received: {received!r}.")
+            known = ", ".join(repr(name) for name, times in by_clock.items() if times)
+            raise ArgumentError(text.format(clocks=known, received=clock))
+        return found
+
+
+@dataclass(frozen=True, repr=False)
+class Measurement(Result):
+    """The times of one callable, in seconds per call.
+
+    `build_seconds` is what was compiled ahead of time, once for all processes, `load_seconds` what
+    each process pays to load it, `first_seconds` the first call, with tracing and compiling; None
+    where there is no such step. `times` are the samples of the steady state by each clock.
+
+    >>> from d2lhybrid import measure
+    >>> result = measure(sum, range(1000), time_limit=0.2)
+    >>> low, high = result.interval()
+    >>> low <= result.median <= high
+    True
+    """
+
+    label: str
+    build_seconds: Seconds | None
+    load_seconds: Seconds | None
+    first_seconds: Seconds
+    times: Samples
+    calls: int
+    stream_calls: int | None
+    warmup_calls: int
+    note: str | None
+    env: Environment = field(hash=False)
+
+    def __repr__(self) -> str:
+        low, high = span(*self.interval(), seconds)
+        said = _(
+            "{label}: {median} per call (95% interval {low} to {high}); first call {cold}; "
+            "{calls} warm-up calls."
+        )
+        times = {"median": seconds(self.median), "cold": seconds(self.first_seconds)}
+        said = said.format(**times, low=low, high=high, label=self.label, calls=self.warmup_calls)
+        if self.times.throughput:
+            text = _("In a stream of calls: {time} per call.")
+            said = sentences(said, text.format(time=seconds(self.median_of("throughput"))))
+        return f"{said}\n{stamp(self.env)}"
+
+    @property
+    def samples(self) -> tuple[float, ...]:
+        """The samples of the default clock, in seconds per call."""
+        return self.times.latency
+
+    def median_of(self, clock: str | None = None) -> float:
+        """The median by a clock, in seconds per call."""
+        return statistics.median(self.times.of(clock))
+
+    def interval(self, clock: str | None = None) -> tuple[float, float]:
+        """The 95% interval of the median by a clock, (low, high) in seconds per call.
+
+        By the sign test on the samples (Conover, *Practical Nonparametric Statistics*, 3.1); with
+        fewer than six it is infinite.
+        """
+        return stats.median_interval(self.times.of(clock))
+
+    @property
+    def median(self) -> float:
+        """The median latency, in seconds per call."""
+        return self.median_of()
+
+    @property
+    def cold_seconds(self) -> float:
+        """What each process pays before the steady state: loading and the first call."""
+        return (self.load_seconds or 0.0) + self.first_seconds
+
+
+def is_busy(env: Environment, floor: float) -> bool:
+    """Are times uncertain, by the load of the machine or by how far they vary by themselves?"""
+    return (env.load is not None and env.load > env.cores) or BUSY_FLOOR < floor < math.inf

@@ -1,0 +1,101 @@
+"""The same comparison over a range of sizes: where does compiling cease to matter?"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import isfinite
+from typing import Any
+
+from d2lhybrid.core.arguments import Call, call, options_of
+from d2lhybrid.core.errors import ArgumentError
+from d2lhybrid.core.i18n import gettext as _, noop as N_
+from d2lhybrid.core.output import counted
+from d2lhybrid.experiment import claim as claims
+from d2lhybrid.experiment.compare import compare
+from d2lhybrid.experiment.comparison import Comparison, Sweep
+from d2lhybrid.experiment.variants import variants
+from d2lhybrid.frameworks import is_model
+from d2lhybrid.frameworks.base import require_options
+
+
+def sweep(
+    make: Callable[[Any], tuple[Any, ...] | Call],
+    sizes: Iterable[float],
+    *,
+    only: Sequence[str] | None = None,
+    time_limit: float = 10.0,
+    progress: bool | None = None,
+    **options: Any,
+) -> Sweep:
+    """Compare at each of `sizes`.
+
+    Args:
+        make: from a size to ``(net, x, ...)``, or to ``({"eager": f, "compiled": g}, x, ...)``, or
+            to ``call(net, x, key=y)`` where there are keyword arguments.
+        only: with a net, the names of its variants to take; all if None.
+        time_limit: seconds for each size, as for ``compare``.
+        progress: say what is being built, and count what takes longer than two seconds; None does
+            so where the standard error is a terminal.
+        options: others of ``compare``, and, with a net, of ``variants``, such as ``dynamic=True``.
+            Both have `references`: True builds the programs, labels mark rows as yardsticks.
+
+    Returns:
+        A Sweep, which holds nothing but numbers: its claims measure nothing more. An interrupt
+        ends it with the sizes that there are, the last one cut short.
+
+    Raises:
+        ArgumentError: `make` is no function but a model or variants, `sizes` is empty or has one
+            that is no number, `make` returns something else,
+            `options` has one that neither has, or one of ``variants`` where `make` gives functions.
+        UnknownLabelError: `only` names no variant.
+        Otherwise what ``compare`` and ``variants`` raise.
+
+    >>> import numpy as np
+    >>> def make(size):
+    ...     return {"Python": sum, "NumPy": np.sum}, np.ones(size)
+    >>> points = sweep(make, [1_000, 100_000], progress=False)
+    >>> points.sizes, points.comparisons[0].baseline
+    ((1000, 100000), 'Python')
+    """
+    if not callable(make) or is_model(make):
+        text = _(
+            "Expected a function from a size to a model and its input, such as {example}. "
+            "Received: {kind}, which is not called with a size."
+        )
+        example = "lambda size: (net, inputs(size))"
+        raise ArgumentError(text.format(example=example, kind=type(make).__name__))
+    # Python's numbers for NumPy's, which JSON does not know.
+    given = [*sizes] if isinstance(sizes, Iterable) else []
+    given = [size.item() if hasattr(size, "item") else size for size in given]
+    if not given or not all(isinstance(size, int | float) and isfinite(size) for size in given):
+        text = _("Expected sizes, at least one, such as {example}. Received: {received!r}.")
+        raise ArgumentError(text.format(example=[1, 8, 64], received=given or sizes))
+    done: list[Comparison] = []
+    try:
+        for size in counted(given, N_("sizes"), progress):
+            made, ours = _one(make(size), only, options)
+            done.append(compare(made, time_limit=time_limit, progress=progress, **ours))
+            claims.forget()  # the models and inputs of this size
+            if done[-1].stopped == "interrupted":
+                break
+    except KeyboardInterrupt:
+        if not done:
+            raise
+    return Sweep(tuple(given[: len(done)]), tuple(done))
+
+
+def _one(made: Any, only: Sequence[str] | None, options: dict[str, Any]) -> tuple[Call, Any]:
+    """The functions at one size, or the variants of the net, and the options left for them."""
+    if not isinstance(made, (tuple, list, Call)) or made in ((), []):
+        text = _("Expected {example} from make. Received: {kind}. Let it return a tuple.")
+        raise ArgumentError(text.format(example="(net, x)", kind=type(made).__name__))
+    made = made if isinstance(made, Call) else call(*made)
+    functions = isinstance(made.function, Mapping)
+    known = () if functions else options_of(variants)
+    require_options("sweep", options, tuple(dict.fromkeys([*options_of(compare), *known])))
+    theirs = {name: value for name, value in options.items() if name in known}
+    if not isinstance(theirs.get("references", True), bool):
+        del theirs["references"]
+    if not functions:
+        ways = variants(made, **theirs)
+        made = replace(made, function=ways.only(*only) if only else ways)
+    return made, {name: value for name, value in options.items() if name not in theirs}

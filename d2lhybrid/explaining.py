@@ -1,0 +1,105 @@
+"""One question for every framework: what does the compiler make of this model?"""
+
+from dataclasses import replace
+from typing import Any
+
+from d2lhybrid.core.arguments import name_of, resolve_call
+from d2lhybrid.core.errors import ArgumentError
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.frameworks import of, preserve_state
+from d2lhybrid.frameworks.base import Framework
+from d2lhybrid.frameworks.device import Args, Kwargs
+from d2lhybrid.graphs.explanation import Explanation, Graph, Graphs
+
+
+@preserve_state
+def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
+    """Say what the compiler did with ``model`` so far, and what it does with one call of it.
+
+    Args:
+        model: a model of a framework, a function of its tensors, compiled or not, or
+            ``call(model, ...)`` in place of it and its arguments.
+        args, kwargs: arguments of that call. The code of the model runs, with all its side
+            effects; what was compiled before is left as it is.
+
+    Raises:
+        UnknownFrameworkError: neither the model nor an input belongs to a known framework.
+        ArgumentError: `model` cannot be called.
+        CallFailedError: the call fails without a compiler, too.
+
+    >>> from d2lhybrid import import_mxnet
+    >>> mx = import_mxnet()
+    >>> net = mx.gluon.nn.Dense(2, prefix="layer_")
+    >>> net.initialize()
+    >>> net.hybridize()
+    >>> explanation = explain(net, mx.nd.ones((1, 3)))
+    >>> explanation.graphs, len(explanation.breaks)
+    (1, 0)
+    >>> explanation.graphs[0].fates
+    {'layer_fwd': 'kept'}
+    """
+    framework, model, args, kwargs = _asked(model, args, kwargs)
+    found = framework.able("explain")(model, args, kwargs)
+    if not isinstance(found.graphs, Graphs):  # none, or of a framework without pictures
+        return replace(found, graphs=Graphs(found.graphs, lambda: framework.able("graphs")()))
+    recorded = found.graphs  # which may run for them, and draw random numbers then
+    return replace(found, graphs=Graphs(recorded, preserve_state(lambda: [*recorded])))
+
+
+@preserve_state
+def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
+    """The graph that a framework records of one call, before and after its rewriting.
+
+    The stages: in PyTorch, as TorchDynamo records it, as ATen operations, as the loops and calls of
+    libraries that Inductor makes of them; in TensorFlow, as it is traced and as Grappler leaves it,
+    or, for a function with ``jit_compile=True``, as XLA leaves it; in JAX, the jaxpr
+    and what XLA leaves of it; in MXNet, the symbol and the optimized symbol. Where a call takes
+    several graphs, it is the first one; all of them are ``explain(model, x).graphs``.
+
+    Its ``fates`` say what became of each recorded operation: "kept" (it runs as a separate step),
+    "fused" (in one step with others), "folded" (computed in advance, as it depends on no input),
+    "merged" (an equal one does its work), "free" (it only arranges elements, and no step runs for
+    it), "dropped" (no result depends on it), or "rewritten": it became something else, or its
+    trace was lost. A cheap operation may be computed twice, once in each step that needs it.
+
+    Args:
+        model, args, kwargs: as for ``explain``.
+
+    Raises:
+        UnknownFrameworkError: neither the model nor an input belongs to a known framework.
+        ArgumentError: `model` cannot be called, or the call takes no graph.
+        CallFailedError: the call fails without a compiler, too.
+
+    >>> from d2lhybrid import import_mxnet
+    >>> mx = import_mxnet()
+    >>> net = mx.gluon.nn.HybridLambda(lambda F, x: F.sin(x) + F.sin(x))
+    >>> picture = graph(net, mx.nd.ones((1, 3)))
+    >>> picture.count("merged"), picture.count("kept")
+    (1, 2)
+    """
+    framework, model, args, kwargs = _asked(model, args, kwargs)
+    graphs = framework.able("graphs")(model, args, kwargs)
+    if not graphs:
+        text = _(
+            "Expected a model that {framework} records as a graph. Received: {model}, which it "
+            "doesn't. {explain} shows why."
+        )
+        names = {"framework": framework.display, "model": name_of(model)}
+        said = text.format(**names, explain="explain(model, ...)")
+        found = framework.able("explain")(model, args, kwargs).unsupported
+        raise ArgumentError(" ".join([said, *(one.reason for one in found)]))
+    if len(graphs) == 1:
+        return graphs[0]
+    text = _("The first of {number} graphs that this call takes; {all} holds all of them.")
+    note = text.format(number=len(graphs), all="explain(model, ...).graphs")
+    return replace(graphs[0], notes=(*graphs[0].notes, note))
+
+
+def _asked(model: Any, args: Args, kwargs: Kwargs) -> tuple[Framework, Any, Args, Kwargs]:
+    """The framework that is asked, the model and the arguments."""
+    model, args, kwargs = resolve_call(model, args, kwargs)
+    framework = of(model, *args, *kwargs.values())
+    if not callable(model):
+        text = _("Expected a model or a function. Received: {kind}. Pass what you call.")
+        raise ArgumentError(text.format(kind=type(model).__name__))
+    return framework, model, args, kwargs

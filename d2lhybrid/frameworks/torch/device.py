@@ -1,0 +1,146 @@
+"""Devices and tensors of PyTorch."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
+from typing import Any
+
+import torch
+
+from d2lhybrid.core.errors import TracingError
+from d2lhybrid.core.pytree import HostArray, spec
+from d2lhybrid.frameworks.device import Args, Function, Kwargs, Tensors, tracing_text
+from d2lhybrid.frameworks.torch.private import cuda_context, is_tracing
+
+
+class TorchTensors(Tensors):
+    """PyTorch on the CPU, CUDA, MPS or XPU."""
+
+    def devices(self) -> list[str]:
+        return ["cpu", *map(str, _accelerators())]
+
+    def compute_on(self, device: str) -> float:
+        ones = torch.ones(2, 2, device=device)
+        return float((ones @ ones).sum())
+
+    def synchronize(self) -> None:
+        in_dynamo = torch.compiler.is_dynamo_compiling() or torch.jit.is_tracing()
+        if in_dynamo or (torch.compiler.is_compiling() and is_tracing()):
+            raise TracingError(_tracing_text())
+        for device in _busy():
+            torch.accelerator.synchronize(device)
+
+    def queues(self, tensor: Any) -> bool:
+        return self.is_accelerated(tensor)
+
+    def start_events(self) -> Any:
+        return [(device, _event(device)) for device in _busy()] or None
+
+    def device_seconds(self, started: Any) -> float | None:
+        if started is None:
+            return None
+        milliseconds = 0.0
+        for device, start in started:
+            end = _event(device)
+            end.synchronize()
+            milliseconds = max(milliseconds, start.elapsed_time(end))
+        return milliseconds / 1e3
+
+    def reset_peak(self) -> None:
+        for device in _busy("cuda"):
+            torch.cuda.reset_peak_memory_stats(device)
+
+    def peak_bytes(self) -> int | None:
+        return sum(map(torch.cuda.max_memory_allocated, _busy("cuda"))) or None
+
+    def threads(self) -> int | None:
+        return torch.get_num_threads()
+
+    def accelerators(self) -> list[str]:
+        names = [torch.cuda.get_device_name(device) for device in _busy("cuda")]
+        return names or [one.type for one in _busy()[:1]]
+
+    def is_tensor(self, obj: Any) -> bool:
+        return isinstance(obj, torch.Tensor)
+
+    def is_accelerated(self, tensor: Any) -> bool:
+        return bool(tensor.device.type != "cpu")
+
+    def to_raw(self, tensor: Any) -> HostArray:
+        plain = torch.as_tensor(tensor).detach().to("cpu", copy=True)
+        dtype, _shape = spec(plain)
+        if plain.layout != torch.strided:
+            plain = plain.to_dense()
+        if "float8" in dtype:
+            plain = plain.float()
+        plain = plain.resolve_conj().resolve_neg().contiguous()
+        if dtype == "bfloat16":
+            return HostArray.of(plain.view(torch.int16).numpy().view("uint16"), dtype)
+        return HostArray.of(plain.numpy(), dtype)
+
+    def from_raw(self, raw: HostArray, options: Mapping[str, Any]) -> Any:
+        half = raw.dtype == "bfloat16"
+        tensor = torch.from_numpy((raw.array.view("int16") if half else raw.array).copy())
+        return (tensor.view(torch.bfloat16) if half else tensor).to(options.get("device", "cpu"))
+
+    def kept(self, models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
+        """The buffers, which a model may count or average in, or put others in place of."""
+        parts = [p for net in models if isinstance(net, torch.nn.Module) for p in net.modules()]
+        # Those of GPUs are there as soon as this process uses one.
+        for one in (torch.default_generator, *torch.cuda.default_generators):
+            yield partial(one.set_state, one.get_state())
+        for part in parts:
+            for name, buffer in part.named_buffers(recurse=False):
+                yield partial(setattr, part, name, buffer)
+                # In the mode of inference, where a buffer made in it may be written to.
+                yield partial(torch.inference_mode()(buffer.copy_), buffer.detach().clone())
+
+    def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
+        with evaluating(model), torch.no_grad():
+            return model(*args, **kwargs)
+
+
+@contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """Inference mode for every module, and each one's own mode again afterwards."""
+    parts = model.modules() if isinstance(model, torch.nn.Module) else ()
+    modules = [one for one in parts if one.training]
+    for module in modules:
+        module.training = False
+    try:
+        yield
+    finally:
+        for module in modules:
+            module.training = True
+
+
+@torch.compiler.assume_constant_result  # Dynamo takes the text as it is: it traces no catalog
+def _tracing_text() -> str:
+    return tracing_text("PyTorch")
+
+
+@cache
+def _accelerators() -> list[torch.device]:
+    """Those in this machine: of CUDA, MPS, XPU, ..."""
+    found = torch.accelerator.current_accelerator(check_available=True)
+    count = torch.accelerator.device_count() if found else 0
+    return [torch.device(found.type, index) for index in range(count)]
+
+
+@torch.compiler.disable  # after a graph break, Dynamo would look into this function, too
+def _busy(kind: str = "") -> list[torch.device]:
+    """The accelerators of a kind that have been used and may still have work.
+
+    To ask CUDA about a device without a context would make one, which takes memory there.
+    """
+    found = [one for one in _accelerators() if one.type == (kind or one.type)]
+    return [one for one in found if one.type != "cuda" or cuda_context(one.index)]
+
+
+def _event(device: torch.device) -> Any:
+    event = torch.Event(device=device, enable_timing=True)
+    event.record(torch.accelerator.current_stream(device))
+    return event
+
+
+TENSORS = TorchTensors()

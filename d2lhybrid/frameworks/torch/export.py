@@ -1,0 +1,247 @@
+"""A model of PyTorch as Python runs it, compiled just in time or ahead, exported, and in files."""
+
+import copy
+import errno
+import logging
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+from functools import partial
+from inspect import signature
+from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import Any
+
+import torch
+from torch import nn
+
+from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.errors import SaveError, brief
+from d2lhybrid.core.i18n import general, gettext as _
+from d2lhybrid.core.output import silent
+from d2lhybrid.core.subprocesses import is_own, run_python, status
+from d2lhybrid.core.toolchain import INDUCTOR, find_compiler, no_compiler, require
+from d2lhybrid.core.treespec import TreeSpec
+from d2lhybrid.frameworks.base import copied
+from d2lhybrid.frameworks.device import Args, Function, Kwargs
+from d2lhybrid.frameworks.failures import quiet, require_runs
+from d2lhybrid.frameworks.formats import ExampleCall
+from d2lhybrid.frameworks.torch.device import evaluating
+from d2lhybrid.frameworks.torch.private import is_compiled_in_place, original
+
+ISOLATES = "isolate_recompiles" in signature(torch.compile).parameters
+no_inductor = partial(no_compiler, "C++", INDUCTOR)
+
+
+def eager(model: Any) -> Any:
+    """The module or function that Python runs; of a module's own ``forward``, the module.
+
+    Where ``module.compile()`` was called, it is a copy that shares everything.
+    """
+    model = original(model)
+    owner = getattr(model, "__self__", None)
+    if isinstance(owner, nn.Module) and model.__name__ in ("forward", "__call__"):
+        return eager(owner)
+    return copy.copy(model) if is_compiled_in_place(model) else model
+
+
+def clone_sharing_parameters(net: Any) -> Any:
+    """A copy that shares its tensors with the module; not in training mode, which changes them.
+
+    Its parts are eager, too. A function is its own twin.
+    """
+    if not isinstance(net, nn.Module):
+        return net
+    tensors = [] if net.training else [*net.parameters()]
+    # What a forward left behind (the weight of weight_norm, a last activation) cannot be copied.
+    left = (value for module in net.modules() for value in vars(module).values())
+    tensors += [v for v in left if isinstance(v, torch.Tensor) and not v.is_leaf]
+    made: nn.Module = copied(net, {id(tensor): tensor for tensor in tensors})
+    for path, part in reversed([*made.named_modules(remove_duplicate=False)]):
+        if original(part) is not part:
+            made.set_submodule(path, original(part))
+    return made
+
+
+def padding(net: Any, inputs: int) -> str:
+    """Why a module may compute other padded rows than each program of it; nothing if it may not.
+
+    A mask is one more input.
+    """
+    fast = inputs > 1 and torch.backends.mha.get_fastpath_enabled()
+    parts = net.modules() if fast and isinstance(net, nn.Module) else ()
+    if not any(isinstance(part, nn.TransformerEncoder) for part in parts):
+        return ""
+    text = _(
+        "PyTorch's fast path sets padded rows to zero, and compiled programs don't; call {code} "
+        "first."
+    )
+    return text.format(code="torch.backends.mha.set_fastpath_enabled(False)")
+
+
+def compiled(net: Function, **options: Any) -> Function:
+    """torch.compile with a cache of its own, or what was compiled before would be taken again.
+
+    A PyTorch that cannot do that shares one cache among all models whose code is the same, up to
+    eight programs in all; behind these it runs them eagerly.
+    """
+    if ISOLATES:
+        options["isolate_recompiles"] = True
+    return torch.compile(net, **options)
+
+
+def run_with(see: Function, model: Any, args: Args, kwargs: Kwargs) -> Exception | None:
+    """Run a model that is compiled anew; what TorchDynamo raises instead.
+
+    `see` gets each graph and its inputs; then the graph runs as it is.
+    """
+    plain = eager(model)
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        see(graph, inputs)
+        return graph.forward
+
+    with quiet():
+        try:
+            compiled(plain, backend=backend)(*args, **kwargs)
+        except Exception as error:
+            require_runs(name_of(plain), lambda: eager(model)(*args, **kwargs))
+            return error
+    return None
+
+
+def exported(sample: ExampleCall, folder: Path) -> Any:
+    """A program of flat tensors, in which the sample's axes vary; with example inputs.
+
+    Raises:
+        SaveError: What the exporter says of the model.
+        OSError: The disk has no room for it; torch would find out and end the whole process.
+    """
+    plain = replace(sample, model=eager(sample.model))
+
+    class Flat(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = plain.model  # so that its tensors are the program's
+
+        def forward(self, *tensors: Any) -> Any:
+            return plain.flat(*tensors)
+
+    free = [dict.fromkeys(axes, torch.export.Dim.DYNAMIC) or None for axes in sample.axes]
+    net, module, shapes = plain.model, Flat(), (tuple(free),)  # type: Any, Any, Any
+    tensors = TreeSpec("tuple", parts=(TreeSpec("tensor"),) * len(sample.inputs))
+    bare = (*sample.takes.parts, sample.returns) == (tensors, TreeSpec("dict"), TreeSpec("tensor"))
+    if bare and isinstance(net, nn.Module) and "*" not in str(signature(net.forward)):
+        module, shapes = net, tuple(free)  # readable without our help
+    if differs := padding(module, len(sample.inputs)):
+        raise SaveError(differs)
+    # The exporter takes a size of 1 for a constant, so it sees the larger example.
+    inputs = tuple(sample.larger or sample.inputs)
+    try:
+        with evaluating(module), torch.no_grad(), silent(logs=logging.ERROR, prints=True):
+            varying = shapes if sample.larger else None
+            program: Any = torch.export.export(module, inputs, dynamic_shapes=varying)
+            program.module()(*sample.inputs)  # there may be a guard that lets the larger pass alone
+    except Exception as error:
+        text = _("torch.export doesn't accept this model: {reason}.")
+        if "torch.classes.quantized" in str(error):
+            text = _(
+                "torch.export doesn't accept packed weights; save the model before quantizing it."
+            )
+        raise SaveError(text, reason=brief(error)) from error
+    held = (*program.state_dict.values(), *program.constants.values())
+    needed = int(1.05 * sum(getattr(t, "nbytes", 0) for t in held)) + (1 << 16)
+    if shutil.disk_usage(folder).free < needed:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    return program
+
+
+# What stands in a folder, called model.pt2 or model.onnx.
+
+
+def write_program(program: Any, folder: Path) -> None:
+    """Write an exported program."""
+    program.example_inputs = None  # they would be pickled; the manifest has better ones
+    with silent(logs=logging.WARNING):  # which torch's exporters say of themselves
+        torch.export.save(program, folder / "model.pt2")
+
+
+def compile_ahead(program: Any, folder: Path) -> None:
+    """Let AOTInductor compile an exported program into a package.
+
+    In a folder of its own: left alone, it takes one that is named after the program, and what is
+    not needed any more is removed there. Two processes that compile the same program at a time
+    could remove each other's. The package appears when it is whole.
+
+    Raises:
+        CompilerMissingError: There is none; Inductor's own search ends in an error without advice.
+    """
+    find_compiler("C++", INDUCTOR)
+    with TemporaryDirectory(dir=folder) as own, silent(), torch.no_grad():
+        whole = Path(own, "whole.pt2")
+        with torch._inductor.config.patch({"aot_inductor.output_path": own}):
+            torch._inductor.aoti_compile_and_package(program, package_path=str(whole))
+        whole.replace(folder / "model.pt2")
+
+
+def load_package(folder: Path) -> Any:
+    """What AOTInductor has compiled; it runs on flat or nested tensors as the model does."""
+    return torch._inductor.aoti_load_package(str(folder / "model.pt2"))
+
+
+# Exceptions pass: the process that asks will meet them itself. So does what happens at exit.
+_LOAD = """
+import os, sys
+from contextlib import suppress
+from pathlib import Path
+from d2lhybrid.frameworks.torch.export import load_package
+with suppress(Exception):
+    load_package(Path(sys.argv[1]))
+os._exit(0)
+"""
+LOAD_SECONDS = 300.0  # that it may take
+
+
+def why_not_loaded(folder: Path) -> str:
+    """Why a package must not be loaded in this process, which that would end; else nothing.
+
+    Where PyTorch sees a CUDA device, another process loads it first, which takes some seconds:
+    with PyTorch 2.11 that ended the process, for models on the CPU as well. No build for CPUs is
+    known to do so, so other readers wait for nothing.
+    """
+    if is_own() or not torch.cuda.is_available():
+        return ""
+    version = torch.__version__
+    with TemporaryFile() as said:  # no pipe, which a compiler could keep open behind it
+        output: Any = {"stdout": said, "stderr": said}
+        try:
+            done = run_python([_LOAD, str(folder)], LOAD_SECONDS, env=os.environ, **output)
+        except subprocess.TimeoutExpired:
+            text = _("PyTorch {version} does not load its package here within {seconds} s")
+            return text.format(version=version, seconds=general(LOAD_SECONDS))
+    if done.returncode == 0:
+        return ""
+    text = _("loading its package with PyTorch {version} ends the process here: status {status}")
+    return text.format(version=version, status=status(done.returncode))
+
+
+def write_onnx(program: Any, folder: Path, **names: Any) -> None:
+    """Write an exported program as an ONNX file, with `names` for its inputs and outputs."""
+    require("onnxscript", "onnx")
+    with silent(logs=logging.WARNING, prints=True):
+        try:
+            made = torch.onnx.export(program, dynamo=True, verbose=False, **names)
+        except torch.onnx.OnnxExporterError as error:
+            raise (error.__cause__ or error) from None  # its own text is a list of advice
+        made.save(folder / "model.onnx")
+
+
+def open_session(folder: Path, threads: int = 0) -> Any:
+    """ONNX Runtime on the CPU, with its own number of threads where that is 0."""
+    runtime = require("onnxruntime", "onnx")
+    options = runtime.SessionOptions()
+    options.log_severity_level = 3
+    options.intra_op_num_threads = threads
+    file = str(folder / "model.onnx")
+    return runtime.InferenceSession(file, options, providers=["CPUExecutionProvider"])

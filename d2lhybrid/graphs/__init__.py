@@ -1,0 +1,1 @@
+"""What compilers make of a model: explanations, graphs at each stage, fates of operations."""

@@ -1,1 +1,0 @@
-"""Measuring: timers that wait, latency and throughput, comparison in shuffled rounds."""

@@ -1,1 +1,0 @@
-"""Results: frozen records, and how they are shown as text, HTML and plots."""

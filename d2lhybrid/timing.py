@@ -1,0 +1,167 @@
+"""Timers that wait for the devices: ``Benchmark`` and ``Timer``; peaks of memory."""
+
+import gc
+from contextlib import nullcontext, suppress
+from itertools import accumulate
+from pathlib import Path
+from threading import Lock
+from time import perf_counter
+from typing import Any
+
+from d2lhybrid.frameworks import loaded
+
+_PROCESS = Path("/proc/self")
+
+
+def synchronize() -> None:
+    """Wait for all outstanding work of every framework that is already imported, on every device.
+
+    Imports nothing; costs next to nothing where no framework is imported.
+
+    Raises:
+        TracingError: a framework is tracing a graph, so that there is no work to wait for.
+
+    >>> synchronize()
+    """
+    for framework in loaded():
+        framework.tensors.synchronize()
+
+
+class Timer:
+    """Record running times in seconds, device work included. It starts when it is made.
+
+    The methods are those of the Timer of *Dive into Deep Learning*.
+
+    >>> timer = Timer()
+    >>> seconds = timer.stop()
+    >>> timer.times == [seconds]
+    True
+    """
+
+    def __init__(self) -> None:
+        self.times: list[float] = []
+        self.start()
+
+    def start(self) -> None:
+        """Wait for the devices, then start the clock."""
+        synchronize()
+        self._started = perf_counter()
+
+    def stop(self) -> float:
+        """Wait for the devices, record the seconds since the last start and return them."""
+        synchronize()
+        self.times.append(perf_counter() - self._started)
+        return self.times[-1]
+
+    def avg(self) -> float:
+        """The mean of the recorded seconds, of which there has to be one."""
+        return sum(self.times) / len(self.times)
+
+    def sum(self) -> float:
+        """The sum of the recorded seconds."""
+        return sum(self.times)
+
+    def cumsum(self) -> list[float]:
+        """The running sums of the recorded seconds."""
+        return list(accumulate(self.times))
+
+
+class Benchmark:
+    """Time a block of code, device work included, and print one line.
+
+    After the block, `seconds` is the wall-clock time, `device_seconds` the time between events
+    on the accelerator's current stream (the longest over the devices), and `peak_bytes` the peak
+    device memory inside the block, summed over the devices. The last two are None where no
+    framework can tell them, and `peak_bytes` inside another block, whose peak it would hide.
+    Where the body raises, the line is still printed and the exception goes on.
+
+    >>> with Benchmark("Two additions") as b:  # doctest: +ELLIPSIS
+    ...     _ = 1 + 1 + 1
+    Two additions: 0.0... sec
+    >>> b.seconds < 1
+    True
+    """
+
+    _open = 0  # blocks inside one another, or in several threads
+    _lock = Lock()
+
+    def __init__(self, description: str = "Done") -> None:
+        self.description = description
+        self.seconds: float | None = None
+        self.device_seconds: float | None = None
+        self.peak_bytes: int | None = None
+
+    def __enter__(self) -> "Benchmark":
+        synchronize()
+        if not Benchmark._open:
+            _reset_peaks()
+        self._events = [(one.tensors, one.tensors.start_events()) for one in loaded()]
+        with Benchmark._lock:  # last, for what raises before it has opened nothing
+            Benchmark._open += 1
+        self._start = perf_counter()
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        try:
+            # The body's own exception says more than a device's complaint about it.
+            with suppress(Exception) if error else nullcontext():
+                times = [one.device_seconds(event) for one, event in self._events]
+                known = [seconds for seconds in times if seconds is not None]
+                self.device_seconds = max(known, default=None)
+                synchronize()
+        finally:
+            self.seconds = perf_counter() - self._start
+            with Benchmark._lock:
+                Benchmark._open -= 1
+            print(f"{self.description}: {self.seconds:.4f} sec")
+        if not Benchmark._open:
+            peaks = _peaks()
+            self.peak_bytes = sum(peaks.values()) if peaks else None
+
+
+class PeakMemory:
+    """Peaks above what was there when it was made, on the devices and in the process.
+
+    On devices, by the framework's own records. In the process, by Linux's record of the peak
+    resident memory, begun anew; elsewhere it is not known. Memory that a framework keeps for later
+    is handed out again without a rise, so that the figure of a variant is the least it needed.
+    """
+
+    def __init__(self) -> None:
+        import psutil
+
+        synchronize()
+        gc.collect()
+        with suppress(AttributeError, OSError):  # of another C library than glibc
+            psutil.heap_trim()  # what was freed goes back to the system
+        self._before: int | None = None
+        with suppress(OSError):
+            (_PROCESS / "clear_refs").write_text("5", encoding="ascii")  # resets the peak
+            self._before = psutil.Process().memory_info().rss
+        _reset_peaks()
+        self._devices = _peaks()
+
+    def host_bytes(self) -> int | None:
+        """How far the process's memory rose; None where the system does not tell."""
+        if self._before is None:
+            return None
+        status = (_PROCESS / "status").read_text(encoding="ascii", errors="replace")
+        kilobytes = int(status.partition("VmHWM:")[2].split()[0])
+        return max(0, 1024 * kilobytes - self._before)
+
+    def device_bytes(self) -> int | None:
+        """How far the memory of all devices rose; None where no framework can tell."""
+        synchronize()
+        rises = [peak - self._devices.get(name, 0) for name, peak in _peaks().items()]
+        return sum(rises) if rises else None
+
+
+def _reset_peaks() -> None:
+    for framework in loaded():
+        framework.tensors.reset_peak()
+
+
+def _peaks() -> dict[str, int]:
+    """The most memory that each framework has used on its devices, where it can tell."""
+    found = {framework.name: framework.tensors.peak_bytes() for framework in loaded()}
+    return {name: peak for name, peak in found.items() if peak is not None}

@@ -1,0 +1,171 @@
+"""Native lines are held back and come out when something goes wrong; what takes long says so."""
+
+import io
+import logging
+import os
+import sys
+import warnings
+from contextlib import suppress
+from threading import Barrier, Event, Thread
+
+import pytest
+from processes import python
+
+from d2lhybrid.core import output as quieting
+from d2lhybrid.core.output import counted, quiet, silent, waiting
+
+
+def test_native_lines_are_held_back_unless_the_block_raises(capfd):
+    with quiet():
+        os.write(2, b"native\n")
+    os.write(2, b"after\n")
+    assert capfd.readouterr().err == "after\n"
+
+    def fail():
+        os.write(2, b"the reason\n")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError), quiet():
+        fail()
+    os.write(2, b"after\n")
+    assert capfd.readouterr().err == "the reason\nafter\n"
+
+
+def test_an_error_that_an_outer_block_catches_shows_nothing(capfd):
+    with quiet():
+        os.write(2, b"outer\n")
+        with suppress(RuntimeError), quiet():
+            os.write(2, b"inner\n")
+            raise RuntimeError
+        os.write(2, b"later\n")
+    assert capfd.readouterr().err == ""
+
+    def fail():
+        os.write(2, b"first\n")
+        with quiet():
+            os.write(2, b"second\n")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError), quiet():
+        fail()
+    os.write(2, b"after\n")
+    assert capfd.readouterr().err == "first\nsecond\nafter\n"
+
+
+def test_two_threads_that_fail_show_each_line_once(capfd):
+    entered, left = Barrier(2, timeout=30), []
+
+    def fail(name):
+        with suppress(RuntimeError), quiet():
+            entered.wait()
+            for _line in range(100):
+                os.write(2, name)
+            raise RuntimeError
+        left.append(name)
+
+    threads = [Thread(target=fail, args=(name,)) for name in (b"one\n", b"two\n")]
+    with quieting._hold():  # so that both write into one file to its end
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+    assert {*left} == {b"one\n", b"two\n"}
+    shown = capfd.readouterr().err.splitlines()
+    assert (shown.count("one"), shown.count("two"), len(shown)) == (100, 100, 200)
+
+
+@pytest.mark.parametrize("before", ["sys.stderr = None", "sys.stderr.close()", "os.close(2)"])
+def test_a_program_may_lack_a_standard_error(before):
+    script = f"import os, sys\nfrom d2lhybrid.core.output import quiet\n{before}\n"
+    script += "with quiet():\n    print('done')"
+    assert python("-c", script).stdout == "done\n"
+
+
+def speak():
+    warnings.warn("of the library", DeprecationWarning, stacklevel=1)
+    logging.getLogger("a.library").warning("inside")
+    logging.getLogger("a.library").error("an error")
+    print("printed")
+
+
+@pytest.mark.parametrize(("level", "heard"), [(logging.WARNING, ["an error"]), (logging.ERROR, [])])
+def test_warnings_logs_and_prints_are_silent_inside_the_block_alone(level, heard, caplog, capsys):
+    logging.getLogger("a.library").setLevel(logging.INFO)
+    with silent(logs=level, prints=True):
+        speak()
+        with silent():  # inside another one, no more is heard
+            speak()
+    assert [record.getMessage() for record in caplog.records] == 2 * heard
+    assert capsys.readouterr().out == ""
+    with silent():
+        speak()
+    assert capsys.readouterr().out == "printed\n"
+    assert len(caplog.records) == 2 * len(heard) + 2
+    with pytest.raises(DeprecationWarning):
+        speak()
+
+
+def settings():
+    return sys.stdout, sys.stderr, warnings.filters, warnings.showwarning, logging.root.manager
+
+
+def inside(block, entered, leave):
+    with block:
+        entered.set()
+        assert leave.wait(30)
+
+
+@pytest.mark.parametrize("first_prints", [True, False])
+@pytest.mark.parametrize("native", [True, False], ids=["quiet", "silent"])
+def test_the_settings_of_the_process_are_back_when_the_last_of_two_threads_has_left(
+    native, first_prints, capfd
+):
+    def made(prints):
+        return quiet() if native else silent(logs=logging.WARNING, prints=prints)
+
+    before, level = settings(), logging.root.manager.disable
+    events = [(Event(), Event()) for _thread in "ab"]
+    threads = []
+    for prints, (entered, leave) in zip((first_prints, not first_prints), events, strict=True):
+        threads.append(Thread(target=inside, args=(made(prints), entered, leave)))
+        threads[-1].start()
+        assert entered.wait(30)
+    for thread, (_entered, leave) in zip(threads, events, strict=True):  # the first leaves first
+        leave.set()
+        thread.join()
+    assert settings() == before
+    assert logging.root.manager.disable == level
+    os.write(2, b"native\n")
+    assert capfd.readouterr().err == "native\n"
+
+
+def test_who_does_not_ask_for_it_redirects_no_prints():
+    out = sys.stdout
+    with silent():
+        replaced = sys.stdout = io.StringIO()  # by another thread, say, or by what is run
+    assert sys.stdout is replaced
+    sys.stdout = out
+
+
+def test_what_takes_longer_is_said_and_nothing_of_it_stays(capsys, monkeypatch):
+    assert list(counted([0, 1], "sizes", shown=True)) == [0, 1]  # too short to be said
+    assert "sizes" not in capsys.readouterr().err
+    monkeypatch.setattr(quieting, "SHOWN_AFTER", 0.0)
+    for _size in counted([0, 1, 2], "sizes", shown=True):
+        with waiting("compiling", shown=True):
+            pass
+    written = capsys.readouterr().err
+    assert "sizes 0/3" in written
+    assert "compiling" in written
+    assert written.endswith("\r")
+    assert not written.split("\r")[-2].strip()
+
+
+@pytest.mark.parametrize("stderr", ["a file", None])
+def test_nothing_is_written_where_nobody_reads(stderr, capsys, monkeypatch):
+    monkeypatch.setattr(quieting, "SHOWN_AFTER", 0.0)
+    if stderr is None:
+        monkeypatch.setattr(sys, "stderr", None)
+    with waiting("compiling"):
+        assert list(counted("ab", "letters", shown=None)) == ["a", "b"]
+    assert capsys.readouterr() == ("", "")

@@ -1,0 +1,85 @@
+"""Structures that hold themselves, or are deeper than anybody means."""
+
+from contextlib import suppress
+
+import pytest
+import torch
+
+from d2lhybrid import compare, explain, graph, measure, save, training, variants
+from d2lhybrid.core.pytree import held, leaves
+from d2lhybrid.errors import D2LHybridError
+
+
+def in_itself():
+    value = {"x": torch.ones(2)}
+    value["me"] = [value]
+    return value
+
+
+def deep(levels=5000):
+    value = [torch.ones(2)]
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def net(value):
+    return torch.ones(2)
+
+
+def train(value):
+    linear = torch.nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(linear.parameters(), 0.1)
+    loss = torch.nn.functional.mse_loss
+    steps = training(linear, loss, optimizer, (value, torch.ones(2)))
+    return compare(steps, time_limit=0.1, progress=False)
+
+
+VERBS = {
+    "compare": lambda value, folder: compare({"net": net}, value, time_limit=0.1, progress=False),
+    "measure": lambda value, folder: measure(net, value, time_limit=0.1),
+    "variants": lambda value, folder: variants(net, value),
+    "training": lambda value, folder: train(value),
+    "explain": lambda value, folder: explain(net, value),
+    "graph": lambda value, folder: graph(net, value),
+    "save": lambda value, folder: save(net, folder / "a", value),
+}
+
+
+@pytest.mark.parametrize("make", [in_itself, deep])
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_comes_back(verb, make, tmp_path):
+    """With an error of our own, or with an answer where the structure does not matter to it."""
+    value = make()
+    with suppress(D2LHybridError):
+        VERBS[verb](value, tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_error_says_what_is_wrong():
+    with pytest.raises(D2LHybridError, match="none of which holds itself"):
+        list(leaves(in_itself()))
+    shared = [1, 2]
+    assert [leaf for _path, leaf in leaves([shared, (shared, shared)])] == [1, 2] * 3
+
+
+def test_a_tensor_in_two_places_is_held_twice_and_a_list_in_itself_once():
+    x = torch.ones(2)
+    shared, around = [x], [x]
+    around.append(around)
+
+    def tensor_of(value):
+        return value if isinstance(value, torch.Tensor) else None
+
+    assert held([shared, shared], tensor_of, set()) == {0: {0: x}, 1: {0: x}}
+    assert held(around, tensor_of, set()) == {0: x}
+
+
+def test_save_says_how_deep_it_goes(tmp_path):
+    value = [torch.ones(2)]
+    for _ in range(40):
+        value = [value]
+    with pytest.raises(D2LHybridError, match="nested at most 32 deep"):
+        save(net, tmp_path / "a", value)
+    with pytest.raises(D2LHybridError, match="nested at most 32 deep"):
+        save(lambda x: in_itself(), tmp_path / "a", torch.ones(2))

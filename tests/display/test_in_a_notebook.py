@@ -1,0 +1,36 @@
+"""In a notebook's kernel: plots with twice the pixels of their place; nothing of a bar stays."""
+
+import base64
+import re
+import struct
+
+import nbclient
+import nbformat
+
+from d2lhybrid.experiment.comparison import MIME
+
+
+def executed(cells, folder):
+    """The cells with these texts, after they ran in a kernel."""
+    notebook = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
+    client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3")
+    client.execute(cwd=str(folder))
+    return notebook.cells
+
+
+def test_every_plot_shows_and_is_sharp_and_results_have_a_summary(tmp_path):
+    code = (
+        "from d2lhybrid import compare, quieting\n"
+        "quieting.SHOWN_AFTER = 0.0\n"
+        "c = compare({'a': sum, 'b': max}, range(9), check=False, time_limit=0.1)\n"
+        "c"
+    )
+    first, *plots = executed([code, "c.waterfall(['b', 'a']);", "c.plot();"], tmp_path)
+    (result,) = first.outputs
+    assert {"text/plain", "text/html", MIME} == set(result.data)
+    for cell in plots:
+        (shown,) = (out for out in cell.outputs if out.output_type == "display_data")
+        width, height = struct.unpack(">II", base64.b64decode(shown.data["image/png"])[16:24])
+        assert re.search("(Plot|Bars) of the .*: [ab] .*; [ab] ", shown.data["text/plain"])
+        place = {"width": width // 2, "height": height // 2}
+        assert shown.metadata == {"image/png": place}  # and no background is asked for

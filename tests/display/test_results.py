@@ -1,0 +1,183 @@
+"""What follows from what was measured, and how it goes to JSON and comes back the same."""
+
+import json
+import re
+import sys
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from by_hand import BUSY, comparison, sweep
+from processes import ROOT
+
+from d2lhybrid.display.table import NEVER
+from d2lhybrid.errors import ArgumentError, DamagedResultError, MissingPackageError
+from d2lhybrid.experiment.claim import best
+from d2lhybrid.experiment.comparison import Comparison, Sweep
+from d2lhybrid.experiment.measurement import Measurement, Samples
+from d2lhybrid.experiment.provenance import Environment
+
+
+def exact(latency, throughput=None, again=None, **fields):
+    """A comparison all of whose samples of a label are the same number."""
+    c = comparison(latency, throughput, noise=0.0, **fields)
+    return replace(c, again=Samples((again,) * c.rounds)) if again else c
+
+
+def with_times(a, b):
+    """A comparison of a and b with these samples."""
+    changes = {"a": {"times": a}, "b": {"times": b}}
+    return comparison({"a": 1.0, "b": 1.0}, changes=changes, again=a)
+
+
+def test_the_clocks_are_those_that_say_something_and_another_is_refused():
+    for stream, clocks in ((0.96e-3, ["latency"]), (0.95e-3, ["latency", "throughput"])):
+        c = exact({"a": 1e-3, "b": 1e-3}, {"a": 1e-3, "b": stream})
+        assert list(c.clocks) == clocks
+    device = Samples((1.0,) * 30, (0.5,) * 30, (0.2,) * 30)
+    c = with_times(device, replace(device, device=None))
+    assert c.clocks == ("latency", "throughput", "device")
+    assert (c.floor_of("device"), c["a"].median_of("device")) == (0.0, 0.2)
+    for clock, label in (("device", "b"), ("wall", "a")):
+        with pytest.raises(ArgumentError, match=f"'latency', 'throughput'.*{clock}"):
+            c.ratio(label, clock)
+
+
+def test_a_ratio_is_the_time_of_the_other_over_ones_own():
+    latency, stream = {"a": 8.0, "b": 4.0, "c": 1.0}, {"a": 6.0, "b": 2.0, "c": 1.5}
+    c = exact(latency, stream)
+    for times, clock in ((latency, None), (stream, "throughput")):
+        for label, against in product("abc", (None, "a", "b", "c")):
+            wanted = times[against or "a"] / times[label]
+            assert c.ratio(label, clock, against) == pytest.approx((wanted,) * 3)
+            other = "faster" if wanted > 1 else "slower" if wanted < 1 else "same"
+            assert c.verdict(label, clock, against) == other
+
+
+def test_break_even_is_the_first_call_at_which_the_sum_is_no_more():
+    for first, loads, calls in ((0.5, 0, 1), (1.0, 0, 1), (1.5, 0, 2), (1.51, 0, 3), (1.0, 2, 5)):
+        changes = {"b": {"build_seconds": 100.0, "load_seconds": loads}}  # built once for all
+        c = exact({"a": 1.0, "b": 0.5}, first={"a": 1.0, "b": first}, changes=changes)
+        assert c.break_even("b") == calls
+    c = exact({"a": 1.0, "b": 1.0, "c": 2.0}, again=1.0)
+    assert c.break_even("b") == c.break_even("c") == NEVER
+    assert exact({"a": 1.0, "b": 0.8}, again=1.3).break_even("b") is None  # the noise floor
+
+
+def test_what_is_faster_in_most_rounds_and_not_in_the_median_is_not_used():
+    base = (1.0,) * 11 + (10.0,) * 10 + (1.0,) * 9
+    mine = (0.5,) * 11 + (5.0,) * 10 + (10.0,) * 9
+    c = with_times(Samples(base), Samples(mine))
+    assert (c.verdict("b"), c.break_even("b"), best(c)) == ("faster", None, None)
+    assert c.advice.startswith("Stay with a for now")
+
+
+@pytest.mark.parametrize(
+    ("times", "options", "used", "said"),
+    [
+        ({"a": 1e-3, "C": 1e-5}, {"references": ("C",)}, "a", "Use a: .*4.00 times .* first call"),
+        ({"a": 2e-3, "b": 1e-3}, {"first": {"b": 3.0}}, "b", "Use b: .*4.00 times .* 1,000 calls"),
+        # The latency decides.
+        (
+            {"a": 2e-3, "b": 3e-3},
+            {"throughput": {"eager": 1, "a": 1, "b": 0.1}},
+            "a",
+            "Use a: .*2.00",
+        ),
+        # Of those that cannot be told apart, the one that pays first.
+        (
+            {"dear": 1e-3, "cheap": 1.01e-3, "other": 2e-3},
+            {"first": {"dear": 3.0, "cheap": 0.5, "other": 1e-3}, "noise": 0.02},
+            *("cheap", "Use cheap: "),
+        ),
+        ({"d": 12e-3, "b": 8e-3}, {}, None, "Stay with eager: .* b, takes 2.00 times"),
+        ({"b": 12e-3, "d": 4e-3}, {}, None, "Stay with eager: .* d, takes the same time"),
+        ({"b": 4.08e-3, "c": 2e-2}, {"noise": 0.1}, None, "Stay with eager for.* b is faster"),
+        (
+            {"b": 4.08e-3, "c": 3.96e-3},
+            {"noise": 0.1},
+            None,
+            "Stay with eager for.* b, c is faster",
+        ),
+        ({"b": 1e-3}, {"env": BUSY}, None, "$"),
+        ({"C": 1e-5}, {"references": ("C",)}, None, "$"),  # never recommended
+        # What is deprecated neither, even if it is the fastest; its baseline is no place to stay.
+        ({"a": 1e-3, "old": 1e-4}, {"deprecated": ("old",)}, "a", "Use a: .*4.00 times"),
+        (
+            {"a": 8e-3, "old": 1e-4},
+            {"deprecated": ("old",)},
+            None,
+            "Stay with eager: .*n't dep.* a, takes 2",
+        ),
+        ({"a": 4e-3, "old": 1e-4}, {"deprecated": ("old",)}, None, "Stay .*n't dep.* a, .* same"),
+        ({"a": 8e-3, "old": 9e-3}, {"deprecated": ("old",)}, None, "Stay .* alternative, a, takes"),
+        ({"old": 1e-4}, {"deprecated": ("old",)}, None, "$"),
+        ({"a": 1e-3}, {"deprecated": ("eager",)}, "a", "Use a: "),
+        ({"a": 8e-3}, {"deprecated": ("eager",)}, None, "$"),
+        ({"a": 4.08e-3}, {"deprecated": ("eager",), "noise": 0.1}, None, "$"),
+    ],
+)
+def test_the_advice_follows_its_rules(times, options, used, said):
+    c = comparison({"eager": 4e-3, **times}, **options)
+    assert best(c) == used
+    assert re.match(said, c.advice)
+
+
+def test_as_a_data_frame(monkeypatch):
+    pytest.importorskip("pandas")
+    c = comparison({"a": 2e-3, "b": 1e-3}, {"a": 1e-3, "b": 1e-4})
+    row = c.to_frame().loc["b"]
+    assert (row["verdict"], row["latency"], row["pays_after"]) == ("faster", c["b"].median, 1)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingPackageError, match="pandas"):
+        c.to_frame()
+
+
+RESULTS = [
+    comparison({"a": 2e-3, "b": 1e-3}, {"a": 1e-3, "b": 1e-4}, unavailable={"c": "no"}),
+    comparison({"a": 2e-3}, changes={"a": {"build_seconds": 3.0, "note": "a word"}})["a"],
+    sweep([1, 2.5], {"a": [1.0, 2.0], "b": [2.0, 1.0]}),
+]
+
+
+@pytest.mark.parametrize("result", RESULTS, ids=lambda one: type(one).__name__)
+def test_json_round_trips_exactly_and_other_texts_are_refused(result):
+    again = type(result).from_json(result.to_json())
+    assert (again, hash(again), str(again)) == (result, hash(result), str(result))
+    assert again.to_json() == result.to_json()
+    for said in ("", "null", "{}", "[1]", "[" * 100_000, None):
+        with pytest.raises(DamagedResultError):
+            type(result).from_json(said)
+
+
+def test_damaged_json_is_refused():
+    for result, path, value in (
+        (RESULTS[0], "version", 99),
+        (RESULTS[0], "schema", "d2lhybrid-sweep"),
+        (RESULTS[0], "again.latency", [1.0]),  # one round
+        (RESULTS[0], "baseline", "nobody"),
+        (RESULTS[0], "margin", -0.01),
+        (RESULTS[0], "seed", None),
+        (RESULTS[0], "unavailable", ["b"]),
+        (RESULTS[0], "measurements", []),
+        (RESULTS[0], "measurements.0.env.date", None),
+        (RESULTS[0], "measurements.0.times.latency", [-1.0] * 30),
+        (RESULTS[0], "measurements.0.times.device", [1.0]),
+        (RESULTS[0], "measurements.1.times.throughput", None),
+        (RESULTS[2], "sizes", [1]),
+        (RESULTS[2], "comparisons", []),
+    ):
+        content = place = json.loads(result.to_json())
+        *above, last = path.split(".")
+        for step in above:
+            place = place[int(step) if step.isdigit() else step]
+        place[last] = value
+        with pytest.raises(DamagedResultError, match="Expected"):
+            type(result).from_json(json.dumps(content))
+
+
+def test_the_schema_names_every_field():
+    page = (ROOT / "docs" / "results-schema.md").read_text(encoding="utf-8")
+    kinds = (Samples, Measurement, Comparison, Sweep, Environment)
+    fields = {name for kind in kinds for name in kind.__dataclass_fields__}
+    assert fields <= set(re.findall(r"`(\w+)`", page))

@@ -1,0 +1,201 @@
+"""Guesses beside what was measured: rows, the picture, the sentences, and what is refused."""
+
+import re
+from dataclasses import replace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from by_hand import BUSY, comparison
+from test_in_a_notebook import executed
+from test_plot import in_words, require_good_looks
+
+from d2lhybrid.core import i18n
+from d2lhybrid.display import bars
+from d2lhybrid.errors import ArgumentError
+from d2lhybrid.experiment.comparison import MIME
+from d2lhybrid.experiment.revealed import Revealed, groups, told
+from d2lhybrid.teaching import reveal
+
+LARGE = {"eager": 4e-2, "torch.compile": 2e-2, "C": 1e-3}
+SMALL = {"eager": 1e-3, "new": 5e-4, "old": 4e-4, "slow": 2e-3, "twin": 1e-3}
+
+
+@pytest.fixture
+def results():
+    unsure = comparison({"eager": 1e-3, "b": 9.8e-4}, noise=0.05)
+    return {
+        "ResNet": comparison(LARGE, first={"torch.compile": 4.2}, references=("C",)),
+        "MLP": comparison(SMALL, deprecated=("old",), unavailable={"aot": "no compiler"}),
+        "unsure": unsure,
+        "few": comparison({"eager": 1e-3, "c": 9e-4}, rounds=3),
+        "alone": comparison({"eager": 1e-3}),
+    }
+
+
+def test_rows_have_what_was_measured_and_the_guess_belongs_to_the_fastest(results):
+    resnet, mlp, _unsure, few, alone = groups(results, {"ResNet": 3, "alone": np.float64(2)})
+    (row,) = resnet.rows  # without baseline and reference
+    assert (row.label, row.verdict, row.ratio) == (
+        "torch.compile",
+        "faster",
+        pytest.approx(2, 0.01),
+    )
+    assert (row.pays_after, row.deprecated) == (
+        results["ResNet"].break_even("torch.compile"),
+        False,
+    )
+    assert (resnet.baseline, resnet.seconds) == ("eager", results["ResNet"]["eager"].median)
+    assert (resnet.guess, mlp.guess, alone.guess) == (3, None, 2)
+    assert (mlp.fastest.label, mlp.fastest.shown) == ("old", "old (deprecated)")
+    assert [one.label for one in mlp.rows if one.deprecated] == ["old"]
+    assert (few.rows[0].low, few.rows[0].high) == (0, np.inf)
+    assert (alone.rows, alone.fastest) == ((), None)
+
+
+def test_a_sentence_for_each_bar(results):
+    said = [line for group in groups(results, {"ResNet": 3, "MLP": 0.5}) for line in told(group)]
+    patterns = [
+        r"ResNet: torch.compile is (2\.0\d|1\.99) times as fast as eager \(20\.0 ms in place of "
+        r"40\.0 ms\) and pays off its cold start after 2\d\d calls\. You guessed 3\.",
+        r"MLP: new is (2\.0\d|1\.99) times as fast as eager \(500 µs in place of 1\.00 ms\)\.",
+        r"MLP: old \(deprecated\) is 2\.\d\d times as fast as eager \(400 µs in place of "
+        r"1\.00 ms\)\. You guessed 0\.5\.",
+        r"MLP: slow takes (2\.0\d|1\.99) times as long as eager \(2\.00 ms in place of "
+        r"1\.00 ms\)\.",
+        r"MLP: twin takes the same time as eager to within 2\.0% \(1\.00 ms and 1\.00 ms\)\.",
+        r"unsure: it is undecided whether b is faster than eager\. The ratio lies between \d\S+ "
+        r"and \d\S+, with a noise floor of \S+%\.",
+        r"few: it is undecided whether c is faster than eager\. There are too few rounds to "
+        r"decide it\.",
+    ]
+    for line, pattern in zip(said, patterns, strict=True):
+        assert re.fullmatch(pattern, line), line
+
+
+@pytest.mark.parametrize("language", i18n.LANGUAGES)
+@pytest.mark.parametrize("guess", [{}, {"ResNet": 2.6, "MLP": 2.4, "unsure": 1.0, "alone": 3}])
+def test_the_picture_is_legible_with_near_and_far_guesses(results, language, guess):
+    i18n.set_language(language)
+    for found in (guess, {name: 100 * value for name, value in guess.items()}):
+        for env in (None, BUSY):
+            made = {"本" * 12: comparison(SMALL, env=env)} if env else results
+            given = {} if env else found
+            ax = bars.draw(groups(made, given), [*made.values()])
+            require_good_looks(ax)
+            assert bool(ax.figure.get_suptitle()) == bool(env)
+            assert bool(ax.get_legend()) == bool(given)
+
+
+def test_bars_reach_from_eager_to_the_ratio_and_are_told_apart_without_colours(results):
+    ax = bars.draw(groups(results, {"MLP": 2.4}), [*results.values()])
+    rows = [row for group in groups(results, {}) for row in group.rows]
+    filled = [bar for bar in ax.patches if bar.get_facecolor()[3]]
+    ends = [bar.get_x() + bar.get_width() for bar in filled]
+    assert ends == pytest.approx([row.ratio for row in rows])
+    assert {bar.get_x() for bar in filled} == {1}
+    assert ax.get_xscale() == "log"
+    pale = [bar.get_alpha() is not None for bar in filled]
+    assert pale == [row.verdict == "undecided" for row in rows]
+    dashed = [bar for bar in ax.patches if not bar.get_facecolor()[3]]
+    assert len(dashed) == sum(pale)
+    said = [text.get_text() for text in ax.texts if "×" in text.get_text()]
+    assert [bool(re.search(", (same|undecided)", text)) for text in said] == [
+        row.verdict in ("same", "undecided") for row in rows
+    ]
+    assert re.fullmatch(r"(2\.0\d|1\.99)× \(20\.0 ms\)", said[0])
+    (diamond,) = (line for line in ax.lines if line.get_marker() == "D" and len(line.get_xdata()))
+    assert (diamond.get_xdata()[0], diamond.get_markerfacecolor()) == (2.4, "none")
+    labels = dict(
+        zip(ax.get_yticks(), (one.get_text() for one in ax.get_yticklabels()), strict=True)
+    )
+    assert labels[diamond.get_ydata()[0]] == "old (deprecated)"
+    heads = [text.get_text() for text in ax.texts]
+    assert heads.index("ResNet") + 1 == heads.index("eager 40.0 ms")
+
+
+def test_bars_of_what_was_recorded_say_nothing_of_this_machine(results):
+    ax = bars.draw(groups(results, {}))
+    require_good_looks(ax)
+    assert not ax.figure._supxlabel
+    assert "Bars that show" in in_words(ax)
+
+
+def test_a_text_makes_room_for_a_guess_that_would_cover_it(results):
+    only = {"ResNet": results["ResNet"]}
+    end = groups(only, {})[0].rows[0].ratio
+    for guess, moved in ((2.3, True), (1.005 * end, True), (1.2, False), (40.0, False)):
+        ax = bars.draw(groups(only, {"ResNet": guess}), [*only.values()])
+        (said,) = (text for text in ax.texts if "×" in text.get_text())
+        assert (said.xy[0] == guess) == moved
+
+
+def test_the_picture_in_words(results):
+    ax = bars.draw(groups(results, {"alone": 2}), [*results.values()])
+    said = in_words(ax)
+    assert said.startswith("Bars that show how many times as fast as eager each variant is: ResNet")
+    assert said.endswith("alone (eager 1.00 ms): your guess: 2×.")
+    assert "old (deprecated) 2." in said
+    mixed = [*groups(results, {})[:1], replace(groups(results, {})[1], baseline="other")]
+    assert "as fast as the baseline each" in bars.in_words(mixed)
+
+
+def test_outside_of_a_notebook_all_is_text_and_a_busy_machine_is_said_once(capsys):
+    made = {"A": comparison(LARGE, env=BUSY), "B": comparison(SMALL, env=BUSY)}
+    made["B"] = replace(made["B"], unavailable={"aot": "no compiler"})
+    reveal(made, {"A": 3})
+    said = capsys.readouterr().out
+    assert said.count("⚠") == 1
+    order = ["⚠", "Bars that show", "A: torch.compile is", "You guessed 3.", "B: slow takes",
+             "aot was not run: no compiler.", "\nA\nvariant", "\nB\nvariant"]  # fmt: skip
+    assert [said.index(one) for one in order] == sorted(said.index(one) for one in order)
+    assert not plt.get_fignums()
+
+
+def test_below_the_picture_tables_are_folded_and_programs_find_their_rows(results):
+    below = Revealed(groups(results, {}), [*results.values()])
+    html = below._repr_html_()
+    above, _summary, inside = html.partition("<details>")
+    assert "is (2" not in above
+    assert above.count("<div>") == 8  # a sentence for each bar, and what was not run
+    assert (above.count("<table>"), inside.count("<table>")) == (0, 5)
+    assert "<details>" not in inside
+    found = below._repr_mimebundle_()[MIME]
+    assert (found["kind"], [*found["comparisons"]]) == ("reveal", [*results])
+    assert found["comparisons"]["MLP"]["rows"][2]["deprecated"]
+
+
+def test_in_a_notebook_the_picture_comes_first_and_once(tmp_path):
+    code = (
+        "from d2lhybrid import compare\n"
+        "from d2lhybrid.teaching import reveal\n"
+        "c = compare({'a': sum, 'b': max}, range(9), check=False, time_limit=0.1)\n"
+        "reveal({'one': c}, {'one': 2})"
+    )
+    (cell,) = executed([code], tmp_path)
+    picture, below = cell.outputs
+    assert {*picture.data} == {"image/png", "text/plain"}
+    assert {*below.data} == {"text/html", "text/plain", MIME}
+
+
+@pytest.mark.parametrize(
+    ("made", "guess", "said"),
+    [
+        ({}, {}, "comparisons by name, such as .*Received: {}"),
+        (None, {}, "comparisons by name.*NoneType"),
+        ({"a": 3}, {}, "what compare returns.*int for 'a'"),
+        ("fine", [1], "dict of guesses, such as {'a': 1.5}.*list"),
+        ("fine", {"b": 1}, "guesses for 'a'. Received: one for 'b'"),
+        ("fine", {"a": 0}, "above 0.*Received: 0 for 'a'"),
+        ("fine", {"a": -1.0}, "above 0.*Received: -1.0 for 'a'"),
+        ("fine", {"a": float("nan")}, "above 0.*nan"),
+        ("fine", {"a": float("inf")}, "above 0.*inf"),
+        ("fine", {"a": True}, "above 0.*True"),
+        ("fine", {"a": "3"}, "above 0.*'3'"),
+        ("fine", {"a": ...}, "above 0.*Ellipsis"),
+    ],
+)
+def test_what_is_no_guess_or_no_result_is_refused(made, guess, said):
+    made = {"a": comparison(LARGE)} if made == "fine" else made
+    with pytest.raises(ArgumentError, match=said):
+        reveal(made, guess)

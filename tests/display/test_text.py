@@ -1,0 +1,154 @@
+"""What is said of results: tables and the lines around them, and what programs read of them."""
+
+import json
+import re
+from dataclasses import replace
+
+from by_hand import BUSY, ENV, comparison, sweep
+
+from d2lhybrid.display.table import Column, Table
+from d2lhybrid.experiment import comparison as results, text
+from d2lhybrid.experiment.comparison import Sweep
+
+TIMES = {"eager": 1e-3, "compiled": 5e-4, "slow": 2.5e-3, "<twin>": 1e-3}
+UNAVAILABLE = {"graphs": "it rests on CUDA graphs", "native": "Found no compiler. Install one."}
+
+
+def cells(c, label):
+    """The cells of a row by their heads; what stands twice, under a second clock, by "2 head"."""
+    table = text.table(c)
+    (row,) = (row for row in table.rows if row[0].removesuffix(" ★") == label)
+    found = {}
+    for column, cell in zip(table.columns, row, strict=True):
+        head = column.head.partition("\n")[2] or column.head
+        found[f"2 {head}" if head in found else head] = cell
+    return found
+
+
+def test_a_page_from_top_to_bottom():
+    c = comparison(TIMES, first={"compiled": 1.0}, unavailable=UNAVAILABLE)
+    eager = {"verdict": "baseline", "ratio": "1", "95% interval": "", "time per call": "1.00 ms",
+             "cold start": "1.00 ms", "pays after": ""}  # fmt: skip
+    assert cells(c, "eager") == {"variant": "eager", **eager}
+    slow = cells(c, "slow")
+    assert (slow["verdict"], slow["ratio"][:3], slow["pays after"]) == ("▼ slower", "0.4", "∞")
+    assert re.fullmatch(r"0\.3\d+ – 0\.4\d+", slow["95% interval"])
+    assert cells(c, "<twin>")["verdict"] == "= same"
+    assert re.fullmatch(r"\d,\d{3}", cells(c, "compiled")["pays after"])
+    order = [r"compiled ★", r"&lt;twin&gt;|<twin>", r"Use compiled", r"∞: ", r"30 rounds", "seed 1"]
+    order.insert(4, r"native was not run: Found no compiler. Install one\.")
+    shown = str(c), c._repr_html_()
+    for said in shown:
+        places = [re.search(one, said).start() for one in order]
+        assert places == sorted(places)
+    inside = shown[1].partition("<details>")[2]
+    assert "30 rounds" in inside
+    assert "Use compiled" not in inside
+
+
+def test_what_is_deprecated_is_marked_with_a_word_wherever_it_is_shown_and_never_with_a_star():
+    c = comparison({"eager": 1e-3, "new": 8e-4, "old": 1e-4}, deprecated=("old",))
+    assert "old (deprecated)" in cells(c, "old (deprecated)")["variant"]
+    assert [row[0] for row in text.table(c).rows] == ["eager", "new ★", "old (deprecated)"]
+    found = c._repr_mimebundle_()[results.MIME]["rows"]
+    assert [row["deprecated"] for row in found] == [False, False, True]
+    s = Sweep((8,), (c,))
+    assert [column.head for column in text.sweep_table(s).columns][-1] == "old (deprecated)"
+    assert results.Comparison.from_json(c.to_json()).deprecated == ("old",)
+    assert Sweep.from_json(s.to_json()).deprecated == ["old"]
+
+
+def test_uncertain_times_are_said_above_the_table_and_have_no_winner():
+    said = str(comparison({"eager": 1e-3, "b": 5e-4}, env=BUSY))
+    assert re.match("⚠.*load 15 on 2 cores", said)
+    assert "★" not in said
+    assert "Use b" not in said
+    loads = [comparison({"a": 1e-3}, env=replace(ENV, load=load)) for load in (3.0, 9.0, 0.1)]
+    assert "load 9.0" in str(Sweep((1, 2, 3), tuple(loads))).splitlines()[0]
+
+
+def test_each_clock_has_a_group_of_columns():
+    stream = {"eager": 8e-4, "slow": 4e-4, "C": 1e-4}
+    c = comparison({"eager": 1e-3, "slow": 2.5e-3, "C": 1e-4}, stream, references=("C",))
+    slow = cells(c, "slow")
+    assert (slow["verdict"], slow["2 verdict"]) == ("▼ slower", "▲ faster")
+    assert (slow["time"], slow["2 time"]) == ("2.50 ms", "400 µs")
+    assert "throughput" in str(c).splitlines()[0]
+    assert cells(c, "C")["verdict"] == "reference"
+
+
+def test_what_is_not_known_is_said_and_what_would_tell():
+    for rounds, confidence in ((7, "95%"), (8, "99%"), (20, "95%")):
+        c = comparison({"a": 1e-3, "b": 5e-4}, rounds=rounds)
+        assert f"{confidence} interval" in cells(c, "b")
+    c = comparison({"a": 1e-3, "b": 5e-4}, rounds=5, limit_needed=33.3)
+    assert "at least 33.3 s." in str(c)
+    assert cells(c, "b")["95% interval"] == "?"
+    stopped = str(comparison({"a": 1e-3, "b": 5e-4}, rounds=1, stopped="interrupted"))
+    for said in ("interrupted", "1 round;", "fewer than 6"):
+        assert said in stopped
+
+
+def test_a_sweep_has_a_row_a_size_and_signs_and_says_what_was_not_run():
+    one = comparison({"eager": 1e-3, "b": 5e-4}, {"eager": 1e-3, "b": 5e-3})
+    other = comparison({"eager": 1e-3}, unavailable={"b": "too large."})
+    s = Sweep((8, 16.5), (one, other))
+    first, second = text.sweep_table(s).rows
+    assert [*first[:2], *second[:3]] == ["8", "1.00 ms", "16.50", "1.00 ms", "–"]
+    assert re.fullmatch(r"500 µs \((2\.0\d|1\.99)× ▲\)", first[2])
+    assert re.fullmatch(r"5\.00 ms \(0\.\d+× ▼\)", first[4])
+    assert "b was not run: too large." in str(s)
+    assert "▼ slower" in s._repr_html_()
+
+
+def test_programs_read_the_rows_and_nothing_that_json_lacks():
+    stream = {label: time / 2 for label, time in TIMES.items()}
+    c = comparison(TIMES, stream, first={"compiled": 1.0}, references=("slow",))
+    found = c._repr_mimebundle_(include=None)[results.MIME]
+    assert found["clocks"] == ["latency", "throughput"]
+    eager, compiled, slow, clone_sharing_parameters = found["rows"]
+    assert (eager["ratio"], eager["throughput_ratio"], eager["pays_after"]) == (1, 1, None)
+    wanted = {"label": "compiled", "verdict": "faster", "latency": c["compiled"].median,
+              "ratio": c.ratio("compiled")[0], "cold": 1.0,
+              "pays_after": c.break_even("compiled")}  # fmt: skip
+    assert wanted.items() <= compiled.items()
+    assert (slow["reference"], clone_sharing_parameters["pays_after"]) == (True, None)
+    few = sweep([1, 2], {"a": [1e-3, 2e-3], "b": [1e-3, 1e-3]}, rounds=3)
+    found = few._repr_mimebundle_()[results.MIME]
+    assert (found["kind"], found["sizes"]) == ("sweep", [1, 2])
+    row = json.loads(json.dumps(found, allow_nan=False))["comparisons"][0]["rows"][1]
+    assert (row["low"], row["high"], row["throughput"]) == (None, None, None)
+
+
+def test_a_table_lines_up_and_html_keeps_numbers_and_words_whole():
+    columns = [Column("variant", left=True), Column("latency\ntime"), Column("ratio")]
+    table = Table(columns, [["<a b>", "1 µs", "1"], ["编译", "100 µs", "2\n33"]], strong={0})
+    assert str(table).splitlines() == [
+        "         latency",
+        "variant     time  ratio",
+        "<a b>       1 µs      1",
+        "编译      100 µs      2",
+        "                     33",
+    ]
+    html = table.html()
+    assert '<th style="text-align:right;word-break:keep-all"><br>ratio</th>' in html
+    assert 'right;white-space:nowrap">2<br>33</td>' in html
+    assert '<td style="text-align:left"><strong>&lt;a b&gt;</strong></td>' in html
+    plain = Table([Column(left=True)] * 2, [["a", "1"]], gap=" ")
+    assert (str(plain), "<thead>" in plain.html()) == ("a 1", False)
+
+
+def test_what_a_recording_keeps_has_a_narrow_table():
+    eager = text.Timed("eager", {"latency": 1e-3, "device": 2e-4}, {}, {}, cold_seconds=0.5)
+    ratios, verdicts = {"latency": 2.0}, {"latency": "undecided"}
+    other = text.Timed("old", {"latency": 5e-4}, ratios, verdicts, deprecated=True)
+    table = text.timed_table([eager, other])
+    assert [column.head for column in table.columns] == [
+        *("variant", "time per call", "device time", "cold start"),
+    ]
+    assert table.rows == [
+        ["eager", "1.00 ms", "200 µs", "500 ms"],
+        ["old (deprecated)", "500 µs (2.00× ?)", "?", ""],
+    ]
+    assert len(text.timed_table([other._replace(deprecated=False)]).columns) == 2
+    assert "? undecided" in text.signs()

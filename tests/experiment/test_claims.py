@@ -1,0 +1,232 @@
+"""Claims hold, are contradicted, or cannot be decided; a doctored one fails on a busy machine."""
+
+import math
+import os
+import re
+import sys
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from by_hand import comparison, sweep
+from fake import Machine
+
+from d2lhybrid.errors import ArgumentError, ClaimError, UnknownLabelError
+from d2lhybrid.experiment import claim as claims
+from d2lhybrid.experiment.claim import Claim
+from d2lhybrid.experiment.compare import compare
+from d2lhybrid.experiment.comparison import Comparison
+
+EDGE = 1 / 1.02  # of what counts as the same time, with the usual margin
+
+
+def compared(noise=0.01, seed=1, time_limit=20.0, **times):
+    m = Machine(seed)
+    functions = {label: m.function(seconds, noise) for label, seconds in times.items()}
+    return compare(functions, clock=m.clock, seed=seed, progress=False, time_limit=time_limit)
+
+
+@pytest.fixture(scope="module")
+def quiet():
+    return compared(a=1e-3, clone_sharing_parameters=1e-3, quick=5e-4, slow=2e-3)
+
+
+def seen(verdict, low, high, busy=False):
+    """What a claim is judged by."""
+    said = {"ratio": lambda *_: (1.0, low, high), "verdict": lambda *_: verdict}
+    return SimpleNamespace(**said, busy=busy, margin=0.02)
+
+
+@pytest.mark.parametrize(
+    ("sense", "at_least", "found", "judged"),
+    [
+        ("faster", 1.5, seen("faster", 1.5, 1.6), "holds"),
+        ("faster", 1.5, seen("faster", 1.2, 1.5), "undecided"),
+        ("faster", 1.5, seen("faster", 1.2, 1.49), "contradicted"),
+        ("faster", None, seen("undecided", 0.9, 1.0), "undecided"),
+        ("faster", None, seen("same", 0.99, 1.01), "contradicted"),
+        ("faster", 1.5, seen("faster", 1.5, 1.6, busy=True), "holds"),
+        ("faster", 1.5, seen("faster", 1.2, 1.4, busy=True), "undecided"),
+        ("faster", None, seen("undecided", 0.9, EDGE, busy=True), "undecided"),
+        ("faster", None, seen("undecided", 0.9, 0.98, busy=True), "contradicted"),
+        ("slower", 1.6, seen("slower", 0.5, 0.6), "holds"),
+        ("slower", 2.1, seen("slower", 0.5, 0.6), "contradicted"),
+        ("slower", None, seen("undecided", 0.0, math.inf), "undecided"),
+        ("same", None, seen("same", 0.99, 1.01), "holds"),
+        ("same", None, seen("faster", 1.5, 1.6), "contradicted"),
+        ("not slower", None, seen("undecided", EDGE, 2.0), "holds"),
+        ("not slower", None, seen("undecided", 0.5, EDGE), "undecided"),
+        ("not slower", None, seen("undecided", 0.5, 0.98), "contradicted"),
+        ("not faster", None, seen("undecided", 0.5, 1.02), "holds"),
+        ("not faster", None, seen("faster", 1.01, 1.5), "contradicted"),
+    ],
+)
+def test_what_an_interval_says_of_a_claim(sense, at_least, found, judged):
+    assert Claim("b", sense, at_least).judged(found) == judged
+
+
+@pytest.mark.parametrize(
+    ("label", "sense", "options", "said"),
+    [
+        ("slow", "faster", {}, "'slow' to be faster than 'a'.*0.49.*clock latency.*noise floor"),
+        ("slow", "slower", {"at_least": 2.2}, "at least 2.20 times as long"),
+        ("a", "faster", {"against": "quick", "clock": "throughput"}, "than 'quick'.*throughput"),
+    ],
+)
+def test_a_claim_that_is_contradicted_says_all_that_is_known(quiet, label, sense, options, said):
+    with pytest.raises(ClaimError, match=said) as raised:
+        quiet.claim(label, sense, **options)
+    assert (raised.value.claim.label, raised.value.claim.sense) == (label, sense)
+    assert "seed 1" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("label", "sense", "options", "said"),
+    [
+        ("quick", "faster", {}, "✓ quick is faster than a: 2.00 times."),
+        ("quick", "faster", {"against": "slow"}, "✓ quick is faster than slow: 4.00 times."),
+        (
+            *("quick", "faster", {"at_least": 1.5}),
+            "✓ quick is at least 1.50 times as fast as a: 2.00 times.",
+        ),
+        ("slow", "slower", {}, "✓ slow is slower than a: it takes 2.00 times as long."),
+        (
+            *("slow", "slower", {"at_least": 1.5}),
+            "✓ slow takes at least 1.50 times as long as a: 2.00 times.",
+        ),
+        ("twin", "same", {}, "✓ twin takes the same time as a to within 2.0%."),
+        ("quick", "not slower", {}, "✓ quick is no slower than a: it is 2.00 times as fast."),
+        ("slow", "not faster", {}, "✓ slow is no faster than a: it takes 2.00 times as long."),
+        (
+            *("quick", "faster", {"clock": "throughput"}),
+            "✓ quick is faster than a: 2.00 times. Clock: throughput.",
+        ),
+    ],
+)
+def test_a_claim_that_holds_shows_one_line(quiet, capsys, label, sense, options, said):
+    quiet.claim(label, sense, **options)
+    seen = re.sub(r"[1-4]\.\d\d", lambda one: f"{float(one[0]):.1f}0", capsys.readouterr().out)
+    assert seen == f"{said}\n"
+
+
+@pytest.mark.parametrize(
+    ("label", "sense", "options", "error", "said"),
+    [
+        ("quick", "better", {}, ArgumentError, "among 'faster', .* 'not faster'.*'better'"),
+        ("quick", "faster", {"at_least": 0.99}, ArgumentError, "1 or more.*0.99"),
+        ("quick", "faster", {"at_least": "2"}, ArgumentError, "1 or more.*'2'"),
+        ("quick", "not slower", {"at_least": 2}, ArgumentError, "2 with 'not slower'"),
+        ("quick", "faster", {"clock": "wall"}, ArgumentError, "'wall'"),
+        ("quick", "faster", {"against": "nobody"}, UnknownLabelError, "'nobody'"),
+    ],
+)
+def test_what_is_no_claim_is_refused(quiet, label, sense, options, error, said):
+    with pytest.raises(error, match=said):
+        quiet.claim(label, sense, **options)
+
+
+def test_an_undecided_claim_on_the_newest_comparison_measures_on_until_it_is_decided(capsys):
+    c = compared(noise=0.5, time_limit=0.3, a=1e-2, b=7e-3)
+    assert c.verdict("b") == "undecided"
+    c.claim("b", "faster")
+    said = capsys.readouterr().out  # for the table still says that it is undecided
+    assert re.match(r"✓ b is faster than a: \S+ times\. The table's .* \d+ rounds do\.$", said)
+    assert f"{c.rounds} rounds" not in said
+    assert c.verdict("b") == "undecided"
+    with pytest.raises(ClaimError) as raised:  # by all that was measured
+        c.claim("b", "slower")
+    assert f"in {c.rounds} rounds" not in str(raised.value)
+    for other in (Comparison.from_json(c.to_json()), c):
+        compared(a=1e-2)  # a newer one
+        other.claim("b", "faster")
+        assert "Expected 'b' to be faster than 'a'" in capsys.readouterr().out
+
+
+def test_measuring_on_has_an_end(capsys):
+    m = Machine()
+    functions = {label: m.function(1e-2, 2.0) for label in "ab"}
+    for limit, seconds in ((0.3, 9), (1, 20), (10, 30)):
+        c = compare(functions, clock=m.clock, seed=1, progress=False, time_limit=limit)
+        begin = m.now
+        c.claim("b", "same")
+        assert seconds < m.now - begin < seconds + 8
+        assert "to take the same time" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("noise", "env", "said"),
+    [
+        (1.0, {}, r"too uncertain to decide \(load 0\.40 on 2 cores, noise floor .* 30 rounds"),
+        (0.005, {"load": 15.0}, r"too uncertain to decide \(load 15 on 2 cores"),
+        (0.03, {"load": None}, "30 rounds don.t decide it.* interval .*contains the bound"),
+    ],
+)
+def test_what_stays_undecided_says_why(capsys, noise, env, said):
+    c = comparison({"a": 1.5e-3, "b": 1e-3}, noise=noise)
+    c = replace(c, measurements=tuple(replace(m, env=replace(c.env, **env)) for m in c.values()))
+    c.claim("b", "faster", at_least=1.5)
+    printed = capsys.readouterr().out
+    assert printed.startswith("Expected 'b' to be at least 1.50 times as fast as 'a'.")
+    assert re.search(said, printed)
+
+
+def test_in_a_notebook_what_is_undecided_is_an_output_of_its_own_type(capsys, monkeypatch):
+    shown = []
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=object))
+    display = SimpleNamespace(publish_display_data=shown.append)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    comparison({"<a>": 1e-3, "b": 1e-3}, noise=1.0).claim("b", "same")
+    (bundle,) = shown
+    assert bundle[claims.MIME] == {"label": "b", "claim": "same"}
+    assert "'<a>'. The times are too uncertain" in bundle["text/plain"]
+    for noise in (0.01, 0.5):  # by the rounds of the table, and by more of them
+        compared(noise=noise, time_limit=0.3, a=1e-2, b=7e-3).claim("b", "faster")
+        assert shown[-1][claims.DECIDED] == {"label": "b", "claim": "faster"}
+        assert shown[-1]["text/plain"].startswith("✓ b is faster than a")
+        assert claims.MIME not in shown[-1]
+    assert len(shown) == 3
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_on_a_busy_machine_true_claims_pass_and_doctored_ones_fail(seed):
+    times = {"a": 3e-3, "quick": 1e-3, "slow": 9e-3}
+    m = Machine(seed)
+    functions = {k: m.function(v, noise=0.8, heavy=3.0) for k, v in times.items()}
+    c = compare(functions, clock=m.clock, seed=seed, time_limit=1, progress=False)
+    c.claim("quick", "faster")
+    c.claim("slow", "slower")
+    for label, doctored in (("quick", "slower"), ("slow", "faster")):
+        with pytest.raises(ClaimError):
+            c.claim(label, doctored)
+
+
+def test_where_all_wait_for_a_core_only_the_opposite_contradicts(monkeypatch, capsys):
+    monkeypatch.setattr(os, "getloadavg", lambda: (1000.0, 1000.0, 1000.0))
+    c = compared(a=1e-3, clone_sharing_parameters=1e-3, quick=5e-4, slow=2e-3, time_limit=0.3)
+    assert c.verdict("twin", against="twin") == "same"
+    c.claim("quick", "faster", at_least=1.9)
+    c.claim("slow", "slower", against="quick", at_least=3.5)
+    assert len(re.findall("^✓", capsys.readouterr().out, re.MULTILINE)) == 2
+    for label, sense, least in (("twin", "faster", None), ("twin", "same", None),
+                                ("quick", "faster", 2.2)):  # fmt: skip
+        c.claim(label, sense, at_least=least)
+        assert "too uncertain to decide (load 1,000 on" in capsys.readouterr().out
+    for label, sense in (("quick", "slower"), ("slow", "faster"), ("quick", "same")):
+        with pytest.raises(ClaimError):
+            c.claim(label, sense)
+
+
+def test_claims_of_a_sweep_are_about_one_size_or_all(capsys):
+    s = sweep([10, 20], {"a": [1.0, 1.0], "b": [0.5, 2.0]})
+    s.claim("b", "faster", work=10, at_least=1.9)
+    s.claim("b", "slower", work=20)
+    assert capsys.readouterr().out.splitlines() == [
+        "✓ b is at least 1.90 times as fast as a: 2.00 times. Work: 10.",
+        "✓ b is slower than a: it takes 2.00 times as long. Work: 20.",
+    ]
+    for sense in ("slower", "faster"):
+        with pytest.raises(ClaimError, match=sense):
+            s.claim("b", sense)
+    with pytest.raises(ArgumentError, match=r"among 10, 20.*30"):
+        s.claim("b", "faster", work=30)

@@ -1,0 +1,393 @@
+"""compare and measure on a simulated machine: first calls, rounds, verdicts, limits, interrupts."""
+
+import gc
+import pickle
+import random
+import weakref
+from collections import Counter
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from fake import Machine
+
+from d2lhybrid.core import output as quieting
+from d2lhybrid.errors import (
+    ArgumentError,
+    CallFailedError,
+    CannotBuildError,
+    DifferentAnswerError,
+    UnknownLabelError,
+)
+from d2lhybrid.experiment import compare as comparing
+from d2lhybrid.experiment.claim import best
+from d2lhybrid.experiment.compare import compare, measure
+from d2lhybrid.experiment.sweep import sweep
+from d2lhybrid.experiment.variants import Variants
+from d2lhybrid.frameworks.base import DeferredBuild, Variant
+
+
+def run(machine, functions, **options):
+    functions = {
+        label: machine.function(one) if isinstance(one, float) else one
+        for label, one in functions.items()
+    }
+    return compare(functions, clock=machine.clock, progress=False, **{"seed": 1, **options})
+
+
+def raises():
+    raise RuntimeError("mat1 and mat2 shapes cannot be multiplied\nand more")
+
+
+class Breaks:
+    """A function that raises at one of its calls."""
+
+    def __init__(self, machine, turn, error):
+        self.function, self.turn, self.error, self.calls = machine.function(5e-3), turn, error, 0
+
+    def __call__(self):
+        self.calls += 1
+        if self.calls == self.turn:
+            raise self.error
+        return self.function()
+
+
+def test_faster_slower_same_and_it_stops_when_all_is_clear():
+    m = Machine()
+    times = {"a": 1e-3, "b": 5e-4, "c": 1.2e-3, "d": 1e-3}
+    c = run(m, {label: m.function(seconds, 0.01) for label, seconds in times.items()})
+    assert [c.verdict(label) for label in c] == ["same", "faster", "slower", "same"]
+    estimate, low, high = c.ratio("b")
+    assert low < 2 < high
+    assert estimate == pytest.approx(2, rel=0.02)
+    assert c.noise_floor < 0.02
+    assert (c.stopped, c.rounds, c.clocks) == ("clear", 20, ("latency",))
+    assert c.verdict("b", "throughput") == "faster"
+
+
+def test_drift_cancels():
+    m = Machine()
+    slowing = {"drift": lambda now: 1 + 4 * now}
+    c = run(m, {label: m.function(1e-3, 0.02, **slowing) for label in "ab"})
+    assert c.verdict("b") == "same"
+    assert c["a"].samples[-1] > 1.1 * c["a"].samples[0]
+
+
+def test_few_wrong_verdicts_and_small_slowdowns_found():
+    wrong, found = Counter(), Counter()
+    for seed in range(100):
+        m = Machine(seed)
+        noisy = {"noise": 0.03, "heavy": 0.5}
+        f, g, h = (m.function(3e-3 * s, **noisy) for s in (1, 1, 1.05))
+        c = run(m, {"f": f, "g": g, "h": h}, seed=seed)
+        wrong[c.verdict("g")] += 1
+        found[c.verdict("h")] += 1
+    assert wrong["faster"] + wrong["slower"] <= 2
+    assert found["slower"] >= 95
+
+
+@pytest.mark.parametrize("rounds", [6, 8, 12, 19])
+def test_identical_callables_get_no_verdict_by_chance_in_few_rounds(rounds):
+    wrong = enough = 0
+    for seed in range(60):
+        m = Machine(seed)
+        f, g = (m.function(1.0, 0.3, heavy=2.0) for _ in "fg")
+        c = run(m, {"f": f, "g": g}, seed=seed, time_limit=3.5 * rounds)
+        enough += c.rounds >= 6
+        wrong += c.verdict("g") in ("faster", "slower")
+    assert wrong == 0
+    assert enough > 50
+
+
+def test_a_round_is_a_turn_of_each_and_another_of_the_baseline_in_random_order():
+    seen, m = [], Machine()
+    spent = {label: m.function(1e-2) for label in "abc"}
+    functions = {k: lambda k=k: (seen.append(k), spent[k]())[1] for k in "abc"}
+
+    def order(seed):
+        rounds = run(m, functions, seed=seed).rounds
+        return ["".join(seen[at : at + 4]) for at in range(len(seen) - 4 * rounds, len(seen), 4)]
+
+    assert all(sorted(one) == ["a", "a", "b", "c"] for one in order(7))
+    assert len(set(order(7))) > 6
+    assert order(7) == order(7) != order(8)
+
+
+@pytest.mark.parametrize(
+    ("limit", "count", "needed"),
+    [
+        (1e9, 2000, None),
+        (30.0, 11, None),  # of three seconds each: the first that is past it
+        (29.9, 10, None),
+        (9.0, 6, None),  # six take twice the limit, and are taken
+        (8.9, 3, 18.0),
+        (1.0, 1, 18.0),
+    ],
+)
+def test_rounds_end_at_the_limit_and_six_are_taken_if_they_fit_into_twice_of_it(
+    monkeypatch, limit, count, needed
+):
+    monkeypatch.setattr(comparing, "_clear", lambda *_: False)
+    c = run(Machine(), {"a": 1.0, "b": 1.0}, time_limit=limit)
+    assert (c.stopped, c.rounds) == ("limit", count)
+    assert c.limit_needed == (needed and pytest.approx(needed))
+
+
+def test_an_interrupt_keeps_the_whole_rounds_if_there_are():
+    kept = []
+    for turn in range(1, 60):
+        m = Machine()
+        try:
+            c = run(m, {"a": 5e-3, "b": Breaks(m, turn, KeyboardInterrupt())}, time_limit=1e9)
+        except KeyboardInterrupt:
+            continue
+        kept.append(c.rounds)
+        assert c.stopped == ("interrupted" if c.rounds < 20 else "clear")
+    assert set(kept) == set(range(1, 21))
+
+
+def test_one_that_fails_is_left_out_and_the_rounds_go_on():
+    for turn in (1, 2, 16, 18):  # at its first call, in warm-up, and in rounds
+        m = Machine()
+        c = run(m, {"a": 5e-3, "b": Breaks(m, turn, ValueError("no more")), "c": 5e-3})
+        assert (list(c), c.rounds) == (["a", "c"], 20)
+        assert "ValueError: no more" in c.unavailable["b"]
+    with pytest.raises(CallFailedError, match=r"'a'.*no more") as raised:
+        run(m, {"a": Breaks(m, 19, ValueError("no more")), "b": 5e-3})
+    assert (raised.value.label, raised.value.reason) == ("a", "ValueError: no more")
+    assert isinstance(raised.value.__cause__, ValueError)
+
+
+def test_building_is_part_of_the_first_call_or_ahead_of_it_and_done_anew_each_time():
+    m = Machine()
+
+    def taking(seconds, result):
+        m.now += seconds
+        return result
+
+    late = DeferredBuild(lambda: taking(2.0, m.function(1e-3)))
+    ahead = DeferredBuild(
+        lambda: taking(30, 0.5),
+        lambda built: taking(built, m.function(1e-3, cold=0.25)),
+        lambda built: taking(7, None),  # whether it can be loaded, which is no part of its costs
+    )
+    ways = {"a": m.function(2e-3, cold=0.5), "late": late, "ahead": ahead}
+    for _turn in range(2):
+        c = run(m, ways)
+        for label, times in {"late": (None, None, 2.001, 2.001, 1e-3),
+                             "ahead": (30, 0.5, 0.251, 0.751, 1e-3)}.items():  # fmt: skip
+            one = c[label]
+            found = (one.build_seconds, one.load_seconds, one.first_seconds, one.cold_seconds)
+            assert (*found, one.median) == pytest.approx(times)
+    assert c["a"].first_seconds == pytest.approx(0.002)  # the second time
+    assert c.break_even("ahead") == pytest.approx(1 + (0.751 - 0.002) / 1e-3, abs=1.1)  # no build
+
+
+def test_what_would_end_this_process_is_never_loaded_and_its_reason_stands_in_the_row():
+    m, loaded = Machine(), []
+
+    def refuse(_built):
+        raise CannotBuildError("it ends the process")
+
+    deadly = DeferredBuild(lambda: "built", loaded.append, refuse)
+    with pytest.raises(CannotBuildError, match="it ends the process"):
+        deadly()
+    c = run(m, {"a": 1e-3, "deadly": deadly})
+    assert (c.unavailable, loaded) == ({"deadly": "it ends the process"}, [])
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (raises, "'b' .*cannot be multiplied"),
+        (DeferredBuild(raises), ": mat1 and mat2 shapes cannot be multiplied$"),
+        (lambda: np.ones(3), "shape"),
+        (lambda: np.array([1.0, 1.01]), r"0\.01 apart"),
+    ],
+)
+def test_a_variant_that_fails_or_answers_something_else_is_left_out_with_its_reason(other, said):
+    m = Machine()
+    right = m.function(1e-3, result=np.ones(2))
+    c = run(m, {"a": right, "b": other, "c": right})
+    assert (list(c), list(c.unavailable)) == (["a", "c"], ["b"])
+    with pytest.raises(UnknownLabelError, match=said) as raised:
+        c["b"]
+    assert (raised.value.label, raised.value.known) == ("b", ("a", "c"))
+
+
+@pytest.mark.parametrize(
+    ("check", "answer", "kept"),
+    [(True, 1.001, False), (0.01, 1.009, True), (0.01, 1.011, False), (False, 9.0, True)],
+)
+def test_answers_are_compared_with_the_baseline_s(check, answer, kept):
+    m, wobble = Machine(), np.random.default_rng(0).random
+    ways = {"b": m.function(1e-3, result=answer), "a": m.function(1e-3, result=1.0)}
+    c = run(m, ways, check=check, baseline="a")
+    assert ("b" in c, c.checked) == (kept, check)
+    if check == 0.01:  # of the baseline's second answer, too
+        assert run(m, {"a": lambda: m.function(1e-3)() or 1 + wobble() / 200}, check=check)
+    handles = run(m, {k: lambda: (m.function(1e-3)(), object()) for k in "ab"}, check=check)
+    assert handles["b"].note == ("not compared: output[1]" if check else None)
+
+
+@pytest.mark.parametrize(
+    ("baseline", "error", "said"),
+    [
+        (np.random.default_rng(0).random, DifferentAnswerError, r"random .*tolerance.* training\("),
+        (iter([1, 1]).__next__, CallFailedError, "'a' to run.*StopIteration"),
+        (DeferredBuild(raises), CannotBuildError, "'a' is not.*shapes cannot be multiplied"),
+        (3, CallFailedError, "'a' .*not callable"),
+    ],
+)
+def test_a_baseline_that_fails_ends_it(baseline, error, said):
+    with pytest.raises(error, match=said) as raised:
+        compare({"b": raises, "a": baseline}, baseline="a", progress=False)
+    assert getattr(raised.value, "label", "a") == "a"
+
+
+def test_references_named_join_those_that_come_marked_and_are_never_advised():
+    m, found = Machine(), {"a": 1e-3, "C": 1e-5, "copy": 2e-5, "b": 5e-4, "missing": "no compiler"}
+    ways = Variants(
+        {k: Variant(v if isinstance(v, str) else m.function(v), "") for k, v in found.items()},
+        references=["C"],
+    )
+    options = {"clock": m.clock, "progress": False}
+    c = compare(ways, references=["copy", "missing"], **options)
+    assert c.references == ("C", "copy")
+    assert (c.others, best(c)) == (["b"], "b")
+    assert c.unavailable == {"missing": "no compiler"}
+    c = compare(ways, baseline="C", references=["C", "b"], **options)
+    assert (c.baseline, c.references) == ("C", ("b",))
+
+
+def test_variants_that_there_are_not_are_named_with_their_reason():
+    ways = Variants({"eager": Variant(list), "aot": Variant("no compiler")})
+    with pytest.raises(UnknownLabelError, match=r"one of 'eager'.*'torch\.complie'"):
+        ways["torch.complie"]
+    with pytest.raises(KeyError, match=r"'aot' .*no compiler"):
+        ways["aot"]
+    with pytest.raises(UnknownLabelError, match="'jit'"):
+        ways.only("eager", "jit")
+    assert ways.get("aot") is None
+    assert list(ways.only("aot").unavailable) == ["aot"]
+
+
+def test_the_garbage_collector_is_off_inside_and_on_again_after():
+    m, seen = Machine(), []
+    f = m.function(1e-3)
+    run(m, {"a": f, "b": lambda: (seen.append(gc.isenabled()), f())[1]})
+    assert seen[0] is True
+    assert not any(seen[1:])
+    assert gc.isenabled()
+
+
+@pytest.mark.parametrize(
+    ("functions", "options", "error", "said"),
+    [
+        ([print], {}, ArgumentError, "a dict"),
+        ({"a": list}, {"baseline": "b"}, UnknownLabelError, "one of 'a'.*'b'"),
+        ({"a": list, "C": list}, {"references": ["D"]}, ArgumentError, "among 'a', 'C', in.*'D'"),
+        ({"a": list, "C": list}, {"references": "C"}, ArgumentError, "in a tuple.*: 'C'"),
+        ({"a": list}, {"time_limit": -1}, ArgumentError, "-1"),
+        ({"a": list}, {"check": -0.1}, ArgumentError, "tolerance"),
+        ({"a": list}, {"margin": "2%"}, ArgumentError, "'2%'"),
+        ({"a": list}, {"seed": 1.5}, ArgumentError, "1.5"),
+    ],
+)
+def test_bad_input_gets_its_own_error(functions, options, error, said):
+    with pytest.raises(error, match=said):
+        compare(functions, progress=False, **options)
+
+
+def test_numbers_of_numpy_are_numbers():
+    options = {"time_limit": np.int64(2), "margin": np.float32(0.5), "check": np.bool_(True)}
+    c = run(Machine(), {"a": 1e-3}, seed=np.int64(7), **options)
+    assert (c.seed, c.margin, c.checked) == (7, 0.5, True)
+    assert type(c).from_json(c.to_json()) == c
+
+
+def test_only_the_newest_comparison_keeps_its_models_as_long_as_it_lives():
+    m = Machine()
+
+    def held(verb):
+        """What it returns for a model, and whether that keeps the model alive."""
+
+        def model():
+            return m.function(1e-2)()
+
+        alive = weakref.ref(model)
+        result = verb(model)
+        del model
+        gc.collect()
+        return result, alive
+
+    first, alive = held(lambda model: run(m, {"a": model}, time_limit=0.3))
+    assert alive() is not None
+    assert pickle.loads(pickle.dumps(first)) == first
+    second, newer = held(lambda model: run(m, {"a": model}, time_limit=0.3))
+    assert (alive(), newer() is None) == (None, False)
+    del second
+    gc.collect()
+    assert newer() is None
+    options = {"clock": m.clock, "time_limit": 0.3}
+    for verb in (
+        lambda model: sweep(lambda n: ({"a": model},), [1], **options),
+        lambda model: measure(model, **options),
+    ):
+        result, alive = held(verb)
+        assert (alive(), bool(result)) == (None, True)
+
+
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt, ValueError])
+def test_random_numbers_that_functions_draw_are_put_back(error):
+    m = Machine()
+    f, before = m.function(1e-3), repr((random.getstate(), np.random.get_state()))
+
+    def draws():
+        random.random()
+        np.random.standard_normal()  # which keeps a second number for the next call
+        if error:
+            raise error
+        return f()
+
+    for verb in (lambda: run(m, {"a": draws}), lambda: measure(draws, clock=m.clock)):
+        with suppress(CallFailedError, KeyboardInterrupt):
+            verb()
+        assert repr((random.getstate(), np.random.get_state())) == before
+
+
+def test_measure():
+    m = Machine()
+    result = measure(m.function(1e-3, 0.02, cold=1), clock=m.clock, label="f")
+    assert result.first_seconds == pytest.approx(1, rel=0.01)
+    assert result.median == pytest.approx(1e-3, rel=0.02)
+    low, high = result.interval()
+    assert low <= result.median <= high < low * 1.02
+    assert (result.label, result.times.device) == ("f", None)
+    with pytest.raises(CallFailedError, match="unexpected keyword argument 'scales'"):
+        measure(m.function(1e-3), scales=2, clock=m.clock)
+
+
+def test_measure_ends_after_five_seconds_or_less_or_at_so_many_samples(capsys, monkeypatch):
+    monkeypatch.setattr(quieting, "SHOWN_AFTER", 0.0)
+    m = Machine()
+    measure(m.function(0.01, 2.0), clock=m.clock)
+    assert 5 < m.now < 8
+    monkeypatch.setattr(comparing, "MOST_SAMPLES", 20)
+    assert len(measure(m.function(0.01, 2.0), clock=m.clock).samples) == 20
+    monkeypatch.setenv("D2LHYBRID_MOST_SECONDS", "1")
+    begin = m.now
+    measure(m.function(1e-3, 2.0), clock=m.clock, time_limit=100)
+    assert m.now < begin + 3
+    assert capsys.readouterr().err == ""
+
+
+def test_warming_up_goes_on_while_the_times_fall():
+    m, left = Machine(), [1e-3 * (1 + 40 * 0.9**at) for at in range(100)]
+
+    def work():
+        m.now += left.pop(0) if len(left) > 1 else left[0]
+
+    found = measure(work, clock=m.clock)
+    assert found.warmup_calls > 60
+    assert found.median == pytest.approx(1e-3, rel=0.01)

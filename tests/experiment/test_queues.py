@@ -1,0 +1,157 @@
+"""What a sample is: latency and throughput where work is queued, one time where it is not."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from fake import Array, Machine
+
+from d2lhybrid.errors import CallFailedError
+from d2lhybrid.experiment.compare import compare, measure
+from d2lhybrid.frameworks.base import SelfTimed, TrainingStep
+
+COSTS = {"launch": 5e-6, "wait": 2e-6, "wake": 60e-6}  # about those of a GPU, or of MXNet
+KERNEL = 30e-6
+WAITED = KERNEL + sum(COSTS.values())
+
+
+def compared(machine, functions, seed=1, **options):
+    options = {"time_limit": 10, "check": False, **options}
+    return compare(functions, 0, clock=machine.clock, seed=seed, progress=False, **options)
+
+
+def test_each_clock_has_times_and_ratios_of_its_own(on_a_gpu):
+    machine, gpu = on_a_gpu(**COSTS)
+    c = compared(machine, {"a": gpu.kernel(KERNEL, 0.01), "b": gpu.kernel(KERNEL / 10, 0.01)})
+    assert c.clocks == ("latency", "throughput", "device")
+    for m in (c["a"], measure(gpu.kernel(KERNEL), 0, clock=machine.clock)):
+        found = m.median, m.median_of("throughput"), m.median_of("device")
+        assert found == pytest.approx((WAITED, KERNEL, KERNEL), rel=0.01)
+        assert m.stream_calls >= 20
+    assert c.ratio("b")[0] == pytest.approx(97 / 70, rel=0.01)
+    assert c.ratio("b", "throughput")[0] == pytest.approx(30 / 5, rel=0.01)
+    assert c.ratio("b", "device")[0] == pytest.approx(30 / 5, rel=0.01)
+    assert c.floor_of("throughput") < 0.05
+
+
+def test_a_callable_against_itself_and_true_slowdowns_on_a_queue(on_a_gpu):
+    found = {1.0: Counter(), 1.05: Counter()}
+    for by, counts in found.items():
+        for seed in range(25):
+            machine, gpu = on_a_gpu(seed, **COSTS, depth=50)
+            c = compared(machine, {"a": gpu.kernel(2e-4, 0.05), "b": gpu.kernel(2e-4 * by, 0.05)},
+                         seed=seed)  # fmt: skip
+            for clock in c.clocks:
+                counts[clock, c.verdict("b", clock)] += 1
+    clocks = ("latency", "throughput", "device")
+    assert all(found[1.0][clock, "same"] == 25 for clock in clocks)
+    assert all(found[1.05][clock, "slower"] >= 24 for clock in clocks)
+
+
+def test_nothing_is_queued_where_a_call_is_over_when_it_returns(on_a_gpu):
+    machine, gpu = on_a_gpu(**COSTS, events=False)
+    f = machine.function(20e-6, 0.02, result=Array())
+    m = measure(f, 0, clock=machine.clock)
+    assert m.stream_calls is m.times.throughput is None
+    assert m.median == m.median_of("throughput") == pytest.approx(20e-6, rel=0.02)  # no wait in it
+    c = compared(machine, {"a": f, "b": gpu.kernel(KERNEL)})
+    assert c["a"].stream_calls is not None  # beside one that queues, on the same device
+
+
+def test_heavy_work_is_probed_with_few_calls(on_a_gpu):
+    machine, gpu = on_a_gpu(**COSTS)
+    c = compared(machine, {"a": gpu.kernel(1.0), "b": gpu.kernel(1.0)}, time_limit=20)
+    assert c.rounds >= 6
+    assert machine.now < 80
+    assert c.clocks == ("latency", "device")
+    assert c["a"].median_of("device") == pytest.approx(1.0, rel=1e-4)
+
+
+def test_work_beside_the_output_is_waited_for(on_a_gpu, monkeypatch):
+    machine, gpu = on_a_gpu(**COSTS)
+    monkeypatch.setattr(gpu, "wait", lambda output: None)  # the output is there before the work
+    monkeypatch.setattr(gpu, "is_tensor", lambda obj: True)
+    step = TrainingStep(gpu.kernel(1e-3), tuple)
+    whole = pytest.approx(1e-3 + sum(COSTS.values()), rel=0.01)
+    assert measure(step, clock=machine.clock).median == whole
+    assert measure(gpu.kernel(1e-3), clock=machine.clock).median < 1e-4
+    monkeypatch.setattr(gpu, "is_busy", lambda: gpu.free_at > machine.now)
+    assert measure(gpu.kernel(1e-3), clock=machine.clock).median == whole
+    c = compared(machine, {"a": gpu.kernel(1e-3, 0.01), "b": gpu.kernel(5e-4, 0.01)})
+    assert c.noise_floor < 0.05  # the baseline's second turn waits for the same
+    assert c.ratio("b")[0] == pytest.approx(1067 / 567, rel=0.02)
+
+
+def test_an_error_of_queued_work_is_that_of_the_variant_that_queued_it(on_a_gpu):
+    machine, gpu = on_a_gpu(**COSTS)
+    late = []
+
+    def synchronize(before=gpu.synchronize):
+        before()
+        if late:
+            raise RuntimeError(late.pop())
+
+    gpu.synchronize = synchronize
+    calls = 0
+
+    def breaks(x):
+        nonlocal calls
+        calls += 1
+        if calls > 30:
+            late[:] = 3 * ["half precision is not supported"]  # it may come up more than once
+        return gpu.kernel(KERNEL)(x)
+
+    c = compared(machine, {"a": gpu.kernel(KERNEL), "b": breaks, "c": gpu.kernel(KERNEL)})
+    assert list(c) == ["a", "c"]
+    assert "'b'" in c.unavailable["b"]
+    assert "half precision" in c.unavailable["b"]
+    with pytest.raises(CallFailedError, match="half precision"):
+        measure(breaks, 0, clock=machine.clock)
+
+
+class Elsewhere(SelfTimed):
+    """A callable that another process runs and times."""
+
+    def __init__(self, machine, fails=False):
+        self.machine, self.asked, self.fails = machine, 0, fails
+
+    def __call__(self, x):
+        self.machine.now += 1.0  # sending arguments there and answers back
+        return 1.0
+
+    def timed(self, calls):
+        if self.fails:
+            raise ValueError("no more")
+        self.asked += calls
+        self.machine.now += 1e-4 * calls
+        return 7e-6 * calls
+
+
+def test_what_runs_elsewhere_is_timed_there():
+    m = Machine()
+    there = Elsewhere(m)
+    c = compared(m, {"a": m.function(14e-6), "there": there, "fails": Elsewhere(m, fails=True)})
+    assert c["there"].median == pytest.approx(7e-6)
+    assert c.ratio("there")[0] == pytest.approx(2)
+    assert c["there"].first_seconds == pytest.approx(1.0)
+    assert there.asked > 100
+    assert "no more" in c.unavailable["fails"]
+
+
+class Strange:
+    """A tensor of a library that nobody knows."""
+
+    def __dlpack__(self):
+        pytest.fail("it is looked for, not called")
+
+
+Strange.__module__ = "strange.core.arrays"
+
+
+def test_nobody_waits_for_an_unknown_library_and_a_note_says_so():
+    m = Machine()
+    for made, noted in (({"x": [1, Strange()]}, True), ([np.ma.array([1.0]), "words"], False)):
+        found = measure(m.function(1e-3, result=made), clock=m.clock)
+        assert found.median == pytest.approx(1e-3)
+        assert ("clock didn't wait" in (found.note or "")) is noted
+        assert ("strange.Strange" in (found.note or "")) is noted

@@ -1,0 +1,96 @@
+"""On real frameworks, with bounds that hold on a busy machine, too."""
+
+import statistics
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pytest
+
+from d2lhybrid.artifacts.load import load
+from d2lhybrid.artifacts.save import save
+from d2lhybrid.core.arguments import call
+from d2lhybrid.errors import ArgumentError
+from d2lhybrid.experiment.compare import compare, measure
+from d2lhybrid.experiment.sweep import sweep
+from d2lhybrid.experiment.variants import variants
+
+
+def test_a_call_of_jax_is_waited_for_as_its_users_wait():
+    jax = pytest.importorskip("jax")
+    x = jax.numpy.ones(3)
+    run = jax.jit(lambda x: x + 1)
+    alive = [x + index for index in range(2000)]  # arrays that nobody waits for
+    m = measure(run, x, time_limit=1)
+    times = []
+    for _turn in range(300):
+        start = time.perf_counter()
+        run(x).block_until_ready()
+        times.append(time.perf_counter() - start)
+    assert len(alive) == 2000
+    assert m.median < 20 * statistics.median(times)  # 290 times where all of them are waited for
+
+
+def test_work_that_jax_does_besides_the_output_counts():
+    jax = pytest.importorskip("jax")
+    x = jax.numpy.ones((600, 600))
+    work, kept = jax.jit(lambda x: x @ x @ x), {}
+
+    def with_more_to_come(x):
+        output = work(x)
+        kept["more"] = [work(x) for _turn in range(5)]
+        return output
+
+    c = compare({"alone": work, "more": with_more_to_come}, x, check=False, time_limit=1)
+    assert c.ratio("more")[0] < 0.5
+
+
+def test_variants_and_save_take_an_option_for_the_model_in_call_or_by_place(tmp_path):
+    torch = pytest.importorskip("torch")
+
+    def scaled(x, mode=1.0, format=1.0):
+        return x * mode * format
+
+    x, path = torch.ones(2), tmp_path / "artifact"
+    ways = variants(call(scaled, x, mode=3), mode="max-autotune")
+    assert ways["eager"](x, mode=3).tolist() == [3, 3]
+    assert variants(scaled, x, 3, mode="max-autotune")["eager"](x, 3).tolist() == [3, 3]
+    # The path is no argument of the model: two of its own stand before `format`, and then three.
+    with pytest.raises(ArgumentError, match="format="):
+        save(scaled, path, x, 2, format="torch.export")
+    save(scaled, path, x, 2, 3, format="torch.export")
+    assert load(path)(x, 2, 3).tolist() == [6, 6]
+    save(call(scaled, x, format=3), path, format="torch.export")
+    assert load(path)(x, format=3).tolist() == [3, 3]
+
+
+def test_variants_take_an_option_that_a_partial_fills_in_for_the_model():
+    torch = pytest.importorskip("torch")
+    resize = partial(torch.nn.functional.interpolate, scale_factor=2, mode="bilinear")
+    assert "eager" in variants(resize, torch.ones(1, 1, 2, 2), mode="max-autotune")
+
+
+def test_a_method_and_an_object_that_holds_tensors_may_make_what_is_compared():
+    torch = pytest.importorskip("torch")
+
+    class Task(torch.nn.Module):
+        def forward(self, x):
+            return x + 1
+
+        def at(self, size):
+            return {"a": self}, torch.ones(size)
+
+    @dataclass
+    class Sized:
+        data: Any
+
+        def __call__(self, size):
+            return {"a": len}, self.data[:size]
+
+    task, options = Task(), {"time_limit": 0.01, "progress": False}
+    for make in (task.at, Sized(torch.ones(8))):
+        assert sweep(make, [1, 2], **options).sizes == (1, 2)
+    for make in (task, task.forward):
+        with pytest.raises(ArgumentError, match="function from a size"):
+            sweep(make, [1, 2], **options)

@@ -1,0 +1,80 @@
+"""sweep on a simulated machine."""
+
+from itertools import count
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+from fake import Machine
+
+from d2lhybrid.errors import ArgumentError, UnknownLabelError
+from d2lhybrid.experiment.sweep import sweep
+from d2lhybrid.experiment.variants import Variants
+from d2lhybrid.frameworks.base import Variant
+
+
+def test_sweep():
+    m = Machine()
+
+    def make(n):
+        return {"eager": m.function(1e-4 + n * 1e-8), "compiled": m.function(1e-5 + n * 1e-8)}, n
+
+    sizes = (10**at for at in (1, 4, 7))  # a generator will do
+    s = sweep(make, sizes, clock=m.clock, progress=False)
+    assert s.sizes == (10, 10**4, 10**7)
+    assert [c.verdict("compiled") for c in s.comparisons] == ["faster", "faster", "same"]
+
+
+def test_an_interrupt_ends_a_sweep_with_the_sizes_that_there_are():
+    m = Machine()
+
+    def make(n):
+        f, calls = m.function(5e-3), count(1)
+
+        def work():
+            if next(calls) == 40 and n > 1:
+                raise KeyboardInterrupt
+            return f()
+
+        return ({"a": work, "b": m.function(1e-3)},)
+
+    s = sweep(make, np.array([1, 2, 3]), clock=m.clock, progress=False)
+    assert (s.sizes, s.comparisons[1].stopped) == ((1, 2), "interrupted")
+    assert type(s.sizes[0]) is int
+    with pytest.raises(KeyboardInterrupt):
+        sweep(lambda n: ({"a": Mock(side_effect=KeyboardInterrupt)},), [1])
+
+
+def test_a_sweep_shows_a_variant_that_is_missing_at_a_size():
+    m = Machine()
+
+    def make(n):
+        b = m.function(1e-4) if n == 1 else "no room"
+        return (Variants({"a": Variant(m.function(1e-3)), "b": Variant(b)}),)
+
+    s = sweep(make, [1, 2], clock=m.clock, progress=False)
+    assert s.labels == ["a", "b"]
+    assert [list(c) for c in s.comparisons] == [["a", "b"], ["a"]]
+    assert "no room" in repr(s)
+    with pytest.raises(UnknownLabelError, match="no room"):
+        s.claim("b", "faster")
+
+
+FUNCTIONS = ({"a": list},)
+
+
+@pytest.mark.parametrize(
+    ("made", "sizes", "options", "said"),
+    [
+        (FUNCTIONS, [], {}, r"Expected sizes, at least one.*\[\]"),
+        (FUNCTIONS, 3, {}, "Expected sizes.*: 3"),
+        (FUNCTIONS, ["float32"], {}, "Expected sizes.*'float32'"),
+        (FUNCTIONS, [1], {"dynamics": True}, "options of sweep.*margin.*: 'dynamics'"),
+        (FUNCTIONS, [1], {"references": True}, "in a tuple.*True"),
+        (list, [1], {}, r"\(net, x\) from make.*type"),
+        ((), [1], {}, r"\(net, x\) from make.*tuple"),
+    ],
+)
+def test_bad_input_is_named(made, sizes, options, said):
+    with pytest.raises(ArgumentError, match=said):
+        sweep(lambda n: made, sizes, progress=False, **options)

@@ -1,0 +1,196 @@
+"""Variants as the dict that they are, and what is handed over to verbs by mistake."""
+
+import re
+from operator import or_
+
+import pytest
+from fake import Machine
+from our_names import OUR_NAMES
+
+from d2lhybrid.errors import ArgumentError, UnknownLabelError
+from d2lhybrid.experiment.compare import compare, measure
+from d2lhybrid.experiment.sweep import sweep
+from d2lhybrid.experiment.variants import Variants, training, variants
+from d2lhybrid.frameworks.base import DeferredBuild, Variant, WithCompilerNote
+
+
+def made(m, net=None, takes_arguments=False):
+    found = {
+        "eager": Variant(m.function(1e-3), "y = net(x)"),
+        "C": Variant(m.function(1e-5), "dense(x)"),
+        "aot": Variant("no compiler", "y = fast(x)"),
+        "old": Variant(m.function(1e-4), deprecated=True),
+    }
+    return Variants(found, ["C"], net, takes_arguments)
+
+
+def updated(ways, other):
+    ways |= other
+    return ways
+
+
+@pytest.mark.parametrize(
+    "join",
+    [
+        or_,
+        lambda ways, other: other | ways,
+        updated,
+        lambda ways, other: updated(ways.copy(), other),
+        lambda ways, other: (ways.update(other), ways)[1],
+        lambda ways, other: (ways.update(**other), ways)[1],
+        lambda ways, other: ([ways.__setitem__(*one) for one in other.items()], ways)[1],
+        lambda ways, other: ways.copy() | other,
+    ],
+)
+def test_variants_with_a_function_of_ones_own_keep_what_is_known_of_them(join):
+    m = Machine()
+    ways, mine = made(m), m.function(5e-4)
+    before = made(m)
+    found = join(ways, {"mine": mine})
+    assert isinstance(found, Variants)
+    assert (found["mine"], found.references, found.deprecated) == (mine, ("C",), ("old",))
+    assert found.unavailable == {"aot": "no compiler"}
+    assert found.code == before.code
+    assert list(found.only("eager", "mine", "aot")) == ["eager", "mine"]
+    assert found.only("aot").unavailable == {"aot": "no compiler"}
+    c = compare(found, clock=m.clock, baseline="eager", progress=False, seed=1)
+    assert ({*c.others}, c.unavailable) == ({"old", "mine"}, {"aot": "no compiler"})
+    assert (c.references, c.deprecated) == (("C",), ("old",))
+    assert "Use mine" in c.advice
+
+
+def test_a_dict_that_all_variants_were_put_into_is_known_again():
+    m = Machine()
+    found = {
+        "eager": Variant(m.function(1e-3)),
+        "old": Variant(DeferredBuild(lambda: m.function(1e-4)), deprecated=True),
+        "new": Variant(DeferredBuild(lambda: m.function(5e-4))),
+        "C": Variant(m.function(1e-5)),
+        "aot": Variant("no compiler"),
+        "jit": Variant("no device"),
+    }
+    ways, mine = Variants(found, ["C"]), m.function(8e-4)
+
+    lines = ["Variants", "  eager", "  old (deprecated)", "  new", "  C"]
+    assert repr(ways).splitlines()[:5] == lines
+
+    def shown(functions):
+        c = compare(functions, clock=m.clock, progress=False, seed=1)
+        return list(c), c.deprecated, c.references, list(c.unavailable), c.advice[:8]
+
+    known = ("old",), ("C",), ["aot", "jit"], "Use new:"
+    assert shown({**ways, "mine": mine}) == (["eager", "old", "new", "C", "mine"], *known)
+    first = {"eager": ways["eager"], "mine": mine, **ways}
+    assert shown(first) == (["eager", "mine", "old", "new", "C"], *known)
+    few = {**ways.only("eager", "old", "aot"), "mine": mine}
+    assert shown(few) == (["eager", "old", "mine"], ("old",), (), ["aot"], "Use mine")
+    assert shown({**ways, "aot": mine})[3] == ["jit"]
+    by_hand = {"eager": ways["eager"], "new": ways["new"]}  # nothing was left out by us
+    assert shown(by_hand) == (["eager", "new"], (), (), [], "Use new:")
+
+
+def test_a_copy_of_variants_can_be_changed_for_itself():
+    ways = made(Machine())
+    other = ways.copy()
+    other["mine"] = print
+    del other["C"], other["old"]
+    assert (list(ways), list(other)) == (["eager", "C", "old"], ["eager", "mine"])
+    assert (ways.references, other.references) == (("C",), ())
+    assert (ways.deprecated, other.deprecated) == (("old",), ())
+
+
+def test_what_is_put_in_the_place_of_a_variant_is_ones_own():
+    ways = made(Machine()) | {"C": print, "aot": print, "old": print}
+    assert (ways.references, ways.unavailable, ways.deprecated) == ((), {}, ())
+    assert ways.code == {"eager": "y = net(x)"}
+    with pytest.raises(UnknownLabelError, match="'aot'"):
+        ways["jit"]
+
+
+def test_variants_of_two_models_are_those_of_both():
+    m = Machine()
+    found = made(m, "one") | Variants({"other": Variant(m.function(1e-3))}, ["other"], "two")
+    assert (list(found), found.references) == (["eager", "C", "old", "other"], ("C", "other"))
+    assert found.function == ("one", "two")
+    with pytest.raises(TypeError):
+        found | 3
+
+
+class Names:
+    """A callable whose attributes have the names of all that we have attributes of."""
+
+    def __init__(self, function, value):
+        self._function = function
+        for name in OUR_NAMES:
+            setattr(self, name, value)
+        for name in ("forward", "call", "hybrid_forward", "modules", "submodules", "layers"):
+            setattr(self, name, value)
+
+    def __call__(self, *args, **keywords):
+        return self._function()
+
+
+@pytest.mark.parametrize("value", ["v2", lambda *_args: 1e-9, None, {}])
+def test_attributes_of_a_callable_may_have_any_name_of_ours(value):
+    m = Machine()
+    names = Names(m.function(1e-3), value)
+    assert {"timed", "note", "queues", "function", "unavailable", "anew"} <= vars(names).keys()
+    found = measure(names, 1.0, clock=m.clock)
+    assert (found.median, found.note) == (pytest.approx(1e-3), None)
+    ways = {
+        "a": names,
+        "lazy": DeferredBuild(lambda: names),
+        "noted": DeferredBuild(lambda: WithCompilerNote(names, str)),
+    }
+    c = compare(ways, 1.0, clock=m.clock, seed=3, progress=False)
+    assert [one.median for one in c.values()] == pytest.approx([1e-3] * 3)
+    assert not any(one.note for one in c.values())
+    s = sweep(lambda n: (ways, n), [1], clock=m.clock, progress=False)
+    assert s.labels == list(ways)
+
+
+def test_an_attribute_that_raises_is_no_hindrance():
+    class Raising:
+        def __getattr__(self, name):
+            raise RuntimeError(name)
+
+        def __call__(self, x, **keywords):
+            return x
+
+    assert compare({"a": Raising()}, 1.0, time_limit=0.01, progress=False)
+    assert measure(Raising(), 1.0, label="a", time_limit=0.01)
+    with pytest.raises(ArgumentError, match="time_limit="):
+        measure(Raising(), 1.0, time_limt=0.01)
+
+
+class Model:
+    def __call__(self, x):
+        return x
+
+    def __repr__(self):
+        return "all of its layers"
+
+
+M = Machine()
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda: compare(Model(), 1.0), r"a dict.*: Model, .*compare\(variants\(net, x\), x\)"),
+        (lambda: compare([print]), r"a dict.*Received: list\."),
+        (lambda: compare({1: Model()}), r"names.*Received: dict with the names \[1\]\."),
+        (lambda: compare({}), r"names.*Received: dict with the names \[\]\."),
+        (lambda: compare(made(M, print, True)), r"compare\(variants\(net, x\), x\).*none"),
+        (lambda: sweep(made(M, print, True), [1, 2]), r"function from a size.*: Variants"),
+        (lambda: measure(made(M), 1.0), r"one callable for measure.*: Variants.*compare"),
+        (lambda: variants({"a": print}, 1.0), r"one callable for variants.*: dict.*compare"),
+        (lambda: training(print, None, "sgd", (1, 2)), r"a loss to call.*: NoneType"),
+        (lambda: training(print, print, "sgd", 1, 2), r"one argument, \(x, y\).*: 2 arguments"),
+    ],
+)
+def test_what_is_handed_over_by_mistake_is_named_and_nothing_is_printed_whole(ask, said):
+    with pytest.raises(ArgumentError) as raised:
+        ask()
+    assert re.search(said, str(raised.value))
+    assert "all of its layers" not in str(raised.value)
