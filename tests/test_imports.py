@@ -1,8 +1,9 @@
-"""The rooms: who imports whom, read from the source. Doors open one way, and there is no circle."""
+"""Who imports whom, read from the source: imports go down the floors, and never in a circle."""
 
 import ast
 from graphlib import TopologicalSorter
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 from processes import ROOT, python
@@ -14,21 +15,19 @@ HEAVY = (
     *("torch", "tensorflow", "jax", "mxnet", "matplotlib", "pandas", "scipy", "IPython", "tqdm"),
     *("psutil", "networkx", "onnxruntime"),
 )
-# From the bottom to the top: a room imports from its own floor and from those below.
-FLOORS = (
-    ("errors",),
-    (
-        *("calls", "i18n", "installing", "quieting", "stats", "subprocesses", "tensor"),
-        *("report.table", "report.picture"),  # know no result and no framework
-    ),
-    ("frameworks", "same"),
-    ("report",),
-    ("measurement",),
-    ("artifacts",),
-    ("__main__", "diagnosing", "teaching"),
+# From the top to the bottom. A module imports from its own folder and from the floors below;
+# of the other folders and modules on its floor, only from those that stand in one group with it.
+FLOORS: tuple[tuple[set[str], ...], ...] = (
+    ({"teaching"}, {"__main__"}, {"errors"}),
+    ({"artifacts"}, {"experiment"}),
+    ({"timing", "explaining", "diagnosis"},),
+    ({"frameworks"},),
+    ({"graphs"},),
+    ({"display"},),
+    ({"core"},),
 )
-# What imports or names a framework stands here.
-ROOMS: dict[str, str | tuple[str, ...]] = {
+# The folder in which a framework, or what belongs to it, may be imported and named.
+FOLDERS = {
     **{framework.name: f"frameworks/{framework.name}/" for framework in known()},
     "keras": "frameworks/tensorflow/",
     "flax": "frameworks/jax/",
@@ -36,65 +35,78 @@ ROOMS: dict[str, str | tuple[str, ...]] = {
 }
 
 
-def name_of(path):
+def module_name(path: Path) -> str:
     parts = ("d2lhybrid", *path.relative_to(PACKAGE).with_suffix("").parts)
     return ".".join(part for part in parts if part != "__init__")
 
 
-TREES = {
+SOURCES = {
     path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))
 }
-NAMES = set(map(name_of, TREES))
+MODULES = {module_name(path) for path in SOURCES}
 
 
-def imported(path):
-    """The absolute names of all that a file imports, wherever in it, its types among them."""
-    found = set()
-    for node in ast.walk(TREES[path]):
+def imports_of(path: Path) -> set[str]:
+    """The absolute names of all modules that a file imports, at its top or inside a function."""
+    names = set()
+    for node in ast.walk(SOURCES[path]):
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.module, f"{path}: relative import"
-            whole = [f"{node.module}.{alias.name}" for alias in node.names]
-            found.update(name if name in NAMES else node.module for name in whole)
-    return found
+            assert node.module, f"{path}: a relative import"
+            for alias in node.names:
+                submodule = f"{node.module}.{alias.name}"
+                names.add(submodule if submodule in MODULES else node.module)
+    return names
 
 
-def floor_of(module):
-    inside = module.removeprefix("d2lhybrid.")
-    for room in (inside, inside.split(".")[0]):
-        for number, rooms in enumerate(FLOORS):
-            if room in rooms:
-                return number
-    pytest.fail(f"{module} is in a new room: give it its place in FLOORS")
+def floor_and_group(module: str) -> tuple[int, set[str]]:
+    top = module.split(".")[1]
+    for number, floor in enumerate(FLOORS):
+        for group in floor:
+            if top in group:
+                return number, group
+    pytest.fail(f"{module} is new: give it its place in FLOORS")
 
 
-def test_doors_open_downwards_and_none_to_the_root_or_out_of_the_package():
-    for path in set(TREES) - {PACKAGE / "__init__.py"}:
-        tops = {module.split(".")[0] for module in imported(path)}
-        assert not tops & {"book", "website", "recording"}, path
-        for module in imported(path) & NAMES:
-            assert module != "d2lhybrid", f"{path}: the package root is for readers"
-            assert floor_of(module) <= floor_of(name_of(path)), f"{path}: a door up, to {module}"
+@pytest.mark.parametrize("path", sorted(set(SOURCES) - {PACKAGE / "__init__.py"}), ids=module_name)
+def test_imports_go_down(path):
+    floor, group = floor_and_group(module_name(path))
+    for imported in imports_of(path):
+        assert imported.split(".")[0] not in {"book", "website", "recording"}
+        assert imported != "d2lhybrid", "the package's root is for readers"
+        if imported in MODULES:
+            imported_floor, imported_group = floor_and_group(imported)
+            assert imported_floor > floor or imported_group == group, imported
 
 
-def test_there_is_no_circle():
-    inside = {name_of(path): imported(path) & NAMES for path in TREES}
-    graph = {name: others - {name} for name, others in inside.items()}
+def test_no_imports_go_in_a_circle():
+    inside = {module_name(path): imports_of(path) & MODULES for path in SOURCES}
+    graph = {name: imported - {name} for name, imported in inside.items()}
     TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
 
 
-def test_only_its_room_imports_or_names_a_framework():
-    for path, tree in TREES.items():
+def test_no_class_of_ours_is_called_any():
+    """`Comparison = Any` would hide an import that goes up, and everything from mypy."""
+    for path, tree in SOURCES.items():
+        for node in ast.walk(tree):
+            value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+            assert not (isinstance(value, ast.Name) and value.id == "Any"), (path, node.lineno)
+
+
+def test_only_its_folder_imports_or_names_a_framework():
+    for path, tree in SOURCES.items():
         place = path.relative_to(PACKAGE).as_posix()
-        for module in {module.split(".")[0] for module in imported(path)} & ROOMS.keys():
-            assert place.startswith(ROOMS[module]), f"{place} imports {module}"
-        strings = [one.value for one in ast.walk(tree) if isinstance(one, ast.Constant)]
+        imported = imports_of(path)
+        for package in {name.split(".")[0] for name in imported} & FOLDERS.keys():
+            assert place.startswith(FOLDERS[package]), f"{place} imports {package}"
+        strings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
         words = {text for text in strings if isinstance(text, str) and " " not in text}
-        for framework in (framework.name for framework in known()):
-            named = [text for text in words | imported(path) if f".{framework}." in f".{text}."]
-            here = place.startswith((str(ROOMS[framework]), "__init__.py"))
-            assert not named or here, f"{place} names {named}"
+        for framework in known():
+            if place.startswith((FOLDERS[framework.name], "__init__.py")):
+                continue
+            named = {word for word in words | imported if f".{framework.name}." in f".{word}."}
+            assert not named, f"{place} names {named}"
 
 
 def test_importing_and_waiting_load_nothing_heavy_and_are_quick():
@@ -104,14 +116,14 @@ def test_importing_and_waiting_load_nothing_heavy_and_are_quick():
         "print(time.process_time() - start)\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])\n"
         "d2lhybrid.synchronize()\nwith d2lhybrid.Benchmark(): pass\n"
-        f"print([name for name in {[*ROOMS]} if name in sys.modules])"
+        f"print([name for name in {[*FOLDERS]} if name in sys.modules])"
     )
-    spent, heavy, _time, frameworks = python("-c", code).stdout.splitlines()
+    seconds, heavy, _benchmark, frameworks = python("-c", code).stdout.splitlines()
     assert heavy == frameworks == "[]"
-    assert float(spent) < 0.5  # 50 ms on a quiet machine: benchmarks/agreement.py
+    assert float(seconds) < 0.5  # 50 ms on a quiet machine: benchmarks/agreement.py
 
 
-@pytest.mark.parametrize("module", ["d2lhybrid", "d2lhybrid.teaching"])
+@pytest.mark.parametrize("module", ["d2lhybrid", "d2lhybrid.teaching", "d2lhybrid.errors"])
 def test_every_public_name_loads_and_says_what_it_is(module):
     public = import_module(module)
     assert set(public.__all__) <= set(dir(public))
@@ -121,6 +133,7 @@ def test_every_public_name_loads_and_says_what_it_is(module):
         public.compar_e  # noqa: B018
 
 
-def test_no_room_takes_the_name_of_a_function():
-    """Importing a room binds its name in the package, over whatever stood there."""
-    assert not {path.stem for path in PACKAGE.iterdir()} & set(import_module("d2lhybrid").__all__)
+def test_no_module_takes_the_name_of_a_public_verb():
+    """Importing a module binds its name in the package, over whatever stood there."""
+    modules = {path.stem for path in PACKAGE.iterdir()}
+    assert not modules & set(import_module("d2lhybrid").__all__) - {"errors"}
