@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from d2lhybrid.core import errors
-from d2lhybrid.core.compare_outputs import raw_of
 from d2lhybrid.core.errors import *  # noqa: F403
 from d2lhybrid.core.i18n import gettext as _, listed, pad, sentences, set_language
 from d2lhybrid.core.output import quiet
@@ -28,6 +27,8 @@ from d2lhybrid.experiment.comparison import Comparison, Sweep
 from d2lhybrid.experiment.measurement import Measurement
 from d2lhybrid.experiment.revealed import Revealed, groups
 from d2lhybrid.experiment.text import busy
+from d2lhybrid.frameworks import to_host
+from d2lhybrid.timing import PeakMemory
 
 __all__ = ["Comparison", "Measurement", "Outcome", "PeakMemory", "Sweep", "Trials", *errors.__all__]
 __all__ += ["has_compiler", "outcome", "pad", "plot_calls", "plot_roofline", "print_table"]
@@ -292,7 +293,7 @@ def _numbers(value: Any) -> Any:
     """Arrays of any framework as rounded Python numbers; what is no number as it is."""
     if isinstance(value, (list, tuple)):
         return [_numbers(part) for part in value]
-    raw = raw_of(value)
+    raw = to_host(value)
     if raw is None:
         return value
     numbers = raw.values()

@@ -11,7 +11,7 @@ import pytest
 
 import d2lhybrid
 from d2lhybrid import frameworks
-from d2lhybrid.core.pytree import HostArray
+from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.errors import D2LHybridError
 from d2lhybrid.frameworks.base import DeferredBuild, Framework, Room, Tensors, Variant
 from d2lhybrid.graphs.explanation import Explanation

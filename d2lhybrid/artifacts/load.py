@@ -14,11 +14,13 @@ from d2lhybrid.artifacts import store
 from d2lhybrid.artifacts.manifest import Manifest
 from d2lhybrid.core import errors
 from d2lhybrid.core.arguments import BoundToProcess
-from d2lhybrid.core.compare_outputs import difference, raw_of
+from d2lhybrid.core.compare_outputs import Mismatch, mismatch
+from d2lhybrid.core.host_array import dtype_and_shape
 from d2lhybrid.core.i18n import count, gettext as _, listed, pgettext, sentences
-from d2lhybrid.core.pytree import leaves, spec
+from d2lhybrid.core.pytree import leaves
 from d2lhybrid.core.toolchain import missing
 from d2lhybrid.display.table import Column, Table
+from d2lhybrid.frameworks import to_host
 
 
 class LoadedModel(BoundToProcess):
@@ -42,15 +44,15 @@ class LoadedModel(BoundToProcess):
                 with, or a tensor is of another framework.
         """
         framework = self._stored.framework
-        inputs = self.manifest.takes.tensors_in((args, kwargs), "")
+        inputs = self.manifest.in_spec.flatten_like((args, kwargs), "")
         for expected, value in zip(self.manifest.inputs, inputs, strict=True):
             known = self._stored.format.converts and hasattr(value, "dtype")
             if not known and not framework.tensors.is_tensor(value):
                 kind = f"{type(value).__module__}.{type(value).__name__}"
                 text = _("Expected a tensor of {framework}, received a {kind}; convert it.")
                 raise errors.InputMismatchError(text, framework=framework.display, kind=kind)
-            expected.require(*spec(value))
-        return self.manifest.returns.filled(_flat(self.model(*inputs)), classes=self._trusted)
+            expected.require(*dtype_and_shape(value))
+        return self.manifest.out_spec.unflatten(_flat(self.model(*inputs)), classes=self._trusted)
 
 
 @dataclass(frozen=True, repr=False)
@@ -200,7 +202,7 @@ def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification
     try:
         for example in range(stored.manifest.examples):
             if found := _difference(stored, program, example):
-                return Verification(stored.root, (), "different", found)
+                return Verification(stored.root, (), "different", str(found))
     except errors.D2LHybridError as error:
         return Verification(stored.root, (), "failed", str(error))
     except Exception as error:
@@ -275,15 +277,15 @@ def _program(stored: store.Stored, trusted: bool) -> Any:
         return stored.format.read(stored.root, options)
 
 
-def _difference(stored: store.Stored, program: Any, example: int) -> str:
-    """How the outputs for an example differ from the recorded ones; empty if they do not."""
+def _difference(stored: store.Stored, program: Any, example: int) -> Mismatch | None:
+    """How the outputs for an example differ from the recorded ones; None if they do not."""
     tensors, manifest = stored.framework.tensors, stored.manifest
     raws = stored.recall(example, "input")
     inputs = tuple(tensors.from_raw(raw, manifest.options) for raw in raws)
-    received = map(raw_of, _flat(tensors.infer(program, inputs, {})))
+    received = map(to_host, _flat(tensors.infer(program, inputs, {})))
     names = [output.name for output in manifest.outputs]
     expected = dict(zip(names, stored.recall(example, "output"), strict=True))
-    return difference(dict(zip(names, received, strict=True)), expected)
+    return mismatch(dict(zip(names, received, strict=True)), expected)
 
 
 def _table(path: Path, rows: Sequence[tuple[str, str]]) -> str:

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 
 from d2lhybrid.core import errors
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.treespec import TreeSpec
+from d2lhybrid.core.pytree import TreeSpec
 from d2lhybrid.frameworks.formats import Option
 
 MANIFEST = "d2lhybrid.json"
@@ -85,8 +85,8 @@ class Manifest(_Plain, frozen=True):
     inputs: Annotated[tuple[TensorSpec, ...], Tensors]
     outputs: Annotated[tuple[TensorSpec, ...], Tensors]
     fixed: str
-    takes: TreeSpec
-    returns: TreeSpec
+    in_spec: TreeSpec
+    out_spec: TreeSpec
     files: Annotated[tuple[FileEntry, ...], Meta(max_length=10_000)]
     examples: Annotated[int, Meta(ge=1, le=2)]
     options: dict[str, Option]
@@ -130,7 +130,9 @@ def _sound(manifest: Manifest) -> bool:
     tensors = (*manifest.inputs, *manifest.outputs)
     texts = [manifest.format, manifest.framework, manifest.created, manifest.fixed]
     texts += [*manifest.versions, *manifest.versions.values(), *(t.name for t in tensors)]
-    call = [part.kind for part in manifest.takes.parts]
-    counts = manifest.takes.tensors(), manifest.returns.tensors()
+    call = [part.kind for part in manifest.in_spec.parts]
+    manifest.in_spec.validate()
+    manifest.out_spec.validate()
+    counts = manifest.in_spec.count_tensors(), manifest.out_spec.count_tensors()
     counted = counts == (len(manifest.inputs), len(manifest.outputs))
     return counted and call == ["tuple", "dict"] and all(map(str.isprintable, texts))

@@ -28,11 +28,11 @@ from d2lhybrid.artifacts.store import (
     require_intact,
 )
 from d2lhybrid.core import errors
+from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _, noop as N_, sentences
-from d2lhybrid.core.output import waiting
-from d2lhybrid.core.pytree import HostArray
 from d2lhybrid.core.subprocesses import run
 from d2lhybrid.core.toolchain import find_compiler
+from d2lhybrid.display.progress import show_status
 from d2lhybrid.frameworks import environment
 from d2lhybrid.frameworks.formats import NativeProgram
 
@@ -106,7 +106,7 @@ def run_native(
     if not args and not kwargs:
         inputs = stored.recall(0, "input")
     else:
-        arrays = map(_array, manifest.takes.tensors_in((args, kwargs), ""))
+        arrays = map(_array, manifest.in_spec.flatten_like((args, kwargs), ""))
         # No model takes uint16, so these are the bits of bfloat16.
         inputs = [
             HostArray.of(one, "bfloat16" if one.dtype == np.uint16 else None) for one in arrays
@@ -125,7 +125,7 @@ def run_native(
         command = [str(made / PROGRAM), *arguments]
         printed = _execute(command, _("Could not run the program"), timeout)
         outputs = _outputs(printed, names[len(inputs) :], folder)
-    return manifest.returns.filled(outputs)
+    return manifest.out_spec.unflatten(outputs)
 
 
 def _array(value: Any) -> np.ndarray:
@@ -235,7 +235,7 @@ def _build(native: NativeProgram) -> Path:
             shutil.copy(source, folder)
         _write_script(folder / "build.sh", line)
     with working:
-        with waiting(N_("compiling {file}"), file=native.source):
+        with show_status(N_("compiling {file}"), file=native.source):
             _execute(line, _("Could not compile the program"), 600, folder)
         with suppress(OSError):  # where another process has made it meanwhile
             folder.rename(made)

@@ -22,14 +22,14 @@ import msgspec
 from d2lhybrid.artifacts.load import Inspection, inspect
 from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Dtype, Manifest, TensorSpec, parse
 from d2lhybrid.artifacts.store import Recorded, add_trusted, entries, record, replacing
-from d2lhybrid.core import compare_outputs as same
 from d2lhybrid.core.arguments import name_of, reject_ambiguous_options, resolve_call
+from d2lhybrid.core.compare_outputs import mismatch
 from d2lhybrid.core.errors import D2LHybridError, SaveError, brief
+from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import general, gettext as _
-from d2lhybrid.core.pytree import HostArray
 from d2lhybrid.core.subprocesses import run_python, status
 from d2lhybrid.experiment.sampler import wrap_call_errors
-from d2lhybrid.frameworks import Verb, environment, format_of, of, preserve_state
+from d2lhybrid.frameworks import Verb, copy_outputs, environment, format_of, of, preserve_state
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.formats import Dynamic, ExampleCall, Format, Option, Options
 
@@ -154,8 +154,8 @@ def save(
             inputs=tuple(_specs(sample.names, [given for given, _found in examples])),
             outputs=tuple(_specs(sample.outputs, [found for _given, found in examples])),
             fixed=sample.fixed,
-            takes=sample.takes,
-            returns=sample.returns,
+            in_spec=sample.in_spec,
+            out_spec=sample.out_spec,
             files=tuple(entries(folder).values()),
             examples=len(examples),
             options=options,
@@ -209,25 +209,26 @@ def verify_in_subprocess(folder: Path) -> str:
 
 def _run(sample: ExampleCall, dynamic: Dynamic | None, options: Options) -> list[Recorded]:
     """Inputs and outputs of the model for the example, and for larger inputs if it takes them."""
-    sample.returns, sample.outputs, found = sample.run(sample.inputs)
+    sample.out_spec, sample.outputs, found = sample.run(sample.inputs)
     if not found:
         raise SaveError(_("Expected a model that returns tensors, received none of them."))
     to_raw = sample.tensors.to_raw
     examples = [([*map(to_raw, sample.inputs)], [*map(to_raw, found)])]
     own = getattr(sample.model, "__self__", sample.model)
     if hasattr(own, "eval") and getattr(own, "training", True):  # modules of NNX have no flag
-        now, saved = map(same.record, (sample.flat(*sample.inputs), tuple(found)))
-        if said := same.difference(now, saved):
+        now, saved = map(copy_outputs, (sample.flat(*sample.inputs), tuple(found)))
+        difference = mismatch(now, saved)
+        if difference is not None:
             text = _(
                 "Expected a model without state in evaluation mode, because that's how it is "
                 "saved. Received: one that computes something else ({difference}). Call {code}."
             )
-            raise SaveError(text, difference=said, code="model.eval()")
+            raise SaveError(text, difference=difference, code="model.eval()")
     sample.vary(dynamic, options)
     if sample.larger:
         try:
-            returns, _names, found = sample.run(sample.larger)
-            if returns != sample.returns:
+            out_spec, _names, found = sample.run(sample.larger)
+            if out_spec != sample.out_spec:
                 raise ValueError(_("the output has another structure"))
             examples.append(([*map(to_raw, sample.larger)], [*map(to_raw, found)]))
         except Exception as error:

@@ -32,8 +32,8 @@ from d2lhybrid.artifacts.manifest import (
     parse,
 )
 from d2lhybrid.core import errors
+from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import count, gettext as _, listed, ngettext, sentences
-from d2lhybrid.core.pytree import HostArray
 from d2lhybrid.frameworks import format_of, get
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.formats import Format

@@ -13,15 +13,14 @@ to TF32, so there an element is compared relative to its row alone.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from d2lhybrid.core.errors import DifferentAnswerError
+from d2lhybrid.core.host_array import PYTHON_NUMBER, HostArray
 from d2lhybrid.core.i18n import general, gettext as _
-from d2lhybrid.core.pytree import HostArray, held, leaves
-from d2lhybrid.frameworks import loaded
 
 # The largest difference allowed, as a fraction of the element: room for a compiler that adds in
 # another order, not for one that computes something else.
@@ -39,43 +38,32 @@ TOLERANCE[TF32] = 2.0**-8
 IN_TF32 = ("float32", "complex64")
 CANCELLED = 0.1  # of that fraction, of the largest number in the row: what cancelling may leave
 MASK = 1e8  # a number this large is a mask or a mistake, and no measure for its row
-NUMBER = ""  # the dtype of Python's own numbers, which go with any
-NUMBERS = (bool, int, float, complex)
+NUMERIC = "fciub"  # the kinds of NumPy's dtypes that are compared as numbers
 
 Answer = Mapping[str, Any]
 """Leaves by path: ``HostArray`` for what holds numbers, the object itself for the rest."""
-
-
-def record(output: Any) -> dict[str, Any]:
-    """Copy an output's leaves now, for a compiled program may write the next one over it."""
-    found: dict[str, Any] = {}
-    for path, value in leaves(output, "output"):
-        raw = raw_of(value)
-        inside = held(value, _tensor, set()) if raw is None else raw
-        found |= leaves(value if inside is None else inside, path)
-    return found
-
-
-def raw_of(value: Any) -> HostArray | None:
-    """A copy of a number, an array or any framework's tensor; None for anything else."""
-    return HostArray(NUMBER, np.array(value)) if isinstance(value, NUMBERS) else _tensor(value)
-
-
-def _tensor(value: Any) -> HostArray | None:
-    for framework in loaded():
-        tensors = framework.tensors
-        if tensors.is_tensor(value):
-            raw = tensors.to_raw(value)
-            return msgspec.structs.replace(raw, accelerated=tensors.is_accelerated(value))
-    if hasattr(value, "__array__") and (hasattr(value, "dtype") or hasattr(value, "dtypes")):
-        return HostArray.of(np.array(value))
-    return None
 
 
 def incomparable(answer: Answer) -> list[str]:
     """The paths of what can only be compared by being the same object or type."""
     others = {path: leaf for path, leaf in answer.items() if not isinstance(leaf, HostArray | None)}
     return [path for path, leaf in others.items() if type(leaf).__eq__ is object.__eq__]
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """Two outputs that are not the same; as text, the sentence about what differs most.
+
+    Attributes:
+        sentence: What differs, and by how much.
+        excess: The difference over what is allowed; infinite where no numbers were compared.
+    """
+
+    sentence: str
+    excess: float = np.inf
+
+    def __str__(self) -> str:
+        return self.sentence
 
 
 def require_same(
@@ -85,7 +73,8 @@ def require_same(
 
     They are two answers of one callable where `label` is the `reference`.
     """
-    if not (found := difference(answer, expected, tolerance)):
+    difference = mismatch(answer, expected, tolerance)
+    if difference is None:
         return
     text = _(
         "Expected {label!r} to compute what {reference!r} does. Received: {difference}. "
@@ -98,15 +87,15 @@ def require_same(
             "call. Remove that, or pass check=False, or a larger tolerance, such as check=0.01. "
             "To compare training steps, use {training}."
         )
-    said = {"difference": found, "training": "training(net, loss, optimizer, batch)"}
-    raise DifferentAnswerError(text.format(label=label, reference=reference, **said))
+    fields = {"difference": difference, "training": "training(net, loss, optimizer, batch)"}
+    raise DifferentAnswerError(text.format(label=label, reference=reference, **fields))
 
 
-def difference(answer: Answer, expected: Answer, tolerance: float | None = None) -> str:
-    """What differs most between two records, in words; empty if nothing does.
+def mismatch(answer: Answer, expected: Answer, tolerance: float | None = None) -> Mismatch | None:
+    """What differs most between two outputs; None if nothing does.
 
     Args:
-        answer: what came, as ``record`` copied it.
+        answer: what came, as ``frameworks.copy_outputs`` copied it.
         expected: what should have come.
         tolerance: the difference allowed as a fraction of each floating-point number; that of the
             dtype and of where it was computed if None. Whole numbers have to be equal. Of a
@@ -116,13 +105,16 @@ def difference(answer: Answer, expected: Answer, tolerance: float | None = None)
         text = _("{received} where {expected} was expected")
         received = next((path for path in answer if path not in expected), _("nothing"))
         wanted = next((path for path in expected if path not in answer), _("nothing"))
-        return text.format(received=received, expected=wanted)
-    both = (*answer.values(), *expected.values())
-    beside = {_exactness(leaf) for leaf in both if isinstance(leaf, HostArray)} & TOLERANCE.keys()
+        return Mismatch(text.format(received=received, expected=wanted))
+    arrays = [x for x in (*answer.values(), *expected.values()) if isinstance(x, HostArray)]
+    beside = {_exactness(array) for array in arrays} & TOLERANCE.keys()
     floats = max(beside or {"float64"}, key=lambda dtype: TOLERANCE[dtype])
-    found = (_leaf(path, leaf, expected[path], tolerance, floats) for path, leaf in answer.items())
-    _over, words = max(found, key=lambda one: one[0], default=(0.0, ""))
-    return words
+    worst: Mismatch | None = None
+    for path, leaf in answer.items():
+        here = _leaf_mismatch(path, leaf, expected[path], tolerance, floats)
+        if here is not None and (worst is None or here.excess > worst.excess):
+            worst = here
+    return worst
 
 
 def _exactness(leaf: HostArray) -> str:
@@ -130,42 +122,49 @@ def _exactness(leaf: HostArray) -> str:
     return TF32 if leaf.accelerated and leaf.dtype in IN_TF32 else leaf.dtype
 
 
-def _leaf(path: str, leaf: Any, other: Any, tolerance: Any, floats: str) -> tuple[float, str]:
-    """How far a leaf is over what is allowed, and the words for it; empty words if it is not.
+def _leaf_mismatch(
+    path: str, leaf: Any, other: Any, tolerance: float | None, floats: str
+) -> Mismatch | None:
+    """How two leaves differ by more than is allowed; None if they do not.
 
     A float of Python's is as exact as `floats`, the coarsest tensor beside it, which it came from.
     """
     if not isinstance(leaf, HostArray) or not isinstance(other, HostArray):
         if _equal(leaf, other):
-            return 0.0, ""
+            return None
         text = _("{output} is {received!r} instead of {expected!r}")
-        return np.inf, text.format(output=path, received=leaf, expected=other)
-    whole = other.array.dtype.kind in "biu"
-    dtypes = {leaf.dtype, other.dtype} - {NUMBER} or {"float64" if whole else floats}
+        return Mismatch(text.format(output=path, received=leaf, expected=other))
+    is_whole = other.array.dtype.kind in "biu"
+    dtypes = {leaf.dtype, other.dtype} - {PYTHON_NUMBER}
+    if not dtypes:  # both are numbers of Python's
+        dtypes = {"float64" if is_whole else floats}
     if len(dtypes) > 1:
         text = _("{output} has dtype {received} instead of {expected}")
-        return np.inf, text.format(output=path, received=leaf.dtype, expected=other.dtype)
+        return Mismatch(text.format(output=path, received=leaf.dtype, expected=other.dtype))
     a, b = leaf.values(), other.values()
     if a.shape != b.shape:
         text = _("{output} has shape {received} instead of {expected}")
-        return np.inf, text.format(output=path, received=a.shape, expected=b.shape)
-    if a.dtype.kind not in "fciub" or b.dtype.kind not in "fciub":  # such as texts
+        return Mismatch(text.format(output=path, received=a.shape, expected=b.shape))
+    if a.dtype.kind not in NUMERIC or b.dtype.kind not in NUMERIC:  # such as texts
         equal = np.asarray(a == b, dtype=bool)
         if equal.all():
-            return 0.0, ""
-        place = tuple(map(int, np.argwhere(~equal)[0]))
+            return None
+        index = tuple(map(int, np.argwhere(~equal)[0]))
         text = _("{output} is {received!r} instead of {expected!r}")
-        said = {"output": _element(path, place), "received": a[place], "expected": b[place]}
-        return np.inf, text.format(**said)
-    exact = {_exactness(leaf), _exactness(other)} - {NUMBER} or dtypes
-    allowed = max(TOLERANCE.get(one, 0.0) for one in exact) if tolerance is None else tolerance
-    over, gap, limit, place = _gap(a, b, allowed, 1.0 if TF32 in exact else CANCELLED)
-    if over <= 1:
-        return 0.0, ""
+        output = _element(path, index)
+        return Mismatch(text.format(output=output, received=a[index], expected=b[index]))
+    exactness = {_exactness(leaf), _exactness(other)} - {PYTHON_NUMBER} or dtypes
+    if tolerance is None:
+        tolerance = max(TOLERANCE.get(name, 0.0) for name in exactness)
+    excess, gap, allowed, index = _worst_element(
+        a, b, tolerance, row_fraction=1.0 if TF32 in exactness else CANCELLED
+    )
+    if excess <= 1:
+        return None
     text = _("{output} is {received} instead of {expected}: {gap} apart, where {limit} is allowed")
-    received, expected = _numbers(a[place], b[place])
-    said = {"output": _element(path, place), "received": received, "expected": expected}
-    return over, text.format(**said, gap=general(gap), limit=general(limit))
+    received, expected = _numbers(a[index], b[index])
+    fields = {"output": _element(path, index), "received": received, "expected": expected}
+    return Mismatch(text.format(**fields, gap=general(gap), limit=general(allowed)), excess)
 
 
 def _element(path: str, place: tuple[int, ...]) -> str:
@@ -196,30 +195,45 @@ def _equal(leaf: Any, other: Any) -> bool:
         return False
 
 
-def _gap(
-    a: np.ndarray, b: np.ndarray, allowed: float, of_row: float
+def _worst_element(
+    a: np.ndarray, b: np.ndarray, tolerance: float, row_fraction: float
 ) -> tuple[float, float, float, tuple[int, ...]]:
-    """The worst element: its difference over what is allowed, the two, and its place.
+    """The element whose excess is largest: excess, difference, what is allowed, and its index.
 
-    What is allowed is a fraction of the element, or `of_row` of it of the largest in the row.
+    For floating-point numbers, with x received, y expected and ``row(y)`` the row of y::
+
+        allowed = tolerance * max(|y|, row_fraction * max(|row(y)|))
+        excess  = |x - y| / allowed
+
+    What is not finite, or as large as MASK, is no part of ``max(|row(y)|)``. Where x and y are
+    equal, or both nan, the excess is 0; where one of them alone is nan, or nothing is allowed, it
+    is infinite. Whole numbers and booleans have to be equal: a class, an index or a count is right
+    or wrong.
     """
     if a.size == 0:
         return 0.0, 0.0, 0.0, ()
     kinds = {a.dtype.kind, b.dtype.kind}
     wide = np.complex128 if "c" in kinds else np.float64
     x, y = np.asarray(a, dtype=wide), np.asarray(b, dtype=wide)
-    same = np.asarray(a == b) | (np.isnan(x) & np.isnan(y))
-    size = np.abs(y)
-    sized = np.where(np.isfinite(size) & (size < MASK), size, 0.0)
-    longer = [axis for axis, length in enumerate(sized.shape) if length > 1]
-    row = sized.max(axis=longer[-1], keepdims=True) if longer else sized
+    equal = np.asarray(a == b) | (np.isnan(x) & np.isnan(y))
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        apart = np.abs(x - y)
-        limit = allowed * np.maximum(np.where(np.isfinite(size), size, 0.0), of_row * row)
-        if kinds <= set("iub"):  # a class, an index or a count is the one that it is, or wrong
-            limit = np.zeros_like(limit)
-            apart = np.maximum(apart, 1.0)  # which floats do not see past 2**53
-        over = np.where(same, 0.0, np.where(np.isnan(apart) | (limit == 0), np.inf, apart / limit))
-    worst = tuple(map(int, np.unravel_index(int(np.argmax(over)), over.shape)))
-    gap = float(np.nan_to_num(apart[worst], nan=np.inf))
-    return float(over[worst]), gap, float(np.broadcast_to(limit, over.shape)[worst]), worst
+        size = np.abs(y)
+        gap = np.abs(x - y)
+        if kinds <= set("iub"):
+            allowed = np.zeros_like(size)
+            gap = np.maximum(gap, 1.0)  # float64 does not tell whole numbers past 2**53 apart
+        else:
+            finite = np.where(np.isfinite(size), size, 0.0)
+            row_scale = np.max(np.where(size < MASK, finite, 0.0), axis=_row_axis(y), keepdims=True)
+            allowed = tolerance * np.maximum(finite, row_fraction * row_scale)
+        excess = np.where(np.isnan(gap) | (allowed == 0), np.inf, gap / allowed)
+    excess = np.where(equal, 0.0, excess)
+    index = tuple(map(int, np.unravel_index(int(np.argmax(excess)), excess.shape)))
+    gap_there = float(np.nan_to_num(gap[index], nan=np.inf))
+    return float(excess[index]), gap_there, float(allowed[index]), index
+
+
+def _row_axis(array: np.ndarray) -> int | tuple[()]:
+    """The last axis that is longer than 1; none for a number alone, which has no row."""
+    longer = [axis for axis, length in enumerate(array.shape) if length > 1]
+    return longer[-1] if longer else ()

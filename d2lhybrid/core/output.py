@@ -1,14 +1,11 @@
-"""What is said beside results: nothing of what libraries say of themselves, and one line while one
-waits, where that takes long enough to ask.
-"""
+"""Keeps back what libraries say of themselves while they are at work."""
 
 import io
 import logging
 import os
-import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import (
     AbstractContextManager,
     contextmanager,
@@ -18,10 +15,6 @@ from contextlib import (
 )
 from threading import Lock, local
 from typing import Any
-
-from d2lhybrid.core.i18n import gettext as _
-
-SHOWN_AFTER = 2.0  # seconds
 
 
 class SharedContext:
@@ -167,38 +160,3 @@ def _unlogged(level: int) -> Iterator[None]:
             if me in _levels:
                 del _levels[me]
                 logging.disable(max([_level_before, *_levels.values()]))
-
-
-def waiting(said: str, shown: bool | None = None, **fields: str) -> Any:
-    """Say what is being done while the block of ``with`` lasts; nothing stays.
-
-    Args:
-        said: what is done, in English as the catalogs have it, with `fields` to fill in.
-        shown: By default where the standard error is a terminal, so that nothing is written into
-            the output of a notebook, or into a file.
-
-    >>> with waiting("compiling"):
-    ...     pass
-    """
-    if not _is_read(shown):
-        return nullcontext()
-    from tqdm import tqdm
-
-    return tqdm(desc=_(said).format(**fields), bar_format="{desc}", leave=False)
-
-
-def counted(things: Sequence[Any], said: str, shown: bool | None) -> Iterable[Any]:
-    """The things; where that takes longer, how many are done is said, translated; nothing stays.
-
-    >>> list(counted("ab", "letters", shown=None))
-    ['a', 'b']
-    """
-    if not _is_read(shown):
-        return things
-    from tqdm import tqdm
-
-    return tqdm(things, _(said), leave=False, delay=SHOWN_AFTER, bar_format="{desc} {n}/{total}")
-
-
-def _is_read(shown: bool | None) -> bool:
-    return shown if shown is not None else sys.stderr is not None and sys.stderr.isatty()

@@ -1,59 +1,31 @@
-"""Tensors outside any framework, and the structures of them that models take and return.
+"""The structures of tensors that models take and return.
 
 Tuples, named tuples, lists, deques, mappings, dataclasses and classes of attrs are opened, nested
-as they come.
+as they come. `TreeSpec` is such a structure as plain data that JSON can hold: a saved file is a
+program from flat tensors to flat tensors, and the tree around them is kept beside it. So a file
+asks for no class of anybody's library. The names are those of ``torch.utils._pytree``.
 """
 
 import dataclasses
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from enum import Enum
+from importlib import import_module
+from itertools import repeat
+from operator import attrgetter
+from typing import Annotated, Any, Literal
 
-import numpy as np
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from d2lhybrid.core.errors import ArgumentError
+from d2lhybrid.core.errors import ArgumentError, InputMismatchError, SaveError
 from d2lhybrid.core.i18n import gettext as _
 
 Leaf = tuple[str, Any]
-DEEPEST = 200  # containers in one another
-
-
-class HostArray(Struct, frozen=True):
-    """A copy of a tensor: its dtype by the name that all frameworks use, and a NumPy array.
-
-    `accelerated`: it comes from a GPU or another accelerator, which computes float32 less exactly.
-
-    NumPy has no bfloat16, so such a tensor is kept as the uint16 array of its bits. Other dtypes
-    that NumPy lacks (float8, quantized) come as their values in float32, and texts as an array of
-    bytes objects, whose dtype is called "string".
-    """
-
-    dtype: str
-    array: np.ndarray
-    accelerated: bool = False
-
-    @classmethod
-    def of(cls, array: Any, dtype: str | None = None) -> "HostArray":
-        """From anything that NumPy reads; ``ml_dtypes.bfloat16`` arrays are understood."""
-        array = np.asarray(array, order="C")
-        name = dtype or str(array.dtype).replace("object", "string")
-        if str(array.dtype) == "bfloat16":
-            array = array.view(np.uint16)
-        return cls(name, array)
-
-    def values(self) -> np.ndarray:
-        """The numbers as NumPy can compute with them."""
-        if self.dtype == "bfloat16":
-            return (self.array.astype(np.uint32) << 16).view(np.float32)
-        return self.array
-
-
-def spec(tensor: Any) -> tuple[str, tuple[int, ...]]:
-    """Dtype and shape of any framework's tensor; raises AttributeError for anything else."""
-    kind = tensor.dtype  # it has a name, is a class of NumPy, or prints as module.name
-    name = getattr(kind, "name", None) or getattr(kind, "__name__", None) or str(kind)
-    return name.rpartition(".")[2].removesuffix("_"), tuple(tensor.shape)
+IsTensor = Callable[[Any], bool]
+Scalar = bool | int | float | str
+MAX_NESTING = 200  # containers in one another, in what is only looked at
+MAX_SAVED_NESTING = 32  # in what a manifest holds
 
 
 def leaves(value: Any, path: str = "", around: tuple[int, ...] = ()) -> Iterator[Leaf]:
@@ -71,50 +43,235 @@ def leaves(value: Any, path: str = "", around: tuple[int, ...] = ()) -> Iterator
     >>> list(leaves({"a": [1, (2, None)]}, "output"))
     [("output['a'][0]", 1), ("output['a'][1][0]", 2), ("output['a'][1][1]", None)]
     """
-    parts = parts_of(value)
-    if parts is None:
+    inside = children(value)
+    if inside is None:
         yield path, value
         return
-    if id(value) in around or len(around) > DEEPEST:
+    if id(value) in around or len(around) > MAX_NESTING:
         text = _(
             "Expected containers nested at most {deepest} deep, none of which holds itself. "
             "Received: a {kind} inside {containers} others."
         )
         fields = {"kind": type(value).__name__, "containers": len(around)}
-        raise ArgumentError(text.format(deepest=DEEPEST, **fields))
-    for key, part in parts.items():
-        yield from leaves(part, f"{path}[{key!r}]", (*around, id(value)))
+        raise ArgumentError(text.format(deepest=MAX_NESTING, **fields))
+    for key, child in inside.items():
+        yield from leaves(child, f"{path}[{key!r}]", (*around, id(value)))
 
 
-def parts_of(value: Any) -> dict[Any, Any] | None:
-    """The parts of a container by their keys, names or places; None for a leaf."""
+def children(value: Any) -> dict[Any, Any] | None:
+    """What is in a container, by its keys, names or positions; None for a leaf."""
     if isinstance(value, Mapping):
         return {key: value[key] for key in value}
     if isinstance(value, (list, tuple, deque)):
-        return dict(zip(getattr(value, "_fields", range(len(value))), value, strict=True))
-    kind = type(value)  # of which attrs, too, notes the fields
-    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else None
-    fields = getattr(kind, "__attrs_attrs__", fields)
-    return None if fields is None else {one.name: getattr(value, one.name) for one in fields}
+        names = getattr(value, "_fields", range(len(value)))
+        return dict(zip(names, value, strict=True))
+    cls = type(value)
+    if hasattr(cls, "__attrs_attrs__"):
+        fields = cls.__attrs_attrs__
+    elif dataclasses.is_dataclass(cls):
+        fields = dataclasses.fields(cls)
+    else:
+        return None
+    return {field.name: getattr(value, field.name) for field in fields}
 
 
-def held(value: Any, tensor_of: Callable[[Any], Any], opened: set[int]) -> Any:
+def tensors_in_attributes(
+    value: Any, tensor_of: Callable[[Any], Any], opened: set[int] | None = None
+) -> Any:
     """The tensors that an object of a library, such as a cache, keeps in its attributes.
 
-    They come in dictionaries by the names and places where they are; None if there are none.
+    They come in dictionaries by the names and positions where they are; None if there are none.
 
     Args:
         value: The object, or what is inside one.
         tensor_of: Gives what is to stand for a tensor, and None for anything else.
         opened: The objects that are not to be opened again, by id.
     """
+    opened = set() if opened is None else opened
     tensor = tensor_of(value)
     if tensor is not None or isinstance(value, type) or id(value) in opened:
         return tensor
-    parts = parts_of(value)
     opened.add(id(value))
-    attributes = getattr(value, "__dict__", {}) if parts is None else parts
-    inside = {name: held(part, tensor_of, opened) for name, part in attributes.items()}
-    if parts is not None:  # a container may occur twice, but not inside itself
+    in_container = children(value)
+    attributes = getattr(value, "__dict__", {}) if in_container is None else in_container
+    tensors = {}
+    for name, attribute in attributes.items():
+        inside = tensors_in_attributes(attribute, tensor_of, opened)
+        if inside is not None:
+            tensors[name] = inside
+    if in_container is not None:  # a container may occur twice, but not inside itself
         opened.discard(id(value))
-    return {name: part for name, part in inside.items() if part is not None} or None
+    return tensors or None
+
+
+class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A leaf, or a container with what is in it.
+
+    Attributes:
+        kind: What it is: "dict" is also a dataclass, a named tuple or an object that was opened.
+        value: Of a constant, which is a part of the saved program.
+        keys: Of a dictionary, or the names of an object's fields.
+        parts: What is inside.
+        cls: The class of a library's output, as ``module:name``; empty for Python's own.
+    """
+
+    kind: Literal["tensor", "constant", "none", "list", "tuple", "dict"]
+    value: Scalar | None = None
+    keys: tuple[Annotated[str, Meta(max_length=512)] | int, ...] = ()
+    parts: tuple["TreeSpec", ...] = ()
+    cls: str = ""
+
+    def validate(self, depth: int = 0) -> None:
+        """Raise ValueError if it is no tree that ``tree_flatten`` gives."""
+        is_sequence, is_dict = self.kind in ("list", "tuple"), self.kind == "dict"
+        has_parts_rightly = is_sequence or is_dict or not self.parts
+        key_count = len(self.parts) if is_dict else 0
+        has_keys_rightly = len(self.keys) == len(set(self.keys)) == key_count
+        has_value_rightly = (self.value is not None) == (self.kind == "constant")
+        is_shallow = depth <= MAX_SAVED_NESTING
+        if not (is_shallow and has_parts_rightly and has_keys_rightly and has_value_rightly):
+            raise ValueError(_("an unknown structure"))
+        for part in self.parts:
+            part.validate(depth + 1)
+
+    def count_tensors(self) -> int:
+        """How many tensors are in the tree."""
+        return (self.kind == "tensor") + sum(part.count_tensors() for part in self.parts)
+
+    def unflatten(self, tensors: Iterable[Any], *, classes: bool = False) -> Any:
+        """The tree with these tensors in it, and with dictionaries in place of other classes.
+
+        Args:
+            tensors: As many as there are in the tree, in its order.
+            classes: Make the output classes again, whose modules are imported for that.
+        """
+        remaining = iter(tensors)
+        if self.kind == "tensor":
+            return next(remaining)
+        if self.kind in ("constant", "none"):
+            return self.value
+        parts = [part.unflatten(remaining, classes=classes) for part in self.parts]
+        if self.kind == "list":
+            return parts
+        if self.kind == "tuple":
+            return tuple(parts)
+        fields = dict(zip(self.keys, parts, strict=True))
+        return _instantiate(self.cls, fields) if classes and self.cls else fields
+
+    def flatten_like(self, value: Any, path: str) -> list[Any]:
+        """The tensors in `value`, which has to have this structure.
+
+        Raises:
+            InputMismatchError: It has another structure, or another constant.
+        """
+        inside = children(value)
+        if self.kind == "tensor" and inside is None and value is not None:
+            return [value]
+        is_constant = self.kind in ("constant", "none")
+        if is_constant and self._is_constant(value):
+            return []
+        if self.kind == "constant":
+            text = _(
+                "Expected {expected!r} as {path}, which is a part of the saved program. "
+                "Received: {received!r}. Save the model again with it, or pass a tensor."
+            )
+            raise InputMismatchError(text, expected=self.value, path=path, received=value)
+        names = self.keys or tuple(range(len(self.parts)))
+        is_container = not is_constant and self.kind != "tensor"
+        if not is_container or inside is None or inside.keys() != set(names):
+            text = _("Expected {expected} as {path}, received a {kind}.")
+            if path in ("", "[0]", "[1]"):
+                text = _("Expected the arguments {expected}.")
+            raise InputMismatchError(text, expected=str(self), path=path, kind=type(value).__name__)
+        tensors = []
+        for name, part in zip(names, self.parts, strict=True):
+            tensors += part.flatten_like(inside[name], f"{path}[{name!r}]")
+        return tensors
+
+    def _is_constant(self, value: Any) -> bool:
+        """Is it the constant, of its type? 2 for 2.0 could make a model compute in other dtypes."""
+        return isinstance(value, Scalar | None) and repr(_builtin(value)) == repr(self.value)
+
+    def __str__(self) -> str:
+        """For people, with a dot for each tensor: ``{'a': ·, 'b': [·, None]}``."""
+        return repr(self.unflatten(repeat("·"))).replace("'·'", "·")
+
+
+def tree_flatten(
+    value: Any, is_tensor: IsTensor, path: str, *, open_objects: bool = False, depth: int = 0
+) -> tuple[TreeSpec, list[Leaf]]:
+    """The tree of a value, and its tensors with the path of each.
+
+    Args:
+        value: Arguments or an output.
+        is_tensor: Is something a tensor? So is whatever NumPy takes for an array.
+        path: What the value is called.
+        open_objects: Take an object that holds tensors, such as a cache, for a dictionary of them.
+        depth: How many containers it is in.
+
+    Raises:
+        SaveError: Something is no tensor, no constant and no container of them, or is deeper inside
+            than a manifest can hold.
+
+    >>> spec, tensors = tree_flatten({"a": [1.5, None]}, lambda value: False, "output")
+    >>> str(spec), tensors
+    ("{'a': [1.5, None]}", [])
+    """
+    if depth > MAX_SAVED_NESTING:
+        text = _(
+            "Expected containers nested at most {depth} deep. Received: {path}, which is deeper."
+        )
+        raise SaveError(text, depth=MAX_SAVED_NESTING, path=path[:80])
+    if value is None:
+        return TreeSpec("none"), []
+    if isinstance(value, Scalar) and not isinstance(value, Enum):
+        return TreeSpec("constant", _builtin(value)), []
+    inside = None if is_tensor(value) else children(value)
+    if is_tensor(value) or (inside is None and hasattr(value, "__array__")):
+        return TreeSpec("tensor"), [(path, value)]
+    if inside is None and open_objects:
+        inside = tensors_in_attributes(value, lambda part: part if is_tensor(part) else None)
+    odd_keys = [key for key in inside or () if type(key) not in (str, int)]
+    if inside is None or odd_keys:
+        text = _(
+            "Expected tensors, numbers, strings, None, and lists, tuples, dataclasses and "
+            "dictionaries of them, whose keys are strings or integers. Received: a {kind} as "
+            "{path}. Wrap the model in a function that converts it."
+        )
+        kind, path = type(value).__name__, path or _("the arguments")
+        if odd_keys:
+            kind, path = type(odd_keys[0]).__name__, f"{path}.keys()"
+        raise SaveError(text, kind=kind, path=path)
+    trees: list[TreeSpec] = []
+    tensors: list[Leaf] = []
+    for key, part in inside.items():
+        tree, tensors_of_part = tree_flatten(
+            part, is_tensor, f"{path}[{key!r}]", open_objects=open_objects, depth=depth + 1
+        )
+        trees.append(tree)
+        tensors += tensors_of_part
+    if isinstance(value, (list, tuple, deque)) and not hasattr(value, "_fields"):
+        kind_of_sequence: Any = "tuple" if isinstance(value, tuple) else "list"
+        return TreeSpec(kind_of_sequence, parts=tuple(trees)), tensors
+    cls = "" if type(value) is dict else f"{type(value).__module__}:{type(value).__qualname__}"
+    return TreeSpec("dict", None, tuple(inside), tuple(trees), cls), tensors
+
+
+def _builtin(value: Any) -> Scalar | None:
+    """A number or a text as Python's own, without what a subclass adds to it."""
+    for cls in (bool, int, float, str):
+        if isinstance(value, cls):
+            return cls(value)
+    return None
+
+
+def _instantiate(place: str, fields: dict[Any, Any]) -> Any:
+    """An output of that class; its fields if the class is not at hand, or is no container."""
+    module, _colon, name = place.partition(":")
+    with suppress(Exception):  # what a module or a class does is its own affair
+        cls = attrgetter(name)(import_module(module))
+        if issubclass(cls, (Mapping, tuple)) or dataclasses.is_dataclass(cls):
+            with suppress(TypeError):
+                return cls(**fields)
+            return cls(fields)  # as a dictionary is copied
+    return fields

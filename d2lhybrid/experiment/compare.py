@@ -19,10 +19,10 @@ from d2lhybrid.core.arguments import (
     resolve_call,
     unknown_label,
 )
-from d2lhybrid.core.compare_outputs import incomparable, record, require_same
+from d2lhybrid.core.compare_outputs import incomparable, require_same
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
-from d2lhybrid.core.output import waiting
+from d2lhybrid.display.progress import show_status
 from d2lhybrid.experiment import claim as claims
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.measurement import Measurement, is_busy
@@ -30,7 +30,7 @@ from d2lhybrid.experiment.provenance import environment, load
 from d2lhybrid.experiment.rounds import Rounds
 from d2lhybrid.experiment.sampler import Clock, Sampler
 from d2lhybrid.experiment.variants import Variants, recognized, require_one
-from d2lhybrid.frameworks import preserve_state
+from d2lhybrid.frameworks import copy_outputs, preserve_state
 
 WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
 NARROW = 1.02  # the ends of a median's interval that is within 1% of its middle
@@ -177,16 +177,16 @@ def _first_calls(rounds: Rounds, check: bool | float, progress: bool | None) -> 
     baseline, expected = rounds.baseline, dict[str, Any]()
 
     def first(runner: Sampler) -> None:
-        with waiting(N_("building {label}"), progress, label=runner.label):
+        with show_status(N_("building {label}"), progress, label=runner.label):
             output = runner.first()
         if check is False:
             return
-        answer = record(output)
+        answer = copy_outputs(output)
         if left := ", ".join(incomparable(answer)):
             runner.notes.append(_("not compared: {outputs}").format(outputs=left))
         if runner.label == baseline:  # its second answer is held against the first
             expected.update(answer)
-            answer = record(runner.call(1))
+            answer = copy_outputs(runner.call(1))
         tolerance = None if check is True else check
         require_same(runner.label, baseline, answer, expected, tolerance)
 

@@ -20,7 +20,7 @@ import numpy as np
 from d2lhybrid.core import stats
 from d2lhybrid.core.errors import CannotBuildError, D2LHybridError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
-from d2lhybrid.core.output import counted
+from d2lhybrid.display.progress import show_progress
 from d2lhybrid.experiment.measurement import AGREE
 from d2lhybrid.experiment.provenance import Environment, load
 from d2lhybrid.experiment.sampler import Sampler, wrap_call_errors
@@ -159,7 +159,7 @@ class Rounds:
         begin, before = self.again.clock(), self.count
         look = max(self.fewest, before * 3 // 2)
         try:
-            for taken in counted(range(1, self.most + 1), N_("rounds"), progress):
+            for taken in show_progress(range(1, self.most + 1), N_("rounds"), progress):
                 turns = self.turns
                 order = self.draw.permutation(len(turns))
                 self.each([turns[index] for index in order], Sampler.sample)

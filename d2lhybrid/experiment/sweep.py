@@ -8,7 +8,7 @@ from typing import Any
 from d2lhybrid.core.arguments import Call, call, options_of
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
-from d2lhybrid.core.output import counted
+from d2lhybrid.display.progress import show_progress
 from d2lhybrid.experiment import claim as claims
 from d2lhybrid.experiment.compare import compare
 from d2lhybrid.experiment.comparison import Comparison, Sweep
@@ -71,7 +71,7 @@ def sweep(
         raise ArgumentError(text.format(example=[1, 8, 64], received=given or sizes))
     done: list[Comparison] = []
     try:
-        for size in counted(given, N_("sizes"), progress):
+        for size in show_progress(given, N_("sizes"), progress):
             made, ours = _one(make(size), only, options)
             done.append(compare(made, time_limit=time_limit, progress=progress, **ours))
             claims.forget()  # the models and inputs of this size

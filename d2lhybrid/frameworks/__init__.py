@@ -16,13 +16,15 @@ from functools import wraps
 from itertools import chain
 from typing import Any, TypeVar, cast
 
+import msgspec
 import numpy as np
 
 from d2lhybrid.core.arguments import FORWARD, models_of
 from d2lhybrid.core.errors import ArgumentError, UnknownFrameworkError, UnsupportedArtifactError
+from d2lhybrid.core.host_array import PYTHON_NUMBER, HostArray
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.output import SharedContext
-from d2lhybrid.core.pytree import leaves
+from d2lhybrid.core.pytree import leaves, tensors_in_attributes
 from d2lhybrid.core.toolchain import import_uninterrupted
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.formats import Format
@@ -219,3 +221,35 @@ def _require_threads(framework: Framework | None) -> None:
         )
         example = 'multiprocessing.get_context("spawn")'
         raise ArgumentError(text.format(framework=framework.display, example=example))
+
+
+def to_host(value: Any) -> HostArray | None:
+    """A copy of a number, an array or any framework's tensor; None for anything else."""
+    if isinstance(value, bool | int | float | complex):
+        return HostArray(PYTHON_NUMBER, np.array(value))
+    return _tensor_to_host(value)
+
+
+def _tensor_to_host(value: Any) -> HostArray | None:
+    for framework in loaded():
+        if framework.tensors.is_tensor(value):
+            copied = framework.tensors.to_raw(value)
+            is_accelerated = framework.tensors.is_accelerated(value)
+            return msgspec.structs.replace(copied, accelerated=is_accelerated)
+    if hasattr(value, "__array__") and (hasattr(value, "dtype") or hasattr(value, "dtypes")):
+        return HostArray.of(np.array(value))
+    return None
+
+
+def copy_outputs(output: Any) -> dict[str, Any]:
+    """Copy an output's leaves by their paths: ``HostArray`` for what holds numbers.
+
+    A compiled program may write its next output over this one, so it is copied right away.
+    """
+    copies: dict[str, Any] = {}
+    for path, leaf in leaves(output, "output"):
+        copied: Any = to_host(leaf)
+        if copied is None:
+            copied = tensors_in_attributes(leaf, _tensor_to_host)
+        copies |= leaves(leaf if copied is None else copied, path)
+    return copies

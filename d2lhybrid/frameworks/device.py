@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.pytree import HostArray
 
 Function = Callable[..., Any]
 Args = tuple[Any, ...]

@@ -17,9 +17,9 @@ import numpy as np
 
 from d2lhybrid.core.arguments import parameters_of
 from d2lhybrid.core.errors import ArgumentError, SaveError
+from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.pytree import HostArray, Leaf
-from d2lhybrid.core.treespec import TreeSpec, tree_flatten
+from d2lhybrid.core.pytree import Leaf, TreeSpec, tree_flatten
 from d2lhybrid.frameworks.device import Args, Kwargs, Tensors
 
 Option = bool | str | tuple[str, ...]
@@ -35,7 +35,7 @@ class ExampleCall:
     Attributes:
         model: What the user handed over.
         tensors: How to handle tensors of its framework.
-        takes, returns: The trees of the arguments and of the output.
+        in_spec, out_spec: The trees of the arguments and of the output.
         inputs: The tensors in the arguments, in order.
         names, outputs: What inputs and outputs are called.
         axes: For each input the axes that may vary, by what they are called; those of one name
@@ -47,10 +47,10 @@ class ExampleCall:
 
     model: Any
     tensors: Tensors
-    takes: TreeSpec
+    in_spec: TreeSpec
     inputs: list[Any]
     names: list[str]
-    returns: TreeSpec = field(default_factory=lambda: TreeSpec("none"))
+    out_spec: TreeSpec = field(default_factory=lambda: TreeSpec("none"))
     outputs: list[str] = field(default_factory=list)
     axes: list[dict[int, str]] = field(default_factory=list)
     strict: bool = False
@@ -63,19 +63,22 @@ class ExampleCall:
         called = _positional(function)
         called += [f"input_{i}" for i in range(len(called), len(args))]
         named = {**dict(zip(called, args, strict=False)), **kwargs}
-        _tree, found = tree_flatten(named, tensors, "")
-        takes, _same = tree_flatten((args, kwargs), tensors, "")
+        is_tensor = tensors.is_tensor
+        _tree, found = tree_flatten(named, is_tensor, "")
+        in_spec, _same = tree_flatten((args, kwargs), is_tensor, "")
         inputs = [tensor for _path, tensor in found]
-        again, _found = tree_flatten(takes.filled(inputs, classes=True), tensors, "")
-        if again != takes:
+        again, _found = tree_flatten(in_spec.unflatten(inputs, classes=True), is_tensor, "")
+        if again != in_spec:
             text = _("Expected importable classes, received {received}; pass dictionaries.")
             raise SaveError(text, received=[type(one).__qualname__ for one in named.values()])
-        return cls(model, tensors, takes, inputs, _names(found))
+        return cls(model, tensors, in_spec, inputs, _names(found))
 
     def flat(self, *inputs: Any) -> tuple[Any, ...]:
         """Run the model on other tensors in the same places; the tensors of its output."""
-        args, kwargs = self.takes.filled(inputs, classes=True)
-        found = tree_flatten(self.model(*args, **kwargs), self.tensors, "output", opening=True)[1]
+        args, kwargs = self.in_spec.unflatten(inputs, classes=True)
+        found = tree_flatten(
+            self.model(*args, **kwargs), self.tensors.is_tensor, "output", open_objects=True
+        )[1]
         return tuple(tensor for _path, tensor in found)
 
     def run(self, inputs: Sequence[Any]) -> tuple[TreeSpec, list[str], list[Any]]:
@@ -83,9 +86,9 @@ class ExampleCall:
 
         Returns the tree of the output, and the names of its tensors beside them.
         """
-        args, kwargs = self.takes.filled(inputs, classes=True)
+        args, kwargs = self.in_spec.unflatten(inputs, classes=True)
         output = self.tensors.infer(self.model, args, kwargs)
-        tree, found = tree_flatten(output, self.tensors, "output", opening=True)
+        tree, found = tree_flatten(output, self.tensors.is_tensor, "output", open_objects=True)
         return tree, _names(found, self.names), [tensor for _path, tensor in found]
 
     def vary(self, dynamic: Dynamic | None, options: Mapping[str, Any]) -> None:
@@ -96,9 +99,9 @@ class ExampleCall:
         """
         raws = [self.tensors.to_raw(tensor) for tensor in self.inputs]
         # Dictionaries before the first other tensors are parameters, which have no batch.
-        trees = [*self.takes.parts[0].parts, *self.takes.parts[1].parts]
-        others = (i for i, tree in enumerate(trees) if tree.kind != "dict" and tree.tensors())
-        parameters = sum(tree.tensors() for tree in trees[: next(others, 0)])
+        trees = [*self.in_spec.parts[0].parts, *self.in_spec.parts[1].parts]
+        others = (i for i, tree in enumerate(trees) if tree.kind != "dict" and tree.count_tensors())
+        parameters = sum(tree.count_tensors() for tree in trees[: next(others, 0)])
         sizes = [raw.array.shape[:1] * (i >= parameters) for i, raw in enumerate(raws)]
         batch = next(filter(None, sizes), None)
         self.axes = [{0: "batch"} if size and size == batch else {} for size in sizes]

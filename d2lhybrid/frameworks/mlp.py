@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from d2lhybrid.core.compare_outputs import raw_of
 from d2lhybrid.core.errors import CannotBuildError, brief
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.subprocesses import run
 from d2lhybrid.core.toolchain import find_compiler, no_compiler
+from d2lhybrid.frameworks import to_host
 from d2lhybrid.frameworks.base import DeferredBuild, Folder, Layer, SelfTimed, Variant
 
 SOURCE = Path(__file__).parent.parent / "native" / "mlp.c"
@@ -64,7 +64,7 @@ def functions(
 
 def references(layers: list[Layer] | None, args: tuple[Any, ...]) -> dict[str, Variant]:
     """The rows "C" and "NumPy", or why there are none."""
-    given = raw_of(args[0]) if len(args) == 1 else None
+    given = to_host(args[0]) if len(args) == 1 else None
     # A layer that flattens its input, as MXNet's may, reads more numbers than its last axis has.
     widths = [*(given.array.shape[-1:] if given else ()), *(len(one.bias) for one in layers or ())]
     fits = widths[:-1] == [len(layer.weight) for layer in layers or ()]
@@ -155,7 +155,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 def _array_like(tensor: Any, expected: np.ndarray) -> np.ndarray:
     """The numbers of a tensor that has this dtype and shape; else CannotBuildError."""
-    raw = raw_of(tensor)
+    raw = to_host(tensor)
     if raw is not None and (raw.array.shape, raw.array.dtype) == (expected.shape, expected.dtype):
         return raw.array
     text = _(

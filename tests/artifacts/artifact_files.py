@@ -8,7 +8,7 @@ import msgspec
 
 from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Manifest, TensorSpec, parse
 from d2lhybrid.artifacts.store import add_trusted, entries, read, replacing
-from d2lhybrid.core.treespec import TreeSpec
+from d2lhybrid.core.pytree import TreeSpec
 
 TENSOR = TreeSpec("tensor")
 FIELDS = {
@@ -17,8 +17,8 @@ FIELDS = {
     "inputs": (TensorSpec("x", "float32", (None, 4)),),
     "outputs": (TensorSpec("y", "float32", (None, 4)),),
     "fixed": "",
-    "takes": TreeSpec("tuple", parts=(TreeSpec("tuple", parts=(TENSOR,)), TreeSpec("dict"))),
-    "returns": TENSOR,
+    "in_spec": TreeSpec("tuple", parts=(TreeSpec("tuple", parts=(TENSOR,)), TreeSpec("dict"))),
+    "out_spec": TENSOR,
     "examples": 1,
     "options": {},
     "created": "",

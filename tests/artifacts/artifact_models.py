@@ -3,8 +3,8 @@
 import numpy as np
 
 from d2lhybrid import frameworks
-from d2lhybrid.core.compare_outputs import difference
-from d2lhybrid.core.pytree import HostArray
+from d2lhybrid.core.compare_outputs import mismatch
+from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
 
 
@@ -77,4 +77,4 @@ def differ(framework, run, given, received):
     tensors = frameworks.get(framework.split()[0]).tensors
     expected = tensors.to_raw(tensors.infer(run, given, {}))
     found = received if isinstance(received, HostArray) else tensors.to_raw(received)
-    return difference({"output": found}, {"output": expected})
+    return mismatch({"output": found}, {"output": expected})

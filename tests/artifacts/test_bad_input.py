@@ -43,12 +43,12 @@ PATHS = (
 TENSOR, CALL = {"kind": "tensor"}, [{"kind": "tuple"}, {"kind": "dict"}]
 BAD_MANIFESTS = [  # what is changed in the manifest, in its file, and in its input
     ({"d2lhybrid_artifact": True}, {}, {}),
-    *(({name: None}, {}, {}) for name in ("files", "more", "takes", "options")),
+    *(({name: None}, {}, {}) for name in ("files", "more", "in_spec", "options")),
     *(({"examples": number}, {}, {}) for number in (0, 3)),
-    *(({"takes": tree}, {}, {}) for tree in (TENSOR, {"kind": "tuple", "parts": CALL})),
-    ({"returns": {"kind": "set", "parts": []}}, {}, {}),
-    ({"returns": TENSOR | {"value": 1}}, {}, {}),
-    ({"returns": {"kind": "dict", "keys": ["a", "a"], "parts": [TENSOR] * 2}}, {}, {}),
+    *(({"in_spec": tree}, {}, {}) for tree in (TENSOR, {"kind": "tuple", "parts": CALL})),
+    ({"out_spec": {"kind": "set", "parts": []}}, {}, {}),
+    ({"out_spec": TENSOR | {"value": 1}}, {}, {}),
+    ({"out_spec": {"kind": "dict", "keys": ["a", "a"], "parts": [TENSOR] * 2}}, {}, {}),
     ({"options": {"imports": [1]}}, {}, {}),
     *(({}, {"path": path}, {}) for path in PATHS),
     *(({}, wrong, {}) for wrong in ({"size": 10**40}, {"sha256": "0" * 63})),

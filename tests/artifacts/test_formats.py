@@ -14,7 +14,7 @@ from d2lhybrid import frameworks, inspect, load, run_native, save, verify
 from d2lhybrid.artifacts import save as saving
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.core import errors
-from d2lhybrid.core.pytree import HostArray
+from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.errors import InputMismatchError, SaveError
 from d2lhybrid.frameworks.torch import export as programs, formats
 

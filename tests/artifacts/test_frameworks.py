@@ -12,7 +12,7 @@ from artifact_models import differ, inputs, mxnet_model, tensorflow_model
 from flax import nnx
 
 from d2lhybrid import import_mxnet, load, run_native, save, verify
-from d2lhybrid.core.pytree import HostArray
+from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.errors import InputMismatchError, SaveError
 
 mx = import_mxnet()

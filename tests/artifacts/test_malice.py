@@ -140,7 +140,7 @@ def test_a_strangers_manifest_imports_nothing(copied, marker, monkeypatch):
         def change(body):
             parts = [{"kind": "constant", "value": f"touch {marker}"}, {"kind": "tensor"}]
             one = {"kind": "dict", "keys": ["args", "y"], "parts": parts, "cls": place}
-            body["returns"] = one
+            body["out_spec"] = one
             body["options"]["imports"] = ["harmful"]  # as for a file that needs an operator
 
         return change

@@ -12,7 +12,9 @@ import pytest
 from processes import python
 
 from d2lhybrid.core import output as quieting
-from d2lhybrid.core.output import counted, quiet, silent, waiting
+from d2lhybrid.core.output import quiet, silent
+from d2lhybrid.display import progress
+from d2lhybrid.display.progress import show_progress, show_status
 
 
 def test_native_lines_are_held_back_unless_the_block_raises(capfd):
@@ -148,11 +150,11 @@ def test_who_does_not_ask_for_it_redirects_no_prints():
 
 
 def test_what_takes_longer_is_said_and_nothing_of_it_stays(capsys, monkeypatch):
-    assert list(counted([0, 1], "sizes", shown=True)) == [0, 1]  # too short to be said
+    assert list(show_progress([0, 1], "sizes", shown=True)) == [0, 1]  # too short to be said
     assert "sizes" not in capsys.readouterr().err
-    monkeypatch.setattr(quieting, "SHOWN_AFTER", 0.0)
-    for _size in counted([0, 1, 2], "sizes", shown=True):
-        with waiting("compiling", shown=True):
+    monkeypatch.setattr(progress, "SHOWN_AFTER", 0.0)
+    for _size in show_progress([0, 1, 2], "sizes", shown=True):
+        with show_status("compiling", shown=True):
             pass
     written = capsys.readouterr().err
     assert "sizes 0/3" in written
@@ -163,9 +165,9 @@ def test_what_takes_longer_is_said_and_nothing_of_it_stays(capsys, monkeypatch):
 
 @pytest.mark.parametrize("stderr", ["a file", None])
 def test_nothing_is_written_where_nobody_reads(stderr, capsys, monkeypatch):
-    monkeypatch.setattr(quieting, "SHOWN_AFTER", 0.0)
+    monkeypatch.setattr(progress, "SHOWN_AFTER", 0.0)
     if stderr is None:
         monkeypatch.setattr(sys, "stderr", None)
-    with waiting("compiling"):
-        assert list(counted("ab", "letters", shown=None)) == ["a", "b"]
+    with show_status("compiling"):
+        assert list(show_progress("ab", "letters", shown=None)) == ["a", "b"]
     assert capsys.readouterr() == ("", "")

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from d2lhybrid import compare, explain, graph, measure, save, training, variants
-from d2lhybrid.core.pytree import held, leaves
+from d2lhybrid.core.pytree import leaves, tensors_in_attributes
 from d2lhybrid.errors import D2LHybridError
 
 
@@ -71,8 +71,8 @@ def test_a_tensor_in_two_places_is_held_twice_and_a_list_in_itself_once():
     def tensor_of(value):
         return value if isinstance(value, torch.Tensor) else None
 
-    assert held([shared, shared], tensor_of, set()) == {0: {0: x}, 1: {0: x}}
-    assert held(around, tensor_of, set()) == {0: x}
+    assert tensors_in_attributes([shared, shared], tensor_of) == {0: {0: x}, 1: {0: x}}
+    assert tensors_in_attributes(around, tensor_of) == {0: x}
 
 
 def test_save_says_how_deep_it_goes(tmp_path):

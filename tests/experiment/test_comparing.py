@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from fake import Machine
 
-from d2lhybrid.core import output as quieting
+from d2lhybrid.display import progress
 from d2lhybrid.errors import (
     ArgumentError,
     CallFailedError,
@@ -369,7 +369,7 @@ def test_measure():
 
 
 def test_measure_ends_after_five_seconds_or_less_or_at_so_many_samples(capsys, monkeypatch):
-    monkeypatch.setattr(quieting, "SHOWN_AFTER", 0.0)
+    monkeypatch.setattr(progress, "SHOWN_AFTER", 0.0)
     m = Machine()
     measure(m.function(0.01, 2.0), clock=m.clock)
     assert 5 < m.now < 8

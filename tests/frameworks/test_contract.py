@@ -8,10 +8,10 @@ from models import IMPORTS, MODELS, PLANTED, TRAINING, compiled_model
 from our_names import OUR_NAMES
 
 from d2lhybrid import call, compare, explain, graph, import_mxnet, training, variants
-from d2lhybrid.core.compare_outputs import record, require_same
-from d2lhybrid.core.pytree import HostArray
+from d2lhybrid.core.compare_outputs import require_same
+from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.errors import ArgumentError, CallFailedError, UnknownFrameworkError
-from d2lhybrid.frameworks import get, known, of
+from d2lhybrid.frameworks import copy_outputs, get, known, of
 from d2lhybrid.frameworks.base import chain
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what compilers say of themselves
@@ -41,22 +41,22 @@ def built():
 
 
 def require_equal_outputs(found, *args, **kwargs):
-    expected = record(next(iter(found.values()))(*args, **kwargs))
+    expected = copy_outputs(next(iter(found.values()))(*args, **kwargs))
     for name, function in found.items():
         for _turn in range(2):  # the second time is not the first
-            require_same(name, "eager", record(function(*args, **kwargs)), expected)
+            require_same(name, "eager", copy_outputs(function(*args, **kwargs)), expected)
 
 
 def test_variants_agree_and_leave_the_model_as_it_was(framework, built):
     net, x, v = built(framework)
-    before, attributes = record(net(x)), sorted(vars(net))
+    before, attributes = copy_outputs(net(x)), sorted(vars(net))
     assert next(iter(v)) == "eager"
     assert len(v) >= 6  # the references among them
     assert v.references == ("C", "NumPy")
     assert all(isinstance(reason, str) for reason in v.unavailable.values())
     for given in (x, x * 2):
         require_equal_outputs(v, given)
-    require_same("after", "before", record(net(x)), before)
+    require_same("after", "before", copy_outputs(net(x)), before)
     assert sorted(vars(net)) == attributes
 
 
@@ -66,7 +66,7 @@ def test_each_variant_is_written_by_hand_as_its_code_says(framework, tmp_path, m
     code = variants(net, x, all=True, references=True).code
     assert code.pop("C").startswith("dense(w0, b0, x, h0, 8, 4);\nrelu(h0, 4);\n")
     code.pop("torch.compile reduce-overhead", None)  # of CUDA graphs
-    expected = record(net(x))["output"].values()
+    expected = copy_outputs(net(x))["output"].values()
     for name, snippet in code.items():
         names = {"net": net, "x": x}
         for i, layer in enumerate(chain(get(framework).room().parts(net))):
@@ -76,9 +76,9 @@ def test_each_variant_is_written_by_hand_as_its_code_says(framework, tmp_path, m
                 names |= {f"w{i}": taken(layer.weight.T.copy()), f"b{i}": taken(layer.bias)}
             names[f"h{i}"] = np.empty((1, len(layer.bias)), np.float32)
         if name == "NumPy":
-            names["x"] = record(x)["output"].array
+            names["x"] = copy_outputs(x)["output"].array
         exec(IMPORTS + snippet, names)
-        (found,) = [leaf.values() for leaf in record(names["y"]).values()]
+        (found,) = [leaf.values() for leaf in copy_outputs(names["y"]).values()]
         assert np.allclose(found, expected, atol=1e-5), name
 
 
@@ -111,10 +111,10 @@ def test_all_learn_as_by_hand_and_the_users_own_does_not(framework, begun):
     arguments = (call(net, x), loss, optimizer, (y,)) if begun else (net, loss, optimizer, (x, y))
     steps = training(*arguments)
     assert len(steps) >= 3
-    expected = record(steps["eager"]())
+    expected = copy_outputs(steps["eager"]())
     for label, function in steps.items():
         for _turn in range(3):
-            require_same(label, "eager", record(function()), expected)
+            require_same(label, "eager", copy_outputs(function()), expected)
     losses = expected["output"].values()
     assert np.allclose(losses, [step() for _turn in range(3)])  # so it has not learned meanwhile
     assert losses[2] < losses[0]  # it learns

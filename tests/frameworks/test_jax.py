@@ -11,9 +11,9 @@ import pytest
 from flax import nnx
 
 from d2lhybrid import call, compare, explain, graph, training, variants
-from d2lhybrid.core.compare_outputs import record, require_same
+from d2lhybrid.core.compare_outputs import require_same
 from d2lhybrid.errors import ArgumentError
-from d2lhybrid.frameworks import get
+from d2lhybrid.frameworks import copy_outputs, get
 
 X = jnp.ones((2, 3))
 
@@ -239,9 +239,9 @@ def test_training_takes_keyword_arguments_and_an_optimizer_of_flax():
     with pytest.raises(ArgumentError, match="GradientTransformation"):
         training(net, loss, optimizer.tx, (X, y))
     steps = training(call(net, X, scale=3.0), loss, optimizer, (y,))
-    expected = record(steps["eager"]())
+    expected = copy_outputs(steps["eager"]())
     for label in steps:
-        require_same(label, "eager", record(steps[label]()), expected)
+        require_same(label, "eager", copy_outputs(steps[label]()), expected)
 
 
 @pytest.mark.parametrize("label", ["eager", "nnx.jit", "jit", "jit donated"])
@@ -249,7 +249,7 @@ def test_the_code_of_a_step_is_what_it_says(label):
     net, y = nnx.Linear(3, 2, rngs=nnx.Rngs(0)), jnp.zeros((2, 2))
     loss, optimizer = optax.squared_error, nnx.Optimizer(net, optax.sgd(0.01), wrt=nnx.Param)
     steps = training(net, loss, optimizer, (X, y))
-    expected = record(steps["eager"]())["output"].values()[0]
+    expected = copy_outputs(steps["eager"]())["output"].values()[0]
     names = {"jax": jax, "jnp": jnp, "nnx": nnx, "net": net, "loss": loss, "x": X, "y": y}
     names["optimizer"] = optimizer
     *made, last = steps.code[label].splitlines()  # whose y is the loss, and no target more

@@ -7,7 +7,7 @@ import pytest
 from processes import python
 
 from d2lhybrid import Benchmark, import_mxnet, synchronize
-from d2lhybrid.core.pytree import HostArray
+from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.errors import TracingError
 from d2lhybrid.frameworks import get, known, loaded, of
 

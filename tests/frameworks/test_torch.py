@@ -11,9 +11,9 @@ import torch
 from models import torch_model
 
 from d2lhybrid import compare, explain, graph, synchronize, variants
-from d2lhybrid.core.compare_outputs import record, require_same
+from d2lhybrid.core.compare_outputs import require_same
 from d2lhybrid.errors import ArgumentError, CallFailedError, CannotBuildError, TracingError
-from d2lhybrid.frameworks import known
+from d2lhybrid.frameworks import copy_outputs, known
 from d2lhybrid.frameworks.torch import export as programs, private
 from d2lhybrid.teaching import has_compiler
 
@@ -191,7 +191,7 @@ def test_structures_come_back_or_are_refused():
 
     pair, scale = {"x": torch.ones(2), "y": torch.arange(2.0)}, torch.tensor(3.0)
     v = variants(Net().eval(), pair, scale=scale, all=True)
-    found = [record(v[name](pair, scale=scale)) for name in ("eager", "aotinductor")]
+    found = [copy_outputs(v[name](pair, scale=scale)) for name in ("eager", "aotinductor")]
     require_same("aotinductor", "eager", *found)
     for name in ("aotinductor boxed", "onnxruntime io binding"):
         with pytest.raises(CannotBuildError, match="one input"):
@@ -203,7 +203,7 @@ def test_an_input_that_changes_in_place_is_read_again():
     v = variants(net, x, all=True, references=True).only("NumPy", "C", "onnxruntime io binding")
     for _turn in range(2):
         for name, function in v.items():
-            require_same(name, "net", record(function(x)), record(net(x)))
+            require_same(name, "net", copy_outputs(function(x)), copy_outputs(net(x)))
         x.add_(1)
 
 
@@ -212,7 +212,7 @@ def test_a_bound_session_takes_what_it_was_bound_to_and_gives_results_away():
     bound = variants(net, x, all=True)["onnxruntime io binding"]
     first, expected = bound(x), net(x)
     bound(x + 1)
-    require_same("first", "net", record(first), record(expected))
+    require_same("first", "net", copy_outputs(first), copy_outputs(expected))
     for wrong in (x[:0], torch.cat([x, x]), x.double(), x[0]):
         with pytest.raises(ArgumentError, match="that this is bound to"):
             bound(wrong)

@@ -15,9 +15,9 @@ from pathlib import Path
 from d2lhybrid import compare, explain, load, run_native, variants, verify
 from d2lhybrid.artifacts.store import read
 from d2lhybrid.core.arguments import Call
-from d2lhybrid.core.compare_outputs import difference
-from d2lhybrid.core.pytree import HostArray, leaves
-from d2lhybrid.core.treespec import tree_flatten
+from d2lhybrid.core.compare_outputs import mismatch
+from d2lhybrid.core.host_array import HostArray
+from d2lhybrid.core.pytree import leaves, tree_flatten
 from d2lhybrid.frameworks import get
 
 # Few and quick to build; of a framework that is not named here, all.
@@ -76,7 +76,7 @@ def check_load(folders, data):
     if len(lines) != len(folders):
         raise Wrong(f"the reader ended with status {done.returncode}: {done.stderr[-2000:]}")
     for folder, said in zip(folders, map(json.loads, lines), strict=True):
-        wanted = {"difference": "", "tree": read(folder).manifest.returns.cls, "ok": True}
+        wanted = {"difference": "", "tree": read(folder).manifest.out_spec.cls, "ok": True}
         if said != wanted:
             raise Wrong(f"{folder.name}: expected {wanted}, found {said}")
     return ""
@@ -86,11 +86,11 @@ def check_native(folder):
     """The program without Python computes the recorded outputs."""
     stored = read(folder)
     recorded = [raw.array for raw in stored.recall(0, "input")]
-    args, kwargs = stored.manifest.takes.filled(recorded)
+    args, kwargs = stored.manifest.in_spec.unflatten(recorded)
     output = run_native(folder, *args, **kwargs)
     received = [HostArray.of(leaf) for _path, leaf in leaves(output) if hasattr(leaf, "__array__")]
     expected = [HostArray.of(raw.values()) for raw in stored.recall(0, "output")]
-    if found := difference(dict(enumerate(received)), dict(enumerate(expected))):
+    if found := mismatch(dict(enumerate(received)), dict(enumerate(expected))):
         raise Wrong(found)
     return ""
 
@@ -102,16 +102,18 @@ def read_here(folder):
     model = load(folder)  # imports the framework
     tensors = get(manifest.framework).tensors
     recorded = stored.recall(0, "input")
-    args, kwargs = manifest.takes.filled([tensors.from_raw(r, manifest.options) for r in recorded])
+    args, kwargs = manifest.in_spec.unflatten(
+        [tensors.from_raw(r, manifest.options) for r in recorded]
+    )
     output = tensors.infer(model, args, kwargs)
-    tree, found = tree_flatten(output, tensors, "output")
+    tree, found = tree_flatten(output, tensors.is_tensor, "output")
     received = [tensors.to_raw(tensor) for _path, tensor in found]
     wanted = stored.recall(0, "output")
-    differs = difference(dict(enumerate(received)), dict(enumerate(wanted)))
+    differs = mismatch(dict(enumerate(received)), dict(enumerate(wanted)))
     # An object such as a cache comes back as a dictionary.
-    same = str(tree) == str(manifest.returns)
+    same = str(tree) == str(manifest.out_spec)
     ok = verify(folder).ok
-    return {"difference": differs, "tree": tree.cls if same else str(tree), "ok": ok}
+    return {"difference": str(differs or ""), "tree": tree.cls if same else str(tree), "ok": ok}
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from d2lhybrid.core.errors import TracingError
-from d2lhybrid.core.pytree import HostArray, leaves
+from d2lhybrid.core.host_array import HostArray
+from d2lhybrid.core.pytree import leaves
 from d2lhybrid.frameworks.device import Args, Function, Kwargs, Tensors, tracing_text
 from d2lhybrid.frameworks.jax.modules import flax, inference, is_module
 from d2lhybrid.frameworks.jax.private import has_effects, is_started, is_tracing

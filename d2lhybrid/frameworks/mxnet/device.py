@@ -12,8 +12,8 @@ import mxnet
 from mxnet.gluon import Block, HybridBlock
 
 from d2lhybrid.core.errors import TracingError
+from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.output import silent
-from d2lhybrid.core.pytree import HostArray
 from d2lhybrid.frameworks.device import Args, Function, Kwargs, Tensors, tracing_text
 
 

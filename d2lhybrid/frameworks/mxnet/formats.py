@@ -41,7 +41,9 @@ class SymbolAndParameters(Format):
         names = ["data" + number for number in numbers]
         numpy_semantics = is_numpy(sample.inputs)
         with semantics(numpy_semantics), silent():
-            args, kwargs = sample.takes.filled(map(symbol_like, names, sample.inputs), classes=True)
+            args, kwargs = sample.in_spec.unflatten(
+                map(symbol_like, names, sample.inputs), classes=True
+            )
             args = (*args, *by_position(model, args, kwargs).values())
             found = leaves(model(*args))
             graph = mx.sym.Group([one.as_nd_ndarray() for _path, one in found if one is not None])

@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from d2lhybrid.core.errors import TracingError
-from d2lhybrid.core.pytree import HostArray
+from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.frameworks.device import Args, Function, Kwargs, Tensors, tracing_text
 from d2lhybrid.frameworks.failures import quiet
 from d2lhybrid.frameworks.tensorflow.private import is_started

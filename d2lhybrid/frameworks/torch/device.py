@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from d2lhybrid.core.errors import TracingError
-from d2lhybrid.core.pytree import HostArray, spec
+from d2lhybrid.core.host_array import HostArray, dtype_and_shape
 from d2lhybrid.frameworks.device import Args, Function, Kwargs, Tensors, tracing_text
 from d2lhybrid.frameworks.torch.private import cuda_context, is_tracing
 
@@ -68,7 +68,7 @@ class TorchTensors(Tensors):
 
     def to_raw(self, tensor: Any) -> HostArray:
         plain = torch.as_tensor(tensor).detach().to("cpu", copy=True)
-        dtype, _shape = spec(plain)
+        dtype, _shape = dtype_and_shape(plain)
         if plain.layout != torch.strided:
             plain = plain.to_dense()
         if "float8" in dtype:

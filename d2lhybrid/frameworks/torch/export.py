@@ -20,9 +20,9 @@ from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.errors import SaveError, brief
 from d2lhybrid.core.i18n import general, gettext as _
 from d2lhybrid.core.output import silent
+from d2lhybrid.core.pytree import TreeSpec
 from d2lhybrid.core.subprocesses import is_own, run_python, status
 from d2lhybrid.core.toolchain import INDUCTOR, find_compiler, no_compiler, require
-from d2lhybrid.core.treespec import TreeSpec
 from d2lhybrid.frameworks.base import copied
 from d2lhybrid.frameworks.device import Args, Function, Kwargs
 from d2lhybrid.frameworks.failures import quiet, require_runs
@@ -131,7 +131,11 @@ def exported(sample: ExampleCall, folder: Path) -> Any:
     free = [dict.fromkeys(axes, torch.export.Dim.DYNAMIC) or None for axes in sample.axes]
     net, module, shapes = plain.model, Flat(), (tuple(free),)  # type: Any, Any, Any
     tensors = TreeSpec("tuple", parts=(TreeSpec("tensor"),) * len(sample.inputs))
-    bare = (*sample.takes.parts, sample.returns) == (tensors, TreeSpec("dict"), TreeSpec("tensor"))
+    bare = (*sample.in_spec.parts, sample.out_spec) == (
+        tensors,
+        TreeSpec("dict"),
+        TreeSpec("tensor"),
+    )
     if bare and isinstance(net, nn.Module) and "*" not in str(signature(net.forward)):
         module, shapes = net, tuple(free)  # readable without our help
     if differs := padding(module, len(sample.inputs)):
