@@ -93,21 +93,22 @@ def comparison_table(found: Comparison, language: str) -> str:
     def shown(row: Row) -> list[str]:
         time = times(row.latency, language=language)
         if row.label == found.baseline:
-            return [row.label, time, "1", "", "", "", ""]
+            return [row.label, "baseline", "1", "", time, "", ""]
         known = row.low is not None and row.high is not None
         interval = [number(end or 0, language) for end in (row.low, row.high)]
         return [
             row.label,
-            time,
+            row.verdict,
             number(row.ratio or 1, language),
             " – ".join(dict.fromkeys(interval)) if known else "?",
-            row.verdict,
+            time,
             times(row.cold, language=language) if row.cold else "",
             _calls(row.pays_after),
         ]
 
-    heads = ["variant", "time of a call", "times as fast", "95% interval", "verdict"]
-    lines = [[*heads, "cold start", "pays off after"], ["---"] * 7, *map(shown, found.rows)]
+    # As the package prints them; tests/test_readme.py compares.
+    heads = ["variant", "verdict", "ratio", "95% interval", "time per call"]
+    lines = [[*heads, "cold start", "pays after"], ["---"] * 7, *map(shown, found.rows)]
     return _table(lines)
 
 
