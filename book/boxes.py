@@ -19,12 +19,14 @@ from book.files import FIGURES, Key
 from book.languages import Language
 from book.recorded import RecordedCell, RecordedNetworks, number, where
 from d2lhybrid.core.i18n import listed, set_language
-from d2lhybrid.display import bars
-from d2lhybrid.display.table import span
-from d2lhybrid.experiment import text
+from d2lhybrid.display.table import Table, span
+from d2lhybrid.experiment import shown
 from d2lhybrid.experiment.comparison import Comparison
-from d2lhybrid.experiment.revealed import Group
-from recording.recordings import Compared, Output, Recording, Revealed, Row, Rows, Text
+from d2lhybrid.experiment.measurement import METRICS
+from d2lhybrid.experiment.revealed import Group, picture, picture_in_words
+from d2lhybrid.experiment.rows import Row, Rows, Times, not_run
+from recording import recordings
+from recording.recordings import Compared, Output, Recording, Revealed, Text
 
 TAG = "recorded"
 _WHOLE = re.compile(" (?!\\()")  # the blanks at which no line of a narrow cell ends
@@ -57,7 +59,7 @@ def networks_box(found: RecordedNetworks, picture: str, language: Language) -> s
     """The picture of recorded networks, by its address, and how far the processes differ."""
     with _speaking(language):
         # Links are found in Markdown by their brackets.
-        alt = bars.in_words(found.groups).replace("[", "(").replace("]", ")")
+        alt = picture_in_words(found.groups).replace("[", "(").replace("]", ")")
         several = [
             language.processes.format(name=group.name, count=count, ranges=_ranges(group))
             for group, count in zip(found.groups, found.processes, strict=True)
@@ -78,7 +80,7 @@ def drawn(groups: tuple[Group, ...], language: Language) -> bytes:
     file = io.BytesIO()
     same = {"svg.hashsalt": "d2lhybrid", "svg.fonttype": "path"}
     with _speaking(language), pyplot.style.context(["default", same]):
-        figure = bars.draw(groups).figure
+        figure = picture(groups).figure
         figure.savefig(
             file, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None}
         )
@@ -102,45 +104,47 @@ def _shown(output: Output, say: Say) -> Iterator[str]:
             for name, content in named.items():
                 yield f"**{_plain(say(name))}**"
                 yield from _comparison(_read(content), say)
-        case Rows(rows=rows):
-            yield from _table([_timed(row) for row in rows], say)
-            yield from (_plain(say(line)) for line in text.not_run([output]))
+        case recordings.Rows(rows=recorded, unavailable=unavailable):
+            first, *others = recorded
+            rows = [_row(first, "baseline"), *(_row(row, "variant") for row in others)]
+            metrics = [metric for metric in METRICS if metric in first.seconds]
+            cold_starts = any(row.cold_seconds is not None for row in rows)
+            yield from _table(shown.narrow_table(rows, metrics, cold_starts), say)
+            reasons = [Row(label, reason=reason) for label, reason in unavailable.items()]
+            yield from (_plain(say(line)) for line in not_run(reasons))
 
 
-def _read(content: Mapping[str, Any]) -> Comparison:
-    return Comparison.from_json(msgspec.json.encode(content).decode())
+def _read(content: Mapping[str, Any]) -> Rows:
+    return Comparison.from_json(msgspec.json.encode(content).decode()).rows
 
 
-def _timed(row: Row) -> text.Timed:
-    ratios = {clock: number(found[0]) for clock, found in row.ratio.items()}
-    about = row.verdict, row.cold_seconds, row.deprecated
-    return text.Timed(row.label, row.seconds, ratios, *about)
+def _row(recorded: recordings.Row, role: str) -> Row:
+    """A row whose samples are gone."""
+    times = {}
+    for metric, seconds in recorded.seconds.items():
+        ratio, low, high = map(number, recorded.ratio[metric])
+        times[metric] = Times(seconds, ratio, (low, high), recorded.verdict[metric])
+    return Row(
+        recorded.label,
+        role=role,
+        deprecated=recorded.deprecated,
+        times=times,
+        cold_seconds=recorded.cold_seconds,
+    )
 
 
-def _comparison(c: Comparison, say: Say) -> Iterator[str]:
+def _comparison(rows: Rows, say: Say) -> Iterator[str]:
     """Its table and what stands around it, without the details."""
-    felt = bool(text.pay_off(c))
-    rows = [
-        text.Timed(
-            label,
-            {clock: c[label].median_of(clock) for clock in c.clocks},
-            {clock: c.ratio(label, clock)[0] for clock in c.clocks},
-            {clock: c.verdict(label, clock) for clock in c.clocks},
-            c[label].cold_seconds if felt else None,
-            label in c.deprecated,
-        )
-        for label in c
-    ]
-    page = text.comparison(c)
+    page = shown.comparison(rows)
+    table = shown.narrow_table(rows.measured, rows.metrics, rows.cold_start_is_felt)
     yield from filter(None, [page.busy])
-    yield from _table(rows, say)
-    said = filter(None, [page.advice, *text.not_run([c])])
-    yield from (_plain(say(line)) for line in said)
+    yield from _table(table, say)
+    below = filter(None, [page.advice, *not_run(rows)])
+    yield from (_plain(say(line)) for line in below)
 
 
-def _table(rows: Sequence[text.Timed], say: Say) -> Iterator[str]:
+def _table(table: Table, say: Say) -> Iterator[str]:
     """A table as Markdown, and what its signs mean."""
-    table = text.timed_table(rows)
     heads = [column.head for column in table.columns]
     marks = ["---" if column.left else "---:" for column in table.columns]
     cells = [
@@ -148,12 +152,12 @@ def _table(rows: Sequence[text.Timed], say: Say) -> Iterator[str]:
         for first, *others in table.rows
     ]
     yield "\n".join(f"| {' | '.join(row)} |" for row in [heads, marks, *cells])
-    yield text.signs()
+    yield shown.signs()
 
 
 def _ranges(group: Group) -> str:
     """Between which ratios the processes of each row lie."""
-    return listed(f"{row.shown} {' – '.join(span(row.low, row.high))}" for row in group.rows)
+    return listed(f"{row.name} {' – '.join(span(*row.latency.interval))}" for row in group.rows)
 
 
 def _plain(said: str) -> str:

@@ -173,12 +173,18 @@ def recorded(found: Recorded) -> dict[str, dict[str, Comparison]]:
 
 
 def _of_group(group: Group, device: str, date: str) -> Comparison:
-    eager = Row(group.baseline, "baseline", group.seconds, 1.0)
+    eager = Row(group.baseline.label, "baseline", group.baseline.latency.seconds, 1.0)
     rows = [
-        Row(row.label, row.verdict, row.seconds, row.ratio, deprecated=row.deprecated)
+        Row(
+            row.label,
+            row.latency.verdict,
+            row.latency.seconds,
+            row.latency.ratio,
+            deprecated=row.deprecated,
+        )
         for row in group.rows
     ]
-    return Comparison(group.baseline, (eager, *rows), device, date)
+    return Comparison(group.baseline.label, (eager, *rows), device, date)
 
 
 def number(value: float, language: str) -> str:

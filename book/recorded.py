@@ -16,7 +16,8 @@ from book.errors import BookError
 from book.frameworks import FRAMEWORKS
 from book.translate import Translate
 from d2lhybrid.core.stats import MARGIN
-from d2lhybrid.experiment.revealed import Group, Row
+from d2lhybrid.experiment.revealed import Group
+from d2lhybrid.experiment.rows import Row, Times
 from recording.recordings import (
     Cell,
     CellsRecording,
@@ -29,7 +30,7 @@ from recording.recordings import (
 
 FOLDER = "recorded"
 _ALIKE = 0.6  # of difflib's measure: from here on, a cell is another one's earlier version
-_CLOCK = "latency"  # the one that pictures show
+_METRIC = "latency"  # the one that pictures show
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,11 @@ class RecordedCell:
 
 @dataclass(frozen=True)
 class RecordedNetworks:
-    """Networks that one recording has, as ``bars`` draws them, and in how many processes each ran.
+    """Networks that one recording has, as groups of rows, and in how many processes each ran.
 
     Ratios and times are medians of the processes. A row is undecided unless all processes give the
-    same verdict; ``low`` and ``high`` are the ends of the processes' ratios, or of the interval if
-    there was one process.
+    same verdict; its interval is that of the processes' ratios, or that of the ratio if there was
+    one process.
     """
 
     recording: Recording
@@ -154,32 +155,32 @@ def _baseline(entry: Measured) -> str:
 
 def _group(name: str, entries: Sequence[Measured]) -> Group:
     """The processes that ran a case, as one comparison."""
-    labels = dict.fromkeys(row.label for one in entries for row in one.rows[1:])
-    floors = [one.noise_floor.get(_CLOCK) for one in entries]
+    labels = dict.fromkeys(row.label for entry in entries for row in entry.rows[1:])
+    floors = [entry.noise_floor.get(_METRIC) for entry in entries]
+    seconds = median(entry.rows[0].seconds[_METRIC] for entry in entries)
     return Group(
         name,
-        _baseline(entries[0]),
-        median(one.rows[0].seconds[_CLOCK] for one in entries),
-        tuple(_row(label, entries) for label in labels),
-        MARGIN,
-        max(map(number, floors)),
+        baseline=Row(_baseline(entries[0]), role="baseline", times={_METRIC: Times(seconds)}),
+        rows=tuple(_row(label, entries) for label in labels),
+        rounds=min(entry.rounds for entry in entries),
+        margin=MARGIN,
+        floor=max(map(number, floors)),
     )
 
 
 def _row(label: str, entries: Sequence[Measured]) -> Row:
-    rows = [row for one in entries for row in one.rows if row.label == label]
-    verdicts = {row.verdict[_CLOCK] for row in rows}
-    ratios = [number(row.ratio[_CLOCK][0]) for row in rows]
-    low, high = (min(ratios), max(ratios)) if len(rows) > 1 else rows[0].ratio[_CLOCK][1:]
-    return Row(
-        label,
-        verdicts.pop() if len(verdicts) == 1 else "undecided",
-        median(ratios),
-        number(low),
-        number(high),
-        median(row.seconds[_CLOCK] for row in rows),
-        deprecated=any(row.deprecated for row in rows),
+    rows = [row for entry in entries for row in entry.rows if row.label == label]
+    verdicts = {row.verdict[_METRIC] for row in rows}
+    ratios = [number(row.ratio[_METRIC][0]) for row in rows]
+    low, high = (min(ratios), max(ratios)) if len(rows) > 1 else rows[0].ratio[_METRIC][1:]
+    times = Times(
+        median(row.seconds[_METRIC] for row in rows),
+        ratio=median(ratios),
+        interval=(number(low), number(high)),
+        verdict=verdicts.pop() if len(verdicts) == 1 else "undecided",
     )
+    deprecated = any(row.deprecated for row in rows)
+    return Row(label, deprecated=deprecated, times={_METRIC: times})
 
 
 def number(found: float | None) -> float:

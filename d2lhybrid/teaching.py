@@ -19,14 +19,13 @@ from d2lhybrid.core.errors import *  # noqa: F403
 from d2lhybrid.core.i18n import gettext as _, listed, pad, sentences, set_language
 from d2lhybrid.core.output import quiet
 from d2lhybrid.core.toolchain import has_compiler
-from d2lhybrid.display import bars
 from d2lhybrid.display.plot import plot_calls, plot_roofline
 from d2lhybrid.display.table import Column, Table
 from d2lhybrid.experiment.claim import in_ipython
 from d2lhybrid.experiment.comparison import Comparison, Sweep
 from d2lhybrid.experiment.measurement import Measurement
-from d2lhybrid.experiment.revealed import Revealed, groups
-from d2lhybrid.experiment.text import busy
+from d2lhybrid.experiment.revealed import Revealed, groups, picture, picture_in_words
+from d2lhybrid.experiment.shown import busy
 from d2lhybrid.frameworks import to_host
 from d2lhybrid.timing import PeakMemory
 
@@ -144,15 +143,16 @@ def reveal(results: Mapping[str, Comparison], guess: Mapping[str, float]) -> Non
             has not, or something else than a number above 0.
         MissingPackageError: in IPython, if matplotlib is not installed.
     """
-    rows, comparisons = groups(results, guess), [*results.values()]
-    below = Revealed(rows, comparisons)
+    revealed = groups(results, guess)
+    comparisons = [comparison.rows for comparison in results.values()]
+    below = Revealed(revealed, comparisons)
     if not in_ipython():
-        print(sentences(busy(comparisons), bars.in_words(rows)), below, sep="\n")
+        print(sentences(busy(comparisons), picture_in_words(revealed)), below, sep="\n")
         return
     from IPython.display import display
     from matplotlib.pyplot import close
 
-    figure = bars.draw(rows, comparisons).figure
+    figure = picture(revealed, comparisons).figure
     display(figure)
     close(figure)  # or the notebook shows it once more below the cell
     display(below)

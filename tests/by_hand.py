@@ -41,7 +41,7 @@ def comparison(
             "load_seconds": None,
             "first_seconds": (first or {}).get(label, latency[label]),
             "times": samples(label, seed),
-            "calls": 10,
+            "inner_iterations": 10,
             "stream_calls": None,
             "warmup_calls": 3,
             "note": None,
@@ -51,7 +51,7 @@ def comparison(
     base = next(iter(latency))
     given = {
         "baseline": base,
-        "again": samples(base, 50),
+        "baseline_repeat": samples(base, 50),
         "unavailable": {},
         "references": (),
         "deprecated": (),

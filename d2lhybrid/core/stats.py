@@ -16,6 +16,7 @@ MARGIN = 0.02  # two callables closer than this are called the same
 FEWEST = 6  # with fewer samples no sign-test interval reaches 95%
 FEW = range(8, 20)  # ratios of so few rounds are held to more, so that chance makes no verdict
 CERTAIN = 0.99
+PLAIN = 2.0  # times as fast, or as long, that each of a few rounds has to say
 SETTLING = 15  # warm-up times, three windows of five, that tell whether they fall
 SHORTEST = 1e-9  # seconds; a clock may say 0, which has no logarithm
 
@@ -96,6 +97,20 @@ def verdict(interval: Estimate, floor: float, margin: float = MARGIN, busy: bool
     if high < 1 / (1 + floor):
         return "slower"
     return "undecided"
+
+
+def in_every_round(baseline: Sequence[float], other: Sequence[float]) -> str:
+    """'faster' or 'slower' if too few rounds for an interval all say so by a factor of two; or ''.
+
+    >>> in_every_round([1.0, 1.1, 0.9], [0.2, 0.5, 0.3]), in_every_round([1.0, 1.0], [0.2, 0.9])
+    ('faster', '')
+    """
+    ratios = np.exp(_logarithms(baseline, other))
+    if len(ratios) >= FEWEST:
+        return ""
+    if min(ratios) >= PLAIN:
+        return "faster"
+    return "slower" if max(ratios) <= 1 / PLAIN else ""
 
 
 def slope(short: float, long: float, calls: int, stretch: int) -> float:

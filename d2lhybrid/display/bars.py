@@ -1,36 +1,61 @@
-"""The picture of several comparisons beside a reader's guesses: a bar for each variant."""
+"""Groups of bars from a common baseline, beside a reader's guesses."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import ceil, floor, inf, log10
 from typing import Any
 
-from d2lhybrid.core.i18n import general, gettext as _, listed, names, number
+from d2lhybrid.core.i18n import general, gettext as _, listed, names
 from d2lhybrid.display import plot
-from d2lhybrid.display.table import seconds
-from d2lhybrid.experiment.claim import VERDICTS
-from d2lhybrid.experiment.comparison import Comparison
-from d2lhybrid.experiment.revealed import Group, Row
+from d2lhybrid.display.plot import Notes
 
 _ROW = 0.3  # inches
 _BAR = 0.66  # of the height of a row
 _BETWEEN = 0.4  # rows between two groups
 _PALE = 0.35  # opacity of what is undecided
 _SIDE = 1.06  # what is left beside the bars, as a ratio
-_SPOKEN = ("same", "undecided")  # verdicts that the side of a bar doesn't show
 _MOST_TICKS = 8
 _GUESS = {"marker": "D", "markersize": 7.5, "linestyle": "none", "markeredgewidth": 1.6}
 _CLEAR = 10  # points between the middle of a guess and a text, at least
 
 
-def draw(groups: Sequence[Group], comparisons: Sequence[Comparison] = ()) -> Any:
+@dataclass(frozen=True)
+class Bar:
+    """One of a group: a ratio, its colour, and the text at its end."""
+
+    label: str
+    ratio: float
+    text: str
+    colour: str
+    is_undecided: bool = False
+
+
+@dataclass(frozen=True)
+class Group:
+    """Bars below a name, from the same baseline, whose time is written beside the name.
+
+    The guess is how many times as fast as the baseline the fastest will be; None if there is none.
+    """
+
+    name: str
+    baseline: str
+    time: str
+    bars: tuple[Bar, ...]
+    guess: float | None = None
+
+    @property
+    def fastest(self) -> Bar | None:
+        """The bar with the highest ratio, beside which the guess is shown."""
+        return max(self.bars, key=lambda bar: bar.ratio, default=None)
+
+
+def draw(groups: Sequence[Group], notes: Notes) -> Any:
     """Bars from 1, which is the baseline, to each ratio, on a logarithmic axis; returns the axes.
 
     Each group has a line with its name and its baseline's time, then its bars; the guess is a
-    hollow diamond in the row of the fastest. The comparisons are those of the groups: the figure
-    says where and when they ran, and whether their times are uncertain. Without them, whoever shows
-    the figure has to say that.
+    hollow diamond in the row of the fastest.
     """
-    height = sum(1 + len(group.rows) + _BETWEEN for group in groups)
+    height = sum(1 + len(group.bars) + _BETWEEN for group in groups)
     low, high = _ends(groups)
     labels: dict[float, str] = {}
     guessed = []
@@ -39,14 +64,14 @@ def draw(groups: Sequence[Group], comparisons: Sequence[Comparison] = ()) -> Any
         ax.set(xscale="log", xlim=(low, high))
         for group in groups:
             _head(ax, group, y)
-            ax.vlines(1, y + 0.5, y + len(group.rows) + 0.5, color=plot.GREY, linewidth=1)
-            for row in group.rows:
+            ax.vlines(1, y + 0.5, y + len(group.bars) + 0.5, color=plot.GREY, linewidth=1)
+            for bar in group.bars:
                 y += 1
-                labels[y] = plot.folded(row.shown, plot.LONG_LABEL)
-                said = _bar(ax, row, y)
-                if group.guess is not None and row is group.fastest:
+                labels[y] = plot.folded(bar.label, plot.LONG_LABEL)
+                text = _draw_bar(ax, bar, y)
+                if group.guess is not None and bar is group.fastest:
                     _diamond(ax, group.guess, y)
-                    guessed.append((said, group.guess))
+                    guessed.append((text, group.guess))
             y += 1 + _BETWEEN
         ax.set_yticks([*labels], [*labels.values()])
         ax.tick_params(axis="y", length=0)
@@ -59,11 +84,10 @@ def draw(groups: Sequence[Group], comparisons: Sequence[Comparison] = ()) -> Any
             style = {"color": plot.GREY, "markerfacecolor": "none"}
             ax.plot([], [], label=_("your guess"), **style, **_GUESS)
             plot.legend(ax)
-        if comparisons:
-            plot.notes(ax, comparisons)
-        for said, guess in guessed:
-            _move_aside(ax, said, guess)
-    return plot.described(ax, in_words(groups), comparisons)
+        plot.write_notes(ax, notes)
+        for text, guess in guessed:
+            _move_aside(ax, text, guess)
+    return plot.described(ax, in_words(groups), notes)
 
 
 def title(groups: Sequence[Group]) -> str:
@@ -75,11 +99,11 @@ def in_words(groups: Sequence[Group]) -> str:
     """The picture for those who don't see it."""
     shown = []
     for group in groups:
-        said = [f"{row.shown} {_beside(row)}" for row in group.rows]
+        said = [f"{bar.label} {bar.text}" for bar in group.bars]
         if group.guess is not None:
             guess = f"{general(group.guess)}×"
             said.append(_("your guess: {guess}").format(guess=guess))
-        head = f"{group.name} ({group.baseline} {seconds(group.seconds)})"
+        head = f"{group.name} ({group.baseline} {group.time})"
         shown.append(f"{head}: {names(said)}" if said else head)
     text = _("Bars that show how many times as fast as {baseline} each variant is: {rows}.")
     return text.format(baseline=_baseline(groups), rows=listed(shown))
@@ -87,21 +111,15 @@ def in_words(groups: Sequence[Group]) -> str:
 
 def _baseline(groups: Sequence[Group]) -> str:
     """The baseline's name, if all groups have the same."""
-    found = {group.baseline for group in groups}
-    return found.pop() if len(found) == 1 else _("the baseline")
-
-
-def _beside(row: Row) -> str:
-    """Ratio and time, and the verdict unless the side of the bar shows it."""
-    word = f", {_(VERDICTS[row.verdict].word)}" if row.verdict in _SPOKEN else ""
-    return f"{number(row.ratio)}× ({seconds(row.seconds)}{word})"
+    baselines = {group.baseline for group in groups}
+    return baselines.pop() if len(baselines) == 1 else _("the baseline")
 
 
 def _ends(groups: Sequence[Group]) -> tuple[float, float]:
     """The ends of the axis, which has room for every bar and every guess."""
-    found = [1.0, *(row.ratio for group in groups for row in group.rows)]
-    found += [group.guess for group in groups if group.guess is not None and group.rows]
-    inside = [ratio for ratio in found if 0 < ratio < inf]
+    ratios = [1.0, *(bar.ratio for group in groups for bar in group.bars)]
+    ratios += [group.guess for group in groups if group.guess is not None and group.bars]
+    inside = [ratio for ratio in ratios if 0 < ratio < inf]
     return min(inside) / _SIDE, max(*inside, 1.5) * _SIDE
 
 
@@ -109,8 +127,8 @@ def _ticks(low: float, high: float) -> list[float]:
     """Ratios to write at the axis: as many of 1, 2, 5, ... as have room, 1 among them."""
     decades = range(floor(log10(low)), ceil(log10(high)) + 1)
     for digits in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5)):
-        found = [digit * 10.0**power for power in decades for digit in digits]
-        inside = [tick for tick in found if low <= tick <= high]
+        ticks = [digit * 10.0**power for power in decades for digit in digits]
+        inside = [tick for tick in ticks if low <= tick <= high]
         if len(inside) <= _MOST_TICKS:
             return inside
     step = ceil(len(decades) / _MOST_TICKS)
@@ -123,18 +141,18 @@ def _head(ax: Any, group: Group, y: float) -> None:
     place = {"va": "center", "fontsize": "medium"}
     name = ax.text(0.01, y, group.name, transform=ax.get_yaxis_transform(), **place)
     place = {"xycoords": name, "textcoords": "offset points", "va": "center", "fontsize": "small"}
-    ax.annotate(f"{group.baseline} {seconds(group.seconds)}", (1, 0.5), (8, 0), **place)
+    ax.annotate(f"{group.baseline} {group.time}", (1, 0.5), (8, 0), **place)
 
 
-def _bar(ax: Any, row: Row, y: float) -> Any:
+def _draw_bar(ax: Any, bar: Bar, y: float) -> Any:
     """The bar and its text, which is returned; pale with a dashed edge if it is undecided."""
-    style: dict[str, Any] = {"color": VERDICTS[row.verdict].colour, "linewidth": 0}
-    if row.verdict == "undecided":
-        edge = {"facecolor": "none", "edgecolor": style["color"], "linestyle": "--"}
-        ax.barh(y, row.ratio - 1, _BAR, 1, linewidth=1, **edge)
+    style: dict[str, Any] = {"color": bar.colour, "linewidth": 0}
+    if bar.is_undecided:
+        edge = {"facecolor": "none", "edgecolor": bar.colour, "linestyle": "--"}
+        ax.barh(y, bar.ratio - 1, _BAR, 1, linewidth=1, **edge)
         style["alpha"] = _PALE
-    ax.barh(y, row.ratio - 1, _BAR, 1, **style)
-    return plot.beside(ax, _beside(row), max(row.ratio, 1.0), y)
+    ax.barh(y, bar.ratio - 1, _BAR, 1, **style)
+    return plot.beside(ax, bar.text, max(bar.ratio, 1.0), y)
 
 
 def _diamond(ax: Any, guess: float, y: float) -> None:
@@ -146,11 +164,11 @@ def _diamond(ax: Any, guess: float, y: float) -> None:
     ax.plot(guess, y, **style, **_GUESS)
 
 
-def _move_aside(ax: Any, said: Any, guess: float) -> None:
+def _move_aside(ax: Any, text: Any, guess: float) -> None:
     """Move the text at the end of a bar behind the guess, if they would overlap."""
     ax.figure.draw_without_rendering()  # which lays the figure out
-    box, x = said.get_window_extent(), ax.transData.transform((guess, 0))[0]
+    box, x = text.get_window_extent(), ax.transData.transform((guess, 0))[0]
     clear = _CLEAR * ax.figure.dpi / 72
     if box.x0 - clear < x < box.x1 + clear:
-        said.xy = (guess, said.xy[1])
-        said.xyann = (11, 0)
+        text.xy = (guess, text.xy[1])
+        text.xyann = (11, 0)

@@ -1,4 +1,4 @@
-"""Plots of results, and of the chapters' own measurements; matplotlib loads with the first.
+"""Plots of times and rates; matplotlib loads with the first.
 
 First come the plots, then what they share: a figure that reads on light and dark pages, its ticks,
 fonts and notes.
@@ -8,6 +8,7 @@ import io
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache, partial
 from math import log10
 from pathlib import Path
@@ -25,12 +26,6 @@ from d2lhybrid.core.i18n import (
 )
 from d2lhybrid.core.toolchain import require
 from d2lhybrid.display.table import seconds, unit
-from d2lhybrid.experiment import text
-from d2lhybrid.experiment.claim import VERDICTS, Comparison
-from d2lhybrid.experiment.measurement import Measurement
-from d2lhybrid.experiment.provenance import stamp
-
-Sweep = Any  # of `results`, which shows itself by this module
 
 # Noto Sans CJK with the characters of everyday Chinese and Japanese only; see fonts/OFL.txt. The
 # two languages share many code points and draw them differently.
@@ -43,122 +38,129 @@ MARKERS = ("o", "s", "^", "D", "v", "X", "P")
 _LEGEND, _HANDLE = 14, 9  # columns of a legend's text in an inch, and of what stands before one
 LONG_LABEL = 18  # columns, beyond which a label of a row has a second line
 _TICKS = {"x": 5, "y": 12}  # powers of ten that have room
-BUSY = "#D55E00"
+WARNING = "#D55E00"
+SAVES, ADDS = "#009E73", "#D55E00"  # steps to the left, and to the right
 WIDTH = 5.6  # inches: text stays legible where a phone makes the figure smaller
 _INKED = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
 _DECADES = 0.7  # fewer than this, and a logarithmic axis has ticks as a linear one
 _BAR = 0.62  # of the height of a row
-_LINES = {"latency": "-", "throughput": ":"}  # the clocks that are drawn
 
 Point = tuple[float, float]
 
 
-def comparison(c: Comparison, clock: str = "latency") -> Any:
-    """A mark a variant with its interval, the baseline as a line; returns the axes.
+@dataclass(frozen=True)
+class Notes:
+    """What stands around a picture: a warning above it, and where and when at its foot."""
+
+    above: str = ""
+    below: str = ""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A row of a plot of times: the time in seconds with its interval, and the text beside it."""
+
+    label: str
+    seconds: float
+    spread: tuple[float, float]
+    text: str
+    colour: str = GREY
+    marker: str = "o"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Times over sizes with a band; `look` chooses colour and marker, `line` is its style.
+
+    It has an entry in the legend unless `legend` is empty.
+    """
+
+    legend: str
+    sizes: Sequence[float]
+    medians: Sequence[float]
+    spreads: Sequence[tuple[float, float]]
+    line: str
+    look: int
+    in_words: str
+
+
+def marks(marks: Sequence[Mark], base: float, title: str, in_words: str, notes: Notes) -> Any:
+    """Marks with their intervals, and a line at the base; returns the axes.
 
     The axis is logarithmic, so equal distances are equal ratios.
     """
-    base, shown = c[c.baseline].median_of(clock), []
-    with drawing(1.3 + 0.42 * len(c)) as ax:
+    with drawing(1.3 + 0.42 * len(marks)) as ax:
         ax.set_xscale("log")
         ax.axvline(base, color=GREY, linewidth=1)
-        for row, label in enumerate(c):
-            time, (low, high) = c[label].median_of(clock), _ends(c[label], clock)
-            said, colour, marker, word = seconds(time), GREY, "o", ""
-            if label in c.others:
-                found = VERDICTS[c.verdict(label, clock)]
-                colour, marker, word = found.colour, found.marker, f", {_(found.word)}"
-            if label != c.baseline:
-                said += f" ({number(c.ratio(label, clock)[0])}×{word})"
-            ends, style = [[time - low], [high - time]], {"color": colour, "capsize": 3}
-            ax.hlines(row, base, time, color=colour, linewidth=4, alpha=0.4)
-            ax.errorbar(time, row, xerr=ends, fmt=marker, markersize=7, **style)
-            beside(ax, said, max(high, base), row)  # the line crosses no text
-            shown.append(f"{text.named(label, c.deprecated)} {said}")
-        notes(ax, [c])
-        low = min(m.median_of(clock) for m in c.values())
-        title = text.clock_title(clock, c.clocks)
-        rows(ax, [text.named(label, c.deprecated) for label in c], title, low / 1.3)
-    in_words = _("Plot of the {title}: {rows}.").format(title=title, rows=listed(shown))
-    return described(ax, in_words, [c])
+        for row, mark in enumerate(marks):
+            low, high = mark.spread
+            ends = [[mark.seconds - low], [high - mark.seconds]]
+            style = {"color": mark.colour, "capsize": 3}
+            ax.hlines(row, base, mark.seconds, color=mark.colour, linewidth=4, alpha=0.4)
+            ax.errorbar(mark.seconds, row, xerr=ends, fmt=mark.marker, markersize=7, **style)
+            beside(ax, mark.text, max(high, base), row)  # the line crosses no text
+        write_notes(ax, notes)
+        low = min(mark.seconds for mark in marks)
+        rows(ax, [mark.label for mark in marks], title, low / 1.3)
+    return described(ax, in_words, notes)
 
 
-def _ends(m: Measurement, clock: str) -> tuple[float, float]:
-    """The interval of a median; the range where samples are too few."""
-    (low, high), samples = m.interval(clock), m.times.of(clock)
-    return max(low, min(samples)), min(high, max(samples))
-
-
-def waterfall(c: Comparison, labels: Sequence[str], clock: str = "latency") -> Any:
-    """A step for each label in order: a bar from the time before it to its own; returns the axes.
+def waterfall(steps: Sequence[tuple[str, float]], title: str, notes: Notes) -> Any:
+    """A step for each time in order: a bar from the time before it to its own; returns the axes.
 
     The first bar is a time from 0; each other one is what its layer adds (to the right) or saves
-    (to the left). Times are medians by the clock.
+    (to the left).
     """
-    times, shown = [c[label].median_of(clock) for label in labels], []
-    named = [text.named(label, c.deprecated) for label in labels]
-    with drawing(1.3 + 0.42 * len(labels)) as ax:
-        for row, (before, time) in enumerate(zip([0.0, *times], times, strict=False)):
-            colour = VERDICTS["faster" if time < before else "slower"].colour if row else GREY
+    befores = [0.0, *(time for _label, time in steps)]
+    shown = []
+    with drawing(1.3 + 0.42 * len(steps)) as ax:
+        for row, (label, time) in enumerate(steps):
+            before = befores[row]
+            colour = (SAVES if time < before else ADDS) if row else GREY
             hatch = "///" if time < before else None  # told without the colour, too
             ax.barh(row, time - before, _BAR, before, color=colour, alpha=0.75, hatch=hatch)
-            said = seconds(time)
+            text = seconds(time)
             if row:  # a thread from the end of the step before, which crosses no bar
                 between = [row - 1 + _BAR / 2, row - _BAR / 2]
                 ax.plot([before, before], between, color=GREY, linewidth=1, linestyle=":")
-                said += f" ({'−' if time < before else '+'}{seconds(abs(time - before))})"
-            beside(ax, said, max(before, time), row)
-            shown.append(f"{named[row]} {said}")
-        notes(ax, [c])
-        title = text.clock_title(clock, c.clocks)
-        rows(ax, named, title, 0.0)
+                text += f" ({'−' if time < before else '+'}{seconds(abs(time - before))})"
+            beside(ax, text, max(before, time), row)
+            shown.append(f"{label} {text}")
+        write_notes(ax, notes)
+        rows(ax, [label for label, _time in steps], title, 0.0)
     in_words = _("Bars of the {title}, each from the end of the one before: {rows}.")
-    return described(ax, in_words.format(title=title, rows=listed(shown)), [c])
+    return described(ax, in_words.format(title=title, rows=listed(shown)), notes)
 
 
-def sweep(s: Sweep, xlabel: str = "") -> Any:
-    """Time per call against work, one line a variant and clock, with its band; returns the axes."""
-    clocks = [clock for clock in s.clocks if clock in _LINES]
-    xlabel = xlabel or _("work")
-    with drawing(3.8 + 0.1 * len(s.labels)) as ax:
-        for at, label in enumerate(s.labels):
-            for clock in clocks:
-                _curve(ax, s, label, clock, at)
-        for clock in clocks if len(clocks) > 1 else ():
-            title = text.clock_title(clock, clocks)
-            ax.plot([], [], color=GREY, linestyle=_LINES[clock], label=title)
-        ax.set_xscale("log" if min(s.sizes) > 0 else "linear")
-        named = s.sizes[:: 1 + len(s.sizes) // 8]  # what has room
-        ax.set_xticks(named, [count(work) for work in named])
+def curves(
+    curves: Sequence[Curve],
+    sizes: Sequence[float],
+    lines: Mapping[str, str],
+    xlabel: str,
+    in_words: str,
+    notes: Notes,
+) -> Any:
+    """Curves over all these sizes; `lines` has the meaning of each style of line; the axes."""
+    labels = {curve.look for curve in curves}
+    with drawing(3.8 + 0.1 * len(labels)) as ax:
+        for curve in curves:
+            style = look(curve.look)
+            label = curve.legend or "_"
+            ax.plot(curve.sizes, curve.medians, label=label, linestyle=curve.line, **style)
+            lows, highs = zip(*curve.spreads, strict=True)
+            band = {"color": style["color"], "alpha": 0.2, "linewidth": 0}
+            ax.fill_between(curve.sizes, lows, highs, **band)
+        for title, line in lines.items():
+            ax.plot([], [], color=GREY, linestyle=line, label=title)
+        ax.set_xscale("log" if min(sizes) > 0 else "linear")
+        ticks = sizes[:: 1 + len(sizes) // 8]  # what has room
+        ax.set_xticks(ticks, [count(size) for size in ticks])
         ax.set_xticks([], minor=True)
         ax.set(yscale="log", xlabel=xlabel, ylabel=_("time per call"))
         legend(ax)
-        notes(ax, s.comparisons)
+        write_notes(ax, notes)
         time_axis(ax.yaxis, *ax.get_ylim())
-    in_words = _("Plot of the time per call by {work}, from {first} to {last}: {rows}.")
-    curves = [_ends_in_words(s, label, clock, clocks) for label in s.labels for clock in clocks]
-    ends = {"first": count(s.sizes[0]), "last": count(s.sizes[-1])}
-    return described(ax, in_words.format(work=xlabel, rows=listed(curves), **ends), s.comparisons)
-
-
-def _ends_in_words(s: Sweep, label: str, clock: str, clocks: Sequence[str]) -> str:
-    """The first and the last median of a curve."""
-    found = [seconds(c[label].median_of(clock)) for c in s.comparisons if label in c]
-    named = text.named(label, s.deprecated)
-    named = f"{named} ({text.clock_title(clock, clocks)})" if len(clocks) > 1 else named
-    return _("{label} from {first} to {last}").format(label=named, first=found[0], last=found[-1])
-
-
-def _curve(ax: Any, s: Sweep, label: str, clock: str, at: int) -> None:
-    """The medians of a variant by a clock, where it ran, and their intervals as a band."""
-    found = [(work, c[label]) for work, c in zip(s.sizes, s.comparisons, strict=True) if label in c]
-    work, measured = zip(*found, strict=True)
-    lows, highs = zip(*(_ends(m, clock) for m in measured), strict=True)
-    style = look(at)
-    named = text.named(label, s.deprecated) if clock == "latency" else "_"
-    medians = [m.median_of(clock) for m in measured]
-    ax.plot(work, medians, label=named, linestyle=_LINES[clock], **style)
-    ax.fill_between(work, lows, highs, color=style["color"], alpha=0.2, linewidth=0)
+    return described(ax, in_words, notes)
 
 
 def plot_calls(milliseconds: Mapping[str, Sequence[float]]) -> Any:
@@ -244,10 +246,10 @@ def drawing(height: float) -> Iterator[Any]:
         yield ax
 
 
-def described(ax: Any, in_words: str, comparisons: Sequence[Comparison] = ()) -> Any:
+def described(ax: Any, in_words: str, notes: Notes = Notes()) -> Any:
     """The axes; a notebook shows their figure with these words, for whoever sees no pictures."""
-    said = sentences(text.busy(comparisons), in_words)
-    ax.figure._repr_mimebundle_ = partial(_sharp, ax.figure, said)
+    in_words = sentences(notes.above, in_words)
+    ax.figure._repr_mimebundle_ = partial(_sharp, ax.figure, in_words)
     return ax
 
 
@@ -282,13 +284,15 @@ def _tick(value: float, _at: int, one_unit: tuple[str, float] | None) -> str:
     return f"{general(value / size, 6)} {name}" if value else "0"
 
 
-def notes(ax: Any, comparisons: Sequence[Comparison]) -> None:
+def write_notes(ax: Any, notes: Notes) -> None:
     """A line that must be seen at the top, and the stamp at the foot, folded to the figure."""
     place = {"x": 0.01, "ha": "left"}
-    below = folded(stamp(comparisons[0].env, comparisons[0].seed), int(18 * WIDTH))
-    ax.figure.supxlabel(below, fontsize="x-small", color=GREY, **place)
-    if above := folded(text.busy(comparisons), int(13 * WIDTH)):
-        ax.figure.suptitle(above, fontsize="small", color=BUSY, **place)
+    if notes.below:
+        below = folded(notes.below, int(18 * WIDTH))
+        ax.figure.supxlabel(below, fontsize="x-small", color=GREY, **place)
+    if notes.above:
+        above = folded(notes.above, int(13 * WIDTH))
+        ax.figure.suptitle(above, fontsize="small", color=WARNING, **place)
 
 
 def folded(text: str, columns: int) -> str:

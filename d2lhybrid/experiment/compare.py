@@ -133,7 +133,7 @@ def compare(
         return Comparison(
             measurements=tuple(measured),
             baseline=base,
-            again=rounds.again.samples(rounds.queued),
+            baseline_repeat=rounds.again.samples(rounds.queued),
             unavailable=dict(rounds.unavailable),
             references=tuple(label for label in yardsticks if label in runners),
             deprecated=tuple(label for label in outdated if label in runners),

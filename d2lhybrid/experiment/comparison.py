@@ -1,9 +1,12 @@
 """What ``compare`` and ``sweep`` return: what was measured, what follows from it, how it shows."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import msgspec
 
 from d2lhybrid.core import stats
 from d2lhybrid.core.arguments import unknown_label
@@ -11,12 +14,11 @@ from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.stats import Estimate
 from d2lhybrid.core.toolchain import require
-from d2lhybrid.display import plot
 from d2lhybrid.display.table import NEVER
-from d2lhybrid.experiment import claim as claims, text
+from d2lhybrid.experiment import advice, claim as claims, drawn, shown
 from d2lhybrid.experiment.measurement import (
     AGREE,
-    CLOCKS,
+    METRICS,
     Measurement,
     Result,
     Samples,
@@ -24,21 +26,32 @@ from d2lhybrid.experiment.measurement import (
     is_busy,
 )
 from d2lhybrid.experiment.provenance import Environment
+from d2lhybrid.experiment.rows import Row, Rows, Times
 
 # What a result shows, for programs that read notebooks: the site, README, whoever collects them.
 MIME = "application/vnd.d2lhybrid.comparison+json"
+
+
+class MeasuresOn(Protocol):
+    """What a comparison came from, as far as it can take more rounds."""
+
+    def measure_on(self, decided: "Callable[[Comparison], bool]", /) -> "Comparison":
+        """Take rounds until `decided` is true of the result, or for so long; all rounds so far."""
 
 
 @dataclass(frozen=True, repr=False)
 class Comparison(Result, Mapping[str, Measurement]):
     """Several callables, measured in the same rounds; a mapping from label to Measurement.
 
-    Sample i of every measurement is from round i, and so is that of `again`, the baseline's second
-    turn in that round, from which the noise floor follows. `unavailable` says of each variant that
-    was not measured why. `references` are programs to compare with, not to choose from, and
-    `deprecated` the variants that their makers have deprecated. `stopped` is 'clear', 'limit' or
-    'interrupted'; `limit_needed` the time limit, in seconds, that six rounds would have needed,
-    None if there are six.
+    Sample i of every measurement is from round i, and so is that of `baseline_repeat`, the
+    baseline's second turn in that round, from which the noise floor follows. `unavailable` says of
+    each variant that was not measured why. `references` are programs to compare with, not to choose
+    from, and `deprecated` the variants that their makers have deprecated. `stopped` is 'clear',
+    'limit' or 'interrupted'; `limit_needed` the time limit, in seconds, that six rounds would have
+    needed, None if there are six.
+
+    `experiment` can measure on for a claim that is undecided, and keeps the callables and their
+    arguments for it. It is no part of the data: equality, JSON, copies and pickles leave it out.
 
     >>> from d2lhybrid import compare
     >>> functions = {"sum": sum, "max": max}
@@ -51,7 +64,7 @@ class Comparison(Result, Mapping[str, Measurement]):
 
     measurements: tuple[Measurement, ...]
     baseline: str
-    again: Samples
+    baseline_repeat: Samples
     unavailable: dict[str, str] = field(hash=False)
     references: tuple[str, ...]
     deprecated: tuple[str, ...]
@@ -60,11 +73,12 @@ class Comparison(Result, Mapping[str, Measurement]):
     stopped: str
     margin: Seconds = stats.MARGIN
     limit_needed: Seconds | None = None
+    experiment: MeasuresOn | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         """Raise ValueError unless every measurement went through the same rounds."""
-        times = [self.again, *(m.times for m in self.measurements)]
-        kinds = {(len(one.latency), one.throughput is None) for one in times}
+        times = [self.baseline_repeat, *(m.times for m in self.measurements)]
+        kinds = {(len(samples.latency), samples.throughput is None) for samples in times}
         if len(kinds) > 1 or self.baseline not in {m.label for m in self.measurements}:
             raise ValueError(_("rounds are missing"))
 
@@ -80,19 +94,35 @@ class Comparison(Result, Mapping[str, Measurement]):
     def __len__(self) -> int:
         return len(self.measurements)
 
+    def __getstate__(self) -> dict[str, Any]:
+        data = {each.name: getattr(self, each.name) for each in fields(self)}
+        return data | {"experiment": None}
+
     def __repr__(self) -> str:
-        return str(text.comparison(self))
+        return str(shown.comparison(self.rows))
 
     def _repr_html_(self) -> str:
-        return text.comparison(self).html()
+        return shown.comparison(self.rows).html()
 
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
         return {MIME: self.summary()}
 
+    def _plain(self) -> dict[str, Any]:
+        content: dict[str, Any] = msgspec.to_builtins(self.release())
+        del content["experiment"]
+        return content
+
+    def release(self) -> "Comparison":
+        """The same comparison without its experiment, so that nothing keeps models and inputs.
+
+        Claims on it go by the rounds that there are.
+        """
+        return replace(self, experiment=None)
+
     @property
     def others(self) -> list[str]:
         """The variants: all labels but the baseline's and the references'."""
-        return [one for one in self if one != self.baseline and one not in self.references]
+        return [label for label in self if self._role(label) == "variant"]
 
     @property
     def env(self) -> Environment:
@@ -102,24 +132,25 @@ class Comparison(Result, Mapping[str, Measurement]):
     @property
     def rounds(self) -> int:
         """How many rounds there were."""
-        return len(self.again.latency)
+        return len(self.baseline_repeat.latency)
 
     @property
-    def clocks(self) -> tuple[str, ...]:
-        """The clocks that say something of their own: 'latency' and, where it differs, others."""
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that say something of their own: 'latency' and, where it differs, others."""
         pairs = [(m.median, m.median_of("throughput")) for m in self.measurements]
         apart = any(max(pair) > (1 + AGREE) * min(pair) for pair in pairs)
-        says = {"latency": True, "throughput": apart, "device": bool(self.again.device)}
-        return tuple(clock for clock in CLOCKS if says[clock])
+        says = {"latency": True, "throughput": apart, "device": bool(self.baseline_repeat.device)}
+        return tuple(metric for metric in METRICS if says[metric])
 
     @property
     def noise_floor(self) -> float:
         """What a ratio must differ from 1 by to count, as a fraction (0.01 is 1%), by latency."""
         return self.floor_of()
 
-    def floor_of(self, clock: str | None = None) -> float:
-        """The noise floor by a clock: how far the baseline's ratio to itself reaches from 1."""
-        return stats.noise_floor(self[self.baseline].times.of(clock), self.again.of(clock))
+    def floor_of(self, metric: str | None = None) -> float:
+        """The noise floor by a metric: how far the baseline's ratio to itself reaches from 1."""
+        baseline = self[self.baseline].times
+        return stats.noise_floor(baseline.of(metric), self.baseline_repeat.of(metric))
 
     @property
     def busy(self) -> bool:
@@ -128,10 +159,10 @@ class Comparison(Result, Mapping[str, Measurement]):
 
     @property
     def advice(self) -> str:
-        """What to use, by the rules in ``d2lhybrid.experiment.claim.advice``."""
-        return claims.advice(self)
+        """What to use, by the rules in ``d2lhybrid.experiment.advice``."""
+        return advice.advice(self.rows)
 
-    def ratio(self, label: str, clock: str | None = None, against: str | None = None) -> Estimate:
+    def ratio(self, label: str, metric: str | None = None, against: str | None = None) -> Estimate:
         """Time of the baseline (or `against`) over this one's: (estimate, low, high).
 
         Above 1 is faster. The estimate is the median of the ratios within each round, the interval
@@ -139,10 +170,11 @@ class Comparison(Result, Mapping[str, Measurement]):
         Of the baseline itself, it is the ratio of its two turns.
         """
         other = self.baseline if against is None else against
-        samples = self.again if label == other == self.baseline else self[label].times
-        return stats.ratio(self[other].times.of(clock), samples.of(clock))
+        is_repeat = label == other == self.baseline
+        samples = self.baseline_repeat if is_repeat else self[label].times
+        return stats.ratio(self[other].times.of(metric), samples.of(metric))
 
-    def verdict(self, label: str, clock: str | None = None, against: str | None = None) -> str:
+    def verdict(self, label: str, metric: str | None = None, against: str | None = None) -> str:
         """'faster', 'slower', 'same' or 'undecided', against the baseline or another.
 
         'same' if the whole interval of the ratio lies within `margin` of 1; else 'faster' or
@@ -151,12 +183,12 @@ class Comparison(Result, Mapping[str, Measurement]):
 
         Raises:
             UnknownLabelError: There is no such variant.
-            ArgumentError: There is no such clock, or it did not run.
+            ArgumentError: There is no such metric, or it was not taken.
         """
-        interval = self.ratio(label, clock, against)
+        interval = self.ratio(label, metric, against)
         if label == (self.baseline if against is None else against):
             return "same"
-        return stats.verdict(interval, self.floor_of(clock), self.margin, self.busy)
+        return stats.verdict(interval, self.floor_of(metric), self.margin, self.busy)
 
     def break_even(self, label: str) -> float | None:
         """Calls after which this one has paid off its cold start.
@@ -176,6 +208,62 @@ class Comparison(Result, Mapping[str, Measurement]):
         extra = mine.cold_seconds - base.cold_seconds
         return 1 + max(0, math.ceil(extra / saved)) if saved > 0 else None
 
+    @cached_property
+    def rows(self) -> Rows:
+        """Everything that is shown: a row for each variant, and for each that was not run."""
+        measured = [self._row(measurement) for measurement in self.measurements]
+        not_run = [Row(label, reason=reason) for label, reason in self.unavailable.items()]
+        rows = Rows(
+            (*measured, *not_run),
+            metrics=self.metrics,
+            rounds=self.rounds,
+            noise_floor=self.noise_floor,
+            margin=self.margin,
+            busy=self.busy,
+            stopped=self.stopped,
+            limit_needed=self.limit_needed,
+            seed=self.seed,
+            env=self.env,
+        )
+        best = advice.best(rows)
+        marked = (replace(row, is_best=True) if row is best else row for row in rows)
+        return replace(rows, rows=tuple(marked))
+
+    def _row(self, m: Measurement) -> Row:
+        role = self._role(m.label)
+        return Row(
+            m.label,
+            role=role,
+            deprecated=m.label in self.deprecated,
+            times={metric: self._times(m, metric) for metric in METRICS if m.times.has(metric)},
+            build_seconds=m.build_seconds,
+            load_seconds=m.load_seconds,
+            first_seconds=m.first_seconds,
+            cold_seconds=m.cold_seconds,
+            pays_after=self.break_even(m.label) if role == "variant" else None,
+            note=m.note,
+        )
+
+    def _role(self, label: str) -> str:
+        if label == self.baseline:
+            return "baseline"
+        return "reference" if label in self.references else "variant"
+
+    def _times(self, m: Measurement, metric: str) -> Times:
+        samples, (low, high) = m.times.of(metric), m.interval(metric)
+        spread = max(low, min(samples)), min(high, max(samples))
+        if m.label == self.baseline:
+            return Times(m.median_of(metric), spread=spread)
+        ratio, *interval = self.ratio(m.label, metric)
+        return Times(
+            m.median_of(metric),
+            ratio,
+            (interval[0], interval[1]),
+            self.verdict(m.label, metric),
+            stats.in_every_round(self[self.baseline].times.of(metric), samples),
+            spread,
+        )
+
     def claim(
         self,
         label: str,
@@ -183,7 +271,7 @@ class Comparison(Result, Mapping[str, Measurement]):
         *,
         at_least: float | None = None,
         against: str | None = None,
-        clock: str | None = None,
+        metric: str | None = None,
     ) -> None:
         """Check a claim, such as "tf.function is faster", against what was measured.
 
@@ -200,30 +288,33 @@ class Comparison(Result, Mapping[str, Measurement]):
             sense: 'faster', 'slower', 'same', 'not slower' or 'not faster'.
             at_least: how many times as fast, or as long, it must be.
             against: the other variant; the baseline if None.
-            clock: 'latency', 'throughput' or 'device'; the latency if None.
+            metric: 'latency', 'throughput' or 'device'; the latency if None.
 
         Raises:
             ClaimError: what was measured contradicts it.
-            ArgumentError, UnknownLabelError: there is no such claim, clock or variant.
+            ArgumentError, UnknownLabelError: there is no such claim, metric or variant.
         """
-        claims.claim(self, claims.Claim(label, sense, at_least, against, clock))
+        claims.claim(self, claims.Claim(label, sense, at_least, against, metric))
 
-    def plot(self, clock: str = "latency") -> Any:
+    def plot(self, metric: str = "latency") -> Any:
         """Draw the times per call with their intervals with matplotlib; returns the axes.
 
         Args:
-            clock: 'latency', 'throughput' or 'device'.
+            metric: 'latency', 'throughput' or 'device'.
         """
-        return plot.comparison(self, clock)
+        self[self.baseline].times.of(metric)  # raises if there is none
+        return drawn.comparison(self.rows, metric)
 
-    def waterfall(self, labels: Sequence[str], clock: str = "latency") -> Any:
+    def waterfall(self, labels: Sequence[str], metric: str = "latency") -> Any:
         """Draw what each layer of software adds to the time of a call; returns the axes.
 
         Args:
             labels: the variants in the order of the steps, such as from "C" up to "eager".
-            clock: 'latency', 'throughput' or 'device'.
+            metric: 'latency', 'throughput' or 'device'.
         """
-        return plot.waterfall(self, labels, clock)
+        for label in labels:
+            self[label].times.of(metric)  # raises if there is none
+        return drawn.waterfall(self.rows, labels, metric)
 
     def to_frame(self) -> Any:
         """A pandas data frame, one row a variant; raises MissingPackageError without pandas.
@@ -235,26 +326,7 @@ class Comparison(Result, Mapping[str, Measurement]):
 
     def summary(self) -> dict[str, Any]:
         """What the table shows, as plain data for programs that read notebooks."""
-        told = {"kind": "comparison", "baseline": self.baseline, "clocks": list(self.clocks)}
-        where = {"processor": self.env.cpu, "cores": self.env.cores, "date": self.env.date[:10]}
-        return {**told, "rows": [self._row(label) for label in self], **where}
-
-    def _row(self, label: str) -> dict[str, Any]:
-        m, queued = self[label], "throughput" in self.clocks
-        kind = {"verdict": self.verdict(label), "reference": label in self.references}
-        kind |= {"deprecated": label in self.deprecated}
-        ratio = dict(zip(("ratio", "low", "high"), self._known(label, "latency"), strict=True))
-        stream = m.median_of("throughput"), self._known(label, "throughput")[0]
-        time, stream_ratio = stream if queued else (None, None)
-        pays = self.break_even(label) if label in self.others else None
-        row = {"label": label, **kind, "latency": m.median, "throughput": time, **ratio}
-        once = {"cold": m.cold_seconds, "pays_after": None if pays == NEVER else pays}
-        return {**row, "throughput_ratio": stream_ratio, **once}
-
-    def _known(self, label: str, clock: str) -> list[float | None]:
-        """The ratio and its interval as far as it has one; the baseline's is 1, as in the table."""
-        ratio = [1.0] * 3 if label == self.baseline else self.ratio(label, clock)
-        return [value if value and math.isfinite(value) else None for value in ratio]
+        return shown.summary(self.rows)
 
 
 @dataclass(frozen=True, repr=False)
@@ -279,14 +351,23 @@ class Sweep(Result):
             raise ValueError(_("rounds are missing"))
 
     def __repr__(self) -> str:
-        return str(text.sweep(self))
+        return str(shown.sweep(self.sizes, self.rows))
 
     def _repr_html_(self) -> str:
-        return text.sweep(self).html()
+        return shown.sweep(self.sizes, self.rows).html()
 
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
         comparisons = [each.summary() for each in self.comparisons]
         return {MIME: {"kind": "sweep", "sizes": list(self.sizes), "comparisons": comparisons}}
+
+    def _plain(self) -> dict[str, Any]:
+        comparisons = [comparison._plain() for comparison in self.comparisons]
+        return {"sizes": list(self.sizes), "comparisons": comparisons}
+
+    @property
+    def rows(self) -> list[Rows]:
+        """The rows of the comparison at each size."""
+        return [comparison.rows for comparison in self.comparisons]
 
     @property
     def labels(self) -> list[str]:
@@ -299,34 +380,34 @@ class Sweep(Result):
         return list(dict.fromkeys(label for c in self.comparisons for label in c.deprecated))
 
     @property
-    def clocks(self) -> list[str]:
-        """The clocks that say something of their own at some size."""
-        return list(dict.fromkeys(clock for c in self.comparisons for clock in c.clocks))
+    def metrics(self) -> list[str]:
+        """The metrics that say something of their own at some size."""
+        return list(dict.fromkeys(metric for c in self.comparisons for metric in c.metrics))
 
     def claim(
         self,
         label: str,
         sense: str,
         *,
-        work: float | None = None,
+        size: float | None = None,
         at_least: float | None = None,
         against: str | None = None,
-        clock: str | None = None,
+        metric: str | None = None,
     ) -> None:
-        """As ``Comparison.claim``, at the size `work`, or at all of them with a line for each."""
-        if work is not None and work not in self.sizes:
-            text = _("Expected a work among {known}. Received: {received!r}.")
+        """As ``Comparison.claim``, at one size, or at all of them with a line for each."""
+        if size is not None and size not in self.sizes:
+            text = _("Expected a size among {known}. Received: {received!r}.")
             known = ", ".join(map(str, self.sizes))
-            raise ArgumentError(text.format(known=known, received=work))
+            raise ArgumentError(text.format(known=known, received=size))
         for each, comparison in zip(self.sizes, self.comparisons, strict=True):
-            if work is None or each == work:
-                made = claims.Claim(label, sense, at_least, against, clock, each)
+            if size is None or each == size:
+                made = claims.Claim(label, sense, at_least, against, metric, each)
                 claims.claim(comparison, made)
 
     def plot(self, *, xlabel: str = "") -> Any:
-        """Draw time per call against work; returns the axes.
+        """Draw time per call against size; returns the axes.
 
         Args:
-            xlabel: what the work is; "work" in the reader's language if empty.
+            xlabel: what the sizes are; "work" in the reader's language if empty.
         """
-        return plot.sweep(self, xlabel)
+        return drawn.sweep(self.sizes, self.rows, xlabel)

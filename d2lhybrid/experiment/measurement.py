@@ -6,23 +6,28 @@ The schema is described in docs/results-schema.md.
 import math
 import statistics
 from dataclasses import dataclass, field
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 import msgspec
 
 from d2lhybrid.core import stats
 from d2lhybrid.core.errors import ArgumentError, DamagedResultError
-from d2lhybrid.core.i18n import gettext as _, sentences
+from d2lhybrid.core.i18n import gettext as _, noop as N_, sentences
 from d2lhybrid.display.table import seconds, span
 from d2lhybrid.experiment.provenance import Environment, stamp
 
-VERSION = 2  # of the schema
-CLOCKS = ("latency", "throughput", "device")
+VERSION = 3  # of the schema
+# What is timed, and the words for it.
+METRICS = {
+    "latency": N_("latency"),
+    "throughput": N_("throughput"),
+    "device": N_("device time"),
+}
 AGREE = 0.05  # latency and throughput that are closer than this are one time
 BUSY_FLOOR = 0.2  # above this noise floor times vary too much, be the machine quiet or not
 
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
-Times = Annotated[tuple[Seconds, ...], msgspec.Meta(min_length=1)]
+EachRound = Annotated[tuple[Seconds, ...], msgspec.Meta(min_length=1)]
 
 
 class Result:
@@ -31,7 +36,12 @@ class Result:
     def to_json(self) -> str:
         """JSON that `from_json` reads back exactly."""
         head = {"schema": _schema(type(self)), "version": VERSION}
-        return msgspec.json.encode(head | msgspec.to_builtins(self)).decode()
+        return msgspec.json.encode(head | self._plain()).decode()
+
+    def _plain(self) -> dict[str, Any]:
+        """Its fields as what JSON has."""
+        content: dict[str, Any] = msgspec.to_builtins(self)
+        return content
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -60,31 +70,37 @@ def _schema(kind: type) -> str:
 
 @dataclass(frozen=True)
 class Samples:
-    """Seconds per call by clock, one number a round; None for a clock that did not run.
+    """Seconds per call by metric, one number a round; None for a metric that was not taken.
 
     `latency`: each call waited for. `throughput`: the slope of a stream's time over its number of
     calls; None where nothing was queued, for there it is the latency. `device`: the same slope by
     the accelerator's own events; None without one.
     """
 
-    latency: Times
-    throughput: Times | None = None
-    device: Times | None = None
+    latency: EachRound
+    throughput: EachRound | None = None
+    device: EachRound | None = None
 
     def __post_init__(self) -> None:
-        """Raise ValueError unless there are as many times by each clock."""
+        """Raise ValueError unless there are as many times by each metric."""
         if any(len(times or self.latency) != len(self.latency) for times in vars(self).values()):
             raise ValueError(_("rounds are missing"))
 
-    def of(self, clock: str | None = None) -> tuple[float, ...]:
-        """The samples of one clock, the default one for None; ArgumentError if it did not run."""
-        by_clock = {**vars(self), "throughput": self.throughput or self.latency}
-        found = by_clock.get(clock or "latency")
-        if found is None:
-            text = _("Expected a clock among {clocks}. Received: {received!r}.")
-            known = ", ".join(repr(name) for name, times in by_clock.items() if times)
-            raise ArgumentError(text.format(clocks=known, received=clock))
-        return found
+    def of(self, metric: str | None = None) -> tuple[float, ...]:
+        """The samples by one metric, the latency for None; ArgumentError if it was not taken."""
+        by_metric = {**vars(self), "throughput": self.throughput or self.latency}
+        samples = by_metric.get(metric or "latency")
+        if samples is None:
+            text = _("Expected a metric among {metrics}. Received: {received!r}.")
+            known = ", ".join(repr(name) for name, times in by_metric.items() if times)
+            raise ArgumentError(text.format(metrics=known, received=metric))
+        return samples
+
+    def has(self, metric: str) -> bool:
+        """Is there a time by this metric? Throughput always has one: where no work is queued, it
+        is the latency.
+        """
+        return metric != "device" or self.device is not None
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,7 +109,8 @@ class Measurement(Result):
 
     `build_seconds` is what was compiled ahead of time, once for all processes, `load_seconds` what
     each process pays to load it, `first_seconds` the first call, with tracing and compiling; None
-    where there is no such step. `times` are the samples of the steady state by each clock.
+    where there is no such step. `times` are the samples of the steady state by each metric, and
+    `inner_iterations` the calls in a sample of the latency.
 
     >>> from d2lhybrid import measure
     >>> result = measure(sum, range(1000), time_limit=0.2)
@@ -107,7 +124,7 @@ class Measurement(Result):
     load_seconds: Seconds | None
     first_seconds: Seconds
     times: Samples
-    calls: int
+    inner_iterations: int
     stream_calls: int | None
     warmup_calls: int
     note: str | None
@@ -128,20 +145,20 @@ class Measurement(Result):
 
     @property
     def samples(self) -> tuple[float, ...]:
-        """The samples of the default clock, in seconds per call."""
+        """The samples of the latency, in seconds per call."""
         return self.times.latency
 
-    def median_of(self, clock: str | None = None) -> float:
-        """The median by a clock, in seconds per call."""
-        return statistics.median(self.times.of(clock))
+    def median_of(self, metric: str | None = None) -> float:
+        """The median by a metric, in seconds per call."""
+        return statistics.median(self.times.of(metric))
 
-    def interval(self, clock: str | None = None) -> tuple[float, float]:
-        """The 95% interval of the median by a clock, (low, high) in seconds per call.
+    def interval(self, metric: str | None = None) -> tuple[float, float]:
+        """The 95% interval of the median by a metric, (low, high) in seconds per call.
 
         By the sign test on the samples (Conover, *Practical Nonparametric Statistics*, 3.1); with
         fewer than six it is infinite.
         """
-        return stats.median_interval(self.times.of(clock))
+        return stats.median_interval(self.times.of(metric))
 
     @property
     def median(self) -> float:

@@ -1,65 +1,42 @@
-"""Several comparisons beside a reader's guesses: their rows as plain data, and a sentence for each.
+"""Several comparisons beside a reader's guesses: their rows, a picture, a sentence for each."""
 
-``bars`` draws the same rows.
-"""
-
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import inf, isfinite
 from numbers import Real
 from typing import Any
 
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import general, gettext as _, names, number, sentences
+from d2lhybrid.display import bars
 from d2lhybrid.display.table import NEVER, calls, percent, seconds
-from d2lhybrid.experiment import text
+from d2lhybrid.experiment import drawn, shown
 from d2lhybrid.experiment.comparison import MIME, Comparison
+from d2lhybrid.experiment.rows import VERDICTS, Row, Rows, not_run, verdict_in_words
 
-
-@dataclass(frozen=True)
-class Row:
-    """A variant of a comparison. The ratio is above 1 if it is faster than the baseline.
-
-    `low` and `high` are the ends of the ratio's interval, 0 and infinite if there are too few
-    rounds for one. `pays_after` is the number of calls after which its cold start is paid off; None
-    if it has none to speak of, if it never pays off, or if that is not known.
-    """
-
-    label: str
-    verdict: str
-    ratio: float
-    low: float
-    high: float
-    seconds: float
-    pays_after: float | None = None
-    deprecated: bool = False
-
-    @property
-    def shown(self) -> str:
-        """The label, with a word if it is deprecated."""
-        return text.named(self.label, [self.label] if self.deprecated else [])
+_SHOWN_BY_SIDE = ("faster", "slower")  # verdicts that the side of a bar shows
 
 
 @dataclass(frozen=True)
 class Group:
-    """A comparison under its name: the baseline's time, the variants, and the reader's guess.
+    """A comparison under its name: the baseline, the variants, and the reader's guess.
 
     The guess is how many times as fast as the baseline the fastest variant will be; None if there
     is none. `margin` is what counts as the same time, and `floor` the noise floor, as fractions.
     """
 
     name: str
-    baseline: str
-    seconds: float
+    baseline: Row
     rows: tuple[Row, ...]
+    rounds: int
     margin: float
     floor: float
     guess: float | None = None
 
     @property
     def fastest(self) -> Row | None:
-        """The variant with the highest ratio, beside which the guess is shown."""
-        return max(self.rows, key=lambda row: row.ratio, default=None)
+        """The variant with the highest ratio, whose sentence the guess follows."""
+        return max(self.rows, key=lambda row: row.latency.ratio, default=None)
 
 
 def groups(results: Mapping[str, Comparison], guess: Mapping[str, float]) -> list[Group]:
@@ -76,7 +53,7 @@ def groups(results: Mapping[str, Comparison], guess: Mapping[str, float]) -> lis
         raise ArgumentError(said.format(example=example, kind=type(guess).__name__))
     for name, guessed in guess.items():
         _require_guess(name, guessed, results)
-    return [_group(name, result, guess.get(name)) for name, result in results.items()]
+    return [_group(str(name), c.rows, guess.get(name)) for name, c in results.items()]
 
 
 def _require_comparisons(results: Any) -> None:
@@ -107,20 +84,19 @@ def _require_guess(name: str, guessed: Any, results: Mapping[str, Comparison]) -
         raise ArgumentError(said.format(received=guessed, name=name))
 
 
-def _group(name: str, c: Comparison, guess: float | None) -> Group:
-    rows = tuple(_row(c, label) for label in c.others)
-    base = c[c.baseline].median
-    return Group(str(name), c.baseline, base, rows, c.margin, c.noise_floor, guess)
+def _group(name: str, rows: Rows, guess: float | None) -> Group:
+    variants = tuple(_without_early_pay_off(row, rows) for row in rows.variants)
+    circumstances = rows.rounds, rows.margin, rows.noise_floor
+    return Group(name, rows.baseline, variants, *circumstances, guess)
 
 
-def _row(c: Comparison, label: str) -> Row:
-    pays = text.pay_off(c).get(label)
-    pays = None if pays in (1, NEVER) else pays
-    ratio, median = c.ratio(label), c[label].median
-    return Row(label, c.verdict(label), *ratio, median, pays, label in c.deprecated)
+def _without_early_pay_off(row: Row, rows: Rows) -> Row:
+    """The row as a sentence has it: a cold start that nobody feels is not spoken of."""
+    is_spoken_of = rows.cold_start_is_felt and row.pays_after not in (1, NEVER)
+    return row if is_spoken_of else replace(row, pays_after=None)
 
 
-def told(group: Group) -> Iterator[str]:
+def sentences_of(group: Group) -> Iterator[str]:
     """A sentence for each row, and what the reader guessed after that of the fastest."""
     for row in group.rows:
         guessed = ""
@@ -130,47 +106,91 @@ def told(group: Group) -> Iterator[str]:
 
 
 def _sentence(group: Group, row: Row) -> str:
-    if row.verdict == "faster" and row.pays_after is not None:
-        said = _(
-            "{name}: {label} is {ratio} times as fast as {baseline} ({time} in place of {base}) "
-            "and pays off its cold start after {calls} calls."
-        )
-    elif row.verdict == "faster":
-        said = _(
-            "{name}: {label} is {ratio} times as fast as {baseline} ({time} in place of {base})."
-        )
-    elif row.verdict == "slower":
-        said = _(
-            "{name}: {label} takes {times} times as long as {baseline} ({time} in place of {base})."
-        )
-    elif row.verdict == "same":
-        said = _(
-            "{name}: {label} takes the same time as {baseline} to within {margin} ({time} and "
-            "{base})."
-        )
-    elif isfinite(row.high):
-        said = _(
-            "{name}: it is undecided whether {label} is faster than {baseline}. The ratio lies "
-            "between {low} and {high}, with a noise floor of {floor}."
-        )
-    else:
-        said = _(
-            "{name}: it is undecided whether {label} is faster than {baseline}. There are too few "
-            "rounds to decide it."
-        )
-    return said.format(
+    times = row.latency
+    low, high = times.interval
+    return _template(row).format(
         name=group.name,
-        label=row.shown,
-        baseline=group.baseline,
-        ratio=number(row.ratio),
-        times=number(1 / row.ratio if row.ratio else inf),
-        low=number(row.low),
-        high=number(row.high),
-        time=seconds(row.seconds),
-        base=seconds(group.seconds),
+        label=row.name,
+        baseline=group.baseline.label,
+        verdict=verdict_in_words(times, group.rounds),
+        ratio=number(times.ratio),
+        times=number(1 / times.ratio if times.ratio else inf),
+        low=number(low),
+        high=number(high),
+        time=seconds(times.seconds),
+        base=seconds(group.baseline.latency.seconds),
         margin=percent(group.margin),
         floor=percent(group.floor),
         calls=calls(row.pays_after),
+    )
+
+
+def _template(row: Row) -> str:
+    """The sentence that fits the verdict."""
+    times = row.latency
+    if times.verdict == "faster" and row.pays_after is not None:
+        return _(
+            "{name}: {label} is {ratio} times as fast as {baseline} ({time} in place of {base}) "
+            "and pays off its cold start after {calls} calls."
+        )
+    if times.verdict == "faster":
+        return _(
+            "{name}: {label} is {ratio} times as fast as {baseline} ({time} in place of {base})."
+        )
+    if times.verdict == "slower":
+        return _(
+            "{name}: {label} takes {times} times as long as {baseline} ({time} in place of {base})."
+        )
+    if times.verdict == "same":
+        return _(
+            "{name}: {label} takes the same time as {baseline} to within {margin} ({time} and "
+            "{base})."
+        )
+    if times.in_every_round:
+        return _("{name}: {label} against {baseline}: {verdict} ({time} in place of {base}).")
+    if isfinite(times.interval[1]):
+        return _(
+            "{name}: it is undecided whether {label} is faster than {baseline}. The ratio lies "
+            "between {low} and {high}, with a noise floor of {floor}."
+        )
+    return _(
+        "{name}: it is undecided whether {label} is faster than {baseline}. There are too few "
+        "rounds to decide it."
+    )
+
+
+def picture(groups: Sequence[Group], comparisons: Sequence[Rows] = ()) -> Any:
+    """A bar for each variant of each group, and the guesses; returns the axes.
+
+    The comparisons are those of the groups: the figure says where and when they ran, and whether
+    their times are uncertain. Without them, whoever shows the figure has to say that.
+    """
+    return bars.draw([*map(_bars, groups)], drawn.notes(comparisons))
+
+
+def picture_in_words(groups: Sequence[Group]) -> str:
+    """This picture for those who don't see it."""
+    return bars.in_words([*map(_bars, groups)])
+
+
+def _bars(group: Group) -> bars.Group:
+    base = seconds(group.baseline.latency.seconds)
+    of_rows = tuple(_bar(row, group.rounds) for row in group.rows)
+    return bars.Group(group.name, group.baseline.label, base, of_rows, group.guess)
+
+
+def _bar(row: Row, rounds: int) -> bars.Bar:
+    """Its text has ratio and time, and the verdict unless the side of the bar shows it."""
+    times = row.latency
+    word = f", {verdict_in_words(times, rounds)}"
+    if times.verdict in _SHOWN_BY_SIDE:
+        word = ""
+    return bars.Bar(
+        label=row.name,
+        ratio=times.ratio,
+        text=f"{number(times.ratio)}× ({seconds(times.seconds)}{word})",
+        colour=VERDICTS[times.in_every_round or times.verdict].colour,
+        is_undecided=times.verdict == "undecided",
     )
 
 
@@ -179,26 +199,26 @@ class Revealed:
     """What stands below the picture: a sentence for each row, and the tables under *Details*."""
 
     groups: list[Group]
-    comparisons: list[Comparison]
+    comparisons: list[Rows]
 
-    def _said(self) -> list[str]:
-        rows = [line for group in self.groups for line in told(group)]
-        return [*rows, *text.not_run(self.comparisons)]
+    def _sentences(self) -> list[str]:
+        of_groups = [line for group in self.groups for line in sentences_of(group)]
+        return [*of_groups, *not_run(row for rows in self.comparisons for row in rows)]
 
-    def _pages(self) -> Iterator[tuple[str, text.Page]]:
+    def _pages(self) -> Iterator[tuple[str, shown.Page]]:
         """The tables by name; that times are uncertain stands above the picture."""
-        for group, c in zip(self.groups, self.comparisons, strict=True):
-            yield group.name, text.comparison(c)._replace(busy="")
+        for group, rows in zip(self.groups, self.comparisons, strict=True):
+            yield group.name, shown.comparison(rows)._replace(busy="")
 
     def __repr__(self) -> str:
         tables = [f"{name}\n{page}" for name, page in self._pages()]
-        return "\n\n".join(["\n".join(self._said()), *tables])
+        return "\n\n".join(["\n".join(self._sentences()), *tables])
 
     def _repr_html_(self) -> str:
-        tables = (text.lines("strong", name) + page.html_inside() for name, page in self._pages())
-        return text.lines("span", *self._said()) + text.folded("<br>".join(tables))
+        tables = (shown.lines("strong", name) + page.html_inside() for name, page in self._pages())
+        return shown.lines("span", *self._sentences()) + shown.folded("<br>".join(tables))
 
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
         named = zip(self.groups, self.comparisons, strict=True)
-        summaries = {group.name: c.summary() for group, c in named}
+        summaries = {group.name: shown.summary(rows) for group, rows in named}
         return {MIME: {"kind": "reveal", "comparisons": summaries}}

@@ -25,7 +25,7 @@ from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import CannotBuildError, D2LHybridError, first_line
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
-from d2lhybrid.experiment.measurement import CLOCKS, Measurement, Samples
+from d2lhybrid.experiment.measurement import METRICS, Measurement, Samples
 from d2lhybrid.experiment.provenance import Environment
 from d2lhybrid.frameworks import loaded, owner
 from d2lhybrid.frameworks.base import DeferredBuild, SelfTimed, Tensors, TrainingStep
@@ -78,9 +78,9 @@ class Sampler:
     # What it costs before the first sample, by the names of a Measurement.
     record: dict[str, Any] = field(default_factory=_BEFORE.copy)
     # Of a call, as far as warming up tells.
-    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(CLOCKS, 0.0))
+    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(METRICS, 0.0))
     # In a sample of the latency; in the shorter stream.
-    calls: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CLOCKS, 1))
+    calls: dict[str, int] = field(default_factory=lambda: dict.fromkeys(METRICS, 1))
     times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def first(self) -> Any:
@@ -214,7 +214,7 @@ class Sampler:
 
     def samples(self, queued: bool) -> Samples:
         """Those of all rounds; without throughput where nothing of the round was queued."""
-        latency, throughput, device = (tuple(self.times[clock]) for clock in CLOCKS)
+        latency, throughput, device = (tuple(self.times[clock]) for clock in METRICS)
         whole = device if len(device) == len(latency) else None
         return Samples(latency, throughput if queued else None, whole)
 
@@ -224,7 +224,7 @@ class Sampler:
             label=self.label,
             **self.record,
             times=self.samples(queued),
-            calls=self.calls["latency"],
+            inner_iterations=self.calls["latency"],
             stream_calls=self.calls["throughput"] if self.queued else None,
             note="; ".join(self.notes) or None,
             env=env,

@@ -14,8 +14,8 @@ from d2lhybrid.core.arguments import (
 )
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.experiment.rows import named
 from d2lhybrid.experiment.sampler import wrap_call_errors
-from d2lhybrid.experiment.text import named
 from d2lhybrid.frameworks import of, preserve_state
 from d2lhybrid.frameworks.base import DeferredBuild, VariantsByName, chain
 from d2lhybrid.frameworks.mlp import references as reference_programs
@@ -132,7 +132,7 @@ class Variants(BoundToProcess, dict[str, Callable[..., Any]]):
                 self.takes_arguments |= other.takes_arguments
 
     def __repr__(self) -> str:
-        there = [f"  {named(name, self.deprecated)}" for name in self]
+        there = [f"  {named(name, name in self.deprecated)}" for name in self]
         not_there = [f"  {name}: {_(reason)}" for name, reason in self.unavailable.items()]
         return "\n".join(["Variants", *there, *not_there])
 

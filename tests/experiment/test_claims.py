@@ -68,9 +68,9 @@ def test_what_an_interval_says_of_a_claim(sense, at_least, found, judged):
 @pytest.mark.parametrize(
     ("label", "sense", "options", "said"),
     [
-        ("slow", "faster", {}, "'slow' to be faster than 'a'.*0.49.*clock latency.*noise floor"),
+        ("slow", "faster", {}, "'slow' to be faster than 'a'.*0.49.*metric latency.*noise floor"),
         ("slow", "slower", {"at_least": 2.2}, "at least 2.20 times as long"),
-        ("a", "faster", {"against": "quick", "clock": "throughput"}, "than 'quick'.*throughput"),
+        ("a", "faster", {"against": "quick", "metric": "throughput"}, "than 'quick'.*throughput"),
     ],
 )
 def test_a_claim_that_is_contradicted_says_all_that_is_known(quiet, label, sense, options, said):
@@ -98,8 +98,8 @@ def test_a_claim_that_is_contradicted_says_all_that_is_known(quiet, label, sense
         ("quick", "not slower", {}, "✓ quick is no slower than a: it is 2.00 times as fast."),
         ("slow", "not faster", {}, "✓ slow is no faster than a: it takes 2.00 times as long."),
         (
-            *("quick", "faster", {"clock": "throughput"}),
-            "✓ quick is faster than a: 2.00 times. Clock: throughput.",
+            *("quick", "faster", {"metric": "throughput"}),
+            "✓ quick is faster than a: 2.00 times. Metric: throughput.",
         ),
     ],
 )
@@ -116,7 +116,7 @@ def test_a_claim_that_holds_shows_one_line(quiet, capsys, label, sense, options,
         ("quick", "faster", {"at_least": 0.99}, ArgumentError, "1 or more.*0.99"),
         ("quick", "faster", {"at_least": "2"}, ArgumentError, "1 or more.*'2'"),
         ("quick", "not slower", {"at_least": 2}, ArgumentError, "2 with 'not slower'"),
-        ("quick", "faster", {"clock": "wall"}, ArgumentError, "'wall'"),
+        ("quick", "faster", {"metric": "wall"}, ArgumentError, "'wall'"),
         ("quick", "faster", {"against": "nobody"}, UnknownLabelError, "'nobody'"),
     ],
 )
@@ -219,8 +219,8 @@ def test_where_all_wait_for_a_core_only_the_opposite_contradicts(monkeypatch, ca
 
 def test_claims_of_a_sweep_are_about_one_size_or_all(capsys):
     s = sweep([10, 20], {"a": [1.0, 1.0], "b": [0.5, 2.0]})
-    s.claim("b", "faster", work=10, at_least=1.9)
-    s.claim("b", "slower", work=20)
+    s.claim("b", "faster", size=10, at_least=1.9)
+    s.claim("b", "slower", size=20)
     assert capsys.readouterr().out.splitlines() == [
         "✓ b is at least 1.90 times as fast as a: 2.00 times. Work: 10.",
         "✓ b is slower than a: it takes 2.00 times as long. Work: 20.",
@@ -229,4 +229,4 @@ def test_claims_of_a_sweep_are_about_one_size_or_all(capsys):
         with pytest.raises(ClaimError, match=sense):
             s.claim("b", sense)
     with pytest.raises(ArgumentError, match=r"among 10, 20.*30"):
-        s.claim("b", "faster", work=30)
+        s.claim("b", "faster", size=30)

@@ -20,7 +20,7 @@ from d2lhybrid.errors import (
     UnknownLabelError,
 )
 from d2lhybrid.experiment import compare as comparing
-from d2lhybrid.experiment.claim import best
+from d2lhybrid.experiment.advice import best
 from d2lhybrid.experiment.compare import compare, measure
 from d2lhybrid.experiment.sweep import sweep
 from d2lhybrid.experiment.variants import Variants
@@ -61,7 +61,7 @@ def test_faster_slower_same_and_it_stops_when_all_is_clear():
     assert low < 2 < high
     assert estimate == pytest.approx(2, rel=0.02)
     assert c.noise_floor < 0.02
-    assert (c.stopped, c.rounds, c.clocks) == ("clear", 20, ("latency",))
+    assert (c.stopped, c.rounds, c.metrics) == ("clear", 20, ("latency",))
     assert c.verdict("b", "throughput") == "faster"
 
 

@@ -23,7 +23,7 @@ def compared(machine, functions, seed=1, **options):
 def test_each_clock_has_times_and_ratios_of_its_own(on_a_gpu):
     machine, gpu = on_a_gpu(**COSTS)
     c = compared(machine, {"a": gpu.kernel(KERNEL, 0.01), "b": gpu.kernel(KERNEL / 10, 0.01)})
-    assert c.clocks == ("latency", "throughput", "device")
+    assert c.metrics == ("latency", "throughput", "device")
     for m in (c["a"], measure(gpu.kernel(KERNEL), 0, clock=machine.clock)):
         found = m.median, m.median_of("throughput"), m.median_of("device")
         assert found == pytest.approx((WAITED, KERNEL, KERNEL), rel=0.01)
@@ -41,11 +41,11 @@ def test_a_callable_against_itself_and_true_slowdowns_on_a_queue(on_a_gpu):
             machine, gpu = on_a_gpu(seed, **COSTS, depth=50)
             c = compared(machine, {"a": gpu.kernel(2e-4, 0.05), "b": gpu.kernel(2e-4 * by, 0.05)},
                          seed=seed)  # fmt: skip
-            for clock in c.clocks:
-                counts[clock, c.verdict("b", clock)] += 1
-    clocks = ("latency", "throughput", "device")
-    assert all(found[1.0][clock, "same"] == 25 for clock in clocks)
-    assert all(found[1.05][clock, "slower"] >= 24 for clock in clocks)
+            for metric in c.metrics:
+                counts[metric, c.verdict("b", metric)] += 1
+    metrics = ("latency", "throughput", "device")
+    assert all(found[1.0][metric, "same"] == 25 for metric in metrics)
+    assert all(found[1.05][metric, "slower"] >= 24 for metric in metrics)
 
 
 def test_nothing_is_queued_where_a_call_is_over_when_it_returns(on_a_gpu):
@@ -63,7 +63,7 @@ def test_heavy_work_is_probed_with_few_calls(on_a_gpu):
     c = compared(machine, {"a": gpu.kernel(1.0), "b": gpu.kernel(1.0)}, time_limit=20)
     assert c.rounds >= 6
     assert machine.now < 80
-    assert c.clocks == ("latency", "device")
+    assert c.metrics == ("latency", "device")
     assert c["a"].median_of("device") == pytest.approx(1.0, rel=1e-4)
 
 

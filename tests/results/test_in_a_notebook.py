@@ -20,8 +20,7 @@ def executed(cells, folder):
 
 def test_every_plot_shows_and_is_sharp_and_results_have_a_summary(tmp_path):
     code = (
-        "from d2lhybrid import compare, quieting\n"
-        "quieting.SHOWN_AFTER = 0.0\n"
+        "from d2lhybrid import compare\n"
         "c = compare({'a': sum, 'b': max}, range(9), check=False, time_limit=0.1)\n"
         "c"
     )

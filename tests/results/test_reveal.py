@@ -8,14 +8,19 @@ import numpy as np
 import pytest
 from by_hand import BUSY, comparison
 from test_in_a_notebook import executed
-from test_plot import in_words, require_good_looks
+from test_pictures import in_words, require_good_looks
 
 from d2lhybrid.core import i18n
-from d2lhybrid.display import bars
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.experiment.comparison import MIME
-from d2lhybrid.experiment.revealed import Revealed, groups, told
+from d2lhybrid.experiment.revealed import Revealed, groups, picture, picture_in_words, sentences_of
+from d2lhybrid.experiment.rows import Row, Times
 from d2lhybrid.teaching import reveal
+
+
+def rows_of(results):
+    return [comparison.rows for comparison in results.values()]
+
 
 LARGE = {"eager": 4e-2, "torch.compile": 2e-2, "C": 1e-3}
 SMALL = {"eager": 1e-3, "new": 5e-4, "old": 4e-4, "slow": 2e-3, "twin": 1e-3}
@@ -36,7 +41,7 @@ def results():
 def test_rows_have_what_was_measured_and_the_guess_belongs_to_the_fastest(results):
     resnet, mlp, _unsure, few, alone = groups(results, {"ResNet": 3, "alone": np.float64(2)})
     (row,) = resnet.rows  # without baseline and reference
-    assert (row.label, row.verdict, row.ratio) == (
+    assert (row.label, row.latency.verdict, row.latency.ratio) == (
         "torch.compile",
         "faster",
         pytest.approx(2, 0.01),
@@ -45,16 +50,21 @@ def test_rows_have_what_was_measured_and_the_guess_belongs_to_the_fastest(result
         results["ResNet"].break_even("torch.compile"),
         False,
     )
-    assert (resnet.baseline, resnet.seconds) == ("eager", results["ResNet"]["eager"].median)
+    assert (resnet.baseline.label, resnet.baseline.latency.seconds) == (
+        "eager",
+        results["ResNet"]["eager"].median,
+    )
     assert (resnet.guess, mlp.guess, alone.guess) == (3, None, 2)
-    assert (mlp.fastest.label, mlp.fastest.shown) == ("old", "old (deprecated)")
+    assert (mlp.fastest.label, mlp.fastest.name) == ("old", "old (deprecated)")
     assert [one.label for one in mlp.rows if one.deprecated] == ["old"]
-    assert (few.rows[0].low, few.rows[0].high) == (0, np.inf)
+    assert few.rows[0].latency.interval == (0, np.inf)
     assert (alone.rows, alone.fastest) == ((), None)
 
 
 def test_a_sentence_for_each_bar(results):
-    said = [line for group in groups(results, {"ResNet": 3, "MLP": 0.5}) for line in told(group)]
+    said = [
+        line for group in groups(results, {"ResNet": 3, "MLP": 0.5}) for line in sentences_of(group)
+    ]
     patterns = [
         r"ResNet: torch.compile is (2\.0\d|1\.99) times as fast as eager \(20\.0 ms in place of "
         r"40\.0 ms\) and pays off its cold start after 2\d\d calls\. You guessed 3\.",
@@ -81,27 +91,27 @@ def test_the_picture_is_legible_with_near_and_far_guesses(results, language, gue
         for env in (None, BUSY):
             made = {"本" * 12: comparison(SMALL, env=env)} if env else results
             given = {} if env else found
-            ax = bars.draw(groups(made, given), [*made.values()])
+            ax = picture(groups(made, given), rows_of(made))
             require_good_looks(ax)
             assert bool(ax.figure.get_suptitle()) == bool(env)
             assert bool(ax.get_legend()) == bool(given)
 
 
 def test_bars_reach_from_eager_to_the_ratio_and_are_told_apart_without_colours(results):
-    ax = bars.draw(groups(results, {"MLP": 2.4}), [*results.values()])
+    ax = picture(groups(results, {"MLP": 2.4}), rows_of(results))
     rows = [row for group in groups(results, {}) for row in group.rows]
     filled = [bar for bar in ax.patches if bar.get_facecolor()[3]]
     ends = [bar.get_x() + bar.get_width() for bar in filled]
-    assert ends == pytest.approx([row.ratio for row in rows])
+    assert ends == pytest.approx([row.latency.ratio for row in rows])
     assert {bar.get_x() for bar in filled} == {1}
     assert ax.get_xscale() == "log"
     pale = [bar.get_alpha() is not None for bar in filled]
-    assert pale == [row.verdict == "undecided" for row in rows]
+    assert pale == [row.latency.verdict == "undecided" for row in rows]
     dashed = [bar for bar in ax.patches if not bar.get_facecolor()[3]]
     assert len(dashed) == sum(pale)
     said = [text.get_text() for text in ax.texts if "×" in text.get_text()]
     assert [bool(re.search(", (same|undecided)", text)) for text in said] == [
-        row.verdict in ("same", "undecided") for row in rows
+        row.latency.verdict in ("same", "undecided") for row in rows
     ]
     assert re.fullmatch(r"(2\.0\d|1\.99)× \(20\.0 ms\)", said[0])
     (diamond,) = (line for line in ax.lines if line.get_marker() == "D" and len(line.get_xdata()))
@@ -115,7 +125,7 @@ def test_bars_reach_from_eager_to_the_ratio_and_are_told_apart_without_colours(r
 
 
 def test_bars_of_what_was_recorded_say_nothing_of_this_machine(results):
-    ax = bars.draw(groups(results, {}))
+    ax = picture(groups(results, {}))
     require_good_looks(ax)
     assert not ax.figure._supxlabel
     assert "Bars that show" in in_words(ax)
@@ -123,21 +133,24 @@ def test_bars_of_what_was_recorded_say_nothing_of_this_machine(results):
 
 def test_a_text_makes_room_for_a_guess_that_would_cover_it(results):
     only = {"ResNet": results["ResNet"]}
-    end = groups(only, {})[0].rows[0].ratio
+    end = groups(only, {})[0].rows[0].latency.ratio
     for guess, moved in ((2.3, True), (1.005 * end, True), (1.2, False), (40.0, False)):
-        ax = bars.draw(groups(only, {"ResNet": guess}), [*only.values()])
+        ax = picture(groups(only, {"ResNet": guess}), rows_of(only))
         (said,) = (text for text in ax.texts if "×" in text.get_text())
         assert (said.xy[0] == guess) == moved
 
 
 def test_the_picture_in_words(results):
-    ax = bars.draw(groups(results, {"alone": 2}), [*results.values()])
+    ax = picture(groups(results, {"alone": 2}), rows_of(results))
     said = in_words(ax)
     assert said.startswith("Bars that show how many times as fast as eager each variant is: ResNet")
     assert said.endswith("alone (eager 1.00 ms): your guess: 2×.")
     assert "old (deprecated) 2." in said
-    mixed = [*groups(results, {})[:1], replace(groups(results, {})[1], baseline="other")]
-    assert "as fast as the baseline each" in bars.in_words(mixed)
+    mixed = [
+        *groups(results, {})[:1],
+        replace(groups(results, {})[1], baseline=Row("other", times={"latency": Times(1.0)})),
+    ]
+    assert "as fast as the baseline each" in picture_in_words(mixed)
 
 
 def test_outside_of_a_notebook_all_is_text_and_a_busy_machine_is_said_once(capsys):
@@ -153,7 +166,7 @@ def test_outside_of_a_notebook_all_is_text_and_a_busy_machine_is_said_once(capsy
 
 
 def test_below_the_picture_tables_are_folded_and_programs_find_their_rows(results):
-    below = Revealed(groups(results, {}), [*results.values()])
+    below = Revealed(groups(results, {}), rows_of(results))
     html = below._repr_html_()
     above, _summary, inside = html.partition("<details>")
     assert "is (2" not in above

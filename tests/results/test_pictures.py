@@ -66,7 +66,7 @@ def test_every_plot_of_any_number_and_ratio(language, variants, ratio):
     c = comparison(times, stream, references=("variant 1",), env=BUSY)
     sizes = [ratio ** (at / 11) for at in range(12)]
     many = {label: [time * size for size in sizes] for label, time in times.items()}
-    drawn = [c.plot(), c.waterfall(list(c), clock="throughput")]
+    drawn = [c.plot(), c.waterfall(list(c), metric="throughput")]
     drawn += [sweep([2**at for at in range(12)], many, env=BUSY).plot()]
     for ax in drawn:
         assert "⚠" in ax.figure.get_suptitle()
@@ -119,7 +119,7 @@ def test_intervals_are_drawn_and_of_few_samples_their_range():
         assert found == [pytest.approx(one) for one in ends]
 
 
-def test_a_sweep_draws_medians_and_bands_by_both_clocks_at_its_sizes():
+def test_a_sweep_draws_medians_and_bands_by_both_metrics_at_its_sizes():
     points = [comparison({"a": t, "b": t / 2}, {"a": t / 3, "b": t / 4}) for t in (1e-3, 2e-3)]
     ax = Sweep((8, 16), tuple(points)).plot(xlabel="batch size")
     lines = [line for line in ax.lines if len(line.get_xdata()) == 2]
@@ -156,7 +156,7 @@ def test_chinese_and_japanese_have_the_shapes_of_their_language_and_all_of_them(
     families = comparison({"a": 1e-3}).plot().xaxis.label.get_fontfamily()
     assert next(name for name in families if name.startswith("D2L")) == family
     charmap = FT2Font(str(font)).get_charmap()
-    catalog = Path(i18n.__file__).parent / "locale" / language / "LC_MESSAGES" / "d2lhybrid.po"
+    catalog = Path(i18n.__file__).parents[1] / "locale" / language / "LC_MESSAGES" / "d2lhybrid.po"
     wide = {sign for sign in catalog.read_text(encoding="utf-8") if ord(sign) > 0x2E7F}
     assert not [sign for sign in wide if ord(sign) not in charmap]
 

@@ -1,22 +1,24 @@
 """What is said of results: tables and the lines around them, and what programs read of them."""
 
 import json
+import math
 import re
 from dataclasses import replace
 
 from by_hand import BUSY, ENV, comparison, sweep
 
 from d2lhybrid.display.table import Column, Table
-from d2lhybrid.experiment import comparison as results, text
+from d2lhybrid.experiment import comparison as results, shown
 from d2lhybrid.experiment.comparison import Sweep
+from d2lhybrid.experiment.rows import Row, Times
 
 TIMES = {"eager": 1e-3, "compiled": 5e-4, "slow": 2.5e-3, "<twin>": 1e-3}
 UNAVAILABLE = {"graphs": "it rests on CUDA graphs", "native": "Found no compiler. Install one."}
 
 
 def cells(c, label):
-    """The cells of a row by their heads; what stands twice, under a second clock, by "2 head"."""
-    table = text.table(c)
+    """The cells of a row by their heads; what stands twice, under a second metric, by "2 head"."""
+    table = shown.table(c.rows)
     (row,) = (row for row in table.rows if row[0].removesuffix(" ★") == label)
     found = {}
     for column, cell in zip(table.columns, row, strict=True):
@@ -49,11 +51,13 @@ def test_a_page_from_top_to_bottom():
 def test_what_is_deprecated_is_marked_with_a_word_wherever_it_is_shown_and_never_with_a_star():
     c = comparison({"eager": 1e-3, "new": 8e-4, "old": 1e-4}, deprecated=("old",))
     assert "old (deprecated)" in cells(c, "old (deprecated)")["variant"]
-    assert [row[0] for row in text.table(c).rows] == ["eager", "new ★", "old (deprecated)"]
+    assert [row[0] for row in shown.table(c.rows).rows] == ["eager", "new ★", "old (deprecated)"]
     found = c._repr_mimebundle_()[results.MIME]["rows"]
     assert [row["deprecated"] for row in found] == [False, False, True]
     s = Sweep((8,), (c,))
-    assert [column.head for column in text.sweep_table(s).columns][-1] == "old (deprecated)"
+    assert [column.head for column in shown.sweep_table(s.sizes, s.rows).columns][
+        -1
+    ] == "old (deprecated)"
     assert results.Comparison.from_json(c.to_json()).deprecated == ("old",)
     assert Sweep.from_json(s.to_json()).deprecated == ["old"]
 
@@ -67,7 +71,7 @@ def test_uncertain_times_are_said_above_the_table_and_have_no_winner():
     assert "load 9.0" in str(Sweep((1, 2, 3), tuple(loads))).splitlines()[0]
 
 
-def test_each_clock_has_a_group_of_columns():
+def test_each_metric_has_a_group_of_columns():
     stream = {"eager": 8e-4, "slow": 4e-4, "C": 1e-4}
     c = comparison({"eager": 1e-3, "slow": 2.5e-3, "C": 1e-4}, stream, references=("C",))
     slow = cells(c, "slow")
@@ -93,7 +97,7 @@ def test_a_sweep_has_a_row_a_size_and_signs_and_says_what_was_not_run():
     one = comparison({"eager": 1e-3, "b": 5e-4}, {"eager": 1e-3, "b": 5e-3})
     other = comparison({"eager": 1e-3}, unavailable={"b": "too large."})
     s = Sweep((8, 16.5), (one, other))
-    first, second = text.sweep_table(s).rows
+    first, second = shown.sweep_table(s.sizes, s.rows).rows
     assert [*first[:2], *second[:3]] == ["8", "1.00 ms", "16.50", "1.00 ms", "–"]
     assert re.fullmatch(r"500 µs \((2\.0\d|1\.99)× ▲\)", first[2])
     assert re.fullmatch(r"5\.00 ms \(0\.\d+× ▼\)", first[4])
@@ -105,14 +109,14 @@ def test_programs_read_the_rows_and_nothing_that_json_lacks():
     stream = {label: time / 2 for label, time in TIMES.items()}
     c = comparison(TIMES, stream, first={"compiled": 1.0}, references=("slow",))
     found = c._repr_mimebundle_(include=None)[results.MIME]
-    assert found["clocks"] == ["latency", "throughput"]
-    eager, compiled, slow, clone_sharing_parameters = found["rows"]
+    assert found["metrics"] == ["latency", "throughput"]
+    eager, compiled, slow, twin = found["rows"]
     assert (eager["ratio"], eager["throughput_ratio"], eager["pays_after"]) == (1, 1, None)
     wanted = {"label": "compiled", "verdict": "faster", "latency": c["compiled"].median,
               "ratio": c.ratio("compiled")[0], "cold": 1.0,
               "pays_after": c.break_even("compiled")}  # fmt: skip
     assert wanted.items() <= compiled.items()
-    assert (slow["reference"], clone_sharing_parameters["pays_after"]) == (True, None)
+    assert (slow["reference"], twin["pays_after"]) == (True, None)
     few = sweep([1, 2], {"a": [1e-3, 2e-3], "b": [1e-3, 1e-3]}, rounds=3)
     found = few._repr_mimebundle_()[results.MIME]
     assert (found["kind"], found["sizes"]) == ("sweep", [1, 2])
@@ -139,10 +143,12 @@ def test_a_table_lines_up_and_html_keeps_numbers_and_words_whole():
 
 
 def test_what_a_recording_keeps_has_a_narrow_table():
-    eager = text.Timed("eager", {"latency": 1e-3, "device": 2e-4}, {}, {}, cold_seconds=0.5)
-    ratios, verdicts = {"latency": 2.0}, {"latency": "undecided"}
-    other = text.Timed("old", {"latency": 5e-4}, ratios, verdicts, deprecated=True)
-    table = text.timed_table([eager, other])
+    metrics = ["latency", "device"]
+    times = {"latency": Times(1e-3), "device": Times(2e-4)}
+    eager = Row("eager", role="baseline", times=times, cold_seconds=0.5)
+    undecided = Times(5e-4, ratio=2.0, interval=(0.0, math.inf), verdict="undecided")
+    other = Row("old", deprecated=True, times={"latency": undecided})
+    table = shown.narrow_table([eager, other], metrics, cold_starts=True)
     assert [column.head for column in table.columns] == [
         *("variant", "time per call", "device time", "cold start"),
     ]
@@ -150,5 +156,5 @@ def test_what_a_recording_keeps_has_a_narrow_table():
         ["eager", "1.00 ms", "200 µs", "500 ms"],
         ["old (deprecated)", "500 µs (2.00× ?)", "?", ""],
     ]
-    assert len(text.timed_table([other._replace(deprecated=False)]).columns) == 2
-    assert "? undecided" in text.signs()
+    assert len(shown.narrow_table([other], ["latency"], cold_starts=False).columns) == 2
+    assert "? undecided" in shown.signs()

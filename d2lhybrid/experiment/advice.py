@@ -1,0 +1,117 @@
+"""What to use, by the rows of a comparison."""
+
+from d2lhybrid.core.i18n import gettext as _, names, ngettext, noop as N_, number
+from d2lhybrid.display.table import NEVER, calls, percent
+from d2lhybrid.experiment.rows import Row, Rows
+
+# By the verdict on the fastest alternative.
+_STAY = {
+    "slower": N_(
+        "Stay with {baseline}: the fastest alternative, {label}, takes {ratio} times as long."
+    ),
+    "same": N_(
+        "Stay with {baseline}: the fastest alternative, {label}, takes the same time to within "
+        "{margin}."
+    ),
+}
+# The same if a deprecated one is faster.
+_STAY_SUPPORTED = {
+    "slower": N_(
+        "Stay with {baseline}: the fastest alternative that isn't deprecated, {label}, takes "
+        "{ratio} times as long."
+    ),
+    "same": N_(
+        "Stay with {baseline}: the fastest alternative that isn't deprecated, {label}, takes the "
+        "same time to within {margin}."
+    ),
+}
+
+
+def advice(rows: Rows) -> str:
+    """What to use, by the verdicts on the latency; empty if there is nothing to say.
+
+    1. No advice on a busy machine, or without an alternative to the baseline.
+    2. References are programs to compare the variants with. They are never recommended.
+    3. What its makers have deprecated is never recommended either, however fast it is: the advice
+       is what the comparison would give without it. If the baseline is deprecated, the advice is
+       never to stay with it.
+    4. Among the variants that are faster than the baseline and pay off their cold start, the best
+       is the one with the highest ratio. The comparison cannot separate it from those whose
+       interval overlaps its interval, so of all these, use the one that pays off soonest.
+    5. If there is none, and it is undecided whether one is faster: measure longer. If all that is
+       known is that one is faster in each of a few rounds, the table says so, and that is all.
+    6. Otherwise stay with the baseline: even the fastest alternative is slower or the same.
+    """
+    choice = _choice(rows)
+    if rows.busy or not choice:
+        return ""
+    recommended = best(rows)
+    if recommended is not None:
+        return _use(recommended, rows)
+    if rows.baseline.deprecated:
+        return ""
+    undecided = [row for row in choice if _is_undecided(row)]
+    if undecided:
+        return _measure_longer(undecided, rows)
+    if any(row.latency.in_every_round == "faster" for row in choice):
+        return ""
+    return _stay(choice, rows)
+
+
+def best(rows: Rows) -> Row | None:
+    """The variant to use in place of the baseline by rules 1 to 4 of `advice`, if there is one."""
+    faster = [row for row in _choice(rows) if row.pays_after not in (None, NEVER)]
+    if rows.busy or not faster:
+        return None
+    top = max(faster, key=lambda row: row.latency.ratio)
+    close = [row for row in faster if row.latency.interval[1] >= top.latency.interval[0]]
+    return min(close, key=lambda row: (row.pays_after, row is not top))
+
+
+def _choice(rows: Rows) -> list[Row]:
+    """The variants that may be recommended: those that are not deprecated."""
+    return [row for row in rows.variants if not row.deprecated]
+
+
+def _is_undecided(row: Row) -> bool:
+    """Is it open whether this one is worth using, with no word on it from every round?"""
+    return row.pays_after is None and not row.latency.in_every_round
+
+
+def _use(row: Row, rows: Rows) -> str:
+    if row.pays_after == 1:
+        text = _("Use {label}: it is {ratio} times as fast as {baseline} from the first call on.")
+    else:
+        text = _(
+            "Use {label}: it is {ratio} times as fast as {baseline} and pays off its cold "
+            "start after {calls} calls."
+        )
+    return text.format(
+        label=row.label,
+        ratio=number(row.latency.ratio),
+        baseline=rows.baseline.label,
+        calls=calls(row.pays_after),
+    )
+
+
+def _measure_longer(undecided: list[Row], rows: Rows) -> str:
+    text = ngettext(
+        "Stay with {baseline} for now: it is undecided whether {others} is faster. A higher "
+        "time_limit may decide it.",
+        "Stay with {baseline} for now: it is undecided whether one of {others} is faster. A "
+        "higher time_limit may decide it.",
+        len(undecided),
+    )
+    others = names(row.label for row in undecided)
+    return text.format(baseline=rows.baseline.label, others=others)
+
+
+def _stay(choice: list[Row], rows: Rows) -> str:
+    row = max(choice, key=lambda other: other.latency.ratio)
+    fastest = max(rows.variants, key=lambda other: other.latency.ratio)
+    verdict = row.latency.in_every_round or row.latency.verdict
+    text = _((_STAY if row is fastest else _STAY_SUPPORTED)[verdict])
+    ratio = number(max(row.latency.ratio, 1 / row.latency.ratio))
+    return text.format(
+        baseline=rows.baseline.label, label=row.label, ratio=ratio, margin=percent(rows.margin)
+    )

@@ -1,0 +1,170 @@
+"""What a comparison shows, as plain data: a row for each variant, and when it was measured.
+
+``Comparison.rows`` computes it once. The table, the plots, the sentences, the data frame and the
+JSON for programs read rows and nothing else.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from d2lhybrid.core.i18n import gettext as _, ngettext, noop as N_
+from d2lhybrid.experiment.provenance import Environment
+
+FELT_CALLS = 10  # a cold start that is shorter than so many calls goes unnoticed
+
+
+class Verdict(NamedTuple):
+    """How one verdict is worded, in English as the catalogs have it, and how it is drawn.
+
+    `sign` tells it in a table and `marker` (of matplotlib) in a plot, where colours cannot be told
+    apart. The colours are those of Okabe and Ito (*Color Universal Design*, 2008), which are made
+    for the colour-blind, and read on a light page as on a dark one.
+    """
+
+    word: str
+    sign: str
+    marker: str
+    colour: str
+
+
+VERDICTS = {
+    "faster": Verdict(N_("faster"), "▲", "<", "#009E73"),
+    "slower": Verdict(N_("slower"), "▼", ">", "#D55E00"),
+    "same": Verdict(N_("same"), "=", "s", "#56B4E9"),
+    "undecided": Verdict(N_("undecided"), "?", "D", "#E69F00"),
+}
+
+
+@dataclass(frozen=True)
+class Times:
+    """A variant by one metric: its time per call, and its ratio to the baseline with the verdict.
+
+    A ratio above 1 is faster; that of the baseline is 1. `interval` is that of the ratio, from 0 to
+    infinity if there are too few rounds for one. `spread` is the interval of the time itself, or
+    the range of the samples if they are too few. `in_every_round` is 'faster' or 'slower' if there
+    are too few rounds for a verdict and each of them says that by a factor of two or more.
+    """
+
+    seconds: float
+    ratio: float = 1.0
+    interval: tuple[float, float] = (1.0, 1.0)
+    verdict: str = "same"
+    in_every_round: str = ""
+    spread: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A variant: its times by metric and what it costs once, or the `reason` why it was not run.
+
+    `role` is 'baseline', 'variant' or 'reference'. `pays_after` is the number of calls after which
+    it has paid off its cold start, ``math.inf`` if it never does, None if that is not known.
+    """
+
+    label: str
+    role: str = "variant"
+    deprecated: bool = False
+    is_best: bool = False
+    times: Mapping[str, Times] = field(default_factory=dict, hash=False)
+    build_seconds: float | None = None
+    load_seconds: float | None = None
+    first_seconds: float | None = None
+    cold_seconds: float | None = None
+    pays_after: float | None = None
+    note: str | None = None
+    reason: str = ""
+
+    @property
+    def name(self) -> str:
+        """The label as it is shown, with a word if it is deprecated."""
+        return named(self.label, self.deprecated)
+
+    @property
+    def latency(self) -> Times:
+        """Its times by the metric that decides."""
+        return self.times["latency"]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a comparison in its order, those that were not run at the end.
+
+    `metrics` are those that say something of their own. `limit_needed` is the time limit that
+    enough rounds would have needed, None if there are enough.
+    """
+
+    rows: tuple[Row, ...]
+    metrics: tuple[str, ...]
+    rounds: int
+    noise_floor: float
+    margin: float
+    busy: bool
+    stopped: str
+    limit_needed: float | None
+    seed: int
+    env: Environment = field(hash=False)
+
+    def __getitem__(self, index: int) -> Row:
+        return self.rows[index]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def measured(self) -> list[Row]:
+        """Those that were run."""
+        return [row for row in self.rows if row.times]
+
+    @property
+    def not_run(self) -> list[Row]:
+        """Those that were not, each with its reason."""
+        return [row for row in self.rows if not row.times]
+
+    @property
+    def baseline(self) -> Row:
+        """The one that ratios refer to."""
+        return next(row for row in self.rows if row.role == "baseline")
+
+    @property
+    def variants(self) -> list[Row]:
+        """Those that were run and may be chosen: neither the baseline nor a reference."""
+        return [row for row in self.measured if row.role == "variant"]
+
+    @property
+    def cold_start_is_felt(self) -> bool:
+        """Does any cold start last so long that it is worth a column, and is there a variant?"""
+        felt = [
+            row
+            for row in self.measured
+            if (row.cold_seconds or 0.0) > FELT_CALLS * row.latency.seconds
+        ]
+        return bool(felt and self.variants)
+
+
+def named(label: str, deprecated: bool) -> str:
+    """The label as it is shown, with a word if it is deprecated."""
+    # Translators: a way to run a model that its makers have deprecated
+    return _("{label} (deprecated)").format(label=label) if deprecated else label
+
+
+def verdict_in_words(times: Times, rounds: int) -> str:
+    """The verdict, or what each of a few rounds says."""
+    if not times.in_every_round:
+        return _(VERDICTS[times.verdict].word)
+    if times.in_every_round == "faster":
+        text = ngettext("faster in the one round", "faster in each of {n} rounds", rounds)
+    else:
+        text = ngettext("slower in the one round", "slower in each of {n} rounds", rounds)
+    return text.format(n=rounds)
+
+
+def not_run(rows: Iterable[Row]) -> Iterator[str]:
+    """What was not run, and why, a line each; a reason may be the sentence of an error."""
+    text = _("{label} was not run: {reason}.")
+    reasons = {row.label: row.reason for row in rows if not row.times}
+    for label, reason in reasons.items():
+        yield text.format(label=label, reason=_(reason).rstrip(".。"))
