@@ -3,7 +3,7 @@
     python benchmarks/agreement.py [--runs 20] [--only pytorch]
 
 Each row is the chapter's network in one framework, in a process of its own. Its medians of so many
-runs by each clock: how far the largest is above the smallest (spread), and how far they are, pair
+runs by each metric: how far the largest is above the smallest (spread), and how far they are, pair
 by pair, from a loop written by hand right before and after (latency waits for each call, throughput
 once for 200 calls), from timeit, and in PyTorch from torch.utils.benchmark. Where a spread is large
 in all of them, it is the machine's pace. Last comes what an empty `Benchmark` costs beyond the
@@ -66,7 +66,7 @@ def by_torch(function):
 
 
 def series(row, runs):
-    """The times of each run by each tool and clock, as JSON."""
+    """The times of each run by each tool and metric, as JSON."""
     function = callable_of(row)
     by_hand(function, 1)
     found = {}
@@ -82,8 +82,8 @@ def series(row, runs):
             pairs.append(("latency", "timeit", m.median, by_timeit(function)))
         if row == "pytorch":
             pairs.append(("latency", "torch", m.median, by_torch(function)))
-        for clock, tool, ours, theirs in pairs:
-            found.setdefault(f"{clock:<12}{tool:<9}", []).append((ours, theirs))
+        for metric, tool, ours, theirs in pairs:
+            found.setdefault(f"{metric:<12}{tool:<9}", []).append((ours, theirs))
     print(json.dumps(found))
 
 

@@ -52,15 +52,15 @@ def outcome(claim, c, made):
 
 def made(rows, runs):
     """What became of the claims of each row: its name, the true ones, the doctored ones."""
-    for (row, clock), (name, (first, second, sense)) in product(rows, CLAIMS.items()):
+    for (row, metric), (name, (first, second, sense)) in product(rows, CLAIMS.items()):
         function = callable_of(row)
         functions = {"a": repeated(function, first), "b": repeated(function, second)}
         true, doctored = Counter(), Counter()
         for _ in range(runs):
             c = compare(functions, time_limit=3, progress=False)
             for found, said in ((true, sense), (doctored, DOCTORED[sense])):
-                found[outcome(claims.claim, c, claims.Claim("b", said, clock=clock))] += 1
-        yield f"{row}, {name}, {clock}", true, doctored
+                found[outcome(claims.claim, c, claims.Claim("b", said, metric=metric))] += 1
+        yield f"{row}, {name}, {metric}", true, doctored
 
 
 def of_notebooks(framework):

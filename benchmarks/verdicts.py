@@ -27,7 +27,7 @@ def one(row, pair, seed, limit):
     if row == "simulated":
         clock, kernel = simulated(seed)
         functions = {"a": kernel(1), "b": kernel(second / first)}
-        return compare(functions, clock=clock, **options)
+        return compare(functions, timer=clock, **options)
     function = callable_of(row)
     first = function if pair == "itself" else repeated(function, first)
     return compare({"a": first, "b": first if pair == "itself" else repeated(function, second)},
@@ -35,14 +35,14 @@ def one(row, pair, seed, limit):
 
 
 def series(row, pair, runs, limit):
-    """Verdicts by clock, as JSON."""
+    """Verdicts by metric, as JSON."""
     found = {"latency": Counter(), "throughput": Counter()}
     spent = 0.0
     for seed in range(runs):
         seconds, c = seconds_of(lambda seed=seed: one(row, pair, seed, limit))
         spent += seconds
-        for clock, counts in found.items():
-            counts[c.verdict("b", clock)] += 1
+        for metric, counts in found.items():
+            counts[c.verdict("b", metric)] += 1
     print(json.dumps({"found": found, "seconds": spent / runs}))
 
 
@@ -61,7 +61,7 @@ def main():
         series(options.only[0], options.pairs[0], runs, options.limit)
         return
     heads = "".join(f"{word:>11}" for word in WORDS)
-    print(f"{options.load} busy processes\n{'':<18}{'against':<11}{'clock':<12}{'runs':>5}{heads}"
+    print(f"{options.load} busy processes\n{'':<18}{'against':<11}{'metric':<12}{'runs':>5}{heads}"
           "   seconds each")  # fmt: skip
     with busy(options.load):
         for row in options.only:
@@ -70,9 +70,9 @@ def main():
                 told = ("--here", "--runs", count, "--limit", options.limit)
                 said = in_a_process(__file__, *told, "--only", row, "--pairs", pair)
                 result = json.loads(said.splitlines()[-1])
-                for clock, counts in result["found"].items():
+                for metric, counts in result["found"].items():
                     cells = "".join(f"{counts.get(word, 0) / count:11.1%}" for word in WORDS)
-                    print(f"{row:<18}{pair:<11}{clock:<12}{count:>5}{cells}"
+                    print(f"{row:<18}{pair:<11}{metric:<12}{count:>5}{cells}"
                           f"   {result['seconds']:.2f}", flush=True)  # fmt: skip
 
 

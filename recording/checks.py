@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 from d2lhybrid import compare, measure
 from recording import ROOT
 from recording.chapter_networks import Case, PyTorch
-from recording.networks import CLOCKS, ratio, room
+from recording.networks import METRICS, ratio, room
 from recording.recordings import Check
 from recording.reporting import Report
 
@@ -99,13 +99,13 @@ def pairs(name: str, framework: str, limit: float, rehearsed: bool) -> Rows:
             options: dict[str, Any] = {"check": False, "progress": False, "seed": seed}
             comparison = compare({"a": first, "b": second}, time_limit=limit, **options)
             print(comparison, flush=True)
-            for clock in CLOCKS:
-                if getattr(comparison["b"].times, clock):
+            for metric in METRICS:
+                if getattr(comparison["b"].times, metric):
                     found = dict(
-                        zip(("ratio", "low", "high"), ratio(comparison, "b", clock), strict=True)
+                        zip(("ratio", "low", "high"), ratio(comparison, "b", metric), strict=True)
                     )
-                    verdict = comparison.verdict("b", clock)
-                    rows.append({"program": program, "clock": clock, "verdict": verdict, **found})
+                    verdict = comparison.verdict("b", metric)
+                    rows.append({"program": program, "metric": metric, "verdict": verdict, **found})
     return rows
 
 

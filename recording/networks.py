@@ -1,6 +1,6 @@
 """Part 1: the networks of the chapter `faster` at several batch sizes, eager and compiled.
 
-Inference and one training step, by every clock, with cold starts and peak memory.
+Inference and one training step, by every metric, with cold starts and peak memory.
 """
 
 import math
@@ -16,7 +16,7 @@ from recording.chapter_networks import Case, Jax, PyTorch
 from recording.recordings import ColdStart, Measured, Row
 from recording.reporting import Report
 
-CLOCKS = ("latency", "throughput", "device")
+METRICS = ("latency", "throughput", "device")
 
 
 def room(framework: str, rehearsed: bool) -> PyTorch | Jax:
@@ -42,27 +42,27 @@ def measured(networks: PyTorch | Jax, case: Case, limit: float, entry: Measured)
     print(comparison, flush=True)
     extra = answers(ways, args) if case.task == "inference" else {}
     for label in comparison:
-        known = [clock for clock in CLOCKS if getattr(comparison[label].times, clock)]
+        known = [metric for metric in METRICS if getattr(comparison[label].times, metric)]
         row = Row(
             label=label,
-            seconds={clock: comparison[label].median_of(clock) for clock in known},
-            ratio={clock: ratio(comparison, label, clock) for clock in known},
-            verdict={clock: comparison.verdict(label, clock) for clock in known},
+            seconds={metric: comparison[label].median_of(metric) for metric in known},
+            ratio={metric: ratio(comparison, label, metric) for metric in known},
+            verdict={metric: comparison.verdict(label, metric) for metric in known},
             cold_seconds=comparison[label].cold_seconds,
             deprecated=label in comparison.deprecated,
             **extra.get(label, {}),
         )
         entry.rows.append(row)
-        entry.noise_floor = {clock: finite(comparison.floor_of(clock)) for clock in known}
+        entry.noise_floor = {metric: finite(comparison.floor_of(metric)) for metric in known}
     entry.unavailable, entry.stopped = comparison.unavailable, comparison.stopped
     entry.rounds = comparison.rounds
 
 
 def ratio(
-    comparison: Any, label: str, clock: str
+    comparison: Any, label: str, metric: str
 ) -> tuple[float | None, float | None, float | None]:
     """Ratio, low and high; None in place of infinity."""
-    estimate, low, high = comparison.ratio(label, clock)
+    estimate, low, high = comparison.ratio(label, metric)
     return finite(estimate), finite(low), finite(high)
 
 

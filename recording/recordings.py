@@ -26,7 +26,7 @@ class Row(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, omit_default
     """One way to run a program, measured. The first row of a table is the baseline.
 
     `seconds` per call, `ratio` as [ratio, low, high] to the baseline (above 1 is faster; low is 0
-    and high None with too few rounds for an interval) and `verdict` are by clock: "latency",
+    and high None with too few rounds for an interval) and `verdict` are by metric: "latency",
     "throughput", "device". `difference` is the largest one between this answer and the baseline's,
     relative to the baseline's largest number, and `peak_bytes` what a call adds to device memory.
     """

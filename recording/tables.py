@@ -5,7 +5,7 @@ from pathlib import Path
 
 from recording.recordings import Measured, NetworksRecording, RecordingError, Row, read_recording
 
-CLOCKS = ("latency", "throughput")
+METRICS = ("latency", "throughput")
 
 
 def tables(file: Path) -> str:
@@ -21,19 +21,19 @@ def tables(file: Path) -> str:
     if not isinstance(recording, NetworksRecording):
         raise RecordingError(f"Expected recorded networks in {file}. Received: {recording.part}.")
     measured = [entry for entry in recording.entries if entry.rows]
-    return "\n".join(line for clock in CLOCKS for line in table(measured, clock))
+    return "\n".join(line for metric in METRICS for line in table(measured, metric))
 
 
-def table(measured: Sequence[Measured], clock: str) -> Iterator[str]:
+def table(measured: Sequence[Measured], metric: str) -> Iterator[str]:
     """The lines of one table."""
     labels = list(dict.fromkeys(row.label for entry in measured for row in entry.rows))
-    yield from ("", f"| {clock} | " + " | ".join(labels) + " |", "|---|" + "---:|" * len(labels))
+    yield from ("", f"| {metric} | " + " | ".join(labels) + " |", "|---|" + "---:|" * len(labels))
     for case in dict.fromkeys(map(case_of, measured)):
         cells: dict[str, list[str]] = {label: [] for label in labels}
         for entry in measured:
             if case_of(entry) == case:
                 for row in entry.rows:
-                    cells[row.label].append(shown(row, clock, row is entry.rows[0]))
+                    cells[row.label].append(shown(row, metric, row is entry.rows[0]))
         yield f"| {case} | " + " | ".join(map(", ".join, cells.values())) + " |"
 
 
@@ -42,13 +42,13 @@ def case_of(entry: Measured) -> str:
     return f"{entry.network}, batch {entry.batch}, {entry.dtype}, {entry.task}"
 
 
-def shown(row: Row, clock: str, is_baseline: bool) -> str:
+def shown(row: Row, metric: str, is_baseline: bool) -> str:
     """The baseline's time in milliseconds, or another row's ratio to it."""
-    if clock not in row.seconds:
+    if metric not in row.seconds:
         return ""
     if is_baseline:
-        return f"{row.seconds[clock] * 1e3:.3g} ms"
-    ratio, low, _high = row.ratio[clock]
+        return f"{row.seconds[metric] * 1e3:.3g} ms"
+    ratio, low, _high = row.ratio[metric]
     if not low:  # too few rounds for an interval
         return f"{ratio:.3g}?"
-    return f"({ratio:.3g})" if row.verdict[clock] == "undecided" else f"{ratio:.3g}"
+    return f"({ratio:.3g})" if row.verdict[metric] == "undecided" else f"{ratio:.3g}"

@@ -23,10 +23,10 @@ def ran(source, *outputs, number=2, gpu=True, error=None):
 
 
 def row(label, latency, ratio=None, verdict="faster", low=1.0, high=9.0, **more):
-    """A row by one clock; without a ratio, the baseline."""
+    """A row by one metric; without a ratio, the baseline."""
     ratio, verdict = ([ratio, low, high], verdict) if ratio else ([1.0, 1.0, 1.0], "same")
-    by_clock = {"seconds": latency, "ratio": ratio, "verdict": verdict}
-    about = {"label": label, **{name: {"latency": one} for name, one in by_clock.items()}}
+    by_metric = {"seconds": latency, "ratio": ratio, "verdict": verdict}
+    about = {"label": label, **{name: {"latency": one} for name, one in by_metric.items()}}
     return about | {"cold_seconds": None, "difference": None, "peak_bytes": None} | {
         "deprecated": False, **more
     }  # fmt: skip
