@@ -17,7 +17,7 @@ from book.languages import ENGLISH, LANGUAGES, Language
 from book.measured import recorded
 from book.parse import load
 from book.recorded import read_recorded
-from d2lhybrid import teaching
+from d2lhybrid import errors
 from d2lhybrid.__main__ import COMMANDS
 from website.addresses import Addresses, Page
 from website.documents import documents
@@ -139,11 +139,10 @@ def conf(language: str, languages: Sequence[str], url: str = "") -> bytes:
 
 def _api_sources() -> dict[str, str]:
     """The pages about the package, in the order of the index, with the lists that it has itself."""
-    kinds = [name for name in teaching.__all__ if name.endswith("Error")]
-    directive = ".. autoexception:: d2lhybrid.teaching.{}\n   :show-inheritance:\n"
+    directive = ".. autoexception:: d2lhybrid.errors.{}\n   :show-inheritance:\n"
     lists = {
         "{commands}": "\n".join(f"{name:<10}{text}" for name, text in COMMANDS.items()),
-        "{errors}": "\n".join(directive.format(name) for name in kinds),
+        "{errors}": "\n".join(directive.format(name) for name in errors.__all__),
     }
     index = (_API / "index.md").read_text(encoding="utf-8")
     found = {}

@@ -15,7 +15,7 @@ from book.files import NOTEBOOKS, Key, read_notebook
 from book.frameworks import FRAMEWORKS
 from book.installation import is_installation
 from book.languages import LANGUAGES
-from d2lhybrid import teaching
+from d2lhybrid import errors, teaching
 from website.build import build_site
 from website.words import theme_words, words
 
@@ -166,7 +166,8 @@ def labels(page):
 
 def test_every_public_name_is_in_the_reference(site):
     ids = {name for path in (site / "en/api").glob("*.html") for name in read_page(path).ids}
-    names = {f"d2lhybrid.{name}" for name in set(d2lhybrid.__all__) - {"__version__"}}
+    names = {f"d2lhybrid.{name}" for name in set(d2lhybrid.__all__) - {"__version__", "errors"}}
+    names |= {f"d2lhybrid.errors.{name}" for name in errors.__all__}
     assert names | {f"d2lhybrid.teaching.{name}" for name in teaching.__all__} <= ids
 
 
