@@ -3,8 +3,8 @@
 A claim is what a text says of a comparison, held against its intervals. It *holds* where the
 interval of the ratio says so, clear of the noise floor. It is *contradicted* where the interval
 says the opposite; that needs no noise floor, so that a wrong claim fails on a busy machine, too.
-Otherwise it is *undecided*: what ``compare`` returned last is measured on, and what stays undecided
-is said where a reader sees it. "Not shown" is not "false".
+Otherwise it is *undecided*: the experiment is measured on, and what stays undecided is said where a
+reader sees it. "Not shown" is not "false".
 
 A busy machine makes equals of what differs: with more threads than cores, a call waits for a core,
 and that takes the same time whatever calls. So there no verdict is "same", and a smaller difference
@@ -13,42 +13,52 @@ than was claimed contradicts nothing; the opposite difference does.
 
 import math
 import sys
-import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from d2lhybrid.core import stats
 from d2lhybrid.core.errors import ArgumentError, ClaimError
 from d2lhybrid.core.i18n import count, gettext as _, noop as N_, number, sentences
+from d2lhybrid.core.stats import Estimate
 from d2lhybrid.display.table import UNKNOWN, percent
 from d2lhybrid.experiment.measurement import METRICS, is_busy
-from d2lhybrid.experiment.provenance import stamp
-
-Comparison = Any  # imports this module; to be a protocol of what a claim is judged by
+from d2lhybrid.experiment.provenance import Environment, stamp
 
 # Of what a claim shows. It depends on the machine, so tests leave it out: that the claim is
 # undecided, or that it holds.
 MIME = "application/vnd.d2lhybrid.undecided+json"
 DECIDED = "application/vnd.d2lhybrid.decided+json"
 
-# Takes more rounds until what was measured satisfies a question, or for so long.
-MeasureOn = Callable[[Callable[[Any], bool]], Any]
 
-_newest: tuple[weakref.ref[Comparison], MeasureOn] | None = None
+class Compared(Protocol):
+    """What a claim is held against: a comparison, which stands above this module."""
+
+    @property
+    def baseline(self) -> str: ...
+    @property
+    def margin(self) -> float: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def rounds(self) -> int: ...
+    @property
+    def busy(self) -> bool: ...
+    @property
+    def env(self) -> Environment: ...
+
+    def ratio(self, label: str, metric: str | None = None, against: str | None = None) -> Estimate:
+        """Time of the other over this one's: (estimate, low, high)."""
+
+    def verdict(self, label: str, metric: str | None = None, against: str | None = None) -> str:
+        """'faster', 'slower', 'same' or 'undecided'."""
+
+    def floor_of(self, metric: str | None = None) -> float:
+        """The noise floor."""
 
 
-def keep(result: Comparison, measure_on: MeasureOn) -> None:
-    """Let claims on this result measure on as long as it lives, and on no older one."""
-    global _newest
-    _newest = (weakref.ref(result, lambda _dead: forget()), measure_on)
-
-
-def forget() -> None:
-    """Let go of the models and inputs that claims could measure on."""
-    global _newest
-    _newest = None
+C = TypeVar("C", bound=Compared)
 
 
 _EXPECTED = {
@@ -103,32 +113,29 @@ class Claim:
             )
             raise ArgumentError(text.format(received=self.at_least, sense=self.sense))
 
-    def judged(self, c: Comparison) -> str:
+    def judged(self, c: Compared) -> str:
         """'holds', 'contradicted' or 'undecided' by what was measured."""
         _estimate, low, high = c.ratio(self.label, self.metric, self.against)
         verdict = c.verdict(self.label, self.metric, self.against)
-        better, worse = "faster", "slower"
-        if self.sense in ("slower", "not faster"):  # the same of the reciprocal
-            better, worse, low, high = worse, better, 1 / high, 1 / low if low else math.inf
-        not_worse, at_least = 1 / (1 + c.margin), self.at_least or 1.0
-        if self.sense == "same":
-            holds, fails = verdict == "same", verdict != "undecided"
-        elif self.sense in _AT_LEAST:
-            holds = verdict == better and low >= at_least
-            fails = high < not_worse if c.busy else verdict == "same" or high < at_least
-        else:
-            holds = verdict in ("same", better) or low >= not_worse
-            fails = verdict == worse or high < not_worse
-        return "holds" if holds else "contradicted" if fails else "undecided"
+        seen = _Seen(verdict, low, high, c.margin, c.busy)
+        if self.sense == "faster":
+            return _judge_faster(seen, self.at_least or 1.0)
+        if self.sense == "slower":
+            return _judge_faster(seen.reciprocal(), self.at_least or 1.0)
+        if self.sense == "not slower":
+            return _judge_not_slower(seen)
+        if self.sense == "not faster":
+            return _judge_not_slower(seen.reciprocal())
+        return _judge_same(seen)
 
-    def expected(self, c: Comparison) -> str:
+    def expected(self, c: Compared) -> str:
         """The claim as a sentence."""
         text = _EXPECTED[self.sense] if self.at_least is None else _AT_LEAST[self.sense]
         against = c.baseline if self.against is None else self.against
         amount = number(self.at_least or 1.0)
         return _(text).format(label=self.label, against=against, amount=amount)
 
-    def held(self, c: Comparison) -> str:
+    def held(self, c: Compared) -> str:
         """What is shown when it holds: a sentence, then the metric and the size it is about."""
         text = _HOLDS[self.sense] if self.at_least is None else _HOLDS_AT_LEAST[self.sense]
         ratio = c.ratio(self.label, self.metric, self.against)[0]
@@ -147,34 +154,119 @@ class Claim:
         return sentences(_(text).format(**fields), metric, size)
 
 
-def claim(c: Comparison, made: Claim) -> None:
+class _Seen(NamedTuple):
+    """What a claim is judged by: the verdict, and the ends of the ratio's interval."""
+
+    verdict: str
+    low: float
+    high: float
+    margin: float
+    is_busy: bool
+
+    def reciprocal(self) -> "_Seen":
+        """The same as seen from the other variant, which is faster if this one is slower."""
+        opposite = {"faster": "slower", "slower": "faster"}
+        verdict = opposite.get(self.verdict, self.verdict)
+        low, high = 1 / self.high, 1 / self.low if self.low else math.inf
+        return self._replace(verdict=verdict, low=low, high=high)
+
+    @property
+    def is_beyond_the_same(self) -> bool:
+        """Does the whole interval say that it is slower by more than counts as the same?"""
+        return self.high < 1 / (1 + self.margin)
+
+
+def _judge_faster(seen: _Seen, at_least: float) -> str:
+    """So many times as fast. On a busy machine only the opposite contradicts it."""
+    if seen.verdict == "faster" and seen.low >= at_least:
+        return "holds"
+    if seen.is_busy:
+        return "contradicted" if seen.is_beyond_the_same else "undecided"
+    too_little = seen.verdict == "same" or seen.high < at_least
+    return "contradicted" if too_little else "undecided"
+
+
+def _judge_same(seen: _Seen) -> str:
+    """The same time to within the margin: the verdict alone decides."""
+    if seen.verdict == "same":
+        return "holds"
+    return "undecided" if seen.verdict == "undecided" else "contradicted"
+
+
+def _judge_not_slower(seen: _Seen) -> str:
+    """The same or faster; a slowdown within the margin counts as the same."""
+    if seen.verdict in ("same", "faster") or seen.low >= 1 / (1 + seen.margin):
+        return "holds"
+    if seen.verdict == "slower" or seen.is_beyond_the_same:
+        return "contradicted"
+    return "undecided"
+
+
+@dataclass(frozen=True)
+class Judgement(Generic[C]):
+    """What became of a claim: 'holds' or 'undecided', and the comparison that it was judged by.
+
+    That has more rounds than the one that was asked if they were needed to decide it. A notebook
+    doesn't show a judgement, because the line about it has been shown.
+    """
+
+    claim: Claim
+    outcome: str
+    comparison: C
+
+    def _ipython_display_(self) -> None:
+        """Show nothing."""
+
+
+MeasureOn = Callable[[Callable[[C], bool]], C]
+
+
+def judge(c: C, claim: Claim, measure_on: MeasureOn[C] | None) -> Judgement[C]:
     """Show a line if it holds, raise if it is contradicted; otherwise measure on, and say so.
+
+    Args:
+        c: what was measured.
+        claim: what is said of it.
+        measure_on: takes more rounds until what was measured satisfies a question, or for so long;
+            None if there are no more.
 
     Raises:
         ClaimError: the interval contradicts the claim.
         ArgumentError, UnknownLabelError: there is no such metric or variant.
     """
 
-    def decided(found: Comparison) -> bool:
-        hopeless = made.sense == "same" and is_busy(found.env, 0.0)  # nothing is, at such a load
-        return hopeless or made.judged(found) != "undecided"
+    def is_decided(comparison: C) -> bool:
+        # At such a load nothing is the same, so more rounds wouldn't help.
+        hopeless = claim.sense == "same" and is_busy(comparison.env, 0.0)
+        return hopeless or claim.judged(comparison) != "undecided"
 
-    before, newest = made.judged(c), _newest  # which another thread may replace meanwhile
-    if newest and newest[0]() is c:
-        c = newest[1](decided)
-    judged = made.judged(c)
-    if judged == "holds":
+    needed_more = claim.judged(c) == "undecided" and measure_on is not None
+    if measure_on is not None and not is_decided(c):
+        c = measure_on(is_decided)
+    outcome = claim.judged(c)
+    if outcome == "contradicted":
+        said = sentences(claim.expected(c), _contradicted(c, claim))
+        raise ClaimError(f"{said}\n{stamp(c.env, c.seed)}", claim=claim)
+    if outcome == "undecided":
+        _show(claim, sentences(claim.expected(c), _undecided(c, claim)), MIME)
+    else:
         text = _("The table's rounds don't show it; {rounds} rounds do.")
-        more = text.format(rounds=count(c.rounds)) if before != "holds" else ""
-        _show(made, sentences(made.held(c), more), DECIDED)
-        return
-    if judged == "contradicted":
-        text = _(
-            "Received: a ratio of {ratio} ({confidence} interval {low} to {high}, metric {metric}) "
-            "in {rounds} rounds, with a noise floor of {floor}. Correct the claim, or what you "
-            "compare."
-        )
-    elif c.busy:
+        more = text.format(rounds=count(c.rounds)) if needed_more else ""
+        _show(claim, sentences(claim.held(c), more), DECIDED)
+    return Judgement(claim, outcome, c)
+
+
+def _contradicted(c: Compared, claim: Claim) -> str:
+    text = _(
+        "Received: a ratio of {ratio} ({confidence} interval {low} to {high}, metric {metric}) "
+        "in {rounds} rounds, with a noise floor of {floor}. Correct the claim, or what you "
+        "compare."
+    )
+    return _with_figures(text, c, claim)
+
+
+def _undecided(c: Compared, claim: Claim) -> str:
+    if c.busy:
         text = _(
             "The times are too uncertain to decide (load {load} on {cores} cores, noise floor "
             "{floor} after {rounds} rounds). Run it again on a quiet machine, with a higher "
@@ -186,15 +278,22 @@ def claim(c: Comparison, made: Claim) -> None:
             "{high}, contains the bound or comes within the noise floor ({floor}) of it. Claim "
             "less, or compare with a higher time_limit."
         )
-    ratio, low, high = map(number, c.ratio(made.label, made.metric, made.against))
-    load = UNKNOWN if c.env.load is None else number(c.env.load, 2)
-    found = {"ratio": ratio, "low": low, "high": high, "load": load, "cores": c.env.cores}
-    found |= {"metric": made.metric or "latency", "floor": percent(c.floor_of(made.metric))}
-    found |= {"rounds": c.rounds, "confidence": percent(stats.confidence(c.rounds))}
-    said = sentences(made.expected(c), text.format(**found))
-    if judged == "contradicted":
-        raise ClaimError(f"{said}\n{stamp(c.env, c.seed)}", claim=made)
-    _show(made, said, MIME)
+    return _with_figures(text, c, claim)
+
+
+def _with_figures(text: str, c: Compared, claim: Claim) -> str:
+    ratio, low, high = map(number, c.ratio(claim.label, claim.metric, claim.against))
+    return text.format(
+        ratio=ratio,
+        low=low,
+        high=high,
+        load=UNKNOWN if c.env.load is None else number(c.env.load, 2),
+        cores=c.env.cores,
+        metric=claim.metric or "latency",
+        floor=percent(c.floor_of(claim.metric)),
+        rounds=c.rounds,
+        confidence=percent(stats.confidence(c.rounds)),
+    )
 
 
 def in_ipython() -> bool:
@@ -203,11 +302,12 @@ def in_ipython() -> bool:
     return bool(ipython and ipython.get_ipython() is not None)
 
 
-def _show(made: Claim, said: str, kind: str) -> None:
+def _show(claim: Claim, line: str, kind: str) -> None:
     """Print it; in a notebook as an output of a separate type, which tests leave out."""
     if not in_ipython():
-        print(said)
+        print(line)
         return
     from IPython.display import publish_display_data
 
-    publish_display_data({"text/plain": said, kind: {"label": made.label, "claim": made.sense}})
+    about = {"label": claim.label, "claim": claim.sense}
+    publish_display_data({"text/plain": line, kind: about})

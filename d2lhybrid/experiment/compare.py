@@ -4,7 +4,7 @@ import math
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -23,7 +23,6 @@ from d2lhybrid.core.compare_outputs import incomparable, require_same
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.display.progress import show_status
-from d2lhybrid.experiment import claim as claims
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.measurement import Measurement, is_busy
 from d2lhybrid.experiment.provenance import environment, load
@@ -91,8 +90,8 @@ def compare(
         clock: returns seconds, by which the limit counts, too.
 
     Returns:
-        A Comparison. The newest one can measure on for a claim that is undecided, and keeps
-        `functions` and their arguments for it; older ones hold nothing but numbers.
+        A Comparison. It can measure on for a claim that is undecided, and keeps `functions` and
+        their arguments for it; its ``release()`` is the same without them.
 
     Raises:
         ArgumentError, UnknownLabelError: the arguments do not fit, or an option is also a
@@ -118,7 +117,6 @@ def compare(
     limit, margin = float(_number("time_limit", time_limit)), float(_number("margin", margin))
     check = bool(check) if isinstance(check, (bool, np.bool_)) else float(_number("check", check))
     seed = secrets.randbits(32) if seed is None else int(_number("seed", seed))
-    claims.forget()
     runners = {
         label: Sampler(label, _called(one).beside(args, kwargs), clock)
         for label, one in ways.items()
@@ -154,9 +152,14 @@ def compare(
         return result()
 
     stopped = rounds.run(limit, lambda: _clear(rounds, margin), progress)
-    found = result()
-    claims.keep(found, measure_on)
-    return found
+    return replace(result(), experiment=_Experiment(measure_on))
+
+
+@dataclass(frozen=True)
+class _Experiment:
+    """What takes more rounds of a comparison."""
+
+    measure_on: Callable[[Callable[[Comparison], bool]], Comparison]
 
 
 def _called(function: Any) -> Call:

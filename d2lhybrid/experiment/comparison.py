@@ -15,7 +15,8 @@ from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.stats import Estimate
 from d2lhybrid.core.toolchain import require
 from d2lhybrid.display.table import NEVER
-from d2lhybrid.experiment import advice, claim as claims, drawn, shown
+from d2lhybrid.experiment import advice, drawn, shown
+from d2lhybrid.experiment.claim import Claim, Judgement, judge
 from d2lhybrid.experiment.measurement import (
     AGREE,
     METRICS,
@@ -272,14 +273,14 @@ class Comparison(Result, Mapping[str, Measurement]):
         at_least: float | None = None,
         against: str | None = None,
         metric: str | None = None,
-    ) -> None:
+    ) -> "Judgement[Comparison]":
         """Check a claim, such as "tf.function is faster", against what was measured.
 
         A line shows that it holds: "✓ tf.function is faster than eager: 4.21 times." If it is
-        undecided, and this is what ``compare`` returned last, rounds go on, for up to three times
-        the comparison's limit or 20 s, and no more than 30 times the limit. The line then says how
-        many rounds it took, because the table and ``verdict`` stay as they are; or it says that the
-        claim is still undecided, and whether the times are too uncertain.
+        undecided, and the comparison has its experiment, rounds go on, for up to three times the
+        comparison's limit or 20 s, and no more than 30 times the limit. The line then says how many
+        rounds it took, because this comparison stays as it is; or it says that the claim is still
+        undecided, and whether the times are too uncertain.
         On a busy machine only the opposite contradicts "faster" and "slower": variants that wait
         for a core all take the same time.
 
@@ -290,11 +291,17 @@ class Comparison(Result, Mapping[str, Measurement]):
             against: the other variant; the baseline if None.
             metric: 'latency', 'throughput' or 'device'; the latency if None.
 
+        Returns:
+            The Judgement, with the comparison of all rounds that were taken for it.
+
         Raises:
             ClaimError: what was measured contradicts it.
             ArgumentError, UnknownLabelError: there is no such claim, metric or variant.
         """
-        claims.claim(self, claims.Claim(label, sense, at_least, against, metric))
+        return self._judge(Claim(label, sense, at_least, against, metric))
+
+    def _judge(self, claim: Claim) -> "Judgement[Comparison]":
+        return judge(self, claim, self.experiment.measure_on if self.experiment else None)
 
     def plot(self, metric: str = "latency") -> Any:
         """Draw the times per call with their intervals with matplotlib; returns the axes.
@@ -393,16 +400,17 @@ class Sweep(Result):
         at_least: float | None = None,
         against: str | None = None,
         metric: str | None = None,
-    ) -> None:
+    ) -> tuple[Judgement[Comparison], ...]:
         """As ``Comparison.claim``, at one size, or at all of them with a line for each."""
         if size is not None and size not in self.sizes:
             text = _("Expected a size among {known}. Received: {received!r}.")
             known = ", ".join(map(str, self.sizes))
             raise ArgumentError(text.format(known=known, received=size))
-        for each, comparison in zip(self.sizes, self.comparisons, strict=True):
-            if size is None or each == size:
-                made = claims.Claim(label, sense, at_least, against, metric, each)
-                claims.claim(comparison, made)
+        return tuple(
+            comparison._judge(Claim(label, sense, at_least, against, metric, each))
+            for each, comparison in zip(self.sizes, self.comparisons, strict=True)
+            if size is None or each == size
+        )
 
     def plot(self, *, xlabel: str = "") -> Any:
         """Draw time per call against size; returns the axes.

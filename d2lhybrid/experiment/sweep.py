@@ -9,7 +9,6 @@ from d2lhybrid.core.arguments import Call, call, options_of
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.display.progress import show_progress
-from d2lhybrid.experiment import claim as claims
 from d2lhybrid.experiment.compare import compare
 from d2lhybrid.experiment.comparison import Comparison, Sweep
 from d2lhybrid.experiment.variants import variants
@@ -73,8 +72,8 @@ def sweep(
     try:
         for size in show_progress(given, N_("sizes"), progress):
             made, ours = _one(make(size), only, options)
-            done.append(compare(made, time_limit=time_limit, progress=progress, **ours))
-            claims.forget()  # the models and inputs of this size
+            compared = compare(made, time_limit=time_limit, progress=progress, **ours)
+            done.append(compared.release())  # lets go of the models and inputs of this size
             if done[-1].stopped == "interrupted":
                 break
     except KeyboardInterrupt:

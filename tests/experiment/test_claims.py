@@ -28,7 +28,7 @@ def compared(noise=0.01, seed=1, time_limit=20.0, **times):
 
 @pytest.fixture(scope="module")
 def quiet():
-    return compared(a=1e-3, clone_sharing_parameters=1e-3, quick=5e-4, slow=2e-3)
+    return compared(a=1e-3, twin=1e-3, quick=5e-4, slow=2e-3)
 
 
 def seen(verdict, low, high, busy=False):
@@ -125,10 +125,13 @@ def test_what_is_no_claim_is_refused(quiet, label, sense, options, error, said):
         quiet.claim(label, sense, **options)
 
 
-def test_an_undecided_claim_on_the_newest_comparison_measures_on_until_it_is_decided(capsys):
+def test_an_undecided_claim_measures_on_until_it_is_decided(capsys):
     c = compared(noise=0.5, time_limit=0.3, a=1e-2, b=7e-3)
     assert c.verdict("b") == "undecided"
-    c.claim("b", "faster")
+    judgement = c.claim("b", "faster")
+    assert (judgement.claim, judgement.outcome) == (Claim("b", "faster"), "holds")
+    assert judgement.comparison.verdict("b") == "faster"
+    assert judgement.comparison.rounds > c.rounds
     said = capsys.readouterr().out  # for the table still says that it is undecided
     assert re.match(r"✓ b is faster than a: \S+ times\. The table's .* \d+ rounds do\.$", said)
     assert f"{c.rounds} rounds" not in said
@@ -136,9 +139,9 @@ def test_an_undecided_claim_on_the_newest_comparison_measures_on_until_it_is_dec
     with pytest.raises(ClaimError) as raised:  # by all that was measured
         c.claim("b", "slower")
     assert f"in {c.rounds} rounds" not in str(raised.value)
-    for other in (Comparison.from_json(c.to_json()), c):
-        compared(a=1e-2)  # a newer one
-        other.claim("b", "faster")
+    for other in (Comparison.from_json(c.to_json()), c.release()):
+        judgement = other.claim("b", "faster")
+        assert (judgement.outcome, judgement.comparison) == ("undecided", c)
         assert "Expected 'b' to be faster than 'a'" in capsys.readouterr().out
 
 
@@ -203,7 +206,7 @@ def test_on_a_busy_machine_true_claims_pass_and_doctored_ones_fail(seed):
 
 def test_where_all_wait_for_a_core_only_the_opposite_contradicts(monkeypatch, capsys):
     monkeypatch.setattr(os, "getloadavg", lambda: (1000.0, 1000.0, 1000.0))
-    c = compared(a=1e-3, clone_sharing_parameters=1e-3, quick=5e-4, slow=2e-3, time_limit=0.3)
+    c = compared(a=1e-3, twin=1e-3, quick=5e-4, slow=2e-3, time_limit=0.3)
     assert c.verdict("twin", against="twin") == "same"
     c.claim("quick", "faster", at_least=1.9)
     c.claim("slow", "slower", against="quick", at_least=3.5)
@@ -220,7 +223,8 @@ def test_where_all_wait_for_a_core_only_the_opposite_contradicts(monkeypatch, ca
 def test_claims_of_a_sweep_are_about_one_size_or_all(capsys):
     s = sweep([10, 20], {"a": [1.0, 1.0], "b": [0.5, 2.0]})
     s.claim("b", "faster", size=10, at_least=1.9)
-    s.claim("b", "slower", size=20)
+    (judgement,) = s.claim("b", "slower", size=20)
+    assert (judgement.outcome, judgement.comparison) == ("holds", s.comparisons[1])
     assert capsys.readouterr().out.splitlines() == [
         "✓ b is at least 1.90 times as fast as a: 2.00 times. Work: 10.",
         "✓ b is slower than a: it takes 2.00 times as long. Work: 20.",
