@@ -1,11 +1,12 @@
 """What a message consists of: words to translate, and pieces that stay what they are."""
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+
+from wcwidth import wcswidth
 
 from book.prose import MARKDOWN, shape
 
@@ -143,7 +144,7 @@ def _room(english: str, text: str) -> Iterator[str]:
 
 def columns(text: str) -> int:
     """The width in a terminal: a Chinese or Japanese character takes two columns."""
-    return sum(2 if unicodedata.east_asian_width(sign) in "WF" else 1 for sign in text)
+    return max(wcswidth(text), 0)
 
 
 def _unequal(name: str, expected: Counter[str], found: Counter[str]) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""What the chapters use beside the verbs: tables and plots, results, errors, the language.
+"""What the chapters print with, beside the verbs.
 
-Here is what they print: tables of figures, what compilers make of the same function, and measured
-networks beside a reader's guesses. The other names come from their rooms. Importing this module
+Tables of figures, what compilers make of the same function, and measured networks beside a reader's
+guesses are made here; plots, the language and the other names are handed on. Importing this module
 loads no framework and no Matplotlib.
 """
 
@@ -15,23 +15,32 @@ from typing import Any
 import numpy as np
 
 from d2lhybrid.core import errors
-from d2lhybrid.core.errors import *  # noqa: F403
 from d2lhybrid.core.i18n import gettext as _, listed, pad, sentences, set_language
 from d2lhybrid.core.output import quiet
 from d2lhybrid.core.toolchain import has_compiler
 from d2lhybrid.display.plot import plot_calls, plot_roofline
 from d2lhybrid.display.table import Column, Table
 from d2lhybrid.experiment.claim import in_ipython
-from d2lhybrid.experiment.comparison import Comparison, Sweep
-from d2lhybrid.experiment.measurement import Measurement
+from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.revealed import Revealed, groups, picture, picture_in_words
 from d2lhybrid.experiment.shown import busy
 from d2lhybrid.frameworks import to_host
 from d2lhybrid.timing import PeakMemory
 
-__all__ = ["Comparison", "Measurement", "Outcome", "PeakMemory", "Sweep", "Trials", *errors.__all__]
-__all__ += ["has_compiler", "outcome", "pad", "plot_calls", "plot_roofline", "print_table"]
-__all__ += ["quiet", "reveal", "set_language"]
+__all__ = [
+    "Outcome",
+    "PeakMemory",
+    "Trials",
+    "has_compiler",
+    "outcome",
+    "pad",
+    "plot_calls",
+    "plot_roofline",
+    "print_table",
+    "quiet",
+    "reveal",
+    "set_language",
+]
 
 Function = Callable[..., Any]
 Way = Callable[[Function, Any], Function]

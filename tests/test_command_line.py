@@ -10,8 +10,7 @@ from unittest.mock import Mock
 import pytest
 from processes import ROOT, python
 
-from d2lhybrid import __main__ as cli
-from d2lhybrid.teaching import Comparison
+from d2lhybrid import Comparison, __main__ as cli
 
 SOURCES = {
     "helper.py": "def total(n):\n    return sum(range(n))\n",

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from d2lhybrid.teaching import ArgumentError, Trials, outcome
+from d2lhybrid.errors import ArgumentError
+from d2lhybrid.teaching import Trials, outcome
 
 
 def frozen(function, example):

@@ -10,7 +10,6 @@ from functools import cache
 from gettext import NullTranslations, translation
 from math import isfinite
 from pathlib import Path
-from unicodedata import east_asian_width
 
 from d2lhybrid.core.errors import ArgumentError
 
@@ -133,7 +132,10 @@ def width(text: str) -> int:
     >>> width("eager"), width("即时")
     (5, 4)
     """
-    return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
+    from wcwidth import wcswidth  # its tables take 25 ms to load
+
+    columns = wcswidth(text)
+    return columns if columns >= 0 else len(text)  # it doesn't measure control characters
 
 
 def pad(text: str, columns: int) -> str:

@@ -5,7 +5,8 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -36,10 +37,10 @@ def install_command(extra: str) -> str:
     return f'pip install "d2lhybrid[{extra}]"'
 
 
-class _Postponed:
-    """Takes Ctrl-C in place of another handler, and hands on what came in between.
+class _PostponedInterrupt:
+    """A handler of Ctrl-C that calls another handler later.
 
-    The third one in a row it hands on at once, because an import may hang.
+    The third interrupt in a row calls it at once, because an import may hang.
     """
 
     def __init__(self, handler: Callable[..., Any]) -> None:
@@ -49,35 +50,45 @@ class _Postponed:
     def __call__(self, *interrupt: Any) -> None:
         self.received.append(interrupt)
         if len(self.received) == PATIENCE:
-            self.hand_on()
+            self.deliver()
 
-    def hand_on(self) -> None:
-        """Let the other handler have what came, if anything came."""
+    def deliver(self) -> None:
+        """Call the other handler if an interrupt came."""
         received, self.received = self.received, []
         if received:
             self.handler(*received[0])
 
 
-def import_uninterrupted(name: str) -> Any:
-    """Import a module; an interrupt that comes meanwhile is raised when that is done.
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """An interrupt that comes inside the block is raised when the block is done.
 
     An import that is cut short leaves some modules of a large library behind, which make the next
     import fail for good: NumPy loads only once, and Flax finds itself "partially initialized".
     An import that hangs ends at the third interrupt.
     """
-    # Only the main thread is interrupted. A handler that is none of Python's is left alone.
-    in_main = threading.current_thread() is threading.main_thread()
-    handler = signal.getsignal(signal.SIGINT) if in_main and name not in sys.modules else None
-    if not callable(handler) or isinstance(handler, _Postponed):
-        return import_module(name)
-    postponed = _Postponed(handler)
+    # Only the main thread is interrupted. A handler that isn't Python's is left alone.
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT) if in_main_thread else None
+    if not callable(handler) or isinstance(handler, _PostponedInterrupt):
+        yield
+        return
+    postponed = _PostponedInterrupt(handler)
     try:
         signal.signal(signal.SIGINT, postponed)
-        return import_module(name)
+        yield
     finally:
         if signal.getsignal(signal.SIGINT) is postponed:  # the import may have set another one
             signal.signal(signal.SIGINT, handler)
-        postponed.hand_on()
+        postponed.deliver()
+
+
+def import_uninterrupted(name: str) -> Any:
+    """Import a module; an interrupt waits until that is done, see ``uninterrupted``."""
+    if name in sys.modules:
+        return import_module(name)
+    with uninterrupted():
+        return import_module(name)
 
 
 def require(package: str, extra: str) -> Any:

@@ -6,7 +6,8 @@ What the catalogs say is looked at by `python -m book check`.
 import pytest
 
 from d2lhybrid.core import i18n
-from d2lhybrid.teaching import ArgumentError, pad
+from d2lhybrid.errors import ArgumentError
+from d2lhybrid.teaching import pad
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,23 @@
+# The public names, for type checkers and for lazy_loader, which loads each of them on first use.
+from . import errors as errors
+from .artifacts.load import (
+    inspect as inspect,
+    load as load,
+    trust as trust,
+    verify as verify,
+)
+from .artifacts.native import run_native as run_native
+from .artifacts.save import save as save
+from .core.arguments import call as call
+from .diagnosis import doctor as doctor
+from .experiment.compare import compare as compare, measure as measure
+from .experiment.comparison import Comparison as Comparison, Sweep as Sweep
+from .experiment.measurement import Measurement as Measurement
+from .experiment.sweep import sweep as sweep
+from .experiment.variants import training as training, variants as variants
+from .explaining import explain as explain, graph as graph
+from .frameworks.mxnet.compat import import_mxnet as import_mxnet
+from .graphs.explanation import Explanation as Explanation, Graph as Graph
+from .timing import Benchmark as Benchmark, Timer as Timer, synchronize as synchronize
+
+__version__: str
