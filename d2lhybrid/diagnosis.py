@@ -89,7 +89,7 @@ def probe(name: str) -> None:
     """Print how this framework does in this process, or raise what is wrong."""
     with redirect_stdout(sys.stderr):  # what is printed beside is no part of the answer
         framework = get(name)
-        tensors = framework.tensors
+        tensors = framework
         devices = tensors.devices()
         wrong = [device for device in devices if tensors.compute_on(device) != 8.0]
     if wrong:

@@ -8,7 +8,7 @@ from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.frameworks import of, preserve_state
 from d2lhybrid.frameworks.base import Framework
-from d2lhybrid.frameworks.device import Args, Kwargs
+from d2lhybrid.frameworks.variant import Args, Kwargs
 from d2lhybrid.graphs.explanation import Explanation, Graph, Graphs
 
 
@@ -39,9 +39,9 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
     {'layer_fwd': 'kept'}
     """
     framework, model, args, kwargs = _asked(model, args, kwargs)
-    found = framework.able("explain")(model, args, kwargs)
+    found = framework.explain(model, args, kwargs)
     if not isinstance(found.graphs, Graphs):  # none, or of a framework without pictures
-        return replace(found, graphs=Graphs(found.graphs, lambda: framework.able("graphs")()))
+        return replace(found, graphs=Graphs(found.graphs, tuple))
     recorded = found.graphs  # which may run for them, and draw random numbers then
     return replace(found, graphs=Graphs(recorded, preserve_state(lambda: [*recorded])))
 
@@ -78,7 +78,7 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
     (1, 2)
     """
     framework, model, args, kwargs = _asked(model, args, kwargs)
-    graphs = framework.able("graphs")(model, args, kwargs)
+    graphs = framework.graphs(model, args, kwargs)
     if not graphs:
         text = _(
             "Expected a model that {framework} records as a graph. Received: {model}, which it "
@@ -86,7 +86,7 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
         )
         names = {"framework": framework.display, "model": name_of(model)}
         said = text.format(**names, explain="explain(model, ...)")
-        found = framework.able("explain")(model, args, kwargs).unsupported
+        found = framework.explain(model, args, kwargs).unsupported
         raise ArgumentError(" ".join([said, *(one.reason for one in found)]))
     if len(graphs) == 1:
         return graphs[0]

@@ -24,7 +24,7 @@ def synchronize() -> None:
     >>> synchronize()
     """
     for framework in loaded():
-        framework.tensors.synchronize()
+        framework.synchronize()
 
 
 class Timer:
@@ -95,7 +95,7 @@ class Benchmark:
         synchronize()
         if not Benchmark._open:
             _reset_peaks()
-        self._events = [(one.tensors, one.tensors.start_events()) for one in loaded()]
+        self._events = [(one, one.start_events()) for one in loaded()]
         with Benchmark._lock:  # last, for what raises before it has opened nothing
             Benchmark._open += 1
         self._start = perf_counter()
@@ -158,10 +158,10 @@ class PeakMemory:
 
 def _reset_peaks() -> None:
     for framework in loaded():
-        framework.tensors.reset_peak()
+        framework.reset_peak_memory()
 
 
 def _peaks() -> dict[str, int]:
     """The most memory that each framework has used on its devices, where it can tell."""
-    found = {framework.name: framework.tensors.peak_bytes() for framework in loaded()}
+    found = {framework.name: framework.peak_memory_bytes() for framework in loaded()}
     return {name: peak for name, peak in found.items() if peak is not None}

@@ -58,7 +58,7 @@ def pytest_runtest_setup(item):
     """Skip a test that needs a GPU where there is none; fail it where there had to be one."""
     for mark in item.iter_markers("gpu"):
         (name,) = mark.args
-        devices = get(FRAMEWORKS[name].module).tensors.devices()
+        devices = get(FRAMEWORKS[name].module).devices()
         if all("cpu" in device.lower() for device in devices):
             without = pytest.fail if name in required() else pytest.skip
             without(f"needs a GPU; {name} sees {', '.join(devices)}")
@@ -106,9 +106,9 @@ def gpu_for_torch(tmp_path):
         (folder / "sitecustomize.py").write_text(
             "import sys\n"
             "if sys.orig_argv[-1] == 'torch':  # the process that asks PyTorch for its devices\n"
-            "    from d2lhybrid.frameworks.torch.device import TorchTensors\n"
-            "    TorchTensors.devices = lambda self: ['cpu', 'cuda:0']\n"
-            f"    TorchTensors.compute_on = lambda self, device: {result}\n"
+            "    from d2lhybrid.frameworks.torch import PyTorch\n"
+            "    PyTorch.devices = lambda self: ['cpu', 'cuda:0']\n"
+            f"    PyTorch.compute_on = lambda self, device: {result}\n"
         )
         return {"PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)])}
 

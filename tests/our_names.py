@@ -4,7 +4,7 @@ from d2lhybrid.core.arguments import call
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.sampler import Sampler
 from d2lhybrid.experiment.variants import Variants
-from d2lhybrid.frameworks.base import (
+from d2lhybrid.frameworks.variant import (
     DeferredBuild,
     SelfTimed,
     TrainingStep,

@@ -13,7 +13,8 @@ import d2lhybrid
 from d2lhybrid import frameworks
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.errors import D2LHybridError
-from d2lhybrid.frameworks.base import DeferredBuild, Framework, Room, Tensors, Variant
+from d2lhybrid.frameworks.base import Framework
+from d2lhybrid.frameworks.variant import DeferredBuild, Variant
 from d2lhybrid.graphs.explanation import Explanation
 
 
@@ -31,11 +32,10 @@ class Affine:
         return (x * self.factor + self.shift) * scale
 
 
-class Toy(Framework, Tensors):
+class Toy(Framework):
     """The framework: what it is called, its tensors, its variants and what it explains."""
 
     name, display = __name__, "Toy Framework"
-    tensors = property(lambda self: self)
     waited = 0
 
     def version(self):
@@ -50,7 +50,7 @@ class Toy(Framework, Tensors):
     def synchronize(self):
         self.waited += 1
 
-    def threads(self):
+    def thread_count(self):
         return 3
 
     def accelerators(self):
@@ -59,17 +59,14 @@ class Toy(Framework, Tensors):
     def is_tensor(self, obj):
         return isinstance(obj, Array)
 
-    def to_raw(self, tensor):
+    def to_host(self, tensor):
         return HostArray.of(np.array(tensor))
 
-    def from_raw(self, raw, options):
+    def from_host(self, raw, options):
         return raw.array.view(Array)
 
-    def room(self):
-        return Room(self.ways, explain=self.explanation)
-
-    def ways(self, net, args, kwargs, everything, options):
-        self.asked = everything, options
+    def variants(self, net, args, kwargs, *, include_expert, compiler_options):
+        self.asked = include_expert, compiler_options
 
         def build():
             return lambda x, scale=1.0: x * (net.factor * scale) + net.shift * scale
@@ -80,15 +77,16 @@ class Toy(Framework, Tensors):
             "on chip": Variant("there is no chip"),
         }
 
-    def explanation(self, model, args, kwargs):
+    def explain(self, model, args, kwargs):
         return Explanation(f"{self.display} {self.version()}", type(model).__name__, 0, graphs=1)
 
 
 @pytest.fixture
-def toy(monkeypatch):
-    made = Toy()
-    monkeypatch.setattr(frameworks, "_found", [*frameworks.known(), made])  # as if it had a room
-    return made
+def toy():
+    framework = Toy()
+    frameworks.register(framework)
+    yield framework
+    frameworks.unregister(framework)
 
 
 @pytest.fixture
@@ -178,7 +176,7 @@ def test_an_accelerator_may_round_and_a_wrong_answer_is_still_refused(toy, monke
 
 def test_the_numbers_in_a_tuple_are_not_taken_for_models(toy, monkeypatch):
     kept, owned = [], []
-    monkeypatch.setattr(toy, "kept", lambda models: kept.append(models) or ())
+    monkeypatch.setattr(toy, "snapshot", lambda models: kept.append(models) or ())
     monkeypatch.setattr(toy, "owns", lambda packages: bool(owned.append(packages)))
     numbers = tuple(range(10_000))
     d2lhybrid.measure(sum, numbers, time_limit=0.01)
@@ -188,7 +186,7 @@ def test_the_numbers_in_a_tuple_are_not_taken_for_models(toy, monkeypatch):
 
 def test_the_models_of_variants_that_were_joined_are_all_left_as_they_were(toy, monkeypatch):
     kept = []
-    monkeypatch.setattr(toy, "kept", lambda models: kept.append(models) or ())
+    monkeypatch.setattr(toy, "snapshot", lambda models: kept.append(models) or ())
     nets = [Affine(float(factor)) for factor in range(3)]
     ways = d2lhybrid.variants(nets[0], np.ones(1).view(Array))
     for net in nets[1:]:

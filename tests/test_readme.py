@@ -20,7 +20,7 @@ IN_PROSE = re.findall(r"`((?:comparison\.|variants\(|training\(|explain\()[^`]+)
 
 # What the reader has in the notebook before: a network, its input, and that input in NumPy.
 BEFORE = """
-from d2lhybrid.core.compare_outputs import raw_of as to_host
+from d2lhybrid.frameworks import to_host
 from models import {name}_model
 net, x = {name}_model()
 x_numpy = to_host(x).array

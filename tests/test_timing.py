@@ -32,10 +32,10 @@ class Recorder(Gpu):
     def device_seconds(self, started):
         return float(self.clock.now - started)
 
-    def reset_peak(self):
+    def reset_peak_memory(self):
         self.calls.append("reset")
 
-    def peak_bytes(self):
+    def peak_memory_bytes(self):
         return self.peaks.pop(0)
 
 

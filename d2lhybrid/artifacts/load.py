@@ -47,7 +47,7 @@ class LoadedModel(BoundToProcess):
         inputs = self.manifest.in_spec.flatten_like((args, kwargs), "")
         for expected, value in zip(self.manifest.inputs, inputs, strict=True):
             known = self._stored.format.converts and hasattr(value, "dtype")
-            if not known and not framework.tensors.is_tensor(value):
+            if not known and not framework.is_tensor(value):
                 kind = f"{type(value).__module__}.{type(value).__name__}"
                 text = _("Expected a tensor of {framework}, received a {kind}; convert it.")
                 raise errors.InputMismatchError(text, framework=framework.display, kind=kind)
@@ -279,9 +279,9 @@ def _program(stored: store.Stored, trusted: bool) -> Any:
 
 def _difference(stored: store.Stored, program: Any, example: int) -> Mismatch | None:
     """How the outputs for an example differ from the recorded ones; None if they do not."""
-    tensors, manifest = stored.framework.tensors, stored.manifest
+    tensors, manifest = stored.framework, stored.manifest
     raws = stored.recall(example, "input")
-    inputs = tuple(tensors.from_raw(raw, manifest.options) for raw in raws)
+    inputs = tuple(tensors.from_host(raw, manifest.options) for raw in raws)
     received = map(to_host, _flat(tensors.infer(program, inputs, {})))
     names = [output.name for output in manifest.outputs]
     expected = dict(zip(names, stored.recall(example, "output"), strict=True))

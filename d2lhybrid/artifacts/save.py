@@ -136,7 +136,7 @@ def save(
         raise SaveError(_("Expected example inputs, received none; write save(model, path, x)."))
     add_trusted()  # find out before the work that there is no list to put it on
     with replacing(path) as folder:
-        sample = ExampleCall.of(framework.tensors, model, args, kwargs, chosen.function(model))
+        sample = ExampleCall.of(framework, model, args, kwargs, chosen.function(model))
         for kind in {type(one).__name__ for one in sample.inputs} & chosen.parts.keys():
             text = _("Expected dense tensors, received a {kind}; save a function of its {parts}.")
             raise SaveError(text, kind=kind, parts=chosen.parts[kind])
@@ -212,8 +212,8 @@ def _run(sample: ExampleCall, dynamic: Dynamic | None, options: Options) -> list
     sample.out_spec, sample.outputs, found = sample.run(sample.inputs)
     if not found:
         raise SaveError(_("Expected a model that returns tensors, received none of them."))
-    to_raw = sample.tensors.to_raw
-    examples = [([*map(to_raw, sample.inputs)], [*map(to_raw, found)])]
+    to_host = sample.framework.to_host
+    examples = [([*map(to_host, sample.inputs)], [*map(to_host, found)])]
     own = getattr(sample.model, "__self__", sample.model)
     if hasattr(own, "eval") and getattr(own, "training", True):  # modules of NNX have no flag
         now, saved = map(copy_outputs, (sample.flat(*sample.inputs), tuple(found)))
@@ -230,7 +230,7 @@ def _run(sample: ExampleCall, dynamic: Dynamic | None, options: Options) -> list
             out_spec, _names, found = sample.run(sample.larger)
             if out_spec != sample.out_spec:
                 raise ValueError(_("the output has another structure"))
-            examples.append(([*map(to_raw, sample.larger)], [*map(to_raw, found)]))
+            examples.append(([*map(to_host, sample.larger)], [*map(to_host, found)]))
         except Exception as error:
             sample.fix(brief(error))
     return examples

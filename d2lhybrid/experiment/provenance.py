@@ -37,10 +37,10 @@ class Environment:
 
 def environment() -> Environment:
     """This process and machine, now; wakes no device that has not been used."""
-    found = {one.name: one.tensors for one in loaded()}
+    found = {one.name: one for one in loaded()}
     ours = sys.modules["d2lhybrid"].__version__
     versions = {"python": platform.python_version(), "numpy": np.__version__, "d2lhybrid": ours}
-    threads = {name: one.threads() for name, one in found.items()}
+    threads = {name: one.thread_count() for name, one in found.items()}
     accelerators = [name for one in found.values() for name in one.accelerators()]
     # Those that this process may use, which in a container are fewer than there are.
     affinity = getattr(os, "sched_getaffinity", None)

@@ -225,7 +225,7 @@ def probe(runner: Sampler) -> None:
         returned = clock()
         runner.wait(output)
         done = clock()
-        if not runner.effects and any(device.is_busy() for device in runner.devices):
+        if not runner.effects and any(device.has_unfinished_work() for device in runner.devices):
             runner.effects, times = True, []  # from the first turn again
             continue
         idle = clock()

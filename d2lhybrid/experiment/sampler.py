@@ -28,8 +28,9 @@ from d2lhybrid.core.pytree import leaves
 from d2lhybrid.experiment.measurement import METRICS, Measurement, Samples
 from d2lhybrid.experiment.provenance import Environment
 from d2lhybrid.frameworks import loaded, owner
-from d2lhybrid.frameworks.base import DeferredBuild, SelfTimed, Tensors, TrainingStep
+from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.failures import call_error
+from d2lhybrid.frameworks.variant import DeferredBuild, SelfTimed, TrainingStep
 from d2lhybrid.timing import synchronize
 
 STRETCH = 4  # the longer stream holds so many times the calls of the shorter
@@ -70,7 +71,7 @@ class Sampler:
     label: str
     target: Call
     clock: Clock
-    devices: tuple[Tensors, ...] = ()
+    devices: tuple[Framework, ...] = ()
     queues: bool | None = None  # may a call return before it is done? None: not known
     effects: bool = False  # does a call leave work that waiting for its output leaves out?
     queued: bool = False  # is a call still going on when it has returned?
@@ -131,11 +132,11 @@ class Sampler:
         framework, parts = owner(output), [one for _path, one in leaves(output)]
         unknown = [one for one in parts if not isinstance(one, np.ndarray)]
         if framework:
-            tensors = [one for one in parts if framework.tensors.is_tensor(one)]
-            self.queues = any(map(framework.tensors.queues, tensors)) if tensors else None
-            self.devices = (framework.tensors,)
+            tensors = [one for one in parts if framework.is_tensor(one)]
+            self.queues = any(map(framework.may_return_early, tensors)) if tensors else None
+            self.devices = (framework,)
         elif unknown or not parts:
-            self.devices = tuple(one.tensors for one in loaded())
+            self.devices = tuple(one for one in loaded())
             text = _(
                 "the clock didn't wait for the result: {kind} isn't a tensor of a supported "
                 "framework"
@@ -160,7 +161,7 @@ class Sampler:
             if self.effects or self.queues is None:
                 device.synchronize()
             else:
-                device.wait(output)
+                device.wait_for(output)
 
     def stream(self, calls: int) -> dict[str, float]:
         """Seconds of so many calls that are waited for together, from idle to idle, by clock.

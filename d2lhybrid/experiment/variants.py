@@ -17,8 +17,8 @@ from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.experiment.rows import named
 from d2lhybrid.experiment.sampler import wrap_call_errors
 from d2lhybrid.frameworks import of, preserve_state
-from d2lhybrid.frameworks.base import DeferredBuild, VariantsByName, chain
 from d2lhybrid.frameworks.mlp import references as reference_programs
+from d2lhybrid.frameworks.variant import DeferredBuild, VariantsByName
 
 Loss = Callable[[Any, Any], Any]  # of the output and the target
 
@@ -252,11 +252,13 @@ def variants(
     given = {"dynamic": dynamic, "backend": backend, "mode": mode}
     options = {name: value for name, value in given.items() if value is not None}
     with wrap_call_errors(name_of(model)):
-        found = framework.room().variants(model, args, kwargs, all, options)
+        found = framework.variants(
+            model, args, kwargs, include_expert=all, compiler_options=options
+        )
         ready = (one.run for one in found.values() if not isinstance(one.run, str | DeferredBuild))
         next(ready, model)(*args, **kwargs)
-        framework.tensors.synchronize()  # errors of the work come late
-    programs = reference_programs(chain(framework.room().parts(model)), args) if references else {}
+        framework.synchronize()  # errors of the work come late
+    programs = reference_programs(framework.dense_layers(model), args) if references else {}
     return Variants(found | programs, programs, model, takes_arguments=bool(args or kwargs))
 
 
@@ -318,4 +320,4 @@ def training(
     model, args, kwargs = resolve_call(net, tuple(inputs), {})
     framework = of(model, optimizer, args, kwargs)
     with wrap_call_errors(name_of(model)):
-        return Variants(framework.able("training")(model, loss, optimizer, args, kwargs, target))
+        return Variants(framework.training(model, loss, optimizer, args, kwargs, target))

@@ -1,16 +1,15 @@
-"""The frameworks: one room each, found here by name or by what belongs to them.
+"""The frameworks, found by name or by what belongs to them.
 
-A room is a package in this folder, whose ``__init__`` makes one object, ``FRAMEWORK``, of a class
-that inherits from ``protocol.Framework``, without importing the framework. Its methods import what
-stands beside it when they are called. Nothing outside a room names its framework. The idea of
-looking in ``sys.modules`` is that of einops.
+Each has a folder here, whose ``__init__`` makes one object, ``FRAMEWORK``, of a class that inherits
+from ``base.Framework``, without importing the framework. Nothing outside that folder names the
+framework. The idea of looking in ``sys.modules`` is that of einops.
 """
 
 import os
 import pkgutil
 import random
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import wraps
 from itertools import chain
@@ -30,17 +29,51 @@ from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.formats import Format
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
-_found: list[Framework] = []  # those with a room; no functools.cache, which TorchDynamo warns of
+_known: list[Framework] = []  # no functools.cache, which TorchDynamo warns of
 
 
 def known() -> tuple[Framework, ...]:
     """Every framework, imported or not, in the order in which readers see them."""
-    if not _found:
-        rooms = [room.name for room in pkgutil.iter_modules(__path__) if room.ispkg]
-        found = [import_uninterrupted(f"{__name__}.{room}").FRAMEWORK for room in rooms]
+    if not _known:
+        folders = [module.name for module in pkgutil.iter_modules(__path__) if module.ispkg]
+        modules = [import_uninterrupted(f"{__name__}.{folder}") for folder in folders]
         # In one step, or each of several threads would add all of them.
-        _found[:] = sorted(found, key=lambda framework: framework.order)
-    return tuple(_found)
+        _known[:] = _in_order([module.FRAMEWORK for module in modules])
+    return tuple(_known)
+
+
+def register(framework: Framework) -> None:
+    """Make a framework known that has no folder here, until it is unregistered.
+
+    Its objects are then recognized wherever those of the other frameworks are, once the module
+    that its `name` says is imported.
+
+    >>> from d2lhybrid.frameworks.base import Framework
+    >>> class Tiny(Framework):
+    ...     name, display = "tiny", "Tiny Framework"
+    ...     def devices(self): return ["cpu"]
+    ...     def compute_on(self, device): return 8.0
+    ...     def synchronize(self): pass
+    ...     def is_tensor(self, obj): return False
+    ...     def to_host(self, tensor): raise NotImplementedError
+    ...     def from_host(self, host_array, options): raise NotImplementedError
+    ...     def variants(self, model, args, kwargs, **options): return {}
+    >>> tiny = Tiny()
+    >>> register(tiny)
+    >>> get("tiny") is tiny
+    True
+    >>> unregister(tiny)
+    """
+    _known[:] = _in_order([*known(), framework])
+
+
+def unregister(framework: Framework) -> None:
+    """Forget a framework that was registered; nothing happens if it is not known."""
+    _known[:] = [other for other in known() if other is not framework]
+
+
+def _in_order(frameworks: Iterable[Framework]) -> list[Framework]:
+    return sorted(frameworks, key=lambda framework: framework.order)
 
 
 def get(name: str) -> Framework:
@@ -73,7 +106,9 @@ def format_of(framework: str, name: str) -> Format:
         ArgumentError, UnsupportedArtifactError: it has no format, or no such format.
     """
     _require_threads(get(framework))
-    formats = get(framework).able("formats")
+    formats = get(framework).formats
+    if not formats:
+        raise get(framework).lacks("formats")
     if name not in formats:
         text = _("Expected one of the {framework} formats {formats}, received {received!r}.")
         said = ", ".join(formats)
@@ -171,7 +206,7 @@ def preserve_state(verb: Verb) -> Verb:
             models = _models_in([*args, *kwargs.values()])
             _require_threads(owner(*models))
             for framework in loaded():
-                for restore in framework.tensors.kept(models):
+                for restore in framework.snapshot(models):
                     after.callback(restore)
             return verb(*args, **kwargs)
 
@@ -210,7 +245,7 @@ _random_numbers = SharedContext(_kept_numbers)
 
 def _require_threads(framework: Framework | None) -> None:
     """Raise ArgumentError where a call would wait for threads that a fork has left behind."""
-    if framework not in loaded() or not framework.tensors.has_threads():
+    if framework not in loaded() or not framework.has_threads():
         return
     import psutil
 
@@ -232,9 +267,9 @@ def to_host(value: Any) -> HostArray | None:
 
 def _tensor_to_host(value: Any) -> HostArray | None:
     for framework in loaded():
-        if framework.tensors.is_tensor(value):
-            copied = framework.tensors.to_raw(value)
-            is_accelerated = framework.tensors.is_accelerated(value)
+        if framework.is_tensor(value):
+            copied = framework.to_host(value)
+            is_accelerated = framework.is_accelerated(value)
             return msgspec.structs.replace(copied, accelerated=is_accelerated)
     if hasattr(value, "__array__") and (hasattr(value, "dtype") or hasattr(value, "dtypes")):
         return HostArray.of(np.array(value))

@@ -1,215 +1,31 @@
-"""What d2lhybrid asks of a framework: one object that declares it, and what it can do.
+"""What d2lhybrid asks of a framework: one class, of which each framework's folder makes an object.
 
-``Framework`` costs no import of the framework; ``Tensors`` and ``Room`` are what works once it is
-imported.
+Making the object imports nothing, and neither do its class attributes. The methods import the
+framework, and what stands beside the class, when they are called.
 """
 
 import copy
 import os
-import shutil
 import sys
-import tempfile
-import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-
 from d2lhybrid.core.errors import ArgumentError, CannotBuildError
+from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.output import silent
 from d2lhybrid.core.toolchain import import_uninterrupted
-from d2lhybrid.frameworks.device import Args, Function, Kwargs, Tensors as Tensors
 from d2lhybrid.frameworks.formats import Format
+from d2lhybrid.frameworks.layers import Layer
+from d2lhybrid.frameworks.variant import Args, Function, Kwargs, VariantsByName
 from d2lhybrid.graphs.explanation import Explanation, Graph
 
 
-class Folder:
-    """A new folder at `path`, deleted when this object is; TemporaryDirectory would warn of it."""
-
-    def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="d2lhybrid-"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
-
-
-@dataclass(frozen=True)
-class WithCompilerNote:
-    """What ``DeferredBuild`` may build: a callable, and what there is to say of it after a call."""
-
-    run: Function
-    note: Callable[[], str]
-
-
-class SelfTimed(ABC):
-    """A callable that runs elsewhere, say in a program of its own, and has a clock there."""
-
-    @abstractmethod
-    def __call__(self, *args: Any) -> Any:
-        """Run once."""
-
-    @abstractmethod
-    def timed(self, calls: int) -> float:
-        """The seconds of so many calls with the latest arguments."""
-
-
-class DeferredBuild:
-    """A callable that is built at its first call, so that building is part of its cold start.
-
-    With `load`, it is compiled ahead of time: ``build()`` is what a release pays once, ``load()``
-    what each process pays for what was built. Without, building belongs to the first call.
-    `require_loads` raises CannotBuildError for what was built if loading would end this process.
-    What the framework warns of meanwhile (TorchScript's end, say) is no news to the reader.
-    """
-
-    def __init__(
-        self,
-        build: Callable[[], Any],
-        load: Function | None = None,
-        require_loads: Callable[[Any], None] = lambda _product: None,
-    ) -> None:
-        self._build, self._load, self._require_loads = build, load, require_loads
-        self.ahead = load is not None
-        self._loads = False  # is it known that it does?
-        self._product: Any = None
-        self.built: Function | None = None
-        self.note: Callable[[], str] = str  # what there is to say of it after a call
-        self.among: list[Any] = []  # the Variants that it has been one of
-
-    def anew(self) -> "DeferredBuild":
-        """The same, not yet built."""
-        return DeferredBuild(self._build, self._load, self._require_loads)
-
-    def build(self) -> None:
-        """Build it, unless that is done."""
-        if self._product is None:
-            with silent():
-                self._product = self._build()
-
-    def require_loads(self) -> None:
-        """Raise CannotBuildError if loading it would end this process; else ``load`` may follow.
-
-        To find out is no part of what building or loading costs.
-        """
-        self.build()
-        if not self._loads:
-            self._require_loads(self._product)
-            self._loads = True
-
-    def load(self) -> Function:
-        """The callable, loaded from what was built, which is done first where it is not."""
-        if self.built is None:
-            self.require_loads()
-            with silent():
-                made: Any = self._load(self._product) if self._load else self._product
-            if isinstance(made, WithCompilerNote):
-                made, self.note = made.run, made.note
-            self.built = made
-        return self.built
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self.built is None:
-            with silent():
-                return self.load()(*args, **kwargs)
-        return self.built(*args, **kwargs)
-
-
-@dataclass(frozen=True)
-class Variant:
-    """One way to run a model: what runs it, or why nothing can; and how to write it by hand.
-
-    `code` computes ``y`` from ``net`` and ``x``, which stands for the model's arguments.
-    `deprecated`: its makers have deprecated it, so it is shown and never recommended.
-    """
-
-    run: Function | str
-    code: str = ""
-    deprecated: bool = False
-
-
-@dataclass(frozen=True)
-class Layer:
-    """A dense layer: ``activation(x @ weight + bias)``, in float32.
-
-    `weight` has the shape (inputs, outputs); `activation` is "", or a name from ``ACTIVATIONS``.
-    """
-
-    weight: np.ndarray
-    bias: np.ndarray
-    activation: str = ""
-
-
-ACTIVATIONS = ("relu", "sigmoid", "tanh")
-
-
-def chain(parts: Iterable[Layer | str | None]) -> list[Layer] | None:
-    """The dense layers with the activations that follow them; None if there is anything else.
-
-    A part is a layer, the name of an activation, "" for what does nothing, or None for the rest.
-    """
-    found: list[Layer] = []
-    for part in parts:
-        if isinstance(part, Layer):
-            found.append(part)
-        elif part in ACTIVATIONS and found and not found[-1].activation:
-            found[-1] = replace(found[-1], activation=part)
-        elif part != "":
-            return None
-    return found or None
-
-
-FIRST_STEPS = 3  # of a training: those whose losses are compared
-
-
-class TrainingStep:
-    """A step of training that returns the losses of the first ones, whenever it is called.
-
-    So what it returns does not tell when it is done.
-    """
-
-    def __init__(self, step: Function, stack: Function) -> None:
-        """`stack` makes a tensor of the losses."""
-        self._step, self._stack = step, stack
-        self._first: Any = None
-
-    def __call__(self) -> Any:
-        if self._first is None:
-            self._first = self._stack([self._step() for _turn in range(FIRST_STEPS)])
-        else:
-            self._step()
-        return self._first
-
-
-VariantsByName = dict[str, Variant]
-
-
-@dataclass(frozen=True)
-class Room:
-    """What can be done with a framework's models; None for what d2lhybrid has not for it.
-
-    `variants`: from a model, its positional and keyword arguments, whether those of experts are
-    wanted, and options for the compiler (ArgumentError for one that it does not have) to each way
-    to run the model, by name. `training`: from a model, a loss, an optimizer, the arguments and the
-    target to each way to train the model by one step (ArgumentError for what is no model or no
-    optimizer of the framework). `explain` and `graphs`: what its compiler makes of a call, and the
-    graphs that the call takes. `parts`: the dense layers of a model and what is between them, as
-    ``chain`` takes them.
-    """
-
-    variants: Callable[[Function, Args, Kwargs, bool, Kwargs], VariantsByName]
-    training: Callable[[Function, Function, Any, Args, Kwargs, Any], VariantsByName] | None = None
-    explain: Callable[[Function, Args, Kwargs], Explanation] | None = None
-    graphs: Callable[[Function, Args, Kwargs], Sequence[Graph]] | None = None
-    parts: Callable[[Function], Iterable[Layer | str | None]] = lambda _net: (None,)
-
-
 class Framework(ABC):
-    """One framework; making the object imports nothing, and neither do its class attributes.
+    """One framework: its devices and tensors, and what can be done with its models.
 
-    A room (``d2lhybrid/frameworks/<name>/``) defines one subclass, whose methods import what stands
-    beside it when they are called.
+    A folder (``d2lhybrid/frameworks/<name>/``) defines one subclass and an object of it,
+    ``FRAMEWORK``. What has a default here, a framework may lack.
     """
 
     name: ClassVar[str]  # what Python imports; in records and manifests; of the extra for it
@@ -220,7 +36,8 @@ class Framework(ABC):
     environment: ClassVar[Mapping[str, str]] = {}
     # What it writes and reads, by name, the best first; without importing it.
     formats: ClassVar[Mapping[str, Format]] = {}
-    _tensors: Tensors | None = None  # once they are imported
+
+    # The framework itself
 
     def owns(self, packages: Collection[str]) -> bool:
         """Does something whose classes come from these top-level packages belong to it?"""
@@ -230,9 +47,9 @@ class Framework(ABC):
 
     def load(self) -> Any:
         """Import the framework and return it."""
-        found = sys.modules.get(self.name)
-        if found is not None:  # TorchDynamo can trace this, but no import
-            return found
+        module = sys.modules.get(self.name)
+        if module is not None:  # TorchDynamo can trace this, but no import
+            return module
         for name, value in self.environment.items():
             os.environ.setdefault(name, value)
         return import_uninterrupted(self.name)
@@ -241,22 +58,163 @@ class Framework(ABC):
         """Its version; imports it."""
         return str(self.load().__version__)
 
-    @property
-    @abstractmethod
-    def tensors(self) -> Tensors:
-        """Its devices and tensors; imports the framework."""
+    def import_part(self, part: str) -> None:
+        """Import the framework, and then a module of its folder, without an interrupt between."""
+        self.load()
+        import_uninterrupted(f"{type(self).__module__}.{part}")
+
+    def lacks(self, what: str) -> ArgumentError:
+        """The error to raise where d2lhybrid does not have this for the framework."""
+        text = _("Expected a framework for which d2lhybrid has {what}. Received: {framework}.")
+        return ArgumentError(text.format(what=what, framework=self.display))
+
+    # Devices
 
     @abstractmethod
-    def room(self) -> Room:
-        """What it can do besides; imports the framework."""
+    def devices(self) -> list[str]:
+        """The devices that it can compute on, the CPU first, as the framework writes them."""
 
-    def able(self, what: str) -> Any:
-        """Its formats, or that function of its room; ArgumentError where there is none."""
-        found = self.formats if what == "formats" else getattr(self.room(), what)
-        if not found:
-            text = _("Expected a framework for which d2lhybrid has {what}. Received: {framework}.")
-            raise ArgumentError(text.format(what=what, framework=self.display))
-        return found
+    @abstractmethod
+    def compute_on(self, device: str) -> float:
+        """Multiply two 2x2 matrices of ones on `device` and add up the product: 8.0."""
+
+    @abstractmethod
+    def synchronize(self) -> None:
+        """Wait until every device has finished the work it was given.
+
+        A device that has done nothing yet is left alone: waking it takes seconds and memory.
+
+        Raises:
+            TracingError: a graph is being traced, so there is no work to wait for.
+        """
+
+    def wait_for(self, output: Any) -> None:
+        """Wait for the output of a call, and for what the same thread gave its device before.
+
+        Code that uses the output waits like this. ``synchronize`` knows no output, and may take
+        longer. The time of this call is part of what is measured.
+        """
+        self.synchronize()
+
+    def has_unfinished_work(self) -> bool:
+        """Is there work left that ``wait_for`` did not wait for?"""
+        return False
+
+    def may_return_early(self, tensor: Any) -> bool:
+        """May a call return this tensor before it is computed?"""
+        return True
+
+    def start_events(self) -> Any:
+        """Mark the beginning of a stretch of device work; None where there is no accelerator."""
+        return None
+
+    def device_seconds(self, started: Any) -> float | None:
+        """Device time since `started`, which `start_events` returned; waits for the device."""
+        return None
+
+    def reset_peak_memory(self) -> None:  # noqa: B027
+        """Begin a new record of peak device memory."""
+
+    def peak_memory_bytes(self) -> int | None:
+        """Peak device memory since the reset, over all devices; None where it is not known."""
+        return None
+
+    def has_threads(self) -> bool:
+        """Has this process, or the one that forked it, started the threads that it works with?"""
+        return False
+
+    def thread_count(self) -> int | None:
+        """How many threads one operation may use; None where the framework does not tell."""
+        return None
+
+    def accelerators(self) -> list[str]:
+        """The models of the accelerators that it has used, such as 'NVIDIA H200'."""
+        return []
+
+    # Tensors
+
+    @abstractmethod
+    def is_tensor(self, obj: Any) -> bool:
+        """Is it a tensor of this framework, one that ``to_host`` can copy?"""
+
+    def is_accelerated(self, tensor: Any) -> bool:
+        """Does the tensor come from an accelerator, not from the CPU?"""
+        return False
+
+    @abstractmethod
+    def to_host(self, tensor: Any) -> HostArray:
+        """A copy of a tensor outside the framework."""
+
+    @abstractmethod
+    def from_host(self, host_array: HostArray, options: Mapping[str, Any]) -> Any:
+        """The tensor inside the framework, on the device that `options` name."""
+
+    # Models
+
+    def snapshot(self, models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
+        """Functions that put back what running models changes beside their output.
+
+        That is the framework's random state, where it can be read, and what its models among these
+        hold that is no weight, such as running means.
+        """
+        return ()
+
+    def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
+        """Run the model for inference, without dropout or gradients; what it returns."""
+        return model(*args, **kwargs)
+
+    @abstractmethod
+    def variants(
+        self,
+        model: Function,
+        args: Args,
+        kwargs: Kwargs,
+        *,
+        include_expert: bool,
+        compiler_options: Kwargs,
+    ) -> VariantsByName:
+        """Each way to run the model on these arguments, by name.
+
+        Args:
+            model: the model, or a function of its tensors.
+            args, kwargs: what it is called with.
+            include_expert: also the ways for experts.
+            compiler_options: for the framework's compiler.
+
+        Raises:
+            ArgumentError: the compiler has no such option.
+        """
+
+    def training(
+        self, model: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
+    ) -> VariantsByName:
+        """Each way to train the model by one step, by name.
+
+        Raises:
+            ArgumentError: this is no model or no optimizer of the framework.
+        """
+        raise self.lacks("training")
+
+    def explain(self, model: Function, args: Args, kwargs: Kwargs) -> Explanation:
+        """What the framework's compiler makes of a call."""
+        raise self.lacks("explain")
+
+    def graphs(self, model: Function, args: Args, kwargs: Kwargs) -> Sequence[Graph]:
+        """The graphs that a call takes."""
+        raise self.lacks("graphs")
+
+    def dense_layers(self, model: Function) -> list[Layer] | None:
+        """The model as a chain of dense layers; None if it is anything else."""
+        return None
+
+
+def tracing_text(framework: str) -> str:
+    """What a TracingError says."""
+    text = _(
+        "Expected code that runs now. Received: code that {framework} is tracing, where no device "
+        "works yet. Measure outside the compiled function, around its call."
+    )
+    return text.format(framework=framework)
 
 
 def require_options(compiler: str, options: Kwargs, known: tuple[str, ...]) -> None:

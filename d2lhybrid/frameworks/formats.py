@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import Parameter
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -20,12 +20,21 @@ from d2lhybrid.core.errors import ArgumentError, SaveError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import Leaf, TreeSpec, tree_flatten
-from d2lhybrid.frameworks.device import Args, Kwargs, Tensors
+from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 
 Option = bool | str | tuple[str, ...]
 Options = Mapping[str, Any]
 Raws = Sequence[HostArray]
 Dynamic = Mapping[str, Mapping[int, str]]
+
+
+class TensorsOfFramework(Protocol):
+    """What a call that is saved needs from its framework, which ``base.Framework`` has."""
+
+    def is_tensor(self, obj: Any) -> bool: ...
+    def to_host(self, tensor: Any) -> HostArray: ...
+    def from_host(self, host_array: HostArray, options: Mapping[str, Any]) -> Any: ...
+    def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any: ...
 
 
 @dataclass
@@ -34,7 +43,7 @@ class ExampleCall:
 
     Attributes:
         model: What the user handed over.
-        tensors: How to handle tensors of its framework.
+        framework: Its framework.
         in_spec, out_spec: The trees of the arguments and of the output.
         inputs: The tensors in the arguments, in order.
         names, outputs: What inputs and outputs are called.
@@ -46,7 +55,7 @@ class ExampleCall:
     """
 
     model: Any
-    tensors: Tensors
+    framework: TensorsOfFramework
     in_spec: TreeSpec
     inputs: list[Any]
     names: list[str]
@@ -58,12 +67,14 @@ class ExampleCall:
     fixed: str = ""
 
     @classmethod
-    def of(cls, tensors: Tensors, model: Any, args: Args, kwargs: Kwargs, function: Any) -> Self:
+    def of(
+        cls, framework: TensorsOfFramework, model: Any, args: Args, kwargs: Kwargs, function: Any
+    ) -> Self:
         """The sample of a call; `function` has the names of the positional arguments."""
         called = _positional(function)
         called += [f"input_{i}" for i in range(len(called), len(args))]
         named = {**dict(zip(called, args, strict=False)), **kwargs}
-        is_tensor = tensors.is_tensor
+        is_tensor = framework.is_tensor
         _tree, found = tree_flatten(named, is_tensor, "")
         in_spec, _same = tree_flatten((args, kwargs), is_tensor, "")
         inputs = [tensor for _path, tensor in found]
@@ -71,13 +82,13 @@ class ExampleCall:
         if again != in_spec:
             text = _("Expected importable classes, received {received}; pass dictionaries.")
             raise SaveError(text, received=[type(one).__qualname__ for one in named.values()])
-        return cls(model, tensors, in_spec, inputs, _names(found))
+        return cls(model, framework, in_spec, inputs, _names(found))
 
     def flat(self, *inputs: Any) -> tuple[Any, ...]:
         """Run the model on other tensors in the same places; the tensors of its output."""
         args, kwargs = self.in_spec.unflatten(inputs, classes=True)
         found = tree_flatten(
-            self.model(*args, **kwargs), self.tensors.is_tensor, "output", open_objects=True
+            self.model(*args, **kwargs), self.framework.is_tensor, "output", open_objects=True
         )[1]
         return tuple(tensor for _path, tensor in found)
 
@@ -87,8 +98,8 @@ class ExampleCall:
         Returns the tree of the output, and the names of its tensors beside them.
         """
         args, kwargs = self.in_spec.unflatten(inputs, classes=True)
-        output = self.tensors.infer(self.model, args, kwargs)
-        tree, found = tree_flatten(output, self.tensors.is_tensor, "output", open_objects=True)
+        output = self.framework.infer(self.model, args, kwargs)
+        tree, found = tree_flatten(output, self.framework.is_tensor, "output", open_objects=True)
         return tree, _names(found, self.names), [tensor for _path, tensor in found]
 
     def vary(self, dynamic: Dynamic | None, options: Mapping[str, Any]) -> None:
@@ -97,7 +108,7 @@ class ExampleCall:
         Raises:
             ArgumentError: There is no input of a name, or it has no such axis.
         """
-        raws = [self.tensors.to_raw(tensor) for tensor in self.inputs]
+        raws = [self.framework.to_host(tensor) for tensor in self.inputs]
         # Dictionaries before the first other tensors are parameters, which have no batch.
         trees = [*self.in_spec.parts[0].parts, *self.in_spec.parts[1].parts]
         others = (i for i, tree in enumerate(trees) if tree.kind != "dict" and tree.count_tensors())
@@ -122,7 +133,7 @@ class ExampleCall:
             array = raw.array
             for axis in axes:
                 array = np.concatenate([array, array], axis)
-            self.larger.append(self.tensors.from_raw(HostArray(raw.dtype, array), options))
+            self.larger.append(self.framework.from_host(HostArray(raw.dtype, array), options))
 
     def fix(self, reason: str) -> None:
         """Let no axis vary; SaveError where the user named those that should."""

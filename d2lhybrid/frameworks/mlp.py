@@ -22,7 +22,8 @@ from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.subprocesses import run
 from d2lhybrid.core.toolchain import find_compiler, no_compiler
 from d2lhybrid.frameworks import to_host
-from d2lhybrid.frameworks.base import DeferredBuild, Folder, Layer, SelfTimed, Variant
+from d2lhybrid.frameworks.layers import Layer
+from d2lhybrid.frameworks.variant import DeferredBuild, Folder, SelfTimed, Variant
 
 SOURCE = Path(__file__).parent.parent / "native" / "mlp.c"
 SECONDS = 600.0  # that the compiler may take

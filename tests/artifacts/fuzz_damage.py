@@ -55,14 +55,14 @@ def worker(artifact, through, start, count, seed):
     stored = read(artifact)
     theirs = [e.path for e in stored.manifest.files if not e.path.startswith("example/")]
     ours = ["d2lhybrid.json", *(e.path for e in stored.manifest.files if e.path not in theirs)]
-    tensors, options = frameworks.get(stored.manifest.framework).tensors, stored.manifest.options
+    tensors, options = frameworks.get(stored.manifest.framework), stored.manifest.options
     recorded = stored.recall(0, "input")
 
     def get(path):
         program = load(path).model if through == "load" else stored.format.read(path, options)
-        given = tuple(tensors.from_raw(raw, options) for raw in recorded)
+        given = tuple(tensors.from_host(raw, options) for raw in recorded)
         found = leaves(tensors.infer(program, given, {}))
-        return [tensors.to_raw(leaf).array.tobytes() for _path, leaf in found]
+        return [tensors.to_host(leaf).array.tobytes() for _path, leaf in found]
 
     expected = get(artifact)
     print("\noutcome ready", flush=True)

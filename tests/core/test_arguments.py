@@ -12,7 +12,7 @@ from d2lhybrid.errors import ArgumentError
 from d2lhybrid.experiment.compare import compare, measure
 from d2lhybrid.experiment.sweep import sweep
 from d2lhybrid.experiment.variants import Variants, variants
-from d2lhybrid.frameworks.base import Variant
+from d2lhybrid.frameworks.variant import Variant
 
 
 def swallowing(x, **keywords):

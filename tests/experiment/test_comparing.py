@@ -25,7 +25,7 @@ from d2lhybrid.experiment.advice import best
 from d2lhybrid.experiment.compare import compare, measure
 from d2lhybrid.experiment.sweep import sweep
 from d2lhybrid.experiment.variants import Variants
-from d2lhybrid.frameworks.base import DeferredBuild, Variant
+from d2lhybrid.frameworks.variant import DeferredBuild, Variant
 
 
 def run(machine, functions, **options):

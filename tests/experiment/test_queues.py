@@ -8,7 +8,7 @@ from fake import Array, Machine
 
 from d2lhybrid.errors import CallFailedError
 from d2lhybrid.experiment.compare import compare, measure
-from d2lhybrid.frameworks.base import SelfTimed, TrainingStep
+from d2lhybrid.frameworks.variant import SelfTimed, TrainingStep
 
 COSTS = {"launch": 5e-6, "wait": 2e-6, "wake": 60e-6}  # about those of a GPU, or of MXNet
 KERNEL = 30e-6
@@ -69,13 +69,13 @@ def test_heavy_work_is_probed_with_few_calls(on_a_gpu):
 
 def test_work_beside_the_output_is_waited_for(on_a_gpu, monkeypatch):
     machine, gpu = on_a_gpu(**COSTS)
-    monkeypatch.setattr(gpu, "wait", lambda output: None)  # the output is there before the work
+    monkeypatch.setattr(gpu, "wait_for", lambda output: None)  # the output is there before the work
     monkeypatch.setattr(gpu, "is_tensor", lambda obj: True)
     step = TrainingStep(gpu.kernel(1e-3), tuple)
     whole = pytest.approx(1e-3 + sum(COSTS.values()), rel=0.01)
     assert measure(step, clock=machine.clock).median == whole
     assert measure(gpu.kernel(1e-3), clock=machine.clock).median < 1e-4
-    monkeypatch.setattr(gpu, "is_busy", lambda: gpu.free_at > machine.now)
+    monkeypatch.setattr(gpu, "has_unfinished_work", lambda: gpu.free_at > machine.now)
     assert measure(gpu.kernel(1e-3), clock=machine.clock).median == whole
     c = compared(machine, {"a": gpu.kernel(1e-3, 0.01), "b": gpu.kernel(5e-4, 0.01)})
     assert c.noise_floor < 0.05  # the baseline's second turn waits for the same

@@ -11,7 +11,7 @@ from d2lhybrid.errors import ArgumentError, UnknownLabelError
 from d2lhybrid.experiment.compare import compare, measure
 from d2lhybrid.experiment.sweep import sweep
 from d2lhybrid.experiment.variants import Variants, training, variants
-from d2lhybrid.frameworks.base import DeferredBuild, Variant, WithCompilerNote
+from d2lhybrid.frameworks.variant import DeferredBuild, Variant, WithCompilerNote
 
 
 def made(m, net=None, takes_arguments=False):

@@ -12,7 +12,6 @@ from d2lhybrid.core.compare_outputs import require_same
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.errors import ArgumentError, CallFailedError, UnknownFrameworkError
 from d2lhybrid.frameworks import copy_outputs, get, known, of
-from d2lhybrid.frameworks.base import chain
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what compilers say of themselves
 HERE = Path(__file__)
@@ -69,7 +68,7 @@ def test_each_variant_is_written_by_hand_as_its_code_says(framework, tmp_path, m
     expected = copy_outputs(net(x))["output"].values()
     for name, snippet in code.items():
         names = {"net": net, "x": x}
-        for i, layer in enumerate(chain(get(framework).room().parts(net))):
+        for i, layer in enumerate(get(framework).dense_layers(net)):
             names |= {f"w{i}": layer.weight, f"b{i}": layer.bias}
             if framework == "torch" and name != "NumPy":
                 taken = get("torch").load().from_numpy
@@ -156,7 +155,7 @@ def mxnet_broken(F, x):
 def test_a_planted_cause_is_found_with_its_line_and_has_no_whole_graph(framework):
     function = globals()[f"{framework}_broken"]
     function = import_mxnet().gluon.nn.HybridLambda(function) if framework == "mxnet" else function
-    x = get(framework).tensors.from_raw(HostArray.of(np.ones(3, np.float32)), {"device": "cpu"})
+    x = get(framework).from_host(HostArray.of(np.ones(3, np.float32)), {"device": "cpu"})
     lines = HERE.read_text(encoding="utf-8").splitlines()
     ((number, line),) = [one for one in enumerate(lines, 1) if f"# {framework}: " in one[1]]
     kind = line.rpartition(": ")[2]

@@ -100,14 +100,14 @@ def read_here(folder):
     stored = read(folder)
     manifest = stored.manifest
     model = load(folder)  # imports the framework
-    tensors = get(manifest.framework).tensors
+    tensors = get(manifest.framework)
     recorded = stored.recall(0, "input")
     args, kwargs = manifest.in_spec.unflatten(
-        [tensors.from_raw(r, manifest.options) for r in recorded]
+        [tensors.from_host(r, manifest.options) for r in recorded]
     )
     output = tensors.infer(model, args, kwargs)
     tree, found = tree_flatten(output, tensors.is_tensor, "output")
-    received = [tensors.to_raw(tensor) for _path, tensor in found]
+    received = [tensors.to_host(tensor) for _path, tensor in found]
     wanted = stored.recall(0, "output")
     differs = mismatch(dict(enumerate(received)), dict(enumerate(wanted)))
     # An object such as a cache comes back as a dictionary.

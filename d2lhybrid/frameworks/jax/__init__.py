@@ -1,11 +1,14 @@
 """JAX, and Flax on top of it."""
 
-from collections.abc import Collection, Mapping
-from typing import ClassVar
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
-from d2lhybrid.core.toolchain import import_uninterrupted
-from d2lhybrid.frameworks.base import Framework, Room, Tensors
+from d2lhybrid.core.host_array import HostArray
+from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.jax.formats import FORMATS
+from d2lhybrid.frameworks.layers import Layer
+from d2lhybrid.frameworks.variant import Args, Function, Kwargs, VariantsByName
+from d2lhybrid.graphs.explanation import Explanation, Graph
 
 
 class JAX(Framework):
@@ -18,27 +21,133 @@ class JAX(Framework):
     # Read when it first uses a GPU, of whose memory it would take three quarters.
     environment: ClassVar[Mapping[str, str]] = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 
+    def __init__(self) -> None:
+        self._wait_for: Callable[[Any], None] | None = None
+
     def owns(self, packages: Collection[str]) -> bool:
         """Also where the class is jaxlib's, as that of arrays and of compiled functions is."""
         family = {"jax", "jaxlib", "flax", "optax", "equinox"}
         return super().owns(packages) or not family.isdisjoint(packages)
 
-    @property
-    def tensors(self) -> Tensors:
-        if self._tensors is None:  # it is asked for inside times that are measured
-            self.load()
-            self._tensors = import_uninterrupted(f"{__name__}.tensors").TENSORS
-        return self._tensors
+    def devices(self) -> list[str]:
+        self.import_part("device")
+        from d2lhybrid.frameworks.jax import device
 
-    def room(self) -> Room:
-        self.load()
-        parts = (
-            import_uninterrupted(f"{__name__}.{part}")
-            for part in ("variants", "training", "explain")
-        )
-        variants, training, explain = parts
-        found = variants.variants, training.training, explain.explain, explain.graphs
-        return Room(*found, variants.parts)
+        return device.devices()
+
+    def compute_on(self, device: str) -> float:
+        self.import_part("device")
+        from d2lhybrid.frameworks.jax import device as devices
+
+        return devices.compute_on(device)
+
+    def synchronize(self) -> None:
+        from d2lhybrid.frameworks.jax import device
+
+        device.synchronize()
+
+    def wait_for(self, output: Any) -> None:
+        if self._wait_for is None:  # an import takes longer than this, and would be measured
+            from d2lhybrid.frameworks.jax import device
+
+            self._wait_for = device.wait_for
+        self._wait_for(output)
+
+    def has_unfinished_work(self) -> bool:
+        from d2lhybrid.frameworks.jax import device
+
+        return device.has_unfinished_work()
+
+    def reset_peak_memory(self) -> None:
+        from d2lhybrid.frameworks.jax import device
+
+        device.reset_peak_memory()
+
+    def peak_memory_bytes(self) -> int | None:
+        from d2lhybrid.frameworks.jax import device
+
+        return device.peak_memory_bytes()
+
+    def has_threads(self) -> bool:
+        from d2lhybrid.frameworks.jax import device
+
+        return device.has_threads()
+
+    def accelerators(self) -> list[str]:
+        from d2lhybrid.frameworks.jax import device
+
+        return device.accelerators()
+
+    def is_tensor(self, obj: Any) -> bool:
+        from d2lhybrid.frameworks.jax import device
+
+        return device.is_tensor(obj)
+
+    def is_accelerated(self, tensor: Any) -> bool:
+        from d2lhybrid.frameworks.jax import device
+
+        return device.is_accelerated(tensor)
+
+    def to_host(self, tensor: Any) -> HostArray:
+        from d2lhybrid.frameworks.jax import device
+
+        return device.to_host(tensor)
+
+    def from_host(self, host_array: HostArray, options: Mapping[str, Any]) -> Any:
+        self.import_part("device")
+        from d2lhybrid.frameworks.jax import device
+
+        return device.from_host(host_array, options)
+
+    def snapshot(self, models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
+        from d2lhybrid.frameworks.jax import device
+
+        return device.snapshot(models)
+
+    def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
+        from d2lhybrid.frameworks.jax import device
+
+        return device.infer(model, args, kwargs)
+
+    def variants(
+        self,
+        model: Function,
+        args: Args,
+        kwargs: Kwargs,
+        *,
+        include_expert: bool,
+        compiler_options: Kwargs,
+    ) -> VariantsByName:
+        self.import_part("variants")
+        from d2lhybrid.frameworks.jax.variants import variants
+
+        return variants(model, args, kwargs, include_expert, compiler_options)
+
+    def training(
+        self, model: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
+    ) -> VariantsByName:
+        self.import_part("training")
+        from d2lhybrid.frameworks.jax.training import training
+
+        return training(model, loss, optimizer, args, kwargs, target)
+
+    def explain(self, model: Function, args: Args, kwargs: Kwargs) -> Explanation:
+        self.import_part("explain")
+        from d2lhybrid.frameworks.jax.explain import explain
+
+        return explain(model, args, kwargs)
+
+    def graphs(self, model: Function, args: Args, kwargs: Kwargs) -> Sequence[Graph]:
+        self.import_part("explain")
+        from d2lhybrid.frameworks.jax.explain import graphs
+
+        return graphs(model, args, kwargs)
+
+    def dense_layers(self, model: Function) -> list[Layer] | None:
+        self.import_part("variants")
+        from d2lhybrid.frameworks.jax.variants import dense_layers
+
+        return dense_layers(model)
 
 
 FRAMEWORK = JAX()

@@ -19,10 +19,10 @@ from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.errors import CallFailedError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.display.graph_svg import Node, Stage
-from d2lhybrid.frameworks.device import Args, Kwargs
 from d2lhybrid.frameworks.failures import from_error, last_user_frame, quiet, require_runs
 from d2lhybrid.frameworks.jax import private
 from d2lhybrid.frameworks.jax.modules import eager, is_jitted, pure, traced
+from d2lhybrid.frameworks.variant import Args, Kwargs
 from d2lhybrid.graphs.explanation import Explanation, Finding, Graph, Graphs, Missing
 from d2lhybrid.graphs.fates import content, judged
 from d2lhybrid.graphs.hlo import ARRANGING, CONTROL, kinds, read

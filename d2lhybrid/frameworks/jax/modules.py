@@ -14,8 +14,8 @@ from typing import Any
 import jax
 
 from d2lhybrid.core.arguments import name_of
-from d2lhybrid.frameworks.device import Args, Function, Kwargs
 from d2lhybrid.frameworks.jax import private
+from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 
 
 def flax() -> Any:

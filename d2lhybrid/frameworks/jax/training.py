@@ -5,15 +5,17 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from d2lhybrid.frameworks.base import (
+from d2lhybrid.frameworks.base import require_trainable
+from d2lhybrid.frameworks.jax.modules import flax
+from d2lhybrid.frameworks.variant import (
+    Args,
     DeferredBuild,
+    Function,
+    Kwargs,
     TrainingStep,
     Variant,
     VariantsByName,
-    require_trainable,
 )
-from d2lhybrid.frameworks.device import Args, Function, Kwargs
-from d2lhybrid.frameworks.jax.modules import flax
 
 _STEP = """def step(net, optimizer):
     value = lambda net: jnp.mean(loss(net(x), y))

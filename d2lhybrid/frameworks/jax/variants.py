@@ -10,17 +10,18 @@ import jax.numpy as jnp
 import numpy as np
 
 from d2lhybrid.core.i18n import noop as N_
-from d2lhybrid.frameworks.base import (
+from d2lhybrid.frameworks.base import require_options
+from d2lhybrid.frameworks.jax.modules import eager, flax, is_module, pure
+from d2lhybrid.frameworks.layers import Layer, chain
+from d2lhybrid.frameworks.mlp import functions
+from d2lhybrid.frameworks.variant import (
+    Args,
     DeferredBuild,
-    Layer,
+    Function,
+    Kwargs,
     Variant,
     VariantsByName,
-    chain,
-    require_options,
 )
-from d2lhybrid.frameworks.device import Args, Function, Kwargs
-from d2lhybrid.frameworks.jax.modules import eager, flax, is_module, pure
-from d2lhybrid.frameworks.mlp import functions
 
 _SPLIT = """graph, weights = nnx.split(net)
 forward = lambda weights, x: nnx.merge(graph, weights)(x)
@@ -74,19 +75,24 @@ def variants(
     if everything:
         code = "fast = jax.jit(lambda x: net(x))  # the weights are in it\ny = fast(x)"
         found["jit constants"] = Variant(DeferredBuild(constants), code)
-        layers, names = chain(parts(net)), {"jax": jax, "jnp": jnp}
+        layers, names = dense_layers(net), {"jax": jax, "jnp": jnp}
         found["eager functions"] = functions(layers, _LINEAR, _FUNCTIONS, jnp.asarray, names)
     return found
 
 
-def parts(net: Any) -> Iterator[Layer | str | None]:
+def dense_layers(net: Any) -> list[Layer] | None:
+    """The model as a chain of dense layers; None if it is anything else."""
+    return chain(_parts(net))
+
+
+def _parts(net: Any) -> Iterator[Layer | str | None]:
     """Those of a ``Sequential``, also inside another; a model of any other class is one part."""
     nnx = flax()
     if nnx is None:  # without Flax, there is no module that is known here
         yield next((name for function, name in _KNOWN.items() if function is net), None)
     elif type(net) is nnx.Sequential:
         for part in net.layers:
-            yield from parts(part)
+            yield from _parts(part)
     elif type(net) is nnx.Linear:
         weight = np.array(net.kernel[...])
         bias = np.zeros(weight.shape[1:], np.float32) if net.bias is None else net.bias[...]

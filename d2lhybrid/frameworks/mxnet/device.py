@@ -14,45 +14,50 @@ from mxnet.gluon import Block, HybridBlock
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.output import silent
-from d2lhybrid.frameworks.device import Args, Function, Kwargs, Tensors, tracing_text
+from d2lhybrid.frameworks.base import tracing_text
+from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 
 
-class MXNetTensors(Tensors):
-    """MXNet on the CPU or CUDA."""
+def devices() -> list[str]:
+    return ["cpu", *(f"gpu({index})" for index in range(mxnet.context.num_gpus()))]
 
-    def devices(self) -> list[str]:
-        return ["cpu", *(f"gpu({index})" for index in range(mxnet.context.num_gpus()))]
 
-    def compute_on(self, device: str) -> float:
-        kind, _, index = device.rstrip(")").partition("(")
-        ones = mxnet.nd.ones((2, 2), ctx=mxnet.Context(kind, int(index or 0)))
-        return float(mxnet.nd.dot(ones, ones).sum().asscalar())
+def compute_on(device: str) -> float:
+    kind, _, index = device.rstrip(")").partition("(")
+    ones = mxnet.nd.ones((2, 2), ctx=mxnet.Context(kind, int(index or 0)))
+    return float(mxnet.nd.dot(ones, ones).sum().asscalar())
 
-    def synchronize(self) -> None:
-        if _tracing():
-            raise TracingError(tracing_text("MXNet"))
-        mxnet.nd.waitall()
 
-    def is_tensor(self, obj: Any) -> bool:
-        return isinstance(obj, mxnet.nd.NDArray)
+def synchronize() -> None:
+    if _tracing():
+        raise TracingError(tracing_text("MXNet"))
+    mxnet.nd.waitall()
 
-    def is_accelerated(self, tensor: Any) -> bool:
-        return bool(tensor.ctx.device_type == "gpu")
 
-    def to_raw(self, tensor: Any) -> HostArray:
-        return HostArray.of(tensor.asnumpy())
+def is_tensor(obj: Any) -> bool:
+    return isinstance(obj, mxnet.nd.NDArray)
 
-    def from_raw(self, raw: HostArray, options: Mapping[str, Any]) -> Any:
-        numpy_semantics = bool(options.get("numpy_semantics"))
-        with semantics(numpy_semantics):
-            make = mxnet.np.array if numpy_semantics else mxnet.nd.array
-            return make(raw.array, dtype=raw.array.dtype)
 
-    def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
-        if isinstance(model, Block):
-            args, kwargs = (*args, *by_position(model, args, kwargs).values()), {}
-        with semantics(is_numpy(args)), silent():
-            return model(*args, **kwargs)
+def is_accelerated(tensor: Any) -> bool:
+    return bool(tensor.ctx.device_type == "gpu")
+
+
+def to_host(tensor: Any) -> HostArray:
+    return HostArray.of(tensor.asnumpy())
+
+
+def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:
+    numpy_semantics = bool(options.get("numpy_semantics"))
+    with semantics(numpy_semantics):
+        make = mxnet.np.array if numpy_semantics else mxnet.nd.array
+        return make(host_array.array, dtype=host_array.array.dtype)
+
+
+def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
+    if isinstance(model, Block):
+        args, kwargs = (*args, *by_position(model, args, kwargs).values()), {}
+    with semantics(is_numpy(args)), silent():
+        return model(*args, **kwargs)
 
 
 def is_numpy(args: Sequence[Any]) -> bool:
@@ -101,4 +106,3 @@ def _tracing() -> bool:
 
 
 _TRACE = HybridBlock._get_graph.__code__
-TENSORS = MXNetTensors()

@@ -16,10 +16,10 @@ from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.display.graph_svg import Node, Part, Stage
-from d2lhybrid.frameworks.device import Args, Kwargs
 from d2lhybrid.frameworks.failures import call_error, from_error, quiet, require_runs
 from d2lhybrid.frameworks.mxnet.device import by_position, is_numpy, symbol_like
 from d2lhybrid.frameworks.mxnet.variants import clone_sharing_parameters
+from d2lhybrid.frameworks.variant import Args, Kwargs
 from d2lhybrid.graphs.explanation import Explanation, Finding, Graph, Graphs, nothing_compiled
 from d2lhybrid.graphs.fates import judged
 

@@ -7,17 +7,18 @@ import mxnet
 import numpy as np
 from mxnet import autograd, gluon
 
-from d2lhybrid.frameworks.base import (
+from d2lhybrid.frameworks.base import copied, require_trainable
+from d2lhybrid.frameworks.mxnet.device import by_position, is_numpy, semantics
+from d2lhybrid.frameworks.mxnet.variants import PLAIN, WAYS, compiled, written
+from d2lhybrid.frameworks.variant import (
+    Args,
     DeferredBuild,
+    Function,
+    Kwargs,
     TrainingStep,
     Variant,
     VariantsByName,
-    copied,
-    require_trainable,
 )
-from d2lhybrid.frameworks.device import Args, Function, Kwargs
-from d2lhybrid.frameworks.mxnet.device import by_position, is_numpy, semantics
-from d2lhybrid.frameworks.mxnet.variants import PLAIN, WAYS, compiled, written
 
 _STEP = """def step():
     with autograd.record():

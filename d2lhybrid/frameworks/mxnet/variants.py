@@ -7,16 +7,17 @@ import numpy as np
 from mxnet.gluon import Block, HybridBlock, SymbolBlock, nn
 
 from d2lhybrid.core.i18n import noop as N_
-from d2lhybrid.frameworks.base import (
+from d2lhybrid.frameworks.base import copied, require_options
+from d2lhybrid.frameworks.layers import Layer, chain
+from d2lhybrid.frameworks.mxnet.device import by_position
+from d2lhybrid.frameworks.variant import (
+    Args,
     DeferredBuild,
-    Layer,
+    Function,
+    Kwargs,
     Variant,
     VariantsByName,
-    copied,
-    require_options,
 )
-from d2lhybrid.frameworks.device import Args, Function, Kwargs
-from d2lhybrid.frameworks.mxnet.device import by_position
 
 PLAIN = N_("a plain Block cannot be hybridized; use HybridBlock")
 _STATIC = {"static_alloc": True, "static_shape": True}
@@ -93,11 +94,16 @@ def compiled(net: Any) -> dict[int, Any]:
     return {id(op): None for one in blocks if (op := getattr(one, "_cached_op", None))}
 
 
-def parts(net: Any) -> Iterator[Layer | str | None]:
+def dense_layers(net: Any) -> list[Layer] | None:
+    """The model as a chain of dense layers; None if it is anything else."""
+    return chain(_parts(net))
+
+
+def _parts(net: Any) -> Iterator[Layer | str | None]:
     """Those of a ``Sequential``, also inside another; a model of any other class is one part."""
     if type(net) in (nn.Sequential, nn.HybridSequential):
         for block in net._children.values():
-            yield from parts(block)
+            yield from _parts(block)
     elif type(net) is nn.Dense and net.weight.dtype in (np.float32, "float32"):
         weight = net.weight.data().asnumpy().T.copy()
         bias = np.zeros(weight.shape[1], np.float32)

@@ -7,16 +7,17 @@ import tensorflow as tf
 from d2lhybrid.core.arguments import parameters_of
 from d2lhybrid.core.errors import CannotBuildError, first_line
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.frameworks.base import (
+from d2lhybrid.frameworks.base import copied, require_trainable
+from d2lhybrid.frameworks.tensorflow.variants import require_numbers
+from d2lhybrid.frameworks.variant import (
+    Args,
     DeferredBuild,
+    Function,
+    Kwargs,
     TrainingStep,
     Variant,
     VariantsByName,
-    copied,
-    require_trainable,
 )
-from d2lhybrid.frameworks.device import Args, Function, Kwargs
-from d2lhybrid.frameworks.tensorflow.variants import require_numbers
 
 _STEP = """def step():
     with tf.GradientTape() as tape:

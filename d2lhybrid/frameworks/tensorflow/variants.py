@@ -11,17 +11,18 @@ import tensorflow as tf
 
 from d2lhybrid.core.errors import CannotBuildError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
-from d2lhybrid.frameworks.base import (
-    DeferredBuild,
-    Layer,
-    Variant,
-    VariantsByName,
-    chain,
-    require_options,
-)
-from d2lhybrid.frameworks.device import Args, Function, Kwargs
+from d2lhybrid.frameworks.base import require_options
+from d2lhybrid.frameworks.layers import Layer, chain
 from d2lhybrid.frameworks.mlp import functions
 from d2lhybrid.frameworks.tensorflow import private
+from d2lhybrid.frameworks.variant import (
+    Args,
+    DeferredBuild,
+    Function,
+    Kwargs,
+    Variant,
+    VariantsByName,
+)
 
 _FUNCTION = "fast = tf.function(net{})\ny = fast(x)"
 _CONCRETE = _FUNCTION.replace(")", ").get_concrete_function(tf.TensorSpec(x.shape, x.dtype))", 1)
@@ -68,7 +69,7 @@ def variants(
     }
     if everything:
         net(*args, **kwargs)  # weights whose shapes were left open get them now
-        layers, raw = chain(parts(net)), {"raw": tf.raw_ops}
+        layers, raw = dense_layers(net), {"raw": tf.raw_ops}
         plain = functions(layers, _LINEAR, _RAW, tf.constant, raw)
         found["eager functions"] = replace(plain, code=f"raw = tf.raw_ops\n{plain.code}")
     return found
@@ -127,14 +128,19 @@ def require_numbers(inputs: Iterable[Any]) -> None:
         raise CannotBuildError(text.format(dtype="tf.string"))
 
 
-def parts(net: Any) -> Iterator[Layer | str | None]:
+def dense_layers(net: Any) -> list[Layer] | None:
+    """The model as a chain of dense layers; None if it is anything else."""
+    return chain(_parts(net))
+
+
+def _parts(net: Any) -> Iterator[Layer | str | None]:
     """Those of a ``Sequential``, also inside another; a model of any other class is one part."""
     keras = tf.keras.layers
     names = {getattr(tf.keras.activations, name): name for name in _RAW}
     names[tf.keras.activations.linear] = ""
     if type(net) is tf.keras.Sequential:
         for layer in net.layers:
-            yield from parts(layer)
+            yield from _parts(layer)
     elif type(net) is keras.Dense and net.built:
         weight = np.array(net.kernel.numpy())  # NumPy 2 warns of Keras's own way to an array
         bias = np.array(net.bias.numpy()) if net.use_bias else np.zeros(net.units, np.float32)

@@ -1,8 +1,14 @@
 """PyTorch."""
 
-from d2lhybrid.core.toolchain import import_uninterrupted
-from d2lhybrid.frameworks.base import Framework, Room, Tensors
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from d2lhybrid.core.host_array import HostArray
+from d2lhybrid.frameworks.base import Framework
+from d2lhybrid.frameworks.layers import Layer
 from d2lhybrid.frameworks.torch.formats import FORMATS
+from d2lhybrid.frameworks.variant import Args, Function, Kwargs, VariantsByName
+from d2lhybrid.graphs.explanation import Explanation, Graph
 
 
 class PyTorch(Framework):
@@ -13,20 +19,128 @@ class PyTorch(Framework):
     order = 1
     formats = FORMATS
 
-    @property
-    def tensors(self) -> Tensors:  # TorchDynamo can trace this import, but no function of ours
-        from d2lhybrid.frameworks.torch.device import TENSORS
+    def devices(self) -> list[str]:
+        self.import_part("device")
+        from d2lhybrid.frameworks.torch import device
 
-        return TENSORS
+        return device.devices()
 
-    def room(self) -> Room:
-        parts = (
-            import_uninterrupted(f"{__name__}.{part}")
-            for part in ("variants", "training", "explain")
-        )
-        variants, training, explain = parts
-        found = variants.variants, training.training, explain.explain, explain.graphs
-        return Room(*found, variants.parts)
+    def compute_on(self, device: str) -> float:
+        self.import_part("device")
+        from d2lhybrid.frameworks.torch import device as devices
+
+        return devices.compute_on(device)
+
+    def synchronize(self) -> None:
+        from d2lhybrid.frameworks.torch import device
+
+        device.synchronize()
+
+    def may_return_early(self, tensor: Any) -> bool:
+        from d2lhybrid.frameworks.torch import device
+
+        return device.may_return_early(tensor)
+
+    def start_events(self) -> Any:
+        from d2lhybrid.frameworks.torch import device
+
+        return device.start_events()
+
+    def device_seconds(self, started: Any) -> float | None:
+        from d2lhybrid.frameworks.torch import device
+
+        return device.device_seconds(started)
+
+    def reset_peak_memory(self) -> None:
+        from d2lhybrid.frameworks.torch import device
+
+        device.reset_peak_memory()
+
+    def peak_memory_bytes(self) -> int | None:
+        from d2lhybrid.frameworks.torch import device
+
+        return device.peak_memory_bytes()
+
+    def thread_count(self) -> int | None:
+        from d2lhybrid.frameworks.torch import device
+
+        return device.thread_count()
+
+    def accelerators(self) -> list[str]:
+        from d2lhybrid.frameworks.torch import device
+
+        return device.accelerators()
+
+    def is_tensor(self, obj: Any) -> bool:
+        from d2lhybrid.frameworks.torch import device
+
+        return device.is_tensor(obj)
+
+    def is_accelerated(self, tensor: Any) -> bool:
+        from d2lhybrid.frameworks.torch import device
+
+        return device.is_accelerated(tensor)
+
+    def to_host(self, tensor: Any) -> HostArray:
+        from d2lhybrid.frameworks.torch import device
+
+        return device.to_host(tensor)
+
+    def from_host(self, host_array: HostArray, options: Mapping[str, Any]) -> Any:
+        self.import_part("device")
+        from d2lhybrid.frameworks.torch import device
+
+        return device.from_host(host_array, options)
+
+    def snapshot(self, models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
+        from d2lhybrid.frameworks.torch import device
+
+        return device.snapshot(models)
+
+    def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
+        from d2lhybrid.frameworks.torch import device
+
+        return device.infer(model, args, kwargs)
+
+    def variants(
+        self,
+        model: Function,
+        args: Args,
+        kwargs: Kwargs,
+        *,
+        include_expert: bool,
+        compiler_options: Kwargs,
+    ) -> VariantsByName:
+        self.import_part("variants")
+        from d2lhybrid.frameworks.torch.variants import variants
+
+        return variants(model, args, kwargs, include_expert, compiler_options)
+
+    def training(
+        self, model: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
+    ) -> VariantsByName:
+        self.import_part("training")
+        from d2lhybrid.frameworks.torch.training import training
+
+        return training(model, loss, optimizer, args, kwargs, target)
+
+    def explain(self, model: Function, args: Args, kwargs: Kwargs) -> Explanation:
+        self.import_part("explain")
+        from d2lhybrid.frameworks.torch.explain import explain
+
+        return explain(model, args, kwargs)
+
+    def graphs(self, model: Function, args: Args, kwargs: Kwargs) -> Sequence[Graph]:
+        self.import_part("explain")
+        from d2lhybrid.frameworks.torch.explain import graphs
+
+        return graphs(model, args, kwargs)
+
+    def dense_layers(self, model: Function) -> list[Layer] | None:
+        self.import_part("variants")
+        from d2lhybrid.frameworks.torch.variants import dense_layers
+
+        return dense_layers(model)
 
 
 FRAMEWORK = PyTorch()

@@ -9,95 +9,108 @@ import torch
 
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray, dtype_and_shape
-from d2lhybrid.frameworks.device import Args, Function, Kwargs, Tensors, tracing_text
+from d2lhybrid.frameworks.base import tracing_text
 from d2lhybrid.frameworks.torch.private import cuda_context, is_tracing
+from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 
 
-class TorchTensors(Tensors):
-    """PyTorch on the CPU, CUDA, MPS or XPU."""
+def devices() -> list[str]:
+    return ["cpu", *map(str, _accelerators())]
 
-    def devices(self) -> list[str]:
-        return ["cpu", *map(str, _accelerators())]
 
-    def compute_on(self, device: str) -> float:
-        ones = torch.ones(2, 2, device=device)
-        return float((ones @ ones).sum())
+def compute_on(device: str) -> float:
+    ones = torch.ones(2, 2, device=device)
+    return float((ones @ ones).sum())
 
-    def synchronize(self) -> None:
-        in_dynamo = torch.compiler.is_dynamo_compiling() or torch.jit.is_tracing()
-        if in_dynamo or (torch.compiler.is_compiling() and is_tracing()):
-            raise TracingError(_tracing_text())
-        for device in _busy():
-            torch.accelerator.synchronize(device)
 
-    def queues(self, tensor: Any) -> bool:
-        return self.is_accelerated(tensor)
+def synchronize() -> None:
+    in_dynamo = torch.compiler.is_dynamo_compiling() or torch.jit.is_tracing()
+    if in_dynamo or (torch.compiler.is_compiling() and is_tracing()):
+        raise TracingError(_tracing_text())
+    for device in _busy():
+        torch.accelerator.synchronize(device)
 
-    def start_events(self) -> Any:
-        return [(device, _event(device)) for device in _busy()] or None
 
-    def device_seconds(self, started: Any) -> float | None:
-        if started is None:
-            return None
-        milliseconds = 0.0
-        for device, start in started:
-            end = _event(device)
-            end.synchronize()
-            milliseconds = max(milliseconds, start.elapsed_time(end))
-        return milliseconds / 1e3
+def may_return_early(tensor: Any) -> bool:
+    return is_accelerated(tensor)
 
-    def reset_peak(self) -> None:
-        for device in _busy("cuda"):
-            torch.cuda.reset_peak_memory_stats(device)
 
-    def peak_bytes(self) -> int | None:
-        return sum(map(torch.cuda.max_memory_allocated, _busy("cuda"))) or None
+def start_events() -> Any:
+    return [(device, _event(device)) for device in _busy()] or None
 
-    def threads(self) -> int | None:
-        return torch.get_num_threads()
 
-    def accelerators(self) -> list[str]:
-        names = [torch.cuda.get_device_name(device) for device in _busy("cuda")]
-        return names or [one.type for one in _busy()[:1]]
+def device_seconds(started: Any) -> float | None:
+    if started is None:
+        return None
+    milliseconds = 0.0
+    for device, start in started:
+        end = _event(device)
+        end.synchronize()
+        milliseconds = max(milliseconds, start.elapsed_time(end))
+    return milliseconds / 1e3
 
-    def is_tensor(self, obj: Any) -> bool:
-        return isinstance(obj, torch.Tensor)
 
-    def is_accelerated(self, tensor: Any) -> bool:
-        return bool(tensor.device.type != "cpu")
+def reset_peak_memory() -> None:
+    for device in _busy("cuda"):
+        torch.cuda.reset_peak_memory_stats(device)
 
-    def to_raw(self, tensor: Any) -> HostArray:
-        plain = torch.as_tensor(tensor).detach().to("cpu", copy=True)
-        dtype, _shape = dtype_and_shape(plain)
-        if plain.layout != torch.strided:
-            plain = plain.to_dense()
-        if "float8" in dtype:
-            plain = plain.float()
-        plain = plain.resolve_conj().resolve_neg().contiguous()
-        if dtype == "bfloat16":
-            return HostArray.of(plain.view(torch.int16).numpy().view("uint16"), dtype)
-        return HostArray.of(plain.numpy(), dtype)
 
-    def from_raw(self, raw: HostArray, options: Mapping[str, Any]) -> Any:
-        half = raw.dtype == "bfloat16"
-        tensor = torch.from_numpy((raw.array.view("int16") if half else raw.array).copy())
-        return (tensor.view(torch.bfloat16) if half else tensor).to(options.get("device", "cpu"))
+def peak_memory_bytes() -> int | None:
+    return sum(map(torch.cuda.max_memory_allocated, _busy("cuda"))) or None
 
-    def kept(self, models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
-        """The buffers, which a model may count or average in, or put others in place of."""
-        parts = [p for net in models if isinstance(net, torch.nn.Module) for p in net.modules()]
-        # Those of GPUs are there as soon as this process uses one.
-        for one in (torch.default_generator, *torch.cuda.default_generators):
-            yield partial(one.set_state, one.get_state())
-        for part in parts:
-            for name, buffer in part.named_buffers(recurse=False):
-                yield partial(setattr, part, name, buffer)
-                # In the mode of inference, where a buffer made in it may be written to.
-                yield partial(torch.inference_mode()(buffer.copy_), buffer.detach().clone())
 
-    def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
-        with evaluating(model), torch.no_grad():
-            return model(*args, **kwargs)
+def thread_count() -> int | None:
+    return torch.get_num_threads()
+
+
+def accelerators() -> list[str]:
+    names = [torch.cuda.get_device_name(device) for device in _busy("cuda")]
+    return names or [one.type for one in _busy()[:1]]
+
+
+def is_tensor(obj: Any) -> bool:
+    return isinstance(obj, torch.Tensor)
+
+
+def is_accelerated(tensor: Any) -> bool:
+    return bool(tensor.device.type != "cpu")
+
+
+def to_host(tensor: Any) -> HostArray:
+    plain = torch.as_tensor(tensor).detach().to("cpu", copy=True)
+    dtype, _shape = dtype_and_shape(plain)
+    if plain.layout != torch.strided:
+        plain = plain.to_dense()
+    if "float8" in dtype:
+        plain = plain.float()
+    plain = plain.resolve_conj().resolve_neg().contiguous()
+    if dtype == "bfloat16":
+        return HostArray.of(plain.view(torch.int16).numpy().view("uint16"), dtype)
+    return HostArray.of(plain.numpy(), dtype)
+
+
+def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:
+    half = host_array.dtype == "bfloat16"
+    tensor = torch.from_numpy((host_array.array.view("int16") if half else host_array.array).copy())
+    return (tensor.view(torch.bfloat16) if half else tensor).to(options.get("device", "cpu"))
+
+
+def snapshot(models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
+    """The buffers, which a model may count or average in, or put others in place of."""
+    parts = [p for net in models if isinstance(net, torch.nn.Module) for p in net.modules()]
+    # Those of GPUs are there as soon as this process uses one.
+    for one in (torch.default_generator, *torch.cuda.default_generators):
+        yield partial(one.set_state, one.get_state())
+    for part in parts:
+        for name, buffer in part.named_buffers(recurse=False):
+            yield partial(setattr, part, name, buffer)
+            # In the mode of inference, where a buffer made in it may be written to.
+            yield partial(torch.inference_mode()(buffer.copy_), buffer.detach().clone())
+
+
+def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
+    with evaluating(model), torch.no_grad():
+        return model(*args, **kwargs)
 
 
 @contextmanager
@@ -141,6 +154,3 @@ def _event(device: torch.device) -> Any:
     event = torch.Event(device=device, enable_timing=True)
     event.record(torch.accelerator.current_stream(device))
     return event
-
-
-TENSORS = TorchTensors()

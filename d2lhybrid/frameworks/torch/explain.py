@@ -17,10 +17,10 @@ from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.errors import brief
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.display.graph_svg import Node, Part, Stage
-from d2lhybrid.frameworks.device import Args, Function, Kwargs
 from d2lhybrid.frameworks.failures import from_error, quiet
 from d2lhybrid.frameworks.torch import private
 from d2lhybrid.frameworks.torch.export import eager, run_with
+from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 from d2lhybrid.graphs.explanation import (
     Explanation,
     Finding,

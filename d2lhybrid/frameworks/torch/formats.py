@@ -85,14 +85,14 @@ class Exported(TorchFormat):
         """The program compiled by AOTInductor, which is kept in the cache."""
         _require_cpu(options)
         torch = require("torch", "torch")
-        from d2lhybrid.frameworks.torch.device import TENSORS
+        from d2lhybrid.frameworks.torch.device import from_host
 
         digest = hashlib.sha256((folder / "model.pt2").read_bytes())
         digest.update(repr((torch.__version__, processor())).encode())
         made = cached(digest.hexdigest()[:24])
         if not (made / "model.pt2").exists():
             program = self._program(folder)
-            program.example_inputs = (tuple(TENSORS.from_raw(raw, options) for raw in inputs), {})
+            program.example_inputs = (tuple(from_host(raw, options) for raw in inputs), {})
             try:
                 _programs().compile_ahead(program, made)
             except CompilerMissingError:

@@ -18,7 +18,7 @@ import torch
 from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.errors import CallFailedError, first_line
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.frameworks.device import Function
+from d2lhybrid.frameworks.variant import Function
 from d2lhybrid.graphs.explanation import Finding
 
 

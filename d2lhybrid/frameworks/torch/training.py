@@ -4,16 +4,17 @@ from typing import Any
 
 import torch
 
-from d2lhybrid.frameworks.base import (
+from d2lhybrid.frameworks.base import copied, require_trainable
+from d2lhybrid.frameworks.torch.export import compiled, no_inductor
+from d2lhybrid.frameworks.variant import (
+    Args,
     DeferredBuild,
+    Function,
+    Kwargs,
     TrainingStep,
     Variant,
     VariantsByName,
-    copied,
-    require_trainable,
 )
-from d2lhybrid.frameworks.device import Args, Function, Kwargs
-from d2lhybrid.frameworks.torch.export import compiled, no_inductor
 
 _STEP = """def step():
     optimizer.zero_grad()

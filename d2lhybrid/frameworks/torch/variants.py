@@ -13,20 +13,21 @@ from torch import nn
 from d2lhybrid.core.errors import ArgumentError, CannotBuildError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.toolchain import require
-from d2lhybrid.frameworks.base import (
-    DeferredBuild,
-    Folder,
-    Layer,
-    Variant,
-    VariantsByName,
-    WithCompilerNote,
-    chain,
-    require_options,
-)
-from d2lhybrid.frameworks.device import Args, Function, Kwargs
+from d2lhybrid.frameworks.base import require_options
+from d2lhybrid.frameworks.layers import Layer, chain
 from d2lhybrid.frameworks.mlp import functions
 from d2lhybrid.frameworks.torch import export as programs, private
 from d2lhybrid.frameworks.torch.export import ISOLATES, compiled, eager, no_inductor
+from d2lhybrid.frameworks.variant import (
+    Args,
+    DeferredBuild,
+    Folder,
+    Function,
+    Kwargs,
+    Variant,
+    VariantsByName,
+    WithCompilerNote,
+)
 
 _ACTIVATIONS = {nn.ReLU: "relu", nn.Sigmoid: "sigmoid", nn.Tanh: "tanh"}
 _NOTHING = N_("nothing was compiled; explain(net, x) says why")
@@ -196,7 +197,7 @@ def _ahead(net: Any, args: Args, kwargs: Kwargs) -> dict[str, tuple[Function | s
 
 def _functions(net: Any, sizes: Kwargs) -> VariantsByName:
     """A chain of dense layers as a function of tensors, which spares what modules do in a call."""
-    layers = chain(parts(net))
+    layers = dense_layers(net)
     device = next(net.parameters()).device if layers else "cpu"
     plain = functions(
         layers and [replace(one, weight=one.weight.T.copy()) for one in layers],
@@ -215,12 +216,17 @@ def _functions(net: Any, sizes: Kwargs) -> VariantsByName:
     return {"torch functions": plain, "torch.compile function": Variant(fast, code)}
 
 
-def parts(net: Any) -> Iterator[Layer | str | None]:
+def dense_layers(net: Any) -> list[Layer] | None:
+    """The model as a chain of dense layers; None if it is anything else."""
+    return chain(_parts(net))
+
+
+def _parts(net: Any) -> Iterator[Layer | str | None]:
     """Those of a ``Sequential``, also inside another; a model of any other class is one part."""
     net = eager(net)
     if type(net) is nn.Sequential:
         for module in net:
-            yield from parts(module)
+            yield from _parts(module)
     elif type(net) is nn.Linear and net.weight.dtype == torch.float32:
         weight = net.weight.detach().cpu().numpy().T.copy()
         bias = torch.zeros(net.out_features) if net.bias is None else net.bias

@@ -1,0 +1,143 @@
+"""A way to run a model: what it is called, how it is built, and what a measurement asks of it."""
+
+import shutil
+import tempfile
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from d2lhybrid.core.output import silent
+
+Function = Callable[..., Any]
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+
+class Folder:
+    """A new folder at `path`, deleted when this object is; TemporaryDirectory would warn of it."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="d2lhybrid-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class WithCompilerNote:
+    """What ``DeferredBuild`` may build: a callable, and what there is to say of it after a call."""
+
+    run: Function
+    note: Callable[[], str]
+
+
+class SelfTimed(ABC):
+    """A callable that runs elsewhere, say in a program of its own, and has a clock there."""
+
+    @abstractmethod
+    def __call__(self, *args: Any) -> Any:
+        """Run once."""
+
+    @abstractmethod
+    def timed(self, calls: int) -> float:
+        """The seconds of so many calls with the latest arguments."""
+
+
+class DeferredBuild:
+    """A callable that is built at its first call, so that building is part of its cold start.
+
+    With `load`, it is compiled ahead of time: ``build()`` is what a release pays once, ``load()``
+    what each process pays for what was built. Without, building belongs to the first call.
+    `require_loads` raises CannotBuildError for what was built if loading would end this process.
+    What the framework warns of meanwhile (TorchScript's end, say) is no news to the reader.
+    """
+
+    def __init__(
+        self,
+        build: Callable[[], Any],
+        load: Function | None = None,
+        require_loads: Callable[[Any], None] = lambda _product: None,
+    ) -> None:
+        self._build, self._load, self._require_loads = build, load, require_loads
+        self.ahead = load is not None
+        self._loads = False  # is it known that it does?
+        self._product: Any = None
+        self.built: Function | None = None
+        self.note: Callable[[], str] = str  # what there is to say of it after a call
+        self.among: list[Any] = []  # the Variants that it has been one of
+
+    def anew(self) -> "DeferredBuild":
+        """The same, not yet built."""
+        return DeferredBuild(self._build, self._load, self._require_loads)
+
+    def build(self) -> None:
+        """Build it, unless that is done."""
+        if self._product is None:
+            with silent():
+                self._product = self._build()
+
+    def require_loads(self) -> None:
+        """Raise CannotBuildError if loading it would end this process; else ``load`` may follow.
+
+        To find out is no part of what building or loading costs.
+        """
+        self.build()
+        if not self._loads:
+            self._require_loads(self._product)
+            self._loads = True
+
+    def load(self) -> Function:
+        """The callable, loaded from what was built, which is done first where it is not."""
+        if self.built is None:
+            self.require_loads()
+            with silent():
+                made: Any = self._load(self._product) if self._load else self._product
+            if isinstance(made, WithCompilerNote):
+                made, self.note = made.run, made.note
+            self.built = made
+        return self.built
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.built is None:
+            with silent():
+                return self.load()(*args, **kwargs)
+        return self.built(*args, **kwargs)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to run a model: what runs it, or why nothing can; and how to write it by hand.
+
+    `code` computes ``y`` from ``net`` and ``x``, which stands for the model's arguments.
+    `deprecated`: its makers have deprecated it, so it is shown and never recommended.
+    """
+
+    run: Function | str
+    code: str = ""
+    deprecated: bool = False
+
+
+FIRST_STEPS = 3  # of a training: those whose losses are compared
+
+
+class TrainingStep:
+    """A step of training that returns the losses of the first ones, whenever it is called.
+
+    So what it returns does not tell when it is done.
+    """
+
+    def __init__(self, step: Function, stack: Function) -> None:
+        """`stack` makes a tensor of the losses."""
+        self._step, self._stack = step, stack
+        self._first: Any = None
+
+    def __call__(self) -> Any:
+        if self._first is None:
+            self._first = self._stack([self._step() for _turn in range(FIRST_STEPS)])
+        else:
+            self._step()
+        return self._first
+
+
+VariantsByName = dict[str, Variant]
