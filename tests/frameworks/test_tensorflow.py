@@ -11,7 +11,7 @@ from d2lhybrid import call, explain, graph, training, variants
 from d2lhybrid.core.compare_outputs import require_same
 from d2lhybrid.errors import ArgumentError, CannotBuildError
 from d2lhybrid.frameworks import copy_outputs
-from d2lhybrid.frameworks.tensorflow.variants import eagerly
+from d2lhybrid.frameworks.tensorflow.modules import eagerly
 
 X = tf.ones((2, 3))
 TEXT = tf.constant(["a"])

@@ -13,42 +13,43 @@ from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.frameworks.base import tracing_text
+from d2lhybrid.frameworks.jax import private
 from d2lhybrid.frameworks.jax.modules import flax, inference, is_module
-from d2lhybrid.frameworks.jax.private import has_effects, is_started, is_tracing
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 
-# The peaks of the accelerators at the reset, by device.
-_peaks: dict[Any, int] = {}
+_peaks_before: dict[Any, int] = {}  # by device, in bytes, when ``reset_peak_memory`` was called
 
 
 def devices() -> list[str]:
-    return list(_devices())
+    return list(_devices_by_name())
 
 
 def compute_on(device: str) -> float:
-    ones = jax.device_put(np.ones((2, 2), np.float32), _devices()[device])
+    ones = jax.device_put(np.ones((2, 2), np.float32), _devices_by_name()[device])
     return float((ones @ ones).sum())
 
 
 def synchronize() -> None:
-    """A device does in order what a thread gives it, so a last piece of work is waited for.
+    """Give each device one more piece of work, and wait for that and for all arrays that are alive.
 
-    That costs some ten microseconds. What other threads queued and nobody dropped counts, too.
+    A device works in order on what one thread gives it, so what this thread has given it is done
+    then, even if nobody holds the output any more. Costs some ten microseconds.
     """
-    if is_tracing():
+    if private.is_tracing():
         raise TracingError(tracing_text("JAX"))
-    if is_started():
-        jax.block_until_ready([*map(_last, _last_inputs()), *jax.live_arrays()])
+    if private.is_started():
+        last_outputs = [_last_work(x) for x in _last_inputs()]
+        jax.block_until_ready([*last_outputs, *jax.live_arrays()])
         jax.effects_barrier()
 
 
 def wait_for(output: Any) -> None:
     if isinstance(output, jax.Array):
-        output.block_until_ready()  # as people write it; the other one takes 6 µs
+        output.block_until_ready()  # as users write it; jax.block_until_ready takes 6 µs more
     else:
-        jax.block_until_ready([one for _path, one in leaves(output)])
-    if has_effects():
-        jax.effects_barrier()  # which takes 4% of a call of 60 µs where there are none, too
+        jax.block_until_ready([leaf for _path, leaf in leaves(output)])
+    if private.has_effects():  # asked first, because the barrier takes 2 µs without any effects
+        jax.effects_barrier()
 
 
 def has_unfinished_work() -> bool:
@@ -56,20 +57,19 @@ def has_unfinished_work() -> bool:
 
 
 def reset_peak_memory() -> None:
-    _peaks.clear()
-    _peaks.update({device: _peak(device) for device in _accelerators()})
+    _peaks_before.clear()
+    _peaks_before.update({device: _peak(device) for device in _accelerators()})
 
 
 def peak_memory_bytes() -> int | None:
-    """JAX keeps the peak of the whole process, so it is known only where this is a new one."""
-    found = {device: _peak(device) for device in _accelerators()}
-    if not found or any(found[one] <= _peaks.get(one, 0) for one in found):
-        return None
-    return sum(found.values())
+    """Known only if every device has a new peak, because JAX keeps that of the whole process."""
+    peaks = {device: _peak(device) for device in _accelerators()}
+    are_new = [peak > _peaks_before.get(device, 0) for device, peak in peaks.items()]
+    return sum(peaks.values()) if peaks and all(are_new) else None
 
 
 def has_threads() -> bool:
-    return is_started()
+    return private.is_started()
 
 
 def accelerators() -> list[str]:
@@ -94,35 +94,40 @@ def to_host(tensor: Any) -> HostArray:
 
 
 def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:
-    array = (
-        host_array.array.view(jnp.bfloat16) if host_array.dtype == "bfloat16" else host_array.array
-    )
+    array = host_array.array
+    if host_array.dtype == "bfloat16":
+        array = array.view(jnp.bfloat16)
     with jax.enable_x64(True) if options.get("x64") else nullcontext():
         return jnp.array(array)
 
 
 def snapshot(models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
-    """All that modules of Flax NNX hold, counters of random numbers among it."""
-    nnx, modules = flax(), [one for one in models if is_module(one)]
-    return [partial(nnx.update, one, nnx.state(nnx.clone(one))) for one in modules]
+    """All that modules of Flax NNX hold, including their counters of random numbers."""
+    nnx = flax()
+    modules = [model for model in models if is_module(model)]
+    return [partial(nnx.update, module, nnx.state(nnx.clone(module))) for module in modules]
 
 
 def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
-    """With copies of the arrays: a function may donate its arguments, which are gone then."""
-    copied = lambda one: one.copy() if isinstance(one, jax.Array) else one  # noqa: E731
-    args, kwargs = jax.tree.map(copied, (args, kwargs))
+    """On copies of the arrays: a function may donate its arguments, which deletes them."""
+    args, kwargs = jax.tree.map(_copy, (args, kwargs))
     return inference(model)(*args, **kwargs)
 
 
+def _copy(leaf: Any) -> Any:
+    return leaf.copy() if isinstance(leaf, jax.Array) else leaf
+
+
 @cache
-def _devices() -> dict[str, Any]:
-    """The devices by name, the CPU first: with an accelerator, JAX lists that alone."""
-    cpu, default = jax.local_devices(backend="cpu"), jax.local_devices()
-    return {f"{one.platform}:{one.id}": one for one in [*cpu, *default]}
+def _devices_by_name() -> dict[str, Any]:
+    """The CPU first; on a machine with an accelerator, JAX lists only that by default."""
+    known = [*jax.local_devices(backend="cpu"), *jax.local_devices()]
+    return {f"{device.platform}:{device.id}": device for device in known}
 
 
 def _accelerators() -> list[Any]:
-    known = _devices().values() if is_started() else ()
+    """Those that JAX has set up; to ask before it has would wake them."""
+    known = _devices_by_name().values() if private.is_started() else ()
     return [device for device in known if device.platform != "cpu"]
 
 
@@ -132,10 +137,11 @@ def _peak(device: Any) -> int:
 
 @cache
 def _last_inputs() -> list[Any]:
-    return [jax.device_put(np.ones((32, 32), np.float32), d) for d in _devices().values()]
+    ones = np.ones((32, 32), np.float32)
+    return [jax.device_put(ones, device) for device in _devices_by_name().values()]
 
 
 @jax.jit
-def _last(x: Any) -> Any:
-    """Enough work that the CPU queues it: what is smaller, it does at once and out of turn."""
+def _last_work(x: Any) -> Any:
+    """Enough work that the CPU queues it: smaller work it does at once, before what is queued."""
     return x @ x

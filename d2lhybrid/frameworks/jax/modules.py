@@ -1,7 +1,7 @@
 """Models of JAX as what its transformations take: pure functions of arrays.
 
 A model is a module of Flax NNX, which holds its weights and may change them in a call, or any
-function of arrays, such as a module of Equinox, whose weights are constants for whoever traces it.
+function of arrays, such as a module of Equinox, whose weights are constants in the traced program.
 """
 
 import sys
@@ -24,8 +24,8 @@ def flax() -> Any:
     A process with a module of Flax has imported it. In any other, the import would take a second
     and draw from Python's random numbers.
     """
-    found = sys.modules.get("flax.nnx")
-    return found if hasattr(found, "Module") else None  # another thread may be importing it
+    nnx = sys.modules.get("flax.nnx")
+    return nnx if hasattr(nnx, "Module") else None  # another thread may be importing it
 
 
 def is_module(model: Any) -> bool:
@@ -39,30 +39,42 @@ class Pure:
     """A model as a function of its weights and the arguments; what it changes in itself is lost.
 
     ``run(weights, *args, **kwargs)`` computes; `weights` is None for a function, which has none.
+    `static_keys` are the positions and names of the arguments that the user's own ``jax.jit``
+    calls static. `name` is the model's, for JAX's messages.
     """
 
     run: Callable[..., Any]
     weights: Any = None
-    named: frozenset[int | str] = frozenset()  # the static arguments of the user's own ``jax.jit``
-    name: str = ""  # of the model, for what JAX says of it
+    static_keys: frozenset[int | str] = frozenset()
+    name: str = ""
 
     def static(self, args: Args, kwargs: Kwargs) -> tuple[list[int], list[str]]:
-        """Those that ``jax.jit`` compiles for each value of: also every flag and every text."""
-        places = {i: {i, i - len(args)} & self.named for i in range(len(args))}
-        fixed = (bool, str)
-        numbers = [i for i, value in enumerate(args) if isinstance(value, fixed) or places[i]]
-        names = [n for n, value in kwargs.items() if isinstance(value, fixed) or n in self.named]
-        return numbers, names
+        """The positions and names of the arguments that are compiled into the program.
+
+        Those are what the user's own ``jax.jit`` calls static, and every flag and every text.
+        """
+
+        def is_static(value: Any, *keys: int | str) -> bool:
+            return isinstance(value, (bool, str)) or not self.static_keys.isdisjoint(keys)
+
+        count = len(args)  # a static position may be counted from the end, as a negative number
+        argnums = [i for i, value in enumerate(args) if is_static(value, i, i - count)]
+        argnames = [name for name, value in kwargs.items() if is_static(value, name)]
+        return argnums, argnames
 
     def jitted(self, args: Args, kwargs: Kwargs) -> Any:
-        """A ``jax.jit`` of its own."""
+        """It under ``jax.jit``, as a new function: JAX would take a known function's old trace.
 
-        def forward(*given: Any, **named: Any) -> Any:  # a new one, with no trace of another's
+        Weights come first, so the paths that JAX notes of them begin with ``given[0]``.
+        """
+
+        def forward(*given: Any, **named: Any) -> Any:
             return self.run(*given, **named)
 
         forward.__qualname__ = self.name or forward.__name__
-        numbers, names = self.static(args, kwargs)
-        return jax.jit(forward, static_argnums=[1 + i for i in numbers], static_argnames=names)
+        argnums, argnames = self.static(args, kwargs)
+        behind_weights = [1 + position for position in argnums]
+        return jax.jit(forward, static_argnums=behind_weights, static_argnames=argnames)
 
 
 def pure(model: Function) -> Pure:
@@ -72,16 +84,19 @@ def pure(model: Function) -> Pure:
         nnx = flax()
         graph, weights = nnx.split(model)
 
-        def merged(held: Any, *args: Any, **kwargs: Any) -> Any:
-            return nnx.merge(graph, held)(*args, **kwargs)
+        def run_module(weights: Any, /, *args: Any, **kwargs: Any) -> Any:
+            return nnx.merge(graph, weights)(*args, **kwargs)
 
-        return Pure(merged, weights, name=name)
-    named = frozenset(private.static_arguments(model))
-    return Pure(lambda _none, *args, **kwargs: model(*args, **kwargs), None, named, name)
+        return Pure(run_module, weights, name=name)
+
+    def run_function(_no_weights: None, /, *args: Any, **kwargs: Any) -> Any:
+        return model(*args, **kwargs)
+
+    return Pure(run_function, None, frozenset(private.static_arguments(model)), name)
 
 
 def eager(model: Any) -> Any:
-    """The model operation by operation, also where it is compiled; of a module a copy."""
+    """The model operation by operation, even if it is compiled; of a module a copy."""
     if is_module(model):
         model = flax().clone(model)  # it shares the arrays, which never change
         call = type(model).__call__
@@ -96,34 +111,41 @@ def traced(model: Any, args: Args, kwargs: Kwargs) -> Any:
 
     What ``jax.jit`` or ``nnx.jit`` returned keeps its static arguments.
     """
-    nnx, kinds = flax(), {type(jax.jit(len)): jax.jit}
-    if nnx is not None:
-        kinds[type(nnx.jit(len))] = nnx.jit
-    if type(model) not in kinds:
-        own = pure(model)
-        return own.jitted(args, kwargs).trace(own.weights, *args, **kwargs)
-    inner = unjitted(model)
+    jit = _jit_that_made(model)
+    if jit is None:
+        function = pure(model)
+        return function.jitted(args, kwargs).trace(function.weights, *args, **kwargs)
+    unwrapped = unjitted(model)
 
-    @wraps(inner)  # by its signature, names of static arguments become places
-    def forward(*given: Any, **named: Any) -> Any:
-        return inner(*given, **named)
+    @wraps(unwrapped)  # with its signature, in which JAX looks up static names and positions
+    def forward(*inputs: Any, **named_inputs: Any) -> Any:
+        return unwrapped(*inputs, **named_inputs)
 
-    static = private.static_arguments(model)
-    numbers = [one for one in static if isinstance(one, int)]
-    names = [one for one in static if isinstance(one, str)]
-    options = {"static_argnums": numbers, "static_argnames": names}
-    found = kinds[type(model)](forward, **options).trace(*args, **kwargs)
-    return getattr(found, "traced", found)  # which nnx.jit wraps
+    keys = private.static_arguments(model)
+    argnums = [key for key in keys if isinstance(key, int)]
+    argnames = [key for key in keys if isinstance(key, str)]
+    jitted = jit(forward, static_argnums=argnums, static_argnames=argnames)
+    trace = jitted.trace(*args, **kwargs)
+    return getattr(trace, "traced", trace)  # nnx.jit wraps the trace of jax.jit
+
+
+def _jit_that_made(function: Any) -> Any:
+    """``jax.jit`` or ``nnx.jit`` for what one of them returned; None for anything else."""
+    nnx = flax()
+    for jit in (jax.jit, *([nnx.jit] if nnx else [])):
+        if type(function) is type(jit(len)):
+            return jit
+    return None
 
 
 def inference(model: Any) -> Any:
     """The model as it is used after its training; of a module, or for its method, a copy."""
-    owner = getattr(model, "__self__", model)
-    if not is_module(owner):
+    module = getattr(model, "__self__", model)
+    if not is_module(module):
         return model
-    own = flax().clone(owner)
-    own.eval()
-    return own if model is owner else MethodType(model.__func__, own)
+    evaluated = flax().clone(module)
+    evaluated.eval()
+    return evaluated if model is module else MethodType(model.__func__, evaluated)
 
 
 def unjitted(function: Any) -> Any:

@@ -1,7 +1,8 @@
-"""Every private name of JAX and Flax that this room uses.
+"""Every private name of JAX and Flax that this folder uses.
 
-Each is looked up when it is asked for. Where one is gone, less is known and nothing raises, but for
-``compilations`` and what is known of leaks, of which ``explain`` turns the error into a note.
+Each is looked up when it is needed. If JAX has removed one, its function returns what is said
+beside it. Only ``compilations``, ``leak_check`` and ``leaked`` raise, and ``explain`` turns that
+error into a note.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,20 +20,20 @@ except ImportError:
 
 
 def is_tracing() -> bool:
-    """Is JAX tracing the code that asks?"""
+    """Is JAX tracing the code that calls this? No if JAX doesn't tell."""
     return not getattr(core, "trace_state_clean", lambda: True)()
 
 
 def is_started() -> bool:
-    """Has JAX set up its devices? Asking for them would do it now."""
+    """Has JAX set up its devices? Asking for them would do it now. Yes if JAX doesn't tell."""
     return bool(getattr(xla_bridge, "backends_are_initialized", lambda: True)())
 
 
 def has_effects() -> bool:
-    """Did this thread begin side effects that nobody waited for?"""
+    """Did this thread begin side effects that nobody waited for? Yes if JAX doesn't tell."""
     tokens = getattr(dispatch, "runtime_tokens", None)
-    begun = getattr(tokens, "current_tokens", True)
-    return bool(begun or getattr(tokens, "output_runtime_tokens", True))
+    ordered = getattr(tokens, "current_tokens", True)
+    return bool(ordered or getattr(tokens, "output_runtime_tokens", True))
 
 
 def compilations(model: Any) -> int:
@@ -41,27 +42,33 @@ def compilations(model: Any) -> int:
 
 
 def static_arguments(model: Any) -> tuple[int | str, ...]:
-    """The numbers and names of those that a function behind ``jax.jit`` or ``nnx.jit`` has."""
+    """The positions and names that a function of ``jax.jit`` or ``nnx.jit`` calls static.
+
+    Empty if JAX doesn't tell.
+    """
     info = getattr(getattr(model, "jitted_fn", model), "_jit_info", None)
     return (*getattr(info, "static_argnums", ()), *getattr(info, "static_argnames", ()))
 
 
 def input_paths(jaxpr: Any) -> list[str]:
-    """The path of each input in the arguments; "" where JAX does not tell."""
+    """The path of each input in the arguments; "" if JAX doesn't tell."""
     names = getattr(getattr(jaxpr, "debug_info", None), "arg_names", None)
     return [name or "" for name in names or [""] * len(jaxpr.invars)]
 
 
 def frames(source_info: Any) -> list[tuple[str, int]]:
-    """The lines of Python of which JAX made this note while it traced them, outermost first."""
+    """The lines of Python that JAX was tracing at this point, outermost first.
+
+    Empty if JAX doesn't tell.
+    """
     noted = getattr(getattr(source_info, "traceback", None), "frames", ())
     return [(frame.file_name, frame.line_num) for frame in reversed(noted)]
 
 
 def leak_check() -> AbstractContextManager[None]:
-    """A context for ``jax.checking_leaks``, whose error has a traceback with JAX's own frames.
+    """A context for ``jax.checking_leaks`` whose error keeps JAX's frames in its traceback.
 
-    By default JAX leaves these out, and with them what `leaked` looks for.
+    By default JAX filters them out, and ``leaked`` reads a local variable of one of them.
     """
     filtering = import_module("jax._src.config").traceback_filtering
 
@@ -79,22 +86,32 @@ def is_leak(error: Exception) -> bool:
 
 
 def leaked(error: Exception) -> list[Any]:
-    """The tracers of such a complaint: a local variable of the check, in a whole traceback."""
-    passed = [frame.f_locals for frame, _line in walk_tb(error.__traceback__)]
-    found = [one for named in passed for one in named.get("leaked_tracers", ())]
-    if not found:
+    """The tracers of which ``jax.checking_leaks`` complained.
+
+    Its check holds them in a local variable, which the traceback still has.
+
+    Raises:
+        AttributeError: no frame has a variable of that name.
+    """
+    tracers: list[Any] = []
+    for frame, _line in walk_tb(error.__traceback__):
+        tracers += frame.f_locals.get("leaked_tracers", ())
+    if not tracers:
         raise AttributeError("leaked_tracers")
-    return found
+    return tracers
 
 
 def made_at(tracer: Any) -> list[tuple[str, int]]:
-    """The lines of Python that made a tracer, outermost first; of an input its function's first."""
-    traced = getattr(tracer, "_debug_info", None)
-    begins = getattr(traced, "func_filename", None) or "", getattr(traced, "func_lineno", None) or 0
-    info = getattr(tracer, "_line_info", None) or getattr(tracer, "source_info", None)
-    return [begins, *frames(info)]
+    """The lines of Python that made a tracer, outermost first.
+
+    The first is where the traced function begins, which is all there is for one of its inputs.
+    """
+    function = getattr(tracer, "_debug_info", None)
+    file, line = getattr(function, "func_filename", None), getattr(function, "func_lineno", None)
+    source_info = getattr(tracer, "_line_info", None) or getattr(tracer, "source_info", None)
+    return [(file or "", line or 0), *frames(source_info)]
 
 
 def operands(tracer: Any) -> Sequence[Any]:
-    """The tracers from which one was computed, which live as long as it does."""
+    """The tracers from which this one was computed, and which it keeps alive; or none."""
     return getattr(getattr(tracer, "parent", None), "in_tracers", ())

@@ -23,12 +23,12 @@ _STEP = """def step(net, optimizer):
     optimizer.update(net, gradient)
     return l
 """
-_SPLIT = """graph, state = nnx.split((net, optimizer))
+_PURE_STEP = f"""{_STEP}graph, state = nnx.split((net, optimizer))
 def pure(state):
     own = nnx.merge(graph, state)
     l = step(*own)
     return nnx.state(own), l
-"""
+state, y = jax.jit(pure{{options}})(state)"""
 
 
 class _Absent:
@@ -36,7 +36,7 @@ class _Absent:
 
 
 def training(
-    net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, y: Any
+    net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
 ) -> VariantsByName:
     """Each way by its name; each trains a copy of the model with a copy of the optimizer.
 
@@ -44,54 +44,58 @@ def training(
         ArgumentError: the model is no module of Flax NNX, or the optimizer is none for it.
     """
     nnx = flax()
-    kinds = (nnx.Module, nnx.Optimizer) if nnx else (_Absent, _Absent)
-    models, optimizers = {"flax.nnx.Module": kinds[0]}, {"flax.nnx.Optimizer": kinds[1]}
+    models = {"flax.nnx.Module": nnx.Module if nnx else _Absent}
+    optimizers = {"flax.nnx.Optimizer": nnx.Optimizer if nnx else _Absent}
     example = "nnx.Optimizer(net, optax.adam(1e-3), wrt=nnx.Param)"
     require_trainable(net, models, optimizer, optimizers, example)
 
-    def step(net: Any, optimizer: Any) -> Any:
-        def value(net: Any) -> Any:
-            return jnp.mean(loss(net(*args, **kwargs), y))
+    def step(model: Any, updater: Any) -> Any:
+        def mean_loss(model: Any) -> Any:
+            return jnp.mean(loss(model(*args, **kwargs), target))
 
-        differentiable = nnx.DiffState(0, optimizer.wrt)
-        found, gradient = nnx.value_and_grad(value, argnums=differentiable)(net)
-        optimizer.update(net, gradient)
-        return found
+        differentiable = nnx.DiffState(0, updater.wrt)
+        value, gradient = nnx.value_and_grad(mean_loss, argnums=differentiable)(model)
+        updater.update(model, gradient)
+        return value
 
-    def copies() -> Any:
-        """With arrays of their own: those that are donated are gone after the step."""
+    def copy() -> Any:
+        """Model and optimizer with separate arrays: a donated array is deleted by the step."""
         return nnx.clone((net, optimizer), arrays=True)
 
-    def in_place(run: Function) -> Function:
-        own = copies()
-        return TrainingStep(lambda: run(*own), jnp.stack)
+    def updating_in_place(run: Function) -> Function:
+        model, updater = copy()
+        return TrainingStep(lambda: run(model, updater), jnp.stack)
 
-    def of_state(**options: Any) -> Function:
-        graph, state = nnx.split(copies())
+    def eager() -> Function:
+        return updating_in_place(step)
 
-        def pure(state: Any) -> tuple[Any, Any]:
-            own = nnx.merge(graph, state)
-            found = step(*own)
-            return nnx.state(own), found
+    def nnx_jit() -> Function:
+        return updating_in_place(nnx.jit(step))
 
-        run = jax.jit(pure, **options)
+    def jit(**options: Any) -> Function:
+        graph, state = nnx.split(copy())
+
+        def pure_step(state: Any) -> tuple[Any, Any]:
+            model, updater = nnx.merge(graph, state)
+            value = step(model, updater)
+            return nnx.state((model, updater)), value
+
+        run = jax.jit(pure_step, **options)
 
         def update() -> Any:
             nonlocal state
-            state, found = run(state)
-            return found
+            state, value = run(state)
+            return value
 
         return TrainingStep(update, jnp.stack)
 
-    eager, jitted = (
-        DeferredBuild(lambda: in_place(step)),
-        DeferredBuild(lambda: in_place(nnx.jit(step))),
-    )
-    donated = DeferredBuild(lambda: of_state(donate_argnums=0))
-    by_hand = _STEP + _SPLIT + "state, y = jax.jit(pure{})(state)"
+    def jit_donated() -> Function:
+        return jit(donate_argnums=0)
+
+    donated_code = _PURE_STEP.format(options=", donate_argnums=0")
     return {
-        "eager": Variant(eager, _STEP + "y = step(net, optimizer)"),
-        "nnx.jit": Variant(jitted, _STEP + "y = nnx.jit(step)(net, optimizer)"),
-        "jit": Variant(DeferredBuild(of_state), by_hand.format("")),
-        "jit donated": Variant(donated, by_hand.format(", donate_argnums=0")),
+        "eager": Variant(DeferredBuild(eager), _STEP + "y = step(net, optimizer)"),
+        "nnx.jit": Variant(DeferredBuild(nnx_jit), _STEP + "y = nnx.jit(step)(net, optimizer)"),
+        "jit": Variant(DeferredBuild(jit), _PURE_STEP.format(options="")),
+        "jit donated": Variant(DeferredBuild(jit_donated), donated_code),
     }

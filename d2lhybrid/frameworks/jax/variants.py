@@ -1,4 +1,4 @@
-"""The ways to run a model that JAX offers."""
+"""The ways to run a model that JAX offers, and the dense layers of a model."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,82 +23,85 @@ from d2lhybrid.frameworks.variant import (
     VariantsByName,
 )
 
-_SPLIT = """graph, weights = nnx.split(net)
+# How to compile a function by hand; and a module of Flax NNX, as a function of its weights.
+_JIT_FUNCTION = "fast = jax.jit(net)"
+_JIT_MODULE = """graph, weights = nnx.split(net)
 forward = lambda weights, x: nnx.merge(graph, weights)(x)
-"""
-_KNOWN = {jax.nn.relu: "relu", jax.nn.sigmoid: "sigmoid", jax.nn.tanh: "tanh", jnp.tanh: "tanh"}
+fast = jax.jit(forward)"""
+_NNX_JIT = "fast = nnx.jit(lambda net, x: net(x))\ny = fast(net, x)"
+_CONSTANTS = "fast = jax.jit(lambda x: net(x))  # the weights are in it\ny = fast(x)"
 _LINEAR = "({h} @ w{i} + b{i})"
-_FUNCTIONS = {
+_ACTIVATIONS = {
     "relu": "jnp.maximum({h}, 0)",
     "sigmoid": "jax.nn.sigmoid({h})",
     "tanh": "jnp.tanh({h})",
 }
+_KNOWN = {jax.nn.relu: "relu", jax.nn.sigmoid: "sigmoid", jax.nn.tanh: "tanh", jnp.tanh: "tanh"}
 
 
 def variants(
-    net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
+    net: Any, args: Args, kwargs: Kwargs, include_expert: bool, compiler_options: Kwargs
 ) -> VariantsByName:
     """Each way by its name: a callable, or the reason why it cannot be built here.
 
-    Those of a module get its weights of now. Donated arguments are no way to run a model, because
-    they are gone after the call; ``training`` donates what a step replaces.
+    Those of a module get the weights that it has now. Donating the arguments is no way to run a
+    model, because they are gone after the call; ``training`` donates what a step replaces.
     """
-    require_options("jax.jit", options, ())
-    model, nnx = pure(net), flax()
+    require_options("jax.jit", compiler_options, ())
+    model = pure(net)
 
     def jit() -> Function:
         return partial(model.jitted(args, kwargs), model.weights)
 
-    def ahead() -> Function:
+    def compiled_ahead() -> Function:
         lowered = model.jitted(args, kwargs).lower(model.weights, *args, **kwargs)
         return partial(lowered.compile(), model.weights)
 
     def nnx_jit() -> Function:
-        return partial(nnx.jit(lambda net, *args, **kwargs: net(*args, **kwargs)), nnx.clone(net))
+        nnx = flax()
+        forward = nnx.jit(lambda module, /, *inputs, **named: module(*inputs, **named))
+        return partial(forward, nnx.clone(net))
 
-    def constants() -> Function:
-        constant = pure(partial(model.run, model.weights))
-        constant = replace(constant, named=model.named, name=model.name)
+    def jit_constants() -> Function:
+        run = partial(model.run, model.weights)
+        constant = replace(pure(run), static_keys=model.static_keys, name=model.name)
         return partial(constant.jitted(args, kwargs), None)
 
-    found = {"eager": Variant(eager(net), "y = net(x)")}
-    made, given = "fast = jax.jit(net)", "x"
+    jit_code, inputs = (_JIT_MODULE, "weights, x") if is_module(net) else (_JIT_FUNCTION, "x")
+    by_name = {"eager": Variant(eager(net), "y = net(x)")}
     if is_module(net):
-        made, given = f"{_SPLIT}fast = jax.jit(forward)", "weights, x"
-        code = "fast = nnx.jit(lambda net, x: net(x))\ny = fast(net, x)"
-        found["nnx.jit"] = Variant(DeferredBuild(nnx_jit), code)
-    found["jit"] = Variant(DeferredBuild(jit), f"{made}\ny = fast({given})")
-    static = any(model.static(args, kwargs))
-    reason = N_("it is written for arguments that are arrays or numbers")
-    code = f"{made}.lower({given}).compile()\ny = fast({given})"
-    found["compiled ahead"] = Variant(reason if static else DeferredBuild(ahead), code)
-    if everything:
-        code = "fast = jax.jit(lambda x: net(x))  # the weights are in it\ny = fast(x)"
-        found["jit constants"] = Variant(DeferredBuild(constants), code)
-        layers, names = dense_layers(net), {"jax": jax, "jnp": jnp}
-        found["eager functions"] = functions(layers, _LINEAR, _FUNCTIONS, jnp.asarray, names)
-    return found
+        by_name["nnx.jit"] = Variant(DeferredBuild(nnx_jit), _NNX_JIT)
+    by_name["jit"] = Variant(DeferredBuild(jit), f"{jit_code}\ny = fast({inputs})")
+    ahead: DeferredBuild | str = DeferredBuild(compiled_ahead)
+    if any(model.static(args, kwargs)):
+        ahead = N_("it is written for arguments that are arrays or numbers")
+    ahead_code = f"{jit_code}.lower({inputs}).compile()\ny = fast({inputs})"
+    by_name["compiled ahead"] = Variant(ahead, ahead_code)
+    if include_expert:
+        by_name["jit constants"] = Variant(DeferredBuild(jit_constants), _CONSTANTS)
+        by_name["eager functions"] = functions(
+            dense_layers(net), _LINEAR, _ACTIVATIONS, jnp.asarray, {"jax": jax, "jnp": jnp}
+        )
+    return by_name
 
 
 def dense_layers(net: Any) -> list[Layer] | None:
     """The model as a chain of dense layers; None if it is anything else."""
-    return chain(_parts(net))
+    return chain(_chain_parts(net))
 
 
-def _parts(net: Any) -> Iterator[Layer | str | None]:
-    """Those of a ``Sequential``, also inside another; a model of any other class is one part."""
+def _chain_parts(net: Any) -> Iterator[Layer | str | None]:
+    """What ``chain`` takes: of a ``Sequential`` the parts of each layer, also if it is nested."""
     nnx = flax()
-    if nnx is None:  # without Flax, there is no module that is known here
-        yield next((name for function, name in _KNOWN.items() if function is net), None)
-    elif type(net) is nnx.Sequential:
-        for part in net.layers:
-            yield from _parts(part)
-    elif type(net) is nnx.Linear:
+    if nnx is not None and type(net) is nnx.Sequential:
+        for layer in net.layers:
+            yield from _chain_parts(layer)
+    elif nnx is not None and type(net) is nnx.Linear:
         weight = np.array(net.kernel[...])
         bias = np.zeros(weight.shape[1:], np.float32) if net.bias is None else net.bias[...]
         in_float32 = weight.dtype == np.float32 and net.dtype in (None, np.float32)
         yield Layer(weight, np.array(bias)) if in_float32 else None
-    elif isinstance(net, nnx.Dropout):  # nothing in inference
+    elif nnx is not None and isinstance(net, nnx.Dropout):  # which does nothing in inference
         yield ""
-    else:
+    else:  # compared one by one, because a model need not be hashable
         yield next((name for function, name in _KNOWN.items() if function is net), None)

@@ -1,9 +1,9 @@
 """``import_mxnet``: the last MXNet on today's NumPy and Python.
 
-MXNet 1.9.1 reads names that NumPy 1.24 and 2.0 removed, and relies on what newer versions do in
-another way. Mending NumPy would change it for every library of the process, so NumPy is left alone:
-MXNet gets no release any more, so the few modules of its that need it are compiled from their
-text with some words replaced. Its files stay as they are.
+MXNet 1.9.1 reads names that NumPy 1.24 and 2.0 removed, and relies on behaviour that has changed.
+Patching NumPy would change it for every library in the process. There will be no more releases of
+MXNet, so we patch its source instead: a few of its modules are compiled from their text with some
+words replaced. Its files stay as they are.
 """
 
 import ctypes
@@ -33,23 +33,27 @@ def _in1d(first: Any, second: Any, **options: Any) -> Any:
     return numpy.isin(numpy.ravel(first), second, **options)
 
 
-def _gone(name: str, *args: Any, **kwargs: Any) -> Any:
-    """MXNet reads the financial functions at import, and hardly anyone calls them."""
-    return getattr(numpy, name)(*args, **kwargs)  # NumPy's own error
+def _removed(name: str, *args: Any, **kwargs: Any) -> Any:
+    """A financial function, which NumPy no longer has: MXNet reads them all when it is imported.
+
+    A call raises NumPy's own error.
+    """
+    return getattr(numpy, name)(*args, **kwargs)
 
 
-def _spelled(value: Any) -> str:
-    """As NumPy 1 did it: MXNet's parser of attributes knows no "(np.int64(2), 3)"."""
-    return str(_plain(value))
+def _str(value: Any) -> str:
+    """``str`` as of NumPy 1: MXNet's parser of attributes doesn't know "(np.int64(2), 3)"."""
+    return str(_without_numpy(value))
 
 
-def _plain(value: Any) -> Any:
+def _without_numpy(value: Any) -> Any:
+    """The value with Python's numbers in place of NumPy's."""
     if isinstance(value, (tuple, list)):
-        return type(value)(map(_plain, value))
+        return type(value)(map(_without_numpy, value))
     return value.item() if isinstance(value, numpy.generic) else value
 
 
-# What the names meant before they went (NumPy 1.24 and 2.0 release notes).
+# What these names meant, according to NumPy's release notes for 1.24 and 2.0, which removed them.
 _OLD_NAMES: dict[str, Any] = {
     "alltrue": numpy.all,
     "bool": bool,
@@ -65,18 +69,18 @@ _OLD_NAMES: dict[str, Any] = {
     "PINF": numpy.inf,
     "PZERO": 0.0,
     "trapz": getattr(numpy, "trapezoid" if hasattr(numpy, "trapezoid") else "trapz"),
-    **{name: partial(_gone, name) for name in ("mirr", "npv", "pmt", "ppmt", "pv", "rate")},
+    **{name: partial(_removed, name) for name in ("mirr", "npv", "pmt", "ppmt", "pv", "rate")},
 }
-_OLD = SimpleNamespace(**_OLD_NAMES, spelled=_spelled)  # what a mended module knows as _old
+_OLD = SimpleNamespace(**_OLD_NAMES, str=_str)  # patched modules know it as _old
 
-_Words = tuple[str, str]  # a regular expression, and what stands in place of what it finds
-# What is replaced, and in which modules.
-_MENDED: dict[_Words, str] = {
+_Replacement = tuple[str, str]  # a regular expression, and the text in place of what it matches
+# Each with the modules that it is for, whose names begin with "mxnet.".
+_REPLACEMENTS: dict[_Replacement, str] = {
     (rf"\b(?:np|_np|onp)\.({'|'.join(_OLD_NAMES)})\b", r"_old.\1"): (
         "gluon.contrib.estimator.event_handler ndarray.numpy._op numpy.fallback numpy.multiarray "
         "numpy.utils symbol.numpy._symbol test_utils"
     ),
-    (r"\bstr\(", "_old.spelled("): (
+    (r"\bstr\(", "_old.str("): (
         "_ctypes.ndarray _ctypes.symbol gluon.block io.io kvstore.base symbol.symbol"
     ),
     (r"'(sometrue|round_|product)',", ""): "numpy_dispatch_protocol",  # of any, round and prod
@@ -87,8 +91,9 @@ _MENDED: dict[_Words, str] = {
     # On NumPy 2, a Python number plus a float32 stays float32, and sums stop at 2**24.
     (r"sum_metric = 0\.0?$", "sum_metric = numpy.float64(0)"): "metric",
     (r"\.tostring\(\)", ".tobytes()"): "recordio",  # gone in NumPy 2.3
-    (r"spsp\.csr\.", "spsp."): "ndarray.sparse ndarray.utils",  # a module of SciPy that is going
-    # SciPy brings its statistics when they are asked for, which takes as long as a third of MXNet.
+    # SciPy has deprecated the module csr.
+    (r"spsp\.csr\.", "spsp."): "ndarray.sparse ndarray.utils",
+    # Importing scipy.stats takes a third as long as MXNet, so it waits until somebody uses it.
     (r"(?:from\s(scipy)\simport|import\s(scipy)\.stats\sas)\s(ss|stats)$", r"import \1\2 as \3"): (
         "contrib.quantization test_utils"
     ),
@@ -96,30 +101,31 @@ _MENDED: dict[_Words, str] = {
 }
 
 
-def _mending(module: str) -> list[_Words]:
-    """What is to be replaced in a module, say ``mxnet.metric``; nothing in most."""
+def _replacements(module: str) -> list[_Replacement]:
+    """What is replaced in a module, such as ``mxnet.metric``; nothing in most."""
     package, _dot, name = module.partition(".")
-    mended = _MENDED.items() if package == "mxnet" else ()
-    return [words for words, modules in mended if name in modules.split()]
+    if package != "mxnet":
+        return []
+    return [words for words, modules in _REPLACEMENTS.items() if name in modules.split()]
 
 
 class _Finder(MetaPathFinder):
-    """Finds the modules of MXNet that need mending."""
+    """Finds the modules of MXNet in which something is replaced."""
 
     def find_spec(self, fullname: str, *where: Any) -> ModuleSpec | None:
-        spec = PathFinder.find_spec(fullname, *where) if _mending(fullname) else None
+        spec = PathFinder.find_spec(fullname, *where) if _replacements(fullname) else None
         if spec and spec.origin:
             spec.loader = _Loader(fullname, spec.origin)
         return spec
 
 
 class _Loader(SourceFileLoader):
-    """Runs the mended text, which it keeps in no ``__pycache__``."""
+    """Runs the patched text, and writes it to no ``__pycache__``."""
 
     def get_code(self, fullname: str) -> CodeType:
         text = self.get_source(fullname) or ""
-        for found, instead in _mending(fullname):
-            text = re.sub(found, instead, text, flags=re.MULTILINE)
+        for pattern, replacement in _replacements(fullname):
+            text = re.sub(pattern, replacement, text, flags=re.MULTILINE)
         return compile(text, self.path, "exec", dont_inherit=True)
 
     def exec_module(self, module: ModuleType) -> None:
@@ -132,7 +138,7 @@ _lock = threading.Lock()
 
 
 def import_mxnet() -> ModuleType:
-    """Import MXNet where it would not import by itself, and return it.
+    """Import MXNet on a NumPy or Python that is too new for it, and return it.
 
     After that, ``from mxnet import np, npx`` works as ever. NumPy stays as it is for everyone
     else. A second call, or a call after a plain import that worked, changes nothing.
@@ -148,27 +154,27 @@ def import_mxnet() -> ModuleType:
         if "mxnet" in sys.modules:
             return sys.modules["mxnet"]
         for leftover in [name for name in sys.modules if name.startswith("mxnet.")]:
-            del sys.modules[leftover]  # of a plain import that failed; they are not mended
+            del sys.modules[leftover]  # of a plain import that failed; they aren't patched
         if _FINDER not in sys.meta_path:
             sys.meta_path.insert(0, _FINDER)
         _load_cuda_11()
-        with silent():  # distutils, invalid escapes: nothing a reader can mend
+        with silent():  # warnings of distutils and invalid escapes, which no user can fix
             try:
                 import_uninterrupted("mxnet")
             except (ImportError, OSError, RuntimeError) as error:
                 raise MissingPackageError(_why(error)) from error
-            finally:  # an interrupt comes up when the import is whole
+            finally:  # also if an interrupt, which waited for the import, is raised now
                 if "mxnet" in sys.modules:
-                    _mend(sys.modules["mxnet"])
+                    _patch_imported(sys.modules["mxnet"])
         return sys.modules["mxnet"]
 
 
-def _mend(mxnet: Any) -> None:
-    """Replace what does not work as it is."""
+def _patch_imported(mxnet: Any) -> None:
+    """Replace functions that don't work as they are."""
     mxnet.nd.NDArray.__array__ = _to_numpy
     loader = import_module("mxnet.gluon.data.dataloader")
     for name in ("_worker_initializer", "worker_loop_v1"):
-        setattr(loader, name, _InWorker(getattr(loader, name)))
+        setattr(loader, name, _WorkerFunction(getattr(loader, name)))
 
 
 def _why(error: Exception) -> str:
@@ -200,8 +206,8 @@ def _why(error: Exception) -> str:
 def _load_cuda_11() -> None:
     """Load the CUDA 11 libraries of the nvidia-*-cu11 wheels, which mxnet-cu112 does not look for.
 
-    They need one another in an order that changes with their versions, so each is tried again.
-    What is still missing, MXNet's own import will name.
+    They depend on one another in an order that changes with their versions, so all are tried four
+    times. MXNet's own import names what is still missing.
     """
     try:
         files = metadata.distribution("nvidia-cuda-runtime-cu11").locate_file("nvidia")
@@ -214,21 +220,22 @@ def _load_cuda_11() -> None:
 
 
 def _to_numpy(array: Any, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
-    """NumPy took an old NDArray for a sequence of objects: ``array_equal(nd, nd)`` was False."""
+    """For NumPy, which would take an NDArray for a sequence: ``array_equal(nd, nd)`` was False."""
     return numpy.asarray(array.asnumpy(), dtype)
 
 
-class _InWorker(partial[Any]):
-    """A DataLoader's worker that is not forked imports MXNet by itself, fails, and all hangs.
+class _WorkerFunction(partial[Any]):
+    """A function of the DataLoader that imports MXNet in our way where it is unpickled.
 
-    So unpickling its first function imports MXNet in our way.
+    A worker process that isn't forked starts with such a function. With a plain import of MXNet it
+    would fail, and the DataLoader would wait for it forever.
     """
 
     def __reduce__(self) -> Any:
-        return _in_worker, (self.func.__name__,)
+        return _unpickle_worker_function, (self.func.__name__,)
 
 
-def _in_worker(name: str) -> Any:
+def _unpickle_worker_function(name: str) -> Any:
     """That function of MXNet's DataLoader, in a process that may not have imported MXNet yet."""
     import_mxnet()
     return getattr(sys.modules["mxnet.gluon.data.dataloader"], name)

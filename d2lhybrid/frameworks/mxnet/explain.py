@@ -17,8 +17,8 @@ from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.display.graph_svg import Node, Part, Stage
 from d2lhybrid.frameworks.failures import call_error, from_error, quiet, require_runs
-from d2lhybrid.frameworks.mxnet.device import by_position, is_numpy, symbol_like
-from d2lhybrid.frameworks.mxnet.variants import clone_sharing_parameters
+from d2lhybrid.frameworks.mxnet.device import is_numpy, symbol_like
+from d2lhybrid.frameworks.mxnet.modules import bind_positional, clone_sharing_parameters
 from d2lhybrid.frameworks.variant import Args, Kwargs
 from d2lhybrid.graphs.explanation import Explanation, Finding, Graph, Graphs, nothing_compiled
 from d2lhybrid.graphs.fates import judged
@@ -93,7 +93,7 @@ def _recorded(model: Any, args: Args, kwargs: Kwargs) -> list[tuple[Any, dict[st
                 result = error
             found.append((block, arrays, result))
     if failure and any(isinstance(result, Exception) for _block, _arrays, result in found):
-        given = (*args, *by_position(model, args, kwargs).values())
+        given = bind_positional(model, args, kwargs)
         eager = clone_sharing_parameters(model, active=False)
         require_runs(name_of(model), lambda: (eager(*given), mx.nd.waitall()))
     elif failure:
@@ -119,7 +119,7 @@ def _run_once(model: Any, hybrid: Any, args: Args, kwargs: Kwargs) -> tuple[Any,
     hooks = [block.register_forward_pre_hook(note) for block in hybrid]
     failure = None
     try:
-        model(*args, *by_position(model, args, kwargs).values())
+        model(*bind_positional(model, args, kwargs))
         mx.nd.waitall()  # errors of the work come late
     except Exception as error:
         failure = error

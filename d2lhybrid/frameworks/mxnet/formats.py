@@ -29,7 +29,8 @@ class SymbolAndParameters(Format):
     def write(self, sample: ExampleCall, folder: Path) -> dict[str, Option]:
         """Hand symbols to the block, as hybridizing does; so it stays as it is."""
         mx, model = import_mxnet(), sample.model
-        from d2lhybrid.frameworks.mxnet.device import by_position, is_numpy, semantics, symbol_like
+        from d2lhybrid.frameworks.mxnet.device import is_numpy, semantics, symbol_like
+        from d2lhybrid.frameworks.mxnet.modules import bind_positional
 
         if not isinstance(model, mx.gluon.HybridBlock):
             text = _(
@@ -44,7 +45,7 @@ class SymbolAndParameters(Format):
             args, kwargs = sample.in_spec.unflatten(
                 map(symbol_like, names, sample.inputs), classes=True
             )
-            args = (*args, *by_position(model, args, kwargs).values())
+            args = bind_positional(model, args, kwargs)
             found = leaves(model(*args))
             graph = mx.sym.Group([one.as_nd_ndarray() for _path, one in found if one is not None])
             graph.save(str(folder / SYMBOL))

@@ -8,8 +8,9 @@ import numpy as np
 from mxnet import autograd, gluon
 
 from d2lhybrid.frameworks.base import copied, require_trainable
-from d2lhybrid.frameworks.mxnet.device import by_position, is_numpy, semantics
-from d2lhybrid.frameworks.mxnet.variants import PLAIN, WAYS, compiled, written
+from d2lhybrid.frameworks.mxnet.device import is_numpy, semantics
+from d2lhybrid.frameworks.mxnet.modules import bind_positional, without_graphs
+from d2lhybrid.frameworks.mxnet.variants import HYBRIDIZED, PLAIN_BLOCK, written
 from d2lhybrid.frameworks.variant import (
     Args,
     DeferredBuild,
@@ -30,7 +31,7 @@ y = step()"""
 
 
 def training(
-    net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, y: Any
+    net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
 ) -> VariantsByName:
     """Each way by its name; each trains a copy of the block with a trainer like the one given.
 
@@ -40,46 +41,59 @@ def training(
     models, optimizers = {"gluon.Block": gluon.Block}, {"gluon.Trainer": gluon.Trainer}
     example = 'gluon.Trainer(net.collect_params(), "sgd")'
     require_trainable(net, models, optimizer, optimizers, example)
-    inputs = (*args, *by_position(net, args, kwargs).values())
+    inputs = bind_positional(net, args, kwargs)
     with semantics(is_numpy(inputs)):
-        net(*inputs)  # parameters whose shapes were left open get them now
+        net(*inputs)  # Gluon creates the parameters of unknown shapes now
 
-    def make(active: bool, **flags: bool) -> Function:
+    def build_step(active: bool, **flags: bool) -> Function:
         with semantics(is_numpy(inputs)):
-            own, criterion = copied((net, loss), compiled(net))
-            for parameter in own.collect_params().values():
-                wanted = parameter.grad_req  # a copy has lost its gradient: switch it on anew
-                parameter.grad_req, parameter.grad_req = "null", wanted
-            for block in (own, criterion):
-                if isinstance(block, gluon.Block):
-                    block.hybridize(active, **flags)
-            trainer = _copied_trainer(optimizer, own)
+            block, criterion = copied((net, loss), without_graphs(net))
+            _restore_gradients(block)
+            for part in (block, criterion):
+                if isinstance(part, gluon.Block):  # a loss may be a function, too
+                    part.hybridize(active, **flags)
+            trainer = _copied_trainer(optimizer, block)
 
         def step() -> Any:
             with autograd.record():
-                value = criterion(own(*inputs), y)
+                value = criterion(block(*inputs), target)
             value.backward()
-            trainer.step(len(y))
+            trainer.step(len(target))
             return value.mean()
 
         return TrainingStep(step, _stacked)
 
-    found = {"eager": Variant(DeferredBuild(partial(make, False)), _STEP)}
-    hybrid = isinstance(net, gluon.HybridBlock)
-    for name, flags in WAYS.items():
-        run: Function | str = DeferredBuild(partial(make, True, **flags)) if hybrid else PLAIN
-        options = ", ".join(written(flags))
-        found[name] = Variant(run, f"net.hybridize({options})\nloss.hybridize({options})\n{_STEP}")
-    return found
+    by_name = {"eager": Variant(DeferredBuild(partial(build_step, False)), _STEP)}
+    for name, flags in HYBRIDIZED.items():
+        run: Function | str = PLAIN_BLOCK
+        if isinstance(net, gluon.HybridBlock):
+            run = DeferredBuild(partial(build_step, True, **flags))
+        options = written(flags)
+        code = f"net.hybridize({options})\nloss.hybridize({options})\n{_STEP}"
+        by_name[name] = Variant(run, code)
+    return by_name
+
+
+def _restore_gradients(block: Any) -> None:
+    """Allocate the gradients of a copied block: a copy of a parameter has lost its gradient.
+
+    MXNet allocates it where ``grad_req`` changes, so that is switched off and on again.
+    """
+    for parameter in block.collect_params().values():
+        wanted = parameter.grad_req
+        parameter.grad_req = "null"
+        parameter.grad_req = wanted
 
 
 def _copied_trainer(trainer: Any, net: Any) -> Any:
     """A trainer of the copied parameters with the same settings and state."""
-    made = gluon.Trainer(net.collect_params(), copied(trainer._optimizer, {}), kvstore=None)
-    made._scale = trainer._scale  # a step leaves it in the optimizer divided by the batch size
-    for updater in made._updaters:
+    optimizer = copied(trainer._optimizer, {})
+    clone = gluon.Trainer(net.collect_params(), optimizer, kvstore=None)
+    # Gluon would read it from the optimizer, where each step leaves it divided by the batch size.
+    clone._scale = trainer._scale
+    for updater in clone._updaters:
         updater.set_states(trainer._updaters[0].get_states(dump_optimizer=False))
-    return made
+    return clone
 
 
 def _stacked(losses: list[Any]) -> Any:

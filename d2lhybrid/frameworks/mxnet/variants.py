@@ -1,15 +1,15 @@
 """The ways to run a model that MXNet offers, and the dense layers of a model."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from mxnet.gluon import Block, HybridBlock, SymbolBlock, nn
 
 from d2lhybrid.core.i18n import noop as N_
-from d2lhybrid.frameworks.base import copied, require_options
+from d2lhybrid.frameworks.base import require_options
 from d2lhybrid.frameworks.layers import Layer, chain
-from d2lhybrid.frameworks.mxnet.device import by_position
+from d2lhybrid.frameworks.mxnet.modules import clone_sharing_parameters, keywords_in_order
 from d2lhybrid.frameworks.variant import (
     Args,
     DeferredBuild,
@@ -19,97 +19,104 @@ from d2lhybrid.frameworks.variant import (
     VariantsByName,
 )
 
-PLAIN = N_("a plain Block cannot be hybridized; use HybridBlock")
+PLAIN_BLOCK = N_("a plain Block cannot be hybridized; use HybridBlock")
 _STATIC = {"static_alloc": True, "static_shape": True}
-WAYS = {"hybridized": {}, "static_alloc": {"static_alloc": True}, "static_shape": _STATIC}
+# The flags of hybridize() by the names of the ways.
+HYBRIDIZED: dict[str, dict[str, bool]] = {
+    "hybridized": {},
+    "static_alloc": {"static_alloc": True},
+    "static_shape": _STATIC,
+}
 
 
 def variants(
-    net: Any, args: Args, kwargs: Kwargs, everything: bool, options: Kwargs
+    net: Any, args: Args, kwargs: Kwargs, include_expert: bool, compiler_options: Kwargs
 ) -> VariantsByName:
     """Each way by its name: a callable, or the reason why it cannot be built here.
 
-    hybridize() changes a block for good, so each way gets a block of its own. They share the
-    parameters of the model, which is not touched.
+    ``hybridize()`` changes a block for good, so each way has a separate block. They share the
+    parameters of the model, which stays as it is.
     """
-    require_options("hybridize()", options, ("backend",))
+    require_options("hybridize()", compiler_options, ("backend",))
     if not isinstance(net, Block):
         reason = N_("it compiles HybridBlocks, and this is a function")
         return {"eager": Variant(net, "y = net(x)"), "hybridized": Variant(reason)}
-    behind = by_position(net, args, kwargs)
-    given = (*args, *behind.values())
-    net(*given)  # parameters whose shapes were left open get them now
-    code = "net.hybridize(False)\ny = net(x)"
+    keywords = keywords_in_order(net, args, kwargs)
+    inputs = (*args, *keywords.values())
+    net(*inputs)  # Gluon creates the parameters of unknown shapes now
+    eager_code = "net.hybridize(False)\ny = net(x)"
     if not isinstance(net, HybridBlock):
-        return {"eager": Variant(_taking(net, behind), code), "hybridized": Variant(PLAIN)}
-    found = {"eager": Variant(_taking(clone_sharing_parameters(net, active=False), behind), code)}
+        eager = Variant(_taking_keywords(net, keywords), eager_code)
+        return {"eager": eager, "hybridized": Variant(PLAIN_BLOCK)}
+
+    def hybridized(flags: dict[str, bool], backend: str | None) -> Variant:
+        def build() -> Function:
+            block = clone_sharing_parameters(net, **flags)
+            if backend is not None:
+                block.optimize_for(*inputs, backend=backend, **flags)
+            return _taking_keywords(block, keywords)
+
+        return Variant(DeferredBuild(build), _hybridized_code(flags, backend))
+
+    by_name = {"eager": Variant(_eager(net, keywords), eager_code)}
+    for name, flags in HYBRIDIZED.items():
+        by_name[name] = hybridized(flags, compiler_options.get("backend"))
+    if include_expert:
+        by_name["hybridized MKLDNN"] = hybridized(_STATIC, "MKLDNN")
+    return by_name
+
+
+def _eager(net: Any, keywords: Kwargs) -> Function | str:
+    """A copy that isn't hybridized; or why there is none."""
     if isinstance(net, SymbolBlock):
-        reason = N_("a SymbolBlock keeps no Python code to run: pass what it was made from")
-        found = {"eager": Variant(reason, code)}
-    for name, flags in WAYS.items():
-        found[name] = _hybridized(net, given, behind, options.get("backend"), flags)
-    if everything:
-        found["hybridized MKLDNN"] = _hybridized(net, given, behind, "MKLDNN", _STATIC)
-    return found
+        return N_("a SymbolBlock keeps no Python code to run: pass what it was made from")
+    return _taking_keywords(clone_sharing_parameters(net, active=False), keywords)
 
 
-def _taking(block: Function, behind: Kwargs) -> Function:
-    """The block; as a function that takes keyword arguments where there are such."""
-    if not behind:
+def _taking_keywords(block: Function, keywords: Kwargs) -> Function:
+    """The block, as a function that passes these keyword arguments by position if there are any.
+
+    What a call gives for one of them replaces the value here.
+    """
+    if not keywords:
         return block
-    return lambda *args, **kwargs: block(*args, *(behind | kwargs).values())
+    return lambda *args, **kwargs: block(*args, *(keywords | kwargs).values())
 
 
-def _hybridized(net: Any, given: Args, behind: Kwargs, backend: Any, flags: Kwargs) -> Variant:
-    code = f"net.hybridize({', '.join(written(flags))})"
-    if backend is not None:
-        code = f"net.optimize_for({', '.join(['x', f'backend={backend!r}', *written(flags)])})"
-
-    def build() -> Function:
-        block = clone_sharing_parameters(net, **flags)
-        if backend is not None:
-            block.optimize_for(*given, backend=backend, **flags)
-        return _taking(block, behind)
-
-    return Variant(DeferredBuild(build), f"{code}\ny = net(x)")
+def _hybridized_code(flags: Mapping[str, bool], backend: str | None) -> str:
+    if backend is None:
+        return f"net.hybridize({written(flags)})\ny = net(x)"
+    options = ", ".join(filter(None, ["x", f"backend={backend!r}", written(flags)]))
+    return f"net.optimize_for({options})\ny = net(x)"
 
 
-def written(flags: dict[str, bool]) -> list[str]:
-    """The flags of ``hybridize`` as one writes them."""
-    return [f"{name}={value}" for name, value in flags.items()]
+def written(flags: Mapping[str, bool]) -> str:
+    """The flags of ``hybridize`` as code.
 
-
-def clone_sharing_parameters(net: Any, active: bool = True, **flags: bool) -> Any:
-    """A block that shares its parameters with `net`, hybridized for itself."""
-    memo = {id(parameter): parameter for parameter in net.collect_params().values()}
-    made = copied(net, memo | compiled(net))
-    made.hybridize(active, **flags)
-    return made
-
-
-def compiled(net: Any) -> dict[int, Any]:
-    """What a copy of the block goes without, by id: graphs, which cannot be copied."""
-    blocks: list[Any] = []
-    net.apply(blocks.append)
-    return {id(op): None for one in blocks if (op := getattr(one, "_cached_op", None))}
+    >>> written({"static_alloc": True, "static_shape": True})
+    'static_alloc=True, static_shape=True'
+    """
+    return ", ".join(f"{name}={value}" for name, value in flags.items())
 
 
 def dense_layers(net: Any) -> list[Layer] | None:
     """The model as a chain of dense layers; None if it is anything else."""
-    return chain(_parts(net))
+    return chain(_chain_parts(net))
 
 
-def _parts(net: Any) -> Iterator[Layer | str | None]:
-    """Those of a ``Sequential``, also inside another; a model of any other class is one part."""
+def _chain_parts(net: Any) -> Iterator[Layer | str | None]:
+    """What ``chain`` takes: of a ``Sequential`` the parts of each block, also if it is nested."""
     if type(net) in (nn.Sequential, nn.HybridSequential):
         for block in net._children.values():
-            yield from _parts(block)
+            yield from _chain_parts(block)
     elif type(net) is nn.Dense and net.weight.dtype in (np.float32, "float32"):
         weight = net.weight.data().asnumpy().T.copy()
         bias = np.zeros(weight.shape[1], np.float32)
         yield Layer(weight, bias if net.bias is None else net.bias.data().asnumpy())
         yield "" if net.act is None else net.act._act_type
-    elif type(net) is nn.Dropout:  # nothing in inference
+    elif type(net) is nn.Dropout:  # which does nothing in inference
         yield ""
+    elif type(net) is nn.Activation:
+        yield net._act_type
     else:
-        yield net._act_type if type(net) is nn.Activation else None
+        yield None

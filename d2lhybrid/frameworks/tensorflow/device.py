@@ -1,7 +1,7 @@
 """Devices and tensors of TensorFlow."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.frameworks.base import tracing_text
 from d2lhybrid.frameworks.failures import quiet
+from d2lhybrid.frameworks.tensorflow.modules import MODULES, inference, put_back
 from d2lhybrid.frameworks.tensorflow.private import is_started
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 
@@ -38,12 +39,12 @@ def may_return_early(tensor: Any) -> bool:
 
 
 def reset_peak_memory() -> None:
-    for device in _gpus():
-        tf.config.experimental.reset_memory_stats(device)
+    for gpu in _gpus():
+        tf.config.experimental.reset_memory_stats(gpu)
 
 
 def peak_memory_bytes() -> int | None:
-    peaks = [tf.config.experimental.get_memory_info(device)["peak"] for device in _gpus()]
+    peaks = [tf.config.experimental.get_memory_info(gpu)["peak"] for gpu in _gpus()]
     return sum(peaks) if peaks else None
 
 
@@ -56,8 +57,8 @@ def has_threads() -> bool:
 
 
 def accelerators() -> list[str]:
-    physical = tf.config.list_physical_devices("GPU") if _gpus() else []
-    details = map(tf.config.experimental.get_device_details, physical)
+    physical_devices = tf.config.list_physical_devices("GPU") if _gpus() else []
+    details = map(tf.config.experimental.get_device_details, physical_devices)
     return [str(detail.get("device_name", "GPU")) for detail in details]
 
 
@@ -78,53 +79,33 @@ def to_host(tensor: Any) -> HostArray:
 
 
 def from_host(host_array: HostArray, options: Mapping[str, Any]) -> Any:
-    if host_array.dtype == "bfloat16":
-        return tf.bitcast(tf.constant(host_array.array), tf.bfloat16)
-    return tf.constant(host_array.array)
+    tensor = tf.constant(host_array.array)
+    return tf.bitcast(tensor, tf.bfloat16) if host_array.dtype == "bfloat16" else tensor
 
 
 def snapshot(models: Sequence[Any]) -> Iterable[Callable[[], Any]]:
-    """All variables: a counter of ``tf.Variable`` is as trainable as a weight.
+    """All variables, because a counter in a ``tf.Variable`` is as trainable as a weight.
 
-    A random state that is only set back would meet kernels that have drawn with its seeds.
+    The state of ``tf.random`` is left out: setting its seed back doesn't reset the kernels that
+    have drawn numbers with it.
     """
-    held = [v for m in models if isinstance(m, tf.Module | tf.keras.Layer) for v in m.variables]
-    return [partial(v.assign, tf.convert_to_tensor(v)) for v in held]
+    modules = [model for model in models if isinstance(model, MODULES)]
+    variables = [variable for module in modules for variable in module.variables]
+    return [partial(variable.assign, tf.convert_to_tensor(variable)) for variable in variables]
 
 
 def infer(model: Function, args: Args, kwargs: Kwargs) -> Any:
-    """What it changes in variables is put back: a trace knows which it uses, wherever they are.
+    """Run the model and put back the variables that it changes.
 
-    A counter of ``tf.Variable`` is as trainable as a weight.
+    A trace knows which variables the model uses, even those that a function closes over.
     """
     run, used = inference(model), ()
-    with quiet(), suppress(Exception):  # what cannot be traced cannot be saved either
+    with quiet(), suppress(Exception):  # what can't be traced can't be saved either
         used = tf.function(run).get_concrete_function(*args, **kwargs).variables
     with put_back(used):
         return run(*args, **kwargs)
 
 
-@contextmanager
-def put_back(variables: Iterable[Any]) -> Iterator[None]:
-    """Leave the values of these variables as they were before the block."""
-    kept = []
-    for variable in variables:
-        with suppress(Exception):  # it has no value yet
-            # The tensor shares its memory until the variable is written to.
-            kept.append((variable, tf.convert_to_tensor(variable)))
-    try:
-        yield
-    finally:
-        for variable, value in kept:
-            variable.assign(value)
-
-
-def inference(model: Function) -> Function:
-    """The model as a plain function; of Keras, one that is told to infer, if it is not told."""
-    if isinstance(model, tf.keras.layers.Layer):
-        return lambda *args, **kwargs: model(*args, **{"training": False, **kwargs})
-    return model
-
-
 def _gpus() -> list[str]:
-    return [d.name for d in tf.config.list_logical_devices("GPU")] if is_started() else []
+    """The names of those that TensorFlow has set up; to ask before it has would wake them."""
+    return [device.name for device in tf.config.list_logical_devices("GPU")] if is_started() else []

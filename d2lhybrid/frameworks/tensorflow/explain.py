@@ -14,8 +14,7 @@ from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.display.graph_svg import Node, Part, Stage
 from d2lhybrid.frameworks.failures import from_error, last_user_frame, quiet, require_runs
 from d2lhybrid.frameworks.tensorflow import private
-from d2lhybrid.frameworks.tensorflow.device import put_back
-from d2lhybrid.frameworks.tensorflow.variants import eagerly, require_numbers
+from d2lhybrid.frameworks.tensorflow.modules import eagerly, put_back, require_numbers
 from d2lhybrid.frameworks.variant import Args, Kwargs
 from d2lhybrid.graphs.explanation import Explanation, Finding, Graph, Graphs, Missing
 from d2lhybrid.graphs.fates import content, judged

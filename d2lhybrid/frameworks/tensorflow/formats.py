@@ -70,7 +70,7 @@ def _traced(sample: ExampleCall) -> Any:
     """A traced function of flat tensors that returns flat ones."""
     import tensorflow as tf
 
-    from d2lhybrid.frameworks.tensorflow.device import inference
+    from d2lhybrid.frameworks.tensorflow.modules import inference
     from d2lhybrid.frameworks.tensorflow.private import autographed
 
     model = sample.model

@@ -1,7 +1,8 @@
-"""Every private name of TensorFlow and Keras that this room uses.
+"""Every private name of TensorFlow and Keras that this folder uses.
 
-Each is looked up when it is asked for. Where one is gone, ``explain`` and ``graph`` turn the
-AttributeError or ImportError into a note; what returns a default says so.
+Each is looked up when it is needed. If TensorFlow has removed one, its function raises
+AttributeError or ImportError, which ``explain`` and ``graph`` turn into a note, or returns what is
+said beside it.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,7 @@ def _context() -> Any:
 
 
 def is_started() -> bool:
-    """Has TensorFlow set up its devices? Asking for them would do it now. Yes if it is unknown."""
+    """Has TensorFlow set up its devices? Asking for them would do it now. Yes if unknown."""
     try:
         return bool(_context().context()._initialized)
     except (AttributeError, ImportError):
@@ -34,15 +35,17 @@ def copied(function: Any) -> Any:
 
 
 def rewritten_frames(error: Exception) -> list[tuple[str, int]] | None:
-    """The frames, outermost first, of the source that AutoGraph rewrote; None if it did not."""
+    """The lines of the user's source, outermost first, if AutoGraph has rewritten it; else None."""
     frames = getattr(getattr(error, "ag_error_metadata", None), "translated_stack", None)
     return frames and [(frame.filename, frame.lineno) for frame in reversed(frames)]
 
 
 def collected(run: Callable[[], object]) -> list[Any]:
-    """The graphs of the functions that run meanwhile, before and after Grappler."""
-    begin, end = _context().enable_graph_collection, _context().disable_graph_collection
-    export = _context().export_run_metadata
+    """The graphs of the functions that run in `run`, before and after Grappler."""
+    context = _context()
+    # All three names are looked up first: without the last one, collecting would never end.
+    begin, end = context.enable_graph_collection, context.disable_graph_collection
+    export = context.export_run_metadata
     begin()
     try:
         run()
@@ -52,13 +55,13 @@ def collected(run: Callable[[], object]) -> list[Any]:
 
 
 def autographed(function: Any) -> Any:
-    """The function with its Python control flow as AutoGraph rewrites it; as it is without that."""
+    """The function as AutoGraph rewrites its control flow; as it is if TensorFlow can't do that."""
     autograph: Any = getattr(getattr(tf, "__internal__", None), "autograph", None)
     convert = getattr(autograph, "tf_convert", None)
     return convert(function, autograph.control_status_ctx()) if convert else function
 
 
 def layers(model: Any) -> list[Any]:
-    """The layers in a model of Keras, however deep; where Keras does not tell, those it lists."""
+    """The layers in a model of Keras, however deep; if Keras doesn't tell, those at its top."""
     flatten = getattr(model, "_flatten_layers", None)
     return list(flatten() if flatten else getattr(model, "layers", ()))

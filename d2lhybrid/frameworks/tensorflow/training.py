@@ -8,7 +8,7 @@ from d2lhybrid.core.arguments import parameters_of
 from d2lhybrid.core.errors import CannotBuildError, first_line
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.frameworks.base import copied, require_trainable
-from d2lhybrid.frameworks.tensorflow.variants import require_numbers
+from d2lhybrid.frameworks.tensorflow.modules import require_numbers
 from d2lhybrid.frameworks.variant import (
     Args,
     DeferredBuild,
@@ -29,7 +29,7 @@ _STEP = """def step():
 
 
 def training(
-    net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, y: Any
+    net: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
 ) -> VariantsByName:
     """Each way by its name; each trains a copy of the model with a copy of the optimizer.
 
@@ -40,48 +40,62 @@ def training(
     models = {"keras.Layer": tf.keras.layers.Layer, "tf.Module": tf.Module}
     optimizers = {"keras.optimizers.Optimizer": tf.keras.optimizers.Optimizer}
     require_trainable(net, models, optimizer, optimizers, "keras.optimizers.SGD(0.1)")
-    keras = isinstance(net, tf.keras.layers.Layer)
-    named = {"training": True, **kwargs} if keras else kwargs
-    # Keras wants the target first, and the rest of the world last. Its functions cannot be known by
-    # a class, but their parameters have the names that Keras gives them.
-    named_first = next((one.name for one in parameters_of(loss)), "")
-    target_first = isinstance(loss, tf.keras.losses.Loss) or named_first == "y_true"
+    is_keras = isinstance(net, tf.keras.layers.Layer)
+    keywords = {"training": True, **kwargs} if is_keras else kwargs
+    target_first = _takes_target_first(loss)
 
-    def make(**options: Any) -> Function:
-        own = _copied_keras(net, args, kwargs) if keras else copied(net, {})
-        weights = own.trainable_variables
-        updating = _copied_optimizer(optimizer, weights)
+    def build_step(**options: Any) -> Function:
+        model = _copied_keras(net, args, kwargs) if is_keras else copied(net, {})
+        weights = model.trainable_variables
+        updater = _copied_optimizer(optimizer, weights)
 
         def step() -> Any:
             with tf.GradientTape() as tape:
-                output = own(*args, **named)
-                value = loss(y, output) if target_first else loss(output, y)
-                value = tf.reduce_mean(value)
-            updating.apply(tape.gradient(value, weights), weights)
+                output = model(*args, **keywords)
+                losses = loss(target, output) if target_first else loss(output, target)
+                value = tf.reduce_mean(losses)
+            updater.apply(tape.gradient(value, weights), weights)
             return value
 
         return TrainingStep(tf.function(step, **options) if options else step, tf.stack)
 
+    def eager() -> Function:
+        return build_step()
+
+    def as_graph() -> Function:
+        return build_step(jit_compile=None)
+
     def by_xla() -> Function:
         require_numbers(filter(tf.is_tensor, tf.nest.flatten((args, kwargs))))
-        return make(jit_compile=True)
+        return build_step(jit_compile=True)
 
-    graph, xla = DeferredBuild(lambda: make(jit_compile=None)), DeferredBuild(by_xla)
+    xla_code = _STEP + "y = tf.function(step, jit_compile=True)()"
     return {
-        "eager": Variant(DeferredBuild(make), _STEP + "y = step()"),
-        "tf.function": Variant(graph, _STEP + "y = tf.function(step)()"),
-        "tf.function XLA": Variant(xla, _STEP + "y = tf.function(step, jit_compile=True)()"),
+        "eager": Variant(DeferredBuild(eager), _STEP + "y = step()"),
+        "tf.function": Variant(DeferredBuild(as_graph), _STEP + "y = tf.function(step)()"),
+        "tf.function XLA": Variant(DeferredBuild(by_xla), xla_code),
     }
 
 
+def _takes_target_first(loss: Function) -> bool:
+    """Is it a loss of Keras? Others take the output of the model first.
+
+    A function of Keras has no class to know it by, but its first parameter is called "y_true".
+    """
+    first_parameter = next((parameter.name for parameter in parameters_of(loss)), "")
+    return isinstance(loss, tf.keras.losses.Loss) or first_parameter == "y_true"
+
+
 def _copied_keras(net: Any, args: Args, kwargs: Kwargs) -> Any:
-    """A Keras model of the same configuration, with the same weights but its own."""
-    net(*args, **kwargs)  # weights whose shapes were left open get them now
+    """A Keras model of the same configuration, with separate weights of the same values."""
+    net(*args, **kwargs)  # Keras creates the weights of unbuilt layers now
     try:
-        whole = isinstance(net, tf.keras.Model)
-        own = tf.keras.models.clone_model(net) if whole else type(net).from_config(net.get_config())
-        own(*args, **kwargs)
-        own.set_weights(net.get_weights())
+        if isinstance(net, tf.keras.Model):
+            clone = tf.keras.models.clone_model(net)
+        else:
+            clone = type(net).from_config(net.get_config())
+        clone(*args, **kwargs)
+        clone.set_weights(net.get_weights())
     except Exception as error:
         text = _(
             "Expected a Keras model that can be rebuilt from its configuration. Received: "
@@ -89,14 +103,14 @@ def _copied_keras(net: Any, args: Args, kwargs: Kwargs) -> Any:
         )
         text = text.format(error=type(error).__name__, said=first_line(error))
         raise CannotBuildError(text) from error
-    return own
+    return clone
 
 
 def _copied_optimizer(optimizer: Any, weights: Any) -> Any:
     """One with the same settings and, if it has trained already, the same state."""
-    own = type(optimizer).from_config(optimizer.get_config())
-    own.build(weights)
+    clone = type(optimizer).from_config(optimizer.get_config())
+    clone.build(weights)
     if optimizer.built:
-        for variable, theirs in zip(own.variables, optimizer.variables, strict=True):
-            variable.assign(theirs)
-    return own
+        for variable, value in zip(clone.variables, optimizer.variables, strict=True):
+            variable.assign(value)
+    return clone
