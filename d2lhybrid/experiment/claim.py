@@ -149,7 +149,7 @@ class Claim:
         }
         metric = ""
         if self.metric:
-            metric = _("Metric: {metric}.").format(metric=_(METRICS[self.metric]))
+            metric = _("Clock: {clock}.").format(clock=_(METRICS[self.metric]))
         size = "" if self.size is None else _("Work: {work}.").format(work=count(self.size))
         return sentences(_(text).format(**fields), metric, size)
 
@@ -258,7 +258,7 @@ def judge(c: C, claim: Claim, measure_on: MeasureOn[C] | None) -> Judgement[C]:
 
 def _contradicted(c: Compared, claim: Claim) -> str:
     text = _(
-        "Received: a ratio of {ratio} ({confidence} interval {low} to {high}, metric {metric}) "
+        "Received: a ratio of {ratio} ({confidence} interval {low} to {high}, clock {clock}) "
         "in {rounds} rounds, with a noise floor of {floor}. Correct the claim, or what you "
         "compare."
     )
@@ -289,7 +289,7 @@ def _with_figures(text: str, c: Compared, claim: Claim) -> str:
         high=high,
         load=UNKNOWN if c.env.load is None else number(c.env.load, 2),
         cores=c.env.cores,
-        metric=claim.metric or "latency",
+        clock=claim.metric or "latency",
         floor=percent(c.floor_of(claim.metric)),
         rounds=c.rounds,
         confidence=percent(stats.confidence(c.rounds)),

@@ -68,7 +68,7 @@ def test_what_an_interval_says_of_a_claim(sense, at_least, found, judged):
 @pytest.mark.parametrize(
     ("label", "sense", "options", "said"),
     [
-        ("slow", "faster", {}, "'slow' to be faster than 'a'.*0.49.*metric latency.*noise floor"),
+        ("slow", "faster", {}, "'slow' to be faster than 'a'.*0.49.*clock latency.*noise floor"),
         ("slow", "slower", {"at_least": 2.2}, "at least 2.20 times as long"),
         ("a", "faster", {"against": "quick", "metric": "throughput"}, "than 'quick'.*throughput"),
     ],
@@ -99,7 +99,7 @@ def test_a_claim_that_is_contradicted_says_all_that_is_known(quiet, label, sense
         ("slow", "not faster", {}, "✓ slow is no faster than a: it takes 2.00 times as long."),
         (
             *("quick", "faster", {"metric": "throughput"}),
-            "✓ quick is faster than a: 2.00 times. Metric: throughput.",
+            "✓ quick is faster than a: 2.00 times. Clock: throughput.",
         ),
     ],
 )
