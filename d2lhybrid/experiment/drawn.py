@@ -9,7 +9,7 @@ from d2lhybrid.display.plot import Curve, Mark, Notes
 from d2lhybrid.display.table import seconds
 from d2lhybrid.experiment import shown
 from d2lhybrid.experiment.provenance import stamp
-from d2lhybrid.experiment.rows import VERDICTS, Row, Rows, verdict_in_words
+from d2lhybrid.experiment.rows import VERDICTS, Row, Rows
 
 _LINES = {"latency": "-", "throughput": ":"}  # the metrics that a sweep's plot shows
 
@@ -23,7 +23,7 @@ def notes(comparisons: Sequence[Rows]) -> Notes:
 
 def comparison(rows: Rows, metric: str) -> Any:
     """A mark a variant with its interval, the baseline as a line; returns the axes."""
-    marks = [_mark(row, metric, rows.rounds) for row in rows.measured if metric in row.times]
+    marks = [_mark(row, metric) for row in rows.measured if metric in row.times]
     title = shown.metric_title(metric, rows.metrics)
     said = listed(f"{mark.label} {mark.text}" for mark in marks)
     in_words = _("Plot of the {title}: {rows}.").format(title=title, rows=said)
@@ -31,12 +31,12 @@ def comparison(rows: Rows, metric: str) -> Any:
     return plot.marks(marks, base, title, in_words, notes([rows]))
 
 
-def _mark(row: Row, metric: str, rounds: int) -> Mark:
+def _mark(row: Row, metric: str) -> Mark:
     times = row.times[metric]
     text, verdict = seconds(times.seconds), None
     if row.role == "variant":
-        verdict = VERDICTS[times.in_every_round or times.verdict]
-        text += f" ({number(times.ratio)}×, {verdict_in_words(times, rounds)})"
+        verdict = VERDICTS[times.verdict]
+        text += f" ({number(times.ratio)}×, {_(verdict.word)})"
     elif row.role == "reference":
         text += f" ({number(times.ratio)}×)"
     colour, marker = (verdict.colour, verdict.marker) if verdict else (plot.GREY, "o")

@@ -175,21 +175,20 @@ def picture_in_words(groups: Sequence[Group]) -> str:
 
 def _bars(group: Group) -> bars.Group:
     base = seconds(group.baseline.latency.seconds)
-    of_rows = tuple(_bar(row, group.rounds) for row in group.rows)
+    of_rows = tuple(_bar(row) for row in group.rows)
     return bars.Group(group.name, group.baseline.label, base, of_rows, group.guess)
 
 
-def _bar(row: Row, rounds: int) -> bars.Bar:
+def _bar(row: Row) -> bars.Bar:
     """Its text has ratio and time, and the verdict unless the side of the bar shows it."""
     times = row.latency
-    word = f", {verdict_in_words(times, rounds)}"
-    if times.verdict in _SHOWN_BY_SIDE:
-        word = ""
+    verdict = VERDICTS[times.verdict]
+    word = "" if times.verdict in _SHOWN_BY_SIDE else f", {_(verdict.word)}"
     return bars.Bar(
         label=row.name,
         ratio=times.ratio,
         text=f"{number(times.ratio)}× ({seconds(times.seconds)}{word})",
-        colour=VERDICTS[times.in_every_round or times.verdict].colour,
+        colour=verdict.colour,
         is_undecided=times.verdict == "undecided",
     )
 

@@ -33,7 +33,7 @@ def results():
         "ResNet": comparison(LARGE, first={"torch.compile": 4.2}, references=("C",)),
         "MLP": comparison(SMALL, deprecated=("old",), unavailable={"aot": "no compiler"}),
         "unsure": unsure,
-        "few": comparison({"eager": 1e-3, "c": 9e-4}, rounds=3),
+        "few": comparison({"eager": 1e-3, "c": 9e-4, "d": 5e-3}, rounds=3),
         "alone": comparison({"eager": 1e-3}),
     }
 
@@ -78,6 +78,7 @@ def test_a_sentence_for_each_bar(results):
         r"and \d\S+, with a noise floor of \S+%\.",
         r"few: it is undecided whether c is faster than eager\. There are too few rounds to "
         r"decide it\.",
+        r"few: d against eager: slower in each of 3 rounds \(5\.00 ms in place of 1\.00 ms\)\.",
     ]
     for line, pattern in zip(said, patterns, strict=True):
         assert re.fullmatch(pattern, line), line
@@ -170,7 +171,7 @@ def test_below_the_picture_tables_are_folded_and_programs_find_their_rows(result
     html = below._repr_html_()
     above, _summary, inside = html.partition("<details>")
     assert "is (2" not in above
-    assert above.count("<div>") == 8  # a sentence for each bar, and what was not run
+    assert above.count("<div>") == 9  # a sentence for each bar, and what was not run
     assert (above.count("<table>"), inside.count("<table>")) == (0, 5)
     assert "<details>" not in inside
     found = below._repr_mimebundle_()[MIME]

@@ -158,3 +158,41 @@ def test_what_a_recording_keeps_has_a_narrow_table():
     ]
     assert len(shown.narrow_table([other], ["latency"], cold_starts=False).columns) == 2
     assert "? undecided" in shown.signs()
+
+
+def test_few_rounds_that_all_say_the_same_by_a_factor_of_two_are_worded_so():
+    c = comparison({"eager": 15e-6, "slow": 147e-3, "quick": 1e-6, "near": 1e-5}, rounds=3)
+    verdicts = [cells(c, label)["verdict"] for label in ("slow", "quick", "near")]
+    assert verdicts == [
+        "▼ slower in each of 3 rounds",
+        "▲ faster in each of 3 rounds",
+        "? undecided",
+    ]
+    assert [c.verdict(label) for label in ("slow", "quick", "near")] == ["undecided"] * 3
+    assert "Stay with eager for now: it is undecided whether near is faster" in c.advice
+    (once,) = comparison({"a": 1.0, "b": 3.0}, rounds=1).rows.variants
+    assert once.latency.in_every_round == "slower"
+    assert "slower in the one round" in str(comparison({"a": 1.0, "b": 3.0}, rounds=1))
+    for rounds in (6, 30):  # enough for an interval
+        enough = comparison({"a": 1.0, "b": 3.0}, rounds=rounds)
+        assert cells(enough, "b")["verdict"] == "▼ slower"
+
+
+def test_advice_goes_by_few_rounds_only_to_stay():
+    slower = comparison({"eager": 1e-3, "slow": 1e-1}, rounds=3)
+    assert slower.advice.startswith("Stay with eager: the fastest alternative, slow, takes")
+    assert comparison({"eager": 1e-3, "quick": 1e-5}, rounds=3).advice == ""
+
+
+def test_rows_are_computed_once_and_have_those_that_were_not_run_with_their_reason():
+    c = comparison(TIMES, references=("slow",), unavailable=UNAVAILABLE)
+    assert c.rows is c.rows
+    assert [row.label for row in c.rows] == [*TIMES, *UNAVAILABLE]
+    assert [row.role for row in c.rows.measured] == ["baseline", "variant", "reference", "variant"]
+    assert {row.label: row.reason for row in c.rows.not_run} == UNAVAILABLE
+    assert [row.label for row in c.rows if row.is_best] == ["compiled"]
+    compiled = c.rows[1]
+    low, high = c["compiled"].interval()
+    assert compiled.latency.spread == (low, high)
+    assert (compiled.latency.ratio, *compiled.latency.interval) == c.ratio("compiled")
+    assert (compiled.latency.verdict, compiled.pays_after) == ("faster", c.break_even("compiled"))
