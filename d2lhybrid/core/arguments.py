@@ -1,4 +1,4 @@
-"""A model together with its arguments, where one of them has the name of an option of ours."""
+"""Which arguments are the model's and which are options of ours; ``call`` tells them apart."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -15,8 +15,18 @@ from d2lhybrid.core.i18n import gettext as _
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
+BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+FORWARD = ("forward", "call", "hybrid_forward")  # where models name their own parameters
+LONGEST = 40  # letters of a text that a message repeats
+
+
 class BoundToProcess:
-    """What holds compiled programs: a copy is it itself, and another process is refused."""
+    """Holds compiled programs, which exist once in a process.
+
+    ``copy`` and ``deepcopy`` return the object itself, and pickling it for another process raises
+    ArgumentError.
+    """
 
     __copy__ = __deepcopy__ = lambda self, _memo=None: self
 
@@ -28,11 +38,6 @@ class BoundToProcess:
         raise ArgumentError(text)
 
 
-BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-FORWARD = ("forward", "call", "hybrid_forward")  # where models name their own parameters
-LONGEST = 40  # letters of a text that a message repeats
-
-
 @dataclass(frozen=True)
 class Call:
     """What is called, and with what; ``call`` makes one."""
@@ -41,8 +46,8 @@ class Call:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 
-    def beside(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> "Call":
-        """With the arguments that stand beside it, which come after those inside."""
+    def with_more(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> "Call":
+        """The call with further arguments, which come after those that it has."""
         return Call(self.function, (*self.args, *args), {**self.kwargs, **kwargs})
 
 
@@ -81,115 +86,145 @@ def resolve_call(
         ArgumentError: a keyword that no callable, or forward pass of a model, names itself is
             nearly one of `options`.
     """
-    made = first if isinstance(first, Call) else Call(first, (), {})
+    given = first if isinstance(first, Call) else Call(first, (), {})
     for name in kwargs:
-        near = get_close_matches(name, options, n=1, cutoff=0.8)
-        if near and not any(name in named_by(one, 0) for one in _inner(made.function)):
+        similar = get_close_matches(name, options, n=1, cutoff=0.8)
+        if similar and not _takes_keyword(given.function, name):
             text = _(
                 "Expected options among {known}. Received: {received!r}. Write {near}, or, if the "
                 "model has such a keyword, {example}."
             )
-            said = {"near": f"{near[0]}=", "example": f"call(model, ..., {name}=...)"}
-            raise ArgumentError(text.format(known=", ".join(options), received=name, **said))
-    whole = made.beside(args, kwargs)
+            example = f"call(model, ..., {name}=...)"
+            fields = {"received": name, "near": f"{similar[0]}=", "example": example}
+            raise ArgumentError(text.format(known=", ".join(options), **fields))
+    whole = given.with_more(args, kwargs)
     return whole.function, whole.args, whole.kwargs
 
 
-def functions_in(first: Any) -> list[Any]:
-    """What is called: the callables of a mapping, or the one that there is.
+def _takes_keyword(callables: Any, name: str) -> bool:
+    """Does a callable, or one of a mapping of them, name this keyword itself?"""
+    for function in functions_in(callables):
+        inside = function.function if isinstance(function, Call) else function
+        if name in keywords_of(inside, 0):
+            return True
+    return False
 
-    Of variants also the model that they run. They are functions of ours, which take anything.
+
+def functions_in(callables: Any) -> list[Any]:
+    """What is called: the callables of a mapping, or the single one.
+
+    Of variants also the model that they run, because a variant is a function of ours, which takes
+    any argument and hands it to the model.
     """
-    return [*first.values(), *models_of(first)] if isinstance(first, Mapping) else [first]
+    if isinstance(callables, Mapping):
+        return [*callables.values(), *models_of(callables)]
+    return [callables]
 
 
-def _inner(first: Any) -> list[Any]:
-    """As ``functions_in``, but of each ``Call`` what it calls."""
-    return [one.function if isinstance(one, Call) else one for one in functions_in(first)]
-
-
-def models_of(thing: Any) -> list[Any]:
+def models_of(holder: Any) -> list[Any]:
     """What a ``Call`` calls, or the models that variants run; of anything else nothing."""
-    found: dict[int, Any] = {}
-    left = [getattr(thing, "function", None)] if isinstance(thing, Call | BoundToProcess) else []
-    for one in left:  # which grows by what is inside
-        if one is None or id(one) in found:
-            continue
-        found[id(one)] = one
-        if type(one) is tuple:  # of variants that were joined, both
-            left += one
-    return [one for one in found.values() if type(one) is not tuple]
+    if not isinstance(holder, Call | BoundToProcess):
+        return []
+    models: dict[int, Any] = {}  # by id, because a model may be no key of a dictionary
+    remaining = [getattr(holder, "function", None)]
+    while remaining:
+        model = remaining.pop()
+        if type(model) is tuple:  # variants that were joined run several
+            remaining += model
+        elif model is not None:
+            models[id(model)] = model
+    return [*models.values()]
 
 
-def named_by(function: Any, args: int) -> set[str]:
-    """The names of the keywords that a callable, or a model's forward pass, takes beside so many
-    positional arguments.
+def keywords_of(function: Any, positional: int) -> set[str]:
+    """The names of the keyword arguments that a callable, or a model's forward pass, has left.
+
+    Args:
+        function: the callable or model. A model's ``__call__`` takes anything, and its forward
+            pass names the parameters, so both are asked.
+        positional: how many arguments come by position: the names of the first so many parameters
+            are taken.
     """
-    found: set[str] = set()
-    for name in ("__call__", *FORWARD):
-        part, given = function, args
-        if name in FORWARD:
+    names: set[str] = set()
+    for method in ("__call__", *FORWARD):
+        asked = function
+        if method in FORWARD:
             with suppress(Exception):  # an attribute of that name may be anything
-                part = getattr(function, name)
-            given += name == "hybrid_forward"  # which MXNet hands a module first
-        parameters = parameters_of(part)
-        taken = [one.name for one in parameters if one.kind in BY_POSITION][: max(0, given)]
-        named = Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY
-        found |= {one.name for one in parameters if one.kind in named} - {*taken}
-    return found
+                asked = getattr(function, method)
+        skipped = positional + (method == "hybrid_forward")  # MXNet passes it a module first
+        parameters = parameters_of(asked)
+        by_position = [parameter.name for parameter in parameters if parameter.kind in BY_POSITION]
+        taken = by_position[: max(0, skipped)]
+        by_name = {parameter.name for parameter in parameters if parameter.kind in BY_NAME}
+        names |= by_name.difference(taken)
+    return names
 
 
 def reject_ambiguous_options(verb: Verb) -> Verb:
-    """The same, but it refuses an option that is also a parameter of what it is to call.
+    """The verb, which refuses an option that is also a parameter of what it is to call.
 
-    Nobody can see whose it is then, and ``call`` tells them apart.
+    Nobody can see whose it is then. ``call`` says so: what is inside it is the callable's.
 
     Raises:
         ArgumentError: there is such an option.
     """
     options = options_of(verb)
-    by_position = [one for one in parameters_of(verb) if one.kind in BY_POSITION]
-    between = [one.name for one in by_position[1:]]  # what is the verb's own, such as a path
+    parameters = [p.name for p in parameters_of(verb) if p.kind in BY_POSITION]
+    own_arguments = parameters[1:]  # between the callable and its arguments, such as a path
 
     @wraps(verb)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        first, *others = args or (Call(None, (), {}),)
-        # In a Call, the keywords for it are inside.
-        functions = [] if isinstance(first, Call) else functions_in(first)
+    def checked(*args: Any, **kwargs: Any) -> Any:
         given = [name for name in options if name in kwargs]
-        for function in functions if given else ():
-            if isinstance(function, Call):
-                continue
-            # What a functools.partial fills in is its own: that says whose it is.
-            filled = function.keywords if isinstance(function, partial) else {}
-            theirs = named_by(function, len(others) - len(between)) - {*filled}
-            for name in theirs.intersection(given):
-                raise _ambiguous(verb.__name__, between, name, kwargs[name], function, first)
+        if args and given and not isinstance(args[0], Call):
+            arguments = len(args) - 1 - len(own_arguments)
+            for function in functions_in(args[0]):
+                for name in _ambiguous(function, arguments, given):
+                    raise _ambiguity(verb, own_arguments, name, kwargs[name], function, args[0])
         return verb(*args, **kwargs)
 
-    return cast(Verb, run)
+    return cast(Verb, checked)
 
 
-def _ambiguous(
-    verb: str, between: Sequence[str], name: str, value: Any, function: Any, first: Any
+def _ambiguous(function: Any, positional: int, options: Sequence[str]) -> list[str]:
+    """Of these options, those that a callable takes as a keyword argument, too."""
+    if isinstance(function, Call):  # its keywords are inside it
+        return []
+    # What a functools.partial has set is set, so the option cannot be meant for it.
+    already_set = function.keywords if isinstance(function, partial) else {}
+    keywords = keywords_of(function, positional)
+    return [name for name in options if name in keywords and name not in already_set]
+
+
+def _ambiguity(
+    verb: Callable[..., Any],
+    own_arguments: Sequence[str],
+    name: str,
+    value: Any,
+    function: Any,
+    first: Any,
 ) -> ArgumentError:
     text = _(
         "Expected an option that {verb} alone has. Received: {name}={value!r}, which is also a "
         "parameter of {function}. If it is for {function}, write {theirs}. If it is for {verb}, "
         "write {ours}."
     )
-    what = "functions" if isinstance(first, Mapping) else name_of(function)
-    value = value if _is_short(value) else _LeftOut()
-    names = {
-        "theirs": ", ".join([f"call({what}, ..., {name}={value!r})", *between]),
-        "ours": ", ".join([f"call({what}, ...)", *between, f"{name}={value!r}"]),
-    }
-    names = {whose: f"{verb}({arguments})" for whose, arguments in names.items()}
-    said = text.format(verb=verb, name=name, value=value, function=name_of(function), **names)
-    return ArgumentError(said)
+    callables = "functions" if isinstance(first, Mapping) else name_of(function)
+    value = value if _is_short(value) else _Ellipsis()
+    option = f"{name}={value!r}"
+    theirs = ", ".join([f"call({callables}, ..., {option})", *own_arguments])
+    ours = ", ".join([f"call({callables}, ...)", *own_arguments, option])
+    message = text.format(
+        verb=verb.__name__,
+        name=name,
+        value=value,
+        function=name_of(function),
+        theirs=f"{verb.__name__}({theirs})",
+        ours=f"{verb.__name__}({ours})",
+    )
+    return ArgumentError(message)
 
 
-class _LeftOut:
+class _Ellipsis:
     """What a message shows in place of a value that is too long for it, such as an array."""
 
     def __repr__(self) -> str:
@@ -209,11 +244,12 @@ def options_of(verb: Callable[..., Any]) -> tuple[str, ...]:
     >>> options_of(measure)
     ('label', 'time_limit', 'clock')
     """
-    return tuple(one.name for one in parameters_of(verb) if one.kind is Parameter.KEYWORD_ONLY)
+    parameters = parameters_of(verb)
+    return tuple(p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY)
 
 
 def parameters_of(function: Any) -> list[Parameter]:
-    """What a function takes; nothing where it does not tell, such as one that is written in C."""
+    """What a function takes; nothing if it has no signature, as many that are written in C."""
     try:
         return [*signature(function).parameters.values()]
     except Exception:  # a signature may be anything, as an attribute of the callable
@@ -226,14 +262,14 @@ def name_of(function: Any) -> str:
 
 
 def unknown_label(
-    label: Any, ways: Iterable[str], unavailable: Mapping[str, str]
+    label: Any, known: Iterable[str], unavailable: Mapping[str, str]
 ) -> UnknownLabelError:
-    """The error to raise for a label that is not there: why it is not, or which there are."""
-    ways = [*ways]
+    """The error for a label that is not among the known ones, with the reason if there is one."""
+    labels = tuple(known)
     if label in unavailable:
-        said = _("{label!r} is not available: {reason}")
-        said = said.format(label=label, reason=_(unavailable[label]))
+        text = _("{label!r} is not available: {reason}")
+        message = text.format(label=label, reason=_(unavailable[label]))
     else:
-        said = _("Expected one of {labels}. Received: {received!r}.")
-        said = said.format(labels=", ".join(map(repr, ways)), received=label)
-    return UnknownLabelError(said, label=label, known=tuple(ways))
+        text = _("Expected one of {labels}. Received: {received!r}.")
+        message = text.format(labels=", ".join(map(repr, labels)), received=label)
+    return UnknownLabelError(message, label=label, known=labels)

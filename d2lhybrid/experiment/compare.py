@@ -118,7 +118,7 @@ def compare(
     check = bool(check) if isinstance(check, (bool, np.bool_)) else float(_number("check", check))
     seed = secrets.randbits(32) if seed is None else int(_number("seed", seed))
     runners = {
-        label: Sampler(label, _called(one).beside(args, kwargs), clock)
+        label: Sampler(label, _called(one).with_more(args, kwargs), clock)
         for label, one in ways.items()
     }
     rounds = Rounds(runners, base, environment(), np.random.default_rng(seed))
