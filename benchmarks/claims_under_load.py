@@ -17,16 +17,14 @@ import sys
 import tempfile
 from collections import Counter
 from contextlib import redirect_stdout
-from dataclasses import replace
 from io import StringIO
 from itertools import product
 from pathlib import Path
 
 from callables import ROOT, busy, callable_of, repeated
 
-from d2lhybrid import compare
+from d2lhybrid import Comparison, Sweep, compare
 from d2lhybrid.errors import ClaimError
-from d2lhybrid.experiment import claim as claims
 
 ROWS = [("pytorch", "latency"), ("jax", "latency"), ("mxnet static", "latency"),
         ("mxnet static", "throughput")]  # fmt: skip
@@ -35,31 +33,31 @@ CLAIMS = {  # how often each of the two repeats the callable, and what is true o
     "a third of the work": (3, 1, "faster"),
 }
 DOCTORED = {"slower": "faster", "faster": "slower"}
-OUTCOMES = ("held", "undecided", "raised")
+KINDS = ("true", "doctored")
+OUTCOMES = ("holds", "undecided", "contradicted")
 WIDTH = 48  # of the first column
 
 
-def outcome(claim, c, made):
-    """One of the three."""
-    shown = StringIO()
+def outcomes(claim, *args, **options):
+    """What becomes of a claim; of a sweep's, at each size."""
     try:
-        with redirect_stdout(shown):
-            claim(c, made)
+        with redirect_stdout(StringIO()):
+            judged = claim(*args, **options)
     except ClaimError:
-        return "raised"
-    return "held" if shown.getvalue().startswith("✓") else "undecided"
+        return ["contradicted"]
+    return [judgement.outcome for judgement in (judged if isinstance(judged, tuple) else [judged])]
 
 
-def made(rows, runs):
+def of_rows(rows, runs):
     """What became of the claims of each row: its name, the true ones, the doctored ones."""
     for (row, metric), (name, (first, second, sense)) in product(rows, CLAIMS.items()):
         function = callable_of(row)
         functions = {"a": repeated(function, first), "b": repeated(function, second)}
         true, doctored = Counter(), Counter()
         for _ in range(runs):
-            c = compare(functions, time_limit=3, progress=False)
-            for found, said in ((true, sense), (doctored, DOCTORED[sense])):
-                found[outcome(claims.claim, c, claims.Claim("b", said, metric=metric))] += 1
+            comparison = compare(functions, time_limit=3, progress=False)
+            true.update(outcomes(comparison.claim, "b", sense, metric=metric))
+            doctored.update(outcomes(comparison.claim, "b", DOCTORED[sense], metric=metric))
         yield f"{row}, {name}, {metric}", true, doctored
 
 
@@ -83,24 +81,25 @@ def of_notebooks(framework):
             where = {"metadata": {"path": str(path.parent)}}
             quiet = ["--log-level=ERROR"]  # or it warns about its local sockets
             NotebookClient(notebook, timeout=900, resources=where, extra_arguments=quiet).execute()
-            found = [json.loads(line) for line in notes.read_text().splitlines()]
-        counted = [Counter(one for doctored, one in found if doctored == kind) for kind in (0, 1)]
+            lines = [json.loads(line) for line in notes.read_text().splitlines()]
+        counted = [Counter(outcome for kind, outcome in lines if kind == each) for each in KINDS]
         yield "/".join([path.parent.name, path.stem]), *counted
 
 
 def note(path):
     """Inside a notebook: make each claim doctored and then as it stands, and note what came."""
-    claim = claims.claim
-    claims._show = lambda _made, said, _kind: print(said)
 
-    def both(c, made):
-        with open(path, "a") as notes:
-            for doctored, sense in ((1, DOCTORED.get(made.sense)), (0, made.sense)):
-                if sense:
-                    found = outcome(claim, c, replace(made, sense=sense))
-                    notes.write(json.dumps([doctored, found]) + "\n")
+    def noting(claim):
+        def both(result, label, sense, **options):
+            with open(path, "a") as notes:
+                for kind, each in zip(KINDS, (sense, DOCTORED.get(sense)), strict=True):
+                    for outcome in outcomes(claim, result, label, each, **options) if each else ():
+                        notes.write(json.dumps([kind, outcome]) + "\n")
 
-    claims.claim = both
+        return both
+
+    for kind in (Comparison, Sweep):
+        kind.claim = noting(kind.claim)
 
 
 def main():
@@ -117,13 +116,15 @@ def main():
     runs = 1 if options.notebooks or options.short else options.runs
     rows = [row for row in ROWS if options.only in (None, row[0])]
     print(f"{options.load} busy processes; how often each claim was made: {runs}\n")
-    print(f"{'held, undecided, raised':<{WIDTH}}{'true':>12}{'doctored':>12}", flush=True)
+    print(f"{', '.join(OUTCOMES):<{WIDTH}}{'true':>12}{'doctored':>12}", flush=True)
     wrong = 0
     with busy(options.load):
-        table = of_notebooks(options.framework) if options.notebooks else made(rows, runs)
+        table = of_notebooks(options.framework) if options.notebooks else of_rows(rows, runs)
         for name, true, doctored in table:
-            wrong += true["raised"] + doctored.total() - doctored["raised"]
-            shown = [" ".join(f"{found[one]:>3}" for one in OUTCOMES) for found in (true, doctored)]
+            wrong += true["contradicted"] + doctored.total() - doctored["contradicted"]
+            shown = [
+                " ".join(f"{counts[each]:>3}" for each in OUTCOMES) for counts in (true, doctored)
+            ]
             print(f"{name:<{WIDTH}}{shown[0]:>12}{shown[1]:>12}", flush=True)
     sys.exit(1 if wrong else 0)
 
