@@ -110,7 +110,7 @@ def _parser() -> ArgumentParser:
     verifying.add_argument("path", help=_("folder of the artifact"))
     once = _("run it this once although it is not trusted")
     verifying.add_argument("--trust", action="store_true", help=once)
-    verifying.set_defaults(run=verify)
+    verifying.set_defaults(run=lambda path, **options: verify(path, **options))
     return root
 
 

@@ -4,17 +4,18 @@
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
-from d2lhybrid.artifacts import store
 from d2lhybrid.artifacts.manifest import Manifest
+from d2lhybrid.artifacts.store import Stored, read
+from d2lhybrid.artifacts.trusted import add_trusted
 from d2lhybrid.core import errors
 from d2lhybrid.core.arguments import BoundToProcess
-from d2lhybrid.core.compare_outputs import Mismatch, mismatch
+from d2lhybrid.core.compare_outputs import mismatch
 from d2lhybrid.core.host_array import dtype_and_shape
 from d2lhybrid.core.i18n import count, gettext as _, listed, pgettext, sentences
 from d2lhybrid.core.pytree import leaves
@@ -31,10 +32,10 @@ class LoadedModel(BoundToProcess):
         manifest: What the artifact says about itself.
     """
 
-    def __init__(self, stored: store.Stored, model: Any, trusted: bool):
+    def __init__(self, stored: Stored, model: Any, trusted: bool):
         self.model, self.manifest = model, stored.manifest
-        # Trusted: may output classes be made, whose modules are imported then?
-        self._stored, self._trusted = stored, trusted
+        self._stored = stored
+        self._trusted = trusted  # if so, output classes are made, and their modules imported
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the model on arguments like those that it was saved with.
@@ -46,13 +47,34 @@ class LoadedModel(BoundToProcess):
         framework = self._stored.framework
         inputs = self.manifest.in_spec.flatten_like((args, kwargs), "")
         for expected, value in zip(self.manifest.inputs, inputs, strict=True):
-            known = self._stored.format.converts and hasattr(value, "dtype")
-            if not known and not framework.is_tensor(value):
+            is_converted = self._stored.format.converts and hasattr(value, "dtype")
+            if not is_converted and not framework.is_tensor(value):
                 kind = f"{type(value).__module__}.{type(value).__name__}"
                 text = _("Expected a tensor of {framework}, received a {kind}; convert it.")
                 raise errors.InputMismatchError(text, framework=framework.display, kind=kind)
             expected.require(*dtype_and_shape(value))
         return self.manifest.out_spec.unflatten(_flat(self.model(*inputs)), classes=self._trusted)
+
+    def differences(self) -> Iterator[str]:
+        """Run the recorded calls; how the outputs of each differ from the recorded ones, if so.
+
+        Raises:
+            DamagedArtifactError: A file holds no recorded tensor.
+            Otherwise what the model raises.
+        """
+        stored, framework = self._stored, self._stored.framework
+        names = [output.name for output in self.manifest.outputs]
+        for number in range(self.manifest.examples):
+            inputs = [
+                framework.from_host(host_array, self.manifest.options)
+                for host_array in stored.load_inputs(number)
+            ]
+            output = framework.infer(self.model, tuple(inputs), {})
+            received = dict(zip(names, map(to_host, _flat(output)), strict=True))
+            expected = dict(zip(names, stored.load_outputs(number), strict=True))
+            difference = mismatch(received, expected)
+            if difference is not None:
+                yield str(difference)
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,36 +83,32 @@ class Verification:
 
     Attributes:
         path: The artifact's folder.
-        problems: What is wrong with the bytes; empty if all is as saved.
-        outputs: Whether the outputs for the recorded example are the recorded ones: ``"same"``,
-            ``"different"``, ``"failed"`` where the model raised, or ``"not run"``.
-        reason: How they differ, what was raised, or why the model was not run.
+        answer: ``"proved"``: the bytes are as saved, and the model ran and gave the recorded
+            outputs. ``"not run"``: the bytes are as saved, and the model was not run because you do
+            not trust it. ``"failed"``: neither.
+        reason: Why it is not proved.
+        problems: What is wrong with the bytes; empty if all are as saved.
     """
 
     path: Path
-    problems: tuple[str, ...]
-    outputs: Literal["same", "different", "failed", "not run"]
+    answer: Literal["proved", "not run", "failed"]
     reason: str = ""
+    problems: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """True when the bytes are as saved, and the model was run and computed the same."""
+        """True when the answer is ``"proved"``."""
         return self.answer == "proved"
 
-    @property
-    def answer(self) -> Literal["proved", "not run", "failed"]:
-        """What is known: it ran and gave the recorded outputs (``"proved"``); it is as it was
-        saved, and was not run because you do not trust it (``"not run"``); or neither.
-        """
-        if self.problems or self.outputs in ("different", "failed"):
-            return "failed"
-        return "proved" if self.outputs == "same" else "not run"
-
     def __str__(self) -> str:
-        state = listed(self.problems) or _("as saved")
-        said = {"same": pgettext("outputs", "same"), "not run": _("not run: {reason}")}
-        outputs = said.get(self.outputs, _("failed: {reason}")).format(reason=self.reason)
-        return _table(self.path, [(_("bytes:"), state), (_("outputs:"), outputs)])
+        if self.ok:
+            outputs = pgettext("outputs", "same")
+        elif self.problems or self.answer == "not run":
+            outputs = _("not run: {reason}").format(reason=self.reason)
+        else:
+            outputs = _("failed: {reason}").format(reason=self.reason)
+        bytes_found = listed(self.problems) or _("as saved")
+        return _table(self.path, [(_("bytes:"), bytes_found), (_("outputs:"), outputs)])
 
     __repr__ = __str__
 
@@ -104,7 +122,7 @@ class Inspection:
         manifest: What the artifact says: `format`, `framework`, `versions`, `created`, `inputs`,
             `outputs`, `files`.
         trusted: Did this user save it as it is, or call ``trust``?
-        may: What the format lets such a file do when it is loaded.
+        risk: What the format lets such a file do when it is loaded.
         note: What else there is to know of the format, and why no axis may vary.
         problems: What is not as it was saved; empty if every byte is.
     """
@@ -112,29 +130,34 @@ class Inspection:
     path: Path
     manifest: Manifest
     trusted: bool
-    may: str
+    risk: str
     note: str
     problems: tuple[str, ...]
 
     def __str__(self) -> str:
-        said = self.manifest
-        versions = ", ".join(f"{k} {v}" for k, v in said.versions.items())
+        manifest = self.manifest
+        versions = [f"{package} {number}" for package, number in manifest.versions.items()]
         size = _("{size:>12} bytes")
+        rows = [
+            (_("format:"), f"{manifest.format} ({manifest.framework})"),
+            (_("with:"), ", ".join(versions)),
+            (_("created:"), manifest.created),
+        ]
+        rows += [(_("input:"), str(spec)) for spec in manifest.inputs]
+        rows += [(_("output:"), str(spec)) for spec in manifest.outputs]
+        for file in manifest.files:
+            rows.append((_("file:"), f"{size.format(size=count(file.size))}  {file.path}"))
         trusted = _("yes, by you") if self.trusted else _("no; trust(path) changes that")
-        rows = [(_("format:"), f"{said.format} ({said.framework})"), (_("with:"), versions)]
-        rows += [(_("created:"), said.created)]
-        rows += [(_("input:"), str(spec)) for spec in said.inputs]
-        rows += [(_("output:"), str(spec)) for spec in said.outputs]
-        rows += [(_("file:"), f"{size.format(size=count(f.size))}  {f.path}") for f in said.files]
-        rows += [(_("trusted:"), trusted), (_("may:"), self.may)]
-        rows += [(_("note:"), self.note)] if self.note else []
-        rows += [(_("PROBLEM:"), text) for text in self.problems]
+        rows += [(_("trusted:"), trusted), (_("may:"), self.risk)]
+        if self.note:
+            rows.append((_("note:"), self.note))
+        rows += [(_("PROBLEM:"), problem) for problem in self.problems]
         return _table(self.path, rows)
 
     __repr__ = __str__
 
 
-def load(path: str | os.PathLike[str], *, trust: bool = False) -> LoadedModel:
+def load(path: str | os.PathLike[str], /, *, trust: bool = False) -> LoadedModel:
     """Load an artifact as a callable.
 
     Every byte is checked before a framework sees it, and a format that can carry code loads only
@@ -162,13 +185,12 @@ def load(path: str | os.PathLike[str], *, trust: bool = False) -> LoadedModel:
     >>> torch.allclose(model(x), net(x))
     True
     """
-    stored = store.read(path)
-    store.require_intact(stored)
-    trusted = store.require_allowed(stored, trust)
-    return LoadedModel(stored, _program(stored, trusted), trusted)
+    stored = read(path)
+    stored.require_intact()
+    return _load(stored, stored.require_allowed(trust))
 
 
-def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification:
+def verify(path: str | os.PathLike[str], /, *, trust: bool = False) -> Verification:
     """Check that the bytes are as saved, and that the model computes its recorded outputs.
 
     There are three answers: proved, failed, and intact but not run, because loading it would not be
@@ -191,26 +213,26 @@ def verify(path: str | os.PathLike[str], *, trust: bool = False) -> Verification
     >>> verify("linear").ok
     False
     """
-    stored = store.read(path)
-    if problems := store.problems_of(stored):
-        return Verification(stored.root, problems, "not run", _("the bytes differ"))
+    stored = read(path)
+    if problems := stored.find_problems():
+        return Verification(stored.root, "failed", _("the bytes differ"), problems)
     try:
-        trusted = store.require_allowed(stored, trust)
+        trusted = stored.require_allowed(trust)
     except errors.UntrustedArtifactError as error:
-        return Verification(stored.root, (), "not run", str(error))
-    program = _program(stored, trusted)
+        return Verification(stored.root, "not run", str(error))
+    model = _load(stored, trusted)
     try:
-        for example in range(stored.manifest.examples):
-            if found := _difference(stored, program, example):
-                return Verification(stored.root, (), "different", str(found))
+        difference = next(model.differences(), "")
     except errors.D2LHybridError as error:
-        return Verification(stored.root, (), "failed", str(error))
+        return Verification(stored.root, "failed", str(error))
     except Exception as error:
-        return Verification(stored.root, (), "failed", errors.brief(error))
-    return Verification(stored.root, (), "same")
+        return Verification(stored.root, "failed", errors.brief(error))
+    if difference:
+        return Verification(stored.root, "failed", difference)
+    return Verification(stored.root, "proved")
 
 
-def inspect(path: str | os.PathLike[str]) -> Inspection:
+def inspect(path: str | os.PathLike[str], /) -> Inspection:
     """Describe an artifact without executing anything.
 
     Raises:
@@ -226,16 +248,17 @@ def inspect(path: str | os.PathLike[str]) -> Inspection:
     >>> print(inspect("linear").manifest.inputs[0])
     input: float32 (any, 3)
     """
-    stored = store.read(path)
-    fixed, chosen = stored.manifest.fixed, stored.format
-    may, note = _(chosen.risk) or _("Nothing: this format holds no code."), _(chosen.note)
-    if fixed:
-        note = sentences(note, _("No axis may vary: {reason}.").format(reason=fixed))
-    problems = store.problems_of(stored)
-    return Inspection(stored.root, stored.manifest, stored.trusted, may, note, problems)
+    stored = read(path)
+    risk = _(stored.format.risk) or _("Nothing: this format holds no code.")
+    note = _(stored.format.note)
+    if stored.manifest.fixed:
+        fixed = _("No axis may vary: {reason}.").format(reason=stored.manifest.fixed)
+        note = sentences(note, fixed)
+    problems = stored.find_problems()
+    return Inspection(stored.root, stored.manifest, stored.trusted, risk, note, problems)
 
 
-def trust(path: str | os.PathLike[str]) -> Inspection:
+def trust(path: str | os.PathLike[str], /) -> Inspection:
     """Declare that this artifact may run with your permissions; ``inspect`` it first.
 
     It is trusted as it is now. Any change afterwards takes the trust away again.
@@ -251,46 +274,40 @@ def trust(path: str | os.PathLike[str]) -> Inspection:
     >>> trust("linear").trusted
     True
     """
-    stored = store.read(path)
-    store.require_intact(stored)
-    store.add_trusted(stored.digest)
+    stored = read(path)
+    stored.require_intact()
+    add_trusted(stored.digest)
     return inspect(path)
 
 
 def _flat(output: Any) -> list[Any]:
-    """The tensors that a program returns, in order; in some formats with None between them."""
-    return [one for _path, one in leaves(output) if one is not None]
+    """The tensors that a program returns, in order; some formats have None between them."""
+    return [leaf for _path, leaf in leaves(output) if leaf is not None]
 
 
-def _program(stored: store.Stored, trusted: bool) -> Any:
-    """What the framework makes of bytes that were checked."""
+def _load(stored: Stored, trusted: bool) -> LoadedModel:
+    """Let the framework read bytes that were checked.
+
+    Raises:
+        MissingPackageError, UnsupportedArtifactError, ArtifactLoadError: As ``load`` says.
+    """
     framework = stored.framework
     try:
         framework.load()
     except ImportError as error:
         raise missing(framework.name, framework.name, error) from error
     options = stored.manifest.options
-    with store.refusals(stored):
+    with stored.explain_refusals():
         modules = options.get("imports", ())
-        for module in modules if trusted and isinstance(modules, tuple) else ():
-            import_module(module)
-        return stored.format.read(stored.root, options)
-
-
-def _difference(stored: store.Stored, program: Any, example: int) -> Mismatch | None:
-    """How the outputs for an example differ from the recorded ones; None if they do not."""
-    tensors, manifest = stored.framework, stored.manifest
-    raws = stored.recall(example, "input")
-    inputs = tuple(tensors.from_host(raw, manifest.options) for raw in raws)
-    received = map(to_host, _flat(tensors.infer(program, inputs, {})))
-    names = [output.name for output in manifest.outputs]
-    expected = dict(zip(names, stored.recall(example, "output"), strict=True))
-    return mismatch(dict(zip(names, received, strict=True)), expected)
+        if trusted and isinstance(modules, tuple):
+            for module in modules:
+                import_module(module)
+        return LoadedModel(stored, stored.format.read(stored.root, options), trusted)
 
 
 def _table(path: Path, rows: Sequence[tuple[str, str]]) -> str:
     """The path, and below it the rows in two columns."""
-    shown = [[f"  {label}", text] for label, text in rows]
+    indented = [[f"  {label}", text] for label, text in rows]
     name = str(path)  # escaped where a terminal would obey it or break the line
     title = name if name.isprintable() else repr(name)
-    return f"{title}\n{Table([Column(left=True)] * 2, shown, gap=' ')}"
+    return f"{title}\n{Table([Column(left=True)] * 2, indented, gap=' ')}"

@@ -10,7 +10,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,14 +20,15 @@ import numpy as np
 from platformdirs import user_cache_path
 
 from d2lhybrid.artifacts.manifest import Dtype, Manifest
-from d2lhybrid.artifacts.store import (
-    own_folder,
-    read,
-    refusals,
-    require_allowed,
-    require_intact,
-)
+from d2lhybrid.artifacts.store import Stored, read
+from d2lhybrid.artifacts.trusted import explain_unwritable
 from d2lhybrid.core import errors
+from d2lhybrid.core.arguments import (
+    Call,
+    ambiguous_option,
+    reject_misspelling,
+    resolve_call,
+)
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _, noop as N_, sentences
 from d2lhybrid.core.subprocesses import run
@@ -38,12 +39,15 @@ from d2lhybrid.frameworks.formats import NativeProgram
 
 SOURCES = Path(__file__).parent.parent / "native"
 PROGRAM = "run_model"
+BUILD_SECONDS = 600.0  # that compiling a program may take
+LONGEST_OUTPUT = 2000  # letters of what a program prints that a message repeats
 
 
 def run_native(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Call,
+    /,
     *args: Any,
-    keep: str | os.PathLike[str] | None = None,
+    output_dir: str | os.PathLike[str] | None = None,
     trust: bool = False,
     timeout: float = 300.0,
     **kwargs: Any,
@@ -51,10 +55,11 @@ def run_native(
     """Run an artifact outside Python, on the CPU.
 
     Args:
-        path: The artifact's folder.
+        path: The artifact's folder; or ``call(path, ...)`` with all arguments of the model, where
+            one of its keywords has the name of an option.
         args: What ``load(path)`` would be called with, of NumPy arrays; none for the recorded
             example. For bfloat16, arrays of ``ml_dtypes`` or the bits as uint16.
-        keep: A folder that gets the source, the compile line (``build.sh``), the program, the
+        output_dir: A folder that gets the source, the compile line (``build.sh``), the program, the
             inputs and the command that runs it (``run.sh``).
         trust: As in ``load``.
         timeout: Seconds that the program may run.
@@ -73,7 +78,8 @@ def run_native(
         InputMismatchError: Structure, number, dtype or shape of the inputs are wrong.
         UntrustedArtifactError, DamagedArtifactError: As in ``load``.
         MissingPackageError: The package whose library the program needs is not installed.
-        FileExistsError: `keep` holds other files.
+        ArgumentError: An option is also a keyword of the model, or is misspelt.
+        FileExistsError: `output_dir` holds other files.
         UnwritableFolderError: The cache, which ``$D2LHYBRID_CACHE`` names, cannot be written to.
 
     >>> from d2lhybrid import import_mxnet, save
@@ -85,47 +91,97 @@ def run_native(
     >>> np.allclose(run_native("dense", x.asnumpy()), net(x).asnumpy())
     True
     """
-    stored = read(path)
-    manifest, chosen = stored.manifest, stored.format
-    native = chosen.native
+    folder, args, kwargs = resolve_call(path, args, kwargs)
+    stored = read(folder)
+    options = {"output_dir": output_dir, "trust": trust, "timeout": timeout}
+    _check_options(stored, options, kwargs, in_call=isinstance(path, Call))
+    native = _native_program(stored)
+    stored.require_intact()
+    stored.require_allowed(trust)
+    inputs = _inputs(stored, args, kwargs)
+    names = _names(stored.manifest)
+    with stored.explain_refusals():
+        model = stored.format.native_model(
+            stored.root, stored.manifest.options, inputs, _compiled_folder
+        )
+    build = _build(native)
+    with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as data:
+        arguments = [str(model), *_write_inputs(names, inputs, Path(data))]
+        if output_dir is not None:
+            _keep(Path(output_dir), build, arguments, Path(data))
+        command = [str(build / PROGRAM), *arguments]
+        printed = _execute(command, _("Could not run the program"), timeout)
+        outputs = _outputs(printed, names[len(inputs) :], Path(data))
+    return stored.manifest.out_spec.unflatten(outputs)
+
+
+def _check_options(
+    stored: Stored, options: Mapping[str, Any], kwargs: Mapping[str, Any], *, in_call: bool
+) -> None:
+    """Is each keyword clearly an option, or clearly one of the model's?
+
+    Args:
+        stored: The artifact, whose manifest has the keywords of the model.
+        options: The options of ``run_native``.
+        kwargs: The other keywords.
+        in_call: Did the model's keywords stand in a ``call``?
+
+    Raises:
+        ArgumentError: An option is also a keyword of the model, and no ``call`` tells them apart;
+            or a keyword that the model does not have is nearly an option.
+    """
+    _positional, by_keyword = stored.manifest.in_spec.parts
+    defaults = run_native.__kwdefaults__ or {}
+    for name, value in options.items():
+        is_given = value is not defaults[name]
+        if is_given and name in by_keyword.keys and not in_call:
+            raise ambiguous_option("run_native", name, value, stored.root.name, "path")
+    for keyword in kwargs:
+        if keyword not in by_keyword.keys:
+            reject_misspelling(keyword, options)
+
+
+def _native_program(stored: Stored) -> NativeProgram:
+    """The program that runs the artifact's format.
+
+    Raises:
+        UnsupportedArtifactError: There is none, or it has no such tensors.
+    """
+    manifest, native = stored.manifest, stored.format.native
     if native is None:
         text = _("Expected a format that runs without Python, received {format!r}.")
         advice = _("{framework} has no such format here: load the model in Python.")
         fields = {"format": manifest.format, "framework": stored.framework.display}
         raise errors.UnsupportedArtifactError(sentences(text, advice), **fields)
     dtypes = get_args(Dtype)
-    known = native.dtypes or dtypes[: dtypes.index("string")]  # those of tensors.h
+    supported = native.dtypes or dtypes[: dtypes.index("string")]  # those of tensors.h
     for spec in (*manifest.inputs, *manifest.outputs):
-        if spec.dtype not in known:
+        if spec.dtype not in supported:
             text = _(
                 "Expected a model whose inputs and outputs are {dtypes}, received {spec}; use load."
             )
-            raise errors.UnsupportedArtifactError(text, dtypes=", ".join(known), spec=spec)
-    require_intact(stored)
-    require_allowed(stored, trust)
+            raise errors.UnsupportedArtifactError(text, dtypes=", ".join(supported), spec=spec)
+    return native
+
+
+def _inputs(stored: Stored, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[HostArray]:
+    """The inputs in the arguments, or those of the recorded example if there are none.
+
+    Raises:
+        InputMismatchError: They are not what the model was saved with.
+    """
+    manifest = stored.manifest
     if not args and not kwargs:
-        inputs = stored.recall(0, "input")
+        inputs = stored.load_inputs(0)
     else:
-        arrays = map(_array, manifest.in_spec.flatten_like((args, kwargs), ""))
-        # No model takes uint16, so these are the bits of bfloat16.
-        inputs = [
-            HostArray.of(one, "bfloat16" if one.dtype == np.uint16 else None) for one in arrays
-        ]
-    for spec, raw in zip(manifest.inputs, inputs, strict=True):
-        spec.require(raw.dtype, raw.array.shape)
-    names = _names(manifest)
-    with refusals(stored):
-        model = chosen.native_model(stored.root, manifest.options, inputs, _compiled)
-    made = _build(native)
-    with tempfile.TemporaryDirectory(prefix="d2lhybrid-") as name:
-        folder = Path(name)
-        arguments = [str(model), *_arguments(names, inputs, folder)]
-        if keep is not None:
-            _keep(Path(keep), made, arguments, folder)
-        command = [str(made / PROGRAM), *arguments]
-        printed = _execute(command, _("Could not run the program"), timeout)
-        outputs = _outputs(printed, names[len(inputs) :], folder)
-    return manifest.out_spec.unflatten(outputs)
+        inputs = []
+        for value in manifest.in_spec.flatten_like((args, kwargs), ""):
+            array = _array(value)
+            # No model takes uint16, so these are the bits of bfloat16.
+            inputs.append(HostArray.of(array, "bfloat16" if array.dtype == np.uint16 else None))
+    for spec, host_array in zip(manifest.inputs, inputs, strict=True):
+        spec.require(host_array.dtype, host_array.array.shape)
+    return inputs
 
 
 def _array(value: Any) -> np.ndarray:
@@ -153,14 +209,20 @@ def _names(manifest: Manifest) -> tuple[str, ...]:
     raise errors.ArtifactLoadError(text, number=len(ours), names=names)
 
 
-def _arguments(names: Sequence[str], inputs: Sequence[HostArray], folder: Path) -> list[str]:
-    """Inputs and outputs by the names that the library knows; writes the inputs."""
+def _write_inputs(names: Sequence[str], inputs: Sequence[HostArray], folder: Path) -> list[str]:
+    """Write the inputs, and return the program's arguments for them and for the outputs.
+
+    Args:
+        names: What the framework's library calls the inputs and, behind them, the outputs.
+        inputs: The inputs.
+        folder: Where to write them.
+    """
     arguments = []
-    for i, (name, raw) in enumerate(zip(names, inputs, strict=False)):
+    for i, (name, host_array) in enumerate(zip(names, inputs, strict=False)):
         file = folder / f"input-{i}.raw"
-        raw.array.astype(raw.array.dtype.newbyteorder("<")).tofile(file)
-        shape = ",".join(map(str, raw.array.shape))
-        arguments += ["input", name, raw.dtype, shape, str(file)]
+        array = host_array.array
+        array.astype(array.dtype.newbyteorder("<")).tofile(file)
+        arguments += ["input", name, host_array.dtype, ",".join(map(str, array.shape)), str(file)]
     for i, name in enumerate(names[len(inputs) :]):
         arguments += ["output", name, str(folder / f"output-{i}.raw")]
     return arguments
@@ -172,74 +234,83 @@ def _outputs(printed: str, names: Sequence[str], folder: Path) -> list[np.ndarra
     Raises:
         NativeRunError: It printed something else, or wrote other files.
     """
-    rows = printed.split("\n")[:-1]
+    lines = printed.split("\n")[:-1]
     try:
-        if len(rows) != len(names):
-            raise ValueError(_("lines: {n}").format(n=len(rows)))
-        files = (folder / f"output-{i}.raw" for i in range(len(names)))
-        return [_output(*one) for one in zip(rows, names, files, strict=True)]
+        if len(lines) != len(names):
+            raise ValueError(_("lines: {n}").format(n=len(lines)))
+        return [
+            _output(line, name, folder / f"output-{i}.raw")
+            for i, (line, name) in enumerate(zip(lines, names, strict=True))
+        ]
     except Exception as error:
         text = _("Expected a line for each of {number} outputs ({error}). Printed: {printed}")
-        fields = {"number": len(names), "error": errors.brief(error), "printed": printed[-2000:]}
+        shown = printed[-LONGEST_OUTPUT:]
+        fields = {"number": len(names), "error": errors.brief(error), "printed": shown}
         raise errors.NativeRunError(text, **fields) from error
 
 
-def _output(row: str, name: str, file: Path) -> np.ndarray:
+def _output(line: str, name: str, file: Path) -> np.ndarray:
     """An output by its line: its name, in which there may be spaces, its dtype and its sizes."""
-    if not row.startswith(f"{name} "):
-        raise ValueError(row)
-    dtype, *shape = row.removeprefix(f"{name} ").split(" ")
-    stored = np.dtype("uint16" if dtype == "bfloat16" else dtype).newbyteorder("<")
-    return HostArray(dtype, np.fromfile(file, stored).reshape([int(n) for n in shape])).values()
+    if not line.startswith(f"{name} "):
+        raise ValueError(line)
+    dtype, *sizes = line.removeprefix(f"{name} ").split(" ")
+    stored_dtype = np.dtype("uint16" if dtype == "bfloat16" else dtype).newbyteorder("<")
+    array = np.fromfile(file, stored_dtype).reshape([int(size) for size in sizes])
+    return HostArray(dtype, array).values()
 
 
 def _cache() -> Path:
     return Path(os.environ.get("D2LHYBRID_CACHE") or user_cache_path("d2lhybrid"))
 
 
-def _compiled(key: str) -> Path:
+def _compiled_folder(key: str) -> Path:
     """The folder in the cache for what is compiled of a model."""
     folder = _cache() / "compiled" / key
-    with own_folder(_cache(), "D2LHYBRID_CACHE"):
+    with explain_unwritable(_cache(), "D2LHYBRID_CACHE"):
         folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def _build(native: NativeProgram) -> Path:
-    """The folder of program, source and compile line, which is made unless the cache has it."""
-    found = find_spec(native.package)
-    if found is None or found.origin is None:
+    """The folder of program, source and compile line, which is made unless the cache has it.
+
+    Raises:
+        MissingPackageError, CompilerMissingError, NativeRunError, UnwritableFolderError: As in
+            ``run_native``.
+    """
+    module = find_spec(native.package)
+    if module is None or module.origin is None:
         text = _(
             "Running this model needs the library inside the package {package}; "
             "install it with: {command}"
         )
         command = f"pip install {native.package}"
         raise errors.MissingPackageError(text.format(package=native.package, command=command))
-    package = Path(found.origin).parent
+    package = Path(module.origin).parent
     compiler = find_compiler("C" if native.source.endswith(".c") else "C++")
     library = min(map(str, package.glob(native.library)), default="")
     flags = [part.format(package, library) for part in shlex.split(native.flags)]
     line = [*compiler, native.source, "-I.", "-O1", "-o", PROGRAM, *flags]
     sources = [SOURCES / native.source, SOURCES / "tensors.h"]
-    build = str(os.stat(found.origin).st_mtime_ns)  # of the package
-    parts = [*line, build, *(path.read_text() for path in sources)]
+    build_of_package = str(os.stat(module.origin).st_mtime_ns)
+    parts = [*line, build_of_package, *(path.read_text() for path in sources)]
     key = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
-    made = _cache() / "native" / key
-    if made.exists():
-        return made
-    with own_folder(_cache(), "D2LHYBRID_CACHE"):
-        made.parent.mkdir(parents=True, exist_ok=True)
-        working = tempfile.TemporaryDirectory(dir=made.parent, ignore_cleanup_errors=True)
+    cached = _cache() / "native" / key
+    if cached.exists():
+        return cached
+    with explain_unwritable(_cache(), "D2LHYBRID_CACHE"):
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        working = tempfile.TemporaryDirectory(dir=cached.parent, ignore_cleanup_errors=True)
         folder = Path(working.name)
         for source in sources:
             shutil.copy(source, folder)
         _write_script(folder / "build.sh", line)
     with working:
         with show_status(N_("compiling {file}"), file=native.source):
-            _execute(line, _("Could not compile the program"), 600, folder)
-        with suppress(OSError):  # where another process has made it meanwhile
-            folder.rename(made)
-    return made
+            _execute(line, _("Could not compile the program"), BUILD_SECONDS, folder)
+        with suppress(OSError):  # another process may have made it meanwhile
+            folder.rename(cached)
+    return cached
 
 
 def _execute(command: list[str], failure: str, timeout: float, folder: Path | None = None) -> str:
@@ -251,25 +322,33 @@ def _execute(command: list[str], failure: str, timeout: float, folder: Path | No
     options: Any = {"cwd": folder, "env": environment(TF_CPP_MIN_LOG_LEVEL="2")}
     options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     try:
-        done = run(command, timeout, **options)
-        done.check_returncode()
+        process = run(command, timeout, **options)
+        process.check_returncode()
     except (OSError, subprocess.SubprocessError) as error:
-        said = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()[-2000:]
-        text = "{failure}: {error}\n{said}"
-        raise errors.NativeRunError(text, failure=failure, error=error, said=said) from error
-    return done.stdout.decode(errors="replace")
+        printed = (getattr(error, "stderr", None) or b"").decode(errors="replace").strip()
+        text = "{failure}: {error}\n{printed}"
+        fields = {"failure": failure, "error": error, "printed": printed[-LONGEST_OUTPUT:]}
+        raise errors.NativeRunError(text, **fields) from error
+    return process.stdout.decode(errors="replace")
 
 
-def _keep(folder: Path, made: Path, arguments: list[str], data: Path) -> None:
-    """Everything that a reader needs to build and run the program again without us."""
+def _keep(folder: Path, build: Path, arguments: list[str], data: Path) -> None:
+    """Copy everything that a reader needs to build and run the program again without us.
+
+    Args:
+        folder: Where to.
+        build: The folder of the program.
+        arguments: What it is run with.
+        data: The folder of the inputs.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()) and not (folder / PROGRAM).exists():  # not of an earlier run
         text = _("Will not write into {path!r}, which holds other files.")
         raise FileExistsError(text.format(path=str(folder)))
-    for whole in (made, data):
-        shutil.copytree(whole, folder, dirs_exist_ok=True)
-    moved = [part.replace(str(data), ".") for part in arguments]
-    _write_script(folder / "run.sh", [f"./{PROGRAM}", *moved])
+    for source in (build, data):
+        shutil.copytree(source, folder, dirs_exist_ok=True)
+    relative = [argument.replace(str(data), ".") for argument in arguments]
+    _write_script(folder / "run.sh", [f"./{PROGRAM}", *relative])
 
 
 def _write_script(path: Path, words: list[str]) -> None:

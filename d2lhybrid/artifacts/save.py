@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import wraps
 from importlib.metadata import PackageNotFoundError, version
@@ -19,30 +19,39 @@ from typing import Any, cast, get_args
 
 import msgspec
 
+from d2lhybrid.artifacts.examples import RecordedCall, write_examples
+from d2lhybrid.artifacts.integrity import file_entries
 from d2lhybrid.artifacts.load import Inspection, inspect
 from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Dtype, Manifest, TensorSpec, parse
-from d2lhybrid.artifacts.store import Recorded, add_trusted, entries, record, replacing
-from d2lhybrid.core.arguments import name_of, reject_ambiguous_options, resolve_call
+from d2lhybrid.artifacts.store import replacing
+from d2lhybrid.artifacts.trusted import add_trusted
+from d2lhybrid.core.arguments import name_of, options_of, reject_ambiguous_options, resolve_call
 from d2lhybrid.core.compare_outputs import mismatch
 from d2lhybrid.core.errors import D2LHybridError, SaveError, brief
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import general, gettext as _
 from d2lhybrid.core.subprocesses import run_python, status
-from d2lhybrid.experiment.sampler import wrap_call_errors
 from d2lhybrid.frameworks import Verb, copy_outputs, environment, format_of, of, preserve_state
 from d2lhybrid.frameworks.base import Framework
-from d2lhybrid.frameworks.formats import Dynamic, ExampleCall, Format, Option, Options
+from d2lhybrid.frameworks.failures import wrap_call_errors
+from d2lhybrid.frameworks.formats import DynamicDims, ExampleCall, Format, Option, Options
 
 DIFFERENT = 99  # the status of a process that has found other outputs
-_PROOF = f"""
+VERIFY = f"""
 import sys, warnings
 warnings.simplefilter("ignore")
-from d2lhybrid.artifacts.load import verify
-found = verify(sys.argv[1], trust=True)
-print(*found.problems, found.reason, sep="; ", file=sys.stderr)
-sys.exit({{"same": 0, "different": {DIFFERENT}}}.get(found.outputs, 1))
+from d2lhybrid.artifacts.load import load
+from d2lhybrid.core.errors import D2LHybridError, brief
+try:
+    model = load(sys.argv[1], trust=True)
+    difference = next(model.differences(), "")
+except Exception as error:
+    sys.exit(str(error) if isinstance(error, D2LHybridError) else brief(error))
+if difference:
+    print(difference, file=sys.stderr)
+    sys.exit({DIFFERENT})
 """
-PROOF_SECONDS = 600.0  # that it may take
+VERIFY_SECONDS = 600.0  # that it may take
 
 
 _saving = threading.RLock()
@@ -78,9 +87,10 @@ def _one_at_a_time(verb: Verb) -> Verb:
 def save(
     model: Any,
     path: str | os.PathLike[str],
+    /,
     *args: Any,
     format: str | None = None,
-    dynamic: Dynamic | None = None,
+    dynamic: DynamicDims | None = None,
     **kwargs: Any,
 ) -> Inspection:
     """Save a model as an artifact: a folder with the framework's files and a manifest.
@@ -100,10 +110,14 @@ def save(
             the program.
         format: One of the framework's formats; its best if None.
         dynamic: The axes that may vary later, for each input by name: ``{"ids": {0: "batch", 1:
-            "length"}}``; axes of one name vary together. If None, the first axis of each input
-            that is there as long as that of the first input, where the model and the format allow
-            it; of ``{}``, none. Dictionaries before other arguments, such as parameters, are
-            no such inputs.
+            "length"}}``; axes of one name vary together. An input has the name of its parameter in
+            the model's ``forward``, ``call`` or function. One inside a container has its key or
+            position behind that: ``batch_ids`` for ``batch["ids"]``, ``pair_0`` for ``pair[0]``.
+            What no parameter names is called by its position: ``input_0``. The names are those of
+            ``save(...).manifest.inputs``, which ``inspect`` shows.
+            If None, the first axis of each input may vary that is as long as that of the first
+            input, if the model and the format allow it; dictionaries before other arguments, such
+            as parameters, have no such axis. With ``{}``, none may vary.
         kwargs: More example arguments.
 
     Returns:
@@ -117,7 +131,7 @@ def save(
         ArtifactNotFoundError: `path` holds something that ``save`` did not write, or there is no
             folder to make it in.
         ArgumentError: No folder can have the name of `path`, or no input has an axis that `dynamic`
-            names.
+            names; or an option is misspelt, or also a parameter of the model.
         OSError: Full disk, no permission; what was there is there still.
         UnsupportedArtifactError: The framework has no such format.
         CompilerMissingError: The format is compiled, and no compiler is here.
@@ -129,50 +143,68 @@ def save(
     'torch.export'
     """
     path = Path(os.path.abspath(path))  # whatever the current folder is meanwhile
-    model, args, kwargs = resolve_call(model, args, kwargs)
+    model, args, kwargs = resolve_call(model, args, kwargs, options_of(save))
     framework = of(model, args, kwargs)
     chosen = format_of(framework.name, format or next(iter(framework.formats), ""))
     if not args and not kwargs:
         raise SaveError(_("Expected example inputs, received none; write save(model, path, x)."))
     add_trusted()  # find out before the work that there is no list to put it on
     with replacing(path) as folder:
-        sample = ExampleCall.of(framework, model, args, kwargs, chosen.function(model))
-        for kind in {type(one).__name__ for one in sample.inputs} & chosen.parts.keys():
-            text = _("Expected dense tensors, received a {kind}; save a function of its {parts}.")
-            raise SaveError(text, kind=kind, parts=chosen.parts[kind])
-        options = chosen.options(sample.inputs)
+        example = ExampleCall.of(framework, model, args, kwargs, chosen.function(model))
+        _require_dense(example, chosen)
+        options = chosen.options(example.inputs)
         with wrap_call_errors(name_of(model)):
-            examples = _run(sample, dynamic, options)
-        options |= _write(framework, chosen, sample, folder)
-        examples = examples[: 1 + bool(sample.larger)]
-        record(folder, examples)
+            calls = _record(example, dynamic, options)
+        options |= _write(framework, chosen, example, folder)
+        if not example.larger_inputs:  # the format allowed no axis to vary
+            calls = calls[:1]
+        write_examples(folder, calls)
         manifest = Manifest(
             d2lhybrid_artifact=VERSION,
             format=chosen.name,
             framework=framework.name,
             versions=_versions(framework, chosen),
-            inputs=tuple(_specs(sample.names, [given for given, _found in examples])),
-            outputs=tuple(_specs(sample.outputs, [found for _given, found in examples])),
-            fixed=sample.fixed,
-            in_spec=sample.in_spec,
-            out_spec=sample.out_spec,
-            files=tuple(entries(folder).values()),
-            examples=len(examples),
+            inputs=_tensor_specs(example.input_names, [inputs for inputs, _outputs in calls]),
+            outputs=_tensor_specs(example.output_names, [outputs for _inputs, outputs in calls]),
+            fixed=example.fixed_because,
+            in_spec=example.in_spec,
+            out_spec=example.out_spec,
+            files=file_entries(folder),
+            examples=len(calls),
             options=options,
             created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         )
-        digest = _seal(manifest, folder)
-        failure = verify_in_subprocess(folder)
-        modules = _modules(framework, model) if failure else ()
-        if modules:  # one of them may register what the file needs
-            options["imports"] = modules
-            digest = _seal(msgspec.structs.replace(manifest, options=options), folder)
-            failure = verify_in_subprocess(folder)
-        if failure:
-            text = _("A process that has only the artifact cannot load it as {format!r}: {error}.")
-            raise SaveError(text, format=chosen.name, error=failure)
-        add_trusted(digest)
+        add_trusted(_seal_verified(manifest, folder, framework, model))
     return inspect(path)
+
+
+def _require_dense(example: ExampleCall, chosen: Format) -> None:
+    """Raise SaveError for tensors that are no arrays, such as sparse ones."""
+    for kind in {type(tensor).__name__ for tensor in example.inputs} & chosen.parts.keys():
+        text = _("Expected dense tensors, received a {kind}; save a function of its {parts}.")
+        raise SaveError(text, kind=kind, parts=chosen.parts[kind])
+
+
+def _seal_verified(manifest: Manifest, folder: Path, framework: Framework, model: Any) -> str:
+    """Write the manifest, once another process has verified the artifact; returns its hash.
+
+    If the artifact does not load there, it is tried again with the modules imported that the
+    model's classes come from: one may register what the file needs. The manifest then lists them.
+
+    Raises:
+        SaveError: It does not load there, or computes something else.
+    """
+    digest = _seal(manifest, folder)
+    failure = verify_in_subprocess(folder)
+    modules = _modules_of(framework, model) if failure else ()
+    if modules:
+        options = {**manifest.options, "imports": modules}
+        digest = _seal(msgspec.structs.replace(manifest, options=options), folder)
+        failure = verify_in_subprocess(folder)
+    if failure:
+        text = _("A process that has only the artifact cannot load it as {format!r}: {error}.")
+        raise SaveError(text, format=manifest.format, error=failure)
+    return digest
 
 
 def verify_in_subprocess(folder: Path) -> str:
@@ -188,104 +220,135 @@ def verify_in_subprocess(folder: Path) -> str:
     with tempfile.TemporaryFile() as file:  # no pipe, which a compiler could keep open behind it
         output: Any = {"stdout": file, "stderr": file}
         try:
-            done = run_python([_PROOF, str(folder)], PROOF_SECONDS, env=variables, **output)
+            process = run_python([VERIFY, str(folder)], VERIFY_SECONDS, env=variables, **output)
         except subprocess.TimeoutExpired as error:
             text = _("A process that has only the artifact did not verify it within {seconds} s.")
-            raise SaveError(text, seconds=general(PROOF_SECONDS)) from error
+            raise SaveError(text, seconds=general(VERIFY_SECONDS)) from error
         file.seek(0)
-        said = " ".join(file.read().decode(errors="replace").strip().splitlines()[-1:])
-    if done.returncode == DIFFERENT:
+        printed = file.read().decode(errors="replace").strip().splitlines()
+    last_line = printed[-1] if printed else ""
+    if process.returncode == 0:
+        return ""
+    if process.returncode == DIFFERENT:
         text = _(
             "What was saved does not compute what the model computes ({difference}); is the model "
             "random, or does it keep state?"
         )
-        raise SaveError(text, difference=said)
-    if done.returncode == 0:
-        return ""
+        raise SaveError(text, difference=last_line)
     text = _("the process ended with status {status}: {said}")
-    ended = status(done.returncode)
-    return text.format(status=ended, said=said.rstrip(".") or _("it said nothing"))
+    said = last_line.rstrip(".") or _("it said nothing")
+    return text.format(status=status(process.returncode), said=said)
 
 
-def _run(sample: ExampleCall, dynamic: Dynamic | None, options: Options) -> list[Recorded]:
-    """Inputs and outputs of the model for the example, and for larger inputs if it takes them."""
-    sample.out_spec, sample.outputs, found = sample.run(sample.inputs)
-    if not found:
+def _record(
+    example: ExampleCall, dynamic: DynamicDims | None, options: Options
+) -> list[RecordedCall]:
+    """Run the example, and larger inputs if the model takes them; inputs and outputs of the calls.
+
+    Raises:
+        SaveError: The model returns no tensors, or computes something else while it is trained.
+        ArgumentError: No input has an axis that `dynamic` names.
+    """
+    to_host = example.framework.to_host
+    example.out_spec, example.output_names, outputs = example.infer(example.inputs)
+    if not outputs:
         raise SaveError(_("Expected a model that returns tensors, received none of them."))
-    to_host = sample.framework.to_host
-    examples = [([*map(to_host, sample.inputs)], [*map(to_host, found)])]
-    own = getattr(sample.model, "__self__", sample.model)
-    if hasattr(own, "eval") and getattr(own, "training", True):  # modules of NNX have no flag
-        now, saved = map(copy_outputs, (sample.flat(*sample.inputs), tuple(found)))
-        difference = mismatch(now, saved)
-        if difference is not None:
-            text = _(
-                "Expected a model without state in evaluation mode, because that's how it is "
-                "saved. Received: one that computes something else ({difference}). Call {code}."
-            )
-            raise SaveError(text, difference=difference, code="model.eval()")
-    sample.vary(dynamic, options)
-    if sample.larger:
+    calls = [([*map(to_host, example.inputs)], [*map(to_host, outputs)])]
+    _require_evaluating(example, outputs)
+    example.set_dynamic_dims(dynamic, options)
+    if example.larger_inputs:
         try:
-            out_spec, _names, found = sample.run(sample.larger)
-            if out_spec != sample.out_spec:
+            returns, _names, outputs = example.infer(example.larger_inputs)
+            if returns != example.out_spec:
                 raise ValueError(_("the output has another structure"))
-            examples.append(([*map(to_host, sample.larger)], [*map(to_host, found)]))
+            calls.append(([*map(to_host, example.larger_inputs)], [*map(to_host, outputs)]))
         except Exception as error:
-            sample.fix(brief(error))
-    return examples
+            example.specialize(brief(error))
+    return calls
+
+
+def _require_evaluating(example: ExampleCall, outputs: Sequence[Any]) -> None:
+    """Raise SaveError if the model, as it is now, computes something else than for inference."""
+    module = getattr(example.model, "__self__", example.model)
+    if not hasattr(module, "eval") or not getattr(module, "training", True):
+        return  # modules of Flax NNX have no flag, so they are asked
+    now, for_inference = map(copy_outputs, (example.flat(*example.inputs), tuple(outputs)))
+    difference = mismatch(now, for_inference)
+    if difference is not None:
+        text = _(
+            "Expected a model without state in evaluation mode, because that's how it is "
+            "saved. Received: one that computes something else ({difference}). Call {code}."
+        )
+        raise SaveError(text, difference=difference, code="model.eval()")
 
 
 def _write(
-    framework: Framework, chosen: Format, sample: ExampleCall, folder: Path
+    framework: Framework, chosen: Format, example: ExampleCall, folder: Path
 ) -> dict[str, Option]:
-    """Let the format write the model, if it must be with fixed sizes; what its reader needs."""
+    """Let the format write the model; if axes must not vary there, once more with fixed sizes.
+
+    Returns what its reader needs.
+    """
     try:
-        return chosen.write(sample, folder)
+        return chosen.write(example, folder)
     except Exception as error:
-        full = shutil.disk_usage(folder).free < 1 << 16
-        if full or getattr(error, "errno", None) == errno.ENOSPC:
+        is_full = shutil.disk_usage(folder).free < 1 << 16
+        if is_full or getattr(error, "errno", None) == errno.ENOSPC:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)) from error
         if isinstance(error, D2LHybridError) and not isinstance(error, SaveError):
             raise
         reason = str(error) if isinstance(error, SaveError) else brief(error)
-        if not sample.larger:
+        if not example.larger_inputs:
             text = _("{framework} did not write this model as {format!r}: {reason}")
             fields = {"framework": framework.display, "format": chosen.name, "reason": reason}
             raise SaveError(text, **fields) from error
-        sample.fix(reason)
-    return _write(framework, chosen, sample, folder)
+        example.specialize(reason)
+    return _write(framework, chosen, example, folder)
 
 
-def _specs(names: Sequence[str], examples: Sequence[Sequence[HostArray]]) -> Iterator[TensorSpec]:
-    """Inputs or outputs; an axis may vary where the examples have other sizes."""
-    for name, *raws in zip(names, *examples, strict=True):
-        if raws[0].dtype not in get_args(Dtype):
+def _tensor_specs(
+    names: Sequence[str], calls: Sequence[Sequence[HostArray]]
+) -> tuple[TensorSpec, ...]:
+    """Inputs or outputs as the manifest describes them.
+
+    Args:
+        names: What they are called.
+        calls: The tensors of each recorded call. An axis varies if its sizes differ between them.
+
+    Raises:
+        SaveError: A manifest knows no such dtype.
+    """
+    specs = []
+    for name, *host_arrays in zip(names, *calls, strict=True):
+        dtype = host_arrays[0].dtype
+        if dtype not in get_args(Dtype):
             text = _(
                 "Expected tensors of {dtypes}, received {name}: {dtype}. "
                 "Wrap the model in a function that converts it."
             )
-            raise SaveError(text, dtypes=", ".join(get_args(Dtype)), name=name, dtype=raws[0].dtype)
-        shapes = zip(*(raw.array.shape for raw in raws), strict=True)
-        free = tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in shapes)
-        yield TensorSpec(name, raws[0].dtype, free)
+            raise SaveError(text, dtypes=", ".join(get_args(Dtype)), name=name, dtype=dtype)
+        shapes = zip(*(host_array.array.shape for host_array in host_arrays), strict=True)
+        shape = tuple(sizes[0] if len(set(sizes)) == 1 else None for sizes in shapes)
+        specs.append(TensorSpec(name, dtype, shape))
+    return tuple(specs)
 
 
 def _versions(framework: Framework, chosen: Format) -> dict[str, str]:
-    found = {"python": platform.python_version(), framework.name: framework.version()}
+    versions = {"python": platform.python_version(), framework.name: framework.version()}
     for package in ("d2lhybrid", "numpy", *chosen.packages):
         with suppress(PackageNotFoundError):
-            found[package] = version(package)
-    return found
+            versions[package] = version(package)
+    return versions
 
 
-def _modules(framework: Framework, model: Any) -> tuple[str, ...]:
-    """The modules, other than the framework's and Python's, that the model's classes come from."""
+def _modules_of(framework: Framework, model: Any) -> tuple[str, ...]:
+    """The modules that the model's classes come from, other than the framework's and Python's."""
     model = getattr(model, "__self__", model)
-    parts = [model, *model.modules()] if hasattr(model, "modules") else [model]
+    layers = [model, *model.modules()] if hasattr(model, "modules") else [model]
+    modules = {type(layer).__module__ for layer in layers}
+    modules.add(getattr(model, "__module__", None) or "builtins")  # of a function
     known = {*sys.stdlib_module_names, framework.name, "d2lhybrid", "builtins", "__main__"}
-    found = {type(part).__module__ for part in parts} | {getattr(model, "__module__", "builtins")}
-    return tuple(sorted(name for name in found if name.partition(".")[0] not in known))
+    return tuple(sorted(name for name in modules if name.partition(".")[0] not in known))
 
 
 def _seal(manifest: Manifest, folder: Path) -> str:

@@ -88,17 +88,23 @@ def resolve_call(
     """
     given = first if isinstance(first, Call) else Call(first, (), {})
     for name in kwargs:
-        similar = get_close_matches(name, options, n=1, cutoff=0.8)
-        if similar and not _takes_keyword(given.function, name):
-            text = _(
-                "Expected options among {known}. Received: {received!r}. Write {near}, or, if the "
-                "model has such a keyword, {example}."
-            )
-            example = f"call(model, ..., {name}=...)"
-            fields = {"received": name, "near": f"{similar[0]}=", "example": example}
-            raise ArgumentError(text.format(known=", ".join(options), **fields))
+        if not _takes_keyword(given.function, name):
+            reject_misspelling(name, options)
     whole = given.with_more(args, kwargs)
     return whole.function, whole.args, whole.kwargs
+
+
+def reject_misspelling(keyword: str, options: Collection[str]) -> None:
+    """Raise ArgumentError if a keyword that the model does not have is nearly an option."""
+    similar = get_close_matches(keyword, options, n=1, cutoff=0.8)
+    if similar:
+        text = _(
+            "Expected options among {known}. Received: {received!r}. Write {near}, or, if the "
+            "model has such a keyword, {example}."
+        )
+        example = f"call(model, ..., {keyword}=...)"
+        fields = {"received": keyword, "near": f"{similar[0]}=", "example": example}
+        raise ArgumentError(text.format(known=", ".join(options), **fields))
 
 
 def _takes_keyword(callables: Any, name: str) -> bool:
@@ -179,7 +185,11 @@ def reject_ambiguous_options(verb: Verb) -> Verb:
             arguments = len(args) - 1 - len(own_arguments)
             for function in functions_in(args[0]):
                 for name in _ambiguous(function, arguments, given):
-                    raise _ambiguity(verb, own_arguments, name, kwargs[name], function, args[0])
+                    label = name_of(function)
+                    callables = "functions" if isinstance(args[0], Mapping) else label
+                    raise ambiguous_option(
+                        verb.__name__, name, kwargs[name], label, callables, own_arguments
+                    )
         return verb(*args, **kwargs)
 
     return cast(Verb, checked)
@@ -195,31 +205,39 @@ def _ambiguous(function: Any, positional: int, options: Sequence[str]) -> list[s
     return [name for name in options if name in keywords and name not in already_set]
 
 
-def _ambiguity(
-    verb: Callable[..., Any],
-    own_arguments: Sequence[str],
+def ambiguous_option(
+    verb: str,
     name: str,
     value: Any,
-    function: Any,
-    first: Any,
+    function: str,
+    callables: str,
+    own_arguments: Sequence[str] = (),
 ) -> ArgumentError:
+    """The error for an option of `verb` that is also a parameter of `function`.
+
+    Args:
+        verb: the public function, such as "compare".
+        name, value: the option.
+        function: what the message calls the model or the function.
+        callables: how it is written as the first argument of ``call``.
+        own_arguments: what stands between ``call(...)`` and the options, such as a path.
+    """
     text = _(
         "Expected an option that {verb} alone has. Received: {name}={value!r}, which is also a "
         "parameter of {function}. If it is for {function}, write {theirs}. If it is for {verb}, "
         "write {ours}."
     )
-    callables = "functions" if isinstance(first, Mapping) else name_of(function)
     value = value if _is_short(value) else _Ellipsis()
     option = f"{name}={value!r}"
     theirs = ", ".join([f"call({callables}, ..., {option})", *own_arguments])
     ours = ", ".join([f"call({callables}, ...)", *own_arguments, option])
     message = text.format(
-        verb=verb.__name__,
+        verb=verb,
         name=name,
         value=value,
-        function=name_of(function),
-        theirs=f"{verb.__name__}({theirs})",
-        ours=f"{verb.__name__}({ours})",
+        function=function,
+        theirs=f"{verb}({theirs})",
+        ours=f"{verb}({ours})",
     )
     return ArgumentError(message)
 

@@ -12,7 +12,6 @@ by the same slope.
 import statistics
 from collections import defaultdict
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
@@ -22,14 +21,13 @@ import numpy as np
 
 from d2lhybrid.core import stats
 from d2lhybrid.core.arguments import Call
-from d2lhybrid.core.errors import CannotBuildError, D2LHybridError, first_line
+from d2lhybrid.core.errors import CannotBuildError, first_line
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.experiment.measurement import METRICS, Measurement, Samples
 from d2lhybrid.experiment.provenance import Environment
 from d2lhybrid.frameworks import loaded, owner
 from d2lhybrid.frameworks.base import Framework
-from d2lhybrid.frameworks.failures import call_error
 from d2lhybrid.frameworks.variant import DeferredBuild, SelfTimed, TrainingStep
 from d2lhybrid.timing import synchronize
 
@@ -38,27 +36,6 @@ STRETCH = 4  # the longer stream holds so many times the calls of the shorter
 _BEFORE: dict[str, Any] = {"build_seconds": None, "load_seconds": None, "warmup_calls": 0}
 
 Clock = Callable[[], float]
-
-
-@dataclass
-class wrap_call_errors(AbstractContextManager[Any]):
-    """Let what the block raises say which callable it was; errors of our own stay as they are.
-
-    The errors of work that the callable has left in queues come up, and go, before the next one.
-    A generator in its place would let a StopIteration through.
-    """
-
-    label: str
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if not isinstance(error, Exception):
-            return
-        for _turn in range(10):
-            with suppress(Exception):
-                synchronize()
-                break
-        if not isinstance(error, D2LHybridError):
-            raise call_error(self.label, error) from error
 
 
 @dataclass(eq=False, repr=False)

@@ -15,8 +15,8 @@ from d2lhybrid.core.arguments import (
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.experiment.rows import named
-from d2lhybrid.experiment.sampler import wrap_call_errors
 from d2lhybrid.frameworks import of, preserve_state
+from d2lhybrid.frameworks.failures import wrap_call_errors
 from d2lhybrid.frameworks.mlp import references as reference_programs
 from d2lhybrid.frameworks.variant import DeferredBuild, VariantsByName
 

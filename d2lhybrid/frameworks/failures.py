@@ -5,15 +5,20 @@ import os
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
-from d2lhybrid.core.errors import CallFailedError, first_line
+from d2lhybrid.core.errors import CallFailedError, D2LHybridError, first_line
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.output import silent
+from d2lhybrid.frameworks import loaded
 from d2lhybrid.graphs.explanation import Finding
 
 # What libraries log of a call repeats what the explanation says.
 quiet = partial(silent, logs=logging.ERROR)
+MAX_QUEUED_ERRORS = 10  # that a call which fails may leave in queues
 _LIBRARIES = tuple({sysconfig.get_path(key) + os.sep for key in ("purelib", "platlib", "stdlib")})
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -27,6 +32,29 @@ def call_error(label: str, error: Exception) -> CallFailedError:
     )
     message = text.format(label=label, error=kind, said=said.rstrip("."))
     return CallFailedError(message, label=label, reason=f"{kind}: {said}")
+
+
+@dataclass
+class wrap_call_errors(AbstractContextManager[Any]):
+    """Let what the block raises say which callable it was; errors of our own stay as they are.
+
+    A call that fails may have left work in a queue of its framework, whose error would come up in
+    whatever runs next. So all frameworks are waited for until none raises.
+    """
+
+    label: str
+
+    # A generator with ``contextmanager`` would swallow a StopIteration of the callable.
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if not isinstance(error, Exception):
+            return
+        for _attempt in range(MAX_QUEUED_ERRORS):
+            with suppress(Exception):
+                for framework in loaded():
+                    framework.synchronize()
+                break
+        if not isinstance(error, D2LHybridError):
+            raise call_error(self.label, error) from error
 
 
 def require_runs(label: str, call: Callable[[], object]) -> None:

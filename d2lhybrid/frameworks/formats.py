@@ -1,4 +1,4 @@
-"""What a format for saved models is, and the sample that it writes: a model with a call.
+"""What a format for saved models is, and what it writes: a model with an example call.
 
 A format is one class. Each framework's stand in ``d2lhybrid.frameworks.<framework>.formats`` as a
 dictionary ``FORMATS``, by name. Those modules import their framework inside the methods that need
@@ -9,13 +9,12 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from inspect import Parameter
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from d2lhybrid.core.arguments import parameters_of
+from d2lhybrid.core.arguments import BY_POSITION, parameters_of
 from d2lhybrid.core.errors import ArgumentError, SaveError
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _
@@ -24,8 +23,8 @@ from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 
 Option = bool | str | tuple[str, ...]
 Options = Mapping[str, Any]
-Raws = Sequence[HostArray]
-Dynamic = Mapping[str, Mapping[int, str]]
+HostArrays = Sequence[HostArray]
+DynamicDims = Mapping[str, Mapping[int, str]]  # for each input by name, its axes by theirs
 
 
 class TensorsOfFramework(Protocol):
@@ -46,122 +45,168 @@ class ExampleCall:
         framework: Its framework.
         in_spec, out_spec: The trees of the arguments and of the output.
         inputs: The tensors in the arguments, in order.
-        names, outputs: What inputs and outputs are called.
-        axes: For each input the axes that may vary, by what they are called; those of one name
-            vary together.
-        strict: Are these the axes that the user named?
-        larger: The inputs, twice as long in these axes; empty where none may vary.
-        fixed: Why none may vary, though it was tried.
+        input_names, output_names: What inputs and outputs are called.
+        dynamic_dims: For each input the axes that may vary, by what they are called; those of one
+            name vary together.
+        are_required: Did the user name these axes? If not, they may vary where that is possible.
+        larger_inputs: The inputs, twice as long in these axes; empty if none may vary.
+        fixed_because: Why none may vary, although it was tried.
     """
 
     model: Any
     framework: TensorsOfFramework
     in_spec: TreeSpec
     inputs: list[Any]
-    names: list[str]
+    input_names: list[str]
     out_spec: TreeSpec = field(default_factory=lambda: TreeSpec("none"))
-    outputs: list[str] = field(default_factory=list)
-    axes: list[dict[int, str]] = field(default_factory=list)
-    strict: bool = False
-    larger: list[Any] = field(default_factory=list)
-    fixed: str = ""
+    output_names: list[str] = field(default_factory=list)
+    dynamic_dims: list[dict[int, str]] = field(default_factory=list)
+    are_required: bool = False
+    larger_inputs: list[Any] = field(default_factory=list)
+    fixed_because: str = ""
 
     @classmethod
     def of(
         cls, framework: TensorsOfFramework, model: Any, args: Args, kwargs: Kwargs, function: Any
     ) -> Self:
-        """The sample of a call; `function` has the names of the positional arguments."""
-        called = _positional(function)
-        called += [f"input_{i}" for i in range(len(called), len(args))]
-        named = {**dict(zip(called, args, strict=False)), **kwargs}
-        is_tensor = framework.is_tensor
-        _tree, found = tree_flatten(named, is_tensor, "")
-        in_spec, _same = tree_flatten((args, kwargs), is_tensor, "")
-        inputs = [tensor for _path, tensor in found]
-        again, _found = tree_flatten(in_spec.unflatten(inputs, classes=True), is_tensor, "")
-        if again != in_spec:
+        """The example of a call; `function` has the names of the positional arguments.
+
+        Raises:
+            SaveError: Something in the arguments is no tensor, no constant and no container of
+                them, or cannot be made again in another process.
+        """
+        parameters = _positional_parameters(function)
+        parameters += [f"input_{i}" for i in range(len(parameters), len(args))]
+        arguments = {**dict(zip(parameters, args, strict=False)), **kwargs}
+        _tree, leaves = tree_flatten(arguments, framework.is_tensor, "")
+        inputs = [tensor for _path, tensor in leaves]
+        in_spec, _leaves = tree_flatten((args, kwargs), framework.is_tensor, "")
+        rebuilt = in_spec.unflatten(inputs, classes=True)
+        rebuilt_spec, _leaves = tree_flatten(rebuilt, framework.is_tensor, "")
+        if rebuilt_spec != in_spec:
             text = _("Expected importable classes, received {received}; pass dictionaries.")
-            raise SaveError(text, received=[type(one).__qualname__ for one in named.values()])
-        return cls(model, framework, in_spec, inputs, _names(found))
+            classes = [type(argument).__qualname__ for argument in arguments.values()]
+            raise SaveError(text, received=classes)
+        return cls(model, framework, in_spec, inputs, _names(leaves))
 
     def flat(self, *inputs: Any) -> tuple[Any, ...]:
         """Run the model on other tensors in the same places; the tensors of its output."""
         args, kwargs = self.in_spec.unflatten(inputs, classes=True)
-        found = tree_flatten(
-            self.model(*args, **kwargs), self.framework.is_tensor, "output", open_objects=True
-        )[1]
-        return tuple(tensor for _path, tensor in found)
+        output = self.model(*args, **kwargs)
+        _tree, leaves = tree_flatten(output, self.framework.is_tensor, "output", open_objects=True)
+        return tuple(tensor for _path, tensor in leaves)
 
-    def run(self, inputs: Sequence[Any]) -> tuple[TreeSpec, list[str], list[Any]]:
+    def infer(self, inputs: Sequence[Any]) -> tuple[TreeSpec, list[str], list[Any]]:
         """What the model returns for other tensors in the same places, for inference.
 
         Returns the tree of the output, and the names of its tensors beside them.
         """
         args, kwargs = self.in_spec.unflatten(inputs, classes=True)
         output = self.framework.infer(self.model, args, kwargs)
-        tree, found = tree_flatten(output, self.framework.is_tensor, "output", open_objects=True)
-        return tree, _names(found, self.names), [tensor for _path, tensor in found]
+        tree, leaves = tree_flatten(output, self.framework.is_tensor, "output", open_objects=True)
+        return tree, _names(leaves, self.input_names), [tensor for _path, tensor in leaves]
 
-    def vary(self, dynamic: Dynamic | None, options: Mapping[str, Any]) -> None:
-        """Set the axes, as the user names them or by default those of the batch, and `larger`.
+    def set_dynamic_dims(self, dynamic: DynamicDims | None, options: Options) -> None:
+        """Set the axes that may vary, and the larger inputs.
+
+        Args:
+            dynamic: The axes that the user names; by default those of the batch.
+            options: What the format needs to make such tensors.
 
         Raises:
             ArgumentError: There is no input of a name, or it has no such axis.
         """
-        raws = [self.framework.to_host(tensor) for tensor in self.inputs]
-        # Dictionaries before the first other tensors are parameters, which have no batch.
-        trees = [*self.in_spec.parts[0].parts, *self.in_spec.parts[1].parts]
-        others = (i for i, tree in enumerate(trees) if tree.kind != "dict" and tree.count_tensors())
-        parameters = sum(tree.count_tensors() for tree in trees[: next(others, 0)])
-        sizes = [raw.array.shape[:1] * (i >= parameters) for i, raw in enumerate(raws)]
-        batch = next(filter(None, sizes), None)
-        self.axes = [{0: "batch"} if size and size == batch else {} for size in sizes]
-        self.strict = dynamic is not None
-        known = {name: range(raw.array.ndim) for name, raw in zip(self.names, raws, strict=True)}
-        for name, axes in (dynamic or {}).items():
-            if name not in known or not isinstance(axes, Mapping) or axes.keys() - known[name]:
-                text = _(
-                    "Expected axes of the inputs ({names}) as dynamic, such as {example}. "
-                    "Received: {received!r}."
-                )
-                example = "{'x': {0: 'batch'}}"
-                said = text.format(names=", ".join(known), example=example, received={name: axes})
-                raise ArgumentError(said)
-        if dynamic is not None:
-            self.axes = [dict(dynamic.get(name, {})) for name in self.names]
-        for raw, axes in zip(raws if any(self.axes) else [], self.axes, strict=False):
-            array = raw.array
-            for axis in axes:
+        host_arrays = [self.framework.to_host(tensor) for tensor in self.inputs]
+        if dynamic is None:
+            self.dynamic_dims = self._batch_dims([raw.array.shape for raw in host_arrays])
+        else:
+            self._require_dims(dynamic, [raw.array.ndim for raw in host_arrays])
+            self.dynamic_dims = [dict(dynamic.get(name, {})) for name in self.input_names]
+            self.are_required = True
+        if not any(self.dynamic_dims):
+            return
+        for host_array, dims in zip(host_arrays, self.dynamic_dims, strict=True):
+            array = host_array.array
+            for axis in dims:
                 array = np.concatenate([array, array], axis)
-            self.larger.append(self.framework.from_host(HostArray(raw.dtype, array), options))
+            larger = HostArray(host_array.dtype, array)
+            self.larger_inputs.append(self.framework.from_host(larger, options))
 
-    def fix(self, reason: str) -> None:
-        """Let no axis vary; SaveError where the user named those that should."""
-        if self.strict:
+    def specialize(self, reason: str) -> None:
+        """Let no axis vary, for that reason.
+
+        Raises:
+            SaveError: The user named axes that should vary.
+        """
+        if self.are_required:
             raise SaveError(_("The model does not let these axes vary: {reason}."), reason=reason)
-        self.axes, self.larger = [{} for _input in self.inputs], []
-        self.fixed = "".join(filter(str.isprintable, reason))
+        self.dynamic_dims, self.larger_inputs = [{} for _input in self.inputs], []
+        self.fixed_because = "".join(filter(str.isprintable, reason))
+
+    def _batch_dims(self, shapes: Sequence[tuple[int, ...]]) -> list[dict[int, str]]:
+        """The first axis of the first input, and of each other one that is as long there.
+
+        Parameters are no such inputs, nor are tensors without axes.
+        """
+        parameter_count = self._count_parameters()
+        lengths = [
+            shape[0] if shape and number >= parameter_count else None
+            for number, shape in enumerate(shapes)
+        ]
+        batch = next((length for length in lengths if length is not None), None)
+        return [
+            {0: "batch"} if length is not None and length == batch else {} for length in lengths
+        ]
+
+    def _count_parameters(self) -> int:
+        """How many tensors are parameters: those in dictionaries before the first other input."""
+        positional, by_keyword = self.in_spec.parts
+        parameter_count = 0
+        for argument in (*positional.parts, *by_keyword.parts):
+            tensor_count = argument.count_tensors()
+            if argument.kind != "dict" and tensor_count:
+                return parameter_count
+            parameter_count += tensor_count
+        return 0  # there is nothing else, so these are the inputs
+
+    def _require_dims(self, dynamic: DynamicDims, ranks: Sequence[int]) -> None:
+        """Raise ArgumentError unless each name in `dynamic` is an input that has these axes."""
+        rank_of = dict(zip(self.input_names, ranks, strict=True))
+        for name, dims in dynamic.items():
+            has_dims = isinstance(dims, Mapping) and name in rank_of
+            if has_dims and not dims.keys() - {*range(rank_of[name])}:
+                continue
+            text = _(
+                "Expected axes of the inputs ({names}) as dynamic, such as {example}. "
+                "Received: {received!r}."
+            )
+            example = "{'x': {0: 'batch'}}"
+            names = ", ".join(self.input_names)
+            raise ArgumentError(text.format(names=names, example=example, received={name: dims}))
 
 
-def _names(found: Sequence[Leaf], taken: Sequence[str] = ()) -> list[str]:
+def _names(leaves: Sequence[Leaf], taken: Sequence[str] = ()) -> list[str]:
     """Names of inputs or outputs that every format can hold, made from the paths to them.
 
     ONNX has one name for each tensor, so outputs do not get those that inputs have `taken`.
     """
-    made: list[str] = []
-    for path, _tensor in found:
+    names: list[str] = []
+    for path, _tensor in leaves:
         inner = re.sub(r"^output(?=\['?[A-Za-z_])", "", path)
         name = "output_0" if inner == "output" else re.sub(r"\W+", "_", inner).strip("_")
-        while name in (*made, *taken):  # it occurs again
+        while name in (*names, *taken):  # it occurs again
             name += "_2"
-        made.append(name)
-    return made
+        names.append(name)
+    return names
 
 
-def _positional(function: Any) -> list[str]:
-    """The names of what a function is called with, by position; none where it does not tell."""
-    named = [one for one in parameters_of(function) if one.kind <= Parameter.POSITIONAL_OR_KEYWORD]
-    return [one.name for one in named if one.name != "self"]
+def _positional_parameters(function: Any) -> list[str]:
+    """The names of what a function takes by position; none where it does not tell."""
+    return [
+        parameter.name
+        for parameter in parameters_of(function)
+        if parameter.kind in BY_POSITION and parameter.name != "self"
+    ]
 
 
 @dataclass(frozen=True)
@@ -197,11 +242,11 @@ class Format(ABC):
     parts: ClassVar[Mapping[str, str]] = {}  # of what is no array, by the names of its classes
 
     @abstractmethod
-    def write(self, sample: ExampleCall, folder: Path) -> dict[str, Option]:
+    def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
         """Write the model into an empty folder, and return what the reader needs.
 
         The names that the framework's library gives to inputs and outputs, in the order of the
-        call, stand there as ``tensors``. What the framework raises where the axes of the sample
+        call, stand there as ``tensors``. What the framework raises where the axes of the example
         may not vary goes on; the caller fixes them and tries again.
         """
 
@@ -210,7 +255,7 @@ class Format(ABC):
         """The program, as a callable; UnsupportedArtifactError if this machine cannot run it."""
 
     def native_model(
-        self, folder: Path, options: Options, inputs: Raws, cached: Callable[[str], Path]
+        self, folder: Path, options: Options, inputs: HostArrays, cached: Callable[[str], Path]
     ) -> Path:
         """What the native program takes for the model.
 

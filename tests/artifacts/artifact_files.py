@@ -6,8 +6,10 @@ from pathlib import Path
 
 import msgspec
 
+from d2lhybrid.artifacts.integrity import file_entries
 from d2lhybrid.artifacts.manifest import MANIFEST, VERSION, Manifest, TensorSpec, parse
-from d2lhybrid.artifacts.store import add_trusted, entries, read, replacing
+from d2lhybrid.artifacts.store import read, replacing
+from d2lhybrid.artifacts.trusted import add_trusted
 from d2lhybrid.core.pytree import TreeSpec
 
 TENSOR = TreeSpec("tensor")
@@ -32,7 +34,7 @@ def make(path, files=None, *, format="onnx", framework="torch", trusted=True):
         for name, data in (files or {"model.onnx": b"weights"}).items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_bytes(data)
-        files = tuple(entries(folder).values())
+        files = file_entries(folder)
         manifest = Manifest(format=format, framework=framework, files=files, **FIELDS)
         (folder / MANIFEST).write_bytes(manifest.to_bytes())
     if trusted:
@@ -53,5 +55,5 @@ def edit(path, change):
 def forge(path):
     """Make the manifest fit the files again: what an attacker hands out."""
     manifest = parse((path / MANIFEST).read_bytes())
-    files = tuple(entries(path).values())
+    files = file_entries(path)
     (path / MANIFEST).write_bytes(msgspec.structs.replace(manifest, files=files).to_bytes())

@@ -12,7 +12,7 @@ from d2lhybrid.artifacts import save as saving
 @pytest.fixture
 def unproved(monkeypatch):
     """For what is found out before the proof, or has nothing to do with it."""
-    monkeypatch.setattr(saving, "prove", lambda folder: "")
+    monkeypatch.setattr(saving, "verify_in_subprocess", lambda folder: "")
 
 
 @pytest.fixture(scope="session")

@@ -56,7 +56,7 @@ def worker(artifact, through, start, count, seed):
     theirs = [e.path for e in stored.manifest.files if not e.path.startswith("example/")]
     ours = ["d2lhybrid.json", *(e.path for e in stored.manifest.files if e.path not in theirs)]
     tensors, options = frameworks.get(stored.manifest.framework), stored.manifest.options
-    recorded = stored.recall(0, "input")
+    recorded = stored.load_inputs(0)
 
     def get(path):
         program = load(path).model if through == "load" else stored.format.read(path, options)

@@ -10,7 +10,7 @@ from processes import python
 
 from d2lhybrid import inspect, load, run_native, trust, verify
 from d2lhybrid.artifacts.manifest import MANIFEST, parse
-from d2lhybrid.artifacts.store import read, require_intact
+from d2lhybrid.artifacts.store import read
 from d2lhybrid.core import errors
 
 ALL = inspect, verify, load, trust, run_native
@@ -113,7 +113,7 @@ DAMAGE = {
 @pytest.mark.parametrize("case", DAMAGE)
 def test_damaged_files(tmp_path, case):
     path = make(tmp_path / "a", {"one": b"11111", "two": b"22222"})
-    require_intact(read(path))
+    read(path).require_intact()
     DAMAGE[case](path)
     for verb in (load, trust):
         with pytest.raises(errors.DamagedArtifactError):
@@ -121,7 +121,8 @@ def test_damaged_files(tmp_path, case):
     for found in (verify(path), inspect(path)):
         assert found.problems
         assert "\x1b" not in str(found)
-    assert (verify(path).answer, verify(path).outputs) == ("failed", "not run")
+    assert verify(path).answer == "failed"
+    assert "not run" in str(verify(path))
 
 
 def test_what_desktops_leave_is_no_damage(tmp_path):
@@ -171,7 +172,7 @@ def test_trust_ends_with_the_first_change_and_at_the_user(tmp_path, user):
     assert inspect(path).trusted
     user("someone else")
     assert not inspect(path).trusted
-    assert verify(path).outputs == "not run"
+    assert verify(path).answer == "not run"
     with pytest.raises(errors.UntrustedArtifactError, match="trust"):
         load(path)
     assert trust(path).trusted

@@ -104,9 +104,9 @@ from d2lhybrid.artifacts import save as saving
 from d2lhybrid.frameworks.torch import export as programs
 programs.torch.cuda.is_available = lambda: True
 programs._LOAD = {DEADLY!r}
-{saving._PROOF}
+{saving.VERIFY}
 """
-    monkeypatch.setattr(saving, "_PROOF", code)
+    monkeypatch.setattr(saving, "VERIFY", code)
     assert saving.verify_in_subprocess(saved("torch", "aotinductor")) == ""
 
 
@@ -150,7 +150,7 @@ def test_a_module_that_loading_needs_is_imported(tmp_path, monkeypatch):
 
 
 def test_a_proof_that_dies(tmp_path, monkeypatch):
-    code = "import os, sys\nif 'import verify' in ' '.join(sys.orig_argv): os._exit(3)\n"
+    code = "import os, sys\nif 'import load' in ' '.join(sys.orig_argv): os._exit(3)\n"
     (tmp_path / "sitecustomize.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(SaveError, match="status 3"):

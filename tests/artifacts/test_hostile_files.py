@@ -15,11 +15,11 @@ import pytest
 from artifact_files import edit, forge, make
 
 from d2lhybrid import __main__ as cli, inspect, load, run_native, trust, verify
-from d2lhybrid.artifacts import store
+from d2lhybrid.artifacts import integrity
 from d2lhybrid.artifacts.manifest import MANIFEST
 from d2lhybrid.core import errors
 
-SPARSE = 2 * store.HOLLOW  # bytes
+SPARSE = 2 * integrity.MIN_SPARSE_BYTES  # bytes
 SECONDS = 20.0  # for all verbs together; to hash a sparse file takes minutes
 
 
@@ -80,13 +80,13 @@ COSTLY = {
 @pytest.fixture
 def only_small(monkeypatch):
     """A large file that is read would take so long that it is an error here."""
-    original = store._hash
+    original = integrity.hash_file
 
     def hashed(path, size):
         assert size < SPARSE, path
         return original(path, size)
 
-    monkeypatch.setattr(store, "_hash", hashed)
+    monkeypatch.setattr(integrity, "hash_file", hashed)
 
 
 @pytest.mark.usefixtures("only_small")
@@ -109,13 +109,13 @@ def test_what_would_take_long_is_refused_at_once(tmp_path, case, capsys):
 
 def test_bytes_are_read_only_of_files_that_have_their_names_and_sizes(tmp_path, monkeypatch):
     path, read = make(tmp_path / "a", {"one": b"11111", "two": b"22222"}), []
-    original = store._hash
+    original = integrity.hash_file
 
     def noted(file, size):
         read.append(file.name)
         return original(file, size)
 
-    monkeypatch.setattr(store, "_hash", noted)
+    monkeypatch.setattr(integrity, "hash_file", noted)
     (path / "two").write_bytes(b"2222222")
     (path / "three").write_bytes(b"3")
     assert len(inspect(path).problems) == 2
@@ -123,7 +123,7 @@ def test_bytes_are_read_only_of_files_that_have_their_names_and_sizes(tmp_path, 
 
 
 def test_more_files_and_folders_than_an_artifact_has(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "MOST", 10)
+    monkeypatch.setattr(integrity, "MAX_ENTRIES", 10)
     path = make(tmp_path / "a")
     for number in range(20):
         (path / f"empty{number}").mkdir()
@@ -184,7 +184,7 @@ def test_recorded_calls_that_are_none(copied, case, capsys):
     assert inspect(path).problems == ()
     load(path)  # which reads none
     found = verify(path)
-    assert (found.answer, found.outputs) == ("failed", "failed")
+    assert (found.answer, found.problems) == ("failed", ())
     assert "0-input-0.npy" in found.reason
     with pytest.raises(errors.DamagedArtifactError, match=r"0-input-0\.npy"):
         run_native(path)

@@ -22,19 +22,19 @@ def path(saved):
 
 
 def test_kept_folder_works_without_us(path, tmp_path):
-    keep = tmp_path / "kept"
-    expected = run_native(path, keep=keep)
-    run_native(path, example(1), keep=keep)  # a second time over the first
-    names = {p.name for p in keep.iterdir()}
+    kept = tmp_path / "kept"
+    expected = run_native(path, output_dir=kept)
+    run_native(path, example(1), output_dir=kept)  # a second time over the first
+    names = {p.name for p in kept.iterdir()}
     assert names == {"mxnet.c", "tensors.h", "build.sh", "run.sh", "run_model", "input-0.raw"}
-    (keep / "run_model").unlink()
-    subprocess.run(["sh", "build.sh"], cwd=keep, check=True)
-    printed = subprocess.run(["sh", "run.sh"], cwd=keep, check=True, capture_output=True, text=True)
+    (kept / "run_model").unlink()
+    subprocess.run(["sh", "build.sh"], cwd=kept, check=True)
+    printed = subprocess.run(["sh", "run.sh"], cwd=kept, check=True, capture_output=True, text=True)
     assert printed.stdout.split()[1:] == ["float32", "1", "2"]
-    again = np.fromfile(keep / "output-0.raw", "float32").reshape(1, 2)
+    again = np.fromfile(kept / "output-0.raw", "float32").reshape(1, 2)
     np.testing.assert_array_equal(again, expected)
     with pytest.raises(FileExistsError, match="Will not"):  # of somebody else
-        run_native(path, keep=path)
+        run_native(path, output_dir=path)
 
 
 def test_the_cache_saves_compiling(path, tmp_path, monkeypatch):

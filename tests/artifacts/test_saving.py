@@ -26,7 +26,7 @@ from d2lhybrid.errors import ArgumentError, InputMismatchError, SaveError
 from d2lhybrid.frameworks.torch import formats
 
 pytestmark = pytest.mark.usefixtures("unproved")
-PROVE = saving.verify_in_subprocess
+VERIFY_IN_SUBPROCESS = saving.verify_in_subprocess
 TABLE = torch.arange(20.0).reshape(10, 2)
 
 
@@ -153,7 +153,7 @@ ENDS = {  # of the process that verifies: its status, and how often it is starte
 
 @pytest.mark.parametrize("case", ENDS)
 def test_a_second_proof_where_an_import_may_help(tmp_path, monkeypatch, case):
-    monkeypatch.setattr(saving, "prove", PROVE)
+    monkeypatch.setattr(saving, "verify_in_subprocess", VERIFY_IN_SUBPROCESS)
     monkeypatch.delenv(*JAX_SHARES, raising=False)  # which an import of JAX has set here
     status, times = ENDS[case]
     failing = isinstance(status, Exception)
@@ -167,8 +167,8 @@ def test_a_second_proof_where_an_import_may_help(tmp_path, monkeypatch, case):
 
 
 def test_a_process_that_a_signal_ends_is_said_by_its_name(tmp_path, monkeypatch):
-    monkeypatch.setattr(saving, "prove", PROVE)
-    monkeypatch.setattr(saving, "_PROOF", "import os; os.kill(os.getpid(), 11)")
+    monkeypatch.setattr(saving, "verify_in_subprocess", VERIFY_IN_SUBPROCESS)
+    monkeypatch.setattr(saving, "VERIFY", "import os; os.kill(os.getpid(), 11)")
     with pytest.raises(SaveError, match=r"ended with status -11 \(SIGSEGV\): it said nothing"):
         save(Own(), tmp_path / "a", torch.ones(1, 3))
 
@@ -176,13 +176,13 @@ def test_a_process_that_a_signal_ends_is_said_by_its_name(tmp_path, monkeypatch)
 def test_the_proof_says_what_is_wrong_with_the_bytes(tmp_path):
     path = make(tmp_path / "a")
     (path / "model.onnx").write_bytes(b"WEIGHTS")
-    assert "'model.onnx' has other bytes than were saved" in PROVE(path)
+    assert "'model.onnx' has other bytes than were saved" in VERIFY_IN_SUBPROCESS(path)
 
 
 def test_every_module_that_a_model_comes_from_is_noted():
     names = [f"library_{number}" for number in range(30)]
     parts = [type("Part", (nn.Identity,), {"__module__": name})() for name in names]
-    assert set(names) <= set(saving._modules(frameworks.get("torch"), nn.Sequential(*parts)))
+    assert set(names) <= set(saving._modules_of(frameworks.get("torch"), nn.Sequential(*parts)))
 
 
 def test_a_model_that_raises_or_computes_something_else_is_not_verified(tmp_path, monkeypatch):

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from artifact_files import make
 
-from d2lhybrid.artifacts.store import read, replacing, require_intact
+from d2lhybrid.artifacts.store import read, replacing
 from d2lhybrid.core import errors
 
 
 def content(path):
     stored = read(path)
-    require_intact(stored)
+    stored.require_intact()
     return (stored.root / "model.onnx").read_bytes()
 
 

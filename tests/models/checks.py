@@ -85,11 +85,11 @@ def check_load(folders, data):
 def check_native(folder):
     """The program without Python computes the recorded outputs."""
     stored = read(folder)
-    recorded = [raw.array for raw in stored.recall(0, "input")]
+    recorded = [raw.array for raw in stored.load_inputs(0)]
     args, kwargs = stored.manifest.in_spec.unflatten(recorded)
     output = run_native(folder, *args, **kwargs)
     received = [HostArray.of(leaf) for _path, leaf in leaves(output) if hasattr(leaf, "__array__")]
-    expected = [HostArray.of(raw.values()) for raw in stored.recall(0, "output")]
+    expected = [HostArray.of(raw.values()) for raw in stored.load_outputs(0)]
     if found := mismatch(dict(enumerate(received)), dict(enumerate(expected))):
         raise Wrong(found)
     return ""
@@ -101,14 +101,14 @@ def read_here(folder):
     manifest = stored.manifest
     model = load(folder)  # imports the framework
     tensors = get(manifest.framework)
-    recorded = stored.recall(0, "input")
+    recorded = stored.load_inputs(0)
     args, kwargs = manifest.in_spec.unflatten(
         [tensors.from_host(r, manifest.options) for r in recorded]
     )
     output = tensors.infer(model, args, kwargs)
     tree, found = tree_flatten(output, tensors.is_tensor, "output")
     received = [tensors.to_host(tensor) for _path, tensor in found]
-    wanted = stored.recall(0, "output")
+    wanted = stored.load_outputs(0)
     differs = mismatch(dict(enumerate(received)), dict(enumerate(wanted)))
     # An object such as a cache comes back as a dictionary.
     same = str(tree) == str(manifest.out_spec)

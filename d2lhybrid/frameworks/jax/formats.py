@@ -22,14 +22,14 @@ class Exported(Format):
     converts = True
     parts: ClassVar = {"PRNGKeyArray": "jax.random.key_data"}
 
-    def write(self, sample: ExampleCall, folder: Path) -> dict[str, Option]:
+    def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
         import jax
 
         from d2lhybrid.frameworks.jax.modules import eager, inference, pure
 
-        model = pure(eager(inference(sample.model)))
-        function = jax.jit(replace(sample, model=partial(model.run, model.weights)).flat)
-        exported = jax.export.export(function, platforms=PLATFORMS)(*_specs(sample))
+        model = pure(eager(inference(example.model)))
+        function = jax.jit(replace(example, model=partial(model.run, model.weights)).flat)
+        exported = jax.export.export(function, platforms=PLATFORMS)(*_specs(example))
         (folder / "model.stablehlo").write_bytes(exported.serialize())
         return {}
 
@@ -52,18 +52,18 @@ class Exported(Format):
         return {"x64": bool(jax.config.jax_enable_x64)}
 
 
-def _specs(sample: ExampleCall) -> list[Any]:
+def _specs(example: ExampleCall) -> list[Any]:
     """The inputs' shapes and dtypes; axes that vary together have one symbol."""
     import jax
 
-    names = list(dict.fromkeys(name for axes in sample.axes for name in axes.values()))
+    names = list(dict.fromkeys(name for axes in example.dynamic_dims for name in axes.values()))
     symbols = ",".join(f"n{number}" for number in range(len(names)))
     sizes = dict(zip(names, jax.export.symbolic_shape(symbols), strict=True)) if names else {}
     shapes = [
         [sizes[axes[i]] if i in axes else size for i, size in enumerate(tensor.shape)]
-        for tensor, axes in zip(sample.inputs, sample.axes, strict=True)
+        for tensor, axes in zip(example.inputs, example.dynamic_dims, strict=True)
     ]
-    dtypes = [jax.dtypes.canonicalize_dtype(tensor.dtype) for tensor in sample.inputs]
+    dtypes = [jax.dtypes.canonicalize_dtype(tensor.dtype) for tensor in example.inputs]
     return list(map(jax.ShapeDtypeStruct, shapes, dtypes))
 
 

@@ -26,9 +26,9 @@ class SymbolAndParameters(Format):
         dtypes=("float32",),  # its C API hands out the bytes of any output as if they were these
     )  # fmt: skip
 
-    def write(self, sample: ExampleCall, folder: Path) -> dict[str, Option]:
+    def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
         """Hand symbols to the block, as hybridizing does; so it stays as it is."""
-        mx, model = import_mxnet(), sample.model
+        mx, model = import_mxnet(), example.model
         from d2lhybrid.frameworks.mxnet.device import is_numpy, semantics, symbol_like
         from d2lhybrid.frameworks.mxnet.modules import bind_positional
 
@@ -38,12 +38,12 @@ class SymbolAndParameters(Format):
                 "build the network from HybridBlocks."
             )
             raise SaveError(text, kind=type(model).__name__)
-        numbers = map(str, range(len(sample.inputs))) if len(sample.inputs) > 1 else [""]
+        numbers = map(str, range(len(example.inputs))) if len(example.inputs) > 1 else [""]
         names = ["data" + number for number in numbers]
-        numpy_semantics = is_numpy(sample.inputs)
+        numpy_semantics = is_numpy(example.inputs)
         with semantics(numpy_semantics), silent():
-            args, kwargs = sample.in_spec.unflatten(
-                map(symbol_like, names, sample.inputs), classes=True
+            args, kwargs = example.in_spec.unflatten(
+                map(symbol_like, names, example.inputs), classes=True
             )
             args = bind_positional(model, args, kwargs)
             found = leaves(model(*args))

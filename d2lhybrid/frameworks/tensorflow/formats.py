@@ -26,21 +26,21 @@ class SavedModel(Format):
     )  # fmt: skip
     parts: ClassVar = {"RaggedTensor": "values, row_splits", "SparseTensor": "indices, values"}
 
-    def write(self, sample: ExampleCall, folder: Path) -> dict[str, Option]:
+    def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
         import tensorflow as tf
 
-        traced = _traced(sample)
+        traced = _traced(example)
         owner = tf.Module()  # what the function uses must hang on an owner, or it is not saved
         owner.variables_used = list(traced.variables)
         captured = {id(tensor) for tensor in traced.captured_inputs}
         kind = tf.saved_model.experimental.TrackableResource  # such as tables of words
         alive = [one for one in gc.get_objects() if issubclass(type(one), kind)]
         owner.tables_used = [one for one in alive if id(one.resource_handle) in captured]
-        inputs, outputs = (_named(names) for names in (sample.names, sample.outputs))
+        inputs, outputs = (_named(names) for names in (example.input_names, example.output_names))
         # A signature returns a flat dictionary.
         wrapped = tf.function(
             lambda *args: dict(zip(outputs, traced(*args), strict=True)),
-            input_signature=_specs(sample, inputs),
+            input_signature=_specs(example, inputs),
             autograph=False,
         ).get_concrete_function()
         target = folder / "saved_model"
@@ -66,29 +66,29 @@ class SavedModel(Format):
         return getattr(model, "python_function", None) or getattr(model, "call", model)
 
 
-def _traced(sample: ExampleCall) -> Any:
+def _traced(example: ExampleCall) -> Any:
     """A traced function of flat tensors that returns flat ones."""
     import tensorflow as tf
 
     from d2lhybrid.frameworks.tensorflow.modules import inference
     from d2lhybrid.frameworks.tensorflow.private import autographed
 
-    model = sample.model
+    model = example.model
     if not isinstance(model, tf.types.experimental.Callable):  # AutoGraph is for the user's code
         model = autographed(inference(model))
-    function = tf.function(replace(sample, model=model).flat, autograph=False)
-    return function.get_concrete_function(*_specs(sample, [None] * len(sample.inputs)))
+    function = tf.function(replace(example, model=model).flat, autograph=False)
+    return function.get_concrete_function(*_specs(example, [None] * len(example.inputs)))
 
 
-def _specs(sample: ExampleCall, names: list[Any]) -> list[Any]:
+def _specs(example: ExampleCall, names: list[Any]) -> list[Any]:
     """The inputs as TensorFlow describes them, with what may vary left open."""
     import tensorflow as tf
 
     shapes = [
         [None if axis in axes else size for axis, size in enumerate(tensor.shape)]
-        for tensor, axes in zip(sample.inputs, sample.axes, strict=True)
+        for tensor, axes in zip(example.inputs, example.dynamic_dims, strict=True)
     ]
-    dtypes = [tensor.dtype for tensor in sample.inputs]
+    dtypes = [tensor.dtype for tensor in example.inputs]
     return list(map(tf.TensorSpec, shapes, dtypes, names))
 
 

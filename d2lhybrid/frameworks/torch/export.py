@@ -111,14 +111,30 @@ def run_with(see: Function, model: Any, args: Args, kwargs: Kwargs) -> Exception
     return None
 
 
-def exported(sample: ExampleCall, folder: Path) -> Any:
-    """A program of flat tensors, in which the sample's axes vary; with example inputs.
+def can_export_directly(example: ExampleCall) -> bool:
+    """Is it a module that takes tensors by position and returns a tensor?
+
+    Its program then is the one that torch.export itself would write. Any other module needs one of
+    ours around it, which takes the tensors flat.
+    """
+    positional, by_keyword = example.in_spec.parts
+    tensors = TreeSpec("tuple", parts=(TreeSpec("tensor"),) * len(example.inputs))
+    takes_tensors = positional == tensors and by_keyword == TreeSpec("dict")
+    if not takes_tensors or example.out_spec != TreeSpec("tensor"):
+        return False
+    module = example.model
+    # With ``*args`` or ``**kwargs``, the shapes would have to be nested as they are.
+    return isinstance(module, nn.Module) and "*" not in str(signature(module.forward))
+
+
+def exported(example: ExampleCall, folder: Path) -> Any:
+    """A program of flat tensors, in which the example's axes vary; with example inputs.
 
     Raises:
         SaveError: What the exporter says of the model.
         OSError: The disk has no room for it; torch would find out and end the whole process.
     """
-    plain = replace(sample, model=eager(sample.model))
+    plain = replace(example, model=eager(example.model))
 
     class Flat(nn.Module):
         def __init__(self) -> None:
@@ -128,25 +144,21 @@ def exported(sample: ExampleCall, folder: Path) -> Any:
         def forward(self, *tensors: Any) -> Any:
             return plain.flat(*tensors)
 
-    free = [dict.fromkeys(axes, torch.export.Dim.DYNAMIC) or None for axes in sample.axes]
-    net, module, shapes = plain.model, Flat(), (tuple(free),)  # type: Any, Any, Any
-    tensors = TreeSpec("tuple", parts=(TreeSpec("tensor"),) * len(sample.inputs))
-    bare = (*sample.in_spec.parts, sample.out_spec) == (
-        tensors,
-        TreeSpec("dict"),
-        TreeSpec("tensor"),
-    )
-    if bare and isinstance(net, nn.Module) and "*" not in str(signature(net.forward)):
-        module, shapes = net, tuple(free)  # readable without our help
-    if differs := padding(module, len(sample.inputs)):
+    dims = [dict.fromkeys(axes, torch.export.Dim.DYNAMIC) or None for axes in example.dynamic_dims]
+    module: nn.Module = Flat()
+    dynamic_shapes: Any = (tuple(dims),)  # of Flat's one parameter, ``*tensors``
+    if can_export_directly(plain):
+        module, dynamic_shapes = plain.model, tuple(dims)
+    if differs := padding(module, len(example.inputs)):
         raise SaveError(differs)
     # The exporter takes a size of 1 for a constant, so it sees the larger example.
-    inputs = tuple(sample.larger or sample.inputs)
+    inputs = tuple(example.larger_inputs or example.inputs)
     try:
         with evaluating(module), torch.no_grad(), silent(logs=logging.ERROR, prints=True):
-            varying = shapes if sample.larger else None
+            varying = dynamic_shapes if example.larger_inputs else None
             program: Any = torch.export.export(module, inputs, dynamic_shapes=varying)
-            program.module()(*sample.inputs)  # there may be a guard that lets the larger pass alone
+            # There may be a guard that only the larger inputs pass.
+            program.module()(*example.inputs)
     except Exception as error:
         text = _("torch.export doesn't accept this model: {reason}.")
         if "torch.classes.quantized" in str(error):

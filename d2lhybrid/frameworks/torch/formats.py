@@ -21,7 +21,14 @@ from d2lhybrid.core.errors import (
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.output import silent
 from d2lhybrid.core.toolchain import require
-from d2lhybrid.frameworks.formats import ExampleCall, Format, NativeProgram, Option, Options, Raws
+from d2lhybrid.frameworks.formats import (
+    ExampleCall,
+    Format,
+    HostArrays,
+    NativeProgram,
+    Option,
+    Options,
+)
 
 _ONLY_WEIGHTS, _SWITCHING = "TORCH_FORCE_WEIGHTS_ONLY_LOAD", threading.RLock()
 # A compiled package asks for libtorch when it is opened, and finds it only if the program has it
@@ -59,8 +66,8 @@ class Exported(TorchFormat):
     risk = N_("Loading parses a program and can unpickle tensors of unusual kinds.")
     native = _NATIVE
 
-    def write(self, sample: ExampleCall, folder: Path) -> dict[str, Option]:
-        _programs().write_program(_programs().exported(sample, folder), folder)
+    def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
+        _programs().write_program(_programs().exported(example, folder), folder)
         return {}
 
     def read(self, folder: Path, options: Options) -> Any:
@@ -80,7 +87,7 @@ class Exported(TorchFormat):
                 os.environ.update(before)
 
     def native_model(
-        self, folder: Path, options: Options, inputs: Raws, cached: Callable[[str], Path]
+        self, folder: Path, options: Options, inputs: HostArrays, cached: Callable[[str], Path]
     ) -> Path:
         """The program compiled by AOTInductor, which is kept in the cache."""
         _require_cpu(options)
@@ -89,19 +96,19 @@ class Exported(TorchFormat):
 
         digest = hashlib.sha256((folder / "model.pt2").read_bytes())
         digest.update(repr((torch.__version__, processor())).encode())
-        made = cached(digest.hexdigest()[:24])
-        if not (made / "model.pt2").exists():
+        compiled = cached(digest.hexdigest()[:24])
+        if not (compiled / "model.pt2").exists():
             program = self._program(folder)
             program.example_inputs = (tuple(from_host(raw, options) for raw in inputs), {})
             try:
-                _programs().compile_ahead(program, made)
+                _programs().compile_ahead(program, compiled)
             except CompilerMissingError:
                 raise
             except Exception as error:
                 failure = _("Could not compile the program")
                 fields = {"failure": failure, "error": brief(error)}
                 raise NativeRunError("{failure}: {error}", **fields) from error
-        return made / "model.pt2"
+        return compiled / "model.pt2"
 
 
 class AOTInductor(TorchFormat):
@@ -112,8 +119,8 @@ class AOTInductor(TorchFormat):
     note = N_("Compiled for this kind of processor and this version of torch.")
     native = _NATIVE
 
-    def write(self, sample: ExampleCall, folder: Path) -> dict[str, Option]:
-        _programs().compile_ahead(_programs().exported(sample, folder), folder)
+    def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
+        _programs().compile_ahead(_programs().exported(example, folder), folder)
         return processor()
 
     def read(self, folder: Path, options: Options) -> Any:
@@ -125,7 +132,7 @@ class AOTInductor(TorchFormat):
             return _programs().load_package(folder)
 
     def native_model(
-        self, folder: Path, options: Options, inputs: Raws, cached: Callable[[str], Path]
+        self, folder: Path, options: Options, inputs: HostArrays, cached: Callable[[str], Path]
     ) -> Path:
         _require_cpu(options)
         require_processor(options)
@@ -162,8 +169,10 @@ def require_processor(options: Options) -> None:
 
     An instruction that a processor does not know would end the whole process.
     """
-    made, here = options.get("processor", ("?",)), processor()["processor"]
-    if lacking := {*made[: None if here[1:] else 1]} - {*here}:
+    needed, here = options.get("processor", ("?",)), processor()["processor"]
+    if len(here) == 1:  # this system doesn't report its instruction sets, so the kind decides
+        needed = needed[:1]
+    if lacking := {*needed} - {*here}:
         text = _(
             "This model was compiled for a processor with {instructions}, which this one lacks. "
             "Nothing was run; save the model again on this machine, or in a format that is not "
@@ -182,9 +191,9 @@ class Onnx(TorchFormat):
         library="capi/libonnxruntime.*",
     )  # fmt: skip
 
-    def write(self, sample: ExampleCall, folder: Path) -> dict[str, Option]:
-        names = {"input_names": sample.names, "output_names": sample.outputs}
-        _programs().write_onnx(_programs().exported(sample, folder), folder, **names)
+    def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
+        names = {"input_names": example.input_names, "output_names": example.output_names}
+        _programs().write_onnx(_programs().exported(example, folder), folder, **names)
         session = _programs().open_session(folder)
         return {"tensors": tuple(t.name for t in (*session.get_inputs(), *session.get_outputs()))}
 
@@ -193,14 +202,14 @@ class Onnx(TorchFormat):
         import torch
 
         session = _programs().open_session(folder)
-        names = [one.name for one in session.get_inputs()]
+        names = [node.name for node in session.get_inputs()]
 
         def run(*inputs: Any) -> Any:
             arrays = (tensor.detach().cpu().numpy() for tensor in inputs)
-            found = session.run(None, dict(zip(names, arrays, strict=True)))
-            return tuple(map(torch.from_numpy, found))
+            outputs = session.run(None, dict(zip(names, arrays, strict=True)))
+            return tuple(map(torch.from_numpy, outputs))
 
         return run
 
 
-FORMATS: dict[str, Format] = {one.name: one for one in (Exported(), AOTInductor(), Onnx())}
+FORMATS: dict[str, Format] = {chosen.name: chosen for chosen in (Exported(), AOTInductor(), Onnx())}

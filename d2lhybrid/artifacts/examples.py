@@ -1,0 +1,71 @@
+"""The recorded calls of an artifact: inputs and outputs in NumPy's format, without pickles."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.lib.format import open_memmap
+
+from d2lhybrid.artifacts.manifest import TensorSpec
+from d2lhybrid.core import errors
+from d2lhybrid.core.host_array import HostArray
+from d2lhybrid.core.i18n import gettext as _
+
+FOLDER = "example"
+RecordedCall = tuple[list[HostArray], list[HostArray]]  # inputs and outputs
+
+
+def write_examples(root: Path, calls: Sequence[RecordedCall]) -> None:
+    """Write the calls as NumPy does; of bfloat16 the bits, and texts as bytes."""
+    (root / FOLDER).mkdir()
+    for number, (inputs, outputs) in enumerate(calls):
+        for side, tensors in (("input", inputs), ("output", outputs)):
+            for index, tensor in enumerate(tensors):
+                array = tensor.array.astype("S") if tensor.dtype == "string" else tensor.array
+                np.save(root / _file(number, side, index), array, allow_pickle=False)
+
+
+def load_examples(
+    root: Path, number: int, side: str, specs: Sequence[TensorSpec]
+) -> list[HostArray]:
+    """The inputs or the outputs of the recorded call with that number.
+
+    Args:
+        root: The artifact's folder.
+        number: 0 or 1.
+        side: "input" or "output".
+        specs: What the manifest says of them.
+
+    Raises:
+        DamagedArtifactError: A file holds no array, or not one that the manifest describes.
+    """
+    return [_load_tensor(root, _file(number, side, i), spec) for i, spec in enumerate(specs)]
+
+
+def _file(number: int, side: str, index: int) -> str:
+    """The file of a tensor, in the artifact's folder."""
+    return f"{FOLDER}/{number}-{side}-{index}.npy"
+
+
+def _load_tensor(root: Path, name: str, spec: TensorSpec) -> HostArray:
+    """The tensor in a file; DamagedArtifactError if it is not as `spec` says."""
+    try:
+        # Mapped first, so that a false size in the header allocates nothing; no pickle is read.
+        # The map is private ("c"): some network file systems refuse a shared one.
+        array = np.array(open_memmap(root / name, mode="c"), order="C")
+    except Exception as error:
+        text = _(
+            "Expected the array that was recorded in {file!r}, but it cannot be read: {reason}."
+        )
+        reason = errors.brief(error).rstrip(".")
+        raise errors.DamagedArtifactError(text, file=name, reason=reason) from error
+    dtype = str(array.dtype)
+    if array.dtype.kind == "S":
+        dtype = "string"
+    elif spec.dtype == "bfloat16" and dtype == "uint16":
+        dtype = "bfloat16"
+    if not spec.fits(dtype, array.shape):
+        text = _("Expected {spec} in {file!r}, received {received}.")
+        received = f"{dtype} {array.shape}"
+        raise errors.DamagedArtifactError(text, spec=spec, file=name, received=received)
+    return HostArray(dtype, array)
