@@ -4,15 +4,17 @@ import platform
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import Any
+from time import monotonic
+from typing import IO, Any
 
 from d2lhybrid.core.i18n import general, gettext as _, language
-from d2lhybrid.core.subprocesses import run, run_python, status
+from d2lhybrid.core.subprocesses import end, started, started_python, status
 from d2lhybrid.core.toolchain import find_compiler, install_command, no_compiler
 from d2lhybrid.display.table import Column, Table
 from d2lhybrid.frameworks import environment, get, known
@@ -38,11 +40,14 @@ class Diagnosis:
     @property
     def ok(self) -> bool:
         """Does everything work that was asked for, and at least one framework?"""
-        return all(one.works for one in self.findings)
+        return all(finding.works for finding in self.findings)
 
     def __repr__(self) -> str:
-        rows = [[f"{' !'[not f.works]} {f.name}", f.found] for f in self.findings]
-        broken = ", ".join(one.name for one in self.findings if not one.works)
+        rows = []
+        for finding in self.findings:
+            mark = " " if finding.works else "!"
+            rows.append([f"{mark} {finding.name}", finding.found])
+        broken = ", ".join(finding.name for finding in self.findings if not finding.works)
         text = _("Not working: {names}.") if broken else _("Everything asked for works.")
         return f"{Table([Column(left=True)] * 2, rows)}\n\n{text.format(names=broken)}"
 
@@ -50,8 +55,8 @@ class Diagnosis:
 def doctor(*frameworks: str) -> Diagnosis:
     """Look whether frameworks import and compute here, and whether there are C and C++ compilers.
 
-    Each framework does so in a process of its own, so that neither a crash nor a hang of it reaches
-    the caller. ``python -m d2lhybrid doctor`` prints the same.
+    Each framework does so in a separate process, so that neither a crash nor a hang of it reaches
+    the caller; these processes run side by side. ``python -m d2lhybrid doctor`` prints the same.
 
     Args:
         frameworks: their names in Python, such as "torch"; those that are installed if there are
@@ -67,21 +72,25 @@ def doctor(*frameworks: str) -> Diagnosis:
     'Python'
     """
     asked = [get(name) for name in frameworks]
-    here = [one for one in asked or known() if find_spec(one.name)]
+    looked_at = asked or known()
+    installed = [framework for framework in looked_at if find_spec(framework.name)]
     python = f"{platform.python_version()}, {platform.platform()}"
-    findings = [Finding("Python", python), Finding("NumPy", version("numpy"))]
-    for one in asked or known():
-        if one in here:
-            code = f'from d2lhybrid.diagnosis import probe; probe("{one.name}")'
-            findings.append(_answer(one.name, run_python, [code]))
-        else:
-            hint = _("not installed: {command}").format(command=install_command(one.name))
-            findings.append(Finding(one.name, hint, works=bool(here) and not asked))
-    for name in ("C", "C++"):
-        if lacking := no_compiler(name):  # which is no fault
-            findings.append(Finding(name, lacking))
-        else:
-            findings.append(_answer(name, run, [*find_compiler(name), "--version"]))
+    found: list[Finding | _Check] = [Finding("Python", python), Finding("NumPy", version("numpy"))]
+    with ExitStack() as processes:
+        for framework in looked_at:
+            if framework in installed:
+                found.append(_Check.of_framework(framework.name, processes))
+            else:
+                command = install_command(framework.name)
+                hint = _("not installed: {command}").format(command=command)
+                found.append(Finding(framework.name, hint, works=bool(installed) and not asked))
+        for compiled in ("C", "C++"):
+            if reason := no_compiler(compiled):  # which is no fault
+                found.append(Finding(compiled, reason))
+            else:
+                found.append(_Check.of_compiler(compiled, processes))
+        deadline = monotonic() + SECONDS
+        findings = [x.finding(deadline) if isinstance(x, _Check) else x for x in found]
     return Diagnosis(tuple(findings))
 
 
@@ -89,9 +98,8 @@ def probe(name: str) -> None:
     """Print how this framework does in this process, or raise what is wrong."""
     with redirect_stdout(sys.stderr):  # what is printed beside is no part of the answer
         framework = get(name)
-        tensors = framework
-        devices = tensors.devices()
-        wrong = [device for device in devices if tensors.compute_on(device) != 8.0]
+        devices = framework.devices()
+        wrong = [device for device in devices if framework.compute_on(device) != 8.0]
     if wrong:
         text = _("a matrix product came out wrong on {device}")
         raise ArithmeticError(text.format(device=wrong[0]))
@@ -99,20 +107,59 @@ def probe(name: str) -> None:
     print(text.format(version=framework.version(), devices=", ".join(devices)))
 
 
-def _answer(name: str, start: Callable[..., Any], program: Sequence[str]) -> Finding:
-    """The first line that a process prints, or what went wrong; `start` is one of our two ways."""
+@dataclass
+class _Check:
+    """A process that is at work; the first line that it prints is what was found."""
+
+    name: str
+    command: Sequence[str]  # as a user can repeat it
+    process: subprocess.Popen[bytes]
+    out: IO[bytes]
+    err: IO[bytes]
+
+    @classmethod
+    def of_framework(cls, name: str, processes: ExitStack) -> "_Check":
+        """Let a new Python ``probe`` the framework."""
+        program = [f'from d2lhybrid.diagnosis import probe; probe("{name}")']
+        options = _options(processes)
+        process = processes.enter_context(started_python(program, **options))
+        command = [sys.executable, "-P", "-c", *program]
+        return cls(name, command, process, options["stdout"], options["stderr"])
+
+    @classmethod
+    def of_compiler(cls, language: str, processes: ExitStack) -> "_Check":
+        """Ask a compiler for its version."""
+        command = [*find_compiler(language), "--version"]
+        options = _options(processes)
+        process = processes.enter_context(started(command, **options))
+        return cls(language, command, process, options["stdout"], options["stderr"])
+
+    def finding(self, deadline: float) -> Finding:
+        """The first line that the process prints, or what went wrong; it ends at the deadline."""
+        try:
+            self.process.wait(max(0.0, deadline - monotonic()))
+        except subprocess.TimeoutExpired:
+            end(self.process)
+            text = _("no answer within {seconds} s. Try: {command}")
+            hint = text.format(seconds=general(SECONDS), command=shlex.join(self.command))
+            return Finding(self.name, hint, works=False)
+        out, err = _text(self.out), _text(self.err)
+        if self.process.returncode == 0:
+            return Finding(self.name, (out or err).partition("\n")[0])
+        last_line = (err.strip().splitlines() or [_("it said nothing")])[-1]
+        text = _("ended with status {status}: {words}")
+        ended = text.format(status=status(self.process.returncode), words=last_line)
+        return Finding(self.name, ended, works=False)
+
+
+def _options(files: ExitStack) -> dict[str, Any]:
+    """Variables and output files of a process. A pipe that nobody reads yet could fill up."""
     variables = {**environment(), "D2LHYBRID_LANGUAGE": language()}
-    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    try:
-        done = start(program, SECONDS, env=variables, **pipes)
-    except subprocess.TimeoutExpired:
-        text = _("no answer within {seconds} s. Try: {command}")
-        command = program if start is run else [sys.executable, "-P", "-c", *program]
-        said = text.format(seconds=general(SECONDS), command=shlex.join(command))
-        return Finding(name, said, works=False)
-    out, err = (said.decode(errors="replace") for said in (done.stdout, done.stderr))
-    if done.returncode == 0:
-        return Finding(name, (out or err).partition("\n")[0])
-    words = (err.strip().splitlines() or [_("it said nothing")])[-1]
-    text = _("ended with status {status}: {words}")
-    return Finding(name, text.format(status=status(done.returncode), words=words), works=False)
+    out = files.enter_context(tempfile.TemporaryFile())
+    err = files.enter_context(tempfile.TemporaryFile())
+    return {"env": variables, "stdout": out, "stderr": err}
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")

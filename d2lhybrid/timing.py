@@ -6,7 +6,7 @@ from itertools import accumulate
 from pathlib import Path
 from threading import Lock
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 from d2lhybrid.frameworks import loaded
 
@@ -30,17 +30,30 @@ def synchronize() -> None:
 class Timer:
     """Record running times in seconds, device work included. It starts when it is made.
 
-    The methods are those of the Timer of *Dive into Deep Learning*.
+    The methods are those of the Timer of *Dive into Deep Learning*. As a context manager it starts
+    at the beginning of the block and records the seconds at its end, unless the block raises.
 
     >>> timer = Timer()
     >>> seconds = timer.stop()
     >>> timer.times == [seconds]
     True
+    >>> with timer:
+    ...     _ = 1 + 1
+    >>> len(timer.times)
+    2
     """
 
     def __init__(self) -> None:
         self.times: list[float] = []
         self.start()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if error is None:
+            self.stop()
 
     def start(self) -> None:
         """Wait for the devices, then start the clock."""
@@ -95,7 +108,7 @@ class Benchmark:
         synchronize()
         if not Benchmark._open:
             _reset_peaks()
-        self._events = [(one, one.start_events()) for one in loaded()]
+        self._events = [(framework, framework.start_events()) for framework in loaded()]
         with Benchmark._lock:  # last, for what raises before it has opened nothing
             Benchmark._open += 1
         self._start = perf_counter()
@@ -105,7 +118,7 @@ class Benchmark:
         try:
             # The body's own exception says more than a device's complaint about it.
             with suppress(Exception) if error else nullcontext():
-                times = [one.device_seconds(event) for one, event in self._events]
+                times = [framework.device_seconds(event) for framework, event in self._events]
                 known = [seconds for seconds in times if seconds is not None]
                 self.device_seconds = max(known, default=None)
                 synchronize()
@@ -163,5 +176,5 @@ def _reset_peaks() -> None:
 
 def _peaks() -> dict[str, int]:
     """The most memory that each framework has used on its devices, where it can tell."""
-    found = {framework.name: framework.peak_memory_bytes() for framework in loaded()}
-    return {name: peak for name, peak in found.items() if peak is not None}
+    peaks = {framework.name: framework.peak_memory_bytes() for framework in loaded()}
+    return {name: peak for name, peak in peaks.items() if peak is not None}

@@ -123,6 +123,14 @@ def test_timer_waits_and_keeps_its_times(recorder, clock):
     assert recorder.calls == ["wait"] * 4
 
 
+def test_a_timer_records_a_block_unless_it_raises(recorder, clock):
+    with Timer() as timer:
+        clock.now += 2
+    with pytest.raises(KeyError), timer:
+        raise KeyError
+    assert timer.times == [3]
+
+
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux tells the peak")
 def test_the_process_rises_by_what_was_there_at_its_highest():
     _before = np.ones(64 * MIB // 8)

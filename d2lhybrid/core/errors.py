@@ -1,4 +1,4 @@
-"""Every exception that d2lhybrid raises on purpose; this module imports nothing.
+"""Every exception that d2lhybrid raises on purpose; this module imports nothing of ours.
 
 A message says what was expected, what was received and what to do; what a program may want to know
 of it stands in fields.
@@ -65,6 +65,10 @@ class UnknownFrameworkError(D2LHybridError, TypeError):
 
 class MissingPackageError(D2LHybridError, ImportError):
     """A package is needed that is not installed or does not import."""
+
+
+class CompilerMissingError(D2LHybridError, RuntimeError):
+    """No C or C++ compiler was found, which a variant, a format or a native program needs."""
 
 
 class TracingError(D2LHybridError, RuntimeError):
@@ -136,10 +140,6 @@ class UnwritableFolderError(ArtifactError, OSError):
 
 class InputMismatchError(ArtifactError, TypeError, ValueError):
     """Number, shape or dtype of the inputs is not what the artifact was saved with."""
-
-
-class CompilerMissingError(ArtifactError, RuntimeError):
-    """No C or C++ compiler was found to build a native program with."""
 
 
 class NativeRunError(ArtifactError, RuntimeError):

@@ -5,22 +5,21 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 
-def run(
-    command: Sequence[str], timeout: float, **options: Any
-) -> subprocess.CompletedProcess[bytes]:
-    """As ``subprocess.run``, but an interrupt or the timeout also ends what the program started.
+@contextmanager
+def started(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a program as ``subprocess.Popen`` does, and wait for its end after the block.
 
-    A compiler that it called would go on otherwise. For this the program has its own process group,
-    so no signal to the group of this process reaches it. If such a signal ends this process, the
-    program goes on, unless it is one of ``run_python``.
+    If the block raises, such as KeyboardInterrupt, the program ends, and so does what it started: a
+    compiler that it called would go on otherwise. For this it has its own process group, so no
+    signal to the group of this process reaches it. If such a signal ends this process, the program
+    goes on, unless it is one of ``started_python``.
 
     Raises:
-        subprocess.TimeoutExpired: It takes longer than `timeout`, in seconds.
         OSError: It does not start.
     """
     options.setdefault("stdin", subprocess.DEVNULL)
@@ -28,24 +27,52 @@ def run(
         options["process_group"] = 0
     with subprocess.Popen(command, **options) as process:
         try:
-            out, err = process.communicate(timeout=timeout)
+            yield process
         except BaseException:
-            if os.name == "posix":
-                # `communicate` lets the program end for a moment after an interrupt. If it has,
-                # there may be no such group any more, which is PermissionError on a Mac.
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, signal.SIGKILL)
-            else:
-                process.kill()
-            process.wait()
+            end(process)
             raise
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a process of ``started``, and what it has started."""
+    if os.name == "posix":
+        # `communicate` lets the program end for a moment after an interrupt. If it has, there may
+        # be no such group any more, which is PermissionError on a Mac.
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()
+
+
+def run(
+    command: Sequence[str], timeout: float, **options: Any
+) -> subprocess.CompletedProcess[bytes]:
+    """As ``subprocess.run``, but an interrupt or the timeout also ends what the program started.
+
+    Raises:
+        subprocess.TimeoutExpired: It takes longer than `timeout`, in seconds.
+        OSError: It does not start.
+    """
+    with started(command, **options) as process:
+        out, err = process.communicate(timeout=timeout)
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 def run_python(
     program: Sequence[str], timeout: float, *, env: Mapping[str, str], **options: Any
 ) -> subprocess.CompletedProcess[bytes]:
-    """As ``run``, for a new Python that gets code and arguments; it ends when this process does.
+    """As ``run``, for what ``started_python`` starts."""
+    with started_python(program, env=env, **options) as process:
+        out, err = process.communicate(timeout=timeout)
+    return subprocess.CompletedProcess(program, process.returncode, out, err)
+
+
+@contextmanager
+def started_python(
+    program: Sequence[str], *, env: Mapping[str, str], **options: Any
+) -> Iterator[subprocess.Popen[bytes]]:
+    """As ``started``, for a new Python with code and arguments; it ends when this process does.
 
     It imports from where this process does, in the same order. The current folder does not come
     first, as it would for ``python -c``: a file in it with the name of a library's module would be
@@ -61,18 +88,19 @@ def run_python(
     reading, writing = os.pipe()  # nobody writes to it, and no other program gets its second end
     try:
         command = [sys.executable, "-P", "-c", code, *arguments]
-        return run(command, timeout, env=env, stdin=reading, **options)
+        with started(command, env=env, stdin=reading, **options) as process:
+            yield process
     finally:
         os.close(reading)
         os.close(writing)
 
 
-_started = False  # by run_python
+_is_own = False  # was this process started by `started_python`?
 
 
 def is_own() -> bool:
-    """Was this process started by ``run_python``, so that a crash takes nobody's work with it?"""
-    return _started
+    """Was this process started by ``started_python``, so that a crash loses nobody's work?"""
+    return _is_own
 
 
 def status(returncode: int) -> str:
@@ -87,13 +115,13 @@ def status(returncode: int) -> str:
 
 
 def end_with_caller() -> None:
-    """In a process of ``run_python``: end it, and what it has started, when its caller ends.
+    """In a process of ``started_python``: end it, and what it has started, when its caller ends.
 
     Whatever ends the caller, the system then closes the pipe that this process has as its input. A
     library that never lets another thread of Python run would keep it from noticing.
     """
-    global _started
-    _started = True
+    global _is_own
+    _is_own = True
     pipe, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)  # the input from here on, and that of what this process starts
     os.close(nothing)

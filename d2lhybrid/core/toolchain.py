@@ -127,7 +127,7 @@ def find_compiler(language: str, names: Sequence[str] = ()) -> list[str]:
     )
     fields = {"language": language, "names": " ".join(said) or ", ".join(names or known)}
     fields |= {"commands": commands, "mac_command": "xcode-select --install"}
-    raise CompilerMissingError(text, **fields)
+    raise CompilerMissingError(text.format(**fields), **fields)
 
 
 def no_compiler(language: str, names: Sequence[str] = ()) -> str:
