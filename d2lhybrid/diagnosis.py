@@ -155,8 +155,8 @@ class _Check:
 def _options(files: ExitStack) -> dict[str, Any]:
     """Variables and output files of a process. A pipe that nobody reads yet could fill up."""
     variables = {**environment(), "D2LHYBRID_LANGUAGE": language()}
-    out = files.enter_context(tempfile.TemporaryFile())
-    err = files.enter_context(tempfile.TemporaryFile())
+    out = files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+    err = files.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
     return {"env": variables, "stdout": out, "stderr": err}
 
 
