@@ -18,14 +18,14 @@ class JAX(Framework):
     display = "JAX"
     order = 3
     formats = FORMATS
-    # Read when it first uses a GPU, of whose memory it would take three quarters.
+    # Read when JAX first uses a GPU, of which it would otherwise take three quarters of the memory.
     environment: ClassVar[Mapping[str, str]] = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 
     def __init__(self) -> None:
         self._wait_for: Callable[[Any], None] | None = None
 
     def owns(self, packages: Collection[str]) -> bool:
-        """Also where the class is jaxlib's, as that of arrays and of compiled functions is."""
+        """Also if the class is jaxlib's, as those of arrays and compiled functions are."""
         family = {"jax", "jaxlib", "flax", "optax", "equinox"}
         return super().owns(packages) or not family.isdisjoint(packages)
 
@@ -47,7 +47,7 @@ class JAX(Framework):
         device.synchronize()
 
     def wait_for(self, output: Any) -> None:
-        if self._wait_for is None:  # an import takes longer than this, and would be measured
+        if self._wait_for is None:  # looked up once: an import at each call would be measured
             from d2lhybrid.frameworks.jax import device
 
             self._wait_for = device.wait_for

@@ -21,7 +21,7 @@ class MXNet(Framework):
     formats = FORMATS
 
     def load(self) -> Any:
-        """MXNet 1.9.1 as it runs on today's NumPy."""
+        """Import MXNet 1.9.1 so that it runs on today's NumPy."""
         return import_mxnet()
 
     def devices(self) -> list[str]:

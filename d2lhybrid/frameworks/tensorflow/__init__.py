@@ -21,18 +21,18 @@ class TensorFlow(Framework):
     display = "TensorFlow"
     order = 2
     formats = FORMATS
-    # Read when it first uses a GPU, of whose memory it would take all; JAX, which Keras imports,
-    # would take three quarters.
+    # TensorFlow reads its own when it first uses a GPU, of which it would otherwise take all the
+    # memory. JAX, which Keras imports, would take three quarters.
     environment: ClassVar[Mapping[str, str]] = {
         "TF_FORCE_GPU_ALLOW_GROWTH": "true",
         "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
     }
 
     def load(self) -> Any:
-        """TensorFlow, and before it Triton, where PyTorch's builds for GPUs brought that.
+        """Import TensorFlow, and before it Triton if it is installed, as PyTorch for GPUs has it.
 
-        Both hold an LLVM that registers its options with the process: with TensorFlow before it,
-        Triton aborts when PyTorch first compiles.
+        Both contain an LLVM that registers its options with the process. If TensorFlow comes first,
+        Triton aborts the process when PyTorch first compiles.
         """
         if "tensorflow" not in sys.modules:
             with suppress(ImportError):
