@@ -10,7 +10,7 @@ import pytest
 from artifact_files import edit, make
 from artifact_models import example, inputs
 
-from d2lhybrid import run_native, save
+from d2lhybrid import call, run_native, save
 from d2lhybrid.artifacts import native
 from d2lhybrid.core import errors
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
@@ -83,6 +83,33 @@ def test_what_cannot_be_run(saved, copied, path, user, tmp_path, monkeypatch):
     monkeypatch.setattr(native, "find_spec", lambda name: None)
     with pytest.raises(errors.MissingPackageError, match="pip install"):
         run_native(path, trust=True)
+
+
+def test_a_misspelt_option_is_an_error_that_names_the_option(path):
+    with pytest.raises(errors.ArgumentError, match="Write timeout="):
+        run_native(path, timout=3.0)
+
+
+def test_an_option_that_is_also_a_keyword_of_the_model(path, tmp_path):
+    """A manifest names the keywords, so no model is needed to find out."""
+    artifact = make(tmp_path / "a")
+
+    def takes_timeout(body):
+        body["in_spec"]["parts"] = [
+            {"kind": "tuple"},
+            {"kind": "dict", "keys": ["timeout"], "parts": [{"kind": "tensor"}]},
+        ]
+
+    edit(artifact, takes_timeout)
+    with pytest.raises(
+        errors.ArgumentError, match=r"run_native\(call\(path, ..., timeout=3\.0\)\)"
+    ):
+        run_native(artifact, timeout=3.0)
+    wrong_shape = np.ones((1, 5), "float32")
+    with pytest.raises(errors.InputMismatchError, match=r"float32 \(any, 4\)"):
+        run_native(call(artifact, timeout=wrong_shape), timeout=3.0, trust=True)
+    with pytest.raises(errors.InputMismatchError, match="Expected the arguments"):
+        run_native(artifact, trust=True, output_dir=tmp_path / "out", x=wrong_shape)
 
 
 PRINTED = {  # by a program that writes 1 and 2 as its output called "a b"

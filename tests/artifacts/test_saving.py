@@ -228,6 +228,23 @@ def test_bad_arguments(tmp_path):
         save(lambda x, more: x, tmp_path / "a", torch.ones(2), {1, 2})
 
 
+def test_a_misspelt_option_is_an_error_that_names_the_option(tmp_path):
+    for misspelt, option in (("formt", "format"), ("dynamics", "dynamic")):
+        with pytest.raises(ArgumentError, match=f"Write {option}="):
+            save(nn.Linear(3, 2), tmp_path / "a", torch.ones(1, 3), **{misspelt: None})
+
+
+def test_inputs_in_containers_have_names_for_dynamic(tmp_path):
+    def pooled(batch, pair, *rest):
+        return batch["ids"] + pair[0] + pair[1] + rest[0]
+
+    x = torch.ones(2, 3)
+    dynamic = {name: {1: "width"} for name in ("batch_ids", "pair_0", "pair_1", "input_2")}
+    saved = save(pooled, tmp_path / "a", {"ids": x}, (x, x), x, dynamic=dynamic).manifest
+    assert [spec.name for spec in saved.inputs] == list(dynamic)
+    assert saved.outputs[0].shape == (2, None)
+
+
 def test_arguments_that_do_not_fit(tmp_path):
     def scaled(parts, factor):
         return parts["a"] * factor
