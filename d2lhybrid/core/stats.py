@@ -1,8 +1,8 @@
 """The statistics of measured times: pure functions on numbers, no clock, no framework.
 
-Times have long right tails, so everything here rests on medians. The interval of a median is the
-one that the sign test yields (Conover, *Practical Nonparametric Statistics*, 3.1): it asks only
-that the samples be independent.
+Times have long right tails, so everything here rests on medians. The interval of a median is that
+of the sign test (Conover, *Practical Nonparametric Statistics*, 3.1), which assumes only that the
+samples are independent.
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ import numpy as np
 CONFIDENCE = 0.95
 MARGIN = 0.02  # two callables closer than this are called the same
 FEWEST = 6  # with fewer samples no sign-test interval reaches 95%
-FEW = range(8, 20)  # ratios of so few rounds are held to more, so that chance makes no verdict
-CERTAIN = 0.99
+FEW = range(8, 20)  # so few rounds get wider intervals, or chance would decide too often
+CONFIDENCE_OF_FEW = 0.99
 PLAIN = 2.0  # times as fast, or as long, that each of a few rounds has to say
 SETTLING = 15  # warm-up times, three windows of five, that tell whether they fall
 SHORTEST = 1e-9  # seconds; a clock may say 0, which has no logarithm
 
-Estimate = tuple[float, float, float]  # with the ends of its interval
+Estimate = tuple[float, float, float]  # a ratio, and the low and high end of its interval
 
 
 def median_interval(times: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float]:
@@ -29,62 +29,75 @@ def median_interval(times: Sequence[float], confidence: float = CONFIDENCE) -> t
     >>> median_interval([5.0, 1.0, 4.0, 2.0, 3.0, 6.0])
     (1.0, 6.0)
     """
-    skip = _outside(len(times), confidence)
-    if skip is None:
+    outside = _samples_outside(len(times), confidence)
+    if outside is None:
         return float("-inf"), float("inf")
     ordered = np.sort(np.asarray(times, dtype=float))
-    return float(ordered[skip]), float(ordered[-1 - skip])
+    return float(ordered[outside]), float(ordered[-1 - outside])
 
 
 @cache
-def _outside(count: int, confidence: float) -> int | None:
-    """How many ordered samples lie outside the interval at each end."""
+def _samples_outside(count: int, confidence: float) -> int | None:
+    """How many ordered samples lie outside the interval at each end; None if there is no interval.
+
+    The interval from the sample k+1 to the sample n-k misses the median if at most k samples lie
+    on one side of it. The number below it is binomial, B(n, 1/2), so this is the largest k with ::
+
+        2 * (C(n, 0) + ... + C(n, k)) / 2**n <= 1 - confidence
+    """
+    # In whole numbers and fractions, because 2**n is soon too large for a float.
     limit = (1 - Fraction(confidence).limit_denominator(10**6)) / 2 * 2**count
-    skip, tail, ways = 0, 1, 1  # whole numbers, for 2**count is soon too large for a float
-    while tail <= limit:
-        ways = ways * (count - skip) // (skip + 1)
-        tail += ways
-        skip += 1
-    return skip - 1 if skip else None
+    k, binomial = 0, 1
+    total = binomial  # of C(n, 0) to C(n, k)
+    while total <= limit:
+        binomial = binomial * (count - k) // (k + 1)
+        total += binomial
+        k += 1
+    return k - 1 if k else None
 
 
 def ratio(baseline: Sequence[float], other: Sequence[float]) -> Estimate:
     """Time of the baseline over the other's in the same rounds: (estimate, low, high).
 
-    The interval of 8 to 19 rounds is one of 99%, otherwise of 95%; with 6 or 7 that is their range.
-    The range of all would be surer still, but it grows with each: more rounds would tell less.
+    The confidence of the interval is 99% for 8 to 19 rounds, and 95% otherwise. For 6 and 7 rounds,
+    where no interval reaches 99%, it is the range of all their ratios.
 
     >>> ratio([2.0] * 8, [1.0] * 8)
     (2.0, 2.0, 2.0)
     """
-    found = _logarithms(baseline, other)
-    low, high = median_interval(found, confidence(len(found)))
-    return tuple(float(np.exp(value)) for value in (np.median(found), low, high))  # type: ignore[return-value]
+    logarithms = _log_ratios(baseline, other)
+    low, high = median_interval(logarithms, confidence(len(logarithms)))
+    return float(np.exp(np.median(logarithms))), float(np.exp(low)), float(np.exp(high))
 
 
 def confidence(rounds: int) -> float:
-    """That of the interval of a ratio, which is wider with few rounds."""
-    return CERTAIN if rounds in FEW else CONFIDENCE
+    """The confidence of the interval of a ratio, which is higher with few rounds."""
+    return CONFIDENCE_OF_FEW if rounds in FEW else CONFIDENCE
 
 
-def _logarithms(baseline: Sequence[float], other: Sequence[float]) -> list[float]:
+def _log_ratios(baseline: Sequence[float], other: Sequence[float]) -> list[float]:
     """The logarithms of the ratios, round by round."""
-    above, below = (np.asarray(times, dtype=float) for times in (baseline, other))
-    return list(np.log(np.maximum(above, SHORTEST)) - np.log(np.maximum(below, SHORTEST)))
+    of_baseline = np.log(np.maximum(np.asarray(baseline, dtype=float), SHORTEST))
+    of_other = np.log(np.maximum(np.asarray(other, dtype=float), SHORTEST))
+    return list(of_baseline - of_other)
 
 
 def noise_floor(baseline: Sequence[float], again: Sequence[float]) -> float:
-    """How far from 1 the ratio of the baseline to itself may lie, as a fraction (0.01 is 1%)."""
-    low, high = median_interval(_logarithms(baseline, again))
+    """How far from 1 the ratio of the baseline to itself may lie, as a fraction (0.01 is 1%).
+
+    That is the end of its interval that is farther from 1; `again` are the times of the baseline
+    measured a second time in the same rounds (an A/A test).
+    """
+    low, high = median_interval(_log_ratios(baseline, again))
     return float(np.expm1(max(abs(low), abs(high))))
 
 
 def verdict(interval: Estimate, floor: float, margin: float = MARGIN, busy: bool = False) -> str:
     """'faster', 'slower', 'same' or 'undecided'.
 
-    A difference counts when the whole interval lies beyond the noise floor, and two callables are
-    the same when the whole interval lies within the margin. On a `busy` machine nothing is the
-    same: what waits for a core takes the same time, whatever it computes.
+    A difference counts if the whole interval lies beyond the noise floor. Two callables are the
+    same if the whole interval lies within the margin, except on a `busy` machine: there both wait
+    for a core, which takes equally long whatever they compute.
 
     >>> verdict((1.5, 1.4, 1.6), floor=0.01), verdict((1.0, 0.99, 1.01), floor=0.01)
     ('faster', 'same')
@@ -105,7 +118,7 @@ def in_every_round(baseline: Sequence[float], other: Sequence[float]) -> str:
     >>> in_every_round([1.0, 1.1, 0.9], [0.2, 0.5, 0.3]), in_every_round([1.0, 1.0], [0.2, 0.9])
     ('faster', '')
     """
-    ratios = np.exp(_logarithms(baseline, other))
+    ratios = np.exp(_log_ratios(baseline, other))
     if len(ratios) >= FEWEST:
         return ""
     if min(ratios) >= PLAIN:
@@ -114,16 +127,19 @@ def in_every_round(baseline: Sequence[float], other: Sequence[float]) -> str:
 
 
 def slope(short: float, long: float, calls: int, stretch: int) -> float:
-    """Seconds per call of a stream, from those of `calls` calls and of `stretch` times as many.
+    """Seconds per call, from the seconds for `calls` calls and for `stretch` times as many.
 
-    What is paid once per stream cancels. Where the machine stopped us during the short one, so
-    that nothing is left, it is the mean of the long one, which holds what is paid once, too.
+    What is paid once for each batch of calls cancels. If the short batch took no less than the long
+    one, because the machine was interrupted, it is the mean of the long one, which includes what is
+    paid once.
 
     >>> slope(short=3.0, long=9.0, calls=10, stretch=4)
     0.2
     """
-    rise = long - short
-    return (rise / (stretch - 1) if rise > 0 else long / stretch) / calls
+    difference = long - short
+    if difference <= 0:
+        return long / (stretch * calls)
+    return difference / ((stretch - 1) * calls)
 
 
 def settled(times: Sequence[float]) -> bool:

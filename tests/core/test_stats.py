@@ -1,10 +1,14 @@
-"""The statistics on numbers whose answers are known."""
+"""The statistics on numbers whose answers are known, and what holds for all numbers."""
 
-from math import comb, exp
+from math import comb, exp, inf
 
 import pytest
+from hypothesis import assume, given, strategies as st
 
 from d2lhybrid.core import stats
+
+TIMES = st.floats(1e-8, 1e3)
+ROUNDS = st.lists(st.tuples(TIMES, TIMES), min_size=1, max_size=60)
 
 
 @pytest.mark.parametrize(
@@ -51,3 +55,61 @@ def test_a_slope_leaves_out_what_is_paid_once():
     assert stats.slope(short=7.0, long=16.0, calls=3, stretch=4) == 1.0
     assert stats.slope(short=8.0, long=8.0, calls=2, stretch=4) == 1.0  # stopped in the short one
     assert stats.slope(short=9.0, long=8.0, calls=2, stretch=4) == 1.0
+
+
+@given(st.lists(TIMES, max_size=60))
+def test_an_interval_has_the_median_inside_and_does_not_depend_on_the_order(times):
+    low, high = stats.median_interval(times)
+    assert (low, high) == stats.median_interval(sorted(times))
+    if len(times) < stats.FEWEST:
+        assert (low, high) == (-inf, inf)
+    else:
+        assert min(times) <= low <= sorted(times)[len(times) // 2] <= high <= max(times)
+
+
+@given(st.integers(0, 400))
+def test_more_confidence_is_a_wider_interval(count):
+    times = [float(number) for number in range(count)]
+    low, high = stats.median_interval(times, 0.95)
+    lower, higher = stats.median_interval(times, 0.99)
+    assert lower <= low
+    assert high <= higher
+
+
+@given(ROUNDS)
+def test_with_the_other_one_as_baseline_ratio_and_interval_are_turned_around(rounds):
+    first, second = zip(*rounds, strict=True)
+    estimate, low, high = stats.ratio(first, second)
+    turned = stats.ratio(second, first)
+    assert turned == pytest.approx(tuple(1 / x if x else inf for x in (estimate, high, low)))
+
+
+@given(st.floats(0.2, 5), st.floats(1, 2), st.floats(0, 0.5))
+def test_with_the_other_one_as_baseline_faster_is_slower(low, width, floor):
+    high = low * width
+    edges = [1 + floor, 1 / (1 + floor), 1 + stats.MARGIN, 1 / (1 + stats.MARGIN)]
+    assume(all(abs(end / edge - 1) > 1e-9 for end in (low, high) for edge in edges))
+    opposite = {"faster": "slower", "slower": "faster", "same": "same", "undecided": "undecided"}
+    verdict = stats.verdict((low, low, high), floor)
+    assert stats.verdict((1 / low, 1 / high, 1 / low), floor) == opposite[verdict]
+
+
+@given(ROUNDS, st.floats(0.01, 100))
+def test_units_of_time_do_not_matter(rounds, factor):
+    first, second = zip(*rounds, strict=True)
+    scaled = [[time * factor for time in times] for times in (first, second)]
+    clear = all(time * factor > stats.SHORTEST for times in (first, second) for time in times)
+    if clear:
+        assert stats.ratio(*scaled) == pytest.approx(stats.ratio(first, second))
+
+
+@given(st.lists(TIMES, min_size=6, max_size=60))
+def test_what_takes_the_same_time_in_each_round_is_the_same(times):
+    assert stats.noise_floor(times, times) == 0
+    assert stats.verdict(stats.ratio(times, times), floor=0.0) == "same"
+
+
+@given(st.floats(0, 1), st.floats(1e-6, 1), st.integers(1, 1000), st.integers(2, 8))
+def test_a_slope_finds_the_seconds_of_a_call(once, each, calls, stretch):
+    short, long = once + calls * each, once + stretch * calls * each
+    assert stats.slope(short, long, calls, stretch) == pytest.approx(each, rel=1e-6, abs=1e-9)
