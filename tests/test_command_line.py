@@ -114,7 +114,7 @@ def test_the_status_says_whether_an_artifact_is_what_was_saved(monkeypatch, caps
         found = SimpleNamespace(answer=answer)
         monkeypatch.setattr(cli, "verify", Mock(return_value=found))
         assert cli.main(["verify", "my_mlp", "--trust"]) == status
-        cli.verify.assert_called_with(path="my_mlp", trust=True)
+        cli.verify.assert_called_with("my_mlp", trust=True)
         assert str(found) in capsys.readouterr().out
 
 
