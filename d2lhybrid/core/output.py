@@ -1,4 +1,7 @@
-"""Keeps back what libraries say of themselves while they are at work."""
+"""Holds back what libraries say: ``quiet`` for native code, ``silent`` for Python.
+
+Both change settings of the whole process, so several threads share each change.
+"""
 
 import io
 import logging
@@ -18,107 +21,107 @@ from typing import Any
 
 
 class SharedContext:
-    """A context manager that many threads are in at a time: the first enters, the last leaves.
+    """A context manager that several threads share: the first to come enters, the last to go exits.
 
-    What changes a setting of the whole process and puts back what it has found must not be inside
-    another thread's: the one that leaves last would put back the change of the other.
+    It is for settings of the whole process. If each thread changed such a setting for itself and
+    restored what it had found, the last to leave would restore the change of another thread.
     """
 
     def __init__(self, make: Callable[[], AbstractContextManager[Any]]) -> None:
         self._make, self._lock = make, Lock()
-        self._inside: set[object] = set()
-        self._open: AbstractContextManager[Any] | None = None
+        self._blocks: set[object] = set()
+        self._shared: AbstractContextManager[Any] | None = None
 
     @contextmanager
     def __call__(self) -> Iterator[Any]:
-        me = object()
+        block = object()
         try:
             with self._lock:
-                if self._open is None:
-                    opening = self._make()
-                    self._value = opening.__enter__()
-                    self._open = opening
-                self._inside.add(me)
+                if self._shared is None:
+                    entering = self._make()
+                    self._value = entering.__enter__()
+                    self._shared = entering
+                self._blocks.add(block)
             yield self._value
         finally:
             with self._lock:
-                self._inside.discard(me)
-                if self._open is not None and not self._inside:
-                    leaving, self._open = self._open, None
-                    leaving.__exit__(None, None, None)
+                self._blocks.discard(block)
+                if self._shared is not None and not self._blocks:
+                    exiting, self._shared = self._shared, None
+                    exiting.__exit__(None, None, None)
 
 
 @contextmanager
-def _held() -> Iterator[Callable[[], None]]:
-    """Write standard error into a file; what shows what is in it so far."""
+def _stderr_into_file() -> Iterator[Callable[[], None]]:
+    """Redirect standard error into a file; gives a function that shows what is new in it."""
     try:
-        shown = os.dup(2)
+        stderr = os.dup(2)
     except OSError:  # a program without a standard error: there is nothing to hold back
         yield lambda: None
         return
-    with tempfile.TemporaryFile() as held:
-        os.dup2(held.fileno(), 2)
-        lock, seen = Lock(), 0
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 2)
+        lock, bytes_shown = Lock(), 0
 
         def show() -> None:
-            nonlocal seen
-            with lock:  # what one thread has shown, another one does not show again
-                new = _from(seen, held.fileno())
-                seen += len(new)
-                os.write(shown, new)
+            nonlocal bytes_shown
+            with lock:  # so that two threads don't show the same lines
+                new = _read_from(bytes_shown, file.fileno())
+                bytes_shown += len(new)
+                os.write(stderr, new)
 
         try:
             yield show
         finally:
-            os.dup2(shown, 2)
-            os.close(shown)
+            os.dup2(stderr, 2)
+            os.close(stderr)
 
 
-def _from(start: int, file: int) -> bytes:
-    """What is in a file from there on. The place where it is written to stays the same."""
+def _read_from(start: int, file: int) -> bytes:
+    """Read a file from `start` to its end, without moving the position where it is written."""
     length = os.fstat(file).st_size - start
     if hasattr(os, "pread"):
         return os.pread(file, length, start)
-    place = os.lseek(file, 0, os.SEEK_CUR)  # on Windows
+    position = os.lseek(file, 0, os.SEEK_CUR)  # on Windows
     try:
         os.lseek(file, start, os.SEEK_SET)
         return os.read(file, length)
     finally:
-        os.lseek(file, place, os.SEEK_SET)
+        os.lseek(file, position, os.SEEK_SET)
 
 
 @contextmanager
-def _unprinted() -> Iterator[None]:
+def _prints_discarded() -> Iterator[None]:
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         yield
 
 
-_hold = SharedContext(_held)
-_quiet_thread = local()  # is this thread in a block of `quiet`?
-_unwarned = SharedContext(lambda: warnings.catch_warnings(action="ignore"))
-_unprinting = SharedContext(_unprinted)
-_levels: dict[object, int] = {}  # by block, the level up to which it keeps logs back
-_level_before = logging.NOTSET  # that of the program itself, while there is a block
-_levels_lock = Lock()
+_hold_stderr = SharedContext(_stderr_into_file)
+_ignore_warnings = SharedContext(lambda: warnings.catch_warnings(action="ignore"))
+_discard_prints = SharedContext(_prints_discarded)
+_this_thread = local()  # is it in a block of `quiet`?
+_log_levels: dict[object, int] = {}  # by block of `silent`, the level up to which it discards logs
+_level_before = logging.NOTSET  # what the program itself has disabled, while there is a block
+_log_levels_lock = Lock()
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
     """Hold back what native code logs inside the block; show it if the block raises.
 
-    Of blocks inside one another the outermost shows it, if the exception gets that far.
+    If blocks are nested, the outermost shows it, if the exception gets that far.
 
-    TensorFlow's C++ code, for one, logs while it is imported, before any setting of its own can
-    stop it. In a notebook, what Python itself writes to ``sys.stderr``, such as its warnings, goes
-    another way and still shows.
+    TensorFlow's C++ code, for example, logs while it is imported, before any setting can stop it.
+    In a notebook, what Python writes to ``sys.stderr``, such as warnings, still shows, because it
+    doesn't go through the file descriptor that this redirects.
 
     >>> with quiet():
     ...     _ = os.write(2, b"a line from a native library\\n")
     """
-    outermost = not getattr(_quiet_thread, "is_inside", False)
-    with _hold() as show:
+    outermost = not getattr(_this_thread, "is_quiet", False)
+    with _hold_stderr() as show:
         try:
-            _quiet_thread.is_inside = True
+            _this_thread.is_quiet = True
             yield
         except BaseException:
             if outermost:
@@ -126,37 +129,37 @@ def quiet() -> Iterator[None]:
             raise
         finally:
             if outermost:
-                _quiet_thread.is_inside = False
+                _this_thread.is_quiet = False
 
 
 @contextmanager
 def silent(*, logs: int = logging.NOTSET, prints: bool = False) -> Iterator[None]:
-    """Keep warnings back inside the block, logs up to a level, and prints.
+    """Discard warnings inside the block, logs up to the level `logs`, and prints if asked to.
 
-    As they are settings of the process, they hold for what other threads do meanwhile, too.
+    These are settings of the process, so they also apply to other threads meanwhile.
 
     >>> with silent(logs=logging.WARNING, prints=True):
     ...     warnings.warn("deprecated inside the library")
     ...     logging.warning("and logged")
     ...     print("and printed")
     """
-    with _unwarned(), _unlogged(logs), _unprinting() if prints else nullcontext():
+    with _ignore_warnings(), _discard_logs(logs), _discard_prints() if prints else nullcontext():
         yield
 
 
 @contextmanager
-def _unlogged(level: int) -> Iterator[None]:
+def _discard_logs(level: int) -> Iterator[None]:
     global _level_before
-    me = object()
+    block = object()
     try:
-        with _levels_lock:
-            if not _levels:
+        with _log_levels_lock:
+            if not _log_levels:
                 _level_before = logging.root.manager.disable
-            _levels[me] = level
-            logging.disable(max(_level_before, *_levels.values()))
+            _log_levels[block] = level
+            logging.disable(max(_level_before, *_log_levels.values()))
         yield
     finally:
-        with _levels_lock:
-            if me in _levels:
-                del _levels[me]
-                logging.disable(max([_level_before, *_levels.values()]))
+        with _log_levels_lock:
+            if block in _log_levels:  # an interrupt may have come before it was added
+                del _log_levels[block]
+                logging.disable(max([_level_before, *_log_levels.values()]))

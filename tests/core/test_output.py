@@ -11,7 +11,7 @@ from threading import Barrier, Event, Thread
 import pytest
 from processes import python
 
-from d2lhybrid.core import output as quieting
+from d2lhybrid.core import output
 from d2lhybrid.core.output import quiet, silent
 from d2lhybrid.display import progress
 from d2lhybrid.display.progress import show_progress, show_status
@@ -66,7 +66,7 @@ def test_two_threads_that_fail_show_each_line_once(capfd):
         left.append(name)
 
     threads = [Thread(target=fail, args=(name,)) for name in (b"one\n", b"two\n")]
-    with quieting._hold():  # so that both write into one file to its end
+    with output._hold_stderr():  # so that both write into one file to its end
         for thread in threads:
             thread.start()
         for thread in threads:
