@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command, run = options.pop("command"), options.pop("run")
     json = options.pop("json", False)
     try:
-        found = run(**options)
+        result = run(**options)
     except (D2LHybridError, KeyboardInterrupt) as error:  # an interrupt says what is known by then
         print(f"d2lhybrid {command}: {error}", file=sys.stderr)
         return 1 if isinstance(error, D2LHybridError) else 130
@@ -53,12 +53,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"d2lhybrid {command}: {said}", file=sys.stderr)
         return 1
     try:
-        print(found.to_json() if json else found, flush=True)
+        print(result.to_json() if json else result, flush=True)
     except BrokenPipeError:  # whoever reads it has enough; at the end, nothing is left to flush
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if command == "verify":
-        return {"proved": 0, "failed": 1, "not run": 3}[found.answer]
-    return int(bool(found.unavailable) if command == "compare" else not found.ok)
+        return {"proved": 0, "failed": 1, "not run": 3}[result.answer]
+    return int(bool(result.unavailable) if command == "compare" else not result.ok)
 
 
 def _compare(file: str, functions: Sequence[str], **options: Any) -> Comparison:
@@ -103,7 +103,7 @@ def _parser() -> ArgumentParser:
     add("--time-limit", type=float, metavar="S", help=seconds)
     add("--no-check", action="store_false", dest="check", help=_("the answers may differ"))
     comparing.set_defaults(run=_compare)
-    names = ", ".join(one.name for one in known())
+    names = ", ".join(framework.name for framework in known())
     which = _("one or more of {frameworks}").format(frameworks=names)
     diagnosing.add_argument("frameworks", metavar="FRAMEWORK", nargs="*", default=(), help=which)
     diagnosing.set_defaults(run=lambda frameworks: doctor(*frameworks))

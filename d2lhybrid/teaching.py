@@ -230,7 +230,7 @@ class Trials:
 
     def show(self, expected: Any, tried: Tried, *, style: str = "") -> None:
         """Print what eager execution gave and what each way made of it."""
-        shown = {name: _outcome(found).shown(expected) for name, found in tried.items()}
+        shown = {name: _outcome(result).shown(expected) for name, result in tried.items()}
         rows = [[name, text] for name, text in {_("eager"): str(expected), **shown}.items()]
         if style:  # of one width, for all to line up
             rows = [[pad(style, len("classic")), *rows[0]], *(["", *row] for row in rows[1:])]
@@ -241,13 +241,13 @@ class Trials:
     ) -> None:
         """Keep what came of each way for the table; results, texts of errors, or outcomes."""
         row = self.situations.setdefault(of, Situation())
-        outcomes = {_styled(name, style): _outcome(found) for name, found in tried.items()}
+        outcomes = {_styled(name, style): _outcome(result) for name, result in tried.items()}
         if not instead:
             row.eager[style] = expected
-            row.ways.update({name: found.verdict(expected) for name, found in outcomes.items()})
+            row.ways.update({name: each.verdict(expected) for name, each in outcomes.items()})
             return
         wrong = row.instead.setdefault(instead, [])
-        wrong += [name for name, found in outcomes.items() if not found.same(expected)]
+        wrong += [name for name, each in outcomes.items() if not each.same(expected)]
         before = row.eager.get(style, expected)
         if not isinstance(before, Raised) and not Outcome(expected).same(before):
             wrong.append(_styled(_("eager"), style))
@@ -256,15 +256,15 @@ class Trials:
         self.reset()
         with warnings.catch_warnings(record=True) as caught:
             result = outcome(_second, way, function, example, other)
-        warned = tuple(sorted({_line(one.message) for one in caught}))
+        warned = tuple(sorted({_line(warning.message) for warning in caught}))
         return Outcome(result, warned, self.graphs())
 
     def _table(self) -> Table:
         names = list(dict.fromkeys(name for row in self.situations.values() for name in row.ways))
         rows = []
         for of, row in self.situations.items():
-            errors = [r.kind for r in row.eager.values() if isinstance(r, Raised)]
-            eager = listed(dict.fromkeys(errors)) or (_("works") if row.eager else "–")
+            raised = [result.kind for result in row.eager.values() if isinstance(result, Raised)]
+            eager = listed(dict.fromkeys(raised)) or (_("works") if row.eager else "–")
             instead = listed(_advice(name, wrong) for name, wrong in row.instead.items())
             rows.append([of, eager, *(row.ways.get(name, "–") for name in names), instead])
         heads = [_("situation"), _("eager"), *names, _("instead")]
@@ -284,8 +284,8 @@ def _second(way: Way, function: Function, example: Any, other: Any) -> Any:
     return compiled(copy.deepcopy(other))
 
 
-def _outcome(found: Any) -> Outcome:
-    return found if isinstance(found, Outcome) else Outcome(found)
+def _outcome(result: Any) -> Outcome:
+    return result if isinstance(result, Outcome) else Outcome(result)
 
 
 def _styled(name: str, style: str) -> str:
@@ -302,11 +302,11 @@ def _numbers(value: Any) -> Any:
     """Arrays of any framework as rounded Python numbers; what is no number as it is."""
     if isinstance(value, (list, tuple)):
         return [_numbers(part) for part in value]
-    raw = to_host(value)
-    if raw is None:
+    array = to_host(value)
+    if array is None:
         return value
-    numbers = raw.values()
+    numbers = array.values()
     if numbers.dtype.kind in "iufc":
         wide = numbers.astype(np.result_type(numbers, np.float64))
-        numbers = wide.round(DIGITS) + 0  # there is no -0.0 then
+        numbers = wide.round(DIGITS) + 0  # -0.0 becomes 0.0
     return numbers.tolist()

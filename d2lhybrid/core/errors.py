@@ -9,7 +9,7 @@ from typing import Any
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, in a line: the first one, or the last where a stack stands in the text.
+    """The message of an error in one line: its first, or the last if it contains a stack trace.
 
     Colours, TensorFlow's names of nodes, the place where Keras raised it and addresses of functions
     are left out.
@@ -19,16 +19,17 @@ def first_line(error: BaseException) -> str:
     """
     text = re.sub(r"\x1b\[\d*m|\{\{[^}]*\}\} *", "", str(error)).strip()
     text = re.sub(r"<function (\S+) at 0x[0-9a-f]+>", r"\1", text)
-    stack = "in user code:" in text or "Traceback" in text
+    has_stack_trace = "in user code:" in text or "Traceback" in text
     if text.startswith("Exception encountered when calling"):
         text = text.partition("\n")[2].strip()
     lines = text.splitlines() or [""]
-    return lines[-1 if stack else 0].strip().rpartition(f"{type(error).__name__}: ")[2]
+    return lines[-1 if has_stack_trace else 0].strip().rpartition(f"{type(error).__name__}: ")[2]
 
 
 def brief(error: BaseException) -> str:
-    """Another's error in one line: its kind and the first line of what it says."""
-    return ": ".join(filter(None, (type(error).__name__, first_line(error)[:300])))
+    """An error of a library in one line: its type and the first line of its message."""
+    kind, line = type(error).__name__, first_line(error)[:300]
+    return f"{kind}: {line}" if line else kind
 
 
 class D2LHybridError(Exception):

@@ -1,7 +1,6 @@
-"""The reader's language, through the gettext catalogs in ``d2lhybrid/locale``.
+"""The reader's language: gettext catalogs in ``d2lhybrid/locale``, and how numbers are written.
 
-A change of language is a change of catalog: nothing else in the package knows one from another.
-A text that is asked for always comes, in English if need be.
+Nothing else in the package depends on the language. A message that a catalog lacks is in English.
 """
 
 import os
@@ -36,18 +35,23 @@ def set_language(language: str | None) -> None:
     >>> set_language(None)
     """
     global _chosen
-    found = None if language is None else _supported(str(language))
-    if language is not None and not found:
+    chosen = None if language is None else _supported(str(language))
+    if language is not None and not chosen:
         text = gettext("Expected one of {languages}. Received: {received!r}.")
         raise ArgumentError(text.format(languages=", ".join(LANGUAGES), received=language))
-    _chosen = found
+    _chosen = chosen
 
 
 def language() -> str:
     """The language in use: chosen, else that of D2LHYBRID_LANGUAGE, else that of the locale."""
-    named = filter(None, map(os.environ.get, ("LC_ALL", "LC_MESSAGES", "LANG")))
-    ours = os.environ.get("D2LHYBRID_LANGUAGE", "")
-    return _chosen or _supported(ours) or _supported(next(named, "")) or "en"
+    if _chosen:
+        return _chosen
+    ours = _supported(os.environ.get("D2LHYBRID_LANGUAGE", ""))
+    if ours:
+        return ours
+    settings = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    first_setting = next(filter(None, settings), "")
+    return _supported(first_setting) or "en"
 
 
 def gettext(message: str) -> str:
@@ -66,13 +70,13 @@ def pgettext(context: str, message: str) -> str:
     return _catalog(language()).pgettext(context, message)
 
 
-def sentences(*said: str) -> str:
+def sentences(*parts: str) -> str:
     """Sentences one after the other; empty ones are left out.
 
     >>> sentences("One.", "", "Two."), sentences("一。", "二。")
     ('One. Two.', '一。二。')
     """
-    return " ".join(filter(None, said)).replace("。 ", "。")
+    return " ".join(filter(None, parts)).replace("。 ", "。")
 
 
 def listed(items: Iterable[str]) -> str:
@@ -144,10 +148,12 @@ def pad(text: str, columns: int) -> str:
 
 
 def _signs(text: str) -> str:
+    """A number with the decimal sign and the thousands separator of the language."""
     return text.translate(str.maketrans(",.", ".,")) if language() in _DECIMAL_COMMA else text
 
 
 def _supported(name: str) -> str | None:
+    """The language of a name such as "pt_BR.UTF-8", if there is a catalog for it."""
     short = name.replace("_", "-").partition(".")[0].partition("-")[0].lower()
     return short if short in LANGUAGES else None
 

@@ -46,11 +46,12 @@ class Table:
 
     def __str__(self) -> str:
         rows = [self._heads(), *self.rows] if any(self._heads()) else self.rows
-        split = ([cell.split("\n") for cell in row] for row in rows)
-        lines = [line for row in split for line in zip_longest(*row, fillvalue="")]
+        lines: list[Sequence[str]] = []
+        for row in rows:
+            lines += zip_longest(*(cell.split("\n") for cell in row), fillvalue="")
         widths = [max(map(width, cells)) for cells in zip(*lines, strict=True)]
-        placed = (map(_placed, line, widths, self.columns) for line in lines)
-        return "\n".join(self.gap.join(line).rstrip() for line in placed)
+        aligned = (map(_align, line, widths, self.columns) for line in lines)
+        return "\n".join(self.gap.join(line).rstrip() for line in aligned)
 
     def html(self) -> str:
         """The table in a box that scrolls sideways where the page is narrower than it."""
@@ -62,7 +63,7 @@ class Table:
         return f'<div style="overflow-x:auto">{table}</div>'
 
     def _heads(self) -> list[str]:
-        """All as tall as the tallest, with what is short at the bottom."""
+        """The heads, with as many lines as the tallest; a shorter one begins with empty lines."""
         tallest = max(column.head.count("\n") for column in self.columns)
         return ["\n" * (tallest - c.head.count("\n")) + c.head for c in self.columns]
 
@@ -74,7 +75,8 @@ class Table:
         return "".join(map(partial(_cell, "td"), self.columns, cells, styles))
 
 
-def _placed(cell: str, columns: int, column: Column) -> str:
+def _align(cell: str, columns: int, column: Column) -> str:
+    """The cell, filled up with spaces to so many columns of the terminal."""
     return pad(cell, columns) if column.left else " " * (columns - width(cell)) + cell
 
 
@@ -94,7 +96,10 @@ def unit(value: float) -> tuple[str, float]:
     (('ms', 0.001), ('s', 1.0))
     """
     rounded = float(f"{abs(value):.3g}")
-    return next((one for one in UNITS if rounded >= one[1]), UNITS[-1])
+    for name, size in UNITS:
+        if rounded >= size:
+            return name, size
+    return UNITS[-1]
 
 
 def seconds(value: float) -> str:
@@ -118,13 +123,15 @@ def percent(value: float) -> str:
     return f"{number(100 * value, 2)}%" if value < 10 else "> 1000%"
 
 
-def calls(found: float | None) -> str:
+def calls(number_of_calls: float | None) -> str:
     """The calls after which a cold start is paid, or the marks for never and not known.
 
     >>> calls(28566), calls(NEVER), calls(None)
     ('28,566', '∞', '?')
     """
-    return UNKNOWN if found is None else number(found) if found == NEVER else count(found)
+    if number_of_calls is None:
+        return UNKNOWN
+    return number(number_of_calls) if number_of_calls == NEVER else count(number_of_calls)
 
 
 def span(low: float, high: float, show: Callable[[float], str] = number) -> tuple[str, str]:
