@@ -1,4 +1,8 @@
-"""Saved models, in the order of a save: the model is written (``saving``), its example recorded
-(``store``), its files listed (``manifest``), verified by another process (``saving``), and put into
-place (``store``); then it is described and loaded (``loading``) or run without Python (``native``).
+"""Saved models.
+
+In the order of a save: a format writes the model into a hidden folder, the example calls are
+recorded (``examples``), the files listed with their hashes (``integrity``, ``manifest``), another
+process verifies the whole (``save``), and it is put into place (``store``) and trusted
+(``trusted``). Then it is described, verified and loaded (``load``), or run without Python
+(``native``).
 """

@@ -24,10 +24,10 @@ Dtype = Literal[
     "float16", "bfloat16", "float32", "float64", "string", "uint16", "uint32", "uint64",
 ]  # fmt: skip
 
-_PART = r"[\w+@=-]([\w .+@=-]*[\w+@=-])?"
-Path = Annotated[str, Meta(pattern=rf"^{_PART}(/{_PART})*\Z", max_length=MAX_PATH)]
-Count = Annotated[int, Meta(ge=0, lt=1 << 62)]
-Tensors = Meta(max_length=1000)
+_PART = r"[\w+@=-]([\w .+@=-]*[\w+@=-])?"  # of a path; none begins or ends with a dot
+RelativePath = Annotated[str, Meta(pattern=rf"^{_PART}(/{_PART})*\Z", max_length=MAX_PATH)]
+Size = Annotated[int, Meta(ge=0, lt=1 << 62)]
+MAX_TENSORS, MAX_FILES, MAX_RANK = 1000, 10_000, 32
 
 
 class _Plain(Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,17 +39,18 @@ class TensorSpec(_Plain, frozen=True):
 
     name: str
     dtype: Dtype
-    shape: Annotated[tuple[Count | None, ...], Meta(max_length=32)]
+    shape: Annotated[tuple[Size | None, ...], Meta(max_length=MAX_RANK)]
 
     def __str__(self) -> str:
-        axes = ", ".join(_("any") if n is None else str(n) for n in self.shape)
+        axes = ", ".join(_("any") if size is None else str(size) for size in self.shape)
         return f"{self.name}: {self.dtype} ({axes})"
 
     def fits(self, dtype: str, shape: Sequence[int]) -> bool:
         """Is a tensor like this?"""
-        sizes = zip(self.shape, shape, strict=False)
-        same = len(shape) == len(self.shape) and all(want in (None, got) for want, got in sizes)
-        return same and dtype == self.dtype
+        if dtype != self.dtype or len(shape) != len(self.shape):
+            return False
+        sizes = zip(self.shape, shape, strict=True)
+        return all(expected in (None, received) for expected, received in sizes)
 
     def require(self, dtype: str, shape: Sequence[int]) -> None:
         """Raise InputMismatchError unless a tensor is like this."""
@@ -64,8 +65,8 @@ class TensorSpec(_Plain, frozen=True):
 class FileEntry(_Plain, frozen=True):
     """One file: path inside the artifact with forward slashes, size in bytes, SHA-256 in hex."""
 
-    path: Path
-    size: Count
+    path: RelativePath
+    size: Size
     sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
@@ -74,7 +75,7 @@ class Manifest(_Plain, frozen=True):
 
     Attributes:
         fixed: Why no axis may vary, in the words of the framework; empty where some may.
-        examples: How many recorded calls there are: the tensors of ``store.record``.
+        examples: How many recorded calls there are: the tensors of ``write_examples``.
         sha256: Of the manifest with this field empty.
     """
 
@@ -82,12 +83,12 @@ class Manifest(_Plain, frozen=True):
     format: str
     framework: str
     versions: dict[str, str]
-    inputs: Annotated[tuple[TensorSpec, ...], Tensors]
-    outputs: Annotated[tuple[TensorSpec, ...], Tensors]
+    inputs: Annotated[tuple[TensorSpec, ...], Meta(max_length=MAX_TENSORS)]
+    outputs: Annotated[tuple[TensorSpec, ...], Meta(max_length=MAX_TENSORS)]
     fixed: str
     in_spec: TreeSpec
     out_spec: TreeSpec
-    files: Annotated[tuple[FileEntry, ...], Meta(max_length=10_000)]
+    files: Annotated[tuple[FileEntry, ...], Meta(max_length=MAX_FILES)]
     examples: Annotated[int, Meta(ge=1, le=2)]
     options: dict[str, Option]
     created: str
@@ -114,7 +115,8 @@ def parse(raw: bytes) -> Manifest:
             text = _("Manifest version {version}, not {newest}: use the release that wrote it.")
             raise errors.UnsupportedArtifactError(text, version=version, newest=VERSION)
         manifest = msgspec.json.decode(raw, type=Manifest)
-        if len(raw) > MAX_BYTES or not _sound(manifest) or manifest.to_bytes() != raw:
+        _require_consistent(manifest)
+        if len(raw) > MAX_BYTES or manifest.to_bytes() != raw:
             raise ValueError(_("expected the bytes that were saved"))
     except errors.UnsupportedArtifactError:
         raise
@@ -125,14 +127,17 @@ def parse(raw: bytes) -> Manifest:
     return manifest
 
 
-def _sound(manifest: Manifest) -> bool:
-    """Can it be true what the fields say? ValueError where a tree is none."""
-    tensors = (*manifest.inputs, *manifest.outputs)
-    texts = [manifest.format, manifest.framework, manifest.created, manifest.fixed]
-    texts += [*manifest.versions, *manifest.versions.values(), *(t.name for t in tensors)]
-    call = [part.kind for part in manifest.in_spec.parts]
+def _require_consistent(manifest: Manifest) -> None:
+    """Raise ValueError unless the fields can be true together, and no text harms a terminal."""
     manifest.in_spec.validate()
     manifest.out_spec.validate()
-    counts = manifest.in_spec.count_tensors(), manifest.out_spec.count_tensors()
-    counted = counts == (len(manifest.inputs), len(manifest.outputs))
-    return counted and call == ["tuple", "dict"] and all(map(str.isprintable, texts))
+    tensors = (*manifest.inputs, *manifest.outputs)
+    texts = [manifest.format, manifest.framework, manifest.created, manifest.fixed]
+    texts += [*manifest.versions, *manifest.versions.values()]
+    texts += [tensor.name for tensor in tensors]
+    are_printable = all(map(str.isprintable, texts))
+    is_call = [part.kind for part in manifest.in_spec.parts] == ["tuple", "dict"]
+    has_inputs = manifest.in_spec.count_tensors() == len(manifest.inputs)
+    has_outputs = manifest.out_spec.count_tensors() == len(manifest.outputs)
+    if not (are_printable and is_call and has_inputs and has_outputs):
+        raise ValueError(_("expected the bytes that were saved"))

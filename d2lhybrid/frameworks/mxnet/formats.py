@@ -38,21 +38,26 @@ class SymbolAndParameters(Format):
                 "build the network from HybridBlocks."
             )
             raise SaveError(text, kind=type(model).__name__)
-        numbers = map(str, range(len(example.inputs))) if len(example.inputs) > 1 else [""]
-        names = ["data" + number for number in numbers]
+        names = [f"data{number}" for number in range(len(example.inputs))]
+        if len(names) == 1:
+            names = ["data"]
         numpy_semantics = is_numpy(example.inputs)
         with semantics(numpy_semantics), silent():
             args, kwargs = example.in_spec.unflatten(
                 map(symbol_like, names, example.inputs), classes=True
             )
             args = bind_positional(model, args, kwargs)
-            found = leaves(model(*args))
-            graph = mx.sym.Group([one.as_nd_ndarray() for _path, one in found if one is not None])
+            outputs = [output for _path, output in leaves(model(*args)) if output is not None]
+            graph = mx.sym.Group([output.as_nd_ndarray() for output in outputs])
             graph.save(str(folder / SYMBOL))
-            states, inputs = graph.list_auxiliary_states(), graph.list_inputs()
-            held = {n: p._reduce() for n, p in model.collect_params().items() if n in inputs}
-            kept = {f"{'aux' if n in states else 'arg'}:{n}": array for n, array in held.items()}
-            (mx.npx.save if numpy_semantics else mx.nd.save)(str(folder / PARAMS), kept)
+            states, graph_inputs = graph.list_auxiliary_states(), graph.list_inputs()
+            arrays = {}
+            for name, parameter in model.collect_params().items():
+                if name in graph_inputs:
+                    kind = "aux" if name in states else "arg"
+                    arrays[f"{kind}:{name}"] = parameter._reduce()
+            save_arrays = mx.npx.save if numpy_semantics else mx.nd.save
+            save_arrays(str(folder / PARAMS), arrays)
         return {"inputs": tuple(names), "tensors": (*names, *graph.list_outputs())}
 
     def function(self, model: Any) -> Any:
@@ -76,9 +81,9 @@ class SymbolAndParameters(Format):
             block = mx.gluon.SymbolBlock.imports(files[0], list(options["inputs"]), files[1])
         block.hybridize()
 
-        def run(*given: Any) -> Any:
+        def run(*inputs: Any) -> Any:
             with semantics(numpy_semantics):
-                return block(*given)
+                return block(*inputs)
 
         return run
 

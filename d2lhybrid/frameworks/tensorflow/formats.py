@@ -33,10 +33,13 @@ class SavedModel(Format):
         owner = tf.Module()  # what the function uses must hang on an owner, or it is not saved
         owner.variables_used = list(traced.variables)
         captured = {id(tensor) for tensor in traced.captured_inputs}
-        kind = tf.saved_model.experimental.TrackableResource  # such as tables of words
-        alive = [one for one in gc.get_objects() if issubclass(type(one), kind)]
-        owner.tables_used = [one for one in alive if id(one.resource_handle) in captured]
-        inputs, outputs = (_named(names) for names in (example.input_names, example.output_names))
+        resource = tf.saved_model.experimental.TrackableResource  # such as tables of words
+        resources = [obj for obj in gc.get_objects() if issubclass(type(obj), resource)]
+        owner.tables_used = [table for table in resources if id(table.resource_handle) in captured]
+        inputs, outputs = (
+            _signature_names(example.input_names),
+            _signature_names(example.output_names),
+        )
         # A signature returns a flat dictionary.
         wrapped = tf.function(
             lambda *args: dict(zip(outputs, traced(*args), strict=True)),
@@ -55,9 +58,9 @@ class SavedModel(Format):
         signature = loaded.signatures[SIGNATURE]
         inputs, outputs = options["inputs"], options["outputs"]
 
-        def run(*given: Any) -> Any:
-            found = signature(**dict(zip(inputs, given, strict=True)))
-            return tuple(found[name] for name in outputs)
+        def run(*tensors: Any) -> Any:
+            result = signature(**dict(zip(inputs, tensors, strict=True)))
+            return tuple(result[name] for name in outputs)
 
         run.loaded = loaded  # type: ignore[attr-defined]  # the signature does not own its variables
         return run
@@ -92,7 +95,7 @@ def _specs(example: ExampleCall, names: list[Any]) -> list[Any]:
     return list(map(tf.TensorSpec, shapes, dtypes, names))
 
 
-def _named(names: list[str]) -> list[str]:
+def _signature_names(names: list[str]) -> list[str]:
     """Names as TensorFlow takes them."""
     return [name if re.match("[A-Za-z]", name) else f"t{name}" for name in names]
 
