@@ -91,11 +91,7 @@ def _hybridized_code(flags: Mapping[str, bool], backend: str | None) -> str:
 
 
 def written(flags: Mapping[str, bool]) -> str:
-    """The flags of ``hybridize`` as code.
-
-    >>> written({"static_alloc": True, "static_shape": True})
-    'static_alloc=True, static_shape=True'
-    """
+    """The flags of ``hybridize`` as code: ``static_alloc=True, static_shape=True``."""
     return ", ".join(f"{name}={value}" for name, value in flags.items())
 
 
