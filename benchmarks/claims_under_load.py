@@ -33,7 +33,6 @@ CLAIMS = {  # how often each of the two repeats the callable, and what is true o
     "a third of the work": (3, 1, "faster"),
 }
 DOCTORED = {"slower": "faster", "faster": "slower"}
-KINDS = ("true", "doctored")
 OUTCOMES = ("holds", "undecided", "contradicted")
 WIDTH = 48  # of the first column
 
@@ -82,7 +81,10 @@ def of_notebooks(framework):
             quiet = ["--log-level=ERROR"]  # or it warns about its local sockets
             NotebookClient(notebook, timeout=900, resources=where, extra_arguments=quiet).execute()
             lines = [json.loads(line) for line in notes.read_text().splitlines()]
-        counted = [Counter(outcome for kind, outcome in lines if kind == each) for each in KINDS]
+        counted = [
+            Counter(outcome for kind, outcome in lines if kind == each)
+            for each in ("true", "doctored")
+        ]
         yield "/".join([path.parent.name, path.stem]), *counted
 
 
@@ -92,7 +94,7 @@ def note(path):
     def noting(claim):
         def both(result, label, sense, **options):
             with open(path, "a") as notes:
-                for kind, each in zip(KINDS, (sense, DOCTORED.get(sense)), strict=True):
+                for kind, each in (("doctored", DOCTORED.get(sense)), ("true", sense)):
                     for outcome in outcomes(claim, result, label, each, **options) if each else ():
                         notes.write(json.dumps([kind, outcome]) + "\n")
 
