@@ -90,11 +90,11 @@ class Sampler:
             raise CannotBuildError(first_line(error) or type(error).__name__) from error
         self.record["first_seconds"] = self.clock() - start
         function = lazy.load() if lazy else function  # what it has built, without the way around
-        if lazy and (note := lazy.note()):  # on what its compiler did
+        if lazy and (note := lazy.compiler_note()):  # on what its compiler did
             self.notes.append(_(note))
         # As quick as people write it, f(x), but for 15 ns; f(*args, **kwargs) takes 30.
         self._run = partial(function, *args, **kwargs)
-        self._timed = function.timed if isinstance(function, SelfTimed) else None
+        self._timed = function.seconds_of if isinstance(function, SelfTimed) else None
         if not self._timed:
             self.effects = isinstance(function, TrainingStep)
             self._find_devices(output)

@@ -1,6 +1,6 @@
 """Every way in which a model's framework can run it, or train it by one step, by name."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from d2lhybrid.core.arguments import (
@@ -36,7 +36,6 @@ class Variants(BoundToProcess, dict[str, Callable[..., Any]]):
     def __init__(
         self,
         found: VariantsByName,
-        references: Collection[str] = (),
         net: Any = None,
         takes_arguments: bool = False,
     ) -> None:
@@ -44,8 +43,8 @@ class Variants(BoundToProcess, dict[str, Callable[..., Any]]):
         super().__init__({k: v.run for k, v in found.items() if not isinstance(v.run, str)})
         self._reasons = {k: one.run for k, one in found.items() if isinstance(one.run, str)}
         self._code = {name: (self.get(name), one.code) for name, one in found.items() if one.code}
-        self._marked = {name: self[name] for name in self if name in references}
-        self._outdated = {name: self[name] for name in self if found[name].deprecated}
+        self._marked = {name: self[name] for name in self if found[name].role == "reference"}
+        self._outdated = {name: self[name] for name in self if found[name].role == "deprecated"}
         self.function, self.takes_arguments = net, takes_arguments
         self._note_members()
 
@@ -98,7 +97,7 @@ class Variants(BoundToProcess, dict[str, Callable[..., Any]]):
 
     def _like(self, functions: Mapping[str, Callable[..., Any]]) -> "Variants":
         """These functions, with what is known of those here."""
-        made = Variants({}, (), self.function, self.takes_arguments)
+        made = Variants({}, self.function, self.takes_arguments)
         dict.update(made, functions)
         made._reasons, made._code = {**self._reasons}, {**self._code}
         made._marked, made._outdated = {**self._marked}, {**self._outdated}
@@ -259,7 +258,7 @@ def variants(
         next(ready, model)(*args, **kwargs)
         framework.synchronize()  # errors of the work come late
     programs = reference_programs(framework.dense_layers(model), args) if references else {}
-    return Variants(found | programs, programs, model, takes_arguments=bool(args or kwargs))
+    return Variants(found | programs, model, takes_arguments=bool(args or kwargs))
 
 
 @preserve_state

@@ -2,7 +2,7 @@
 
 Each framework fills the template of ``functions``; ``references`` has the same network in
 NumPy and in C, which is what the arithmetic costs without a framework. Both have a clock of their
-own, ``timed(calls)``: the seconds of so many calls with the latest arguments. What
+own, ``seconds_of(calls)``: the seconds of so many calls with the latest arguments. What
 it takes to bring a tensor of a framework there does not count.
 """
 
@@ -71,12 +71,12 @@ def references(layers: list[Layer] | None, args: tuple[Any, ...]) -> dict[str, V
     fits = widths[:-1] == [len(layer.weight) for layer in layers or ()]
     if layers is None or given is None or not fits or given.dtype != "float32":
         reason = N_("it is written for a chain of dense layers, in float32 and with one input")
-        return dict.fromkeys(("C", "NumPy"), Variant(reason))
+        return dict.fromkeys(("C", "NumPy"), Variant(reason, role="reference"))
     x = np.ascontiguousarray(given.array)
     numpy = InNumPy(layers, x)
     lazy = DeferredBuild(lambda: _compiled(layers, x), lambda made: InC(made, layers, x))
-    in_c = Variant(no_compiler("C") or lazy, c_code(layers))
-    return {"C": in_c, "NumPy": Variant(numpy, numpy.code)}
+    in_c = Variant(no_compiler("C") or lazy, c_code(layers), role="reference")
+    return {"C": in_c, "NumPy": Variant(numpy, numpy.code, role="reference")}
 
 
 class InNumPy(SelfTimed):
@@ -99,7 +99,7 @@ class InNumPy(SelfTimed):
         found: np.ndarray = self._run(self._x)
         return found
 
-    def timed(self, calls: int) -> float:
+    def seconds_of(self, calls: int) -> float:
         run, x = self._run, self._x
         start = perf_counter()
         for _turn in repeat(None, calls):
@@ -131,7 +131,7 @@ class InC(SelfTimed):
         self._latest = _array_like(tensor, self._x).tobytes()
         return self._asked(0, self._latest, np.float32, self._shape)
 
-    def timed(self, calls: int) -> float:
+    def seconds_of(self, calls: int) -> float:
         return float(self._asked(calls, b"", np.float64, ()))
 
     def _asked(self, calls: int, data: bytes, dtype: type, shape: tuple[int, ...]) -> np.ndarray:

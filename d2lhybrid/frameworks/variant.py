@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from d2lhybrid.core.output import silent
 
@@ -33,14 +33,14 @@ class WithCompilerNote:
 
 
 class SelfTimed(ABC):
-    """A callable that runs elsewhere, say in a program of its own, and has a clock there."""
+    """A callable that runs elsewhere, say in a program of its own, and is timed there."""
 
     @abstractmethod
     def __call__(self, *args: Any) -> Any:
         """Run once."""
 
     @abstractmethod
-    def timed(self, calls: int) -> float:
+    def seconds_of(self, calls: int) -> float:
         """The seconds of so many calls with the latest arguments."""
 
 
@@ -64,7 +64,7 @@ class DeferredBuild:
         self._loads = False  # is it known that it does?
         self._product: Any = None
         self.built: Function | None = None
-        self.note: Callable[[], str] = str  # what there is to say of it after a call
+        self.compiler_note: Callable[[], str] = str  # what there is to say of it after a call
         self.among: list[Any] = []  # the Variants that it has been one of
 
     def anew(self) -> "DeferredBuild":
@@ -94,7 +94,7 @@ class DeferredBuild:
             with silent():
                 made: Any = self._load(self._product) if self._load else self._product
             if isinstance(made, WithCompilerNote):
-                made, self.note = made.run, made.note
+                made, self.compiler_note = made.run, made.note
             self.built = made
         return self.built
 
@@ -105,17 +105,21 @@ class DeferredBuild:
         return self.built(*args, **kwargs)
 
 
+# "reference": a program to compare with, which is no way to run the model. "deprecated": a way that
+# its makers have deprecated. Both are shown and never recommended.
+Role = Literal["way", "reference", "deprecated"]
+
+
 @dataclass(frozen=True)
 class Variant:
     """One way to run a model: what runs it, or why nothing can; and how to write it by hand.
 
     `code` computes ``y`` from ``net`` and ``x``, which stands for the model's arguments.
-    `deprecated`: its makers have deprecated it, so it is shown and never recommended.
     """
 
     run: Function | str
     code: str = ""
-    deprecated: bool = False
+    role: Role = "way"
 
 
 FIRST_STEPS = 3  # of a training: those whose losses are compared

@@ -249,8 +249,13 @@ def test_a_baseline_that_fails_ends_it(baseline, error, said):
 def test_references_named_join_those_that_come_marked_and_are_never_advised():
     m, found = Machine(), {"a": 1e-3, "C": 1e-5, "copy": 2e-5, "b": 5e-4, "missing": "no compiler"}
     ways = Variants(
-        {k: Variant(v if isinstance(v, str) else m.function(v), "") for k, v in found.items()},
-        references=["C"],
+        {
+            name: Variant(
+                taken if isinstance(taken, str) else m.function(taken),
+                role="reference" if name == "C" else "way",
+            )
+            for name, taken in found.items()
+        }
     )
     options = {"clock": m.clock, "progress": False}
     c = compare(ways, references=["copy", "missing"], **options)

@@ -119,7 +119,7 @@ class Elsewhere(SelfTimed):
         self.machine.now += 1.0  # sending arguments there and answers back
         return 1.0
 
-    def timed(self, calls):
+    def seconds_of(self, calls):
         if self.fails:
             raise ValueError("no more")
         self.asked += calls

@@ -17,11 +17,11 @@ from d2lhybrid.frameworks.variant import DeferredBuild, Variant, WithCompilerNot
 def made(m, net=None, takes_arguments=False):
     found = {
         "eager": Variant(m.function(1e-3), "y = net(x)"),
-        "C": Variant(m.function(1e-5), "dense(x)"),
+        "C": Variant(m.function(1e-5), "dense(x)", role="reference"),
         "aot": Variant("no compiler", "y = fast(x)"),
-        "old": Variant(m.function(1e-4), deprecated=True),
+        "old": Variant(m.function(1e-4), role="deprecated"),
     }
-    return Variants(found, ["C"], net, takes_arguments)
+    return Variants(found, net, takes_arguments)
 
 
 def updated(ways, other):
@@ -63,13 +63,13 @@ def test_a_dict_that_all_variants_were_put_into_is_known_again():
     m = Machine()
     found = {
         "eager": Variant(m.function(1e-3)),
-        "old": Variant(DeferredBuild(lambda: m.function(1e-4)), deprecated=True),
+        "old": Variant(DeferredBuild(lambda: m.function(1e-4)), role="deprecated"),
         "new": Variant(DeferredBuild(lambda: m.function(5e-4))),
-        "C": Variant(m.function(1e-5)),
+        "C": Variant(m.function(1e-5), role="reference"),
         "aot": Variant("no compiler"),
         "jit": Variant("no device"),
     }
-    ways, mine = Variants(found, ["C"]), m.function(8e-4)
+    ways, mine = Variants(found), m.function(8e-4)
 
     lines = ["Variants", "  eager", "  old (deprecated)", "  new", "  C"]
     assert repr(ways).splitlines()[:5] == lines
@@ -109,7 +109,7 @@ def test_what_is_put_in_the_place_of_a_variant_is_ones_own():
 
 def test_variants_of_two_models_are_those_of_both():
     m = Machine()
-    found = made(m, "one") | Variants({"other": Variant(m.function(1e-3))}, ["other"], "two")
+    found = made(m, "one") | Variants({"other": Variant(m.function(1e-3), role="reference")}, "two")
     assert (list(found), found.references) == (["eager", "C", "old", "other"], ("C", "other"))
     assert found.function == ("one", "two")
     with pytest.raises(TypeError):
@@ -134,7 +134,7 @@ class Names:
 def test_attributes_of_a_callable_may_have_any_name_of_ours(value):
     m = Machine()
     names = Names(m.function(1e-3), value)
-    assert {"timed", "note", "queues", "function", "unavailable", "anew"} <= vars(names).keys()
+    assert {"seconds_of", "note", "queues", "function", "unavailable", "anew"} <= vars(names).keys()
     found = measure(names, 1.0, clock=m.clock)
     assert (found.median, found.note) == (pytest.approx(1e-3), None)
     ways = {

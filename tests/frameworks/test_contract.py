@@ -97,7 +97,7 @@ def test_the_references_have_a_clock_and_refuse_another_shape(framework, built):
     _net, x, v = built(framework)
     for run in (v["C"].load(), v["NumPy"]):
         run(x)
-        assert 0 < run.timed(10) < 1
+        assert 0 < run.seconds_of(10) < 1
         with pytest.raises(Exception, match="shape"):
             run(x[:, :4])
 
@@ -223,7 +223,7 @@ def test_a_model_may_have_attributes_with_our_names(framework, built, value):
     for name in OUR_NAMES:
         if not hasattr(net, name):  # which would be the framework's own
             setattr(net, name, value)
-    assert (net.note, net.timed) == (value, value)
+    assert (net.note, net.seconds_of) == (value, value)
     found = variants(net, x, all=True, references=True)
     assert (list(found), found.unavailable) == (list(expected), expected.unavailable)
     quick = [name for name in ("eager", "jit", "nnx.jit", "tf.function", "hybridized",

@@ -232,13 +232,13 @@ def test_an_interrupted_program_in_c_gives_no_answer_of_an_earlier_request():
     ones, twos = torch.ones(1, 3), 2 * torch.ones(1, 3)
     run = d2l.variants(net, ones, references=True)["C"].load()
     assert os.getsid(run._process.pid) != os.getsid(0)  # so a terminal's Ctrl-C leaves it alone
-    for ask in (lambda: run(ones), lambda: run.timed(5)):
+    for ask in (lambda: run(ones), lambda: run.seconds_of(5)):
         run(ones)
         process = run._process
         process.stdout = Mock(read=Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             ask()
         process.stdout = None
-        assert 0 < run.timed(5) < 1
+        assert 0 < run.seconds_of(5) < 1
         assert run(twos) == pytest.approx(net(twos).detach().numpy(), abs=1e-5)
         assert process.poll() is not None

@@ -1,0 +1,110 @@
+"""A module compiled ahead of time: by AOTInductor, and for ONNX Runtime on tensors that are bound.
+
+Each is built into a folder, which a release does once, and loaded from it, as each process does.
+"""
+
+from typing import Any
+
+import torch
+
+from d2lhybrid.core.errors import ArgumentError, CannotBuildError
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.toolchain import require
+from d2lhybrid.frameworks.torch import export
+from d2lhybrid.frameworks.variant import Args, DeferredBuild, Folder, Function, Kwargs
+
+
+def aotinductor(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
+    """The package of AOTInductor, called as the model is."""
+
+    def build() -> Folder:
+        return _compile(_export(net, args, kwargs))
+
+    def load(folder: Folder) -> Function:
+        package: Function = export.load_package(folder.path)
+        return package
+
+    return DeferredBuild(build, load, _require_loads)
+
+
+def aotinductor_boxed(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
+    """The same package by its loader, without the Python that ``AOTICompiledModel`` runs a call."""
+
+    def build() -> Folder:
+        program = _export(net, args, kwargs)
+        _require_one_input_and_output(program)
+        return _compile(program)
+
+    def load(folder: Folder) -> Function:
+        run = export.load_package(folder.path).loader.boxed_run
+        return lambda x: run([x])[0]
+
+    return DeferredBuild(build, load, _require_loads)
+
+
+def onnxruntime_bound(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
+    """A session of ONNX Runtime that reads and writes tensors which stay where they are."""
+
+    def build() -> Folder:
+        program = _export(net, args, kwargs)
+        _require_one_input_and_output(program)
+        if args[0].device.type != "cpu":
+            raise CannotBuildError(_("it is written for a model on the CPU"))
+        folder = Folder()
+        with torch.no_grad():
+            export.write_onnx(program, folder.path)
+        return folder
+
+    def load(folder: Folder) -> Function:
+        (x,) = args
+        return BoundSession(folder, x, net(x))
+
+    return DeferredBuild(build, load)
+
+
+class BoundSession:
+    """A session with as many threads as PyTorch, bound to a tensor for x and one for y."""
+
+    def __init__(self, folder: Folder, x: torch.Tensor, y: torch.Tensor) -> None:
+        """`x` and `y`: an example of each, which are copied."""
+        self._session = export.open_session(folder.path, torch.get_num_threads())
+        self._x, self._y = (tensor.detach().clone().contiguous() for tensor in (x, y))
+        self._binding = self._session.io_binding()
+        share = require("onnxruntime", "onnx").OrtValue.ortvalue_from_numpy
+        (given,), (result,) = self._session.get_inputs(), self._session.get_outputs()
+        self._binding.bind_ortvalue_input(given.name, share(self._x.numpy()))
+        self._binding.bind_ortvalue_output(result.name, share(self._y.numpy()))
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """The output in a new tensor: the next call writes over the one that is bound."""
+        if (x.shape, x.dtype) != (self._x.shape, self._x.dtype):  # copy_ would convert it
+            text = _("Expected {expected}, the input that this is bound to. Received: {received}.")
+            expected, received = (f"{one.dtype} {tuple(one.shape)}" for one in (self._x, x))
+            raise ArgumentError(text.format(expected=expected, received=received))
+        self._x.copy_(x)
+        self._session.run_with_iobinding(self._binding)
+        return self._y.clone()
+
+
+def _export(net: Any, args: Args, kwargs: Kwargs) -> Any:
+    """The program that ``torch.export`` makes of a call."""
+    with torch.no_grad():
+        return torch.export.export(net, args, kwargs)
+
+
+def _compile(program: Any) -> Folder:
+    """A folder with the package that AOTInductor compiles a program into."""
+    folder = Folder()
+    export.compile_ahead(program, folder.path)
+    return folder
+
+
+def _require_one_input_and_output(program: Any) -> None:
+    signature = program.graph_signature
+    if (len(signature.user_inputs), len(signature.user_outputs)) != (1, 1):
+        raise CannotBuildError(_("it is written for a model with one input and one output"))
+
+
+def _require_loads(folder: Folder) -> None:
+    if reason := export.why_not_loaded(folder.path):
+        raise CannotBuildError(reason)
