@@ -44,30 +44,30 @@ def picture_name(picture: NetworksPicture, key: Key) -> str:
     return f"{FIGURES}/{TAG}-{key.chapter}-{picture.number}-{key.framework}.{key.language}.svg"
 
 
-def cell_box(found: RecordedCell, labels: Mapping[str, str], language: Language) -> str:
+def cell_box(recorded: RecordedCell, labels: Mapping[str, str], language: Language) -> str:
     """What a cell printed on a GPU, with its labels in the language."""
     say = _speaker(labels)
     with _speaking(language):
-        parts = [part for output in found.entry.outputs for part in _shown(output, say)]
-    if found.entry.error:
-        parts.append(_fence(found.entry.error))
-    mark = [language.changed] if found.changed else []
-    return _box(found.recording, language, [*mark, *parts])
+        parts = [part for output in recorded.entry.outputs for part in _shown(output, say)]
+    if recorded.entry.error:
+        parts.append(_fence(recorded.entry.error))
+    mark = [language.changed] if recorded.changed else []
+    return _box(recorded.recording, language, [*mark, *parts])
 
 
-def networks_box(found: RecordedNetworks, picture: str, language: Language) -> str:
+def networks_box(recorded: RecordedNetworks, picture: str, language: Language) -> str:
     """The picture of recorded networks, by its address, and how far the processes differ."""
     with _speaking(language):
         # Links are found in Markdown by their brackets.
-        alt = picture_in_words(found.groups).replace("[", "(").replace("]", ")")
+        alt = picture_in_words(recorded.groups).replace("[", "(").replace("]", ")")
         several = [
             language.processes.format(name=group.name, count=count, ranges=_ranges(group))
-            for group, count in zip(found.groups, found.processes, strict=True)
+            for group, count in zip(recorded.groups, recorded.processes, strict=True)
             if count > 1
         ]
-    ranges = "\n".join(f"- {_plain(one)}" for one in several)
+    ranges = "\n".join(f"- {_plain(line)}" for line in several)
     below = [language.medians, ranges] if ranges else []
-    return _box(found.recording, language, [f"![{alt}]({picture})", *below])
+    return _box(recorded.recording, language, [f"![{alt}]({picture})", *below])
 
 
 @cache
@@ -160,9 +160,9 @@ def _ranges(group: Group) -> str:
     return listed(f"{row.name} {' – '.join(span(*row.latency.interval))}" for row in group.rows)
 
 
-def _plain(said: str) -> str:
+def _plain(text: str) -> str:
     """A text in which Markdown finds nothing."""
-    return re.sub(r"([\\`*_\[\]<>|$])", r"\\\1", said)
+    return re.sub(r"([\\`*_\[\]<>|$])", r"\\\1", text)
 
 
 def _fence(printed: str) -> str:
@@ -174,7 +174,7 @@ def _fence(printed: str) -> str:
 def _speaker(labels: Mapping[str, str]) -> Say:
     longest_first = sorted(map(re.escape, labels), key=len, reverse=True)
     wanted = re.compile(rf"(?<!\w)(?:{'|'.join(longest_first)})(?!\w)")
-    return lambda said: wanted.sub(lambda match: labels[match[0]], said) if labels else said
+    return lambda text: wanted.sub(lambda match: labels[match[0]], text) if labels else text
 
 
 @contextmanager

@@ -67,12 +67,12 @@ class Comparison(msgspec.Struct, frozen=True, dict=True):
         The label of a way that compiles nothing names the baseline: "eager, channels last".
         """
         eager = re.compile(rf"\b{re.escape(self.baseline)}\b")
-        found = [
+        compiled = [
             row
             for row in self.variants.values()
             if not eager.search(row.label) and row.ratio and not row.deprecated
         ]
-        return sorted(found, key=lambda row: row.ratio or 0, reverse=True)
+        return sorted(compiled, key=lambda row: row.ratio or 0, reverse=True)
 
     @property
     def best(self) -> Row | None:
@@ -160,14 +160,14 @@ LARGE_BATCH = Network("faster", "ResNet, batch 32")
 COMPILED, GRAPHS = "torch.compile", "torch.compile reduce-overhead"
 
 
-def recorded(found: Recorded) -> dict[str, dict[str, Comparison]]:
+def recorded(source: Recorded) -> dict[str, dict[str, Comparison]]:
     """What a GPU did with the front pages' networks: by network, then by framework."""
     networks: dict[str, dict[str, Comparison]] = {}
     for network in NETWORKS:
         case = Case(network, 1, "inference", "float32")
         for framework in FRAMEWORKS:
-            if one := found.networks(framework, {case: network}):
-                comparison = _of_group(one.groups[0], one.recording.device, one.recording.date)
+            if ran := source.networks(framework, {case: network}):
+                comparison = _of_group(ran.groups[0], ran.recording.device, ran.recording.date)
                 networks.setdefault(network, {})[framework] = comparison
     return networks
 
@@ -196,7 +196,7 @@ def number(value: float, language: str) -> str:
 def times(*seconds: float, language: str) -> str:
     """One after another in the unit of the longest, such as 27.8 → 2.46 ms."""
     name, size = unit(max(seconds))
-    return f"{' → '.join(number(one / size, language) for one in seconds)} {name}"
+    return f"{' → '.join(number(value / size, language) for value in seconds)} {name}"
 
 
 def gpu_figures(networks: Mapping[str, Mapping[str, Comparison]], language: str) -> dict[str, str]:

@@ -60,9 +60,13 @@ class Recorded:
     """All that was recorded; nothing, unless recordings are given."""
 
     def __init__(self, recordings: Sequence[Recording] = ()) -> None:
-        newest_first = sorted(recordings, key=lambda one: one.date, reverse=True)
-        self._cells = [one for one in newest_first if isinstance(one, CellsRecording)]
-        self._networks = [one for one in newest_first if isinstance(one, NetworksRecording)]
+        newest_first = sorted(recordings, key=lambda recording: recording.date, reverse=True)
+        self._cells = [
+            recording for recording in newest_first if isinstance(recording, CellsRecording)
+        ]
+        self._networks = [
+            recording for recording in newest_first if isinstance(recording, NetworksRecording)
+        ]
 
     def cell(
         self, framework: str, chapter: str, source: str, before: Collection[str], all_gpu: set[str]
@@ -74,13 +78,15 @@ class Recorded:
         recording gets that of its earlier version.
         """
         for recording in self._cells:
-            ran = [one for one in recording.entries if one.notebook == f"{framework}/{chapter}"]
-            known = {one.source: one for one in ran if one.gpu}
-            earlier = [one for one in known if one not in all_gpu]
+            ran = [
+                entry for entry in recording.entries if entry.notebook == f"{framework}/{chapter}"
+            ]
+            known = {entry.source: entry for entry in ran if entry.gpu}
+            earlier = [entry for entry in known if entry not in all_gpu]
             then = [source] if source in known else get_close_matches(source, earlier, 1, _ALIKE)
             if then:
                 entry = known[then[0]]
-                sources = {one.source for one in ran if one.cell <= entry.cell}
+                sources = {cell.source for cell in ran if cell.cell <= entry.cell}
                 return RecordedCell(recording, entry, not sources <= {source, *before})
         return None
 
@@ -91,9 +97,11 @@ class Recorded:
                 continue
             groups, processes = [], []
             for case, name in names.items():
-                entries = [one for one in recording.entries if one.rows and _case(one) == case]
+                entries = [
+                    entry for entry in recording.entries if entry.rows and _case(entry) == case
+                ]
                 # All that count have the baseline of the first.
-                entries = [one for one in entries if _baseline(one) == _baseline(entries[0])]
+                entries = [entry for entry in entries if _baseline(entry) == _baseline(entries[0])]
                 if entries:
                     groups.append(_group(name, entries))
                     processes.append(len(entries))
@@ -111,8 +119,8 @@ def networks(
 ) -> RecordedNetworks | None:
     """What a picture in a chapter shows; rows that are labels in its cells are called as there."""
     names = {case: translate(name) for case, name in picture.cases}
-    found = recorded.networks(framework, names)
-    if found is None:
+    shown = recorded.networks(framework, names)
+    if shown is None:
         return None
     known = labels(chapter.blocks, framework, translate)
     groups = [
@@ -120,9 +128,9 @@ def networks(
             group,
             rows=tuple(replace(row, label=known.get(row.label, row.label)) for row in group.rows),
         )
-        for group in found.groups
+        for group in shown.groups
     ]
-    return replace(found, groups=tuple(groups))
+    return replace(shown, groups=tuple(groups))
 
 
 def read_recorded(root: Path) -> Recorded:
@@ -183,6 +191,6 @@ def _row(label: str, entries: Sequence[Measured]) -> Row:
     return Row(label, deprecated=deprecated, times={_METRIC: times})
 
 
-def number(found: float | None) -> float:
+def number(figure: float | None) -> float:
     """A figure of a recording, which has null for infinity, because JSON has none."""
-    return inf if found is None else found
+    return inf if figure is None else figure

@@ -54,18 +54,18 @@ def notebook(framework: str, chapter: str) -> nbformat.NotebookNode:
 
 def comparison(framework: str, network: Network, *labels: str) -> Comparison:
     """What the framework's notebook says of a network, with rows of these labels."""
-    found = network.of(notebook(framework, network.chapter))
-    if found is None or not found.variants.keys() >= set(labels):
+    compared = network.of(notebook(framework, network.chapter))
+    if compared is None or not compared.variants.keys() >= set(labels):
         wanted = ", ".join([str(network), *labels])
         raise FrontPageError(f"{framework}/{network.chapter} no longer compares {wanted}.")
-    return found
+    return compared
 
 
-def best(found: Comparison) -> Row:
+def best(compared: Comparison) -> Row:
     """Its fastest compiled way."""
-    if found.best is None:
-        raise FrontPageError(f"A comparison with {found.baseline} has no compiled row any more.")
-    return found.best
+    if compared.best is None:
+        raise FrontPageError(f"A comparison with {compared.baseline} has no compiled row any more.")
+    return compared.best
 
 
 def network_table(language: str) -> str:
@@ -73,26 +73,26 @@ def network_table(language: str) -> str:
     names = [words(language)[f"network_{network}"] for network in NETWORKS]
     lines = [["", *names], ["---"] * (1 + len(names))]
     for framework, about in FRAMEWORKS.items():
-        found = [comparison(framework, network) for network in NETWORKS.values()]
-        lines.append([about.name, *(_network_cell(one, language) for one in found)])
+        compared = [comparison(framework, network) for network in NETWORKS.values()]
+        lines.append([about.name, *(_network_cell(each, language) for each in compared)])
     return _table(lines)
 
 
-def _network_cell(found: Comparison, language: str) -> str:
-    row = best(found)
-    took = times(found.eager.latency, row.latency, language=language)
+def _network_cell(compared: Comparison, language: str) -> str:
+    row = best(compared)
+    took = times(compared.eager.latency, row.latency, language=language)
     ratio = f"{number(row.ratio or 1, language)}×"
     if row.verdict == "undecided":
         ratio += " ?"
     return f"**{ratio}**<br>{took}<br>`{row.label}`"
 
 
-def comparison_table(found: Comparison, language: str) -> str:
+def comparison_table(compared: Comparison, language: str) -> str:
     """A comparison as a reader of the package sees it."""
 
     def shown(row: Row) -> list[str]:
         time = times(row.latency, language=language)
-        if row.label == found.baseline:
+        if row.label == compared.baseline:
             return [row.label, "baseline", "1", "", time, "", ""]
         known = row.low is not None and row.high is not None
         interval = [number(end or 0, language) for end in (row.low, row.high)]
@@ -108,12 +108,14 @@ def comparison_table(found: Comparison, language: str) -> str:
 
     # As the package prints them; tests/test_readme.py compares.
     heads = ["variant", "verdict", "ratio", "95% interval", "time per call"]
-    lines = [[*heads, "cold start", "pays after"], ["---"] * 7, *map(shown, found.rows)]
+    lines = [[*heads, "cold start", "pays after"], ["---"] * 7, *map(shown, compared.rows)]
     return _table(lines)
 
 
-def _calls(found: float | None) -> str:
-    return "" if found is None else "1 call" if found == 1 else f"{found:,.0f} calls"
+def _calls(pays_after: float | None) -> str:
+    if pays_after is None:
+        return ""
+    return "1 call" if pays_after == 1 else f"{pays_after:,.0f} calls"
 
 
 def _table(lines: list[list[str]]) -> str:
@@ -131,10 +133,10 @@ def about_gpu(language: str) -> dict[str, str]:
     Raises FrontPageError if the sentence is no longer so.
     """
     networks = on_gpu()
-    found = gpu_figures(networks, language)
-    if networks and not found:
+    gpu = gpu_figures(networks, language)
+    if networks and not gpu:
         raise FrontPageError("No longer so in recorded/: On a GPU, `reduce-overhead`. Rewrite it.")
-    return {f"gpu-{name}": figure for name, figure in found.items()}
+    return {f"gpu-{name}": figure for name, figure in gpu.items()}
 
 
 def figures(language: str) -> dict[str, str]:
@@ -142,7 +144,9 @@ def figures(language: str) -> dict[str, str]:
 
     Raises FrontPageError if what README says of them is no longer so.
     """
-    torch, tensorflow = (comparison(one, NETWORKS["resnet"]) for one in ("pytorch", "tensorflow"))
+    torch, tensorflow = (
+        comparison(framework, NETWORKS["resnet"]) for framework in ("pytorch", "tensorflow")
+    )
     large = comparison("pytorch", LARGE_BATCH, COMPILED, LAYOUT)
     small = comparison("pytorch", NETWORKS["mlp"], COMPILED)
     queued = comparison("mxnet", NETWORKS["mlp"], STATIC)
@@ -172,13 +176,13 @@ def figures(language: str) -> dict[str, str]:
     ):  # fmt: skip
         if not holds:
             raise FrontPageError(f"No longer so in the notebooks: {sentence}. Rewrite it.")
-    every = [comparison(key, one) for key in FRAMEWORKS for one in NETWORKS.values()]
-    dates = sorted(one.date for one in every)
+    every = [comparison(key, network) for key in FRAMEWORKS for network in NETWORKS.values()]
+    dates = sorted(comparison.date for comparison in every)
     return {
         **{name: number(ratio, language) for name, ratio in ratios.items()},
         **{name: times(time, language=language) for name, time in seconds.items()},
         "dates": " – ".join(dict.fromkeys((dates[0], dates[-1]))),
-        "machines": "; ".join(sorted({one.processor for one in every})),
+        "machines": "; ".join(sorted({comparison.processor for comparison in every})),
         "networks": network_table(language),
         "table": comparison_table(large, language),
         **about_gpu(language),
@@ -227,8 +231,8 @@ def main() -> None:
                 files[file] = content
                 behind.append(file.name)
         if behind and "--check" in sys.argv[1:]:
-            said = f"{path.name} is behind the notebooks: {', '.join(behind)}."
-            sys.exit(f"{said} Run: make notebooks")
+            message = f"{path.name} is behind the notebooks: {', '.join(behind)}."
+            sys.exit(f"{message} Run: make notebooks")
         for file, content in files.items():
             file.write_bytes(content)
 

@@ -48,8 +48,8 @@ def measured(chapters: Sequence[Chapter], gpu: Networks) -> Found:
 
     def editions(wanted: Network) -> Editions:
         notebooks = {key: english.get((wanted.chapter, key)) for key in FRAMEWORKS}
-        found = {key: wanted.of(one) for key, one in notebooks.items() if one}
-        return {key: one for key, one in found.items() if one}
+        by_framework = {key: wanted.of(notebook) for key, notebook in notebooks.items() if notebook}
+        return {key: comparison for key, comparison in by_framework.items() if comparison}
 
     found = {network: editions(wanted) for network, wanted in NETWORKS.items()}
     networks = {network: those for network, those in found.items() if those}
@@ -59,22 +59,22 @@ def measured(chapters: Sequence[Chapter], gpu: Networks) -> Found:
 def findings(language: str, found: Found) -> list[str]:
     """The findings that the figures bear out, each a sentence or two."""
     real, small = found.networks.get("resnet", {}), found.networks.get("mlp", {})
-    said = [
+    sentences = [
         _finding_ratio(language, real),
         _finding_batch(language, real, found.large),
         _finding_slower(language, small),
         _finding_two(language, small),
         _finding_gpu(language, found.gpu),
     ]
-    return [one for one in said if one]
+    return [sentence for sentence in sentences if sentence]
 
 
 def _gains(editions: Editions) -> dict[str, tuple[Comparison, Row]]:
     """Each comparison with its fastest compiled way, where that is faster than eager."""
     return {
-        framework: (one, one.best)
-        for framework, one in editions.items()
-        if one.best and one.best.verdict == "faster" and one.best.ratio
+        framework: (comparison, comparison.best)
+        for framework, comparison in editions.items()
+        if comparison.best and comparison.best.verdict == "faster" and comparison.best.ratio
     }
 
 
@@ -119,7 +119,9 @@ def _finding_batch(language: str, small: Editions, large: Editions) -> str:
 
 def _finding_slower(language: str, editions: Editions) -> str:
     """A compiled way of the small network that is slower than eager."""
-    slower = {key: one.slower[0] for key, one in editions.items() if one.slower}
+    slower = {
+        key: comparison.slower[0] for key, comparison in editions.items() if comparison.slower
+    }
     if not slower:
         return ""
     framework = min(slower, key=lambda key: slower[key].ratio or 1)

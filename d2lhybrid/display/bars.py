@@ -99,12 +99,12 @@ def in_words(groups: Sequence[Group]) -> str:
     """The picture for those who don't see it."""
     shown = []
     for group in groups:
-        said = [f"{bar.label} {bar.text}" for bar in group.bars]
+        parts = [f"{bar.label} {bar.text}" for bar in group.bars]
         if group.guess is not None:
             guess = f"{general(group.guess)}×"
-            said.append(_("your guess: {guess}").format(guess=guess))
+            parts.append(_("your guess: {guess}").format(guess=guess))
         head = f"{group.name} ({group.baseline} {group.time})"
-        shown.append(f"{head}: {names(said)}" if said else head)
+        shown.append(f"{head}: {names(parts)}" if parts else head)
     text = _("Bars that show how many times as fast as {baseline} each variant is: {rows}.")
     return text.format(baseline=_baseline(groups), rows=listed(shown))
 

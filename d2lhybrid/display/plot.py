@@ -253,7 +253,7 @@ def described(ax: Any, in_words: str, notes: Notes = Notes()) -> Any:
     return ax
 
 
-def _sharp(figure: Any, said: str, **_options: Any) -> Any:
+def _sharp(figure: Any, in_words: str, **_options: Any) -> Any:
     """The figure as a notebook shows it: PNG with twice the pixels, the size to show it at, words.
 
     Without ours, the words would be "<Figure size 1120x820 with 1 Axes>".
@@ -263,7 +263,7 @@ def _sharp(figure: Any, said: str, **_options: Any) -> Any:
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=figure.dpi, bbox_inches="tight")
     data, metadata = Image(file.getvalue(), retina=True)._repr_mimebundle_()
-    return {**data, "text/plain": said}, metadata
+    return {**data, "text/plain": in_words}, metadata
 
 
 def time_axis(axis: Any, low: float, high: float) -> None:
@@ -301,10 +301,10 @@ def folded(text: str, columns: int) -> str:
     return textwrap.fill(text, letters, break_on_hyphens=False)
 
 
-def beside(ax: Any, said: str, x: float, y: float) -> Any:
+def beside(ax: Any, text: str, x: float, y: float) -> Any:
     """A text to the right of a point, returned; the figure keeps room for what leaves the axes."""
     place = {"textcoords": "offset points", "va": "center", "fontsize": "small"}
-    return ax.annotate(said, (x, y), (7, 0), **place)
+    return ax.annotate(text, (x, y), (7, 0), **place)
 
 
 def rows(ax: Any, labels: Sequence[str], title: str, low: float) -> None:

@@ -245,8 +245,8 @@ def judge(c: C, claim: Claim, measure_on: MeasureOn[C] | None) -> Judgement[C]:
         c = measure_on(is_decided)
     outcome = claim.judged(c)
     if outcome == "contradicted":
-        said = sentences(claim.expected(c), _contradicted(c, claim))
-        raise ClaimError(f"{said}\n{stamp(c.env, c.seed)}", claim=claim)
+        message = sentences(claim.expected(c), _contradicted(c, claim))
+        raise ClaimError(f"{message}\n{stamp(c.env, c.seed)}", claim=claim)
     if outcome == "undecided":
         _show(claim, sentences(claim.expected(c), _undecided(c, claim)), MIME)
     else:

@@ -25,8 +25,8 @@ def comparison(rows: Rows, metric: str) -> Any:
     """A mark a variant with its interval, the baseline as a line; returns the axes."""
     marks = [_mark(row, metric) for row in rows.measured if metric in row.times]
     title = shown.metric_title(metric, rows.metrics)
-    said = listed(f"{mark.label} {mark.text}" for mark in marks)
-    in_words = _("Plot of the {title}: {rows}.").format(title=title, rows=said)
+    marks_in_words = listed(f"{mark.label} {mark.text}" for mark in marks)
+    in_words = _("Plot of the {title}: {rows}.").format(title=title, rows=marks_in_words)
     base = rows.baseline.times[metric].seconds
     return plot.marks(marks, base, title, in_words, notes([rows]))
 

@@ -57,11 +57,11 @@ class Result:
                 raise ValueError(head)
             return msgspec.convert(content, cls)
         except (ValueError, TypeError, LookupError, RecursionError) as error:
-            said = _(
+            message = _(
                 "Expected JSON of a {schema} as in docs/results-schema.md. Received: "
                 "something that does not fit ({reason}). Check that the file is whole."
             )
-            raise DamagedResultError(said.format(schema=_schema(cls), reason=error)) from error
+            raise DamagedResultError(message.format(schema=_schema(cls), reason=error)) from error
 
 
 def _schema(kind: type) -> str:
@@ -132,16 +132,22 @@ class Measurement(Result):
 
     def __repr__(self) -> str:
         low, high = span(*self.interval(), seconds)
-        said = _(
+        text = _(
             "{label}: {median} per call (95% interval {low} to {high}); first call {cold}; "
             "{calls} warm-up calls."
         )
-        times = {"median": seconds(self.median), "cold": seconds(self.first_seconds)}
-        said = said.format(**times, low=low, high=high, label=self.label, calls=self.warmup_calls)
+        message = text.format(
+            label=self.label,
+            median=seconds(self.median),
+            low=low,
+            high=high,
+            cold=seconds(self.first_seconds),
+            calls=self.warmup_calls,
+        )
         if self.times.throughput:
             text = _("In a stream of calls: {time} per call.")
-            said = sentences(said, text.format(time=seconds(self.median_of("throughput"))))
-        return f"{said}\n{stamp(self.env)}"
+            message = sentences(message, text.format(time=seconds(self.median_of("throughput"))))
+        return f"{message}\n{stamp(self.env)}"
 
     @property
     def samples(self) -> tuple[float, ...]:

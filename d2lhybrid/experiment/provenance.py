@@ -37,16 +37,16 @@ class Environment:
 
 def environment() -> Environment:
     """This process and machine, now; wakes no device that has not been used."""
-    found = {one.name: one for one in loaded()}
+    by_name = {framework.name: framework for framework in loaded()}
     ours = sys.modules["d2lhybrid"].__version__
     versions = {"python": platform.python_version(), "numpy": np.__version__, "d2lhybrid": ours}
-    threads = {name: one.thread_count() for name, one in found.items()}
-    accelerators = [name for one in found.values() for name in one.accelerators()]
+    threads = {name: framework.thread_count() for name, framework in by_name.items()}
+    accelerators = [name for framework in by_name.values() for name in framework.accelerators()]
     # Those that this process may use, which in a container are fewer than there are.
     affinity = getattr(os, "sched_getaffinity", None)
     return Environment(
         date=datetime.now(UTC).isoformat(timespec="seconds"),
-        versions=versions | {one.name: one.version() for one in loaded()},
+        versions=versions | {framework.name: framework.version() for framework in loaded()},
         cpu=_processor(),
         cores=len(affinity(0)) if affinity else os.cpu_count() or 1,
         threads={name: count for name, count in threads.items() if count is not None},
@@ -57,7 +57,7 @@ def environment() -> Environment:
 
 def stamp(env: Environment, seed: int | None = None) -> str:
     """Where and when, in one line."""
-    names = {"python": "Python", **{one.name: one.display for one in known()}}
+    names = {"python": "Python", **{framework.name: framework.display for framework in known()}}
     shown = [name for name in env.versions if name not in ("numpy", "d2lhybrid")]
     parts = [env.date[:10], *(f"{names.get(name, name)} {env.versions[name]}" for name in shown)]
     parts += [env.cpu, *env.accelerators]
@@ -114,7 +114,7 @@ load = Load()
 def _processor() -> str:
     """The model, which only Linux says in a file."""
     with suppress(OSError):
-        said = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-        if model := re.search(r"^model name\s*: (.*)", said, re.MULTILINE):
+        info = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+        if model := re.search(r"^model name\s*: (.*)", info, re.MULTILINE):
             return model[1]
     return platform.processor() or platform.machine()

@@ -48,9 +48,9 @@ def groups(results: Mapping[str, Comparison], guess: Mapping[str, float]) -> lis
     """
     _require_comparisons(results)
     if not isinstance(guess, Mapping):
-        said = _("Expected a dict of guesses, such as {example}. Received: {kind}.")
+        message = _("Expected a dict of guesses, such as {example}. Received: {kind}.")
         example = dict.fromkeys([*results][:1], 1.5)
-        raise ArgumentError(said.format(example=example, kind=type(guess).__name__))
+        raise ArgumentError(message.format(example=example, kind=type(guess).__name__))
     for name, guessed in guess.items():
         _require_guess(name, guessed, results)
     return [_group(str(name), c.rows, guess.get(name)) for name, c in results.items()]
@@ -59,29 +59,31 @@ def groups(results: Mapping[str, Comparison], guess: Mapping[str, float]) -> lis
 def _require_comparisons(results: Any) -> None:
     example = '{"ResNet, batch 1": compare(variants(net, x), x)}'
     if not isinstance(results, Mapping) or not results:
-        said = _("Expected a dict of comparisons by name, such as {example}. Received: {received}.")
+        message = _(
+            "Expected a dict of comparisons by name, such as {example}. Received: {received}."
+        )
         received = "{}" if isinstance(results, Mapping) else type(results).__name__
-        raise ArgumentError(said.format(example=example, received=received))
+        raise ArgumentError(message.format(example=example, received=received))
     for name, result in results.items():
         if not isinstance(result, Comparison):
-            said = _(
+            message = _(
                 "Expected what compare returns, such as {example}. Received: {kind} for {name!r}."
             )
             kind = type(result).__name__
-            raise ArgumentError(said.format(example=example, kind=kind, name=name))
+            raise ArgumentError(message.format(example=example, kind=kind, name=name))
 
 
 def _require_guess(name: str, guessed: Any, results: Mapping[str, Comparison]) -> None:
     if name not in results:
-        said = _("Expected guesses for {names}. Received: one for {received!r}.")
-        raise ArgumentError(said.format(names=names(map(repr, results)), received=name))
+        message = _("Expected guesses for {names}. Received: one for {received!r}.")
+        raise ArgumentError(message.format(names=names(map(repr, results)), received=name))
     is_number = isinstance(guessed, Real) and not isinstance(guessed, bool)
     if not is_number or not 0 < guessed < inf:
-        said = _(
+        message = _(
             "Expected a guess above 0, such as 1.5 for 1.5 times as fast. Received: "
             "{received!r} for {name!r}."
         )
-        raise ArgumentError(said.format(received=guessed, name=name))
+        raise ArgumentError(message.format(received=guessed, name=name))
 
 
 def _group(name: str, rows: Rows, guess: float | None) -> Group:

@@ -43,8 +43,8 @@ class Page(NamedTuple):
         return self._shown() + lines("small", *self.details)
 
     def _shown(self) -> str:
-        said = lines("strong", self.advice) + lines("span", *self.remarks)
-        return lines("strong", self.busy) + self.table.html() + said
+        below = lines("strong", self.advice) + lines("span", *self.remarks)
+        return lines("strong", self.busy) + self.table.html() + below
 
 
 def folded(content: str) -> str:
@@ -53,9 +53,9 @@ def folded(content: str) -> str:
     return f"<details><summary>{escape(word)}</summary>{content}</details>"
 
 
-def lines(tag: str, *said: str) -> str:
+def lines(tag: str, *sentences: str) -> str:
     """Lines as HTML, each in such an element; empty ones are left out."""
-    return "".join(f"<div><{tag}>{escape(line)}</{tag}></div>" for line in said if line)
+    return "".join(f"<div><{tag}>{escape(line)}</{tag}></div>" for line in sentences if line)
 
 
 def comparison(rows: Rows) -> Page:
