@@ -10,7 +10,7 @@ from processes import ROOT
 import d2lhybrid
 
 MODULES = sorted(
-    ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     for path in (ROOT / "d2lhybrid").rglob("*.py")
     if ">>> " in path.read_text(encoding="utf-8")
 )

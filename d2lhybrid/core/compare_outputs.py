@@ -1,18 +1,19 @@
-"""Do two outputs hold the same? The one comparison of the package, leaf by leaf.
+"""Are two outputs the same? They are compared leaf by leaf, numbers element by element.
 
-Numbers are compared element by element: relative to the element, with an absolute part for what
-is left when large terms cancel, which is relative to the row that the element stands in. The row
-is the last axis that is longer than 1: in the output of a regression, of shape (N, 1), the column.
+The difference allowed is relative to the element. For what is left when large terms cancel, a
+smaller fraction of the largest number in the element's row is allowed, too; `_worst_element` has
+the formula. The row is the last axis that is longer than 1: in the output of a regression, of shape
+(N, 1), the column.
 
-A number that stands alone, such as a sum, has no row, and so no absolute part: how large the terms
-of a sum near zero were cannot be seen in it, and a guess would let wrong numbers pass. So two right
-ways to a sum near zero may come out as different; compare them by the terms, or without a check.
+A single number, such as a sum, has no row. It doesn't show how large the terms of a sum near zero
+were, and a guess would let wrong numbers pass. So two correct ways to compute a sum near zero may
+count as different; compare the terms, or turn the check off.
 
-What a float32 means depends on where it was computed: a GPU may round the factors of its products
-to TF32, so there an element is compared relative to its row alone.
+A GPU may round the factors of float32 products to TF32, so there an element is compared relative to
+its row alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,22 +23,22 @@ from d2lhybrid.core.errors import DifferentAnswerError
 from d2lhybrid.core.host_array import PYTHON_NUMBER, HostArray
 from d2lhybrid.core.i18n import general, gettext as _
 
-# The largest difference allowed, as a fraction of the element: room for a compiler that adds in
-# another order, not for one that computes something else.
+# The largest difference allowed, as a fraction of the element: enough for a compiler that adds in
+# another order, too little for one that computes something else.
 TOLERANCE = {"float16": 1e-2, "bfloat16": 4e-2}
 TOLERANCE |= dict.fromkeys(("float32", "complex64"), 1e-4)
 TOLERANCE |= dict.fromkeys(("float64", "complex128"), 1e-9)
-# TF32 keeps 10 bits behind the leading one. A factor rounded to it is off by up to 2**-11, a
-# product by 2**-10, and two answers that were rounded each in its way are up to 2**-9 apart: not of
-# the sum, whose terms may cancel, but of the terms, which are about as large as the largest number
-# in the row. Each layer of a network adds such errors to those before it. They differ in sign, so
-# they add up slowly: twice 2**-9 is enough for the tests' sixteen layers, and what is off by 1% is
-# still refused.
+# TF32 keeps 10 bits behind the leading one. Rounding a factor to it changes it by up to 2**-11 and
+# a product by 2**-10, so two products that were rounded differently are up to 2**-9 apart. That is
+# relative to the terms of a sum, which are about as large as the largest number in the row, and not
+# to the sum, because terms may cancel. Each layer of a network adds such errors; their signs
+# differ, so they add up slowly: 2 * 2**-9 is enough for the tests' sixteen layers, and still
+# refuses what is off by 1%.
 TF32 = "tf32"
 TOLERANCE[TF32] = 2.0**-8
 IN_TF32 = ("float32", "complex64")
-CANCELLED = 0.1  # of that fraction, of the largest number in the row: what cancelling may leave
-MASK = 1e8  # a number this large is a mask or a mistake, and no measure for its row
+CANCELLED = 0.1  # of the tolerance, relative to the row: what may be left when terms cancel
+MASK = 1e8  # so large a number is a mask or a mistake, so it doesn't count as the largest in a row
 NUMERIC = "fciub"  # the kinds of NumPy's dtypes that are compared as numbers
 
 Answer = Mapping[str, Any]
@@ -106,28 +107,34 @@ def mismatch(answer: Answer, expected: Answer, tolerance: float | None = None) -
         received = next((path for path in answer if path not in expected), _("nothing"))
         wanted = next((path for path in expected if path not in answer), _("nothing"))
         return Mismatch(text.format(received=received, expected=wanted))
-    arrays = [x for x in (*answer.values(), *expected.values()) if isinstance(x, HostArray)]
-    beside = {_exactness(array) for array in arrays} & TOLERANCE.keys()
-    floats = max(beside or {"float64"}, key=lambda dtype: TOLERANCE[dtype])
+    coarsest = _coarsest([*answer.values(), *expected.values()])
     worst: Mismatch | None = None
     for path, leaf in answer.items():
-        here = _leaf_mismatch(path, leaf, expected[path], tolerance, floats)
-        if here is not None and (worst is None or here.excess > worst.excess):
-            worst = here
+        difference = _leaf_mismatch(path, leaf, expected[path], tolerance, coarsest)
+        if difference is not None and (worst is None or difference.excess > worst.excess):
+            worst = difference
     return worst
 
 
 def _exactness(leaf: HostArray) -> str:
-    """What says how exact the numbers of a leaf are: its dtype, or TF32 for what may be that."""
+    """The key in TOLERANCE for a leaf's numbers: its dtype, or TF32 if they may have been that."""
     return TF32 if leaf.accelerated and leaf.dtype in IN_TF32 else leaf.dtype
 
 
+def _coarsest(output: Sequence[Any]) -> str:
+    """The least exact of the floating-point tensors in an output; "float64" if there are none."""
+    arrays = [leaf for leaf in output if isinstance(leaf, HostArray)]
+    floats = {_exactness(array) for array in arrays} & TOLERANCE.keys()
+    return max(floats or {"float64"}, key=lambda name: TOLERANCE[name])
+
+
 def _leaf_mismatch(
-    path: str, leaf: Any, other: Any, tolerance: float | None, floats: str
+    path: str, leaf: Any, other: Any, tolerance: float | None, coarsest: str
 ) -> Mismatch | None:
     """How two leaves differ by more than is allowed; None if they do not.
 
-    A float of Python's is as exact as `floats`, the coarsest tensor beside it, which it came from.
+    A Python float is taken to be as exact as `coarsest`, the least exact tensor beside it, because
+    it was probably computed from that one.
     """
     if not isinstance(leaf, HostArray) or not isinstance(other, HostArray):
         if _equal(leaf, other):
@@ -137,7 +144,7 @@ def _leaf_mismatch(
     is_whole = other.array.dtype.kind in "biu"
     dtypes = {leaf.dtype, other.dtype} - {PYTHON_NUMBER}
     if not dtypes:  # both are numbers of Python's
-        dtypes = {"float64" if is_whole else floats}
+        dtypes = {"float64" if is_whole else coarsest}
     if len(dtypes) > 1:
         text = _("{output} has dtype {received} instead of {expected}")
         return Mismatch(text.format(output=path, received=leaf.dtype, expected=other.dtype))
@@ -184,14 +191,14 @@ def _numbers(received: Any, expected: Any) -> tuple[str, str]:
 
 
 def _equal(leaf: Any, other: Any) -> bool:
-    """Are leaves without numbers equal by their own word, or of one type that says nothing?"""
+    """Are two leaves without numbers equal? Of a type without ``__eq__``, all are."""
     if type(leaf) is not type(other):
         return False
     if leaf is other or type(leaf).__eq__ is object.__eq__:
         return True
     try:
         return bool(leaf == other)
-    except Exception:  # such as that of an array inside, which is nothing to let pass
+    except Exception:  # such as NumPy's, if an array is inside; don't let it pass as equal
         return False
 
 
