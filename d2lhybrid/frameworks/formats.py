@@ -48,7 +48,7 @@ class ExampleCall:
         input_names, output_names: What inputs and outputs are called.
         dynamic_dims: For each input the axes that may vary, by what they are called; those of one
             name vary together.
-        are_required: Did the user name these axes? If not, they may vary where that is possible.
+        dims_are_required: Did the user name these axes? If not, they may vary where that is possible.
         larger_inputs: The inputs, twice as long in these axes; empty if none may vary.
         fixed_because: Why none may vary, although it was tried.
     """
@@ -61,7 +61,7 @@ class ExampleCall:
     out_spec: TreeSpec = field(default_factory=lambda: TreeSpec("none"))
     output_names: list[str] = field(default_factory=list)
     dynamic_dims: list[dict[int, str]] = field(default_factory=list)
-    are_required: bool = False
+    dims_are_required: bool = False
     larger_inputs: list[Any] = field(default_factory=list)
     fixed_because: str = ""
 
@@ -122,7 +122,7 @@ class ExampleCall:
         else:
             self._require_dims(dynamic, [raw.array.ndim for raw in host_arrays])
             self.dynamic_dims = [dict(dynamic.get(name, {})) for name in self.input_names]
-            self.are_required = True
+            self.dims_are_required = True
         if not any(self.dynamic_dims):
             return
         for host_array, dims in zip(host_arrays, self.dynamic_dims, strict=True):
@@ -138,7 +138,7 @@ class ExampleCall:
         Raises:
             SaveError: The user named axes that should vary.
         """
-        if self.are_required:
+        if self.dims_are_required:
             raise SaveError(_("The model does not let these axes vary: {reason}."), reason=reason)
         self.dynamic_dims, self.larger_inputs = [{} for _input in self.inputs], []
         self.fixed_because = "".join(filter(str.isprintable, reason))

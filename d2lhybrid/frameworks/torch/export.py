@@ -49,19 +49,19 @@ def eager(model: Any) -> Any:
 def clone_sharing_parameters(net: Any) -> Any:
     """A copy that shares its tensors with the module; not in training mode, which changes them.
 
-    Its parts are eager, too. A function is its own twin.
+    Its submodules are eager as well. A function is returned as it is.
     """
     if not isinstance(net, nn.Module):
         return net
     tensors = [] if net.training else [*net.parameters()]
     # What a forward left behind (the weight of weight_norm, a last activation) cannot be copied.
-    left = (value for module in net.modules() for value in vars(module).values())
-    tensors += [v for v in left if isinstance(v, torch.Tensor) and not v.is_leaf]
-    made: nn.Module = copied(net, {id(tensor): tensor for tensor in tensors})
-    for path, part in reversed([*made.named_modules(remove_duplicate=False)]):
-        if original(part) is not part:
-            made.set_submodule(path, original(part))
-    return made
+    attributes = (value for module in net.modules() for value in vars(module).values())
+    tensors += [a for a in attributes if isinstance(a, torch.Tensor) and not a.is_leaf]
+    clone: nn.Module = copied(net, {id(tensor): tensor for tensor in tensors})
+    for path, submodule in reversed([*clone.named_modules(remove_duplicate=False)]):
+        if original(submodule) is not submodule:
+            clone.set_submodule(path, original(submodule))
+    return clone
 
 
 def padding(net: Any, inputs: int) -> str:
@@ -69,9 +69,9 @@ def padding(net: Any, inputs: int) -> str:
 
     A mask is one more input.
     """
-    fast = inputs > 1 and torch.backends.mha.get_fastpath_enabled()
-    parts = net.modules() if fast and isinstance(net, nn.Module) else ()
-    if not any(isinstance(part, nn.TransformerEncoder) for part in parts):
+    has_fast_path = inputs > 1 and torch.backends.mha.get_fastpath_enabled()
+    modules = net.modules() if has_fast_path and isinstance(net, nn.Module) else ()
+    if not any(isinstance(module, nn.TransformerEncoder) for module in modules):
         return ""
     text = _(
         "PyTorch's fast path sets padded rows to zero, and compiled programs don't; call {code} "
@@ -166,9 +166,9 @@ def exported(example: ExampleCall, folder: Path) -> Any:
                 "torch.export doesn't accept packed weights; save the model before quantizing it."
             )
         raise SaveError(text, reason=brief(error)) from error
-    held = (*program.state_dict.values(), *program.constants.values())
-    needed = int(1.05 * sum(getattr(t, "nbytes", 0) for t in held)) + (1 << 16)
-    if shutil.disk_usage(folder).free < needed:
+    tensors = (*program.state_dict.values(), *program.constants.values())
+    tensor_bytes = sum(getattr(tensor, "nbytes", 0) for tensor in tensors)
+    if shutil.disk_usage(folder).free < int(1.05 * tensor_bytes) + (1 << 16):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     return program
 
@@ -186,17 +186,17 @@ def write_program(program: Any, folder: Path) -> None:
 def compile_ahead(program: Any, folder: Path) -> None:
     """Let AOTInductor compile an exported program into a package.
 
-    In a folder of its own: left alone, it takes one that is named after the program, and what is
-    not needed any more is removed there. Two processes that compile the same program at a time
-    could remove each other's. The package appears when it is whole.
+    AOTInductor gets a new folder to work in. By default it takes one that is named after the
+    program and removes there what it no longer needs, so two processes that compile the same
+    program at a time could remove each other's files. The package appears when it is whole.
 
     Raises:
         CompilerMissingError: There is none; Inductor's own search ends in an error without advice.
     """
     find_compiler("C++", INDUCTOR)
-    with TemporaryDirectory(dir=folder) as own, silent(), torch.no_grad():
-        whole = Path(own, "whole.pt2")
-        with torch._inductor.config.patch({"aot_inductor.output_path": own}):
+    with TemporaryDirectory(dir=folder) as working, silent(), torch.no_grad():
+        whole = Path(working, "whole.pt2")
+        with torch._inductor.config.patch({"aot_inductor.output_path": working}):
             torch._inductor.aoti_compile_and_package(program, package_path=str(whole))
         whole.replace(folder / "model.pt2")
 
@@ -229,17 +229,17 @@ def why_not_loaded(folder: Path) -> str:
     if is_own() or not torch.cuda.is_available():
         return ""
     version = torch.__version__
-    with TemporaryFile() as said:  # no pipe, which a compiler could keep open behind it
-        output: Any = {"stdout": said, "stderr": said}
+    with TemporaryFile() as file:  # no pipe, which a compiler could keep open behind it
+        output: Any = {"stdout": file, "stderr": file}
         try:
-            done = run_python([_LOAD, str(folder)], LOAD_SECONDS, env=os.environ, **output)
+            process = run_python([_LOAD, str(folder)], LOAD_SECONDS, env=os.environ, **output)
         except subprocess.TimeoutExpired:
             text = _("PyTorch {version} does not load its package here within {seconds} s")
             return text.format(version=version, seconds=general(LOAD_SECONDS))
-    if done.returncode == 0:
+    if process.returncode == 0:
         return ""
     text = _("loading its package with PyTorch {version} ends the process here: status {status}")
-    return text.format(version=version, status=status(done.returncode))
+    return text.format(version=version, status=status(process.returncode))
 
 
 def write_onnx(program: Any, folder: Path, **names: Any) -> None:
@@ -247,10 +247,10 @@ def write_onnx(program: Any, folder: Path, **names: Any) -> None:
     require("onnxscript", "onnx")
     with silent(logs=logging.WARNING, prints=True):
         try:
-            made = torch.onnx.export(program, dynamo=True, verbose=False, **names)
+            onnx_program = torch.onnx.export(program, dynamo=True, verbose=False, **names)
         except torch.onnx.OnnxExporterError as error:
             raise (error.__cause__ or error) from None  # its own text is a list of advice
-        made.save(folder / "model.onnx")
+        onnx_program.save(folder / "model.onnx")
 
 
 def open_session(folder: Path, threads: int = 0) -> Any:
