@@ -79,8 +79,12 @@ def printed(request, tmp_path_factory):
 def test_the_table_has_the_columns_that_readme_shows(printed):
     (shown,) = [heads.split(" | ") for heads in HEADS]
     heads, labels = table_in(printed)
-    # Verdict and ratio come twice if the throughput differs from the latency.
-    assert [head for head in dict.fromkeys(heads) if head in shown] == shown
+    # Verdict and ratio come twice if the throughput differs from the latency, and nothing pays off
+    # if no verdict is known, as on a busy machine.
+    sometimes = {"pays after"} - {*heads}
+    assert [head for head in dict.fromkeys(heads) if head in shown] == [
+        head for head in shown if head not in sometimes
+    ]
     assert labels[0] == "eager"
     assert len(labels) > 1
 
