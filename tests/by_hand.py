@@ -18,24 +18,37 @@ ENV = Environment(
 BUSY = Environment(**{**vars(ENV), "load": 15.0})
 
 
-def times(median, rounds=30, noise=0.005, seed=0):
+def samples_around(median, rounds=30, noise=0.005, seed=0):
     """Samples around a median, whose signs of noise balance."""
     spread = np.random.default_rng(seed).standard_normal(rounds)
-    return tuple(float(median * np.exp(noise * (one - np.median(spread)))) for one in spread)
+    balanced = spread - np.median(spread)
+    return tuple(float(median * np.exp(noise * deviation)) for deviation in balanced)
 
 
 def comparison(
     latency, throughput=None, first=None, env=ENV, noise=0.005, rounds=30, changes=None, **fields
 ):
-    """A comparison with these medians, in seconds; the first label is the baseline."""
+    """A comparison with these medians, in seconds; the first label is the baseline.
+
+    Args:
+        latency: the median by label.
+        throughput: the same in a stream of calls; None where nothing is queued.
+        first: the seconds of the first call by label; a usual call's if there is none.
+        env: where it was measured.
+        noise: how far samples spread, as a fraction.
+        rounds: how many samples there are.
+        changes: by label, other fields of its Measurement.
+        fields: other fields of the Comparison.
+    """
 
     def samples(label, seed):
-        stream = throughput and times(throughput[label], rounds, noise, seed + 100)
-        return Samples(times(latency[label], rounds, noise, seed), stream or None)
+        stream = None
+        if throughput:
+            stream = samples_around(throughput[label], rounds, noise, seed + 100)
+        return Samples(samples_around(latency[label], rounds, noise, seed), stream)
 
-    measurements = []
-    for seed, label in enumerate(latency):
-        made = {
+    def measurement(label, seed):
+        fields = {
             "label": label,
             "build_seconds": None,
             "load_seconds": None,
@@ -47,11 +60,13 @@ def comparison(
             "note": None,
             "env": env,
         }
-        measurements.append(Measurement(**{**made, **(changes or {}).get(label, {})}))
-    base = next(iter(latency))
-    given = {
-        "baseline": base,
-        "baseline_repeat": samples(base, 50),
+        return Measurement(**{**fields, **(changes or {}).get(label, {})})
+
+    baseline = next(iter(latency))
+    usual = {
+        "measurements": tuple(measurement(label, seed) for seed, label in enumerate(latency)),
+        "baseline": baseline,
+        "baseline_repeat": samples(baseline, 50),
         "unavailable": {},
         "references": (),
         "deprecated": (),
@@ -59,11 +74,13 @@ def comparison(
         "seed": 1,
         "stopped": "clear",
     }
-    return Comparison(tuple(measurements), **{**given, **fields})
+    return Comparison(**{**usual, **fields})
 
 
-def sweep(work, by_label, **fields):
+def sweep(sizes, by_label, **fields):
     """A sweep with these medians for each size."""
-    columns = zip(*by_label.values(), strict=True)
-    made = [comparison(dict(zip(by_label, column, strict=True)), **fields) for column in columns]
-    return Sweep(tuple(work), tuple(made))
+    by_size = zip(*by_label.values(), strict=True)
+    comparisons = [
+        comparison(dict(zip(by_label, medians, strict=True)), **fields) for medians in by_size
+    ]
+    return Sweep(tuple(sizes), tuple(comparisons))
