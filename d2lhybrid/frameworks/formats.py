@@ -48,7 +48,7 @@ class ExampleCall:
         input_names, output_names: What inputs and outputs are called.
         dynamic_dims: For each input the axes that may vary, by what they are called; those of one
             name vary together.
-        dims_are_required: Did the user name these axes? If not, they may vary where that is possible.
+        dims_are_required: Did the user name these axes? If not, they vary if that is possible.
         larger_inputs: The inputs, twice as long in these axes; empty if none may vary.
         fixed_because: Why none may vary, although it was tried.
     """
