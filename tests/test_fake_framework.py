@@ -1,7 +1,6 @@
 """A framework in one class goes through everything: nothing else in the package knows of it.
 
-This file is the example for the next framework. What a room defines besides, such as formats, a
-step of training and graphs, is said not to be there.
+This file is the example for the next framework. It has no graphs, and the package says so.
 """
 
 from dataclasses import make_dataclass
@@ -12,9 +11,10 @@ import pytest
 import d2lhybrid
 from d2lhybrid import frameworks
 from d2lhybrid.core.host_array import HostArray
-from d2lhybrid.errors import D2LHybridError
-from d2lhybrid.frameworks.base import Framework
-from d2lhybrid.frameworks.variant import DeferredBuild, Variant
+from d2lhybrid.errors import ArgumentError, D2LHybridError
+from d2lhybrid.frameworks.base import Framework, require_trainable
+from d2lhybrid.frameworks.formats import Format
+from d2lhybrid.frameworks.variant import DeferredBuild, TrainingStep, Variant
 from d2lhybrid.graphs.explanation import Explanation
 
 
@@ -32,10 +32,31 @@ class Affine:
         return (x * self.factor + self.shift) * scale
 
 
+class SavedAffine(Format):
+    """A model as its two numbers."""
+
+    name = "toy"
+
+    def write(self, example, folder):
+        np.save(folder / "model.npy", [example.model.factor, example.model.shift])
+        return {}
+
+    def read(self, folder, options):
+        return Affine(*map(float, np.load(folder / "model.npy")))
+
+
+class Descent:
+    """An optimizer of the framework."""
+
+    def __init__(self, rate):
+        self.rate = rate
+
+
 class Toy(Framework):
-    """The framework: what it is called, its tensors, its variants and what it explains."""
+    """The framework: name, tensors, variants, a step of training, a format, what it explains."""
 
     name, display = __name__, "Toy Framework"
+    formats = {"toy": SavedAffine()}  # noqa: RUF012 nobody writes to it
     waited = 0
 
     def version(self):
@@ -76,6 +97,22 @@ class Toy(Framework):
             "fused": Variant(DeferredBuild(build), "y = fuse(net)(x)"),
             "on chip": Variant("there is no chip"),
         }
+
+    def training(self, net, loss, optimizer, args, kwargs, target):
+        classes = {"Affine": Affine}, optimizer, {"Descent": Descent}
+        require_trainable(net, *classes, "Descent(0.1)")
+
+        def make():
+            copied = Affine(net.factor, net.shift)
+
+            def step():
+                output = copied(*args, **kwargs)
+                copied.shift -= optimizer.rate * float((output - target).mean())
+                return loss(output, target).mean()
+
+            return TrainingStep(step, lambda losses: np.array(losses).view(Array))
+
+        return {"eager": Variant(DeferredBuild(make)), "again": Variant(DeferredBuild(make))}
 
     def explain(self, model, args, kwargs):
         return Explanation(f"{self.display} {self.version()}", type(model).__name__, 0, graphs=1)
@@ -207,10 +244,34 @@ def test_options_of_variants_reach_them_from_a_sweep(toy, model):
 
 def test_what_it_explains_and_what_it_has_not(model):
     assert str(d2lhybrid.explain(*model)).startswith("Affine (Toy Framework 4.2)")
-    for ask in (
-        lambda: d2lhybrid.graph(*model),
-        lambda: d2lhybrid.save(model[0], "artifact", model[1]),
-        lambda: d2lhybrid.training(model[0], len, "sgd", (model[1], model[1])),
-    ):
-        with pytest.raises(D2LHybridError, match="Toy Framework"):
-            ask()
+    with pytest.raises(D2LHybridError, match=r"graphs\. Received: Toy Framework"):
+        d2lhybrid.graph(*model)
+
+
+def test_all_ways_to_train_it_learn_the_same(model):
+    net, x = model
+    batch = x, np.zeros((1, 3), np.float32).view(Array)
+    steps = d2lhybrid.training(net, lambda y, target: (y - target) ** 2, Descent(0.1), batch)
+    losses = steps["eager"]()
+    assert losses.tolist() == steps["again"]().tolist() == sorted(losses, reverse=True)
+    assert net.shift == 1.0
+    assert list(d2lhybrid.compare(steps, time_limit=0.05, progress=False)) == ["eager", "again"]
+    with pytest.raises(ArgumentError, match="Descent"):
+        d2lhybrid.training(net, len, "descent", batch)
+
+
+def test_it_saves_and_loads_a_model(model, tmp_path, monkeypatch):
+    # Another process does not know the framework of this test.
+    monkeypatch.setattr("d2lhybrid.artifacts.save.verify_in_subprocess", lambda folder: "")
+    net, x = model
+    artifact = d2lhybrid.save(net, tmp_path / "affine", x)
+    assert (artifact.manifest.framework, artifact.manifest.format) == (__name__, "toy")
+    assert np.array_equal(d2lhybrid.load(tmp_path / "affine")(x), net(x))
+    assert d2lhybrid.verify(tmp_path / "affine").answer == "proved"
+
+
+@pytest.mark.parametrize("method", ["training", "explain", "graphs"])
+def test_what_a_framework_lacks_is_said(toy, method):
+    arguments = [None] * (6 if method == "training" else 3)
+    with pytest.raises(ArgumentError, match=rf"has {method}\. Received: Toy Framework"):
+        getattr(Framework, method)(toy, *arguments)

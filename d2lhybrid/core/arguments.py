@@ -131,15 +131,17 @@ def models_of(holder: Any) -> list[Any]:
     """What a ``Call`` calls, or the models that variants run; of anything else nothing."""
     if not isinstance(holder, Call | BoundToProcess):
         return []
-    models: dict[int, Any] = {}  # by id, because a model may be no key of a dictionary
+    seen: dict[int, Any] = {}  # by id, because a model may be no key of a dictionary
     remaining = [getattr(holder, "function", None)]
-    while remaining:
-        model = remaining.pop()
-        if type(model) is tuple:  # variants that were joined run several
+    for model in remaining:  # which grows
+        if model is None or id(model) in seen:
+            continue
+        seen[id(model)] = model
+        # Variants that were joined run several. Joined often, they share most of these tuples, so
+        # each is opened once.
+        if type(model) is tuple:
             remaining += model
-        elif model is not None:
-            models[id(model)] = model
-    return [*models.values()]
+    return [model for model in seen.values() if type(model) is not tuple]
 
 
 def keywords_of(function: Any, positional: int) -> set[str]:
