@@ -10,6 +10,7 @@ from .artifacts.native import run_native as run_native
 from .artifacts.save import save as save
 from .core.arguments import call as call
 from .diagnosis import doctor as doctor
+from .experiment.claim import Judgement as Judgement
 from .experiment.compare import compare as compare, measure as measure
 from .experiment.comparison import Comparison as Comparison, Sweep as Sweep
 from .experiment.measurement import Measurement as Measurement

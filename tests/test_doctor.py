@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from d2lhybrid import __main__ as cli, diagnosis as diagnosing, doctor
-from d2lhybrid.core import i18n, toolchain as installing
+from d2lhybrid import __main__ as cli, diagnosis, doctor
+from d2lhybrid.core import i18n, toolchain
 from d2lhybrid.teaching import has_compiler
 
 
@@ -22,8 +22,8 @@ def without(monkeypatch):
     """Let no framework be installed, or no more than these."""
 
     def only(*names):
-        found = diagnosing.find_spec
-        monkeypatch.setattr(diagnosing, "find_spec", lambda n: found(n) if n in names else None)
+        found = diagnosis.find_spec
+        monkeypatch.setattr(diagnosis, "find_spec", lambda n: found(n) if n in names else None)
 
     return only
 
@@ -43,7 +43,7 @@ def test_what_is_not_installed_is_a_fault_only_if_asked_for(without, fake_torch,
     said = capsys.readouterr().out
     assert re.fullmatch(r".*! torch .*\n  mxnet .*Not working: torch\.\n", said, re.DOTALL)
     assert cli.main(["doctor", "mxnet"]) == 1
-    assert installing.install_command("mxnet") in capsys.readouterr().out
+    assert toolchain.install_command("mxnet") in capsys.readouterr().out
     without()
     assert not doctor().ok
 
@@ -63,7 +63,7 @@ def test_what_is_not_installed_is_a_fault_only_if_asked_for(without, fake_torch,
 def test_a_framework_that_misbehaves(fake_torch, monkeypatch, body, said):
     fake_torch(body)
     if "sleep" in body:
-        monkeypatch.setattr(diagnosing, "SECONDS", 3.0)
+        monkeypatch.setattr(diagnosis, "SECONDS", 3.0)
     if "zh" in said:  # the process speaks the reader's language
         monkeypatch.setattr(i18n, "_chosen", "zh")
     found = doctor("torch")
@@ -82,7 +82,7 @@ def test_frameworks_are_looked_at_side_by_side(tmp_path, monkeypatch):
             "sys.exit('met')\n"
         )
         (tmp_path / f"{mine}.py").write_text(source)
-    monkeypatch.setattr(diagnosing, "SECONDS", 30.0)
+    monkeypatch.setattr(diagnosis, "SECONDS", 30.0)
     found = {finding.name: finding.found for finding in doctor("torch", "jax").findings}
     assert found["torch"].endswith("met")
     assert found["jax"].endswith("met")
@@ -105,7 +105,7 @@ def test_compilers(tmp_path, monkeypatch, without):
 
 
 def test_hints_install_from_where_the_package_lies(monkeypatch, tmp_path):
-    monkeypatch.setattr(installing, "_ROOT", tmp_path)
-    assert installing.install_command("torch") == 'pip install "d2lhybrid[torch]"'
+    monkeypatch.setattr(toolchain, "_ROOT", tmp_path)
+    assert toolchain.install_command("torch") == 'pip install "d2lhybrid[torch]"'
     (tmp_path / "pyproject.toml").touch()
-    assert installing.install_command("torch") == f'pip install --editable "{tmp_path}[torch]"'
+    assert toolchain.install_command("torch") == f'pip install --editable "{tmp_path}[torch]"'
