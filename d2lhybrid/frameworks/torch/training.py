@@ -38,14 +38,15 @@ def training(
     require_trainable(net, {"torch.nn.Module": torch.nn.Module}, optimizer, optimizers, example)
 
     def make(compile_model: bool = False, compile_step: bool = False) -> Function:
-        own, updating = copied((net, optimizer), {})
-        model = compiled(own) if compile_model else own
+        # Together, because the optimizer holds the parameters of the model.
+        net_copy, optimizer_copy = copied((net, optimizer), {})
+        model = compiled(net_copy) if compile_model else net_copy
 
         def step() -> Any:
-            updating.zero_grad()
+            optimizer_copy.zero_grad()
             value = loss(model(*args, **kwargs), y).mean()
             value.backward()
-            updating.step()
+            optimizer_copy.step()
             return value.detach()
 
         return TrainingStep(compiled(step) if compile_step else step, torch.stack)
