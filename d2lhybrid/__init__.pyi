@@ -18,7 +18,8 @@ from .experiment.sweep import sweep as sweep
 from .experiment.variants import training as training, variants as variants
 from .explaining import explain as explain, graph as graph
 from .frameworks.mxnet.compat import import_mxnet as import_mxnet
-from .graphs.explanation import Explanation as Explanation, Graph as Graph
+from .graphs.explanation import Explanation as Explanation
+from .graphs.graph import Graph as Graph
 from .timing import Benchmark as Benchmark, Timer as Timer, synchronize as synchronize
 
 __version__: str

@@ -9,7 +9,8 @@ from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.frameworks import of, preserve_state
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.variant import Args, Kwargs
-from d2lhybrid.graphs.explanation import Explanation, Graph, Graphs
+from d2lhybrid.graphs.explanation import Explanation, Recording
+from d2lhybrid.graphs.graph import Graph
 
 
 @preserve_state
@@ -33,17 +34,18 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
     >>> net.initialize()
     >>> net.hybridize()
     >>> explanation = explain(net, mx.nd.ones((1, 3)))
-    >>> explanation.graphs, len(explanation.breaks)
+    >>> explanation.graph_count, len(explanation.breaks)
     (1, 0)
-    >>> explanation.graphs[0].fates
+    >>> explanation.graphs()[0].fates
     {'layer_fwd': 'kept'}
     """
     framework, model, args, kwargs = _asked(model, args, kwargs)
-    found = framework.explain(model, args, kwargs)
-    if not isinstance(found.graphs, Graphs):  # none, or of a framework without pictures
-        return replace(found, graphs=Graphs(found.graphs, tuple))
-    recorded = found.graphs  # which may run for them, and draw random numbers then
-    return replace(found, graphs=Graphs(recorded, preserve_state(lambda: [*recorded])))
+    explanation = framework.explain(model, args, kwargs)
+    if explanation.recording is None:
+        return explanation
+    # What was recorded may run when the graphs are made, and draw random numbers then.
+    make = preserve_state(explanation.recording.graphs)
+    return replace(explanation, recording=Recording(make))
 
 
 @preserve_state
@@ -54,13 +56,19 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
     libraries that Inductor makes of them; in TensorFlow, as it is traced and as Grappler leaves it,
     or, for a function with ``jit_compile=True``, as XLA leaves it; in JAX, the jaxpr
     and what XLA leaves of it; in MXNet, the symbol and the optimized symbol. Where a call takes
-    several graphs, it is the first one; all of them are ``explain(model, x).graphs``.
+    several graphs, it is the first one; all of them are ``explain(model, x).graphs()``.
 
-    Its ``fates`` say what became of each recorded operation: "kept" (it runs as a separate step),
-    "fused" (in one step with others), "folded" (computed in advance, as it depends on no input),
-    "merged" (an equal one does its work), "free" (it only arranges elements, and no step runs for
-    it), "dropped" (no result depends on it), or "rewritten": it became something else, or its
-    trace was lost. A cheap operation may be computed twice, once in each step that needs it.
+    Its ``fates`` say what became of each recorded operation:
+
+    - "kept": it runs as a separate step;
+    - "fused": it runs in one step with others (operator fusion);
+    - "folded": it depends on no input and was computed in advance (constant folding);
+    - "merged": an equal one does its work (common subexpression elimination, CSE);
+    - "free": it only arranges elements, and no step runs for it (a view);
+    - "dropped": no result depends on it (dead code elimination, DCE);
+    - "rewritten": it became something else, or its trace was lost.
+
+    A cheap operation may be computed twice, once in each step that needs it.
 
     Args:
         model, args, kwargs: as for ``explain``.
@@ -85,18 +93,18 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
             "doesn't. {explain} shows why."
         )
         names = {"framework": framework.display, "model": name_of(model)}
-        said = text.format(**names, explain="explain(model, ...)")
-        found = framework.explain(model, args, kwargs).unsupported
-        raise ArgumentError(" ".join([said, *(one.reason for one in found)]))
+        message = text.format(**names, explain="explain(model, ...)")
+        unsupported = framework.explain(model, args, kwargs).unsupported
+        raise ArgumentError(" ".join([message, *(finding.reason for finding in unsupported)]))
     if len(graphs) == 1:
         return graphs[0]
     text = _("The first of {number} graphs that this call takes; {all} holds all of them.")
-    note = text.format(number=len(graphs), all="explain(model, ...).graphs")
+    note = text.format(number=len(graphs), all="explain(model, ...).graphs()")
     return replace(graphs[0], notes=(*graphs[0].notes, note))
 
 
 def _asked(model: Any, args: Args, kwargs: Kwargs) -> tuple[Framework, Any, Args, Kwargs]:
-    """The framework that is asked, the model and the arguments."""
+    """The framework of a model, the model and its arguments."""
     model, args, kwargs = resolve_call(model, args, kwargs)
     framework = of(model, *args, *kwargs.values())
     if not callable(model):

@@ -115,7 +115,9 @@ class Toy(Framework):
         return {"eager": Variant(DeferredBuild(make)), "again": Variant(DeferredBuild(make))}
 
     def explain(self, model, args, kwargs):
-        return Explanation(f"{self.display} {self.version()}", type(model).__name__, 0, graphs=1)
+        return Explanation(
+            f"{self.display} {self.version()}", type(model).__name__, 0, graph_count=1
+        )
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ VERBS = {
         d2l.call(d2l.variants(called).only("eager"), *called.args, **called.kwargs), **QUICK
     ),
     "measure": lambda called, *_: d2l.measure(called, time_limit=0.05),
-    "explain": lambda called, *_: [*d2l.explain(called).graphs],
+    "explain": lambda called, *_: d2l.explain(called).graphs(),
     "graph": lambda called, *_: d2l.graph(called),
     "training": lambda called, optimizer, _path: train(called, optimizer),
     "save": lambda called, _optimizer, path: d2l.save(called.function, path, *called.args),

@@ -1,127 +1,67 @@
-"""Graphs at the stages of a compiler's work, and their picture as SVG.
+"""Graphs side by side as an SVG picture: boxes in layers from top to bottom, with arrows.
 
-The picture has layers from top to bottom, laid out here, without other programs.
-Of the libraries that pip brings, igraph's layout takes all boxes for points, and that of grandalf
-lays wide ones over one another, so neither saves the placing below.
+The layout is our own, after Sugiyama. Of the libraries that pip brings, igraph's layout takes all
+boxes for points, and that of grandalf lays wide ones over one another, so neither saves the placing
+below.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
-from typing import NamedTuple
 
 from d2lhybrid.core.i18n import width
 
-LARGEST = 250  # nodes in a stage: above it, nobody finds anything in a picture
+LARGEST = 250  # boxes in a panel: above it, nobody finds anything in a picture
 _LETTER, _LINE, _SMALL = 7.25, 16.0, 13.0  # of a monospaced font of 12 pixels
 _GAP, _RISE, _MARGIN, _BETWEEN = 14.0, 30.0, 10.0, 40.0
 _SWEEPS = 24
-_PARTS, _VALUE = 12, 10  # lines in a box; letters of a constant that is written out
-# Light fills under dark letters, which can be read on a light page and on a dark one.
-_FILLS = {"kept": "#d5d5d5", "fused": "#a9d6f5", "folded": "#f7d488", "merged": "#dcbce6"}
-_FILLS |= {"free": "#c3e5b8", "rewritten": "#f6bfae"}  # what is dropped has dashes instead
-
-
-class Part(NamedTuple):
-    """What a step computes among other things: its kind, and the nodes that it comes from."""
-
-    kind: str
-    origins: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
-class Node:
-    """One operation, or, without an `operation`, an input of the graph or a constant.
+class Box:
+    """A box of the picture.
 
-    ``inputs``: names of nodes of the same stage. ``key``: what it depends on besides, such as its
-    attributes; the value of a constant; empty for an input. ``origins``: the nodes of the stage
-    before that it computes, as far as it is noted. ``effect``: it does more than compute a result
-    from its inputs, such as print or draw a random number. ``kinds``: what the compiler is handed
-    for it, in the words of the last stage; None where these have the same word for it. ``passes``:
-    its result may be one of its inputs, so the result exists even if the compiler is handed nothing
-    for the node. ``parts``: what runs as this one step. ``fate``: what becomes of it until the last
-    stage, one of `d2lhybrid.graphs.fates`; empty where there is no operation.
+    ``name``: unique in its panel, and shown to those who point at the box. ``lines``: its text.
+    ``inputs``: the names of the boxes from which an arrow leads to it. ``caption``: small text
+    below the lines. ``fill``: the colour of its ground, under dark letters; without one it has the
+    colours of the page.
     """
 
     name: str
-    operation: str = ""
+    lines: tuple[str, ...]
     inputs: tuple[str, ...] = ()
-    key: str = ""
-    origins: frozenset[str] = frozenset()
-    parts: tuple[Part, ...] = ()
-    kinds: tuple[str, ...] | None = None
-    effect: bool = False
-    passes: bool = True
-    fate: str = ""
-
-    @property
-    def handed(self) -> tuple[str, ...]:
-        """The kinds of operations that the compiler is handed for it."""
-        return (self.operation,) if self.kinds is None else self.kinds
+    caption: str = ""
+    fill: str = ""
+    is_dashed: bool = False
+    is_round: bool = False
 
 
 @dataclass(frozen=True)
-class Stage:
-    """The graph at one stage: `nodes`, each after its inputs, and the names of its `outputs`."""
+class Panel:
+    """One graph of the picture under its title, each box after its inputs."""
 
     title: str
-    nodes: tuple[Node, ...]
-    outputs: tuple[str, ...]
-
-    @property
-    def operations(self) -> tuple[Node, ...]:
-        """The nodes that are neither inputs nor constants."""
-        return tuple(node for node in self.nodes if node.operation)
-
-
-@dataclass(eq=False)
-class _Box:
-    """A node, or, without one, the bend of an edge that passes a layer; x and y are its middle."""
-
-    node: Node | None = None
-    lines: tuple[str, ...] = ()
-    small: str = ""
-    x: float = 0.0
-    y: float = 0.0
-    near: list["_Box"] = field(default_factory=list)  # neighbours in the layers above and below
-
-    @property
-    def width(self) -> float:
-        return max(map(width, (*self.lines, self.small))) * _LETTER + 16 if self.node else 6.0
-
-    @property
-    def height(self) -> float:
-        return len(self.lines) * _LINE + bool(self.small) * _SMALL + 8 if self.node else 0.0
-
-    def middle(self) -> float:
-        """The mean place of its neighbours."""
-        return sum(box.x for box in self.near) / len(self.near) if self.near else self.x
+    boxes: tuple[Box, ...]
 
 
 def svg(
-    stages: Sequence[Stage],
-    words: Mapping[str, str],
-    headline: str,
-    description: str = "",
-    *,
-    alone: bool = False,
+    panels: Sequence[Panel], headline: str, description: str = "", *, alone: bool = False
 ) -> str:
-    """The stages side by side.
+    """The panels side by side.
 
     Args:
-        words: the name of each fate.
         headline, description: for those who listen: what the picture is of, and all that it shows.
         alone: as an image, which is dark on white; in a page it takes the page's colours.
     """
     x, tallest, body = _MARGIN, 0.0, []
-    for stage in stages:
-        wide, high, drawn = _panel(stage, words)
-        body.append(f'<g transform="translate({x:.0f},{_MARGIN:.0f})">{drawn}</g>')
-        x, tallest = x + wide + _BETWEEN, max(tallest, high)
+    for panel in panels:
+        panel_width, panel_height, drawing = _panel(panel)
+        body.append(f'<g transform="translate({x:.0f},{_MARGIN:.0f})">{drawing}</g>')
+        x, tallest = x + panel_width + _BETWEEN, max(tallest, panel_height)
     x, tallest = x - _BETWEEN + _MARGIN, tallest + 2 * _MARGIN
-    said = f"<title>{escape(headline)}</title>"
-    said += f"<desc>{escape(description)}</desc>" if description else ""
+    spoken = f"<title>{escape(headline)}</title>"
+    spoken += f"<desc>{escape(description)}</desc>" if description else ""
     colour = 'color="#111" ' if alone else ""
     ground = '<rect width="100%" height="100%" fill="#fff"/>' if alone else ""
     return (
@@ -129,31 +69,64 @@ def svg(
         f'height="{tallest:.0f}" viewBox="0 0 {x:.0f} {tallest:.0f}" fill="currentColor" '
         f"{colour}"
         f'font-family="ui-monospace, Menlo, Consolas, monospace" font-size="12" '
-        f'text-anchor="middle">{said}{ground}{"".join(body)}</svg>'
+        f'text-anchor="middle">{spoken}{ground}{"".join(body)}</svg>'
     )
 
 
-def _panel(stage: Stage, words: Mapping[str, str]) -> tuple[float, float, str]:
-    """Width, height and drawing of one stage under its title."""
-    boxes, paths = _laid_out(stage, words)
-    left = min((box.x - box.width / 2 for box in boxes), default=0.0)
-    right = max((box.x + box.width / 2 for box in boxes), default=0.0)
-    bottom = max((box.y + box.height / 2 for box in boxes), default=0.0)
-    wide = max(width(stage.title) * _LETTER * 1.1, right - left)
-    shift = (wide - left - right) / 2
-    drawn = "".join([*map(_edge, paths), *(_box(box, box.node) for box in boxes if box.node)])
-    title = _text(wide / 2, 12, stage.title, ' font-weight="bold"')
-    return wide, bottom + 28, f'{title}<g transform="translate({shift:.1f},26)">{drawn}</g>'
+# Drawing: from placed boxes to SVG.
 
 
-def _text(x: float, y: float, said: str, style: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}"{style}>{escape(said)}</text>'
+@dataclass(eq=False)
+class _Spot:
+    """A box, or, without one, the bend of an arrow that passes a layer; x and y are its middle."""
+
+    box: Box | None = None
+    x: float = 0.0
+    y: float = 0.0
+    neighbours: list["_Spot"] = field(default_factory=list)  # in the layers above and below
+
+    @property
+    def width(self) -> float:
+        if self.box is None:
+            return 6.0
+        return max(map(width, (*self.box.lines, self.box.caption))) * _LETTER + 16
+
+    @property
+    def height(self) -> float:
+        if self.box is None:
+            return 0.0
+        return len(self.box.lines) * _LINE + bool(self.box.caption) * _SMALL + 8
+
+    def barycentre(self) -> float:
+        """The mean place of its neighbours."""
+        if not self.neighbours:
+            return self.x
+        return sum(neighbour.x for neighbour in self.neighbours) / len(self.neighbours)
 
 
-def _edge(path: Sequence[_Box]) -> str:
+def _panel(panel: Panel) -> tuple[float, float, str]:
+    """Width, height and drawing of one panel."""
+    spots, arrows = _laid_out(panel.boxes)
+    left = min((spot.x - spot.width / 2 for spot in spots), default=0.0)
+    right = max((spot.x + spot.width / 2 for spot in spots), default=0.0)
+    bottom = max((spot.y + spot.height / 2 for spot in spots), default=0.0)
+    total_width = max(width(panel.title) * _LETTER * 1.1, right - left)
+    shift = (total_width - left - right) / 2
+    drawing = "".join(map(_arrow, arrows))
+    drawing += "".join(_box(spot, spot.box) for spot in spots if spot.box)
+    title = _text(total_width / 2, 12, panel.title, ' font-weight="bold"')
+    drawing = f'{title}<g transform="translate({shift:.1f},26)">{drawing}</g>'
+    return total_width, bottom + 28, drawing
+
+
+def _text(x: float, y: float, text: str, style: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}"{style}>{escape(text)}</text>'
+
+
+def _arrow(path: Sequence[_Spot]) -> str:
     first, *bends, last = path
     x, y = last.x, last.y - last.height / 2 - 5
-    points = [(first.x, first.y + first.height / 2), *((box.x, box.y) for box in bends), (x, y)]
+    points = [(first.x, first.y + first.height / 2), *((bend.x, bend.y) for bend in bends), (x, y)]
     line = f"M{points[0][0]:.1f},{points[0][1]:.1f}"
     for (x0, y0), (x1, y1) in pairwise(points):
         middle = (y0 + y1) / 2
@@ -164,82 +137,86 @@ def _edge(path: Sequence[_Box]) -> str:
     )
 
 
-def _box(box: _Box, node: Node) -> str:
-    fill = _FILLS.get(node.fate, "none")
-    dashes = ' stroke-dasharray="4 3"' if node.fate == "dropped" else ""
-    left, top = box.x - box.width / 2, box.y - box.height / 2
-    texts = [_text(box.x, top + _LINE * at, line) for at, line in enumerate(box.lines, 1)]
-    small = _text(box.x, top + box.height - 6, box.small, ' font-size="10"') if box.small else ""
+def _box(spot: _Spot, box: Box) -> str:
+    dashes = ' stroke-dasharray="4 3"' if box.is_dashed else ""
+    left, top = spot.x - spot.width / 2, spot.y - spot.height / 2
+    texts = [_text(spot.x, top + _LINE * row, line) for row, line in enumerate(box.lines, 1)]
+    if box.caption:
+        texts.append(_text(spot.x, top + spot.height - 6, box.caption, ' font-size="10"'))
     return (
-        f'<g fill="{"currentColor" if fill == "none" else "#111"}">'
-        f"<title>{escape(node.name)}</title>"
-        f'<rect x="{left:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" '
-        f'rx="{4 if node.operation else box.height / 2:.0f}" fill="{fill}" stroke="currentColor" '
-        f'stroke-opacity="0.7"{dashes}/>{"".join(texts)}{small}</g>'
+        f'<g fill="{"#111" if box.fill else "currentColor"}">'
+        f"<title>{escape(box.name)}</title>"
+        f'<rect x="{left:.1f}" y="{top:.1f}" '
+        f'width="{spot.width:.1f}" height="{spot.height:.1f}" '
+        f'rx="{spot.height / 2 if box.is_round else 4:.0f}" fill="{box.fill or "none"}" '
+        f'stroke="currentColor" stroke-opacity="0.7"{dashes}/>{"".join(texts)}</g>'
     )
 
 
-def _lines(node: Node) -> tuple[str, ...]:
-    if not node.operation:
-        return (node.key if 0 < len(node.key) <= _VALUE else node.name,)
-    more = len(node.parts) - _PARTS
-    kinds = [part.kind for part in node.parts]
-    shown = tuple(kinds) if more <= 0 else (*kinds[:_PARTS], f"… + {more}")
-    return shown if len(node.parts) > 1 else (node.operation,)
+# Layout: a layer for each box, bends for arrows that pass layers, then a place in each layer.
 
 
-def _laid_out(stage: Stage, words: Mapping[str, str]) -> tuple[list[_Box], list[list[_Box]]]:
-    """Boxes with their places, and for each edge the boxes that it passes from end to end."""
-    boxes = {n.name: _Box(n, _lines(n), words.get(n.fate, "")) for n in stage.nodes}
-    ranks = _ranks(stage)
-    layers: list[list[_Box]] = [[] for _layer in range(max(ranks.values(), default=-1) + 1)]
-    for name, box in boxes.items():
-        layers[ranks[name]].append(box)
-    paths = []
-    for node in stage.nodes:
-        for source in dict.fromkeys(node.inputs):
-            passed = layers[ranks[source] + 1 : ranks[node.name]]
-            path = [boxes[source], *(_Box() for _layer in passed), boxes[node.name]]
-            for layer, bend in zip(passed, path[1:-1], strict=True):
+def _laid_out(boxes: Sequence[Box]) -> tuple[list[_Spot], list[list[_Spot]]]:
+    """The spots of all boxes and bends, and for each arrow those that it passes, in order."""
+    spots = {box.name: _Spot(box) for box in boxes}
+    layer_of = _layer_numbers(boxes)
+    layers: list[list[_Spot]] = [[] for _layer in range(max(layer_of.values(), default=-1) + 1)]
+    for box in boxes:
+        layers[layer_of[box.name]].append(spots[box.name])
+    arrows = []
+    for box in boxes:
+        for source in dict.fromkeys(box.inputs):
+            passed = layers[layer_of[source] + 1 : layer_of[box.name]]
+            bends = [_Spot() for _layer in passed]
+            for layer, bend in zip(passed, bends, strict=True):
                 layer.append(bend)
-            for one, other in pairwise(path):
-                one.near.append(other)
-                other.near.append(one)
-            paths.append(path)
-    _place(layers)
-    return [box for layer in layers for box in layer], paths
-
-
-def _ranks(stage: Stage) -> dict[str, int]:
-    """The layer of each node: below all its inputs; what has none stands right above its use."""
-    ranks: dict[str, int] = {}
-    for node in stage.nodes:
-        ranks[node.name] = max((ranks[source] + 1 for source in node.inputs), default=0)
-    for node in reversed(stage.nodes):
-        if not node.inputs:
-            users = [ranks[user.name] for user in stage.nodes if node.name in user.inputs]
-            ranks[node.name] = min(users, default=1) - 1
-    return ranks
-
-
-def _place(layers: Sequence[list[_Box]]) -> None:
-    """Coordinates: boxes in the order of the middles of their neighbours (Sugiyama), near these."""
-    y = 0.0
-    for layer in layers:
-        high, x = max(box.height for box in layer), 0.0
-        for box in layer:
-            box.y, box.x = y + high / 2, x + box.width / 2
-            x += box.width + _GAP
-        y += high + _RISE
+            path = [spots[source], *bends, spots[box.name]]
+            for above, below in pairwise(path):
+                above.neighbours.append(below)
+                below.neighbours.append(above)
+            arrows.append(path)
+    _stack(layers)
     for sweep in range(_SWEEPS):
         for layer in reversed(layers) if sweep % 2 else layers:
-            layer.sort(key=_Box.middle)
-            right = [box.middle() for box in layer]
-            left = right[:]
-            gaps = [(one.width + other.width) / 2 + _GAP for one, other in pairwise(layer)]
-            for at, gap in enumerate(gaps):
-                right[at + 1] = max(right[at + 1], right[at] + gap)
-            for at, gap in reversed(list(enumerate(gaps))):
-                left[at] = min(left[at], left[at + 1] - gap)
-            for box, one, other in zip(layer, right, left, strict=True):
-                box.x = (one + other) / 2  # of the nearest places to either side: no two overlap
+            _move_to_neighbours(layer)
+    return [spot for layer in layers for spot in layer], arrows
+
+
+def _layer_numbers(boxes: Sequence[Box]) -> dict[str, int]:
+    """The layer of each box: below all its inputs; what has none stands right above its use."""
+    layers: dict[str, int] = {}
+    for box in boxes:
+        layers[box.name] = max((layers[source] + 1 for source in box.inputs), default=0)
+    for box in reversed(boxes):
+        if not box.inputs:
+            users = [layers[user.name] for user in boxes if box.name in user.inputs]
+            layers[box.name] = min(users, default=1) - 1
+    return layers
+
+
+def _stack(layers: Sequence[Sequence[_Spot]]) -> None:
+    """First places: the layers below one another, in each the boxes from left to right."""
+    y = 0.0
+    for layer in layers:
+        height, x = max(spot.height for spot in layer), 0.0
+        for spot in layer:
+            spot.y, spot.x = y + height / 2, x + spot.width / 2
+            x += spot.width + _GAP
+        y += height + _RISE
+
+
+def _move_to_neighbours(layer: list[_Spot]) -> None:
+    """Sort a layer by the barycentres, and move each spot near its own, so that none overlap.
+
+    Give way to the right only, then to the left only: the place is halfway between the two.
+    """
+    layer.sort(key=_Spot.barycentre)
+    to_the_right = [spot.barycentre() for spot in layer]
+    to_the_left = to_the_right[:]
+    distances = [(left.width + right.width) / 2 + _GAP for left, right in pairwise(layer)]
+    for at, distance in enumerate(distances):
+        to_the_right[at + 1] = max(to_the_right[at + 1], to_the_right[at] + distance)
+    for at, distance in reversed(list(enumerate(distances))):
+        to_the_left[at] = min(to_the_left[at], to_the_left[at + 1] - distance)
+    for spot, right, left in zip(layer, to_the_right, to_the_left, strict=True):
+        spot.x = (right + left) / 2

@@ -18,7 +18,8 @@ from d2lhybrid.core.toolchain import import_uninterrupted
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.layers import Layer
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs, VariantsByName
-from d2lhybrid.graphs.explanation import Explanation, Graph
+from d2lhybrid.graphs.explanation import Explanation
+from d2lhybrid.graphs.graph import Graph
 
 
 class Framework(ABC):

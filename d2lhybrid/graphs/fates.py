@@ -1,162 +1,220 @@
-"""What became of each recorded operation: the recorded graph held against the steps that run.
+"""What became of each recorded operation: the recorded graph compared with the steps that run.
 
-Two things are certain: what was recorded, and which kinds of operations the program has. Which of
-them comes from which is known where a compiler noted it (its *origin*); a fate is never concluded
-from a lost note alone. What is left over is "rewritten".
+Two things are certain: which operations were recorded, and which kinds of operations the program
+runs. Which part of a step comes from which operation is known only where the compiler kept a note
+of it (the *origins* of a part). A missing note alone never decides a fate: an operation that no
+rule explains is "rewritten".
+
+The words of the field for each fate:
+
+========= ==========================================================================================
+kept      it runs as a separate step
+fused     operator fusion: one step computes it together with others
+folded    constant folding: it depends on no input, so the compiler has computed it in advance
+merged    common subexpression elimination (CSE): an equal operation does its work
+free      a view, or a change of layout that another step absorbs: no step runs for it
+dropped   dead code elimination (DCE): no result and no effect depends on it
+rewritten the compiler computes something else in its place (algebraic simplification, another
+          algorithm), or its trace was lost
+========= ==========================================================================================
 """
 
-import hashlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
-
-import numpy as np
+from dataclasses import dataclass, replace
 
 from d2lhybrid.core.i18n import noop as N_
-from d2lhybrid.display.graph_svg import Node, Part, Stage
+from d2lhybrid.graphs.evidence import (
+    Evidence,
+    Match,
+    Step,
+    count_if_all_run,
+    count_if_merged,
+    gather,
+)
+from d2lhybrid.graphs.stages import Node, Part, Stage
 
 KEPT, FUSED, FOLDED, MERGED = N_("kept"), N_("fused"), N_("folded"), N_("merged")
 FREE, DROPPED, REWRITTEN = N_("free"), N_("dropped"), N_("rewritten")
 FATES = (KEPT, FUSED, FOLDED, MERGED, FREE, DROPPED, REWRITTEN)
 
 
-def judged(stages: Sequence[Stage], layout_ops: Collection[str] = ()) -> tuple[Stage, ...]:
-    """The stages with the fate of every operation, each against the last one; of one alone none.
+def decide_fates(stages: Sequence[Stage], layout_ops: Collection[str] = ()) -> tuple[Stage, ...]:
+    """The stages with the fate of every operation in the last one; a stage alone gets none.
 
     Args:
-        arranging: the kinds that only say how elements are arranged, such as a transpose.
+        layout_ops: the kinds of operations that only arrange elements, such as a transpose.
     """
-    *before, last = stages
-    if not before:
+    *earlier, last = stages
+    if not earlier:
         return tuple(stages)
     steps = [node.parts or (Part(node.operation, node.origins),) for node in last.operations]
-    fates = {n.name: FUSED if len(n.parts) > 1 else KEPT for n in last.operations}
-    done = [_with_fates(last, fates)]
-    for stage in reversed(before):
-        done.insert(0, _with_fates(stage, _Judge(stage, steps, set(layout_ops)).fates()))
-        origins = {node.name: node.origins for node in stage.nodes}
-        steps = [tuple(_further(part, origins) for part in step) for step in steps]
-    return tuple(done)
+    run = {node.name: FUSED if len(node.parts) > 1 else KEPT for node in last.operations}
+    decided = [_with_fates(last, run)]
+    for stage in reversed(earlier):
+        decided.insert(0, _with_fates(stage, _fates(gather(stage, steps, layout_ops))))
+        steps = [_traced_to_stage_before(step, stage) for step in steps]
+    return tuple(decided)
 
 
 def _with_fates(stage: Stage, fates: Mapping[str, str]) -> Stage:
-    nodes = (replace(n, fate=fates[n.name]) if n.operation else n for n in stage.nodes)
+    nodes = (replace(node, fate=fates.get(node.name, "")) for node in stage.nodes)
     return replace(stage, nodes=tuple(nodes))
 
 
-def _further(part: Part, origins: Mapping[str, frozenset[str]]) -> Part:
-    """The part with its origins in the stage before."""
-    return Part(part.kind, frozenset().union(*(origins.get(name, ()) for name in part.origins)))
+def _traced_to_stage_before(step: Step, stage: Stage) -> Step:
+    """The step's parts, whose origins are nodes of `stage`, with the origins of those nodes."""
+    origins = {node.name: node.origins for node in stage.nodes}
+    return tuple(
+        Part(part.kind, frozenset().union(*(origins.get(name, ()) for name in part.origins)))
+        for part in step
+    )
 
 
-class _Judge:
-    """One stage, held against the parts of the steps that run.
+# The rules, in the order in which they are asked: the first one that gives a fate decides.
 
-    Equal operations are judged together, as a group: where parts come from is known of some alone.
+
+@dataclass(frozen=True)
+class _Operation:
+    """An operation whose fate is asked for.
+
+    ``kinds``: what it is lowered to. ``equals``: all that compute the same, itself included.
+    ``matches``: for each of these kinds, the parts that may compute it or an equal operation.
     """
 
-    def __init__(self, stage: Stage, steps: list[tuple[Part, ...]], layout_ops: set[str]) -> None:
-        self._stage, self._steps, self._arranging = stage, steps, layout_ops
-        needed = _needed(stage)
-        self._handed = {n.name: n.handed for n in stage.operations if n.name in needed}
-        self._group = _equal([node for node in stage.nodes if node.name in needed])
-        self._changed: set[str] = set()  # what parts of other kinds come from
-        # For a kind the parts, each as the operations that it may be, and the number of its step.
-        self._parts: dict[str, list[tuple[frozenset[str], int]]] = {}
-        for number, step in enumerate(steps):
-            for kind, origins in step:
-                own = frozenset(n for n in origins if kind in self._handed.get(n, ()))
-                self._changed |= set() if own else origins
-                if own or not origins:
-                    self._parts.setdefault(kind, []).append((own, number))
-        for kind, parts in self._parts.items():  # one from nowhere may be any that none is from
-            named = frozenset().union(*(own for own, _step in parts))
-            of_kind = (name for name, kinds in self._handed.items() if kind in kinds)
-            lost = frozenset(name for name in of_kind if named.isdisjoint(self._group[name]))
-            self._parts[kind] = [(own or lost, number) for own, number in parts]
+    node: Node
+    has_constant_inputs: bool
+    kinds: frozenset[str]
+    equals: tuple[str, ...]
+    matches: Mapping[str, Sequence[Match]]
 
-    def fates(self) -> dict[str, str]:
-        known = {node.name for node in self._stage.nodes if node.key and not node.operation}
-        found: dict[str, str] = {}
-        for node in self._stage.operations:
-            is_known = known.issuperset(node.inputs)
-            fate = found[node.name] = self._fate(node, is_known)
-            known |= {node.name} if is_known and fate in (FOLDED, FREE) else set()
-        here = Counter(part.kind for step in self._steps for part in step)
-        here.update(k for n, fate in found.items() if fate == MERGED for k in self._handed[n])
-        many = here - Counter(kind for kinds in self._handed.values() for kind in kinds)
-        for name, fate in found.items():  # as many as are merged must be missing
-            if fate == MERGED and many.keys() & self._handed[name]:
-                found[name] = REWRITTEN
-        return found
-
-    def _fate(self, node: Node, is_known: bool) -> str:
-        if node.name not in self._handed:
-            return DROPPED
-        group, kinds = self._group[node.name], set(node.handed)
-        arranged = bool(kinds) and kinds <= self._arranging
-        if is_known and arranged and not node.effect and node.operation not in self._arranging:
-            return FOLDED  # what is handed over is its value, spread out
-        every = {k: [p for p in self._parts.get(k, ()) if p[0].intersection(group)] for k in kinds}
-        parts = [part for of_kind in every.values() for part in of_kind]
-        if kinds and all(every.values()):
-            wanted = [(len(found), *self._wanted(kind, found)) for kind, found in every.items()]
-            last = [name for name in group if any(name in own for own, _step in parts)][-1]
-            if all(number >= each for number, each, _once in wanted):
-                return self._where(node, parts)
-            if all(number >= once for number, _each, once in wanted):
-                return self._where(node, parts) if node.name == last else MERGED
-        if node.effect or parts or node.name in self._changed:
-            return REWRITTEN
-        if (kinds or {node.operation}) <= self._arranging:
-            return FREE
-        if is_known:
-            return FOLDED
-        return FREE if node.passes and not kinds else REWRITTEN
-
-    def _wanted(self, kind: str, parts: Sequence[tuple[frozenset[str], int]]) -> tuple[int, int]:
-        """How many parts all that these may be would have, and how many one of each group."""
-        groups = {self._group[name] for own, _step in parts for name in own}
-        numbers = [[self._handed[name].count(kind) for name in group] for group in groups]
-        return sum(map(sum, numbers)), sum(first for first, *_others in numbers)
-
-    def _where(self, node: Node, parts: Sequence[tuple[frozenset[str], int]]) -> str:
-        """Is it alone in its steps? In some of those that may be its own, this is not known."""
-        own = [part for part in parts if node.name in part[0]] or parts
-        steps = [self._steps[number] for _names, number in own]
-        alone = {len(step) == 1 or all(self._is_of(node, part) for part in step) for step in steps}
-        mixed = len(alone) > 1 and any(names != {node.name} for names, _step in own)
-        return REWRITTEN if mixed else FUSED if False in alone else KEPT
-
-    def _is_of(self, node: Node, part: Part) -> bool:
-        """Is it what was handed over for the node? What was moved may bear another one's name."""
-        return part.origins == {node.name} and part.kind in self._handed[node.name]
+    @property
+    def all_matches(self) -> list[Match]:
+        return [match for of_kind in self.matches.values() for match in of_kind]
 
 
-def _needed(stage: Stage) -> set[str]:
-    """The nodes that lead to an output or to an effect."""
-    found = {*stage.outputs, *(node.name for node in stage.nodes if node.effect)}
-    for node in reversed(stage.nodes):
-        if node.name in found:
-            found.update(node.inputs)
-    return found
+def _dropped(operation: _Operation, evidence: Evidence) -> str:
+    """Dead code: neither an output nor an effect needs it."""
+    return "" if operation.node.name in evidence.lowered else DROPPED
 
 
-def _equal(nodes: Sequence[Node]) -> dict[str, tuple[str, ...]]:
-    """For each node all that compute the same of the same; an effect has no equal."""
-    numbers: dict[str, int] = {}
-    groups: dict[Any, list[str]] = {}
-    for node in nodes:
-        own = node.name if node.effect or not (node.operation or node.key) else ""
-        key = (own, node.operation, node.key, tuple(numbers.get(n, n) for n in node.inputs))
-        groups.setdefault(key, []).append(node.name)
-        numbers[node.name] = id(groups[key])
-    return {name: tuple(names) for names in groups.values() for name in names}
+def _folded_to_broadcast(operation: _Operation, evidence: Evidence) -> str:
+    """It computes a constant, and the compiler gets only the value, broadcast to its shape."""
+    is_arranged = bool(operation.kinds) and operation.kinds <= evidence.layout_ops
+    computes = operation.node.operation not in evidence.layout_ops and not operation.node.has_effect
+    return FOLDED if operation.has_constant_inputs and is_arranged and computes else ""
 
 
-def content(array: "np.ndarray[Any, Any]") -> str:
-    """What tells one constant from another: its value, or its shape and a hash of its bytes."""
-    if array.size == 1:
-        return str(array.item())
-    return f"{array.shape} {hashlib.sha256(array.tobytes()).hexdigest()[:12]}"
+def _runs(operation: _Operation, evidence: Evidence) -> str:
+    """Parts of every kind that it is lowered to run, so it is kept, fused or merged.
+
+    If there are enough parts for all equal operations, each of them runs. If there are only enough
+    for one of each group of equal operations, the last that a part may compute does the work of its
+    group, and the others are merged with it.
+    """
+    if not operation.kinds or not all(operation.matches.values()):
+        return ""
+    matches = operation.all_matches
+    if all(
+        len(of_kind) >= count_if_all_run(kind, of_kind, evidence)
+        for kind, of_kind in operation.matches.items()
+    ):
+        return _kept_or_fused(operation, matches, evidence)
+    if all(
+        len(of_kind) >= count_if_merged(kind, of_kind, evidence)
+        for kind, of_kind in operation.matches.items()
+    ):
+        may_run = frozenset().union(*(match.candidates for match in matches))
+        *_others, survivor = (name for name in operation.equals if name in may_run)
+        is_survivor = operation.node.name == survivor
+        return _kept_or_fused(operation, matches, evidence) if is_survivor else MERGED
+    return ""
+
+
+def _rewritten(operation: _Operation, evidence: Evidence) -> str:
+    """It left a trace, but not all that it was lowered to runs; and an effect cannot vanish."""
+    has_trace = bool(operation.all_matches) or operation.node.name in evidence.replaced
+    return REWRITTEN if operation.node.has_effect or has_trace else ""
+
+
+def _free(operation: _Operation, evidence: Evidence) -> str:
+    """It only arranges elements, and nothing runs for it: what uses it reads in its order."""
+    kinds = operation.kinds or {operation.node.operation}
+    return FREE if kinds <= evidence.layout_ops else ""
+
+
+def _folded(operation: _Operation, _evidence: Evidence) -> str:
+    """It depends on no input, and nothing runs for it."""
+    return FOLDED if operation.has_constant_inputs else ""
+
+
+def _returns_input(operation: _Operation, _evidence: Evidence) -> str:
+    """It is lowered to nothing, such as dropout in inference: its result is its input."""
+    return FREE if operation.node.may_return_input and not operation.kinds else ""
+
+
+_RULES = (_dropped, _folded_to_broadcast, _runs, _rewritten, _free, _folded, _returns_input)
+
+
+def _fates(evidence: Evidence) -> dict[str, str]:
+    """The fate of each operation of a stage, by its name."""
+    constants = {node.name for node in evidence.stage.nodes if node.is_constant}
+    fates: dict[str, str] = {}
+    for node in evidence.stage.operations:
+        has_constant_inputs = constants.issuperset(node.inputs)
+        operation = _operation(node, has_constant_inputs, evidence)
+        answers = (rule(operation, evidence) for rule in _RULES)
+        fates[node.name] = next(filter(None, answers), REWRITTEN)
+        if has_constant_inputs and fates[node.name] in (FOLDED, FREE):
+            constants.add(node.name)
+    return _without_impossible_merges(fates, evidence)
+
+
+def _operation(node: Node, has_constant_inputs: bool, evidence: Evidence) -> _Operation:
+    kinds = frozenset(evidence.lowered.get(node.name, ()))
+    equals = evidence.equals.get(node.name, ())
+    matches = {
+        kind: [m for m in evidence.matches.get(kind, ()) if m.candidates.intersection(equals)]
+        for kind in kinds
+    }
+    return _Operation(node, has_constant_inputs, kinds, equals, matches)
+
+
+def _without_impossible_merges(fates: Mapping[str, str], evidence: Evidence) -> dict[str, str]:
+    """What was merged must be missing: no kind may run more often than the others need it.
+
+    Where one does, something else was made of these operations, and they are rewritten.
+    """
+    needed = Counter(kind for kinds in evidence.lowered.values() for kind in kinds)
+    merged = [name for name, fate in fates.items() if fate == MERGED]
+    missing = Counter(kind for name in merged for kind in evidence.lowered[name])
+    running = Counter(part.kind for step in evidence.steps for part in step)
+    too_many = (running + missing - needed).keys()
+    impossible = [name for name in merged if not too_many.isdisjoint(evidence.lowered[name])]
+    return {**fates, **dict.fromkeys(impossible, REWRITTEN)}
+
+
+def _kept_or_fused(operation: _Operation, matches: Sequence[Match], evidence: Evidence) -> str:
+    """Kept if it is alone in its steps, else fused.
+
+    If it is alone in some and not in others, and it isn't certain that all of these are its steps,
+    neither is certain.
+    """
+    name = operation.node.name
+    own = [match for match in matches if name in match.candidates] or matches
+    alone = {_is_alone(name, match.step, evidence) for match in own}
+    is_certain = all(match.candidates == {name} for match in own)
+    if len(alone) > 1 and not is_certain:
+        return REWRITTEN
+    return KEPT if alone == {True} else FUSED
+
+
+def _is_alone(name: str, step: Step, evidence: Evidence) -> bool:
+    """Does the step compute this operation and nothing else?
+
+    A note alone doesn't show it: what the compiler moved may bear the name of another operation.
+    So the kind has to be one that the operation is lowered to.
+    """
+    return len(step) == 1 or all(
+        part.origins == {name} and part.kind in evidence.lowered[name] for part in step
+    )

@@ -1,113 +1,158 @@
 """HLO, the language of XLA, read from its text."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from d2lhybrid.display.graph_svg import Node, Part, Stage
+from d2lhybrid.graphs.stages import Node, Part, Stage
 
-# What only says how elements are arranged: in a step with others, it costs nothing.
-ARRANGING = frozenset({"reshape", "broadcast", "transpose", "copy", "opt-barrier"})
-CONTROL = frozenset({"while", "conditional"})
-_NOTHING = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast"}
+# Operations that only arrange elements: in a step with others, they cost nothing.
+LAYOUT_OPS = frozenset({"reshape", "broadcast", "transpose", "copy", "opt-barrier"})
+CONTROL_FLOW = frozenset({"while", "conditional"})
+_GIVEN = ("parameter", "constant")
+_NO_WORK = {*_GIVEN, "tuple", "get-tuple-element", "bitcast"}
 _COMPUTATION = re.compile(r"(ENTRY )?%?([\w.-]+) (?:\(.*)?\{$")
 _INSTRUCTION = re.compile(r"\s+(ROOT )?%?([\w.-]+) = (?:\(.*?\)|\S+) ([\w-]+)\((.*)$")
 
 
 @dataclass(frozen=True)
 class _Instruction:
-    root: str  # not empty where it is the result
+    is_root: bool  # is it the result of its computation?
     name: str
     operation: str  # of a custom call the function that it calls
-    value: str  # what stands between the parentheses
-    rest: str  # attributes behind them
-    origin: str  # the recorded operation that it comes from
+    operands: str  # what stands between the parentheses
+    attributes: str  # what stands behind them
+    scope: str  # the path of scopes in which it was recorded
 
 
-def kinds(text: str, names: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """The operations that XLA is handed for each of `names`, in a module before its passes."""
-    computations, found = _computations(text), {}  # type: ignore[var-annotated]
-    for one in computations[""]:
-        for owner in _owners(one, names):
-            found.setdefault(owner, []).extend(_inside(one, computations))
-    handed = {name: tuple(i.operation for i in _counted(of)) for name, of in found.items()}
-    return {name: of for name, of in handed.items() if of}
+# The instructions of each computation of a module; the entry computation goes by the name "".
+_Module = Mapping[str, Sequence[_Instruction]]
 
 
-def read(title: str, text: str, names: Collection[str]) -> Stage:
+def lowered_ops(text: str, names: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """The operations that XLA gets for each of `names`, from a module before XLA's passes."""
+    module = _parse(text)
+    by_name: dict[str, list[_Instruction]] = {}
+    for instruction in module[""]:
+        for name in _origins(instruction, names):
+            by_name.setdefault(name, []).extend(_inlined(instruction, module))
+    operations = {
+        name: tuple(instruction.operation for instruction in _that_count(instructions))
+        for name, instructions in by_name.items()
+    }
+    return {name: of_name for name, of_name in operations.items() if of_name}
+
+
+def read_stage(title: str, text: str, names: Collection[str]) -> Stage:
     """The entry computation of a module; each instruction knows which of `names` it computes."""
-    computations = _computations(text)
-    shown: dict[str, tuple[str, ...]] = {}  # for an instruction, those drawn in its place
+    module = _parse(text)
+    drawn: dict[str, tuple[str, ...]] = {}  # for an instruction, the nodes in its place
     nodes: list[Node] = []
     outputs: tuple[str, ...] = ()
-    for one in computations[""]:
-        is_given = one.operation in ("parameter", "constant")
-        operands = () if is_given else re.findall(r"[\w.-]+", one.value)
-        inputs = tuple(dict.fromkeys(n for o in operands for n in shown.get(o, ())))
-        if is_given:
-            # A constant that is too large to be written down goes by its name.
-            value = one.value if "{...}" not in one.value else f"{one.name} = {{...}}"
-            nodes.append(Node(one.name, key=value if one.operation == "constant" else ""))
-        elif one.operation not in _NOTHING:
-            inside = _counted(list(_inside(one, computations)))
-            parts = tuple(Part(i.operation, _owners(i, names)) for i in inside)
-            operation = parts[0].kind if len(parts) == 1 else one.operation
-            nodes.append(Node(one.name, operation, inputs, parts=parts))
-        is_shown = is_given or one.operation not in _NOTHING
-        shown[one.name] = (one.name,) if is_shown else inputs
-        outputs = shown[one.name] if one.root else outputs
+    for instruction in module[""]:
+        name = instruction.name
+        if instruction.operation in _GIVEN:
+            nodes.append(_input_or_constant(instruction))
+            drawn[name] = (name,)
+        else:
+            operands = re.findall(r"[\w.-]+", instruction.operands)
+            inputs = tuple(dict.fromkeys(node for o in operands for node in drawn.get(o, ())))
+            if instruction.operation in _NO_WORK:
+                drawn[name] = inputs
+            else:
+                nodes.append(_step(instruction, inputs, module, names))
+                drawn[name] = (name,)
+        if instruction.is_root:
+            outputs = drawn[name]
     return Stage(title, tuple(nodes), outputs)
 
 
-def _counted(found: list[_Instruction]) -> list[_Instruction]:
-    """Control flow as one; else without what only arranges elements, unless there is no more."""
-    found = [one for one in found if one.operation not in _NOTHING]
-    light = ({one.operation for one in found} - CONTROL, ARRANGING, {"copy", "reshape"}, ())
-    heavy = ([one for one in found if one.operation not in words] for words in light)
-    return next(filter(None, heavy), [])
+def _input_or_constant(instruction: _Instruction) -> Node:
+    if instruction.operation == "parameter":
+        return Node(instruction.name)
+    # A constant that is too large to be written down goes by its name.
+    is_elided = "{...}" in instruction.operands
+    value = f"{instruction.name} = {{...}}" if is_elided else instruction.operands
+    return Node(instruction.name, attributes=value)
 
 
-def _owners(one: _Instruction, names: Collection[str]) -> frozenset[str]:
-    """The one of `names` that an instruction comes from: a path in its scope, or none."""
-    return frozenset(whole_of(re.sub(r"^jit\([^/]*\)/", "", one.origin), names))
+def _step(
+    instruction: _Instruction, inputs: tuple[str, ...], module: _Module, names: Collection[str]
+) -> Node:
+    inside = _that_count(list(_inlined(instruction, module)))
+    parts = tuple(Part(inner.operation, _origins(inner, names)) for inner in inside)
+    operation = parts[0].kind if len(parts) == 1 else instruction.operation
+    return Node(instruction.name, operation, inputs, parts=parts)
 
 
-def whole_of(path: str, names: Collection[str]) -> list[str]:
-    """The one of `names` that a path begins with, the longest; an empty list for none."""
+def _that_count(instructions: Sequence[_Instruction]) -> Sequence[_Instruction]:
+    """Those of several instructions that are counted.
+
+    If there is control flow, nothing else; else what computes. If nothing computes, what arranges
+    elements, without copies and reshapes unless these are all.
+    """
+    working = [op for op in instructions if op.operation not in _NO_WORK]
+    control_flow = [op for op in working if op.operation in CONTROL_FLOW]
+    computing = [op for op in working if op.operation not in LAYOUT_OPS]
+    arranging = [op for op in working if op.operation not in ("copy", "reshape")]
+    return control_flow or computing or arranging or working
+
+
+def _origins(instruction: _Instruction, names: Collection[str]) -> frozenset[str]:
+    """The one of `names` in whose scope an instruction was recorded, or none."""
+    return frozenset(longest_scope(re.sub(r"^jit\([^/]*\)/", "", instruction.scope), names))
+
+
+def longest_scope(path: str, names: Collection[str]) -> list[str]:
+    """The longest of `names` with which a path begins, in a list; an empty one if there is none.
+
+    >>> longest_scope("net/dense/add", {"net", "net/dense", "add"})
+    ['net/dense']
+    """
     words = path.split("/")
-    wholes = ("/".join(words[:end]) for end in range(len(words), 0, -1))
-    return [whole for whole in wholes if whole in names][:1]
+    scopes = ("/".join(words[:end]) for end in range(len(words), 0, -1))
+    return [scope for scope in scopes if scope in names][:1]
 
 
-def _inside(one: _Instruction, known: dict[str, list[_Instruction]]) -> Iterator[_Instruction]:
-    """The instructions of the computation that a fusion or a call is, or the instruction itself."""
-    attribute = "to_apply" if one.operation == "call" else "calls"
-    called = re.search(attribute + r"=%?([\w.-]+)", one.rest)
+def _inlined(instruction: _Instruction, module: _Module) -> Iterator[_Instruction]:
+    """The instructions that a fusion or a call runs; any other instruction itself."""
+    attribute = "to_apply" if instruction.operation == "call" else "calls"
+    called = re.search(attribute + r"=%?([\w.-]+)", instruction.attributes)
     if not called:
-        yield one
-    for inner in known.get(called[1], ()) if called else ():
-        yield from _inside(inner, known)
+        yield instruction
+        return
+    for inner in module.get(called[1], ()):
+        yield from _inlined(inner, module)
 
 
-def _computations(text: str) -> dict[str, list[_Instruction]]:
-    """The instructions of each computation by its name, which is empty for that of the entry."""
-    name, found = "", {"": []}  # type: str, dict[str, list[_Instruction]]
+def _parse(text: str) -> _Module:
+    computation = ""
+    module: dict[str, list[_Instruction]] = {"": []}
     for line in text.splitlines():
         if header := _COMPUTATION.match(line):
-            name = "" if header[1] else header[2]
+            is_entry, name = header.groups()
+            computation = "" if is_entry else name
         elif match := _INSTRUCTION.match(line):
-            root, own, operation, tail = match.groups()
-            found.setdefault(name, []).append(_instruction(root or "", own, operation, tail))
-    return found
+            root, name, operation, tail = match.groups()
+            instruction = _instruction(bool(root), name, operation, tail)
+            module.setdefault(computation, []).append(instruction)
+    return module
 
 
-def _instruction(root: str, name: str, operation: str, tail: str) -> _Instruction:
+def _instruction(is_root: bool, name: str, operation: str, tail: str) -> _Instruction:
+    """`tail`: what stands behind the parenthesis that opens the operands."""
     depth, end = 1, 0
     while depth:
         depth += {"(": 1, ")": -1}.get(tail[end], 0)
         end += 1
-    value, rest = tail[: end - 1], tail[end:]
-    origin = re.search(r'op_name="([^"]*)"', rest)
-    target = re.search(r'custom_call_target="([^"]*)"', rest)
-    operation = target[1] if target else operation
-    return _Instruction(root, name, operation, value, rest, origin[1] if origin else "")
+    operands, attributes = tail[: end - 1], tail[end:]
+    scope = re.search(r'op_name="([^"]*)"', attributes)
+    target = re.search(r'custom_call_target="([^"]*)"', attributes)
+    return _Instruction(
+        is_root,
+        name,
+        target[1] if target else operation,
+        operands,
+        attributes,
+        scope[1] if scope else "",
+    )

@@ -148,9 +148,9 @@ def test_to_look_at_the_graphs_runs_no_code_of_the_model(name):
     step = Step()
     net, x, state = globals()[f"{name}_made"](step)
     expected = graph(net, x).stages[0].operations
-    found, before = explain(net, x).graphs, state()
+    explanation, before = explain(net, x), state()
     step.calls = 0
     for _turn in range(2):
-        fates = [node.fate for node in found[0].stages[0].operations]
+        fates = [node.fate for node in explanation.graphs()[0].stages[0].operations]
         assert fates == [node.fate for node in expected]
     assert (step.calls, state()) == (0, before)

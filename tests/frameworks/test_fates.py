@@ -92,7 +92,7 @@ def wrong_fates(program):
     drawn = Counter(names) - Counter(program.dead(()))
     for compiler, (picture, count) in enumerate(program.pictures()):
         first = picture.stages[0].operations
-        if sum(node.effect for node in first) < sum(drawn[name] for name in room.EFFECTS):
+        if sum(node.has_effect for node in first) < sum(drawn[name] for name in room.EFFECTS):
             yield "not all effects are known"
         dropped = Counter(node.operation for node in first if node.fate == "dropped")
         for name in program.dead(room.EFFECTS) if dropped else ():
@@ -101,7 +101,7 @@ def wrong_fates(program):
             yield f"dropped, and needed: {dropped}"
         for nodes in (stage.operations for stage in picture.stages[:-1]):
             kept = ("kept", "fused", "rewritten")
-            yield from (f"{n} is gone" for n in nodes if n.effect and n.fate not in kept)
+            yield from (f"{n} is gone" for n in nodes if n.has_effect and n.fate not in kept)
             by_fate = {n.fate: words(room, (m for m in nodes if m.fate == n.fate)) for n in nodes}
             for word, recorded in words(room, nodes).items():
                 said = Counter({fate: of[word] for fate, of in by_fate.items()})

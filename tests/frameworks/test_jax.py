@@ -32,7 +32,7 @@ def test_calls_into_python_have_the_users_line():
 
     report = explain(model, X)
     (found,) = report.fallbacks
-    assert (report.graphs, found.file) == (1, __file__)
+    assert (report.graph_count, found.file) == (1, __file__)
     assert "# here" in Path(__file__).read_text(encoding="utf-8").splitlines()[found.line - 1]
 
 
@@ -80,7 +80,7 @@ def test_a_tracer_that_leaks_in_a_program_of_earlier_is_found():
     compiled = jax.jit(keeps)
     compiled(X)
     report = explain(compiled, X)
-    assert (report.compilations, report.graphs, len(report.unsupported)) == (1, 1, 1)
+    assert (report.compilations, report.graph_count, len(report.unsupported)) == (1, 1, 1)
 
 
 @jax.custom_vjp
@@ -135,7 +135,7 @@ CLEAN = {
 def test_what_does_not_leak_is_not_accused(model):
     for _turn in range(2):
         report = explain(model, X)
-        assert (report.graphs, report.unsupported) == (1, ())
+        assert (report.graph_count, report.unsupported) == (1, ())
     assert not jax.config.jax_check_tracer_leaks
 
 

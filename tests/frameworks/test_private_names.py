@@ -26,7 +26,7 @@ def test_what_is_not_shown_is_said(monkeypatch, room, module, name):
     function, x = compiled_model(room)
     monkeypatch.delattr(import_module(module), name)
     explanation, picture = explain(function, x), graph(function, x)
-    assert (explanation.graphs, explanation.unsupported) == (1, ())
+    assert (explanation.graph_count, explanation.unsupported) == (1, ())
     assert len(picture.fates) >= 2
     said = " ".join((*explanation.notes, *picture.notes))
     assert "this report is incomplete" in said or "This report lacks" in said
@@ -47,7 +47,7 @@ def test_nothing_raises_without_what_is_dispensable(monkeypatch, room):
         synchronize()
         for function, x in calls:
             assert "eager" in variants(function, x), gone
-            assert explain(function, x).graphs == 1, gone
+            assert explain(function, x).graph_count == 1, gone
             assert len(graph(function, x).fates) >= 2, gone
             assert explain(lambda x: x * numpy.asarray(x), x).unsupported, gone
     assert len(asked) > 4

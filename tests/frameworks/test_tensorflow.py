@@ -97,11 +97,11 @@ def absolute(x):
 def test_the_options_of_the_users_function_count(function, options, word):
     compiled = tf.function(function, **options)
     report = explain(compiled, X)
-    assert report.graphs == 0
+    assert report.graph_count == 0
     assert word in report.unsupported[0].reason
     with pytest.raises(ArgumentError, match=word):
         graph(compiled, X)
-    assert explain(function, X).graphs == 1
+    assert explain(function, X).graph_count == 1
 
 
 def test_xla_takes_what_only_checks():
@@ -110,7 +110,7 @@ def test_xla_takes_what_only_checks():
         return x * 2
 
     compiled = tf.function(checked, jit_compile=True)
-    assert explain(compiled, X).graphs == 1
+    assert explain(compiled, X).graph_count == 1
     assert graph(compiled, X).fates["mul"] == "kept"
 
 
@@ -160,8 +160,8 @@ def test_to_look_at_a_graph_changes_no_variables():
         return v.assign_add(x)
 
     explanation = explain(counts, X)
-    assert explanation.graphs[0].fates == graph(counts, X).fates
-    assert explanation.graphs[0].stages[1:]
+    assert explanation.graphs()[0].fates == graph(counts, X).fates
+    assert explanation.graphs()[0].stages[1:]
     assert v.numpy().tolist() == [[0.0] * 3] * 2
 
 

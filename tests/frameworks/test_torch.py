@@ -248,7 +248,7 @@ def test_why_nothing_is_compiled():
     for model in (in_a_loop, torch.compile(in_a_loop)):  # and what was given up before
         report = explain(model, X)
         (finding,) = report.fallbacks
-        assert (report.graphs, finding.line) == (0, in_a_loop.__code__.co_firstlineno)
+        assert (report.graph_count, finding.line) == (0, in_a_loop.__code__.co_firstlineno)
         assert "a graph ends inside a loop" in report.notes[0]
     assert "no operation" in explain(lambda x: 3, X).notes[0]
     int8 = torch.ao.quantization.quantize_dynamic(torch.nn.Sequential(torch.nn.Linear(2, 2)))
@@ -268,7 +268,7 @@ def test_only_its_own_compilations_count():
         for model in (own, compiled):
             graph(model, X)
             report = explain(model, X)
-            assert (report.compilations, report.graphs, report.notes) == (1, 1, ())
+            assert (report.compilations, report.graph_count, report.notes) == (1, 1, ())
 
 
 def test_a_graph_shows_what_is_measured_and_no_training():
@@ -290,7 +290,7 @@ def test_arithmetic_of_which_the_trace_is_lost_is_not_free():
     compiled = torch.compile(scaled, backend="eager")
     for scale in (1.0, 2.0, 3.0):  # so that the number becomes an input
         compiled(X * scale)
-    _before, after = explain(compiled, X).graphs
+    _before, after = explain(compiled, X).graphs()
     fates = {node.operation: node.fate for node in after.stages[0].operations}
     assert (fates["truediv"], fates["item"]) == ("rewritten", "free")
     assert "truediv" in [one.kind for step in after.stages[-1].operations for one in step.parts]
@@ -300,7 +300,7 @@ def test_a_graph_says_that_a_break_ends_it():
     def found(x):
         return torch.nonzero(x > 0)
 
-    assert len(explain(found, X).breaks) == explain(found, X).graphs == 1
+    assert len(explain(found, X).breaks) == explain(found, X).graph_count == 1
     assert "graph break" in graph(found, X).notes[0]
     assert graph(lambda x: x > 0, X).notes == ()
 
@@ -393,7 +393,7 @@ def test_what_is_around_a_function_may_not_be_there_yet():
     def found(x):
         return x + 1 if x.shape else later(x)
 
-    assert explain(found, X).graphs == 1
+    assert explain(found, X).graph_count == 1
     later = found
 
 
@@ -434,7 +434,7 @@ def test_what_is_compiled_in_a_model_or_a_function_counts():
         model(X)
         report = explain(model, X)
         assert 1 <= len(graphs) <= 2
-        assert (report.compilations, report.graphs, report.notes) == (len(graphs), 1, ())
+        assert (report.compilations, report.graph_count, report.notes) == (len(graphs), 1, ())
 
 
 def test_waiting_while_pytorch_traces():

@@ -1,5 +1,6 @@
 """What became of recorded operations, and how a graph and an explanation are shown."""
 
+import pickle
 import re
 import sys
 import time
@@ -10,10 +11,11 @@ from threading import Barrier, Thread
 import pytest
 from IPython.core.formatters import DisplayFormatter
 
-from d2lhybrid.display.graph_svg import Node, Part, Stage
-from d2lhybrid.errors import MissingPackageError
-from d2lhybrid.graphs.explanation import Explanation, Finding, Graph, Graphs
-from d2lhybrid.graphs.fates import judged
+from d2lhybrid.errors import ArgumentError, MissingPackageError
+from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
+from d2lhybrid.graphs.fates import decide_fates
+from d2lhybrid.graphs.graph import Graph
+from d2lhybrid.graphs.stages import Node, Part, Stage
 
 LINE = re.compile(r"(\S+) = ([^(!]*)(!?)\(([^)]*)\)(?: as (.*)| (.*))?")
 
@@ -28,7 +30,7 @@ def stage(text, runs=False):
     for line in text.split("; "):
         name, operation, effect, inputs, more, key = LINE.fullmatch(line).groups()
         of = (part.split(":") for part in (more or f"{operation}:{name}").split())
-        given = {"kinds": tuple(more.split()) if more else None, "effect": bool(effect)}
+        given = {"lowered_to": tuple(more.split()) if more else None, "has_effect": bool(effect)}
         if runs:
             given = {"parts": tuple(Part(kind, frozenset(origins)) for kind, *origins in of)}
         nodes.append(Node(name, operation, tuple(inputs.split()), key or "", **given))
@@ -36,7 +38,7 @@ def stage(text, runs=False):
 
 
 def graph(recorded, run):
-    return Graph("Toy 1", "f", judged((stage(recorded), stage(run, True)), {"turn"}))
+    return Graph("Toy 1", "f", decide_fates((stage(recorded), stage(run, True)), {"turn"}))
 
 
 # x is squared twice, once in vain; 2 * 3 is known; all that is needed ends up in one step.
@@ -158,26 +160,40 @@ def test_an_explanation_escapes_names_and_reasons():
     breaks = (Finding("a < b", __file__, 1), Finding("no place"))
     markup = Explanation("PyTorch 2", "<net>", 2, 1, breaks=breaks)._repr_html_()
     assert "&lt;net&gt;" in markup
-    assert f"tests/{Path(__file__).name}, line 1" in markup
+    assert f"tests/graphs/{Path(__file__).name}, line 1" in markup
     assert "<br>a &lt; b<br>no place</td>" in markup
 
 
 def test_two_threads_that_look_at_graphs_make_them_once():
-    made, found, ready = [], [], Barrier(2, timeout=30)
+    made, seen, ready = [], [], Barrier(2, timeout=30)
 
     def make():
         made.append("once")
         time.sleep(0.1)  # in which the other thread asks
         return ("graph",)
 
-    def look(graphs):
+    def look(explanation):
         ready.wait()
-        found.append(graphs[0])
+        seen.extend(explanation.graphs())
 
-    graphs = Graphs(1, make)
-    threads = [Thread(target=look, args=(graphs,)) for _thread in "ab"]
+    explanation = Explanation("Toy 1", "f", 0, 1, recording=Recording(make))
+    threads = [Thread(target=look, args=(explanation,)) for _thread in "ab"]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(30)
-    assert (made, found) == (["once"], ["graph", "graph"])
+    assert (made, seen) == (["once"], ["graph", "graph"])
+
+
+def test_a_pickled_explanation_holds_its_graphs():
+    explanation = Explanation("Toy 1", "f", 0, 1, recording=Recording(lambda: ("graph",)))
+    copied = pickle.loads(pickle.dumps(explanation))
+    assert copied == explanation
+    assert copied.graphs() == ("graph",)
+    assert "recording" not in repr(copied)
+
+
+def test_graphs_that_nobody_recorded_are_an_error_unless_there_are_none():
+    assert Explanation("Toy 1", "f", 0, 0).graphs() == ()
+    with pytest.raises(ArgumentError, match="graphs"):
+        Explanation("Toy 1", "f", 0, 1).graphs()

@@ -58,10 +58,10 @@ def check_compare(model, framework, seconds=2.0, **options):
 def check_explain(model):
     """It says what was compiled, or why nothing was."""
     found = explain(model)
-    if not (found.graphs or found.fallbacks or found.unsupported or found.notes):
+    if not (found.graph_count or found.fallbacks or found.unsupported or found.notes):
         raise Wrong("nothing was compiled, and there is no word about why")
     reasons = [str(one) for one in (*found.notes, *found.unsupported, *found.fallbacks)]
-    return reasons[0] if reasons and not found.graphs else ""
+    return reasons[0] if reasons and not found.graph_count else ""
 
 
 def check_load(folders, data):

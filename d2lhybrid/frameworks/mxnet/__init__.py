@@ -9,7 +9,8 @@ from d2lhybrid.frameworks.layers import Layer
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
 from d2lhybrid.frameworks.mxnet.formats import FORMATS
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs, VariantsByName
-from d2lhybrid.graphs.explanation import Explanation, Graph
+from d2lhybrid.graphs.explanation import Explanation
+from d2lhybrid.graphs.graph import Graph
 
 
 class MXNet(Framework):

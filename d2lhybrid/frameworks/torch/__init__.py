@@ -8,7 +8,8 @@ from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.layers import Layer
 from d2lhybrid.frameworks.torch.formats import FORMATS
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs, VariantsByName
-from d2lhybrid.graphs.explanation import Explanation, Graph
+from d2lhybrid.graphs.explanation import Explanation
+from d2lhybrid.graphs.graph import Graph
 
 
 class PyTorch(Framework):

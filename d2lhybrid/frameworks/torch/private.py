@@ -226,12 +226,12 @@ def users_frames(error: Exception) -> list[tuple[str, int]] | None:
     return stack and [(frame.filename, frame.lineno or 0) for frame in stack]
 
 
-def later(make: Function) -> Function:
+def in_tracing_context(make: Function) -> Function:
     """`make`, to be called when TorchDynamo is done, with what it knows of sizes now."""
-    known = torch._guards.TracingContext.try_get()
+    context = torch._guards.TracingContext.try_get()
 
     def call() -> Any:
-        with torch._guards.tracing(known):
+        with torch._guards.tracing(context):
             return make()
 
     return call
@@ -240,11 +240,19 @@ def later(make: Function) -> Function:
 # What Inductor is about to do.
 
 
+class LoweredOp(NamedTuple):
+    """An operation of ATen to which a recorded one is lowered."""
+
+    operation: str
+    has_effect: bool
+
+
 class InductorStep(NamedTuple):
     """What runs between buffers; without `counts` it only names a part of a result.
 
-    ``noted``: the nodes of the ATen graph that Inductor notes for loops, ``called`` those that are
-    calls. ``counts``: how often the loops compute each of Inductor's own operations.
+    ``reads`` and ``writes``: the names of buffers. ``noted``: the nodes of the ATen graph that
+    Inductor notes for loops, ``called`` those that are calls of a library. ``counts``: how often
+    the loops compute each of Inductor's own operations.
     """
 
     reads: list[str]
@@ -255,25 +263,26 @@ class InductorStep(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What Inductor is handed, the ATen graph after its passes, the steps, and what they return.
+    """What Inductor is about to run for a graph.
 
-    ``handed``: for a recorded node the ATen operations, and whether each has an effect.
-    ``recorded``: the number by which notes in the ATen graph name the recorded one.
+    ``lowered_ops``: for each recorded node, by its name, the operations of ATen that Inductor gets
+    for it. ``aten``: the ATen graph after its passes. ``outputs``: the buffers that the steps
+    return. ``recorded_id``: by which notes in the ATen graph name the recorded one.
     """
 
-    handed: dict[str, list[tuple[str, bool]]]
-    lowered: Any
+    lowered_ops: dict[str, list[LoweredOp]]
+    aten: Any
     steps: list[InductorStep]
     outputs: list[str]
-    recorded: int
+    recorded_id: int
 
 
 class _Planned(Exception):
     """Inductor knows its steps; what would follow is writing and compiling their code."""
 
 
-def planned(recorded: Any, inputs: Any) -> Plan:
-    """What Inductor would run for a graph.
+def plan(recorded: Any, inputs: Any) -> Plan:
+    """What Inductor would run for a graph that TorchDynamo recorded. Nothing is compiled.
 
     Raises:
         Exception: whatever Inductor says of a graph that it cannot plan.
@@ -281,32 +290,39 @@ def planned(recorded: Any, inputs: Any) -> Plan:
     import torch._inductor.compile_fx
     from torch._inductor.virtualized import V
 
-    own, handed = id(recorded.graph), {}  # type: int, dict[str, list[tuple[str, bool]]]
-    # What wants gradients makes Inductor plan a training: `variants` runs a model without.
-    plain = [one.detach() if getattr(one, "requires_grad", False) else one for one in inputs]
+    recorded_id = id(recorded.graph)
+    lowered_ops: dict[str, list[LoweredOp]] = {}
     plans: list[Plan] = []
 
-    def before(graph: Any) -> None:  # those of the branches first, the whole graph last
-        handed.clear()
-        for node in (one for one in graph.nodes if one.op.startswith("call")):
-            for name in sources(node, own):
-                handed.setdefault(name, []).append((operation(node), effect(node)))
+    def note_lowered_ops(graph: Any) -> None:
+        """See the ATen graphs before their passes: those of branches first, the whole one last."""
+        lowered_ops.clear()
+        for node in graph.nodes:
+            if node.op.startswith("call"):
+                lowered_op = LoweredOp(operation_name(node), has_effect(node))
+                for name in origins(node, recorded_id):
+                    lowered_ops.setdefault(name, []).append(lowered_op)
 
-    def inner(lowered: Any, examples: Any, **settings: Any) -> Any:
-        def read(scheduled: Any) -> Any:
-            steps, outputs = [_step(one) for one in scheduled], V.graph.get_output_names()
-            plans.append(Plan(handed, lowered.graph, steps, outputs, own))
+    def compile_inner(aten: Any, examples: Any, **settings: Any) -> Any:
+        def note_steps(scheduled: Any) -> Any:
+            steps = [_step(node) for node in scheduled]
+            outputs = V.graph.get_output_names()
+            plans.append(Plan(lowered_ops, aten.graph, steps, outputs, recorded_id))
             raise _Planned
 
-        with torch._inductor.config.patch(_post_fusion_custom_pass=read, fx_graph_cache=False):
-            return torch._inductor.compile_fx.compile_fx_inner(lowered, examples, **settings)
+        with torch._inductor.config.patch(
+            _post_fusion_custom_pass=note_steps, fx_graph_cache=False
+        ):
+            return torch._inductor.compile_fx.compile_fx_inner(aten, examples, **settings)
 
+    # What wants gradients makes Inductor plan a training: `variants` runs a model without.
+    plain = [x.detach() if getattr(x, "requires_grad", False) else x for x in inputs]
     try:
         with (
             torch._functorch.config.patch(enable_autograd_cache=False),
-            torch._inductor.config.patch(joint_custom_pre_pass=before),
+            torch._inductor.config.patch(joint_custom_pre_pass=note_lowered_ops),
         ):
-            torch._inductor.compile_fx.compile_fx(recorded, plain, inner_compile=inner)
+            torch._inductor.compile_fx.compile_fx(recorded, plain, inner_compile=compile_inner)
     except Exception:
         if not plans:
             raise
@@ -314,99 +330,111 @@ def planned(recorded: Any, inputs: Any) -> Plan:
 
 
 def _step(scheduled: Any) -> InductorStep:
-    """A node of Inductor's scheduler. Loops that only share the outer one are written apart."""
-    import torch._inductor.ir as ir
-
-    apart = getattr(scheduled, "get_outer_nodes", lambda: [scheduled])()
-    inside = [[n for n in one.get_nodes() if getattr(n, "_body", None)] for one in apart]
-    noted = [origin for loops in inside for one in loops for origin in one.node.origins]
-    calls = [node.node for node in scheduled.get_nodes() if isinstance(node.node, ir.ExternKernel)]
-    calls = [one for one in calls if not isinstance(one, (ir.MultiOutput, ir.NopKernel))]
-    counts = sum((_counts([one._body for one in loops]) for loops in inside), Counter())
-    reads = [read.name for read in scheduled.read_writes.reads]
+    """A node of Inductor's scheduler."""
+    # Loops that only share the outer one are written apart.
+    written_apart = getattr(scheduled, "get_outer_nodes", lambda: [scheduled])()
+    loops = [_loops(part) for part in written_apart]
+    noted = [origin for part in loops for loop in part for origin in loop.node.origins]
+    calls = _library_calls(scheduled)
+    counts = sum((_operation_counts([loop._body for loop in part]) for part in loops), Counter())
     return InductorStep(
-        reads,
-        list(scheduled.get_buffer_names()),
-        [origin for origin in noted if origin.op.startswith("call")],
-        [node for call in calls for node in _called(call)],
-        counts if calls or any(inside) else None,
+        reads=[read.name for read in scheduled.read_writes.reads],
+        writes=list(scheduled.get_buffer_names()),
+        noted=[origin for origin in noted if origin.op.startswith("call")],
+        called=[node for call in calls for node in _called_nodes(call)],
+        counts=counts if calls or any(loops) else None,
     )
 
 
-def _called(call: Any) -> list[Any]:
-    """The node that calls a library's function, of all that Inductor lists, its inputs, too."""
+def _loops(scheduled: Any) -> list[Any]:
+    """The nodes in a node of the scheduler that are loops; what calls a library has no body."""
+    return [node for node in scheduled.get_nodes() if getattr(node, "_body", None)]
+
+
+def _library_calls(scheduled: Any) -> list[Any]:
+    """What calls a library in a node of the scheduler, without what only names its results."""
+    import torch._inductor.ir as ir
+
+    nodes = [node.node for node in scheduled.get_nodes()]
+    calls = [node for node in nodes if isinstance(node, ir.ExternKernel)]
+    return [call for call in calls if not isinstance(call, (ir.MultiOutput, ir.NopKernel))]
+
+
+def _called_nodes(call: Any) -> list[Any]:
+    """The node that calls a library's function. Inductor lists those of its inputs as well."""
     if getattr(call, "origin_node", None) is not None:
         return [call.origin_node]
     name = str(getattr(call, "op_overload", None)).split(".")[:2]
-    found = [one for one in call.origins if operation(one).split(".")[:2] == name]
-    control = torch._ops.HigherOrderOperator
-    return found or [one for one in call.origins if isinstance(one.target, control)]
+    same_name = [node for node in call.origins if operation_name(node).split(".")[:2] == name]
+    control_flow = torch._ops.HigherOrderOperator
+    return same_name or [node for node in call.origins if isinstance(node.target, control_flow)]
 
 
-def _counts(loops: Sequence[Any]) -> Counter[str]:
+def _operation_counts(bodies: Sequence[Any]) -> Counter[str]:
     """How often each of Inductor's operations is computed in loops that are written together.
 
-    What is computed from the same twice is written once.
+    What is computed from the same twice is written once, so this is value numbering.
     """
-    numbers: dict[tuple[str, str], int] = {}
+    numbers: dict[tuple[str, str], int] = {}  # of values, by the operation and its arguments
     counts: Counter[str] = Counter()
-    for body in loops:
+    for body in bodies:
         for block in (body.root_block, *body.subblocks.values()):
             values: dict[Any, Any] = {}
             for node in block.graph.nodes:
                 if node.target == "get_index":
                     values[node] = f"{body.indexing_exprs[node.args[0]]} in {body.sizes}"
                     continue
-                given = torch.fx.map_arg((node.args[1:], node.kwargs), values.get)
-                key = (str(node.target), str(given))
+                arguments = torch.fx.map_arg((node.args[1:], node.kwargs), values.get)
+                key = (str(node.target), str(arguments))
                 if node.op == "call_method" and key not in numbers:
                     counts[node.args[3] if node.target == "reduction" else node.target] += 1
                 values[node] = f"v{numbers.setdefault(key, len(numbers))}"
     return counts
 
 
-def computes(name: str) -> bool:
-    """Is it an operation of Inductor's own?"""
+def is_inductor_operation(name: str) -> bool:
+    """Does Inductor have an operation of this name for its loops?"""
     return hasattr(torch._inductor.ops_handler.OpsHandler, name)
 
 
-def effect(node: Any) -> bool:
-    """Does a node draw random numbers, print, or write to what it is given?"""
+def has_effect(node: Any) -> bool:
+    """Does a node draw random numbers, print, or write to its inputs? Or one in its branches?"""
     if node.op in ("placeholder", "output", "get_attr"):
         return False
-    branches = [one.graph.nodes for one in map(branch, node.all_input_nodes) if one]
+    branches = [graph for graph in map(branch_graph, node.all_input_nodes) if graph]
     return (
         (node.op == "call_function" and node.is_impure())
         or torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
-        or any(effect(one) for nodes in branches for one in nodes)
+        or any(has_effect(inner) for branch in branches for inner in branch.graph.nodes)
     )
 
 
-def branch(node: Any) -> Any:
+def branch_graph(node: Any) -> Any:
     """The graph of a branch or of a loop's body, if a node stands for one; else None."""
-    found = getattr(node.graph.owning_module, str(node.target), None)
-    inside = node.op == "get_attr" and isinstance(found, torch.fx.GraphModule)
-    return found if inside else None
+    attribute = getattr(node.graph.owning_module, str(node.target), None)
+    is_branch = node.op == "get_attr" and isinstance(attribute, torch.fx.GraphModule)
+    return attribute if is_branch else None
 
 
-def draws(name: str) -> bool:
-    """Does the ATen operation of a name draw random numbers?"""
-    every = getattr(torch.ops.aten, name, None)
-    tags = [getattr(every, overload).tags for overload in every.overloads()] if every else []
-    return any(torch.Tag.nondeterministic_seeded in one for one in tags)
+def draws_random_numbers(name: str) -> bool:
+    """Does the ATen operation of this name draw random numbers?"""
+    packet = getattr(torch.ops.aten, name, None)
+    overloads = [getattr(packet, overload) for overload in packet.overloads()] if packet else []
+    return any(torch.Tag.nondeterministic_seeded in overload.tags for overload in overloads)
 
 
-def operation(node: Any) -> str:
+def operation_name(node: Any) -> str:
     """What a node of a graph does: 'aten.add.Tensor', 'matmul', ..."""
-    plain = node.op == "call_function" and type(node.target).__name__ != "OpOverload"
-    return str(getattr(node.target, "__name__", node.target) if plain else node.target)
+    is_python = node.op == "call_function" and type(node.target).__name__ != "OpOverload"
+    return str(getattr(node.target, "__name__", node.target) if is_python else node.target)
 
 
-def sources(node: Any, graph: int) -> frozenset[str]:
+def origins(node: Any, graph_id: int) -> frozenset[str]:
     """The names of the nodes of a graph from which one comes, however many graphs ago."""
-    found, waiting = set(), list(node.meta.get("from_node") or ())
-    while waiting:
-        one = waiting.pop()
-        found |= {one.name} if one.graph_id == graph else set()
-        waiting += one.from_node
-    return frozenset(found)
+    names, sources = set(), list(node.meta.get("from_node") or ())
+    while sources:
+        source = sources.pop()
+        if source.graph_id == graph_id:
+            names.add(source.name)
+        sources += source.from_node
+    return frozenset(names)

@@ -1,0 +1,122 @@
+"""The stages of a graph of MXNet: the symbol that was recorded, and the optimized one."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import mxnet as mx
+from mxnet.test_utils import environment
+
+from d2lhybrid.core import output
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.frameworks.mxnet.device import is_numpy
+from d2lhybrid.graphs.fates import decide_fates
+from d2lhybrid.graphs.graph import Graph
+from d2lhybrid.graphs.stages import Node, Part, Stage
+
+# MXNet says of no operation whether it draws random numbers, or runs a user's code.
+_EFFECT = re.compile(
+    r"_random_(?!pdf)|_sample|shuffle$|dropout|custom|^RNN$|_npx_rnn|_npi_(bernoulli|choice|exponential"
+    r"|gamma$|gumbel|logistic|multinomial|normal|pareto|powerd|rayleigh|uniform|weibull)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class RecordedBlock:
+    """What was recorded of a hybrid block, without the block.
+
+    ``symbol``: what it computes. ``arrays``: its inputs by the names that the symbol has for them.
+    ``parameters``: those of the block, by name. ``backend``: what `hybridize` was told.
+    """
+
+    name: str
+    symbol: Any
+    arrays: dict[str, Any]
+    parameters: Any
+    backend: Any
+
+
+def graph_of(version: str, block: RecordedBlock) -> Graph:
+    """The symbol of a block before and after MXNet's passes."""
+    recorded = _stage(_("recorded as a symbol"), block.symbol)
+    names = frozenset(node.name for node in recorded.nodes)
+    try:
+        optimized = _stage(_("after MXNet's passes"), _optimized(block), names)
+    except mx.MXNetError:  # an executor wants to know all shapes before it runs; a block does not
+        text = _(
+            "Some shapes are known only when the block runs, so this report lacks MXNet's passes."
+        )
+        return Graph(version, block.name, (recorded,), (text,))
+    return Graph(version, block.name, decide_fates((recorded, optimized)))
+
+
+def _optimized(block: RecordedBlock) -> Any:
+    """The symbol as an executor runs it, with the library that `hybridize` was told, if any.
+
+    By itself, an executor applies MKLDNN, or logs that it does not.
+    """
+    symbol, arrays = block.symbol, list(block.arrays.values())
+    if block.backend:
+        symbol = symbol.optimize_for(block.backend)
+    context = arrays[0].ctx
+    values = {
+        name: block.arrays[name] if name in block.arrays else block.parameters[name].data(context)
+        for name in symbol.list_inputs()
+    }
+    no_backend = environment("MXNET_SUBGRAPH_BACKEND", "NONE")
+    with mx.util.np_shape(is_numpy(arrays)), no_backend, output.quiet():
+        executor = symbol.bind(context, values, grad_req="null", aux_states=values)
+        return executor.get_optimized_symbol()
+
+
+def _stage(title: str, symbol: Any, recorded: frozenset[str] = frozenset()) -> Stage:
+    """The nodes of a symbol; given the names of the `recorded` ones, with what they compute."""
+    graph = json.loads(symbol.tojson())
+    uses: Counter[str] = Counter()
+    names: list[str] = []
+    nodes: list[Node] = []
+    for node in graph["nodes"]:
+        name = node["name"]
+        uses[name] += 1  # a block that is called twice has its names twice
+        names.append(f"{name} ({uses[name]})" if uses[name] > 1 else name)
+        inside = [
+            inner
+            for subgraph in node.get("subgraphs", ())
+            for inner in subgraph["nodes"]
+            if inner["op"] != "null"
+        ]
+        computes = [node] if name in recorded else inside or [node]
+        nodes.append(
+            Node(
+                names[-1],
+                "" if node["op"] == "null" else node["op"],
+                inputs=tuple(names[place] for place, *_rest in node["inputs"]),
+                attributes=_attributes(node),
+                parts=_parts(computes, recorded) if recorded else (),
+                has_effect=any(_EFFECT.search(part["op"]) for part in (node, *inside)),
+            )
+        )
+    outputs = tuple(names[place] for place, *_rest in graph["heads"])
+    return Stage(title, tuple(nodes), outputs)
+
+
+def _parts(computes: list[dict[str, Any]], recorded: Collection[str]) -> tuple[Part, ...]:
+    """What a step computes, with the recorded nodes of the same names.
+
+    A name that was recorded twice doesn't say which of the two it is.
+    """
+    certain = {name for name in recorded if f"{name} (2)" not in recorded}
+    return tuple(Part(node["op"], frozenset({node["name"]} & certain)) for node in computes)
+
+
+def _attributes(node: dict[str, Any]) -> str:
+    if node["op"] == "null":
+        return ""
+    attributes = node.get("attrs", {})
+    public = {name: text for name, text in attributes.items() if not name.startswith("__")}
+    outputs = [place[1] for place in node["inputs"]]  # which output of each input
+    return json.dumps([public, outputs], sort_keys=True)

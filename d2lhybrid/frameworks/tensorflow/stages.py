@@ -1,0 +1,131 @@
+"""The stages of a graph of TensorFlow: as it is traced, and what Grappler or XLA leaves."""
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
+from graphlib import TopologicalSorter
+from typing import Any
+
+import tensorflow as tf
+
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.frameworks.tensorflow import private
+from d2lhybrid.graphs import hlo
+from d2lhybrid.graphs.explanation import MissingNames
+from d2lhybrid.graphs.fates import decide_fates
+from d2lhybrid.graphs.stages import Node, Part, Stage, describe_constant
+
+_INPUTS = {"Placeholder", "_Arg", "_DeviceArg"}
+_RESULTS = {"_Retval", "_DeviceRetval"}
+_NO_WORK = _RESULTS | {"NoOp"}
+_READS = {"ReadVariableOp", "VarHandleOp"}  # to read what is stored changes nothing
+_LAYOUT_OPS = hlo.LAYOUT_OPS | {"ExpandDims", "Identity", "IdentityN", "ReadVariableOp"}
+_LAYOUT_OPS |= {"Reshape", "Snapshot", "Squeeze", "StopGradient", "Transpose"}
+
+
+def stages_by_grappler(
+    concrete: Any, run: Callable[[], object], missing: MissingNames
+) -> tuple[Stage, ...]:
+    """The stages of a trace, which `run` calls, because Grappler rewrites it only then.
+
+    If a private name is missing that collects what it rewrites, there is the first stage alone.
+    """
+    traced = _traced(concrete)
+    rewritten = missing.ask(lambda: [_rewritten(traced, run)], [])
+    return decide_fates([traced, *rewritten], _LAYOUT_OPS)
+
+
+def stages_by_xla(concrete: Any, compiler_ir: Callable[..., str]) -> tuple[Stage, ...]:
+    """The stages of a trace that XLA compiles; `compiler_ir` gives its HLO."""
+    traced = _traced(concrete)
+    names = {node.name for node in traced.operations}
+    lowered_ops = hlo.lowered_ops(compiler_ir(stage="hlo"), names)
+    nodes = tuple(replace(node, lowered_to=lowered_ops.get(node.name)) for node in traced.nodes)
+    left = hlo.read_stage(_("as XLA leaves it"), compiler_ir(stage="optimized_hlo"), names)
+    return decide_fates([replace(traced, nodes=nodes), left], _LAYOUT_OPS)
+
+
+def _traced(concrete: Any) -> Stage:
+    """The trace, in which each operation that has a state has an effect, except reads."""
+    results = [tensor.op.name for tensor in concrete.outputs]
+    stage = _stage(_("traced"), concrete.graph.as_graph_def().node, results)
+    operations = concrete.graph.get_operations()
+    effects = {op.name for op in operations if op.op_def.is_stateful and op.type not in _READS}
+    nodes = tuple(replace(node, has_effect=node.name in effects) for node in stage.nodes)
+    return replace(stage, nodes=nodes)
+
+
+def _rewritten(traced: Stage, run: Callable[[], object]) -> Stage:
+    """The graph that ran: of those that TensorFlow collects meanwhile, the most like the trace."""
+    names = {node.name for node in traced.nodes}
+
+    def shared_names(collected: Any) -> int:
+        return len(names & {node.name for node in collected.pre_optimization_graph.node})
+
+    nodes = max(private.collected(run), key=shared_names).post_optimization_graph.node
+    outputs = [_node_name(node.input[0]) for node in nodes if node.op in _RESULTS]
+    return _stage(_("after Grappler"), nodes, outputs, names)
+
+
+def _stage(title: str, nodes: Any, outputs: list[str], before: Collection[str] = ()) -> Stage:
+    """The nodes of a GraphDef; with the names of those before, which of them each computes."""
+    by_name = {node.name: node for node in nodes if node.op not in _NO_WORK}
+    # A loop of the older kind runs in a circle, closed by NextIteration.
+    sources = {name for name, node in by_name.items() if node.op != "NextIteration"}
+    inputs = {
+        name: tuple(source for source in map(_node_name, node.input) if source in sources)
+        for name, node in by_name.items()
+    }
+    sorted_nodes = []
+    for name in TopologicalSorter(inputs).static_order():
+        node = by_name[name]
+        is_given = node.op == "Const" or node.op in _INPUTS
+        origins = _origins(name, before)
+        sorted_nodes.append(
+            Node(
+                name,
+                "" if is_given else node.op,
+                inputs[name],
+                _attributes(node),
+                origins,
+                tuple(_parts(node, origins)),
+            )
+        )
+    return Stage(title, tuple(sorted_nodes), tuple(outputs))
+
+
+def _parts(node: Any, origins: frozenset[str]) -> Iterator[Part]:
+    """What a fused operation, such as _FusedMatMul, computes; it has the name of the last."""
+    if "fused_ops" in node.attr:
+        *others, last = (kind.decode() for kind in node.attr["fused_ops"].list.s)
+        for kind in (re.sub("^_.*Fused", "", node.op), *others):
+            yield Part(kind)
+        yield Part(last, origins)
+
+
+def _origins(name: str, before: Collection[str]) -> frozenset[str]:
+    """The node of the stage before that a name comes from.
+
+    Grappler keeps a name, or puts what it did in front of it: ArithmeticOptimizer/..._add_1. What
+    was lowered, such as a loop, has the name of the whole in front.
+    """
+    candidates = hlo.longest_scope(name, before)
+    if not candidates:
+        candidates = [origin for origin in before if name.endswith(("_" + origin, "/" + origin))]
+    return frozenset({max(candidates, key=len)} if candidates else ())
+
+
+def _node_name(source: str) -> str:
+    """'MatMul' of 'MatMul:product:0', or of '^MatMul', which is only waited for."""
+    return source.partition(":")[0].removeprefix("^")
+
+
+def _attributes(node: Any) -> str:
+    """All that distinguishes the operation, without where it was written down."""
+    if node.op in _INPUTS:
+        return ""
+    if node.op == "Const":
+        return describe_constant(tf.make_ndarray(node.attr["value"].tensor))
+    public = {name: str(value) for name, value in node.attr.items() if not name.startswith("_")}
+    outputs = [re.sub(r"^[^:]*", "", source) for source in node.input]  # of its inputs
+    return f"{sorted(public.items())} {outputs}"

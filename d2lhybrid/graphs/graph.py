@@ -1,0 +1,131 @@
+"""A graph at each stage of a compiler's work: as a picture, as text, as a NetworkX graph."""
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import Any
+
+from d2lhybrid.core.i18n import gettext as _, pad, width
+from d2lhybrid.core.toolchain import require
+from d2lhybrid.display.graph_svg import LARGEST, Box, Panel, svg
+from d2lhybrid.graphs.fates import DROPPED, FATES, FOLDED, FREE, FUSED, KEPT, MERGED, REWRITTEN
+from d2lhybrid.graphs.stages import Node, Stage
+
+# Light fills under dark letters, which can be read on a light page and on a dark one. What is
+# dropped has dashes instead.
+_FILLS = {KEPT: "#d5d5d5", FUSED: "#a9d6f5", FOLDED: "#f7d488", MERGED: "#dcbce6"}
+_FILLS |= {FREE: "#c3e5b8", REWRITTEN: "#f6bfae"}
+_MOST_PARTS = 12  # that a box lists
+_LONGEST_VALUE = 10  # letters of a constant that is shown in place of its name
+
+
+@dataclass(frozen=True, repr=False)
+class Graph:
+    """A graph at each `stage` of a compiler's work, from the recorded one to the one that runs.
+
+    As the last expression of a cell it is a picture, printed it is text. ``notes``: sentences
+    about what the picture does not show.
+    """
+
+    framework: str
+    model: str
+    stages: tuple[Stage, ...]
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def fates(self) -> dict[str, str]:
+        """What became of each recorded operation, by its name: see `graph`."""
+        return {node.name: node.fate for node in self.stages[0].operations}
+
+    def count(self, fate: str) -> int:
+        """How many of the recorded operations were "kept", "fused", "folded", ..."""
+        return Counter(self.fates.values())[fate]
+
+    def svg(self) -> str:
+        """All stages side by side as an SVG picture; its text takes the colour of the page.
+
+        For a screen reader its title is the first line of the printed graph, its description the
+        rest.
+        """
+        return self._svg()
+
+    def _svg(self, alone: bool = False) -> str:
+        headline, *lines = repr(self).splitlines()
+        panels = [_panel(stage) for stage in self.stages]
+        return svg(panels, headline, "\n".join(lines), alone=alone)
+
+    def to_networkx(self, stage: int = 0) -> Any:
+        """One stage, the recorded one first, as a ``networkx.DiGraph`` with all data of the nodes.
+
+        Raises:
+            MissingPackageError: NetworkX is not installed.
+        """
+        graph = require("networkx", "graphs").DiGraph(title=self.stages[stage].title)
+        for node in self.stages[stage].nodes:
+            parts = tuple(part.kind for part in node.parts)
+            graph.add_node(node.name, operation=node.operation, fate=node.fate, parts=parts)
+            graph.add_edges_from((source, node.name) for source in node.inputs)
+        return graph
+
+    def _headline(self) -> str:
+        text = _("{model} ({framework}): operations recorded: {recorded}, steps that run: {left}")
+        left = len(self.stages[-1].operations)
+        return text.format(
+            model=self.model, framework=self.framework, recorded=len(self.fates), left=left
+        )
+
+    def __repr__(self) -> str:
+        lines = [self._headline(), *(f"  {note}" for note in self.notes)]
+        rare = {FREE, REWRITTEN} - set(self.fates.values())
+        fate_width = max(8, *(width(_(fate)) for fate in FATES if fate not in rare))
+        for stage in self.stages:
+            lines.append(f"  {stage.title}")
+            for node in stage.operations:
+                kinds = [part.kind for part in node.parts]
+                computes = ", ".join(kinds) if len(kinds) > 1 else node.operation
+                fate = pad(_(node.fate), fate_width)
+                lines.append(f"    {fate} {node.name} = {computes}({', '.join(node.inputs)})")
+        return "\n".join(lines)
+
+    @property
+    def _is_too_large(self) -> bool:
+        return any(len(stage.nodes) > LARGEST for stage in self.stages)
+
+    def _repr_svg_(self) -> str | None:
+        """For what shows no HTML, or takes the picture out of it; what shows both prefers HTML."""
+        return None if self._is_too_large else self._svg(alone=True)
+
+    def _repr_html_(self) -> str:
+        if self._is_too_large:
+            return f"<pre>{escape(repr(self))}</pre>"
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f'<div style="overflow-x:auto">{self.svg()}</div>{notes}'
+
+
+def _panel(stage: Stage) -> Panel:
+    return Panel(stage.title, tuple(map(_box, stage.nodes)))
+
+
+def _box(node: Node) -> Box:
+    """What a picture shows of a node: for a fused step its parts, for others the operation."""
+    return Box(
+        node.name,
+        _lines(node),
+        node.inputs,
+        caption=_(node.fate) if node.fate else "",
+        fill=_FILLS.get(node.fate, ""),
+        is_dashed=node.fate == DROPPED,
+        is_round=not node.operation,
+    )
+
+
+def _lines(node: Node) -> tuple[str, ...]:
+    if not node.operation:
+        is_short = node.is_constant and len(node.attributes) <= _LONGEST_VALUE
+        return (node.attributes if is_short else node.name,)
+    kinds = tuple(part.kind for part in node.parts)
+    if len(kinds) <= 1:
+        return (node.operation,)
+    hidden = len(kinds) - _MOST_PARTS
+    return (*kinds[:_MOST_PARTS], f"… + {hidden}") if hidden > 0 else kinds
