@@ -76,15 +76,14 @@ def printed(request, tmp_path_factory):
     return python("-W", "ignore", "reader.py", cwd=folder, **env).stdout
 
 
-def test_the_table_has_the_columns_that_readme_shows(printed):
+def test_the_table_has_the_columns_that_readme_shows(printed, request):
     (shown,) = [heads.split(" | ") for heads in HEADS]
     heads, labels = table_in(printed)
-    # Verdict and ratio come twice if the throughput differs from the latency, and nothing pays off
-    # if no verdict is known, as on a busy machine.
-    sometimes = {"pays after"} - {*heads}
-    assert [head for head in dict.fromkeys(heads) if head in shown] == [
-        head for head in shown if head not in sometimes
-    ]
+    common = [head for head in dict.fromkeys(heads) if head in shown]
+    assert common == [head for head in shown if head in common]
+    if "torch" in request.node.callspec.id:  # README's table is PyTorch's
+        # Nothing pays off if no verdict is known, as on a busy machine.
+        assert {*shown} - {*common} <= {"pays after"}
     assert labels[0] == "eager"
     assert len(labels) > 1
 
