@@ -262,7 +262,7 @@ def options_of(verb: Callable[..., Any]) -> tuple[str, ...]:
 
     >>> from d2lhybrid import measure
     >>> options_of(measure)
-    ('label', 'time_limit', 'clock')
+    ('label', 'time_limit', 'progress', 'timer')
     """
     parameters = parameters_of(verb)
     return tuple(p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY)

@@ -1,10 +1,9 @@
-"""Time several callables in the same rounds, each round in random order; or one of them alone."""
+"""The verbs ``compare`` and ``measure``: they read their arguments and run an ``Experiment``."""
 
 import math
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -19,39 +18,33 @@ from d2lhybrid.core.arguments import (
     resolve_call,
     unknown_label,
 )
-from d2lhybrid.core.compare_outputs import incomparable, require_same
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
-from d2lhybrid.display.progress import show_status
 from d2lhybrid.experiment.comparison import Comparison
-from d2lhybrid.experiment.measurement import Measurement, is_busy
-from d2lhybrid.experiment.provenance import environment, load
-from d2lhybrid.experiment.rounds import Rounds
-from d2lhybrid.experiment.sampler import Clock, Sampler
+from d2lhybrid.experiment.experiment import Experiment
+from d2lhybrid.experiment.measurement import Measurement
+from d2lhybrid.experiment.sampler import TimerFunction
 from d2lhybrid.experiment.variants import Variants, recognized, require_one
-from d2lhybrid.frameworks import copy_outputs, preserve_state
+from d2lhybrid.frameworks import preserve_state
 
-WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
-NARROW = 1.02  # the ends of a median's interval that is within 1% of its middle
-MOST_SAMPLES = 100_000
-# An undecided claim is measured on for so many times the limit of the comparison, or, where that
-# was short, for so many seconds, but no more than so many times the limit.
-PATIENCE, LEAST_SECONDS, MOST_PATIENCE = 3.0, 20.0, 30.0
+MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"
 
 
 @preserve_state
 @reject_ambiguous_options
 def compare(
     functions: Mapping[str, Callable[..., Any]] | Call,
+    /,
     *args: Any,
     baseline: str | None = None,
     references: Sequence[str] = (),
     check: bool | float = True,
     time_limit: float = 20.0,
+    build_timeout: float | None = None,
     seed: int | None = None,
     margin: float = stats.MARGIN,
     progress: bool | None = None,
-    clock: Clock = perf_counter,
+    timer: TimerFunction = perf_counter,
     **kwargs: Any,
 ) -> Comparison:
     """Time ``function(*args, **kwargs)`` for each of `functions` and compare it to the baseline.
@@ -82,12 +75,16 @@ def compare(
             of floating-point numbers, False compares nothing. Whole numbers have to be equal. A
             GPU may round float32 to TF32 inside a product (PyTorch's convolutions and JAX's
             products do): there True allows 1/256 of the largest number in the row (the last axis).
-        time_limit: seconds of rounds; first calls and warm-up come on top.
+        time_limit: seconds of rounds; first calls and warm-up come on top. The environment variable
+            ``D2LHYBRID_MOST_SECONDS`` lowers it, to try quickly whether a notebook or script runs.
+        build_timeout: seconds that building, loading and the first call of a variant may take
+            together; one that takes longer is interrupted and left out. Works in the main thread.
         seed: of the order within the rounds; drawn if None, and kept in the result.
         margin: what counts as the same, as a fraction (0.02 is 2%).
         progress: say what is being built, and count what takes longer than two seconds; None does
             so where the standard error is a terminal.
-        clock: returns seconds, by which the limit counts, too.
+        timer: a function that returns seconds, such as ``time.perf_counter``, by which the limit
+            counts, too.
 
     Returns:
         A Comparison. It can measure on for a claim that is undecided, and keeps `functions` and
@@ -107,135 +104,59 @@ def compare(
     >>> result.verdict("NumPy")
     'faster'
     """
-    ways, args, kwargs = resolve_call(functions, args, kwargs, options_of(compare))
-    ways = recognized(ways)
-    base, yardsticks = _labels(ways, baseline, references)
-    outdated = ways.deprecated if isinstance(ways, Variants) else ()
-    if isinstance(ways, Variants) and ways.takes_arguments and not (args or kwargs):
+    received, args, kwargs = resolve_call(functions, args, kwargs, options_of(compare))
+    callables = recognized(received)
+    baseline, references = _labels(callables, baseline, references)
+    is_variants = isinstance(callables, Variants)
+    if is_variants and callables.takes_arguments and not (args or kwargs):
         text = _("Expected the model's arguments again: {example}. Received: none.")
         raise ArgumentError(text.format(example="compare(variants(net, x), x)"))
-    limit, margin = float(_number("time_limit", time_limit)), float(_number("margin", margin))
-    check = bool(check) if isinstance(check, (bool, np.bool_)) else float(_number("check", check))
-    seed = secrets.randbits(32) if seed is None else int(_number("seed", seed))
-    runners = {
-        label: Sampler(label, _called(one).with_more(args, kwargs), clock)
-        for label, one in ways.items()
-    }
-    rounds = Rounds(runners, base, environment(), np.random.default_rng(seed))
-    rounds.unavailable |= _unavailable(ways)
-    _first_calls(rounds, check, progress)
-    rounds.prepare(limit)
-
-    def result() -> Comparison:
-        measured = (one.measurement(rounds.queued, rounds.env) for one in runners.values())
-        return Comparison(
-            measurements=tuple(measured),
-            baseline=base,
-            baseline_repeat=rounds.again.samples(rounds.queued),
-            unavailable=dict(rounds.unavailable),
-            references=tuple(label for label in yardsticks if label in runners),
-            deprecated=tuple(label for label in outdated if label in runners),
-            checked=check,
-            seed=seed,
-            stopped=stopped,
-            margin=margin,
-            limit_needed=rounds.limit_needed,
-        )
-
-    def measure_on(decided: Callable[[Comparison], bool]) -> Comparison:
-        if (now := load() or 0.0) > (rounds.env.load or 0.0):
-            rounds.env = replace(rounds.env, load=now)
-        if not decided(result()):
-            rounds.fewest = stats.FEW.start  # one question alone may be clear soon
-            longer = min(max(PATIENCE * limit, LEAST_SECONDS), MOST_PATIENCE * limit)
-            preserve_state(lambda _ways: rounds.run(longer, lambda: decided(result())))(ways)
-        return result()
-
-    stopped = rounds.run(limit, lambda: _clear(rounds, margin), progress)
-    return replace(result(), experiment=_Experiment(measure_on))
-
-
-@dataclass(frozen=True)
-class _Experiment:
-    """What takes more rounds of a comparison."""
-
-    measure_on: Callable[[Callable[[Comparison], bool]], Comparison]
-
-
-def _called(function: Any) -> Call:
-    return function if isinstance(function, Call) else Call(function, (), {})
-
-
-def _unavailable(functions: Any) -> Mapping[str, str]:
-    """Why variants are not among these functions, where ``variants`` returned them."""
-    return functions.unavailable if isinstance(functions, Variants) else {}
-
-
-def _first_calls(rounds: Rounds, check: bool | float, progress: bool | None) -> None:
-    """Call each once, the baseline first, and leave out what fails or answers something else.
-
-    Raises:
-        D2LHybridError: the baseline fails.
-    """
-    baseline, expected = rounds.baseline, dict[str, Any]()
-
-    def first(runner: Sampler) -> None:
-        with show_status(N_("building {label}"), progress, label=runner.label):
-            output = runner.first()
-        if check is False:
-            return
-        answer = copy_outputs(output)
-        if left := ", ".join(incomparable(answer)):
-            runner.notes.append(_("not compared: {outputs}").format(outputs=left))
-        if runner.label == baseline:  # its second answer is held against the first
-            expected.update(answer)
-            answer = copy_outputs(runner.call(1))
-        tolerance = None if check is True else check
-        require_same(runner.label, baseline, answer, expected, tolerance)
-
-    rounds.each(sorted(rounds.runners.values(), key=lambda one: one.label != baseline), first)
-
-
-def _clear(rounds: Rounds, margin: float) -> bool:
-    """Is there a verdict on everyone, with an interval that is narrow enough to read?
-
-    That of the baseline's second turn has to be as narrow.
-    """
-    base, again = rounds.runners[rounds.baseline].times, rounds.again.times
-    busy = is_busy(rounds.env, stats.noise_floor(base["latency"], again["latency"]))
-    for clock in ("latency", "throughput") if rounds.queued else ("latency",):
-        floor = stats.noise_floor(base[clock], again[clock])
-        for turn in (one for one in rounds.turns if one.times is not base):
-            _estimate, low, high = interval = stats.ratio(base[clock], turn.times[clock])
-            verdict = stats.verdict(interval, floor, margin, busy)
-            undecided = verdict == "undecided" and turn is not rounds.again
-            if undecided or high > WIDTH * low:
-                return False
-    return True
+    is_flag = isinstance(check, (bool, np.bool_))
+    experiment = Experiment(
+        callables,
+        args,
+        kwargs,
+        baseline=baseline,
+        time_limit=_time_limit(time_limit),
+        seed=secrets.randbits(32) if seed is None else int(_number("seed", seed)),
+        check=bool(check) if is_flag else float(_number("check", check)),
+        margin=float(_number("margin", margin)),
+        references=references,
+        deprecated=callables.deprecated if is_variants else (),
+        unavailable=_unavailable(callables),
+        build_timeout=_build_timeout(build_timeout),
+        timer=timer,
+        progress=progress,
+    )
+    return experiment.run()
 
 
 @preserve_state
 @reject_ambiguous_options
 def measure(
     function: Callable[..., Any] | Call,
+    /,
     *args: Any,
     label: str | None = None,
     time_limit: float = 5.0,
-    clock: Clock = perf_counter,
+    progress: bool | None = None,
+    timer: TimerFunction = perf_counter,
     **kwargs: Any,
 ) -> Measurement:
     """Time ``function(*args, **kwargs)``: the first call, then the steady state.
 
-    Samples are taken until the 95% interval of the median is within 1% of it, by each clock, or for
-    `time_limit` seconds. An interrupt ends it with what has been measured.
+    Samples are taken until the 95% interval of the median is within 1% of it, by each metric, or
+    for `time_limit` seconds. An interrupt ends it with what has been measured.
 
     Args:
         function: what to time.
         args, kwargs: the arguments of every call; ``call(function, ...)`` where a keyword has
             the name of an option below.
         label: its name in the result; the function's own if None.
-        time_limit: seconds of samples; the first call and warm-up come on top.
-        clock: returns seconds, by which the limit counts, too.
+        time_limit: seconds of samples, as for ``compare``; the first call and warm-up come on top.
+        progress: say what is being built, and count what takes longer than two seconds; None does
+            so where the standard error is a terminal.
+        timer: a function that returns seconds, by which the limit counts, too.
 
     Returns:
         A Measurement.
@@ -252,24 +173,19 @@ def measure(
     """
     function, args, kwargs = resolve_call(function, args, kwargs, options_of(measure))
     require_one("measure", function)
-    limit = float(_number("time_limit", time_limit))
-    runner = Sampler(label or name_of(function), Call(function, args, kwargs), clock)
-    rounds = Rounds({runner.label: runner}, runner.label, environment(), alone=True)
-    rounds.most = MOST_SAMPLES
-    _first_calls(rounds, check=False, progress=False)
-    rounds.prepare(limit)
-    rounds.run(limit, lambda: _narrow(runner))
-    return runner.measurement(rounds.queued, rounds.env)
-
-
-def _narrow(runner: Sampler) -> bool:
-    """Is the median known to within 1% by every clock?"""
-    intervals = (stats.median_interval(runner.times[clock]) for clock in ("latency", "throughput"))
-    return all(0 < high < NARROW * low for low, high in intervals)
+    label = label or name_of(function)
+    limit = _time_limit(time_limit)
+    experiment = Experiment(
+        {label: function}, args, kwargs, label, limit, timer=timer, progress=progress
+    )
+    return experiment.run_alone()
 
 
 _EXPECTED = {
     "time_limit": N_("Expected seconds, above 0, such as time_limit=10. Received: {received!r}."),
+    "build_timeout": N_(
+        "Expected seconds, above 0, such as build_timeout=60, or None. Received: {received!r}."
+    ),
     "margin": N_("Expected a fraction, 0 or more, such as margin=0.02. Received: {received!r}."),
     "check": N_("Expected True, False or a tolerance, such as check=0.01. Received: {received!r}."),
     "seed": N_("Expected a whole number, 0 or more, such as seed=1. Received: {received!r}."),
@@ -277,14 +193,33 @@ _EXPECTED = {
 
 
 def _number(name: str, received: Any) -> Any:
-    """An option that is a number, as it came; a limit is not above that of the environment."""
+    """An option that is a number, as it came; ArgumentError if it is anything else."""
     kinds = (int, np.integer) if name == "seed" else (int, float, np.number)
-    limit = name == "time_limit"  # which may be endless, but not 0
-    fits = isinstance(received, kinds) and (received > 0 if limit else 0 <= received < math.inf)
-    if not fits:
+    if not isinstance(received, kinds) or not 0 <= received < math.inf:
         raise ArgumentError(_(_EXPECTED[name]).format(received=received))
-    most = os.environ.get("D2LHYBRID_MOST_SECONDS") if limit else None  # of tests, say
-    return min(received, float(most or math.inf))
+    return received
+
+
+def _seconds(name: str, received: Any) -> float:
+    """An option in seconds, which may be endless, but not 0; ArgumentError if it is none."""
+    if not isinstance(received, (int, float, np.number)) or not received > 0:
+        raise ArgumentError(_(_EXPECTED[name]).format(received=received))
+    return float(received)
+
+
+def _time_limit(received: Any) -> float:
+    """The time limit, or that of the environment if it is lower."""
+    most = os.environ.get(MOST_SECONDS)
+    return min(_seconds("time_limit", received), float(most) if most else math.inf)
+
+
+def _build_timeout(received: Any) -> float | None:
+    return None if received is None else _seconds("build_timeout", received)
+
+
+def _unavailable(functions: Any) -> Mapping[str, str]:
+    """Why variants are not among these functions, where ``variants`` returned them."""
+    return functions.unavailable if isinstance(functions, Variants) else {}
 
 
 def _labels(functions: Any, baseline: str | None, references: Any) -> tuple[str, tuple[str, ...]]:
@@ -300,8 +235,8 @@ def _labels(functions: Any, baseline: str | None, references: Any) -> tuple[str,
                 "Expected a dict of callables, such as {example}. Received: {kind}, which is one "
                 "callable. To compare the ways to run a model, write {variants}."
             )
-        said = text.format(example=example, kind=kind, variants="compare(variants(net, x), x)")
-        raise ArgumentError(said)
+        message = text.format(example=example, kind=kind, variants="compare(variants(net, x), x)")
+        raise ArgumentError(message)
     if {*map(type, functions)} != {str}:
         text = _(
             "Expected a dict of callables by their names, such as {example}. Received: {kind} "
@@ -313,9 +248,9 @@ def _labels(functions: Any, baseline: str | None, references: Any) -> tuple[str,
         baseline = next(iter(functions))
     elif baseline not in functions:
         raise unknown_label(baseline, functions, _unavailable(functions))
-    if not isinstance(references, (tuple, list)) or any(one not in known for one in references):
+    if not isinstance(references, (tuple, list)) or any(label not in known for label in references):
         text = _("Expected references among {labels}, in a tuple. Received: {received!r}.")
         raise ArgumentError(text.format(labels=", ".join(map(repr, known)), received=references))
-    theirs = functions.references if isinstance(functions, Variants) else ()
-    marked = dict.fromkeys([*theirs, *references])
+    of_variants = functions.references if isinstance(functions, Variants) else ()
+    marked = dict.fromkeys([*of_variants, *references])
     return baseline, tuple(label for label in marked if label != baseline)

@@ -2,8 +2,8 @@
 
 Machines drift, and identical programs run one after the other have come out 38% apart. Inside a
 round the drift is the same for all, so the ratios of a round do not have it (nanobench and Google
-Benchmark interleave for the same reason). How many calls a turn holds is settled between those
-that take about as long, never by each one's own luck.
+Benchmark interleave for the same reason). How many calls a turn holds is agreed between those that
+take about as long, so that no callable's own estimate favours it.
 """
 
 import copy
@@ -23,17 +23,16 @@ from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.display.progress import show_progress
 from d2lhybrid.experiment.measurement import AGREE
 from d2lhybrid.experiment.provenance import Environment, load
-from d2lhybrid.experiment.sampler import Sampler
-from d2lhybrid.frameworks.failures import wrap_call_errors
+from d2lhybrid.experiment.sampler import Sampler, wrap_call_errors
 
-WARM_UP_SHARE = 0.25  # of the time limit, at most, and as much again to settle the streams
+WARM_UP_SHARE = 0.25  # of the time limit, at most, and as much again to calibrate
 STRETCHED = 2.0  # times the limit that six rounds may take
 BATCH_SECONDS = 2e-4  # of a warm-up time
 LEAST_WARM_UP = 0.25  # seconds, or the limit, where there are not enough times yet
-PROBE_SECONDS = 0.02  # of the calls that tell whether something is queued
+PROBE_SECONDS = 0.02  # of the calls that tell whether a callable is asynchronous
 MOST_PROBES = 40
 LONG_SECONDS = 0.01  # a call that takes longer is a long one
-STREAM_SECONDS = 1e-3  # of the shorter stream, if that is enough for the slope to settle
+STREAM_SECONDS = 1e-3  # of the shorter batch, if that is enough for the slope to settle
 SAMPLE_SECONDS = 5e-4  # of the latency: some thousand times the resolution of perf_counter
 GAP = 8.0  # times as long, and a call does not take "about as long" any more
 
@@ -50,70 +49,95 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
+@dataclass(frozen=True)
+class StoppingRule:
+    """When rounds end: when what they say is clear, or after a time.
+
+    Whether it is clear is asked after the `earliest` round, and again whenever there are half as
+    many more. Otherwise rounds end after `limit` seconds, or after `most` rounds. At least six are
+    taken, because fewer say nothing, unless six need more than twice the limit.
+    """
+
+    limit: float
+    is_clear: Callable[[], bool]
+    earliest: int = 20
+    most: int = 2000
+
+
 @dataclass(eq=False, repr=False)
 class Rounds:
     """The callables that are measured, and the rounds in which they take their turns.
 
-    `unavailable` has the reason of each that was left out, and `again` is the baseline, warm as it
-    is, for a second turn in each round, unless one callable is measured `alone`.
+    `unavailable` has the reason of each that was left out. `baseline_repeat` is the baseline, warm
+    as it is, for a second turn in each round, unless the baseline `is_alone`.
     """
 
-    runners: dict[str, Sampler]
+    samplers: dict[str, Sampler]
     baseline: str
     env: Environment
     draw: np.random.Generator = field(default_factory=np.random.default_rng)  # of the order
-    alone: bool = False
-    fewest: int = 20  # rounds, before it is looked whether they are clear
-    most: int = 2000  # rounds, each time that some are taken
+    is_alone: bool = False
     unavailable: dict[str, str] = field(default_factory=dict)
-    queued: bool = False  # does any of them leave work in a queue?
+    is_async: bool = False  # is any of the callables?
     limit_needed: float | None = None
-    again: Sampler = field(init=False)
+    baseline_repeat: Sampler = field(init=False)
 
     @property
     def turns(self) -> list[Sampler]:
         """Those that take a turn in each round."""
-        return [*self.runners.values(), *([] if self.alone else [self.again])]
+        repeats = [] if self.is_alone else [self.baseline_repeat]
+        return [*self.samplers.values(), *repeats]
 
     @property
     def count(self) -> int:
         """The rounds that are complete."""
         return min(len(turn.times["latency"]) for turn in self.turns)
 
+    def now(self) -> float:
+        """Seconds by the timer of the callables."""
+        return self.samplers[self.baseline].timer()
+
     def each(self, turns: Sequence[Sampler], action: Callable[[Sampler], None]) -> None:
-        """Do it with each; one that raises is left out from now on, or ends it: the baseline."""
-        for runner in turns:
+        """Do it with each of these. One that raises is left out from now on.
+
+        Raises:
+            D2LHybridError: the baseline raised, without which there is nothing to compare with.
+        """
+        for sampler in turns:
             try:
-                with wrap_call_errors(runner.label):
-                    action(runner)
+                with wrap_call_errors(sampler.label):
+                    action(sampler)
             except D2LHybridError as error:
-                if runner.label == self.baseline:
+                if sampler.label == self.baseline:
                     if not isinstance(error, CannotBuildError):
                         raise
                     text = _("{label!r} is not available: {reason}")
-                    said = text.format(label=runner.label, reason=error)
-                    raise CannotBuildError(said, label=runner.label) from error
-                self.unavailable[runner.label] = str(error)
-                del self.runners[runner.label]
+                    message = text.format(label=sampler.label, reason=error)
+                    raise CannotBuildError(message, label=sampler.label) from error
+                self.unavailable[sampler.label] = str(error)
+                del self.samplers[sampler.label]
 
     @_no_collection()
-    def prepare(self, time_limit: float) -> None:
-        """Warm each up, find out what is queued, and settle how many calls a turn holds."""
-        share = time_limit * WARM_UP_SHARE / len(self.runners)
-        least = max(share, min(LEAST_WARM_UP, time_limit))
-        self.each([*self.runners.values()], lambda runner: warm_up(runner, share, least))
-        self.each([*self.runners.values()], probe)
-        queues = {one.devices for one in self.runners.values() if one.queued}
-        for runner in self.runners.values():  # those that wait for the same devices, alike
-            runner.queued = runner.devices in queues
-        self.queued = bool(queues)
-        self.each([*self.runners.values()], lambda runner: settle(runner, share))
-        self._share()
-        self._shorten(time_limit / self.fewest)
-        self.again = copy.copy(self.runners[self.baseline])
-        self.again.times = defaultdict(list)
+    def prepare(self, time_limit: float, earliest: int) -> None:
+        """Warm each up, find out what is asynchronous, and calibrate how many calls a turn holds.
 
-    def _share(self) -> None:
+        `earliest` rounds are to fit into the limit.
+        """
+        share = time_limit * WARM_UP_SHARE / len(self.samplers)
+        least = max(share, min(LEAST_WARM_UP, time_limit))
+        self.each([*self.samplers.values()], lambda sampler: warm_up(sampler, share, least))
+        self.each([*self.samplers.values()], detect_async)
+        async_devices = {sampler.devices for sampler in self.samplers.values() if sampler.is_async}
+        for sampler in self.samplers.values():  # those that wait for the same devices, alike
+            sampler.is_async = sampler.devices in async_devices
+        self.is_async = bool(async_devices)
+        self.each([*self.samplers.values()], lambda sampler: calibrate(sampler, share))
+        self._equalize_batches()
+        self._fit_to_budget(time_limit / earliest)
+        self.baseline_repeat = copy.copy(self.samplers[self.baseline])
+        self.baseline_repeat.times = defaultdict(list)
+
+    def _equalize_batches(self) -> None:
         """One number of calls for all that take about as long, so that all are timed alike.
 
         It is the largest that one of them wants. Sorted by time, each belongs with the next that
@@ -121,35 +145,35 @@ class Rounds:
         machine makes a quick call seem slow: there, more counts as "about as long".
         """
         gap = GAP * max(1.0, (load() or 0.0) / self.env.cores)
-        for clock in ("latency", "throughput"):
+        for metric in ("latency", "throughput"):
             alike: list[Sampler] = []
-            for runner in sorted(self.runners.values(), key=lambda one: one.seconds[clock]):
-                if alike and runner.seconds[clock] > gap * alike[-1].seconds[clock]:
+            by_time = sorted(self.samplers.values(), key=lambda sampler: sampler.seconds[metric])
+            for sampler in by_time:
+                if alike and sampler.seconds[metric] > gap * alike[-1].seconds[metric]:
                     alike = []
-                alike.append(runner)
-                most = max(one.calls[clock] for one in alike)
-                for one in alike:
-                    one.calls[clock] = most
+                alike.append(sampler)
+                most = max(member.inner_iterations[metric] for member in alike)
+                for member in alike:
+                    member.inner_iterations[metric] = most
 
-    def _shorten(self, room: float) -> None:
-        """Cut what turns hold, all alike, if a round does not fit; one is taken to see."""
-        if all({*one.calls.values()} == {1} for one in self.runners.values()):
+    def _fit_to_budget(self, seconds: float) -> None:
+        """Shorten all turns by one factor if a round takes longer; one is taken to see."""
+        samplers = [*self.samplers.values()]
+        if all({*sampler.inner_iterations.values()} == {1} for sampler in samplers):
             return
-        begin = self.runners[self.baseline].clock()
-        self.each([*self.runners.values()], Sampler.sample)
-        spent = (self.runners[self.baseline].clock() - begin) * (1 + 1 / len(self.runners))
-        for runner in self.runners.values():
-            runner.times.clear()
-            for clock, calls in runner.calls.items():
-                runner.calls[clock] = max(1, int(calls * min(1.0, room / spent)))
+        begin = self.now()
+        self.each(samplers, Sampler.sample)
+        # With the baseline's second turn.
+        spent = (self.now() - begin) * (1 + 1 / len(self.samplers))
+        for sampler in self.samplers.values():
+            sampler.times.clear()
+            for metric, calls in sampler.inner_iterations.items():
+                fitting = int(calls * min(1.0, seconds / spent))
+                sampler.inner_iterations[metric] = max(1, fitting)
 
     @_no_collection()
-    def run(self, limit: float, clear: Callable[[], bool], progress: bool | None = False) -> str:
-        """Take rounds until it is clear what they say, or for so long, or the `most`.
-
-        It is looked whether it is clear whenever there are half as many more. At least
-        six are taken, for fewer say nothing, unless they need more than twice the limit. An
-        interrupt keeps the whole rounds.
+    def run(self, rule: StoppingRule, progress: bool | None = False) -> str:
+        """Take rounds until the rule ends them. An interrupt keeps those that are complete.
 
         Returns:
             Why it stopped: 'clear', 'limit' or 'interrupted'.
@@ -157,105 +181,130 @@ class Rounds:
         Raises:
             KeyboardInterrupt: it came before a round was complete.
         """
-        begin, before = self.again.clock(), self.count
-        look = max(self.fewest, before * 3 // 2)
+        begin, before = self.now(), self.count
+        next_look = max(rule.earliest, before * 3 // 2)
         try:
-            for taken in show_progress(range(1, self.most + 1), N_("rounds"), progress):
-                turns = self.turns
-                order = self.draw.permutation(len(turns))
-                self.each([turns[index] for index in order], Sampler.sample)
-                if self.count >= look:
-                    look = look * 3 // 2
-                    if clear():
+            for taken in show_progress(range(1, rule.most + 1), N_("rounds"), progress):
+                self._take()
+                if self.count >= next_look:
+                    next_look = next_look * 3 // 2
+                    if rule.is_clear():
                         return "clear"
-                spent = self.again.clock() - begin
-                needed = spent / taken * (stats.FEWEST - before)
-                few = self.count < stats.FEWEST
-                if spent > limit and (not few or needed > STRETCHED * limit):
-                    self.limit_needed = needed if few else None
+                spent = self.now() - begin
+                has_enough = self.count >= stats.FEWEST
+                seconds_for_enough = spent / taken * (stats.FEWEST - before)
+                may_stop = has_enough or seconds_for_enough > STRETCHED * rule.limit
+                if spent > rule.limit and may_stop:
+                    self.limit_needed = None if has_enough else seconds_for_enough
                     break
         except KeyboardInterrupt:
             if not self.count:
                 raise KeyboardInterrupt from None
-            whole = self.count
-            for turn in self.turns:
-                for times in turn.times.values():
-                    del times[whole:]
+            self._keep_complete()
             return "interrupted"
         return "limit"
 
+    def _take(self) -> None:
+        """Take one round."""
+        turns = self.turns
+        order = self.draw.permutation(len(turns))
+        self.each([turns[index] for index in order], Sampler.sample)
 
-def warm_up(runner: Sampler, limit: float, least: float) -> None:
+    def _keep_complete(self) -> None:
+        """Drop the samples of a round that was interrupted."""
+        complete = self.count
+        for turn in self.turns:
+            for times in turn.times.values():
+                del times[complete:]
+
+
+def warm_up(sampler: Sampler, limit: float, least: float) -> None:
     """Call until the times stop falling, or for `limit` seconds.
 
     There are `least` seconds to find enough times that tell whether they fall. On a busy machine
     a call may wait for a core for as long as a hundred of them take; the quickest of many times
     is that of a call.
     """
-    begin, batch, times = runner.clock(), 1, []
+    begin, batch, times = sampler.timer(), 1, []
     while True:
-        seconds = runner.stream(batch)["throughput"]
-        runner.record["warmup_calls"] += batch
+        seconds = sampler.time_batch(batch)["throughput"]
+        sampler.costs.warmup_calls += batch
         times.append(seconds / batch)
         if seconds < BATCH_SECONDS:
             batch *= 2
             continue
         enough = limit if len(times) >= stats.SETTLING else least
-        if stats.settled(times) or runner.clock() - begin > enough:
+        if stats.settled(times) or sampler.timer() - begin > enough:
             break
-    runner.seconds = dict.fromkeys(runner.seconds, max(min(times), stats.SHORTEST))
+    sampler.seconds = dict.fromkeys(sampler.seconds, max(min(times), stats.SHORTEST))
 
 
-def probe(runner: Sampler) -> None:
-    """Find out whether calls leave work in a queue, and what one takes that is waited for.
+def detect_async(sampler: Sampler) -> None:
+    """Find out whether the work of a call goes on when it has returned, and time the wait for it.
 
-    The framework of the output knows; where the output belongs to none, waiting after a call
-    is compared with waiting for nothing. A device still at work when the output is there was
-    left work besides, and is waited for from then on. A long call has a throughput of its own
-    only where host and device both have a part in it, so that streams overlap; else it is its
-    latency.
+    The framework of the output knows. If the output belongs to no framework, waiting after a call
+    is compared with waiting when there is nothing to wait for. A device that is still at work when
+    the output is there has other work, and from then on the whole device is waited for. A long call
+    has a separate throughput only if host and device both have a part in it, so that batches
+    overlap; otherwise its throughput is its latency.
     """
-    if not runner.devices or runner.queues is False:
+    if not sampler.devices or sampler.may_return_early is False:
         return
-    clock = runner.clock
-    times: list[tuple[float, float, float]] = []
-    turns = min(MOST_PROBES, math.ceil(PROBE_SECONDS / runner.seconds["throughput"]))
+    timer = sampler.timer
+    times: list[tuple[float, float, float]] = []  # of the call, the wait, and a wait for nothing
+    turns = min(MOST_PROBES, math.ceil(PROBE_SECONDS / sampler.seconds["throughput"]))
     while len(times) < turns:
-        start = clock()
-        output = runner.call(1)
-        returned = clock()
-        runner.wait(output)
-        done = clock()
-        if not runner.effects and any(device.has_unfinished_work() for device in runner.devices):
-            runner.effects, times = True, []  # from the first turn again
+        start = timer()
+        output = sampler.call(1)
+        returned = timer()
+        sampler.wait(output)
+        done = timer()
+        if not sampler.has_side_effects and _is_at_work(sampler):
+            sampler.has_side_effects, times = True, []  # from the first turn again
             continue
-        idle = clock()
-        runner.wait(output)
-        times.append((returned - start, done - returned, clock() - idle))
-    host, rest, free = map(statistics.median, zip(*times, strict=True))
-    runner.seconds["latency"] = max(min(one[0] + one[1] for one in times), stats.SHORTEST)
-    if runner.seconds["throughput"] > LONG_SECONDS:
-        runner.queued = min(host, rest) > AGREE * (host + rest)
+        idle = timer()
+        sampler.wait(output)
+        times.append((returned - start, done - returned, timer() - idle))
+    call, wait, wait_for_nothing = map(statistics.median, zip(*times, strict=True))
+    quickest = min(of_call + of_wait for of_call, of_wait, _for_nothing in times)
+    sampler.seconds["latency"] = max(quickest, stats.SHORTEST)
+    if sampler.seconds["throughput"] > LONG_SECONDS:
+        sampler.is_async = min(call, wait) > AGREE * (call + wait)
     else:
-        runner.queued = bool(runner.queues) or rest - free > AGREE * (host + rest)
+        waits = wait - wait_for_nothing > AGREE * (call + wait)
+        sampler.is_async = bool(sampler.may_return_early) or waits
 
 
-def settle(runner: Sampler, limit: float) -> None:
+def _is_at_work(sampler: Sampler) -> bool:
+    """Is any of its devices still at work?"""
+    return any(device.has_unfinished_work() for device in sampler.devices)
+
+
+def calibrate(sampler: Sampler, limit: float) -> None:
     """How many calls a sample of it wants to hold.
 
-    Where it queues, its stream is lengthened as long as that lowers the slope by over the margin.
-    It has to be lower each of five times in turn. Beside a long call, what is paid once per wait
-    is nothing: one of them is stream enough.
+    If it is asynchronous, its batch is doubled as long as that lowers the slope by more than the
+    margin, five times in a row. Beside a long call, what is paid once per wait is nothing: one call
+    is batch enough.
     """
-    begin, slope = runner.clock(), lambda calls: runner.slope(calls)["throughput"]
-    seconds = runner.seconds["throughput"]
-    if not runner.queued:
-        runner.seconds["latency"] = seconds  # the mean of several, of which none is waited for
+    begin, seconds = sampler.timer(), sampler.seconds["throughput"]
+    if not sampler.is_async:
+        sampler.seconds["latency"] = seconds  # the mean of several, of which none is waited for
     else:
         calls = max(1, math.ceil(STREAM_SECONDS / seconds))
-        while seconds <= LONG_SECONDS and runner.clock() - begin < limit:
-            if any(slope(2 * calls) >= (1 - stats.MARGIN) * slope(calls) for _turn in range(5)):
+        while seconds <= LONG_SECONDS and sampler.timer() - begin < limit:
+            if not _doubling_lowers_slope(sampler, calls):
                 break
             calls *= 2
-        runner.calls["throughput"] = calls
-    runner.calls["latency"] = max(1, math.ceil(SAMPLE_SECONDS / runner.seconds["latency"]))
+        sampler.inner_iterations["throughput"] = calls
+    iterations = math.ceil(SAMPLE_SECONDS / sampler.seconds["latency"])
+    sampler.inner_iterations["latency"] = max(1, iterations)
+
+
+def _doubling_lowers_slope(sampler: Sampler, calls: int) -> bool:
+    """Is the slope lower with twice the calls, by more than the margin, five times in a row?"""
+    for _turn in range(5):
+        doubled = sampler.slope(2 * calls)["throughput"]
+        if doubled >= (1 - stats.MARGIN) * sampler.slope(calls)["throughput"]:
+            return False
+    return True

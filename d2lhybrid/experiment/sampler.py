@@ -1,10 +1,10 @@
 """One callable with its arguments: it is called, waited for, and timed.
 
-What a sample is depends on whether the callable leaves work in a queue when it returns, which
-``probe`` finds out. Where nothing is queued, a call is over when it returns, and a sample is the
-mean of several. Where work is queued, there are two true times: the *latency* of a call that is
-waited for (a sample is the median of several), and the *throughput*, time per call of a stream. A
-stream is waited for once; what that costs cancels in the slope between two streams of different
+What a sample is depends on whether the callable is asynchronous: whether its work goes on when it
+has returned, which ``rounds.detect_async`` finds out. If not, a call is over when it returns, and a
+sample is the mean of several. If so, there are two true times: the *latency* of a call that is
+waited for (a sample is the median of several), and the *throughput*, time per call of a batch that
+is waited for once. What that wait costs cancels in the slope between two batches of different
 length (as Criterion and Google Benchmark fit it). The accelerator's own events give a third time,
 by the same slope.
 """
@@ -12,6 +12,7 @@ by the same slope.
 import statistics
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
@@ -21,104 +22,154 @@ import numpy as np
 
 from d2lhybrid.core import stats
 from d2lhybrid.core.arguments import Call
-from d2lhybrid.core.errors import CannotBuildError, first_line
+from d2lhybrid.core.errors import CannotBuildError, D2LHybridError, first_line
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.interrupts import interrupt_after
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.experiment.measurement import METRICS, Measurement, Samples
 from d2lhybrid.experiment.provenance import Environment
 from d2lhybrid.frameworks import loaded, owner
 from d2lhybrid.frameworks.base import Framework
+from d2lhybrid.frameworks.failures import call_error
 from d2lhybrid.frameworks.variant import DeferredBuild, SelfTimed, TrainingStep
 from d2lhybrid.timing import synchronize
 
-STRETCH = 4  # the longer stream holds so many times the calls of the shorter
+STRETCH = 4  # the longer batch holds so many times the calls of the shorter
+MOST_LATE_ERRORS = 10  # of work that was left in queues, which are let go
 
-_BEFORE: dict[str, Any] = {"build_seconds": None, "load_seconds": None, "warmup_calls": 0}
+TimerFunction = Callable[[], float]
 
-Clock = Callable[[], float]
+
+@dataclass
+class wrap_call_errors(AbstractContextManager[Any]):
+    """Let what the block raises say which callable it was; errors of our own stay as they are.
+
+    Work that the callable left in a queue may raise later. These errors are let go before the next
+    callable is run.
+    """
+
+    # A class, because a generator with @contextmanager would let a StopIteration through.
+
+    label: str
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if not isinstance(error, Exception):
+            return
+        for _turn in range(MOST_LATE_ERRORS):
+            with suppress(Exception):
+                synchronize()
+                break
+        if not isinstance(error, D2LHybridError):
+            raise call_error(self.label, error) from error
+
+
+@dataclass
+class FirstCosts:
+    """What a callable costs before the first sample, by the names of a Measurement."""
+
+    build_seconds: float | None = None
+    load_seconds: float | None = None
+    first_seconds: float = 0.0
+    warmup_calls: int = 0
+
+    @property
+    def seconds(self) -> float:
+        """Of building, loading and the first call together."""
+        return (self.build_seconds or 0.0) + (self.load_seconds or 0.0) + self.first_seconds
 
 
 @dataclass(eq=False, repr=False)
 class Sampler:
     """A callable with its arguments, the devices it is waited for on, and the times of its calls.
 
-    One that ``SelfTimed`` is asked for its times.
+    A ``SelfTimed`` callable is asked for its times instead.
     """
 
     label: str
     target: Call
-    clock: Clock
+    timer: TimerFunction
     devices: tuple[Framework, ...] = ()
-    queues: bool | None = None  # may a call return before it is done? None: not known
-    effects: bool = False  # does a call leave work that waiting for its output leaves out?
-    queued: bool = False  # is a call still going on when it has returned?
+    # May a call return before its output is there? None: the framework of the output is not known.
+    may_return_early: bool | None = None
+    # Does a call leave work that waiting for its output leaves out, as a step of training does?
+    has_side_effects: bool = False
+    is_async: bool = False  # does the work of a call go on when it has returned?
     notes: list[str] = field(default_factory=list)
-    # What it costs before the first sample, by the names of a Measurement.
-    record: dict[str, Any] = field(default_factory=_BEFORE.copy)
-    # Of a call, as far as warming up tells.
+    costs: FirstCosts = field(default_factory=FirstCosts)
+    # Estimates from warming up, by metric: of one call; and how many calls a sample holds (for the
+    # throughput, the shorter batch).
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(METRICS, 0.0))
-    # In a sample of the latency; in the shorter stream.
-    calls: dict[str, int] = field(default_factory=lambda: dict.fromkeys(METRICS, 1))
+    inner_iterations: dict[str, int] = field(default_factory=lambda: dict.fromkeys(METRICS, 1))
     times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
-    def first(self) -> Any:
+    def first(self, build_timeout: float | None = None) -> Any:
         """Time building, loading and the first call, as far as there are such; its output.
 
         Raises:
-            CannotBuildError: a variant cannot be built here.
+            CannotBuildError: a variant cannot be built here, or not within `build_timeout` seconds.
             Otherwise what the callable raises.
         """
+        with interrupt_after(build_timeout) as limit:
+            output = self._first()
+        if limit.is_exceeded or (build_timeout is not None and self.costs.seconds > build_timeout):
+            text = _("it took longer than {seconds} s to build, load and call it once")
+            raise CannotBuildError(text.format(seconds=f"{build_timeout:g}"))
+        return output
+
+    def _first(self) -> Any:
         function, args, kwargs = self.target.function, self.target.args, self.target.kwargs
-        # One that is built already would have no cold start.
-        lazy = function.anew() if isinstance(function, DeferredBuild) else None
+        # A variant that is built already would have no cold start.
+        deferred = function.anew() if isinstance(function, DeferredBuild) else None
         try:
             synchronize()
-            start = self.clock()
-            if lazy and lazy.ahead:
-                lazy.build()
-                self.record["build_seconds"] = self.clock() - start
-                lazy.require_loads()
-                start = self.clock()
-                lazy.load()
-                self.record["load_seconds"] = self.clock() - start
-                start = self.clock()
-            output = (lazy or function)(*args, **kwargs)
+            start = self.timer()
+            if deferred and deferred.ahead:
+                deferred.build()
+                self.costs.build_seconds = self.timer() - start
+                deferred.require_loads()
+                start = self.timer()
+                deferred.load()
+                self.costs.load_seconds = self.timer() - start
+                start = self.timer()
+            output = (deferred or function)(*args, **kwargs)
             synchronize()
         except Exception as error:
-            if lazy is None:
+            if deferred is None:
                 raise
             raise CannotBuildError(first_line(error) or type(error).__name__) from error
-        self.record["first_seconds"] = self.clock() - start
-        function = lazy.load() if lazy else function  # what it has built, without the way around
-        if lazy and (note := lazy.compiler_note()):  # on what its compiler did
-            self.notes.append(_(note))
+        self.costs.first_seconds = self.timer() - start
+        if deferred:
+            function = deferred.load()  # what it built, without the indirection
+            if note := deferred.compiler_note():
+                self.notes.append(_(note))
         # As quick as people write it, f(x), but for 15 ns; f(*args, **kwargs) takes 30.
         self._run = partial(function, *args, **kwargs)
-        self._timed = function.seconds_of if isinstance(function, SelfTimed) else None
-        if not self._timed:
-            self.effects = isinstance(function, TrainingStep)
+        self._self_timed = function if isinstance(function, SelfTimed) else None
+        if not self._self_timed:
+            self.has_side_effects = isinstance(function, TrainingStep)
             self._find_devices(output)
         return output
 
     def _find_devices(self, output: Any) -> None:
-        """Wait from now on for what the output's framework queues; for all if it belongs to none.
+        """Wait from now on for the output's framework; for all if it belongs to none.
 
-        A NumPy array is there when the call returns. Of a tensor of a library that is not known
-        here, a note says that nobody waits for it.
+        A NumPy array is there when the call returns. If the output has a tensor of an unknown
+        library, a note says that nobody waits for it.
         """
-        framework, parts = owner(output), [one for _path, one in leaves(output)]
-        unknown = [one for one in parts if not isinstance(one, np.ndarray)]
+        framework, parts = owner(output), [leaf for _path, leaf in leaves(output)]
+        unknown = [leaf for leaf in parts if not isinstance(leaf, np.ndarray)]
         if framework:
-            tensors = [one for one in parts if framework.is_tensor(one)]
-            self.queues = any(map(framework.may_return_early, tensors)) if tensors else None
+            tensors = [leaf for leaf in parts if framework.is_tensor(leaf)]
+            if tensors:
+                self.may_return_early = any(map(framework.may_return_early, tensors))
             self.devices = (framework,)
         elif unknown or not parts:
-            self.devices = tuple(one for one in loaded())
+            self.devices = loaded()
             text = _(
                 "the clock didn't wait for the result: {kind} isn't a tensor of a supported "
                 "framework"
             )
-            for kind in {type(one) for one in unknown if hasattr(type(one), "__dlpack__")}:
+            for kind in {type(leaf) for leaf in unknown if hasattr(type(leaf), "__dlpack__")}:
                 name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
                 self.notes.append(text.format(kind=name))
 
@@ -130,80 +181,95 @@ class Sampler:
         return output
 
     def wait(self, output: Any) -> None:
-        """Until the devices have done their work, whose errors come up here.
+        """Wait until the devices have done their work, whose errors come up here.
 
-        One waits as somebody does who uses the output, unless there is work besides.
+        This waits for the output, as code that uses it does, and for the whole device only if calls
+        leave other work, or if nothing is known of the output.
         """
-        for device in self.devices if self.queues is not False else ():
-            if self.effects or self.queues is None:
+        if self.may_return_early is False:
+            return
+        for device in self.devices:
+            if self.has_side_effects or self.may_return_early is None:
                 device.synchronize()
             else:
                 device.wait_for(output)
 
-    def stream(self, calls: int) -> dict[str, float]:
-        """Seconds of so many calls that are waited for together, from idle to idle, by clock.
+    def time_batch(self, calls: int) -> dict[str, float]:
+        """Seconds of so many calls that are waited for once, at the end, by metric.
 
-        'throughput' is the host's, 'device' the accelerator's, between its own events.
+        'throughput' is the host's time from idle to idle, 'device' the accelerator's, between its
+        own events.
         """
-        if self._timed:
-            return {"throughput": float(self._timed(calls))}
+        if self._self_timed:
+            return {"throughput": float(self._self_timed.seconds_of(calls))}
         synchronize()
         events = [(device, device.start_events()) for device in self.devices]
-        start = self.clock()
+        start = self.timer()
         output = self.call(calls)
-        known = [device.device_seconds(event) for device, event in events if event is not None]
+        on_device = [device.device_seconds(event) for device, event in events if event is not None]
         self.wait(output)
-        host = {"throughput": float(self.clock() - start)}
-        device = max((seconds for seconds in known if seconds is not None), default=None)
-        return host if device is None else host | {"device": device}
+        seconds = {"throughput": float(self.timer() - start)}
+        longest = max((one for one in on_device if one is not None), default=None)
+        return seconds if longest is None else {**seconds, "device": longest}
 
     def slope(self, calls: int) -> dict[str, float]:
-        """Seconds per call in a stream, by the clocks of ``stream``."""
-        short, long = self.stream(calls), self.stream(STRETCH * calls)
-        both = [clock for clock in long if clock in short]
-        return {clock: stats.slope(short[clock], long[clock], calls, STRETCH) for clock in both}
+        """Seconds per call, by the metrics of ``time_batch``, from a short and a long batch."""
+        short, long = self.time_batch(calls), self.time_batch(STRETCH * calls)
+        return {
+            metric: stats.slope(short[metric], long[metric], calls, STRETCH)
+            for metric in long
+            if metric in short
+        }
 
-    def waited(self, calls: int) -> float:
+    def time_blocking(self, calls: int) -> float:
         """The median of so many calls, each timed and waited for alone, in host seconds.
 
-        On a busy machine some of them are stopped in the middle; the mean would hold these.
+        On a busy machine some calls are stopped in the middle. A mean would include these stops.
         """
-        clock, run, times = self.clock, self._run, []
+        timer, run, times = self.timer, self._run, []
         synchronize()
         for _turn in repeat(None, calls):
-            start = clock()
+            start = timer()
             self.wait(run())
-            times.append(clock() - start)
+            times.append(timer() - start)
         return float(statistics.median(times))
 
     def sample(self) -> None:
-        """Take one sample of the steady state by each clock."""
-        calls = self.calls["latency"]
+        """Take one sample of the steady state by each metric."""
+        calls = self.inner_iterations["latency"]
         if calls > 1:
             self.call(1)  # what ran before may have taken the caches
-        if self.queued:
-            latency, taken = self.waited(calls), self.slope(self.calls["throughput"])
+        if self.is_async:
+            latency = self.time_blocking(calls)
+            per_call = self.slope(self.inner_iterations["throughput"])
         else:
-            taken = {clock: seconds / calls for clock, seconds in self.stream(calls).items()}
-            latency = taken["throughput"]
-        for clock, seconds in taken.items():
-            self.times[clock].append(seconds)
-        self.times["latency"].append(latency)  # the last, for rounds are counted by it
+            batch = self.time_batch(calls)
+            per_call = {metric: seconds / calls for metric, seconds in batch.items()}
+            latency = per_call["throughput"]
+        for metric, seconds in per_call.items():
+            self.times[metric].append(seconds)
+        self.times["latency"].append(latency)  # the last one, because rounds are counted by it
 
-    def samples(self, queued: bool) -> Samples:
-        """Those of all rounds; without throughput where nothing of the round was queued."""
-        latency, throughput, device = (tuple(self.times[clock]) for clock in METRICS)
-        whole = device if len(device) == len(latency) else None
-        return Samples(latency, throughput if queued else None, whole)
+    def samples(self, has_throughput: bool) -> Samples:
+        """Those of all rounds; `has_throughput` if any callable of the rounds is asynchronous."""
+        latency, throughput, device = (tuple(self.times[metric]) for metric in METRICS)
+        return Samples(
+            latency,
+            throughput if has_throughput else None,
+            device if len(device) == len(latency) else None,
+        )
 
-    def measurement(self, queued: bool, env: Environment) -> Measurement:
+    def measurement(self, has_throughput: bool, env: Environment) -> Measurement:
         """What was measured as a record."""
         return Measurement(
             label=self.label,
-            **self.record,
-            times=self.samples(queued),
-            inner_iterations=self.calls["latency"],
-            stream_calls=self.calls["throughput"] if self.queued else None,
+            build_seconds=self.costs.build_seconds,
+            load_seconds=self.costs.load_seconds,
+            first_seconds=self.costs.first_seconds,
+            times=self.samples(has_throughput),
+            inner_iterations=self.inner_iterations["latency"],
+            stream_calls=self.inner_iterations["throughput"] if self.is_async else None,
+            warmup_calls=self.costs.warmup_calls,
             note="; ".join(self.notes) or None,
             env=env,
         )

@@ -56,15 +56,15 @@ def test_keywords_reach_the_callables_by_every_way():
         seen.append((x, seed, scale))
         return f()
 
-    options = {"clock": m.clock, "progress": False}
+    options = {"timer": m.clock, "progress": False}
     each = {"a": call(takes, 1, seed=3), "b": call(takes, 2, seed=4)}
     for run, expected in [
         (lambda: compare(call({"a": takes}, 1), scale=2, seed=5, **options), {(1, None, 2)}),
         (lambda: compare(call({"a": takes}, 1, seed=3), seed=5, **options), {(1, 3, None)}),
         (lambda: compare(each, seed=5, **options), {(1, 3, None), (2, 4, None)}),
         (lambda: compare({"a": call(takes), "b": takes}, 9, scale=1, **options), {(9, None, 1)}),
-        (lambda: measure(call(takes, 1, seed=2), clock=m.clock), {(1, 2, None)}),
-        (lambda: measure(call(call(takes, seed=2), 1), scale=3, clock=m.clock), {(1, 2, 3)}),
+        (lambda: measure(call(takes, 1, seed=2), timer=m.clock), {(1, 2, None)}),
+        (lambda: measure(call(call(takes, seed=2), 1), scale=3, timer=m.clock), {(1, 2, 3)}),
         (lambda: sweep(lambda n: call({"a": takes}, n, seed=2), [1, 2], **options),
          {(1, 2, None), (2, 2, None)}),
     ]:  # fmt: skip

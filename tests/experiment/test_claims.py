@@ -23,7 +23,7 @@ EDGE = 1 / 1.02  # of what counts as the same time, with the usual margin
 def compared(noise=0.01, seed=1, time_limit=20.0, **times):
     m = Machine(seed)
     functions = {label: m.function(seconds, noise) for label, seconds in times.items()}
-    return compare(functions, clock=m.clock, seed=seed, progress=False, time_limit=time_limit)
+    return compare(functions, timer=m.clock, seed=seed, progress=False, time_limit=time_limit)
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +149,7 @@ def test_measuring_on_has_an_end(capsys):
     m = Machine()
     functions = {label: m.function(1e-2, 2.0) for label in "ab"}
     for limit, seconds in ((0.3, 9), (1, 20), (10, 30)):
-        c = compare(functions, clock=m.clock, seed=1, progress=False, time_limit=limit)
+        c = compare(functions, timer=m.clock, seed=1, progress=False, time_limit=limit)
         begin = m.now
         c.claim("b", "same")
         assert seconds < m.now - begin < seconds + 8
@@ -196,7 +196,7 @@ def test_on_a_busy_machine_true_claims_pass_and_doctored_ones_fail(seed):
     times = {"a": 3e-3, "quick": 1e-3, "slow": 9e-3}
     m = Machine(seed)
     functions = {k: m.function(v, noise=0.8, heavy=3.0) for k, v in times.items()}
-    c = compare(functions, clock=m.clock, seed=seed, time_limit=1, progress=False)
+    c = compare(functions, timer=m.clock, seed=seed, time_limit=1, progress=False)
     c.claim("quick", "faster")
     c.claim("slow", "slower")
     for label, doctored in (("quick", "slower"), ("slow", "faster")):

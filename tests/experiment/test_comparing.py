@@ -20,7 +20,7 @@ from d2lhybrid.errors import (
     DifferentAnswerError,
     UnknownLabelError,
 )
-from d2lhybrid.experiment import compare as comparing
+from d2lhybrid.experiment import experiment
 from d2lhybrid.experiment.advice import best
 from d2lhybrid.experiment.compare import compare, measure
 from d2lhybrid.experiment.sweep import sweep
@@ -33,7 +33,7 @@ def run(machine, functions, **options):
         label: machine.function(one) if isinstance(one, float) else one
         for label, one in functions.items()
     }
-    return compare(functions, clock=machine.clock, progress=False, **{"seed": 1, **options})
+    return compare(functions, timer=machine.clock, progress=False, **{"seed": 1, **options})
 
 
 def raises():
@@ -128,7 +128,7 @@ def test_a_round_is_a_turn_of_each_and_another_of_the_baseline_in_random_order()
 def test_rounds_end_at_the_limit_and_six_are_taken_if_they_fit_into_twice_of_it(
     monkeypatch, limit, count, needed
 ):
-    monkeypatch.setattr(comparing, "_clear", lambda *_: False)
+    monkeypatch.setattr(experiment, "is_clear", lambda _comparison: False)
     c = run(Machine(), {"a": 1.0, "b": 1.0}, time_limit=limit)
     assert (c.stopped, c.rounds) == ("limit", count)
     assert c.limit_needed == (needed and pytest.approx(needed))
@@ -257,7 +257,7 @@ def test_references_named_join_those_that_come_marked_and_are_never_advised():
             for name, taken in found.items()
         }
     )
-    options = {"clock": m.clock, "progress": False}
+    options = {"timer": m.clock, "progress": False}
     c = compare(ways, references=["copy", "missing"], **options)
     assert c.references == ("C", "copy")
     assert (c.others, best(c.rows).label) == (["b"], "b")
@@ -335,7 +335,7 @@ def test_a_comparison_keeps_its_models_until_it_is_released_and_other_results_ne
     del first
     gc.collect()
     assert alive() is None
-    options = {"clock": m.clock, "time_limit": 0.3}
+    options = {"timer": m.clock, "time_limit": 0.3}
     for verb in (
         lambda model: sweep(lambda n: ({"a": model},), [1], **options),
         lambda model: measure(model, **options),
@@ -356,7 +356,7 @@ def test_random_numbers_that_functions_draw_are_put_back(error):
             raise error
         return f()
 
-    for verb in (lambda: run(m, {"a": draws}), lambda: measure(draws, clock=m.clock)):
+    for verb in (lambda: run(m, {"a": draws}), lambda: measure(draws, timer=m.clock)):
         with suppress(CallFailedError, KeyboardInterrupt):
             verb()
         assert repr((random.getstate(), np.random.get_state())) == before
@@ -364,26 +364,26 @@ def test_random_numbers_that_functions_draw_are_put_back(error):
 
 def test_measure():
     m = Machine()
-    result = measure(m.function(1e-3, 0.02, cold=1), clock=m.clock, label="f")
+    result = measure(m.function(1e-3, 0.02, cold=1), timer=m.clock, label="f")
     assert result.first_seconds == pytest.approx(1, rel=0.01)
     assert result.median == pytest.approx(1e-3, rel=0.02)
     low, high = result.interval()
     assert low <= result.median <= high < low * 1.02
     assert (result.label, result.times.device) == ("f", None)
     with pytest.raises(CallFailedError, match="unexpected keyword argument 'scales'"):
-        measure(m.function(1e-3), scales=2, clock=m.clock)
+        measure(m.function(1e-3), scales=2, timer=m.clock)
 
 
 def test_measure_ends_after_five_seconds_or_less_or_at_so_many_samples(capsys, monkeypatch):
     monkeypatch.setattr(progress, "SHOWN_AFTER", 0.0)
     m = Machine()
-    measure(m.function(0.01, 2.0), clock=m.clock)
+    measure(m.function(0.01, 2.0), timer=m.clock)
     assert 5 < m.now < 8
-    monkeypatch.setattr(comparing, "MOST_SAMPLES", 20)
-    assert len(measure(m.function(0.01, 2.0), clock=m.clock).samples) == 20
+    monkeypatch.setattr(experiment, "MOST_SAMPLES", 20)
+    assert len(measure(m.function(0.01, 2.0), timer=m.clock).samples) == 20
     monkeypatch.setenv("D2LHYBRID_MOST_SECONDS", "1")
     begin = m.now
-    measure(m.function(1e-3, 2.0), clock=m.clock, time_limit=100)
+    measure(m.function(1e-3, 2.0), timer=m.clock, time_limit=100)
     assert m.now < begin + 3
     assert capsys.readouterr().err == ""
 
@@ -394,6 +394,6 @@ def test_warming_up_goes_on_while_the_times_fall():
     def work():
         m.now += left.pop(0) if len(left) > 1 else left[0]
 
-    found = measure(work, clock=m.clock)
+    found = measure(work, timer=m.clock)
     assert found.warmup_calls > 60
     assert found.median == pytest.approx(1e-3, rel=0.01)

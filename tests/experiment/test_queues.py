@@ -17,14 +17,14 @@ WAITED = KERNEL + sum(COSTS.values())
 
 def compared(machine, functions, seed=1, **options):
     options = {"time_limit": 10, "check": False, **options}
-    return compare(functions, 0, clock=machine.clock, seed=seed, progress=False, **options)
+    return compare(functions, 0, timer=machine.clock, seed=seed, progress=False, **options)
 
 
 def test_each_clock_has_times_and_ratios_of_its_own(on_a_gpu):
     machine, gpu = on_a_gpu(**COSTS)
     c = compared(machine, {"a": gpu.kernel(KERNEL, 0.01), "b": gpu.kernel(KERNEL / 10, 0.01)})
     assert c.metrics == ("latency", "throughput", "device")
-    for m in (c["a"], measure(gpu.kernel(KERNEL), 0, clock=machine.clock)):
+    for m in (c["a"], measure(gpu.kernel(KERNEL), 0, timer=machine.clock)):
         found = m.median, m.median_of("throughput"), m.median_of("device")
         assert found == pytest.approx((WAITED, KERNEL, KERNEL), rel=0.01)
         assert m.stream_calls >= 20
@@ -51,7 +51,7 @@ def test_a_callable_against_itself_and_true_slowdowns_on_a_queue(on_a_gpu):
 def test_nothing_is_queued_where_a_call_is_over_when_it_returns(on_a_gpu):
     machine, gpu = on_a_gpu(**COSTS, events=False)
     f = machine.function(20e-6, 0.02, result=Array())
-    m = measure(f, 0, clock=machine.clock)
+    m = measure(f, 0, timer=machine.clock)
     assert m.stream_calls is m.times.throughput is None
     assert m.median == m.median_of("throughput") == pytest.approx(20e-6, rel=0.02)  # no wait in it
     c = compared(machine, {"a": f, "b": gpu.kernel(KERNEL)})
@@ -73,10 +73,10 @@ def test_work_beside_the_output_is_waited_for(on_a_gpu, monkeypatch):
     monkeypatch.setattr(gpu, "is_tensor", lambda obj: True)
     step = TrainingStep(gpu.kernel(1e-3), tuple)
     whole = pytest.approx(1e-3 + sum(COSTS.values()), rel=0.01)
-    assert measure(step, clock=machine.clock).median == whole
-    assert measure(gpu.kernel(1e-3), clock=machine.clock).median < 1e-4
+    assert measure(step, timer=machine.clock).median == whole
+    assert measure(gpu.kernel(1e-3), timer=machine.clock).median < 1e-4
     monkeypatch.setattr(gpu, "has_unfinished_work", lambda: gpu.free_at > machine.now)
-    assert measure(gpu.kernel(1e-3), clock=machine.clock).median == whole
+    assert measure(gpu.kernel(1e-3), timer=machine.clock).median == whole
     c = compared(machine, {"a": gpu.kernel(1e-3, 0.01), "b": gpu.kernel(5e-4, 0.01)})
     assert c.noise_floor < 0.05  # the baseline's second turn waits for the same
     assert c.ratio("b")[0] == pytest.approx(1067 / 567, rel=0.02)
@@ -106,7 +106,7 @@ def test_an_error_of_queued_work_is_that_of_the_variant_that_queued_it(on_a_gpu)
     assert "'b'" in c.unavailable["b"]
     assert "half precision" in c.unavailable["b"]
     with pytest.raises(CallFailedError, match="half precision"):
-        measure(breaks, 0, clock=machine.clock)
+        measure(breaks, 0, timer=machine.clock)
 
 
 class Elsewhere(SelfTimed):
@@ -151,7 +151,7 @@ Strange.__module__ = "strange.core.arrays"
 def test_nobody_waits_for_an_unknown_library_and_a_note_says_so():
     m = Machine()
     for made, noted in (({"x": [1, Strange()]}, True), ([np.ma.array([1.0]), "words"], False)):
-        found = measure(m.function(1e-3, result=made), clock=m.clock)
+        found = measure(m.function(1e-3, result=made), timer=m.clock)
         assert found.median == pytest.approx(1e-3)
         assert ("clock didn't wait" in (found.note or "")) is noted
         assert ("strange.Strange" in (found.note or "")) is noted

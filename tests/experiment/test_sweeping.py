@@ -20,7 +20,7 @@ def test_sweep():
         return {"eager": m.function(1e-4 + n * 1e-8), "compiled": m.function(1e-5 + n * 1e-8)}, n
 
     sizes = (10**at for at in (1, 4, 7))  # a generator will do
-    s = sweep(make, sizes, clock=m.clock, progress=False)
+    s = sweep(make, sizes, timer=m.clock, progress=False)
     assert s.sizes == (10, 10**4, 10**7)
     assert [c.verdict("compiled") for c in s.comparisons] == ["faster", "faster", "same"]
 
@@ -38,7 +38,7 @@ def test_an_interrupt_ends_a_sweep_with_the_sizes_that_there_are():
 
         return ({"a": work, "b": m.function(1e-3)},)
 
-    s = sweep(make, np.array([1, 2, 3]), clock=m.clock, progress=False)
+    s = sweep(make, np.array([1, 2, 3]), timer=m.clock, progress=False)
     assert (s.sizes, s.comparisons[1].stopped) == ((1, 2), "interrupted")
     assert type(s.sizes[0]) is int
     with pytest.raises(KeyboardInterrupt):
@@ -52,7 +52,7 @@ def test_a_sweep_shows_a_variant_that_is_missing_at_a_size():
         b = m.function(1e-4) if n == 1 else "no room"
         return (Variants({"a": Variant(m.function(1e-3)), "b": Variant(b)}),)
 
-    s = sweep(make, [1, 2], clock=m.clock, progress=False)
+    s = sweep(make, [1, 2], timer=m.clock, progress=False)
     assert s.labels == ["a", "b"]
     assert [list(c) for c in s.comparisons] == [["a", "b"], ["a"]]
     assert "no room" in repr(s)

@@ -53,7 +53,7 @@ def test_variants_with_a_function_of_ones_own_keep_what_is_known_of_them(join):
     assert found.code == before.code
     assert list(found.only("eager", "mine", "aot")) == ["eager", "mine"]
     assert found.only("aot").unavailable == {"aot": "no compiler"}
-    c = compare(found, clock=m.clock, baseline="eager", progress=False, seed=1)
+    c = compare(found, timer=m.clock, baseline="eager", progress=False, seed=1)
     assert ({*c.others}, c.unavailable) == ({"old", "mine"}, {"aot": "no compiler"})
     assert (c.references, c.deprecated) == (("C",), ("old",))
     assert "Use mine" in c.advice
@@ -75,7 +75,7 @@ def test_a_dict_that_all_variants_were_put_into_is_known_again():
     assert repr(ways).splitlines()[:5] == lines
 
     def shown(functions):
-        c = compare(functions, clock=m.clock, progress=False, seed=1)
+        c = compare(functions, timer=m.clock, progress=False, seed=1)
         return list(c), c.deprecated, c.references, list(c.unavailable), c.advice[:8]
 
     known = ("old",), ("C",), ["aot", "jit"], "Use new:"
@@ -134,18 +134,19 @@ class Names:
 def test_attributes_of_a_callable_may_have_any_name_of_ours(value):
     m = Machine()
     names = Names(m.function(1e-3), value)
-    assert {"seconds_of", "note", "queues", "function", "unavailable", "anew"} <= vars(names).keys()
-    found = measure(names, 1.0, clock=m.clock)
+    expected = {"seconds_of", "note", "is_async", "function", "unavailable", "anew"}
+    assert expected <= vars(names).keys()
+    found = measure(names, 1.0, timer=m.clock)
     assert (found.median, found.note) == (pytest.approx(1e-3), None)
     ways = {
         "a": names,
         "lazy": DeferredBuild(lambda: names),
         "noted": DeferredBuild(lambda: WithCompilerNote(names, str)),
     }
-    c = compare(ways, 1.0, clock=m.clock, seed=3, progress=False)
+    c = compare(ways, 1.0, timer=m.clock, seed=3, progress=False)
     assert [one.median for one in c.values()] == pytest.approx([1e-3] * 3)
     assert not any(one.note for one in c.values())
-    s = sweep(lambda n: (ways, n), [1], clock=m.clock, progress=False)
+    s = sweep(lambda n: (ways, n), [1], timer=m.clock, progress=False)
     assert s.labels == list(ways)
 
 

@@ -1,0 +1,178 @@
+"""An experiment: what is measured, how, and the rounds taken so far.
+
+``compare``, ``measure`` and ``sweep`` make one and run it. A comparison whose claim is undecided
+asks its experiment for more rounds.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from d2lhybrid.core import stats
+from d2lhybrid.core.arguments import Call
+from d2lhybrid.core.compare_outputs import incomparable, require_same
+from d2lhybrid.core.i18n import gettext as _, noop as N_
+from d2lhybrid.display.progress import show_status
+from d2lhybrid.experiment.comparison import Comparison
+from d2lhybrid.experiment.measurement import Measurement
+from d2lhybrid.experiment.provenance import environment, load
+from d2lhybrid.experiment.rounds import Rounds, StoppingRule
+from d2lhybrid.experiment.sampler import Sampler, TimerFunction
+from d2lhybrid.frameworks import copy_outputs, preserve_state
+
+WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
+NARROW = 1.02  # the ends of a median's interval that is within 1% of its middle
+MOST_SAMPLES = 100_000
+EARLIEST = 20  # rounds, before it is asked whether they are clear
+# An undecided claim is measured on for so many times the limit of the comparison, or, where that
+# was short, for so many seconds, but no more than so many times the limit.
+PATIENCE, LEAST_SECONDS, MOST_PATIENCE = 3.0, 20.0, 30.0
+
+
+@dataclass(eq=False, repr=False)
+class Experiment:
+    """Callables with their arguments, how they are measured, and the rounds taken so far.
+
+    Its fields are what was handed over, so that it can be described and run again. ``run`` and
+    ``measure_on`` take rounds; ``comparison`` and ``measurement`` say what was measured so far.
+    """
+
+    functions: Mapping[str, Callable[..., Any] | Call]
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    baseline: str
+    time_limit: float
+    seed: int = 0
+    check: bool | float = False
+    margin: float = stats.MARGIN
+    references: tuple[str, ...] = ()
+    deprecated: tuple[str, ...] = ()
+    unavailable: Mapping[str, str] = field(default_factory=dict)
+    build_timeout: float | None = None
+    timer: TimerFunction = perf_counter
+    progress: bool | None = None
+    rounds: Rounds = field(init=False)
+    stopped: str = field(default="limit", init=False)  # why ``run`` took no more rounds
+
+    def run(self) -> Comparison:
+        """Call each once, warm up, and take rounds until every verdict is clear or time is up."""
+        self._prepare()
+        rule = StoppingRule(self.time_limit, self._is_clear, EARLIEST)
+        self.stopped = self.rounds.run(rule, self.progress)
+        return self.comparison()
+
+    def run_alone(self) -> Measurement:
+        """The same for the baseline without any other: until its median is known to within 1%."""
+        self._prepare(is_alone=True)
+        rule = StoppingRule(self.time_limit, self._is_narrow, EARLIEST, MOST_SAMPLES)
+        self.stopped = self.rounds.run(rule, self.progress)
+        return self.measurement(self.baseline)
+
+    def measure_on(self, decided: Callable[[Comparison], bool], /) -> Comparison:
+        """Take rounds until `decided` is true of the comparison, or for so long; of all rounds."""
+        self._note_load()
+        if not decided(self.comparison()):
+            patience = max(PATIENCE * self.time_limit, LEAST_SECONDS)
+            rule = StoppingRule(
+                min(patience, MOST_PATIENCE * self.time_limit),
+                lambda: decided(self.comparison()),
+                stats.FEW.start,  # a single question may be clear soon
+            )
+            preserve_state(lambda _functions: self.rounds.run(rule))(self.functions)
+        return self.comparison()
+
+    def comparison(self) -> Comparison:
+        """What the rounds so far say."""
+        rounds = self.rounds
+        return Comparison(
+            measurements=tuple(self.measurement(label) for label in rounds.samplers),
+            baseline=self.baseline,
+            baseline_repeat=rounds.baseline_repeat.samples(rounds.is_async),
+            unavailable=dict(rounds.unavailable),
+            references=tuple(label for label in self.references if label in rounds.samplers),
+            deprecated=tuple(label for label in self.deprecated if label in rounds.samplers),
+            checked=self.check,
+            seed=self.seed,
+            stopped=self.stopped,
+            margin=self.margin,
+            limit_needed=rounds.limit_needed,
+            experiment=self,
+        )
+
+    def measurement(self, label: str) -> Measurement:
+        """The times of one callable in the rounds so far."""
+        return self.rounds.samplers[label].measurement(self.rounds.is_async, self.rounds.env)
+
+    def _prepare(self, *, is_alone: bool = False) -> None:
+        """Call each once, leave out what fails, and warm up the others."""
+        samplers = {
+            label: Sampler(label, self._call(function), self.timer)
+            for label, function in self.functions.items()
+        }
+        draw = np.random.default_rng(self.seed)
+        self.rounds = Rounds(samplers, self.baseline, environment(), draw, is_alone)
+        self.rounds.unavailable |= self.unavailable
+        self._call_each_once()
+        self.rounds.prepare(self.time_limit, EARLIEST)
+
+    def _call(self, function: Callable[..., Any] | Call) -> Call:
+        """The callable with its own arguments, and after them those of all."""
+        call = function if isinstance(function, Call) else Call(function, (), {})
+        return call.with_more(self.args, self.kwargs)
+
+    def _call_each_once(self) -> None:
+        """Call each once, the baseline first; leave out what fails or answers something else.
+
+        Raises:
+            D2LHybridError: the baseline fails.
+        """
+        expected: dict[str, Any] = {}  # the baseline's answer
+
+        def call_once(sampler: Sampler) -> None:
+            with show_status(N_("building {label}"), self.progress, label=sampler.label):
+                output = sampler.first(self.build_timeout)
+            if self.check is False:
+                return
+            answer = copy_outputs(output)
+            if left_out := ", ".join(incomparable(answer)):
+                sampler.notes.append(_("not compared: {outputs}").format(outputs=left_out))
+            if sampler.label == self.baseline:  # its second answer is held against the first
+                expected.update(answer)
+                answer = copy_outputs(sampler.call(1))
+            tolerance = None if self.check is True else self.check
+            require_same(sampler.label, self.baseline, answer, expected, tolerance)
+
+        samplers = self.rounds.samplers
+        others = [sampler for label, sampler in samplers.items() if label != self.baseline]
+        self.rounds.each([samplers[self.baseline], *others], call_once)
+
+    def _is_clear(self) -> bool:
+        return is_clear(self.comparison())
+
+    def _is_narrow(self) -> bool:
+        """Is the median known to within 1% by latency and throughput?"""
+        times = self.rounds.samplers[self.baseline].times
+        intervals = [stats.median_interval(times[metric]) for metric in ("latency", "throughput")]
+        return all(0 < high < NARROW * low for low, high in intervals)
+
+    def _note_load(self) -> None:
+        """Record the load of the machine if it is higher than it was."""
+        now = load() or 0.0
+        if now > (self.rounds.env.load or 0.0):
+            self.rounds.env = replace(self.rounds.env, load=now)
+
+
+def is_clear(comparison: Comparison) -> bool:
+    """Has each variant a verdict, and an interval that is narrow enough to read?
+
+    The interval of the baseline, against its own second turn, has to be as narrow.
+    """
+    for metric in ("latency", "throughput"):
+        for label in comparison:
+            _estimate, low, high = comparison.ratio(label, metric)
+            if high > WIDTH * low or comparison.verdict(label, metric) == "undecided":
+                return False
+    return True
