@@ -23,7 +23,8 @@ from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.display.progress import show_progress
 from d2lhybrid.experiment.measurement import AGREE
 from d2lhybrid.experiment.provenance import Environment, load
-from d2lhybrid.experiment.sampler import Sampler, wrap_call_errors
+from d2lhybrid.experiment.sampler import Sampler
+from d2lhybrid.frameworks.failures import wrap_call_errors
 
 WARM_UP_SHARE = 0.25  # of the time limit, at most, and as much again to calibrate
 STRETCHED = 2.0  # times the limit that six rounds may take

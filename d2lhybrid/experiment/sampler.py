@@ -12,7 +12,6 @@ by the same slope.
 import statistics
 from collections import defaultdict
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
@@ -22,7 +21,7 @@ import numpy as np
 
 from d2lhybrid.core import stats
 from d2lhybrid.core.arguments import Call
-from d2lhybrid.core.errors import CannotBuildError, D2LHybridError, first_line
+from d2lhybrid.core.errors import CannotBuildError, first_line
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.interrupts import interrupt_after
 from d2lhybrid.core.pytree import leaves
@@ -30,7 +29,6 @@ from d2lhybrid.experiment.measurement import METRICS, Measurement, Samples
 from d2lhybrid.experiment.provenance import Environment
 from d2lhybrid.frameworks import loaded, owner
 from d2lhybrid.frameworks.base import Framework
-from d2lhybrid.frameworks.failures import call_error
 from d2lhybrid.frameworks.variant import DeferredBuild, SelfTimed, TrainingStep
 from d2lhybrid.timing import synchronize
 
@@ -38,29 +36,6 @@ STRETCH = 4  # the longer batch holds so many times the calls of the shorter
 MOST_LATE_ERRORS = 10  # of work that was left in queues, which are let go
 
 TimerFunction = Callable[[], float]
-
-
-@dataclass
-class wrap_call_errors(AbstractContextManager[Any]):
-    """Let what the block raises say which callable it was; errors of our own stay as they are.
-
-    Work that the callable left in a queue may raise later. These errors are let go before the next
-    callable is run.
-    """
-
-    # A class, because a generator with @contextmanager would let a StopIteration through.
-
-    label: str
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if not isinstance(error, Exception):
-            return
-        for _turn in range(MOST_LATE_ERRORS):
-            with suppress(Exception):
-                synchronize()
-                break
-        if not isinstance(error, D2LHybridError):
-            raise call_error(self.label, error) from error
 
 
 @dataclass
