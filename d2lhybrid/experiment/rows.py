@@ -156,9 +156,9 @@ def verdict_in_words(times: Times, rounds: int) -> str:
     if not times.in_every_round:
         return _(VERDICTS[times.verdict].word)
     if times.in_every_round == "faster":
-        text = ngettext("faster in the one round", "faster in each of {n} rounds", rounds)
+        text = ngettext("faster in {n} round", "faster in each of {n} rounds", rounds)
     else:
-        text = ngettext("slower in the one round", "slower in each of {n} rounds", rounds)
+        text = ngettext("slower in {n} round", "slower in each of {n} rounds", rounds)
     return text.format(n=rounds)
 
 
