@@ -84,7 +84,7 @@ class Graph:
             for node in stage.operations:
                 kinds = [part.kind for part in node.parts]
                 computes = ", ".join(kinds) if len(kinds) > 1 else node.operation
-                fate = pad(_(node.fate), fate_width)
+                fate = pad(_fate_text(node), fate_width)
                 lines.append(f"    {fate} {node.name} = {computes}({', '.join(node.inputs)})")
         return "\n".join(lines)
 
@@ -103,6 +103,10 @@ class Graph:
         return f'<div style="overflow-x:auto">{self.svg()}</div>{notes}'
 
 
+def _fate_text(node: Node) -> str:
+    return _(node.fate) if node.fate else ""  # gettext answers "" with the head of its catalog
+
+
 def _panel(stage: Stage) -> Panel:
     return Panel(stage.title, tuple(map(_box, stage.nodes)))
 
@@ -113,7 +117,7 @@ def _box(node: Node) -> Box:
         node.name,
         _lines(node),
         node.inputs,
-        caption=_(node.fate) if node.fate else "",
+        caption=_fate_text(node),
         fill=_FILLS.get(node.fate, ""),
         is_dashed=node.fate == DROPPED,
         is_round=not node.operation,

@@ -1,5 +1,7 @@
 """What every framework keeps to, by the public verbs. One that is missing fails these tests."""
 
+import gc
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -168,6 +170,17 @@ def test_a_planted_cause_is_found_with_its_line_and_has_no_whole_graph(framework
         function = lambda x: 3  # noqa: E731
     with pytest.raises(ArgumentError, match="explain"):
         graph(function, x)
+
+
+def test_an_explanation_keeps_no_model_and_has_its_graphs_all_the_same(framework):
+    model, x = MODELS[framework]()
+    explanation = explain(model, x)
+    alive = weakref.ref(model)
+    del model
+    gc.collect()
+    assert alive() is None
+    (only,) = explanation.graphs()
+    assert len(only.stages) > 1
 
 
 def test_a_whole_model_is_one_graph_and_what_was_compiled_stays(framework):
