@@ -15,7 +15,7 @@ from d2lhybrid import compare, frameworks, variants
 
 def one(name):
     net, x = network(name)
-    ways = variants(net, x, all=True, references=True)
+    ways = variants(net, x, all=True, with_references=True)
     c = compare(ways, x, time_limit=60, progress=False)
     least = c["C"].median
     for label in sorted(c, key=lambda label: c[label].median):

@@ -15,7 +15,8 @@ from .experiment.compare import compare as compare, measure as measure
 from .experiment.comparison import Comparison as Comparison, Sweep as Sweep
 from .experiment.measurement import Measurement as Measurement
 from .experiment.sweep import sweep as sweep
-from .experiment.variants import training as training, variants as variants
+from .experiment.training import training as training
+from .experiment.variants import variants as variants
 from .explaining import explain as explain, graph as graph
 from .frameworks.mxnet.compat import import_mxnet as import_mxnet
 from .graphs.explanation import Explanation as Explanation

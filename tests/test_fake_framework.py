@@ -149,7 +149,7 @@ def test_measure_waits_for_it_and_the_report_says_its_name(toy, model):
 
 
 def test_variants_compare_and_their_answers(model):
-    v = d2lhybrid.variants(*model, scale=3.0, references=True)
+    v = d2lhybrid.variants(*model, scale=3.0, with_references=True)
     assert "dense layers" in v.unavailable["C"]
     c = d2lhybrid.compare(v, model[1], scale=3.0, time_limit=0.2, progress=False)
     assert list(c) == ["eager", "fused"]
@@ -238,7 +238,13 @@ def test_the_models_of_variants_that_were_joined_are_all_left_as_they_were(toy, 
 
 
 def test_options_of_variants_reach_them_from_a_sweep(toy, model):
-    options = {"all": True, "mode": "fast", "seed": 7, "time_limit": 0.05, "progress": False}
+    options = {
+        "all": True,
+        "compiler_options": {"mode": "fast"},
+        "seed": 7,
+        "time_limit": 0.05,
+        "progress": False,
+    }
     s = d2lhybrid.sweep(lambda n: model, [3, 4], only=["fused"], **options)
     assert [list(point) for point in s.comparisons] == [["fused"]] * 2
     assert (toy.asked, s.comparisons[1].seed) == ((True, {"mode": "fast"}), 7)

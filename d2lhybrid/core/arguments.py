@@ -129,19 +129,9 @@ def functions_in(callables: Any) -> list[Any]:
 
 def models_of(holder: Any) -> list[Any]:
     """What a ``Call`` calls, or the models that variants run; of anything else nothing."""
-    if not isinstance(holder, Call | BoundToProcess):
-        return []
-    seen: dict[int, Any] = {}  # by id, because a model may be no key of a dictionary
-    remaining = [getattr(holder, "function", None)]
-    for model in remaining:  # which grows
-        if model is None or id(model) in seen:
-            continue
-        seen[id(model)] = model
-        # Variants that were joined run several. Joined often, they share most of these tuples, so
-        # each is opened once.
-        if type(model) is tuple:
-            remaining += model
-    return [model for model in seen.values() if type(model) is not tuple]
+    if isinstance(holder, Call):
+        return [holder.function]
+    return [*getattr(holder, "models", ())] if isinstance(holder, BoundToProcess) else []
 
 
 def keywords_of(function: Any, positional: int) -> set[str]:

@@ -18,6 +18,7 @@ from d2lhybrid.frameworks.base import require_options
 
 def sweep(
     make: Callable[[Any], tuple[Any, ...] | Call],
+    /,
     sizes: Iterable[float],
     *,
     only: Sequence[str] | None = None,
@@ -34,8 +35,7 @@ def sweep(
         time_limit: seconds for each size, as for ``compare``.
         progress: say what is being built, and count what takes longer than two seconds; None does
             so where the standard error is a terminal.
-        options: others of ``compare``, and, with a net, of ``variants``, such as ``dynamic=True``.
-            Both have `references`: True builds the programs, labels mark rows as yardsticks.
+        options: others of ``compare``, and, with a net, of ``variants``, such as ``all=True``.
 
     Returns:
         A Sweep, which holds nothing but numbers: its claims measure nothing more. An interrupt
@@ -71,8 +71,8 @@ def sweep(
     done: list[Comparison] = []
     try:
         for size in show_progress(given, N_("sizes"), progress):
-            made, ours = _one(make(size), only, options)
-            compared = compare(made, time_limit=time_limit, progress=progress, **ours)
+            functions, others = _functions(make(size), only, options)
+            compared = compare(functions, time_limit=time_limit, progress=progress, **others)
             done.append(compared.release())  # lets go of the models and inputs of this size
             if done[-1].stopped == "interrupted":
                 break
@@ -82,19 +82,25 @@ def sweep(
     return Sweep(tuple(given[: len(done)]), tuple(done))
 
 
-def _one(made: Any, only: Sequence[str] | None, options: dict[str, Any]) -> tuple[Call, Any]:
-    """The functions at one size, or the variants of the net, and the options left for them."""
-    if not isinstance(made, (tuple, list, Call)) or made in ((), []):
+def _functions(
+    returned: Any, only: Sequence[str] | None, options: dict[str, Any]
+) -> tuple[Call, dict[str, Any]]:
+    """The functions at one size, or the variants of the net, and the options that are left.
+
+    Args:
+        returned: what `make` returned.
+        only, options: those of ``sweep``.
+    """
+    if not isinstance(returned, (tuple, list, Call)) or returned in ((), []):
         text = _("Expected {example} from make. Received: {kind}. Let it return a tuple.")
-        raise ArgumentError(text.format(example="(net, x)", kind=type(made).__name__))
-    made = made if isinstance(made, Call) else call(*made)
-    functions = isinstance(made.function, Mapping)
-    known = () if functions else options_of(variants)
-    require_options("sweep", options, tuple(dict.fromkeys([*options_of(compare), *known])))
-    theirs = {name: value for name, value in options.items() if name in known}
-    if not isinstance(theirs.get("references", True), bool):
-        del theirs["references"]
-    if not functions:
-        ways = variants(made, **theirs)
-        made = replace(made, function=ways.only(*only) if only else ways)
-    return made, {name: value for name, value in options.items() if name not in theirs}
+        raise ArgumentError(text.format(example="(net, x)", kind=type(returned).__name__))
+    called = returned if isinstance(returned, Call) else call(*returned)
+    is_net = not isinstance(called.function, Mapping)
+    of_variants = options_of(variants) if is_net else ()
+    require_options("sweep", options, (*options_of(compare), *of_variants))
+    others = {name: value for name, value in options.items() if name not in of_variants}
+    if is_net:
+        chosen = {name: value for name, value in options.items() if name in of_variants}
+        functions = variants(called, **chosen)
+        called = replace(called, function=functions.only(*only) if only else functions)
+    return called, others

@@ -1,6 +1,6 @@
-"""Every way in which a model's framework can run it, or train it by one step, by name."""
+"""Every way in which a model's framework can run it, by name."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from d2lhybrid.core.arguments import (
@@ -18,12 +18,10 @@ from d2lhybrid.experiment.rows import named
 from d2lhybrid.frameworks import of, preserve_state
 from d2lhybrid.frameworks.failures import wrap_call_errors
 from d2lhybrid.frameworks.mlp import references as reference_programs
-from d2lhybrid.frameworks.variant import DeferredBuild, VariantsByName
-
-Loss = Callable[[Any, Any], Any]  # of the output and the target
+from d2lhybrid.frameworks.variant import DeferredBuild, Function, Role, Variant, VariantsByName
 
 
-class Variants(BoundToProcess, dict[str, Callable[..., Any]]):
+class Variants(BoundToProcess, MutableMapping[str, Function]):
     """Callables by name; ``unavailable`` says of the others why they cannot be built here.
 
     ``code`` shows for each name how to write it by hand, with ``net`` for the model and ``x`` for
@@ -34,106 +32,130 @@ class Variants(BoundToProcess, dict[str, Callable[..., Any]]):
     """
 
     def __init__(
-        self,
-        found: VariantsByName,
-        net: Any = None,
-        takes_arguments: bool = False,
+        self, variants: VariantsByName, model: Any = None, takes_arguments: bool = False
     ) -> None:
-        """`net` is the model that they run, which is left as it was where they are measured."""
-        super().__init__({k: v.run for k, v in found.items() if not isinstance(v.run, str)})
-        self._reasons = {k: one.run for k, one in found.items() if isinstance(one.run, str)}
-        self._code = {name: (self.get(name), one.code) for name, one in found.items() if one.code}
-        self._marked = {name: self[name] for name in self if found[name].role == "reference"}
-        self._outdated = {name: self[name] for name in self if found[name].role == "deprecated"}
-        self.function, self.takes_arguments = net, takes_arguments
-        self._note_members()
+        """`model` is the model that they run, which is left as it was where they are measured."""
+        self._variants = {**variants}  # also those that cannot be built
+        self.models = () if model is None else (model,)
+        self.takes_arguments = takes_arguments
+        for variant in variants.values():
+            if isinstance(variant.run, DeferredBuild):
+                variant.run.among.append(self)
 
-    def _note_members(self) -> None:
-        """Let those that are built later know that they are among these."""
-        for run in self.values():
-            if isinstance(run, DeferredBuild):
-                run.among.append(self)
+    def __getitem__(self, name: str) -> Function:
+        """The callable of that name; raises UnknownLabelError, a KeyError, if there is none."""
+        variant = self._variants.get(name)
+        if variant is None or isinstance(variant.run, str):
+            raise unknown_label(name, self, self.unavailable)
+        return variant.run
+
+    def __setitem__(self, name: str, function: Function) -> None:
+        if name not in self:  # a new name comes last, even if it was one that cannot be built
+            self._variants.pop(name, None)
+        self._variants[name] = self._known(name, function)
+
+    def __delitem__(self, name: str) -> None:
+        _function = self[name]  # raises if there is none
+        del self._variants[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._variants if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _name in self)
+
+    def __contains__(self, name: object) -> bool:
+        variant = self._variants.get(name) if isinstance(name, str) else None
+        return variant is not None and not isinstance(variant.run, str)
 
     @property
     def unavailable(self) -> dict[str, str]:
         """Of each that cannot be built here, why."""
-        return {name: reason for name, reason in self._reasons.items() if name not in self}
+        variants = self._variants.items()
+        return {name: variant.run for name, variant in variants if isinstance(variant.run, str)}
 
     @property
     def code(self) -> dict[str, str]:
-        """For each name, how to write it by hand; not of what was put in its place."""
-        return {k: code for k, (run, code) in self._code.items() if self.get(k) is run}
+        """For each name, how to write it by hand; not of callables of your own."""
+        return {name: variant.code for name, variant in self._variants.items() if variant.code}
 
     @property
     def references(self) -> tuple[str, ...]:
         """The names of the programs to compare with."""
-        return self._still(self._marked)
+        return self._in_role("reference")
 
     @property
     def deprecated(self) -> tuple[str, ...]:
         """The names of those that their makers have deprecated."""
-        return self._still(self._outdated)
-
-    def _still(self, marked: Mapping[str, Callable[..., Any]]) -> tuple[str, ...]:
-        """Those whose mark holds: what was put in the place of a marked one has none."""
-        return tuple(name for name in self if marked.get(name) is self[name])
-
-    def __missing__(self, name: str) -> Callable[..., Any]:
-        """Raise UnknownLabelError, a KeyError: there is none of that name."""
-        raise unknown_label(name, self, self.unavailable)
+        return self._in_role("deprecated")
 
     def only(self, *names: str) -> "Variants":
         """These alone, in this order; raises UnknownLabelError for an unknown name."""
         for name in names:
-            if name not in self and name not in self.unavailable:
-                raise unknown_label(name, [*self, *self.unavailable], {})
-        made = self._like({name: self[name] for name in names if name in self})
-        made._reasons = {name: made._reasons[name] for name in names if name not in made}
-        return made
+            if name not in self._variants:
+                raise unknown_label(name, self._variants, {})
+        return self._with({name: self._variants[name] for name in names})
 
     def copy(self) -> "Variants":
         """Another with the same callables, which can be changed for itself."""
-        return self._like(self)
+        return self._with(self._variants)
 
-    def _like(self, functions: Mapping[str, Callable[..., Any]]) -> "Variants":
-        """These functions, with what is known of those here."""
-        made = Variants({}, self.function, self.takes_arguments)
-        dict.update(made, functions)
-        made._reasons, made._code = {**self._reasons}, {**self._code}
-        made._marked, made._outdated = {**self._marked}, {**self._outdated}
-        made._note_members()
-        return made
+    def of_functions(self, functions: Mapping[str, Function]) -> "Variants":
+        """These functions, with what is known of those that are variants here by the same name.
 
-    def __or__(self, other: Any) -> Any:
+        Those that cannot be built come with them.
+        """
+        variants = {name: self._known(name, function) for name, function in functions.items()}
+        missing = {name: self._variants[name] for name in self.unavailable if name not in functions}
+        return self._with({**variants, **missing})
+
+    def __or__(self, other: Any) -> "Variants":
         if not isinstance(other, Mapping):
             return NotImplemented
-        made = self.copy()
-        made |= other
-        return made
+        joined = self.copy()
+        joined.update(other)
+        return joined
 
-    def __ror__(self, other: Any) -> Any:
-        return self._like({**other, **self}) if isinstance(other, Mapping) else NotImplemented
+    def __ror__(self, other: Any) -> "Variants":
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        return self.of_functions({**other, **self})
 
-    def __ior__(self, other: Any) -> "Variants":  # type: ignore[override]
+    def __ior__(self, other: Any) -> "Variants":
         self.update(other)
         return self
 
-    def update(self, *others: Any, **named: Any) -> None:
+    def update(self, other: Any = (), /, **named: Any) -> None:
         """As that of a dict; with what is known of other variants."""
-        super().update(*others, **named)
-        for other in others:
-            if isinstance(other, Variants):
-                self._reasons |= other._reasons
-                self._code |= other._code
-                self._marked |= other._marked
-                self._outdated |= other._outdated
-                self.function = (self.function, other.function)  # both are left as they were
-                self.takes_arguments |= other.takes_arguments
+        if isinstance(other, Variants):
+            for name, variant in other._variants.items():
+                if name in other or name not in self:  # no reason takes the place of a callable
+                    self._variants[name] = variant
+            known = {id(model) for model in self.models}
+            new = (model for model in other.models if id(model) not in known)
+            self.models = (*self.models, *new)  # all are left as they were
+            self.takes_arguments |= other.takes_arguments
+            other = ()
+        super().update(other, **named)
 
     def __repr__(self) -> str:
-        there = [f"  {named(name, name in self.deprecated)}" for name in self]
-        not_there = [f"  {name}: {_(reason)}" for name, reason in self.unavailable.items()]
-        return "\n".join(["Variants", *there, *not_there])
+        callables = [f"  {named(name, name in self.deprecated)}" for name in self]
+        missing = [f"  {name}: {_(reason)}" for name, reason in self.unavailable.items()]
+        return "\n".join(["Variants", *callables, *missing])
+
+    def _in_role(self, role: Role) -> tuple[str, ...]:
+        return tuple(name for name in self if self._variants[name].role == role)
+
+    def _known(self, name: str, function: Function) -> Variant:
+        """The variant of that name if this is its callable, otherwise a callable of the user's."""
+        variant = self._variants.get(name)
+        return variant if variant and variant.run is function else Variant(function)
+
+    def _with(self, variants: VariantsByName) -> "Variants":
+        """These variants of the same models."""
+        others = Variants(variants, takes_arguments=self.takes_arguments)
+        others.models = self.models
+        return others
 
 
 def recognized(functions: Any) -> Any:
@@ -143,15 +165,15 @@ def recognized(functions: Any) -> Any:
     """
     if not isinstance(functions, Mapping) or isinstance(functions, Variants):
         return functions
-    lazy = (run for run in functions.values() if isinstance(run, DeferredBuild))
-    known = [ways for run in lazy for ways in run.among if _holds(functions, ways)]
-    largest = max(known, key=len, default=None)
-    return functions if largest is None else largest._like(functions)
-
-
-def _holds(functions: Mapping[str, Any], ways: Variants) -> bool:
-    """Has the dict all of these, by the same names?"""
-    return all(functions.get(name) is run for name, run in ways.items())
+    candidates = [
+        variants
+        for function in functions.values()
+        if isinstance(function, DeferredBuild)
+        for variants in function.among
+        if all(functions.get(name) is run for name, run in variants.items())
+    ]
+    largest = max(candidates, key=len, default=None)
+    return functions if largest is None else largest.of_functions(functions)
 
 
 def require_one(verb: str, function: Any) -> None:
@@ -169,12 +191,11 @@ def require_one(verb: str, function: Any) -> None:
 @reject_ambiguous_options
 def variants(
     net: Callable[..., Any] | Call,
+    /,
     *args: Any,
     all: bool = False,
-    references: bool = False,
-    dynamic: bool | None = None,
-    backend: Any = None,
-    mode: str | None = None,
+    with_references: bool = False,
+    compiler_options: Mapping[str, Any] = {},
     **kwargs: Any,
 ) -> Variants:
     """Every way in which the framework of `net` runs ``net(*args, **kwargs)``, eager first.
@@ -195,10 +216,10 @@ def variants(
         net: a model, a function of tensors, or ``call(net, ...)`` in place of it and its arguments.
         args, kwargs: the arguments of the model.
         all: also the ways for experts, some of which skip a check that the framework makes.
-        references: also the programs "C" and "NumPy", if the model is a chain of dense layers.
-        dynamic: of torch.compile: for any sizes (True), or for these (False).
-        backend: of the framework's compiler, if it has several.
-        mode: of torch.compile.
+        with_references: also the programs "C" and "NumPy", references to compare with, if the
+            model is a chain of dense layers.
+        compiler_options: of the framework's compiler, by name: `dynamic`, `backend` and `mode` of
+            ``torch.compile``, `backend` of MXNet's ``optimize_for``.
 
     Returns:
         Variants, a mapping from name to callable, as ``compare`` takes it; ``.only(...)`` chooses.
@@ -248,75 +269,20 @@ def variants(
     model, args, kwargs = resolve_call(net, args, kwargs, options_of(variants))
     require_one("variants", model)
     framework = of(model, *args, *kwargs.values())
-    given = {"dynamic": dynamic, "backend": backend, "mode": mode}
-    options = {name: value for name, value in given.items() if value is not None}
     with wrap_call_errors(name_of(model)):
-        found = framework.variants(
-            model, args, kwargs, include_expert=all, compiler_options=options
+        by_name = framework.variants(
+            model, args, kwargs, include_expert=all, compiler_options={**compiler_options}
         )
-        ready = (one.run for one in found.values() if not isinstance(one.run, str | DeferredBuild))
-        next(ready, model)(*args, **kwargs)
+        eager = next(_runnable(by_name), model)
+        eager(*args, **kwargs)
         framework.synchronize()  # errors of the work come late
-    programs = reference_programs(framework.dense_layers(model), args) if references else {}
-    return Variants(found | programs, model, takes_arguments=bool(args or kwargs))
+    if with_references:
+        by_name = by_name | reference_programs(framework.dense_layers(model), args)
+    return Variants(by_name, model, takes_arguments=bool(args or kwargs))
 
 
-@preserve_state
-def training(
-    net: Callable[..., Any] | Call, loss: Loss, optimizer: Any, batch: Sequence[Any], *more: Any
-) -> Variants:
-    """Every way to train `net` by one step on `batch`, eager first.
-
-    Each variant is a function without arguments: ``compare(training(net, loss, optimizer, batch))``
-    times the steps. Each trains a model of its own, which starts with the weights of `net` and the
-    state of `optimizer`; these two are left as they are. Built at its first call, it makes three
-    steps, and returns their losses then and ever after, so that ``compare`` sees whether all of
-    them learn the same. Dropout is another matter: a compiler draws other random numbers.
-
-    Args:
-        net: the model itself, which is copied: a module of PyTorch or of Flax NNX, a layer or model
-            of Keras, a ``tf.Module``, or a block of Gluon. ``call(net, x, key=z)`` where it takes
-            keyword arguments; `batch` is the target alone then, ``(y,)``.
-        loss: from the output of the model and the target to a tensor; its mean is what counts. A
-            loss of Keras, and any function whose first parameter is called ``y_true``, gets the
-            target first.
-        optimizer: of the framework, made for the parameters of `net`: one of ``torch.optim``, of
-            ``keras.optimizers``, an ``nnx.Optimizer``, or a ``gluon.Trainer``.
-        batch: the arguments of the model, and the target last.
-        more: not used; catches a batch written as separate arguments.
-
-    Raises:
-        UnknownFrameworkError: `net` belongs to no known framework.
-        ArgumentError: `loss` cannot be called; `batch` is no tuple or list with an input and a
-            target (beside ``call``: with a target alone); `net` is none of these models, but a
-            function that calls one, say; or `optimizer` is none of its framework.
-        CallFailedError: the model raised at its first call.
-
-    >>> import torch
-    >>> net = torch.nn.Linear(3, 1)
-    >>> optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    >>> x, y = torch.ones(8, 3), torch.zeros(8, 1)
-    >>> steps = training(net, torch.nn.functional.mse_loss, optimizer, (x, y))
-    >>> steps["eager"]().shape
-    torch.Size([3])
-    """
-    if more:
-        text = _("Expected the batch as one argument, {batch}. Received: {count} arguments for it.")
-        raise ArgumentError(text.format(batch="(x, y)", count=1 + len(more)))
-    if not callable(loss):
-        text = _("Expected a loss to call, such as {example}. Received: {kind}.")
-        example = "lambda output, y: (output - y) ** 2"
-        raise ArgumentError(text.format(example=example, kind=type(loss).__name__))
-    inside = isinstance(net, Call)
-    if not isinstance(batch, (tuple, list)) or (len(batch) != 1 if inside else len(batch) < 2):
-        text = _(
-            "Expected a batch with the model's input and the target, such as {batch}, or, beside "
-            "{call}, with the target alone, {target}. Received: {kind}."
-        )
-        parts = {"batch": "(x, y)", "call": "call(net, x)", "target": "(y,)"}
-        raise ArgumentError(text.format(kind=type(batch).__name__, **parts))
-    *inputs, target = batch
-    model, args, kwargs = resolve_call(net, tuple(inputs), {})
-    framework = of(model, optimizer, args, kwargs)
-    with wrap_call_errors(name_of(model)):
-        return Variants(framework.training(model, loss, optimizer, args, kwargs, target))
+def _runnable(by_name: VariantsByName) -> Iterator[Function]:
+    """Those that run without being built, eager first."""
+    for variant in by_name.values():
+        if not isinstance(variant.run, str | DeferredBuild):
+            yield variant.run

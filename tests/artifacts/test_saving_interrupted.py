@@ -198,7 +198,7 @@ def test_while_a_native_program_runs(saved, tmp_path, monkeypatch):
 def test_while_the_network_in_c_is_compiled(tmp_path, monkeypatch):
     write_program(tmp_path / "compiler", tmp_path / "started")
     monkeypatch.setenv("CC", str(tmp_path / "compiler"))
-    in_c = variants(nn.Linear(3, 2).eval(), X, references=True)["C"]
+    in_c = variants(nn.Linear(3, 2).eval(), X, with_references=True)["C"]
     with interrupted_once(tmp_path / "started"):
         in_c.build()
 

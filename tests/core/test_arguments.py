@@ -174,9 +174,9 @@ class Drawing(Model):
 def test_what_the_model_of_variants_names_is_its_own():
     net = Drawing()
     found = {"eager": Variant(lambda *args, **keywords: net(*args, **keywords))}
-    ways = Variants(found, net=net, takes_arguments=True)
+    ways = Variants(found, net, takes_arguments=True)
     options = {"time_limit": 0.01, "progress": False}
-    for made in (ways, ways.only("eager"), Variants({}) | ways, Variants(found, net=len) | ways):
+    for made in (ways, ways.only("eager"), Variants({}) | ways, Variants(found, len) | ways):
         assert "seed=3, which is also a parameter of Drawing" in str(
             raised(compare, made, 1.0, seed=3, **options)
         )

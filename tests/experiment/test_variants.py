@@ -10,7 +10,8 @@ from our_names import OUR_NAMES
 from d2lhybrid.errors import ArgumentError, UnknownLabelError
 from d2lhybrid.experiment.compare import compare, measure
 from d2lhybrid.experiment.sweep import sweep
-from d2lhybrid.experiment.variants import Variants, training, variants
+from d2lhybrid.experiment.training import training
+from d2lhybrid.experiment.variants import Variants, variants
 from d2lhybrid.frameworks.variant import DeferredBuild, Variant, WithCompilerNote
 
 
@@ -111,7 +112,7 @@ def test_variants_of_two_models_are_those_of_both():
     m = Machine()
     found = made(m, "one") | Variants({"other": Variant(m.function(1e-3), role="reference")}, "two")
     assert (list(found), found.references) == (["eager", "C", "old", "other"], ("C", "other"))
-    assert found.function == ("one", "two")
+    assert found.models == ("one", "two")
     with pytest.raises(TypeError):
         found | 3
 
@@ -134,7 +135,7 @@ class Names:
 def test_attributes_of_a_callable_may_have_any_name_of_ours(value):
     m = Machine()
     names = Names(m.function(1e-3), value)
-    expected = {"seconds_of", "note", "is_async", "function", "unavailable", "anew"}
+    expected = {"seconds_of", "note", "is_async", "models", "unavailable", "anew"}
     assert expected <= vars(names).keys()
     found = measure(names, 1.0, timer=m.clock)
     assert (found.median, found.note) == (pytest.approx(1e-3), None)

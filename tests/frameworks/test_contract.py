@@ -33,7 +33,7 @@ def built():
     def of_framework(name):
         if name not in made:
             net, x = MODELS[name]()
-            made[name] = net, x, variants(net, x, all=True, references=True)
+            made[name] = net, x, variants(net, x, all=True, with_references=True)
         if name == "mxnet":  # whose NumPy semantics are switched off after each test
             import_mxnet().npx.set_np()
         return made[name]
@@ -64,7 +64,7 @@ def test_variants_agree_and_leave_the_model_as_it_was(framework, built):
 def test_each_variant_is_written_by_hand_as_its_code_says(framework, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     net, x = MODELS[framework]()
-    code = variants(net, x, all=True, references=True).code
+    code = variants(net, x, all=True, with_references=True).code
     assert code.pop("C").startswith("dense(w0, b0, x, h0, 8, 4);\nrelu(h0, 4);\n")
     code.pop("torch.compile reduce-overhead", None)  # of CUDA graphs
     expected = copy_outputs(net(x))["output"].values()
@@ -88,7 +88,7 @@ def test_functions_and_keyword_arguments(framework, built):
     v = variants(call(lambda x, *, mode: x * mode, x, mode=3.0))
     quick = [name for name in v if "compile" not in name and "script" not in name]
     require_equal_outputs(v.only(*quick), x, mode=3.0)
-    v = variants(lambda x: x + 1, x, all=True, references=True)
+    v = variants(lambda x: x + 1, x, all=True, with_references=True)
     assert "dense layers" in v.unavailable["C"]
     assert "NumPy" in v.unavailable
     with pytest.raises(CallFailedError):
@@ -237,7 +237,7 @@ def test_a_model_may_have_attributes_with_our_names(framework, built, value):
         if not hasattr(net, name):  # which would be the framework's own
             setattr(net, name, value)
     assert (net.note, net.seconds_of) == (value, value)
-    found = variants(net, x, all=True, references=True)
+    found = variants(net, x, all=True, with_references=True)
     assert (list(found), found.unavailable) == (list(expected), expected.unavailable)
     quick = [name for name in ("eager", "jit", "nnx.jit", "tf.function", "hybridized",
              "static_alloc", "torchscript", "NumPy") if name in found]  # fmt: skip

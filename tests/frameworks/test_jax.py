@@ -212,7 +212,7 @@ def test_variants_of_what_is_compiled_and_of_static_arguments():
         assert "jit constants" in v
         assert all(np.array_equal(function(X, 2), 2 * X) for function in v.values())
     with pytest.raises(ArgumentError, match="'dynamic'"):
-        variants(net, X, dynamic=True)
+        variants(net, X, compiler_options={"dynamic": True})
 
 
 @pytest.mark.parametrize("method", [False, True], ids=["module", "method"])

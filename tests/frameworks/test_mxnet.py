@@ -40,8 +40,10 @@ def test_a_net_against_itself_gets_no_verdict_that_it_differs():
 def test_options_and_a_plain_block():
     net, x = mxnet_model()
     with pytest.raises(ArgumentError, match="'dynamic'"):
-        variants(net, x, dynamic=True)
-    v = variants(net, x, backend="MKLDNN").only("eager", "hybridized", "static_shape")
+        variants(net, x, compiler_options={"dynamic": True})
+    v = variants(net, x, compiler_options={"backend": "MKLDNN"}).only(
+        "eager", "hybridized", "static_shape"
+    )
     for function in v.values():
         require_same("it", "eager", copy_outputs(function(x)), copy_outputs(net(x)))
     plain = mx.gluon.nn.Sequential()
@@ -57,7 +59,7 @@ def test_a_dense_layer_that_flattens_its_input_has_no_references():
         net = mx.gluon.nn.HybridSequential()
         net.add(*layers)
         net.initialize()
-        unavailable = variants(net, mx.nd.ones((1, 3, 4)), references=True).unavailable
+        unavailable = variants(net, mx.nd.ones((1, 3, 4)), with_references=True).unavailable
         assert all("dense layers" in unavailable[name] for name in ("C", "NumPy"))
 
 

@@ -60,7 +60,7 @@ def test_what_has_not_every_variant():
     assert list(v) == ["concrete function"]
     assert "no Python" in v.unavailable["eager"]
     with pytest.raises(ArgumentError, match="'mode'"):
-        variants(lambda x: x, X, mode="max-autotune")
+        variants(lambda x: x, X, compiler_options={"mode": "max-autotune"})
 
 
 def test_xla_is_never_handed_strings():

@@ -59,18 +59,20 @@ def test_what_was_compiled_is_run_by_python():
 def test_names_and_options_of_the_compiler():
     net, x = torch_model()
     graphs = []
-    v = variants(net, x, backend=recorder(graphs), dynamic=True)
+    v = variants(net, x, compiler_options={"backend": recorder(graphs), "dynamic": True})
     assert "torch.compile reduce-overhead" not in {*v, *v.unavailable}
     for rows in range(1, 13):  # every model compiles anew: one cache holds eight
         x = torch_model()[1].expand(rows, -1)
-        variants(torch_model()[0], x, backend=recorder(graphs))["torch.compile"](x)
+        variants(torch_model()[0], x, compiler_options={"backend": recorder(graphs)})[
+            "torch.compile"
+        ](x)
     assert len(graphs) == 12
 
 
 def test_every_way_runs_without_gradients():
     net, x = torch_model()
     chosen = "eager", "torchscript", "torch functions", "torch.compile", "eager, with gradients"
-    v = variants(net, x, all=True, backend="eager").only(*chosen)
+    v = variants(net, x, all=True, compiler_options={"backend": "eager"}).only(*chosen)
     recording = [name for name, run in v.items() if run(x).requires_grad]
     assert recording == ["eager, with gradients"]
     net(x).sum().backward()  # the user's own still learns
@@ -97,7 +99,9 @@ def test_a_step_of_training_is_no_model_and_the_error_names_training():
 def test_a_row_says_where_nothing_was_compiled():
     lstm = torch.nn.LSTM(4, 2).eval()
     for net, x, compiled_at_all in ((lstm, torch.ones(3, 4), False), (*torch_model(), True)):
-        ways = variants(net, x, backend="eager").only("eager", "torch.compile")
+        ways = variants(net, x, compiler_options={"backend": "eager"}).only(
+            "eager", "torch.compile"
+        )
         rows = compare(ways, x, time_limit=0.1, progress=False)
         assert [one.note is None for one in rows.values()] == [True, compiled_at_all]
 
@@ -113,7 +117,7 @@ def test_what_pytorch_has_deprecated_is_marked():
 
 @pytest.mark.usefixtures("no_compiler")
 def test_without_a_compiler_the_reason_names_the_package(monkeypatch, tmp_path):
-    v = variants(*torch_model(), all=True, references=True)
+    v = variants(*torch_model(), all=True, with_references=True)
     for name in ("torch.compile", "aotinductor", "aotinductor boxed"):
         assert "apt install g++" in v.unavailable[name]
     assert "apt install gcc" in v.unavailable["C"]
@@ -124,7 +128,7 @@ def test_without_a_compiler_the_reason_names_the_package(monkeypatch, tmp_path):
     for compiler in ("false", str(tmp_path / "no-program")):
         monkeypatch.setenv("CC", compiler)
         with pytest.raises(CannotBuildError, match="C program"):
-            variants(*torch_model(), references=True)["C"].build()
+            variants(*torch_model(), with_references=True)["C"].build()
 
 
 @compiles
@@ -200,7 +204,9 @@ def test_structures_come_back_or_are_refused():
 
 def test_an_input_that_changes_in_place_is_read_again():
     net, x = torch_model()
-    v = variants(net, x, all=True, references=True).only("NumPy", "C", "onnxruntime io binding")
+    v = variants(net, x, all=True, with_references=True).only(
+        "NumPy", "C", "onnxruntime io binding"
+    )
     for _turn in range(2):
         for name, function in v.items():
             require_same(name, "net", copy_outputs(function(x)), copy_outputs(net(x)))
