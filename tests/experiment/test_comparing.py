@@ -7,6 +7,7 @@ import random
 import weakref
 from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -114,6 +115,22 @@ def test_a_round_is_a_turn_of_each_and_another_of_the_baseline_in_random_order()
     assert order(7) == order(7) != order(8)
 
 
+def test_an_experiment_can_be_run_again_from_what_it_was_made_of():
+    m, seen = Machine(), []
+    spent = m.function(1e-2)
+
+    def named(label):
+        return lambda: (seen.append(label), spent())[1]
+
+    first = run(m, {label: named(label) for label in "abc"}, seed=7)
+    order = [*seen]
+    seen.clear()
+    second = replace(first.experiment).run()
+    assert second.rounds == first.rounds
+    assert seen == order
+    assert second.experiment is not first.experiment
+
+
 @pytest.mark.parametrize(
     ("limit", "count", "needed"),
     [
@@ -182,6 +199,27 @@ def test_building_is_part_of_the_first_call_or_ahead_of_it_and_done_anew_each_ti
             assert (*found, one.median) == pytest.approx(times)
     assert c["a"].first_seconds == pytest.approx(0.002)  # the second time
     assert c.break_even("ahead") == pytest.approx(1 + (0.751 - 0.002) / 1e-3, abs=1.1)  # no build
+
+
+def test_a_variant_that_takes_too_long_to_build_is_left_out_with_its_reason():
+    m = Machine()
+    slow = DeferredBuild(lambda: m.function(1e-3, cold=30.0))
+    quick = DeferredBuild(lambda: m.function(1e-3, cold=1.0))
+    c = run(m, {"a": 1e-3, "slow": slow, "quick": quick}, build_timeout=10)
+    assert (list(c), list(c.unavailable)) == (["a", "quick"], ["slow"])
+    assert "longer than 10 s to build" in c.unavailable["slow"]
+    with pytest.raises(CannotBuildError, match=r"'slow' is not available.*longer than 10 s"):
+        run(m, {"slow": slow, "a": 1e-3}, build_timeout=10)
+
+
+def test_a_build_that_never_ends_is_interrupted():
+    def build():
+        while True:
+            pass
+
+    ways = {"a": Machine().function(0.0), "endless": DeferredBuild(build), "c": lambda: 1.0}
+    c = compare(ways, build_timeout=0.2, time_limit=0.05, progress=False)
+    assert (list(c), list(c.unavailable)) == (["a", "c"], ["endless"])
 
 
 def test_what_would_end_this_process_is_never_loaded_and_its_reason_stands_in_the_row():
@@ -295,6 +333,7 @@ def test_the_garbage_collector_is_off_inside_and_on_again_after():
         ({"a": list, "C": list}, {"references": ["D"]}, ArgumentError, "among 'a', 'C', in.*'D'"),
         ({"a": list, "C": list}, {"references": "C"}, ArgumentError, "in a tuple.*: 'C'"),
         ({"a": list}, {"time_limit": -1}, ArgumentError, "-1"),
+        ({"a": list}, {"build_timeout": 0}, ArgumentError, "build_timeout=60, or None.*: 0"),
         ({"a": list}, {"check": -0.1}, ArgumentError, "tolerance"),
         ({"a": list}, {"margin": "2%"}, ArgumentError, "'2%'"),
         ({"a": list}, {"seed": 1.5}, ArgumentError, "1.5"),
@@ -386,6 +425,12 @@ def test_measure_ends_after_five_seconds_or_less_or_at_so_many_samples(capsys, m
     measure(m.function(1e-3, 2.0), timer=m.clock, time_limit=100)
     assert m.now < begin + 3
     assert capsys.readouterr().err == ""
+
+
+def test_measure_shows_its_progress_if_asked(capsys):
+    m = Machine()
+    measure(m.function(1e-3), timer=m.clock, progress=True, label="f")
+    assert "building f" in capsys.readouterr().err
 
 
 def test_warming_up_goes_on_while_the_times_fall():
