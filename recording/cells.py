@@ -16,8 +16,7 @@ from typing import Any
 
 import msgspec
 
-from d2lhybrid import teaching
-from d2lhybrid.experiment.comparison import Comparison
+from d2lhybrid import Comparison, teaching
 from recording import ROOT, stand_ins
 from recording.notebook_code import CodeCell, code_cells, for_a_gpu, misspelled
 from recording.recordings import Cell, Compared, FailedCell, Notebook, Output, Revealed, Text

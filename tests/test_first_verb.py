@@ -169,8 +169,8 @@ for sys.turn in range(9):
     signal.raise_signal(signal.SIGINT)
 """
 INSIDE = """
-from d2lhybrid.core.toolchain import import_whole
-import_whole("hanging")
+from d2lhybrid.core.toolchain import import_uninterrupted
+import_uninterrupted("hanging")
 """
 OWN = """
 import signal
