@@ -23,7 +23,7 @@ CLASSES = (
     Comparison,
     type(call(print)),
 )
-found = {*vars(DeferredBuild(print)), *vars(Variants({}))}
+names = {*vars(DeferredBuild(print)), *vars(Variants({}))}
 for kind in CLASSES:
-    found |= {*dir(kind), *getattr(kind, "__dataclass_fields__", {})}
-OUR_NAMES = sorted(name for name in found if not name.startswith("_"))
+    names |= {*dir(kind), *getattr(kind, "__dataclass_fields__", {})}
+OUR_NAMES = sorted(name for name in names if not name.startswith("_"))

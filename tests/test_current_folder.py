@@ -85,16 +85,16 @@ def test_a_session_that_imports_from_the_current_folder(tmp_path, everything):
     code = (
         "import sys, torch\n"
         "from d2lhybrid import load, save\n"
-        "from d2lhybrid.artifacts import saving\n"
+        "from d2lhybrid.artifacts import save as saving\n"
         "sys.path.append('')\n"
         "from operators import Double\n"
         "sys.path.pop()\n"
-        "prove, x = saving.prove, torch.ones(2, 3)\n"
-        "def prove_in_a_session(*given):\n"  # this process has its own imports behind it
+        "verify, x = saving.verify_in_subprocess, torch.ones(2, 3)\n"
+        "def verify_in_a_session(*given):\n"  # this process has its own imports behind it
         "    sys.path.insert(0, '')\n"
-        "    try:\n        return prove(*given)\n"
+        "    try:\n        return verify(*given)\n"
         "    finally:\n        sys.path.remove('')\n"
-        "saving.prove = prove_in_a_session\n"
+        "saving.verify_in_subprocess = verify_in_a_session\n"
         "save(Double(), 'a', x)\n"
         "assert load('a')(x).tolist() == [[2.0] * 3] * 2\n"
     )
