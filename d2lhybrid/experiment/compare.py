@@ -223,9 +223,9 @@ def _unavailable(functions: Any) -> Mapping[str, str]:
 
 
 def _labels(functions: Any, baseline: str | None, references: Any) -> tuple[str, tuple[str, ...]]:
-    """The label that ratios refer to, the first one for None; and those of the yardsticks.
+    """The label of the baseline, the first one for None; and the labels of the references.
 
-    These are the `references`, and what ``variants`` has marked; what is the baseline is none.
+    These are the `references` and those that ``variants`` has marked, without the baseline.
     """
     example, kind = "{'eager': f, 'compiled': g}", type(functions).__name__
     if not isinstance(functions, Mapping):

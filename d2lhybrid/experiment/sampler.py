@@ -33,7 +33,6 @@ from d2lhybrid.frameworks.variant import DeferredBuild, SelfTimed, TrainingStep
 from d2lhybrid.timing import synchronize
 
 STRETCH = 4  # the longer batch holds so many times the calls of the shorter
-MOST_LATE_ERRORS = 10  # of work that was left in queues, which are let go
 
 TimerFunction = Callable[[], float]
 

@@ -42,9 +42,9 @@ def sweep(
         ends it with the sizes that there are, the last one cut short.
 
     Raises:
-        ArgumentError: `make` is no function but a model or variants, `sizes` is empty or has one
-            that is no number, `make` returns something else,
-            `options` has one that neither has, or one of ``variants`` where `make` gives functions.
+        ArgumentError: `make` is no function but a model or variants, or returns something else;
+            `sizes` is empty or has one that is no number; `options` has one that neither has, or
+            one of ``variants`` where `make` gives functions.
         UnknownLabelError: `only` names no variant.
         Otherwise what ``compare`` and ``variants`` raise.
 
@@ -62,15 +62,10 @@ def sweep(
         )
         example = "lambda size: (net, inputs(size))"
         raise ArgumentError(text.format(example=example, kind=type(make).__name__))
-    # Python's numbers for NumPy's, which JSON does not know.
-    given = [*sizes] if isinstance(sizes, Iterable) else []
-    given = [size.item() if hasattr(size, "item") else size for size in given]
-    if not given or not all(isinstance(size, int | float) and isfinite(size) for size in given):
-        text = _("Expected sizes, at least one, such as {example}. Received: {received!r}.")
-        raise ArgumentError(text.format(example=[1, 8, 64], received=given or sizes))
+    numbers = _numbers(sizes)
     done: list[Comparison] = []
     try:
-        for size in show_progress(given, N_("sizes"), progress):
+        for size in show_progress(numbers, N_("sizes"), progress):
             functions, others = _functions(make(size), only, options)
             compared = compare(functions, time_limit=time_limit, progress=progress, **others)
             done.append(compared.release())  # lets go of the models and inputs of this size
@@ -79,7 +74,21 @@ def sweep(
     except KeyboardInterrupt:
         if not done:
             raise
-    return Sweep(tuple(given[: len(done)]), tuple(done))
+    return Sweep(tuple(numbers[: len(done)]), tuple(done))
+
+
+def _numbers(sizes: Any) -> list[int | float]:
+    """The sizes as Python's numbers, because JSON doesn't know NumPy's.
+
+    Raises:
+        ArgumentError: there is none, or one that is no number.
+    """
+    numbers = [*sizes] if isinstance(sizes, Iterable) else []
+    numbers = [size.item() if hasattr(size, "item") else size for size in numbers]
+    if not numbers or not all(isinstance(size, int | float) and isfinite(size) for size in numbers):
+        text = _("Expected sizes, at least one, such as {example}. Received: {received!r}.")
+        raise ArgumentError(text.format(example=[1, 8, 64], received=numbers or sizes))
+    return numbers
 
 
 def _functions(
