@@ -71,7 +71,8 @@ class Explanation:
     code that has reached the limit of compilations, so that calls that fit none of its programs run
     in Python. ``unsupported``: code that the compiler refuses with an error, and JAX's leaked
     tracers, which raise one when they are used later. ``notes``: sentences about what the numbers
-    do not say, such as why nothing was compiled.
+    do not say, such as why nothing was compiled. ``recording``: what ``graphs()`` makes graphs of;
+    it holds no model, only what was recorded of one.
     """
 
     framework: str

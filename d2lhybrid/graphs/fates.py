@@ -100,9 +100,12 @@ def _dropped(operation: _Operation, evidence: Evidence) -> str:
 
 def _folded_to_broadcast(operation: _Operation, evidence: Evidence) -> str:
     """It computes a constant, and the compiler gets only the value, broadcast to its shape."""
-    is_arranged = bool(operation.kinds) and operation.kinds <= evidence.layout_ops
-    computes = operation.node.operation not in evidence.layout_ops and not operation.node.has_effect
-    return FOLDED if operation.has_constant_inputs and is_arranged and computes else ""
+    node = operation.node
+    computes_constant = operation.has_constant_inputs and not node.has_effect
+    only_broadcast = bool(operation.kinds) and operation.kinds <= evidence.layout_ops
+    if computes_constant and only_broadcast and node.operation not in evidence.layout_ops:
+        return FOLDED
+    return ""
 
 
 def _runs(operation: _Operation, evidence: Evidence) -> str:
@@ -114,25 +117,19 @@ def _runs(operation: _Operation, evidence: Evidence) -> str:
     """
     if not operation.kinds or not all(operation.matches.values()):
         return ""
-    matches = operation.all_matches
-    if all(
-        len(of_kind) >= count_if_all_run(kind, of_kind, evidence)
-        for kind, of_kind in operation.matches.items()
-    ):
-        return _kept_or_fused(operation, matches, evidence)
-    if all(
-        len(of_kind) >= count_if_merged(kind, of_kind, evidence)
-        for kind, of_kind in operation.matches.items()
-    ):
-        may_run = frozenset().union(*(match.candidates for match in matches))
-        *_others, survivor = (name for name in operation.equals if name in may_run)
+    matches = operation.matches.items()
+    if all(len(parts) >= count_if_all_run(kind, parts, evidence) for kind, parts in matches):
+        return _kept_or_fused(operation, evidence)
+    if all(len(parts) >= count_if_merged(kind, parts, evidence) for kind, parts in matches):
+        may_run = frozenset().union(*(match.candidates for match in operation.all_matches))
+        *_merged, survivor = (name for name in operation.equals if name in may_run)
         is_survivor = operation.node.name == survivor
-        return _kept_or_fused(operation, matches, evidence) if is_survivor else MERGED
+        return _kept_or_fused(operation, evidence) if is_survivor else MERGED
     return ""
 
 
 def _rewritten(operation: _Operation, evidence: Evidence) -> str:
-    """It left a trace, but not all that it was lowered to runs; and an effect cannot vanish."""
+    """It left a trace, though not all runs that it was lowered to; or its effect cannot vanish."""
     has_trace = bool(operation.all_matches) or operation.node.name in evidence.replaced
     return REWRITTEN if operation.node.has_effect or has_trace else ""
 
@@ -183,7 +180,7 @@ def _operation(node: Node, has_constant_inputs: bool, evidence: Evidence) -> _Op
 def _without_impossible_merges(fates: Mapping[str, str], evidence: Evidence) -> dict[str, str]:
     """What was merged must be missing: no kind may run more often than the others need it.
 
-    Where one does, something else was made of these operations, and they are rewritten.
+    If a kind does, the compiler made something else of the operations that seemed to be merged.
     """
     needed = Counter(kind for kinds in evidence.lowered.values() for kind in kinds)
     merged = [name for name, fate in fates.items() if fate == MERGED]
@@ -194,16 +191,16 @@ def _without_impossible_merges(fates: Mapping[str, str], evidence: Evidence) -> 
     return {**fates, **dict.fromkeys(impossible, REWRITTEN)}
 
 
-def _kept_or_fused(operation: _Operation, matches: Sequence[Match], evidence: Evidence) -> str:
+def _kept_or_fused(operation: _Operation, evidence: Evidence) -> str:
     """Kept if it is alone in its steps, else fused.
 
     If it is alone in some and not in others, and it isn't certain that all of these are its steps,
-    neither is certain.
+    it is not known which.
     """
-    name = operation.node.name
-    own = [match for match in matches if name in match.candidates] or matches
-    alone = {_is_alone(name, match.step, evidence) for match in own}
-    is_certain = all(match.candidates == {name} for match in own)
+    name, matches = operation.node.name, operation.all_matches
+    matches = [match for match in matches if name in match.candidates] or matches
+    alone = {_is_alone(name, match.step, evidence) for match in matches}
+    is_certain = all(match.candidates == {name} for match in matches)
     if len(alone) > 1 and not is_certain:
         return REWRITTEN
     return KEPT if alone == {True} else FUSED

@@ -167,7 +167,7 @@ def test_a_graph_names_weights_arguments_and_what_it_does_not_show():
     picture = graph(Noisy(), large, large)
     nodes = {node.name: node for node in picture.stages[0].nodes}
     assert {"scale", "input", "input_1", "constant", "mul"} <= {*nodes}
-    assert "key" in nodes["constant"].key + nodes["constant_1"].key
+    assert "key" in nodes["constant"].attributes + nodes["constant_1"].attributes
     assert picture.fates["random_bits"] != "folded"
 
 
