@@ -78,7 +78,7 @@ def printed(request, tmp_path_factory):
 
 def test_the_table_has_the_columns_that_readme_shows(printed, request):
     (shown,) = [masked(heads).split(" | ") for heads in HEADS]
-    heads, labels = table_in(masked(printed))  # the interval is one of 95% or, of few rounds, of 99%
+    heads, labels = table_in(masked(printed))  # of few rounds, the interval is one of 99%
     common = [head for head in dict.fromkeys(heads) if head in shown]
     assert common == [head for head in shown if head in common]
     if "torch" in request.node.callspec.id:  # README's table is PyTorch's
