@@ -25,6 +25,7 @@ from d2lhybrid.graphs.explanation import (
 from d2lhybrid.graphs.graph import Graph
 
 _VERSION = f"PyTorch {torch.__version__.partition('+')[0]}"
+_NO_RECORDS = private.DynamoRecords([], [])
 
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
@@ -38,15 +39,15 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
 
     compilations = missing.ask(lambda: private.compilations(model), 0)
     limits = missing.ask(lambda: private.limits(model), [])
-    breaks_before, failures_before = missing.ask(private.findings, ((), ()))
+    before = missing.ask(private.dynamo_records, _NO_RECORDS)
     error = run_with(record, model, args, kwargs)
-    all_breaks, all_failures = missing.ask(private.findings, ((), ()))
-    breaks = tuple(all_breaks[len(breaks_before) :])
-    failures = [pair[0] for pair in all_failures if pair not in failures_before]
+    after = missing.ask(private.dynamo_records, _NO_RECORDS)
+    breaks = tuple(after.breaks[len(before.breaks) :])
+    failures = [failure[0] for failure in after.failures if failure not in before.failures]
     if not failures and not recorded:  # of what it gave up before, TorchDynamo says no more
         places = [(code.co_filename, code.co_firstlineno) for code in private.codes_of(model)]
-        every = [failure for failure, _metrics in all_failures]
-        failures = [failure for failure in every if (failure.file, failure.line) in places][-1:]
+        earlier = [finding for finding, _metrics in after.failures]
+        failures = [finding for finding in earlier if (finding.file, finding.line) in places][-1:]
     notes = missing.notes(_VERSION)
     if not recorded and not error:
         reasons = [finding.reason for finding in (*breaks, *failures)]
@@ -107,10 +108,11 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     def record(*graph: Any) -> None:
         recorded.append(graph_of(_VERSION, name, *graph))
 
-    breaks_before, _failures = missing.ask(private.findings, ((), ()))
+    before = missing.ask(private.dynamo_records, _NO_RECORDS)
     run_with(record, model, args, kwargs)
-    breaks, _failures = missing.ask(private.findings, ((), ()))
-    if len(recorded) == 1 and len(breaks) > len(breaks_before):  # of several graphs it is seen
+    after = missing.ask(private.dynamo_records, _NO_RECORDS)
+    # Several graphs show that there is a break; of a single one, a note has to.
+    if len(recorded) == 1 and len(after.breaks) > len(before.breaks):
         text = _("This call has a graph break, where Python runs a step; {explain} names its line.")
         note = text.format(explain="explain(model, ...)")
         return (replace(recorded[0], notes=(*recorded[0].notes, note)),)

@@ -96,18 +96,32 @@ def wants_gradients(run: Function, error: RuntimeError) -> CallFailedError:
 # What TorchDynamo has done.
 
 
-def findings() -> tuple[list[Finding], list[tuple[Finding, object]]]:
-    """The graph breaks of this process so far, each at the line of the user's code.
+class DynamoRecords(NamedTuple):
+    """What TorchDynamo has noted in this process so far.
 
-    And the latest functions that TorchDynamo gave up, with all that it said, and its records.
+    ``breaks``: the graph breaks, each at the line of the user's code. ``failures``: the latest
+    functions that it gave up, with all that it said, each with the record of that compilation.
     """
-    found = torch._dynamo.output_graph.graph_break_reasons
-    breaks = [(one.reason.splitlines()[0], one.user_stack[-1]) for one in found if one.user_stack]
-    latest = torch._dynamo.utils.get_compilation_metrics()
-    failed = [one for one in latest if one.fail_type == "Unsupported"]
-    return (
-        [Finding(reason, place.filename, place.lineno or 0) for reason, place in breaks],
-        [(Finding(one.fail_reason, one.co_filename, one.co_firstlineno), one) for one in failed],
+
+    breaks: list[Finding]
+    failures: list[tuple[Finding, object]]
+
+
+def dynamo_records() -> DynamoRecords:
+    """What TorchDynamo has noted so far."""
+    breaks = [
+        (graph_break.reason.splitlines()[0], graph_break.user_stack[-1])
+        for graph_break in torch._dynamo.output_graph.graph_break_reasons
+        if graph_break.user_stack
+    ]
+    failed = [
+        metrics
+        for metrics in torch._dynamo.utils.get_compilation_metrics()
+        if metrics.fail_type == "Unsupported"
+    ]
+    return DynamoRecords(
+        [Finding(reason, frame.filename, frame.lineno or 0) for reason, frame in breaks],
+        [(Finding(m.fail_reason, m.co_filename, m.co_firstlineno), m) for m in failed],
     )
 
 
@@ -121,8 +135,8 @@ def codes_of(model: Any) -> list[CodeType]:
     inner = original(model)
     wrapper = getattr(getattr(model, "forward", model), "_torchdynamo_orig_callable", inner)
     forward = type(inner).forward if isinstance(inner, torch.nn.Module) else inner
-    found = [getattr(function, "__code__", None) for function in (wrapper, forward)]
-    return list({id(code): code for code in found if code}.values())
+    codes = [getattr(function, "__code__", None) for function in (wrapper, forward)]
+    return list({id(code): code for code in codes if code}.values())
 
 
 def compilations(model: Any) -> int:
@@ -130,14 +144,14 @@ def compilations(model: Any) -> int:
 
     Modules of ``torch.nn`` share the code of their wrapper, and with them all programs.
     """
-    entries = torch._dynamo.eval_frame._debug_get_cache_entry_list
-    found = set()  # of programs by their code, as two parts may have the same ones
-    for part in parts_of(model):
-        if wrapper := _wrapper(part):
-            own = torch._dynamo.eval_frame.innermost_backend(_callback(wrapper))
-            kept = [entry for code in codes_of(part) for entry in entries(code)]
-            found |= {id(entry.code) for entry in kept if entry.backend is own}
-    return len(found)
+    programs_of = torch._dynamo.eval_frame._debug_get_cache_entry_list
+    counted = set()  # by their code, as two callables may have the same programs
+    for inner in compilable_in(model):
+        if wrapper := _wrapper(inner):
+            backend = torch._dynamo.eval_frame.innermost_backend(_callback(wrapper))
+            programs = [program for code in codes_of(inner) for program in programs_of(code)]
+            counted |= {id(program.code) for program in programs if program.backend is backend}
+    return len(counted)
 
 
 def limits(model: Any) -> list[tuple[CodeType, int]]:
@@ -146,21 +160,21 @@ def limits(model: Any) -> list[tuple[CodeType, int]]:
     What is not compiled itself counts as well: the next to compile it meets the same limit,
     because the programs belong to the code.
     """
-    found: dict[int, tuple[CodeType, int]] = {}
-    for part in parts_of(model):
-        wrapper = _wrapper(part)
-        if part is not model and not wrapper:
+    reached: dict[int, tuple[CodeType, int]] = {}
+    for inner in compilable_in(model):
+        wrapper = _wrapper(inner)
+        if inner is not model and not wrapper:
             continue
         limit = _own_limit(_callback(wrapper)) if wrapper else None
         limit = torch._dynamo.config.recompile_limit if limit is None else limit
         region = getattr(wrapper, "_isolate_recompiles_id", -1)
-        for code in codes_of(part):
-            if _programs(code, region) >= limit:
-                found[id(code)] = code, limit
-    return list(found.values())
+        for code in codes_of(inner):
+            if _program_count(code, region) >= limit:
+                reached[id(code)] = code, limit
+    return list(reached.values())
 
 
-def _programs(code: CodeType, region: int) -> int:
+def _program_count(code: CodeType, region: int) -> int:
     """How many programs of a code count for the limit of a region; before regions, all."""
     of_region = getattr(torch._dynamo.eval_frame, "_get_cache_entries_for_region", None)
     if of_region:
@@ -178,34 +192,31 @@ def _own_limit(callback: Any) -> int | None:
     return None
 
 
-def parts_of(model: Any) -> list[Any]:
+def compilable_in(model: Any) -> list[Any]:
     """The model, and what may be compiled in it: its modules, or what a function names."""
     if isinstance(model, torch.nn.Module):
         return list(model.modules())
     if _wrapper(model) or not isfunction(model):
         return [model]
-    named = [one for one in _named_in(model) if callable(one)]
-    return [model, *(part for one in named for part in _modules_or_itself(one))]
+    callables: list[Any] = [model]
+    for named in filter(callable, _named_in(model)):
+        callables += named.modules() if isinstance(named, torch.nn.Module) else [named]
+    return callables
 
 
 def _named_in(function: Any) -> list[Any]:
-    """The objects that a function names as globals or takes from around it, as far as there are.
+    """The objects that a function names as globals or takes from around it, as far as they exist.
 
     ``inspect.getclosurevars`` takes an attribute for a global of the same name, and fails where
-    what is around the function is not there yet.
+    what is around the function doesn't exist yet.
     """
-    found = []
+    from_around = []
     for cell in function.__closure__ or ():
         with suppress(ValueError):  # it is empty
-            found.append(cell.cell_contents)
-    loads = [one for one in dis.get_instructions(function) if one.opname == "LOAD_GLOBAL"]
-    names = dict.fromkeys(one.argval for one in loads)
-    around = function.__globals__
-    return [*found, *(around[name] for name in names if name in around)]
-
-
-def _modules_or_itself(thing: Any) -> list[Any]:
-    return list(thing.modules()) if isinstance(thing, torch.nn.Module) else [thing]
+            from_around.append(cell.cell_contents)
+    loads = [i.argval for i in dis.get_instructions(function) if i.opname == "LOAD_GLOBAL"]
+    names, module = dict.fromkeys(loads), function.__globals__
+    return [*from_around, *(module[name] for name in names if name in module)]
 
 
 def _wrapper(model: Any) -> Any:
