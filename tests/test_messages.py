@@ -8,7 +8,7 @@ import pytest
 
 from d2lhybrid.core import i18n
 
-PACKAGE = Path(i18n.__file__).parent
+PACKAGE = Path(i18n.__file__).parents[1]
 FILES = sorted(PACKAGE.rglob("*.py"))
 # How many of its first arguments are texts.
 GETTEXT = {"_": 1, "N_": 1, "gettext": 1, "noop": 1, "ngettext": 2, "pgettext": 2}
