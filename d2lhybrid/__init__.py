@@ -1,23 +1,49 @@
 """Measure, compare, save and run eager and compiled models in PyTorch, TensorFlow, JAX and MXNet.
 
-The public names are those of ``__init__.pyi``. They load on first use, so ``import d2lhybrid``
-costs milliseconds and loads no framework. What chapters print with is in ``d2lhybrid.teaching``.
+The names load on first use, so ``import d2lhybrid`` costs milliseconds and loads no framework.
+What chapters print with is in ``d2lhybrid.teaching``.
 """
 
 from typing import Any
 
-import lazy_loader
-
 __version__ = "0.1.0"
 
-_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+# By module, as in ``__init__.pyi``. No library does this here: ``python -m d2lhybrid`` runs this
+# file while the current folder still comes first, so a file there could take a library's place.
+_NAMES = {
+    "artifacts.load": ("inspect", "load", "trust", "verify"),
+    "artifacts.native": ("run_native",),
+    "artifacts.save": ("save",),
+    "core.arguments": ("call",),
+    "diagnosis": ("doctor",),
+    "experiment.claim": ("Judgement",),
+    "experiment.compare": ("compare", "measure"),
+    "experiment.comparison": ("Comparison", "Sweep"),
+    "experiment.measurement": ("Measurement",),
+    "experiment.sweep": ("sweep",),
+    "experiment.training": ("training",),
+    "experiment.variants": ("variants",),
+    "explaining": ("explain", "graph"),
+    "frameworks.mxnet.compat": ("import_mxnet",),
+    "graphs.explanation": ("Explanation",),
+    "graphs.graph": ("Graph",),
+    "timing": ("Benchmark", "Timer", "synchronize"),
+}
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
+__all__ = sorted([*_MODULES, "errors"])
 
 
 def __getattr__(name: str) -> Any:
     """A public name, when it is first asked for; Ctrl-C takes effect when it is loaded."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from d2lhybrid.core.toolchain import uninterrupted
+    from d2lhybrid.core.toolchain import import_uninterrupted
 
-    with uninterrupted():
-        return _load(name)
+    if name == "errors":
+        return import_uninterrupted(f"{__name__}.errors")
+    globals()[name] = value = getattr(import_uninterrupted(f"{__name__}.{_MODULES[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

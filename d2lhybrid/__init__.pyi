@@ -1,4 +1,4 @@
-# The public names, for type checkers and for lazy_loader, which loads each of them on first use.
+# The public names, for type checkers; `__init__.py` loads each of them on first use.
 from . import errors as errors
 from .artifacts.load import (
     inspect as inspect,

@@ -137,3 +137,13 @@ def test_no_module_takes_the_name_of_a_public_verb():
     """Importing a module binds its name in the package, over whatever stood there."""
     modules = {path.stem for path in PACKAGE.iterdir()}
     assert not modules & set(import_module("d2lhybrid").__all__) - {"errors"}
+
+
+def test_the_stub_names_what_loads_on_first_use():
+    """Type checkers read the stub, and readers get what ``__init__.py`` loads."""
+    stub = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    named = {alias.name: (node.module or "") for node in imports for alias in node.names}
+    public = import_module("d2lhybrid")
+    assert named == {**public._MODULES, "errors": ""}
+    assert {*public.__all__} == {*named}

@@ -147,7 +147,7 @@ def test_while_another_process_proves_a_save(tmp_path, monkeypatch):
     before = read(tmp_path / "art" / "a").digest
     code = (
         "import pathlib, subprocess, sys\n"
-        "if 'import verify' in ' '.join(sys.orig_argv):\n"
+        "if 'model.differences' in ' '.join(sys.orig_argv):\n"
         f"    sleeping = subprocess.Popen(['sleep', '{NAP}'])\n"
         f"    pathlib.Path({str(tmp_path / 'started')!r}).touch()\n"
         "    sleeping.wait()\n"

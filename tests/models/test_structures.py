@@ -16,7 +16,7 @@ from d2lhybrid.errors import UnsupportedArtifactError
 LEFT_OUT = {"aotinductor"}  # a minute for each model; it begins as torch.export does
 COMPILED = {"torch.export"}  # for the native program, likewise
 # Without Inductor's minutes: what is handed to a model and taken from it is the same.
-OPTIONS = {"torch": {"backend": "eager"}}
+OPTIONS = {"torch": {"compiler_options": {"backend": "eager"}}}
 
 
 @pytest.fixture(scope="module", params=frameworks.known(), ids=lambda one: one.name)
@@ -35,7 +35,7 @@ def saved(framework, models, tmp_path_factory):
     root, made = tmp_path_factory.mktemp(framework.name), {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("D2LHYBRID_DATA", str(root / "user"))
-        patch.setattr(saving, "prove", lambda folder: "")
+        patch.setattr(saving, "verify_in_subprocess", lambda folder: "")
         for name, model in models.items():
             for format in framework.formats.keys() - LEFT_OUT:
                 made[format, name] = root / f"{format} {name}"
