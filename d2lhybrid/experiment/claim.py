@@ -218,6 +218,13 @@ class Judgement(Generic[C]):
         """Show nothing."""
 
 
+class Judgements(tuple[Judgement[C], ...]):
+    """Those of a claim at several sizes, which a notebook doesn't show either."""
+
+    def _ipython_display_(self) -> None:
+        """Show nothing."""
+
+
 MeasureOn = Callable[[Callable[[C], bool]], C]
 
 

@@ -16,7 +16,7 @@ from d2lhybrid.core.stats import Estimate
 from d2lhybrid.core.toolchain import require
 from d2lhybrid.display.table import NEVER
 from d2lhybrid.experiment import advice, drawn, shown
-from d2lhybrid.experiment.claim import Claim, Judgement, judge
+from d2lhybrid.experiment.claim import Claim, Judgement, Judgements, judge
 from d2lhybrid.experiment.measurement import (
     AGREE,
     METRICS,
@@ -400,13 +400,13 @@ class Sweep(Result):
         at_least: float | None = None,
         against: str | None = None,
         metric: str | None = None,
-    ) -> tuple[Judgement[Comparison], ...]:
+    ) -> Judgements[Comparison]:
         """As ``Comparison.claim``, at one size, or at all of them with a line for each."""
         if size is not None and size not in self.sizes:
             text = _("Expected a size among {known}. Received: {received!r}.")
             known = ", ".join(map(str, self.sizes))
             raise ArgumentError(text.format(known=known, received=size))
-        return tuple(
+        return Judgements(
             comparison._judge(Claim(label, sense, at_least, against, metric, each))
             for each, comparison in zip(self.sizes, self.comparisons, strict=True)
             if size is None or each == size
