@@ -148,7 +148,7 @@ def save(
     chosen = format_of(framework.name, format or next(iter(framework.formats), ""))
     if not args and not kwargs:
         raise SaveError(_("Expected example inputs, received none; write save(model, path, x)."))
-    add_trusted()  # find out before the work that there is no list to put it on
+    add_trusted()  # fails here, before the work, if the list cannot be written to
     with replacing(path) as folder:
         example = ExampleCall.of(framework, model, args, kwargs, chosen.function(model))
         _require_dense(example, chosen)
@@ -174,7 +174,7 @@ def save(
             options=options,
             created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         )
-        add_trusted(_seal_verified(manifest, folder, framework, model))
+        add_trusted(_seal_and_verify(manifest, folder, framework, model))
     return inspect(path)
 
 
@@ -185,8 +185,8 @@ def _require_dense(example: ExampleCall, chosen: Format) -> None:
         raise SaveError(text, kind=kind, parts=chosen.parts[kind])
 
 
-def _seal_verified(manifest: Manifest, folder: Path, framework: Framework, model: Any) -> str:
-    """Write the manifest, once another process has verified the artifact; returns its hash.
+def _seal_and_verify(manifest: Manifest, folder: Path, framework: Framework, model: Any) -> str:
+    """Write the manifest and let another process verify the artifact; returns its hash.
 
     If the artifact does not load there, it is tried again with the modules imported that the
     model's classes come from: one may register what the file needs. The manifest then lists them.

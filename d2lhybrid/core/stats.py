@@ -93,11 +93,11 @@ def noise_floor(baseline: Sequence[float], again: Sequence[float]) -> float:
 
 
 def verdict(interval: Estimate, floor: float, margin: float = MARGIN, busy: bool = False) -> str:
-    """'faster', 'slower', 'same' or 'undecided'.
+    """'faster', 'slower', 'same' or 'undecided', by a ratio with the ends of its interval.
 
-    A difference counts if the whole interval lies beyond the noise floor. Two callables are the
-    same if the whole interval lies within the margin, except on a `busy` machine: there both wait
-    for a core, which takes equally long whatever they compute.
+    First, two callables are the same if the whole interval lies within the margin, except on a
+    `busy` machine: there both wait for a core, which takes equally long whatever they compute.
+    Otherwise a difference counts if the whole interval lies beyond the noise floor.
 
     >>> verdict((1.5, 1.4, 1.6), floor=0.01), verdict((1.0, 0.99, 1.01), floor=0.01)
     ('faster', 'same')

@@ -27,9 +27,10 @@ WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are clos
 NARROW = 1.02  # the ends of a median's interval that is within 1% of its middle
 MOST_SAMPLES = 100_000
 EARLIEST = 20  # rounds, before it is asked whether they are clear
-# An undecided claim is measured on for so many times the limit of the comparison, or, where that
-# was short, for so many seconds, but no more than so many times the limit.
-PATIENCE, LEAST_SECONDS, MOST_PATIENCE = 3.0, 20.0, 30.0
+# How long an undecided claim is measured on, by the time limit of the comparison:
+CLAIM_LIMITS = 3.0  # for so many limits
+CLAIM_LEAST_SECONDS = 20.0  # or for so many seconds, if that is longer
+CLAIM_MOST_LIMITS = 30.0  # but never for more limits than these
 
 
 @dataclass(eq=False, repr=False)
@@ -55,7 +56,7 @@ class Experiment:
     timer: TimerFunction = perf_counter
     progress: bool | None = None
     rounds: Rounds = field(init=False)
-    stopped: str = field(default="limit", init=False)  # why ``run`` took no more rounds
+    stopped: str = field(default="limit", init=False)  # why no more rounds were taken
 
     def run(self) -> Comparison:
         """Call each once, warm up, and take rounds until every verdict is clear or time is up."""
@@ -72,16 +73,24 @@ class Experiment:
         return self.measurement(self.baseline)
 
     def measure_on(self, decided: Callable[[Comparison], bool], /) -> Comparison:
-        """Take rounds until `decided` is true of the comparison, or for so long; of all rounds."""
+        """Take rounds until `decided` is true of the comparison, or until a claim's time is over.
+
+        Returns the comparison of all rounds so far. An interrupt ends it with those.
+        """
         self._note_load()
         if not decided(self.comparison()):
-            patience = max(PATIENCE * self.time_limit, LEAST_SECONDS)
+            longest = max(CLAIM_LIMITS * self.time_limit, CLAIM_LEAST_SECONDS)
             rule = StoppingRule(
-                min(patience, MOST_PATIENCE * self.time_limit),
+                min(longest, CLAIM_MOST_LIMITS * self.time_limit),
                 lambda: decided(self.comparison()),
                 stats.FEW.start,  # a single question may be clear soon
             )
-            preserve_state(lambda _functions: self.rounds.run(rule))(self.functions)
+
+            @preserve_state  # which finds the models among the arguments
+            def take_rounds(_functions: Mapping[str, Callable[..., Any] | Call]) -> str:
+                return self.rounds.run(rule)
+
+            self.stopped = take_rounds(self.functions)
         return self.comparison()
 
     def comparison(self) -> Comparison:
@@ -133,7 +142,7 @@ class Experiment:
 
         def call_once(sampler: Sampler) -> None:
             with show_status(N_("building {label}"), self.progress, label=sampler.label):
-                output = sampler.first(self.build_timeout)
+                output = sampler.call_first(self.build_timeout)
             if self.check is False:
                 return
             answer = copy_outputs(output)

@@ -35,7 +35,7 @@ MOST_PROBES = 40
 LONG_SECONDS = 0.01  # a call that takes longer is a long one
 STREAM_SECONDS = 1e-3  # of the shorter batch, if that is enough for the slope to settle
 SAMPLE_SECONDS = 5e-4  # of the latency: some thousand times the resolution of perf_counter
-GAP = 8.0  # times as long, and a call does not take "about as long" any more
+SIMILAR_FACTOR = 8.0  # callables whose times are closer get equally many calls
 
 
 @contextmanager
@@ -128,10 +128,10 @@ class Rounds:
         least = max(share, min(LEAST_WARM_UP, time_limit))
         self.each([*self.samplers.values()], lambda sampler: warm_up(sampler, share, least))
         self.each([*self.samplers.values()], detect_async)
-        async_devices = {sampler.devices for sampler in self.samplers.values() if sampler.is_async}
-        for sampler in self.samplers.values():  # those that wait for the same devices, alike
-            sampler.is_async = sampler.devices in async_devices
-        self.is_async = bool(async_devices)
+        waits = {sampler.waits_for for sampler in self.samplers.values() if sampler.is_async}
+        for sampler in self.samplers.values():  # those that wait for the same frameworks, alike
+            sampler.is_async = sampler.waits_for in waits
+        self.is_async = bool(waits)
         self.each([*self.samplers.values()], lambda sampler: calibrate(sampler, share))
         self._equalize_batches()
         self._fit_to_budget(time_limit / earliest)
@@ -142,10 +142,10 @@ class Rounds:
         """One number of calls for all that take about as long, so that all are timed alike.
 
         It is the largest that one of them wants. Sorted by time, each belongs with the next that
-        takes up to `GAP` times as long: far more than two estimates of one time differ by. A busy
-        machine makes a quick call seem slow: there, more counts as "about as long".
+        takes up to `SIMILAR_FACTOR` times as long, which is far more than two estimates of one time
+        differ by. A busy machine makes a quick call seem slow: there, more counts as similar.
         """
-        gap = GAP * max(1.0, (load() or 0.0) / self.env.cores)
+        gap = SIMILAR_FACTOR * max(1.0, (load() or 0.0) / self.env.cores)
         for metric in ("latency", "throughput"):
             alike: list[Sampler] = []
             by_time = sorted(self.samplers.values(), key=lambda sampler: sampler.seconds[metric])
@@ -158,7 +158,7 @@ class Rounds:
                     member.inner_iterations[metric] = most
 
     def _fit_to_budget(self, seconds: float) -> None:
-        """Shorten all turns by one factor if a round takes longer; one is taken to see."""
+        """Time a trial round; if it takes longer, reduce the calls of all by the same factor."""
         samplers = [*self.samplers.values()]
         if all({*sampler.inner_iterations.values()} == {1} for sampler in samplers):
             return
@@ -182,6 +182,7 @@ class Rounds:
         Raises:
             KeyboardInterrupt: it came before a round was complete.
         """
+        self.limit_needed = None
         begin, before = self.now(), self.count
         next_look = max(rule.earliest, before * 3 // 2)
         try:
@@ -249,7 +250,7 @@ def detect_async(sampler: Sampler) -> None:
     has a separate throughput only if host and device both have a part in it, so that batches
     overlap; otherwise its throughput is its latency.
     """
-    if not sampler.devices or sampler.may_return_early is False:
+    if not sampler.waits_for or sampler.may_return_early is False:
         return
     timer = sampler.timer
     times: list[tuple[float, float, float]] = []  # of the call, the wait, and a wait for nothing
@@ -278,7 +279,7 @@ def detect_async(sampler: Sampler) -> None:
 
 def _is_at_work(sampler: Sampler) -> bool:
     """Is any of its devices still at work?"""
-    return any(device.has_unfinished_work() for device in sampler.devices)
+    return any(framework.has_unfinished_work() for framework in sampler.waits_for)
 
 
 def calibrate(sampler: Sampler, limit: float) -> None:

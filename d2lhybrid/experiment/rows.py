@@ -53,6 +53,11 @@ class Times:
     in_every_round: str = ""
     spread: tuple[float, float] | None = None
 
+    @property
+    def shown_verdict(self) -> str:
+        """The verdict whose sign is shown: if there is none, what each of a few rounds says."""
+        return self.in_every_round or self.verdict
+
 
 @dataclass(frozen=True)
 class Row:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -47,14 +48,14 @@ class FirstCosts:
     warmup_calls: int = 0
 
     @property
-    def seconds(self) -> float:
-        """Of building, loading and the first call together."""
+    def seconds_with_build(self) -> float:
+        """Building, loading and the first call. A cold start is without what a release builds."""
         return (self.build_seconds or 0.0) + (self.load_seconds or 0.0) + self.first_seconds
 
 
 @dataclass(eq=False, repr=False)
 class Sampler:
-    """A callable with its arguments, the devices it is waited for on, and the times of its calls.
+    """A callable with its arguments, the frameworks it is waited for by, and its times.
 
     A ``SelfTimed`` callable is asked for its times instead.
     """
@@ -62,7 +63,7 @@ class Sampler:
     label: str
     target: Call
     timer: TimerFunction
-    devices: tuple[Framework, ...] = ()
+    waits_for: tuple[Framework, ...] = ()  # whose devices have to be done with a call
     # May a call return before its output is there? None: the framework of the output is not known.
     may_return_early: bool | None = None
     # Does a call leave work that waiting for its output leaves out, as a step of training does?
@@ -70,13 +71,15 @@ class Sampler:
     is_async: bool = False  # does the work of a call go on when it has returned?
     notes: list[str] = field(default_factory=list)
     costs: FirstCosts = field(default_factory=FirstCosts)
-    # Estimates from warming up, by metric: of one call; and how many calls a sample holds (for the
-    # throughput, the shorter batch).
+    # By metric: what a call takes, as estimated from warming up.
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(METRICS, 0.0))
+    # How many calls a sample holds; for the throughput, its shorter batch.
     inner_iterations: dict[str, int] = field(default_factory=lambda: dict.fromkeys(METRICS, 1))
     times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    _run: Callable[[], Any] = field(init=False)  # once it was called first
+    _self_timed: SelfTimed | None = field(default=None, init=False)
 
-    def first(self, build_timeout: float | None = None) -> Any:
+    def call_first(self, build_timeout: float | None = None) -> Any:
         """Time building, loading and the first call, as far as there are such; its output.
 
         Raises:
@@ -84,13 +87,15 @@ class Sampler:
             Otherwise what the callable raises.
         """
         with interrupt_after(build_timeout) as limit:
-            output = self._first()
-        if limit.is_exceeded or (build_timeout is not None and self.costs.seconds > build_timeout):
+            output = self._time_cold_start()
+        longest = inf if build_timeout is None else build_timeout
+        if limit.is_exceeded or self.costs.seconds_with_build > longest:
             text = _("it took longer than {seconds} s to build, load and call it once")
             raise CannotBuildError(text.format(seconds=f"{build_timeout:g}"))
         return output
 
-    def _first(self) -> Any:
+    def _time_cold_start(self) -> Any:
+        """Time the parts of a cold start that there are, each on its own; the output."""
         function, args, kwargs = self.target.function, self.target.args, self.target.kwargs
         # A variant that is built already would have no cold start.
         deferred = function.anew() if isinstance(function, DeferredBuild) else None
@@ -136,9 +141,9 @@ class Sampler:
             tensors = [leaf for leaf in parts if framework.is_tensor(leaf)]
             if tensors:
                 self.may_return_early = any(map(framework.may_return_early, tensors))
-            self.devices = (framework,)
+            self.waits_for = (framework,)
         elif unknown or not parts:
-            self.devices = loaded()
+            self.waits_for = loaded()
             text = _(
                 "the clock didn't wait for the result: {kind} isn't a tensor of a supported "
                 "framework"
@@ -162,11 +167,11 @@ class Sampler:
         """
         if self.may_return_early is False:
             return
-        for device in self.devices:
+        for framework in self.waits_for:
             if self.has_side_effects or self.may_return_early is None:
-                device.synchronize()
+                framework.synchronize()
             else:
-                device.wait_for(output)
+                framework.wait_for(output)
 
     def time_batch(self, calls: int) -> dict[str, float]:
         """Seconds of so many calls that are waited for once, at the end, by metric.
@@ -177,14 +182,17 @@ class Sampler:
         if self._self_timed:
             return {"throughput": float(self._self_timed.seconds_of(calls))}
         synchronize()
-        events = [(device, device.start_events()) for device in self.devices]
+        events = [(framework, framework.start_events()) for framework in self.waits_for]
         start = self.timer()
         output = self.call(calls)
-        on_device = [device.device_seconds(event) for device, event in events if event is not None]
+        on_device = [
+            framework.device_seconds(event) for framework, event in events if event is not None
+        ]
         self.wait(output)
-        seconds = {"throughput": float(self.timer() - start)}
-        longest = max((one for one in on_device if one is not None), default=None)
-        return seconds if longest is None else {**seconds, "device": longest}
+        by_metric = {"throughput": float(self.timer() - start)}
+        if known := [seconds for seconds in on_device if seconds is not None]:
+            by_metric["device"] = max(known)
+        return by_metric
 
     def slope(self, calls: int) -> dict[str, float]:
         """Seconds per call, by the metrics of ``time_batch``, from a short and a long batch."""

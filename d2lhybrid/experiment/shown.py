@@ -168,7 +168,7 @@ def _columns_by(metric: str, rows: Rows) -> Iterator[TableColumn]:
 
 
 def _verdict_with_sign(times: Times, rounds: int) -> str:
-    sign = VERDICTS[times.in_every_round or times.verdict].sign
+    sign = VERDICTS[times.shown_verdict].sign
     return f"{sign} {verdict_in_words(times, rounds)}"
 
 
@@ -254,7 +254,7 @@ def _cell_with_ratio(row: Row | None, metric: str, unknown: str) -> str:
     times = row.times[metric]
     if row.role == "baseline":
         return seconds(times.seconds)
-    return f"{seconds(times.seconds)} ({number(times.ratio)}× {VERDICTS[times.verdict].sign})"
+    return f"{seconds(times.seconds)} ({number(times.ratio)}× {VERDICTS[times.shown_verdict].sign})"
 
 
 def summary(rows: Rows) -> dict[str, Any]:

@@ -273,16 +273,16 @@ def variants(
         by_name = framework.variants(
             model, args, kwargs, include_expert=all, compiler_options={**compiler_options}
         )
-        eager = next(_runnable(by_name), model)
-        eager(*args, **kwargs)
+        ready = next(_ready(by_name), model)  # "eager", unless even that is built first
+        ready(*args, **kwargs)
         framework.synchronize()  # errors of the work come late
     if with_references:
         by_name = by_name | reference_programs(framework.dense_layers(model), args)
     return Variants(by_name, model, takes_arguments=bool(args or kwargs))
 
 
-def _runnable(by_name: VariantsByName) -> Iterator[Function]:
-    """Those that run without being built, eager first."""
+def _ready(by_name: VariantsByName) -> Iterator[Function]:
+    """Those that run without being built first."""
     for variant in by_name.values():
         if not isinstance(variant.run, str | DeferredBuild):
             yield variant.run

@@ -59,11 +59,6 @@ class Framework(ABC):
         """Its version; imports it."""
         return str(self.load().__version__)
 
-    def import_part(self, part: str) -> None:
-        """Import the framework, and then a module of its folder, without an interrupt between."""
-        self.load()
-        import_uninterrupted(f"{type(self).__module__}.{part}")
-
     def lacks(self, what: str) -> ArgumentError:
         """The error to raise where d2lhybrid does not have this for the framework."""
         text = _("Expected a framework for which d2lhybrid has {what}. Received: {framework}.")

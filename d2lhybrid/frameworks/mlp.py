@@ -1,4 +1,4 @@
-"""A chain of dense layers, as ``protocol.chain`` finds it, without the layers: as one function.
+"""A chain of dense layers, as ``layers.chain`` finds it, without the layers: as one function.
 
 Each framework fills the template of ``functions``; ``references`` has the same network in
 NumPy and in C, which is what the arithmetic costs without a framework. Both have a clock of their
@@ -66,10 +66,7 @@ def functions(
 def references(layers: list[Layer] | None, args: tuple[Any, ...]) -> dict[str, Variant]:
     """The rows "C" and "NumPy", or why there are none."""
     given = to_host(args[0]) if len(args) == 1 else None
-    # A layer that flattens its input, as MXNet's may, reads more numbers than its last axis has.
-    widths = [*(given.array.shape[-1:] if given else ()), *(len(one.bias) for one in layers or ())]
-    fits = widths[:-1] == [len(layer.weight) for layer in layers or ()]
-    if layers is None or given is None or not fits or given.dtype != "float32":
+    if layers is None or given is None or not _fits(layers, given.array):
         reason = N_("it is written for a chain of dense layers, in float32 and with one input")
         return dict.fromkeys(("C", "NumPy"), Variant(reason, role="reference"))
     x = np.ascontiguousarray(given.array)
@@ -77,6 +74,15 @@ def references(layers: list[Layer] | None, args: tuple[Any, ...]) -> dict[str, V
     lazy = DeferredBuild(lambda: _compiled(layers, x), lambda made: InC(made, layers, x))
     in_c = Variant(no_compiler("C") or lazy, c_code(layers), role="reference")
     return {"C": in_c, "NumPy": Variant(numpy, numpy.code, role="reference")}
+
+
+def _fits(layers: Sequence[Layer], x: np.ndarray) -> bool:
+    """Is it in float32, and does each layer read as many numbers as it is given?
+
+    A layer that flattens its input, as MXNet's may, reads more than the last axis has.
+    """
+    widths = [*x.shape[-1:], *(len(layer.bias) for layer in layers[:-1])]
+    return x.dtype == np.float32 and widths == [len(layer.weight) for layer in layers]
 
 
 class InNumPy(SelfTimed):

@@ -40,7 +40,7 @@ FATES = (KEPT, FUSED, FOLDED, MERGED, FREE, DROPPED, REWRITTEN)
 
 
 def decide_fates(stages: Sequence[Stage], layout_ops: Collection[str] = ()) -> tuple[Stage, ...]:
-    """The stages with the fate of every operation in the last one; a stage alone gets none.
+    """The stages, each operation with what became of it by the last one; a stage alone gets none.
 
     Args:
         layout_ops: the kinds of operations that only arrange elements, such as a transpose.

@@ -5,6 +5,7 @@ import os
 import re
 import sys
 from dataclasses import replace
+from itertools import count
 from types import SimpleNamespace
 
 import pytest
@@ -143,6 +144,37 @@ def test_an_undecided_claim_measures_on_until_it_is_decided(capsys):
         judgement = other.claim("b", "faster")
         assert (judgement.outcome, judgement.comparison) == ("undecided", c)
         assert "Expected 'b' to be faster than 'a'" in capsys.readouterr().out
+
+
+def test_an_interrupt_ends_measuring_on_and_the_comparison_says_so(capsys):
+    m = Machine()
+    functions = {"a": m.function(1e-2, 2.0), "b": m.function(1e-2, 2.0)}
+    c = compare(functions, timer=m.clock, seed=1, progress=False, time_limit=1)
+    calls, b = count(1), c.experiment.rounds.samplers["b"]
+    run = b._run
+
+    def breaks():
+        if next(calls) == 50:
+            raise KeyboardInterrupt
+        return run()
+
+    b._run = breaks
+    judgement = c.claim("b", "same")
+    assert (judgement.outcome, judgement.comparison.stopped) == ("undecided", "interrupted")
+    assert judgement.comparison.rounds > c.rounds
+    assert c.stopped == "limit"
+
+
+def test_rounds_taken_for_a_claim_need_no_longer_limit():
+    m = Machine()
+    functions = {"a": m.function(1.0), "b": m.function(0.5)}
+    c = compare(functions, timer=m.clock, seed=1, progress=False, time_limit=2)
+    assert c.limit_needed > 2
+    assert c.rounds < 6
+    judged = c.claim("b", "faster").comparison
+    assert judged.rounds >= 6
+    assert judged.limit_needed is None
+    assert c.limit_needed > 2
 
 
 def test_measuring_on_has_an_end(capsys):

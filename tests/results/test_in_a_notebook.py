@@ -33,3 +33,18 @@ def test_every_plot_shows_and_is_sharp_and_results_have_a_summary(tmp_path):
         assert re.search("(Plot|Bars) of the .*: [ab] .*; [ab] ", shown.data["text/plain"])
         place = {"width": width // 2, "height": height // 2}
         assert shown.metadata == {"image/png": place}  # and no background is asked for
+
+
+def test_a_claim_at_the_end_of_a_cell_shows_its_line_and_nothing_else(tmp_path):
+    code = (
+        "from d2lhybrid import sweep\n"
+        "def make(n):\n"
+        "    return {'a': lambda: sum(range(1000 * n)), 'b': lambda: None}\n"
+        "points = sweep(lambda n: (make(n),), [1, 2], time_limit=0.2, check=False)"
+    )
+    cells = executed(
+        [code, "points.comparisons[0].claim('b', 'faster')", "points.claim('b', 'faster')"],
+        tmp_path,
+    )
+    assert [out.output_type for out in cells[1].outputs] == ["display_data"]
+    assert [out.output_type for out in cells[2].outputs] == ["display_data"] * 2

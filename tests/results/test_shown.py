@@ -178,6 +178,13 @@ def test_few_rounds_that_all_say_the_same_by_a_factor_of_two_are_worded_so():
         assert cells(enough, "b")["verdict"] == "▼ slower"
 
 
+def test_few_rounds_have_the_same_sign_in_a_sweep():
+    few = comparison({"a": 1.0, "b": 3.0}, rounds=3)
+    s = Sweep((8,), (few,))
+    (row,) = shown.sweep_table(s.sizes, s.rows).rows
+    assert row[2].endswith("▼)")
+
+
 def test_advice_goes_by_few_rounds_only_to_stay():
     slower = comparison({"eager": 1e-3, "slow": 1e-1}, rounds=3)
     assert slower.advice.startswith("Stay with eager: the fastest alternative, slow, takes")

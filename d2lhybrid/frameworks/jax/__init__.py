@@ -1,18 +1,20 @@
 """JAX, and Flax on top of it."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from d2lhybrid.core.host_array import HostArray
-from d2lhybrid.frameworks.base import Framework
+from d2lhybrid.frameworks.folder import (
+    ExplainModule,
+    FolderFramework,
+    TrainingModule,
+    VariantsModule,
+)
 from d2lhybrid.frameworks.jax.formats import FORMATS
-from d2lhybrid.frameworks.layers import Layer
-from d2lhybrid.frameworks.variant import Args, Function, Kwargs, VariantsByName
-from d2lhybrid.graphs.explanation import Explanation
-from d2lhybrid.graphs.graph import Graph
+from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 
 
-class JAX(Framework):
+class JAX(FolderFramework):
     """JAX on the CPU, CUDA, ROCm or a TPU."""
 
     name = "jax"
@@ -110,45 +112,10 @@ class JAX(Framework):
 
         return device.infer(model, args, kwargs)
 
-    def variants(
-        self,
-        model: Function,
-        args: Args,
-        kwargs: Kwargs,
-        *,
-        include_expert: bool,
-        compiler_options: Kwargs,
-    ) -> VariantsByName:
-        self.import_part("variants")
-        from d2lhybrid.frameworks.jax.variants import variants
-
-        return variants(model, args, kwargs, include_expert, compiler_options)
-
-    def training(
-        self, model: Any, loss: Function, optimizer: Any, args: Args, kwargs: Kwargs, target: Any
-    ) -> VariantsByName:
-        self.import_part("training")
-        from d2lhybrid.frameworks.jax.training import training
-
-        return training(model, loss, optimizer, args, kwargs, target)
-
-    def explain(self, model: Function, args: Args, kwargs: Kwargs) -> Explanation:
-        self.import_part("explain")
-        from d2lhybrid.frameworks.jax.explain import explain
-
-        return explain(model, args, kwargs)
-
-    def graphs(self, model: Function, args: Args, kwargs: Kwargs) -> Sequence[Graph]:
-        self.import_part("explain")
-        from d2lhybrid.frameworks.jax.explain import graphs
-
-        return graphs(model, args, kwargs)
-
-    def dense_layers(self, model: Function) -> list[Layer] | None:
-        self.import_part("variants")
-        from d2lhybrid.frameworks.jax.variants import dense_layers
-
-        return dense_layers(model)
-
 
 FRAMEWORK = JAX()
+
+if TYPE_CHECKING:  # mypy compares the modules with what the class expects of them
+    from d2lhybrid.frameworks.jax import explain, training, variants
+
+    _MODULES: tuple[VariantsModule, TrainingModule, ExplainModule] = (variants, training, explain)
