@@ -48,7 +48,7 @@ Answer = Mapping[str, Any]
 def incomparable(answer: Answer) -> list[str]:
     """The paths of what can only be compared by being the same object or type."""
     others = {path: leaf for path, leaf in answer.items() if not isinstance(leaf, HostArray | None)}
-    return [path for path, leaf in others.items() if type(leaf).__eq__ is object.__eq__]
+    return [path for path, leaf in others.items() if _has_no_equality(leaf)]
 
 
 @dataclass(frozen=True)
@@ -190,11 +190,20 @@ def _numbers(received: Any, expected: Any) -> tuple[str, str]:
     return general(numbers[0], digits), general(numbers[1], digits)
 
 
+def _has_no_equality(leaf: Any) -> bool:
+    """Does its type say of no two objects that they are equal?"""
+    equality: Any = type(leaf).__eq__
+    return equality is object.__eq__
+
+
 def _equal(leaf: Any, other: Any) -> bool:
-    """Are two leaves without numbers equal? Of a type without ``__eq__``, all are."""
+    """Are two leaves without numbers equal?
+
+    Those of one type without ``__eq__`` count as equal; ``incomparable`` names them.
+    """
     if type(leaf) is not type(other):
         return False
-    if leaf is other or type(leaf).__eq__ is object.__eq__:
+    if leaf is other or _has_no_equality(leaf):
         return True
     try:
         return bool(leaf == other)

@@ -39,7 +39,8 @@ def show_progress(items: Sequence[Any], message: str, shown: bool | None) -> Ite
     from tqdm import tqdm
 
     style: Any = {"leave": False, "delay": SHOWN_AFTER, "bar_format": "{desc} {n}/{total}"}
-    return tqdm(items, _(message), **style)
+    bar: Iterable[Any] = tqdm(items, _(message), **style)
+    return bar
 
 
 def _is_shown(shown: bool | None) -> bool:

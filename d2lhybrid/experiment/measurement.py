@@ -88,7 +88,11 @@ class Samples:
 
     def of(self, metric: str | None = None) -> tuple[float, ...]:
         """The samples by one metric, the latency for None; ArgumentError if it was not taken."""
-        by_metric = {**vars(self), "throughput": self.throughput or self.latency}
+        by_metric: dict[str, tuple[float, ...] | None] = {
+            "latency": self.latency,
+            "throughput": self.throughput or self.latency,
+            "device": self.device,
+        }
         samples = by_metric.get(metric or "latency")
         if samples is None:
             text = _("Expected a metric among {metrics}. Received: {received!r}.")

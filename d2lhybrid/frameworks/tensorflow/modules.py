@@ -29,7 +29,8 @@ def inference(model: Function) -> Function:
 def eager(model: Any) -> Function:
     """The model without a graph, also where it or a part of it is a tf.function."""
     if not _has_graphs(model):
-        return model  # which spares each call the cost of a switch
+        plain: Function = model  # as it is, which spares each call the cost of a switch
+        return plain
 
     def run_eagerly(*args: Any, **kwargs: Any) -> Any:
         with eagerly():

@@ -60,7 +60,7 @@ def peak_memory_bytes() -> int | None:
 
 
 def thread_count() -> int | None:
-    return torch.get_num_threads()
+    return int(torch.get_num_threads())
 
 
 def accelerators() -> list[str]:

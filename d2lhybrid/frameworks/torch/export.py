@@ -88,7 +88,8 @@ def compiled(net: Function, **options: Any) -> Function:
     """
     if ISOLATES:
         options["isolate_recompiles"] = True
-    return torch.compile(net, **options)
+    fast: Function = torch.compile(net, **options)
+    return fast
 
 
 def run_with(see: Function, model: Any, args: Args, kwargs: Kwargs) -> Exception | None:
