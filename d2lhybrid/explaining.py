@@ -6,8 +6,9 @@ from typing import Any
 from d2lhybrid.core.arguments import name_of, resolve_call
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.frameworks import of, preserve_state
+from d2lhybrid.frameworks import framework_of
 from d2lhybrid.frameworks.base import Framework
+from d2lhybrid.frameworks.state import preserve_state
 from d2lhybrid.frameworks.variant import Args, Kwargs
 from d2lhybrid.graphs.explanation import Explanation, Recording
 from d2lhybrid.graphs.graph import Graph
@@ -106,7 +107,7 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
 def _asked(model: Any, args: Args, kwargs: Kwargs) -> tuple[Framework, Any, Args, Kwargs]:
     """The framework of a model, the model and its arguments."""
     model, args, kwargs = resolve_call(model, args, kwargs)
-    framework = of(model, *args, *kwargs.values())
+    framework = framework_of(model, *args, *kwargs.values())
     if not callable(model):
         text = _("Expected a model or a function. Received: {kind}. Pass what you call.")
         raise ArgumentError(text.format(kind=type(model).__name__))

@@ -135,11 +135,11 @@ def model(toy):
 
 def test_measure_waits_for_it_and_the_report_says_its_name(toy, model):
     pair = make_dataclass("Pair", "x")(model[1])
-    assert frameworks.of([{"a": model[1]}]) is frameworks.get(__name__) is toy
-    assert frameworks.of(pair) is toy
+    assert frameworks.framework_of([{"a": model[1]}]) is frameworks.get(__name__) is toy
+    assert frameworks.framework_of(pair) is toy
     tree = make_dataclass("Tree", ["root"], namespace={"__module__": __name__})(None)
     tree.root = tree
-    assert frameworks.of(tree) is toy
+    assert frameworks.framework_of(tree) is toy
     toy.waited = 0
     text = str(d2lhybrid.measure(*model, time_limit=0.1))
     assert toy.waited > 3

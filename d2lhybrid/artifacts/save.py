@@ -31,10 +31,11 @@ from d2lhybrid.core.errors import D2LHybridError, SaveError, brief
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import general, gettext as _
 from d2lhybrid.core.subprocesses import run_python, status
-from d2lhybrid.frameworks import Verb, copy_outputs, environment, format_of, of, preserve_state
+from d2lhybrid.frameworks import copy_outputs, environment, format_of, framework_of
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.failures import wrap_call_errors
 from d2lhybrid.frameworks.formats import DynamicDims, ExampleCall, Format, Option, Options
+from d2lhybrid.frameworks.state import Verb, preserve_state
 
 DIFFERENT = 99  # the status of a process that has found other outputs
 VERIFY = f"""
@@ -144,7 +145,7 @@ def save(
     """
     path = Path(os.path.abspath(path))  # whatever the current folder is meanwhile
     model, args, kwargs = resolve_call(model, args, kwargs, options_of(save))
-    framework = of(model, args, kwargs)
+    framework = framework_of(model, args, kwargs)
     chosen = format_of(framework.name, format or next(iter(framework.formats), ""))
     if not args and not kwargs:
         raise SaveError(_("Expected example inputs, received none; write save(model, path, x)."))

@@ -16,7 +16,6 @@ MARGIN = 0.02  # two callables closer than this are called the same
 FEWEST = 6  # with fewer samples no sign-test interval reaches 95%
 FEW = range(8, 20)  # so few rounds get wider intervals, or chance would decide too often
 CONFIDENCE_OF_FEW = 0.99
-PLAIN = 2.0  # times as fast, or as long, that each of a few rounds has to say
 SETTLING = 15  # warm-up times, three windows of five, that tell whether they fall
 SHORTEST = 1e-9  # seconds; a clock may say 0, which has no logarithm
 
@@ -65,7 +64,7 @@ def ratio(baseline: Sequence[float], other: Sequence[float]) -> Estimate:
     >>> ratio([2.0] * 8, [1.0] * 8)
     (2.0, 2.0, 2.0)
     """
-    logarithms = _log_ratios(baseline, other)
+    logarithms = log_ratios(baseline, other)
     low, high = median_interval(logarithms, confidence(len(logarithms)))
     return float(np.exp(np.median(logarithms))), float(np.exp(low)), float(np.exp(high))
 
@@ -75,7 +74,7 @@ def confidence(rounds: int) -> float:
     return CONFIDENCE_OF_FEW if rounds in FEW else CONFIDENCE
 
 
-def _log_ratios(baseline: Sequence[float], other: Sequence[float]) -> list[float]:
+def log_ratios(baseline: Sequence[float], other: Sequence[float]) -> list[float]:
     """The logarithms of the ratios, round by round."""
     of_baseline = np.log(np.maximum(np.asarray(baseline, dtype=float), SHORTEST))
     of_other = np.log(np.maximum(np.asarray(other, dtype=float), SHORTEST))
@@ -88,42 +87,8 @@ def noise_floor(baseline: Sequence[float], again: Sequence[float]) -> float:
     That is the end of its interval that is farther from 1; `again` are the times of the baseline
     measured a second time in the same rounds (an A/A test).
     """
-    low, high = median_interval(_log_ratios(baseline, again))
+    low, high = median_interval(log_ratios(baseline, again))
     return float(np.expm1(max(abs(low), abs(high))))
-
-
-def verdict(interval: Estimate, floor: float, margin: float = MARGIN, busy: bool = False) -> str:
-    """'faster', 'slower', 'same' or 'undecided', by a ratio with the ends of its interval.
-
-    First, two callables are the same if the whole interval lies within the margin, except on a
-    `busy` machine: there both wait for a core, which takes equally long whatever they compute.
-    Otherwise a difference counts if the whole interval lies beyond the noise floor.
-
-    >>> verdict((1.5, 1.4, 1.6), floor=0.01), verdict((1.0, 0.99, 1.01), floor=0.01)
-    ('faster', 'same')
-    """
-    _, low, high = interval
-    if 1 / (1 + margin) <= low and high <= 1 + margin:
-        return "undecided" if busy else "same"
-    if low > 1 + floor:
-        return "faster"
-    if high < 1 / (1 + floor):
-        return "slower"
-    return "undecided"
-
-
-def in_every_round(baseline: Sequence[float], other: Sequence[float]) -> str:
-    """'faster' or 'slower' if too few rounds for an interval all say so by a factor of two; or ''.
-
-    >>> in_every_round([1.0, 1.1, 0.9], [0.2, 0.5, 0.3]), in_every_round([1.0, 1.0], [0.2, 0.9])
-    ('faster', '')
-    """
-    ratios = np.exp(_log_ratios(baseline, other))
-    if len(ratios) >= FEWEST:
-        return ""
-    if min(ratios) >= PLAIN:
-        return "faster"
-    return "slower" if max(ratios) <= 1 / PLAIN else ""
 
 
 def slope(short: float, long: float, calls: int, stretch: int) -> float:

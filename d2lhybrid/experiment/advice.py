@@ -109,8 +109,7 @@ def _measure_longer(undecided: list[Row], rows: Rows) -> str:
 def _stay(choice: list[Row], rows: Rows) -> str:
     row = max(choice, key=lambda other: other.latency.ratio)
     fastest = max(rows.variants, key=lambda other: other.latency.ratio)
-    verdict = row.latency.in_every_round or row.latency.verdict
-    text = _((_STAY if row is fastest else _STAY_SUPPORTED)[verdict])
+    text = _((_STAY if row is fastest else _STAY_SUPPORTED)[row.latency.shown_verdict])
     ratio = number(max(row.latency.ratio, 1 / row.latency.ratio))
     return text.format(
         baseline=rows.baseline.label, label=row.label, ratio=ratio, margin=percent(rows.margin)

@@ -20,12 +20,12 @@ from d2lhybrid.core.arguments import (
 )
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
+from d2lhybrid.experiment.cold_start import TimerFunction
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.experiment import Experiment
 from d2lhybrid.experiment.measurement import Measurement
-from d2lhybrid.experiment.sampler import TimerFunction
 from d2lhybrid.experiment.variants import Variants, recognized, require_one
-from d2lhybrid.frameworks import preserve_state
+from d2lhybrid.frameworks.state import preserve_state
 
 MOST_SECONDS = "D2LHYBRID_MOST_SECONDS"
 

@@ -28,6 +28,7 @@ from d2lhybrid.experiment.measurement import (
 )
 from d2lhybrid.experiment.provenance import Environment
 from d2lhybrid.experiment.rows import Row, Rows, Times
+from d2lhybrid.experiment.verdict import decide_verdict, in_every_round
 
 # What a result shows, for programs that read notebooks: the site, README, whoever collects them.
 MIME = "application/vnd.d2lhybrid.comparison+json"
@@ -189,7 +190,7 @@ class Comparison(Result, Mapping[str, Measurement]):
         interval = self.ratio(label, metric, against)
         if label == (self.baseline if against is None else against):
             return "same"
-        return stats.verdict(interval, self.floor_of(metric), self.margin, self.busy)
+        return decide_verdict(interval, self.floor_of(metric), self.margin, self.busy)
 
     def break_even(self, label: str) -> float | None:
         """Calls after which this one has paid off its cold start.
@@ -261,7 +262,7 @@ class Comparison(Result, Mapping[str, Measurement]):
             ratio,
             (interval[0], interval[1]),
             self.verdict(m.label, metric),
-            stats.in_every_round(self[self.baseline].times.of(metric), samples),
+            in_every_round(self[self.baseline].times.of(metric), samples),
             spread,
         )
 

@@ -16,12 +16,14 @@ from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.compare_outputs import incomparable, require_same
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.display.progress import show_status
+from d2lhybrid.experiment.cold_start import TimerFunction
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.measurement import Measurement
 from d2lhybrid.experiment.provenance import environment, load
 from d2lhybrid.experiment.rounds import Rounds, StoppingRule
-from d2lhybrid.experiment.sampler import Sampler, TimerFunction
-from d2lhybrid.frameworks import copy_outputs, preserve_state
+from d2lhybrid.experiment.sampler import Sampler
+from d2lhybrid.frameworks import copy_outputs
+from d2lhybrid.frameworks.state import preserve_state
 
 WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
 NARROW = 1.02  # the ends of a median's interval that is within 1% of its middle

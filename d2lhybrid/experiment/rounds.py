@@ -230,7 +230,7 @@ def warm_up(sampler: Sampler, limit: float, least: float) -> None:
     begin, batch, times = sampler.timer(), 1, []
     while True:
         seconds = sampler.time_batch(batch)["throughput"]
-        sampler.costs.warmup_calls += batch
+        sampler.warmup_calls += batch
         times.append(seconds / batch)
         if seconds < BATCH_SECONDS:
             batch *= 2

@@ -15,42 +15,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
-from math import inf
 from typing import Any
 
 import numpy as np
 
 from d2lhybrid.core import stats
 from d2lhybrid.core.arguments import Call
-from d2lhybrid.core.errors import CannotBuildError, first_line
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.interrupts import interrupt_after
 from d2lhybrid.core.pytree import leaves
+from d2lhybrid.experiment.cold_start import ColdStart, TimerFunction, time_cold_start
 from d2lhybrid.experiment.measurement import METRICS, Measurement, Samples
 from d2lhybrid.experiment.provenance import Environment
-from d2lhybrid.frameworks import loaded, owner
+from d2lhybrid.frameworks import find_framework, loaded
 from d2lhybrid.frameworks.base import Framework
-from d2lhybrid.frameworks.variant import DeferredBuild, SelfTimed, TrainingStep
+from d2lhybrid.frameworks.variant import SelfTimed, TrainingStep
 from d2lhybrid.timing import synchronize
 
 STRETCH = 4  # the longer batch holds so many times the calls of the shorter
-
-TimerFunction = Callable[[], float]
-
-
-@dataclass
-class FirstCosts:
-    """What a callable costs before the first sample, by the names of a Measurement."""
-
-    build_seconds: float | None = None
-    load_seconds: float | None = None
-    first_seconds: float = 0.0
-    warmup_calls: int = 0
-
-    @property
-    def seconds_with_build(self) -> float:
-        """Building, loading and the first call. A cold start is without what a release builds."""
-        return (self.build_seconds or 0.0) + (self.load_seconds or 0.0) + self.first_seconds
 
 
 @dataclass(eq=False, repr=False)
@@ -70,7 +51,8 @@ class Sampler:
     has_side_effects: bool = False
     is_async: bool = False  # does the work of a call go on when it has returned?
     notes: list[str] = field(default_factory=list)
-    costs: FirstCosts = field(default_factory=FirstCosts)
+    costs: ColdStart = field(default_factory=ColdStart)
+    warmup_calls: int = 0
     # By metric: what a call takes, as estimated from warming up.
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(METRICS, 0.0))
     # How many calls a sample holds; for the throughput, its shorter batch.
@@ -86,48 +68,18 @@ class Sampler:
             CannotBuildError: a variant cannot be built here, or not within `build_timeout` seconds.
             Otherwise what the callable raises.
         """
-        with interrupt_after(build_timeout) as limit:
-            output = self._time_cold_start()
-        longest = inf if build_timeout is None else build_timeout
-        if limit.is_exceeded or self.costs.seconds_with_build > longest:
-            text = _("it took longer than {seconds} s to build, load and call it once")
-            raise CannotBuildError(text.format(seconds=f"{build_timeout:g}"))
-        return output
-
-    def _time_cold_start(self) -> Any:
-        """Time the parts of a cold start that there are, each on its own; the output."""
-        function, args, kwargs = self.target.function, self.target.args, self.target.kwargs
-        # A variant that is built already would have no cold start.
-        deferred = function.anew() if isinstance(function, DeferredBuild) else None
-        try:
-            synchronize()
-            start = self.timer()
-            if deferred and deferred.ahead:
-                deferred.build()
-                self.costs.build_seconds = self.timer() - start
-                deferred.require_loads()
-                start = self.timer()
-                deferred.load()
-                self.costs.load_seconds = self.timer() - start
-                start = self.timer()
-            output = (deferred or function)(*args, **kwargs)
-            synchronize()
-        except Exception as error:
-            if deferred is None:
-                raise
-            raise CannotBuildError(first_line(error) or type(error).__name__) from error
-        self.costs.first_seconds = self.timer() - start
-        if deferred:
-            function = deferred.load()  # what it built, without the indirection
-            if note := deferred.compiler_note():
-                self.notes.append(_(note))
+        started = time_cold_start(self.target, self.timer, build_timeout)
+        self.costs = started.costs
+        if started.note:
+            self.notes.append(_(started.note))
+        function, args, kwargs = started.function, self.target.args, self.target.kwargs
         # As quick as people write it, f(x), but for 15 ns; f(*args, **kwargs) takes 30.
         self._run = partial(function, *args, **kwargs)
         self._self_timed = function if isinstance(function, SelfTimed) else None
         if not self._self_timed:
             self.has_side_effects = isinstance(function, TrainingStep)
-            self._find_devices(output)
-        return output
+            self._find_devices(started.output)
+        return started.output
 
     def _find_devices(self, output: Any) -> None:
         """Wait from now on for the output's framework; for all if it belongs to none.
@@ -135,7 +87,7 @@ class Sampler:
         A NumPy array is there when the call returns. If the output has a tensor of an unknown
         library, a note says that nobody waits for it.
         """
-        framework, parts = owner(output), [leaf for _path, leaf in leaves(output)]
+        framework, parts = find_framework(output), [leaf for _path, leaf in leaves(output)]
         unknown = [leaf for leaf in parts if not isinstance(leaf, np.ndarray)]
         if framework:
             tensors = [leaf for leaf in parts if framework.is_tensor(leaf)]
@@ -251,7 +203,7 @@ class Sampler:
             times=self.samples(has_throughput),
             inner_iterations=self.inner_iterations["latency"],
             stream_calls=self.inner_iterations["throughput"] if self.is_async else None,
-            warmup_calls=self.costs.warmup_calls,
+            warmup_calls=self.warmup_calls,
             note="; ".join(self.notes) or None,
             env=env,
         )

@@ -7,8 +7,9 @@ from d2lhybrid.core.arguments import Call, name_of, resolve_call
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.experiment.variants import Variants
-from d2lhybrid.frameworks import of, preserve_state
+from d2lhybrid.frameworks import framework_of
 from d2lhybrid.frameworks.failures import wrap_call_errors
+from d2lhybrid.frameworks.state import preserve_state
 
 Loss = Callable[[Any, Any], Any]  # of the output and the target
 
@@ -74,6 +75,6 @@ def training(
         raise ArgumentError(text.format(kind=type(batch).__name__, **parts))
     *inputs, target = batch
     model, args, kwargs = resolve_call(net, tuple(inputs), {})
-    framework = of(model, optimizer, args, kwargs)
+    framework = framework_of(model, optimizer, args, kwargs)
     with wrap_call_errors(name_of(model)):
         return Variants(framework.training(model, loss, optimizer, args, kwargs, target))

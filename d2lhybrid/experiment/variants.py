@@ -15,9 +15,10 @@ from d2lhybrid.core.arguments import (
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.experiment.rows import named
-from d2lhybrid.frameworks import of, preserve_state
+from d2lhybrid.frameworks import framework_of
 from d2lhybrid.frameworks.failures import wrap_call_errors
 from d2lhybrid.frameworks.mlp import references as reference_programs
+from d2lhybrid.frameworks.state import preserve_state
 from d2lhybrid.frameworks.variant import DeferredBuild, Function, Role, Variant, VariantsByName
 
 
@@ -268,7 +269,7 @@ def variants(
     """
     model, args, kwargs = resolve_call(net, args, kwargs, options_of(variants))
     require_one("variants", model)
-    framework = of(model, *args, *kwargs.values())
+    framework = framework_of(model, *args, *kwargs.values())
     with wrap_call_errors(name_of(model)):
         by_name = framework.variants(
             model, args, kwargs, include_expert=all, compiler_options={**compiler_options}

@@ -7,28 +7,23 @@ framework. The idea of looking in ``sys.modules`` is that of einops.
 
 import os
 import pkgutil
-import random
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from functools import wraps
+from collections.abc import Iterable
 from itertools import chain
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from d2lhybrid.core.arguments import FORWARD, models_of
+from d2lhybrid.core.arguments import FORWARD
 from d2lhybrid.core.errors import ArgumentError, UnknownFrameworkError, UnsupportedArtifactError
 from d2lhybrid.core.host_array import PYTHON_NUMBER, HostArray
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.output import SharedContext
 from d2lhybrid.core.pytree import leaves, tensors_in_attributes
 from d2lhybrid.core.toolchain import import_uninterrupted
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.formats import Format
 
-Verb = TypeVar("Verb", bound=Callable[..., Any])
 _known: list[Framework] = []  # no functools.cache, which TorchDynamo warns of
 
 
@@ -105,7 +100,7 @@ def format_of(framework: str, name: str) -> Format:
         UnknownFrameworkError: there is no such framework.
         ArgumentError, UnsupportedArtifactError: it has no format, or no such format.
     """
-    _require_threads(get(framework))
+    require_threads(get(framework))
     formats = get(framework).formats
     if not formats:
         raise get(framework).lacks("formats")
@@ -132,7 +127,7 @@ def _is_whole(module: Any) -> bool:
     return module is not None and from_files
 
 
-def of(*things: Any) -> Framework:
+def framework_of(*things: Any) -> Framework:
     """The framework that the first of `things` belongs to which belongs to any.
 
     A thing is a model, a tensor, a method of a model, or a structure (lists, dictionaries, ...) of
@@ -141,21 +136,21 @@ def of(*things: Any) -> Framework:
     Raises:
         UnknownFrameworkError: no class that a thing inherits from belongs to a known framework.
     """
-    framework = owner(*things)
+    framework = find_framework(*things)
     if framework is not None:
         return framework
     text = _(
         "Expected a model or tensors of {frameworks}. Received: {kinds}. "
         "Pass the model itself, and tensors of its framework."
     )
-    kinds = [f"{type(one).__module__}.{type(one).__qualname__}" for one in things]
-    said = ", ".join(kind.removeprefix("builtins.") for kind in kinds) or _("nothing")
-    frameworks = ", ".join(one.display for one in known())
-    raise UnknownFrameworkError(text.format(frameworks=frameworks, kinds=said))
+    kinds = [f"{type(thing).__module__}.{type(thing).__qualname__}" for thing in things]
+    received = ", ".join(kind.removeprefix("builtins.") for kind in kinds) or _("nothing")
+    frameworks = ", ".join(framework.display for framework in known())
+    raise UnknownFrameworkError(text.format(frameworks=frameworks, kinds=received))
 
 
-def owner(*things: Any) -> Framework | None:
-    """As ``of``, but None where no framework is found."""
+def find_framework(*things: Any) -> Framework | None:
+    """As ``framework_of``, but None where no framework is found."""
     foreign: dict[tuple[int, int], object] = {}  # classes that belong to none, by their ids
     for thing in things:
         # Itself first: what stands in a module of a framework may lead back to it.
@@ -186,64 +181,14 @@ def is_model(thing: Any) -> bool:
 
 def _owner_of(*classes: type) -> Framework | None:
     """The framework that one of the classes, or what they inherit from, belongs to."""
-    packages = {kind.__module__.partition(".")[0] for one in classes for kind in one.__mro__}
+    packages = {kind.__module__.partition(".")[0] for cls in classes for kind in cls.__mro__}
     for framework in loaded():
         if framework.owns(packages):
             return framework
     return None
 
 
-def preserve_state(verb: Verb) -> Verb:
-    """The same, but it leaves the models that it is handed, and random numbers, as they were.
-
-    Of a model that is what it changes when it runs, such as averages. A step of training, or what
-    a function closes over, is nobody's model here.
-    """
-
-    @wraps(verb)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        with _random_numbers(), ExitStack() as after:  # first, for an import may draw some
-            models = _models_in([*args, *kwargs.values()])
-            _require_threads(owner(*models))
-            for framework in loaded():
-                for restore in framework.snapshot(models):
-                    after.callback(restore)
-            return verb(*args, **kwargs)
-
-    return cast(Verb, run)
-
-
-def _models_in(things: Sequence[Any]) -> list[Any]:
-    """These, and what is inside those that are of ours, mappings or methods of a model."""
-    found: dict[int, Any] = {}
-    left = [*things]
-    for one in left:  # which grows by what is inside
-        if id(one) in found:
-            continue
-        found[id(one)] = one
-        left += models_of(one)
-        if isinstance(one, Mapping):
-            left += one.values()
-        elif hasattr(type(one), "__self__") and getattr(one, "__name__", "") in FORWARD:
-            left.append(one.__self__)
-    return [*found.values()]
-
-
-@contextmanager
-def _kept_numbers() -> Iterator[None]:
-    """Put back what Python and NumPy draw random numbers from."""
-    of_python, of_numpy = random.getstate(), np.random.get_state(legacy=False)
-    try:
-        yield
-    finally:
-        random.setstate(of_python)
-        np.random.set_state(of_numpy)
-
-
-_random_numbers = SharedContext(_kept_numbers)
-
-
-def _require_threads(framework: Framework | None) -> None:
+def require_threads(framework: Framework | None) -> None:
     """Raise ArgumentError where a call would wait for threads that a fork has left behind."""
     if framework not in loaded() or not framework.has_threads():
         return

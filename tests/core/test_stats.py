@@ -6,6 +6,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from d2lhybrid.core import stats
+from d2lhybrid.experiment.verdict import decide_verdict
 
 TIMES = st.floats(1e-8, 1e3)
 ROUNDS = st.lists(st.tuples(TIMES, TIMES), min_size=1, max_size=60)
@@ -46,9 +47,9 @@ def test_the_noise_floor_is_the_far_end_of_the_interval():
     ],
 )
 def test_verdicts(interval, floor, expected):
-    assert stats.verdict(interval, floor) == expected
+    assert decide_verdict(interval, floor) == expected
     busy = "undecided" if expected == "same" else expected
-    assert stats.verdict(interval, floor, busy=True) == busy
+    assert decide_verdict(interval, floor, busy=True) == busy
 
 
 def test_a_slope_leaves_out_what_is_paid_once():
@@ -90,8 +91,8 @@ def test_with_the_other_one_as_baseline_faster_is_slower(low, width, floor):
     edges = [1 + floor, 1 / (1 + floor), 1 + stats.MARGIN, 1 / (1 + stats.MARGIN)]
     assume(all(abs(end / edge - 1) > 1e-9 for end in (low, high) for edge in edges))
     opposite = {"faster": "slower", "slower": "faster", "same": "same", "undecided": "undecided"}
-    verdict = stats.verdict((low, low, high), floor)
-    assert stats.verdict((1 / low, 1 / high, 1 / low), floor) == opposite[verdict]
+    verdict = decide_verdict((low, low, high), floor)
+    assert decide_verdict((1 / low, 1 / high, 1 / low), floor) == opposite[verdict]
 
 
 @given(ROUNDS, st.floats(0.01, 100))
@@ -106,7 +107,7 @@ def test_units_of_time_do_not_matter(rounds, factor):
 @given(st.lists(TIMES, min_size=6, max_size=60))
 def test_what_takes_the_same_time_in_each_round_is_the_same(times):
     assert stats.noise_floor(times, times) == 0
-    assert stats.verdict(stats.ratio(times, times), floor=0.0) == "same"
+    assert decide_verdict(stats.ratio(times, times), floor=0.0) == "same"
 
 
 @given(st.floats(0, 1), st.floats(1e-6, 1), st.integers(1, 1000), st.integers(2, 8))

@@ -13,7 +13,7 @@ from d2lhybrid import call, compare, explain, graph, import_mxnet, training, var
 from d2lhybrid.core.compare_outputs import require_same
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.errors import ArgumentError, CallFailedError, UnknownFrameworkError
-from d2lhybrid.frameworks import copy_outputs, get, known, of
+from d2lhybrid.frameworks import copy_outputs, framework_of, get, known
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what compilers say of themselves
 HERE = Path(__file__)
@@ -226,7 +226,7 @@ def test_what_becomes_of_planted_operations(framework):
 def test_objects_are_known_by_their_classes(framework, built):
     net, x, _variants = built(framework)
     for thing in (net, x, net.__call__, {"a": [1, (x,)]}):
-        assert of(thing) is get(framework), thing
+        assert framework_of(thing) is get(framework), thing
 
 
 @pytest.mark.parametrize("value", ["v2", 3])
@@ -249,6 +249,6 @@ def test_a_model_may_have_attributes_with_our_names(framework, built, value):
 
 @pytest.mark.parametrize("thing", [3, np.ones(1), lambda x: x, [1]])
 def test_strangers_are_refused(thing):
-    for ask in (of, lambda thing: explain(len, thing)):
+    for ask in (framework_of, lambda thing: explain(len, thing)):
         with pytest.raises(UnknownFrameworkError, match="Received"):
             ask(thing)

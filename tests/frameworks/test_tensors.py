@@ -9,7 +9,7 @@ from processes import python
 from d2lhybrid import Benchmark, import_mxnet, synchronize
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.errors import TracingError
-from d2lhybrid.frameworks import get, known, loaded, of
+from d2lhybrid.frameworks import framework_of, get, known, loaded
 
 NAMES = [framework.name for framework in known()]
 
@@ -77,7 +77,7 @@ def test_sparse_and_small_outputs():
 
     bfloat16 = torch.tensor([1.5]).bfloat16(), tf.constant([1.5], tf.bfloat16)
     for tensor in (*bfloat16, jax.numpy.array([1.5], "bfloat16")):
-        adapter = of(tensor)
+        adapter = framework_of(tensor)
         raw = adapter.to_host(tensor)
         assert (raw.dtype, raw.values().tolist()) == ("bfloat16", [1.5])
         assert adapter.from_host(raw, {}).dtype == tensor.dtype
@@ -88,7 +88,7 @@ def test_sparse_and_small_outputs():
         *(tf.sparse.from_dense(dense), tf.ragged.constant([[0.0, 2.0], [0.0]])),
         jax.numpy.array(dense, "float8_e4m3fn"),
     ):
-        assert numpy.array_equal(of(value).to_host(value).values(), dense)
+        assert numpy.array_equal(framework_of(value).to_host(value).values(), dense)
     key = get("jax").to_host(jax.random.key(7))
     assert (key.dtype, key.array.tolist()) == ("uint32", [0, 7])
 
@@ -99,16 +99,17 @@ def test_what_a_framework_makes_of_functions_is_its_own():
     import tensorflow as tf
     from flax import nnx
 
-    assert of(tf.function(lambda x: x)).name == "tensorflow"
+    assert framework_of(tf.function(lambda x: x)).name == "tensorflow"
     for thing in (jax.jit(len), nnx.jit(len), nnx.Param(1.0), jax.random.key(0), optax.adam(0.1)):
-        assert of(thing).name == "jax", thing
+        assert framework_of(thing).name == "jax", thing
 
 
 def test_keras_belongs_to_the_framework_that_it_computes_with():
     code = (
-        "import keras, torch; from d2lhybrid.frameworks import of; "
+        "import keras, torch; from d2lhybrid.frameworks import framework_of; "
         "net = keras.Sequential([keras.layers.Dense(2)]); "
-        "print(of(net).name, of(net(torch.ones(1, 3))).name, of(net.layers[0]).name)"
+        "things = net, net(torch.ones(1, 3)), net.layers[0]; "
+        "print(*(framework_of(thing).name for thing in things))"
     )
     assert in_a_process(code, KERAS_BACKEND="torch").split() == ["torch"] * 3
 

@@ -48,11 +48,11 @@ y = y.clone()"""
 def variants(
     net: Any, args: Args, kwargs: Kwargs, include_expert: bool, options: Kwargs
 ) -> VariantsByName:
-    """Each way by its name: a callable, or the reason why it cannot be built here.
+    """Each way by its name: most are built at their first call, some give a reason why they cannot.
 
     They run a copy of the model that shares its parameters, because TorchScript leaves attributes
-    on what it compiles. All run without gradients: a way that records none does not compete with
-    one that does.
+    on what it compiles. All but "eager, with gradients" run without gradients: a way that records
+    none does not compete with one that does.
     """
     require_options("torch.compile", options, ("dynamic", "backend", "mode"))
     net = export.clone_sharing_parameters(eager(net))

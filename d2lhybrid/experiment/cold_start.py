@@ -1,0 +1,95 @@
+"""What a callable costs before its second call: building, loading and the first call, timed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from d2lhybrid.core.arguments import Call
+from d2lhybrid.core.errors import CannotBuildError, first_line
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.interrupts import interrupt_after
+from d2lhybrid.frameworks.variant import DeferredBuild
+from d2lhybrid.timing import synchronize
+
+TimerFunction = Callable[[], float]
+
+
+@dataclass
+class ColdStart:
+    """Seconds by the names of a Measurement; None where there is no such step.
+
+    What a process pays is loading and the first call. Building ahead of time is timed beside it,
+    because a release pays it once for all processes.
+    """
+
+    build_seconds: float | None = None
+    load_seconds: float | None = None
+    first_seconds: float = 0.0
+
+    @property
+    def seconds_with_build(self) -> float:
+        """All three together, as ``build_timeout`` counts."""
+        return (self.build_seconds or 0.0) + (self.load_seconds or 0.0) + self.first_seconds
+
+
+@dataclass(frozen=True)
+class Started:
+    """A callable after its cold start: what to call from now on, and what there is to say of it."""
+
+    costs: ColdStart
+    output: Any
+    function: Callable[..., Any]
+    note: str = ""
+
+
+def time_cold_start(
+    target: Call, timer: TimerFunction, build_timeout: float | None = None
+) -> Started:
+    """Build, load and call once, as far as there are such steps, and time each on its own.
+
+    Raises:
+        CannotBuildError: a variant cannot be built here, or not within `build_timeout` seconds.
+        Otherwise what the callable raises.
+    """
+    with interrupt_after(build_timeout) as limit:
+        started = _start(target, timer)
+    longest = inf if build_timeout is None else build_timeout
+    if limit.is_exceeded or started.costs.seconds_with_build > longest:
+        text = _("it took longer than {seconds} s to build, load and call it once")
+        raise CannotBuildError(text.format(seconds=f"{build_timeout:g}"))
+    return started
+
+
+def _start(target: Call, timer: TimerFunction) -> Started:
+    if not isinstance(target.function, DeferredBuild):
+        return _start_function(target, timer)
+    # A variant that is built already would have no cold start.
+    deferred, costs = target.function.anew(), ColdStart()
+    try:
+        synchronize()
+        start = timer()
+        if deferred.ahead:
+            deferred.build()
+            costs.build_seconds = timer() - start
+            deferred.require_loads()  # in another process, so it is no part of what loading costs
+            start = timer()
+            deferred.load()
+            costs.load_seconds = timer() - start
+            start = timer()
+        output = deferred(*target.args, **target.kwargs)
+        synchronize()
+    except Exception as error:
+        raise CannotBuildError(first_line(error) or type(error).__name__) from error
+    costs.first_seconds = timer() - start
+    # What it has built already, without the indirection.
+    return Started(costs, output, deferred.load(), deferred.compiler_note())
+
+
+def _start_function(target: Call, timer: TimerFunction) -> Started:
+    """The first call of what has nothing to build."""
+    synchronize()
+    start = timer()
+    output = target.function(*target.args, **target.kwargs)
+    synchronize()
+    return Started(ColdStart(first_seconds=timer() - start), output, target.function)
