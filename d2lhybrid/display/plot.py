@@ -184,24 +184,40 @@ def plot_calls(milliseconds: Mapping[str, Sequence[float]]) -> Any:
     return described(ax, in_words.format(rows=listed(shown)))
 
 
-def plot_roofline(steps: Mapping[str, tuple[Point, Point]], bandwidth: float, top: float) -> Any:
+def plot_roofline(
+    steps: Mapping[str, tuple[Point, Point]],
+    bandwidth: float,
+    top: float,
+    *,
+    reused: float | None = None,
+) -> Any:
     """Draw what programs reach below the two limits of a machine; returns the axes.
+
+    A program that returns a new array also pays for new memory, so a copy into memory that is
+    already there would put its roof too high.
 
     Args:
         steps: for each program, (FLOP/byte, FLOP/s) before (hollow) and after (filled).
-        bandwidth: bytes per second, the slope of the roof.
+        bandwidth: bytes per second of a copy into new memory, the slope of the roof.
         top: FLOP/s, its flat part.
+        reused: bytes per second of a copy into memory that is already there, a second slope.
 
     >>> plot_roofline({"chain": ((0.1, 5e8), (0.6, 2e9))}, 2e10, 1e11).get_xlabel()
     'FLOP/byte'
     """
     xs, ys = zip(*(point for pair in steps.values() for point in pair), strict=True)
-    bend = top / bandwidth
-    left, right = min(*xs, bend) / 2, max(*xs, bend) * 2
+    slopes = {_("new memory"): bandwidth}
+    if reused:
+        slopes[_("reused memory")] = reused
+    bends = {label: top / slope for label, slope in slopes.items()}
+    left, right = min(*xs, *bends.values()) / 2, max(*xs, *bends.values()) * 2
     with drawing(4.4) as ax:
         ax.set(xscale="log", yscale="log", xlabel="FLOP/byte", ylabel="FLOP/s")
         ax.set(xlim=(left, right), ylim=(min(ys) / 2, 2 * max(*ys, top)))
-        ax.plot([left, bend, right], [left * bandwidth, top, top], color=GREY, linewidth=1)
+        for (label, slope), dashes in zip(slopes.items(), ("-", "--"), strict=False):
+            ends = [left, bends[label], right], [left * slope, top, top]
+            named = label if reused else None
+            ax.plot(*ends, color=GREY, linewidth=1, linestyle=dashes, label=named)
         for at, (label, (before, after)) in enumerate(steps.items()):
             style = {"linestyle": "none", **look(at)}
             ax.plot(*before, markerfacecolor="none", markersize=10, **style)  # around the other
@@ -215,7 +231,13 @@ def plot_roofline(steps: Mapping[str, tuple[Point, Point]], bandwidth: float, to
         first, last = (f"{general(x)} FLOP/byte, {general(y)} FLOP/s" for x, y in pair)
         shown.append(between.format(label=label, first=first, last=last))
     in_words = _("Plot of FLOP/s by FLOP/byte, below the limits {slope} and {top}: {rows}.")
+    if reused:
+        in_words = _(
+            "Plot of FLOP/s by FLOP/byte, below the limits {slope} (new memory), {reused} (reused "
+            "memory) and {top}: {rows}."
+        )
     limits = {"slope": f"{general(bandwidth)} B/s", "top": f"{general(top)} FLOP/s"}
+    limits["reused"] = f"{general(reused or bandwidth)} B/s"
     return described(ax, in_words.format(rows=listed(shown), **limits))
 
 
