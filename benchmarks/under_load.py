@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 from run_notebooks import command, selected  # noqa: E402
 
-FIGURES = re.compile(r"=+ (.*\d passed.*) in [\d.]+s.*=+|(\d+ claims? w.*)")
+FIGURES = re.compile(r"=+ (.*\d passed.*) in [\d.]+s.*=+|(decided \d+ of \d+ claims)")
 
 
 def finished(arguments):

@@ -14,7 +14,7 @@ from book.build import Built, build
 from book.catalogs import update
 from book.check import check, content_problems, output_problems
 from book.errors import BookError, ExecutionError
-from book.execute import CELL_SECONDS, execute, with_outputs
+from book.execute import CELL_SECONDS, TRIES, execute, with_outputs
 from book.files import CHAPTERS, Key, notebook_bytes, read_notebook, write
 from book.frameworks import FRAMEWORKS
 from book.glossary import read_glossary
@@ -151,7 +151,9 @@ async def _execute(
     root: Path, notebooks: dict[Path, nbformat.NotebookNode], options: argparse.Namespace
 ) -> int:
     failed = 0
-    async for path, result in execute(notebooks, options.jobs, options.timeout):
+    # What is written elsewhere is to show whether it runs, on a shared machine, too.
+    tries = 1 if options.output else TRIES
+    async for path, result in execute(notebooks, options.jobs, options.timeout, tries):
         if isinstance(result, ExecutionError):
             failed += 1
             print(result, file=sys.stderr)

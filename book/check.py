@@ -11,7 +11,7 @@ from typing import Any
 import nbformat
 
 from book.build import Built
-from book.execute import outputs_digest, undecided
+from book.execute import disturbed, outputs_digest
 from book.files import FIGURES, NOTEBOOKS, SECONDS, read_notebook
 from book.gpu import left_out
 
@@ -80,8 +80,8 @@ def content_problems(
 
 def output_problems(notebook: nbformat.NotebookNode) -> Iterator[str]:
     """Where the outputs are not those of one clean run from top to bottom."""
-    if undecided(notebook):
-        yield f"shows claims that a busy machine left undecided; {_ADVICE} on a quiet one."
+    if count := disturbed(notebook):
+        yield f"other programs disturbed {count} of its results; {_ADVICE} when nothing else runs."
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     if code and not any(cell.execution_count for cell in code):
         yield f"was never executed; {_ADVICE}."

@@ -1,7 +1,8 @@
 """A pytest plugin for `make test-notebooks`: what nbval cannot know of these notebooks.
 
-- A claim that holds shows an output of a type of its own, and so does one that a busy machine could
-  not decide. They are left out of the comparison, on both sides, because they depend on the times.
+- A claim that holds shows an output of a type of its own, and so does one that the times leave
+  undecided. They are left out of the comparison, on both sides, because they depend on the times,
+  and at the end stands how many were decided: a run that decides few has tested little.
 - Of cells with the tag `gpu`, what they print without a GPU is committed; with one, they only run.
   Where D2LHYBRID_REQUIRE_GPU names the framework, such a cell that was left out is a failure.
 - What tables and plots show is not compared, so the time limits of the notebooks are cut, and more
@@ -19,6 +20,7 @@ import atexit
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,15 +52,17 @@ _manager = kernel.KernelManager
 def compare_outputs(self: Any, test: Any, reference: Any, **options: Any) -> Any:
     """As nbval's own, without what claims show, here or there."""
     kept = (
-        [one for one in side if not undecided(one) and DECIDED not in (one.get("data") or {})]
+        [output for output in side if outcome_of_claim(output) is None]
         for side in (test, reference)
     )
     return _compare(self, *kept, **options)
 
 
-def undecided(output: Any) -> bool:
-    """Is it what an undecided claim shows?"""
-    return MIME in (output.get("data") or {})
+def outcome_of_claim(output: Any) -> str | None:
+    """'decided' or 'undecided' where it is what a claim shows."""
+    data = output.get("data") or {}
+    outcomes = {DECIDED: "decided", MIME: "undecided"}
+    return next((outcome for kind, outcome in outcomes.items() if kind in data), None)
 
 
 def kernel_manager(**options: Any) -> Any:
@@ -120,21 +124,24 @@ def pytest_runtest_setup(item: Any) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item: Any) -> Generator[None, Any, None]:
-    """Note the undecided claims of a cell, and whether it only said that it needs a GPU."""
+    """Note what became of the claims of a cell, and whether it only said that it needs a GPU."""
     outcome = yield
     outputs = getattr(item, "test_outputs", None) or ()
-    item.user_properties += [("claims", 1) for output in outputs if undecided(output)]
+    outcomes = filter(None, map(outcome_of_claim, outputs))
+    item.user_properties += [("claim", outcome) for outcome in outcomes]
     if _needs_gpu(item) and left_out(item.cell.source, outputs):
-        item.user_properties.append(("cells", 1))
+        item.user_properties.append(("cell", "left out"))
         tags = item.cell.metadata.tags
         if why := missed(item.path.parent.name, tags, item.cell.source, outputs):
             outcome.force_exception(pytest.fail.Exception(why, pytrace=False))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say how many claims and cells were left out, and why."""
+    """Say how many claims were decided, and how many cells were left out."""
     passed = terminalreporter.stats.get("passed", ())
-    noted = [name for report in passed for name, _one in report.user_properties]
-    for name, why in (("claims", "the times were too uncertain to tell"), ("cells", "no GPU")):
-        if count := noted.count(name):
-            terminalreporter.write_line(f"{name} left out: {count} ({why})")
+    noted = Counter(note for report in passed for note in report.user_properties)
+    decided, undecided = noted["claim", "decided"], noted["claim", "undecided"]
+    if claims := decided + undecided:
+        terminalreporter.write_line(f"decided {decided} of {claims} claims")
+    if left := noted["cell", "left out"]:
+        terminalreporter.write_line(f"cells left out: {left} (no GPU)")

@@ -255,7 +255,7 @@ def judge(c: C, claim: Claim, measure_on: MeasureOn[C] | None) -> Judgement[C]:
         message = sentences(claim.expected(c), _contradicted(c, claim))
         raise ClaimError(f"{message}\n{stamp(c.env, c.seed)}", claim=claim)
     if outcome == "undecided":
-        _show(claim, sentences(claim.expected(c), _undecided(c, claim)), MIME)
+        _show(claim, sentences(claim.expected(c), _undecided(c, claim)), MIME, busy=c.busy)
     else:
         text = _("The table's rounds don't show it; {rounds} rounds do.")
         more = text.format(rounds=count(c.rounds)) if needed_more else ""
@@ -309,12 +309,12 @@ def in_ipython() -> bool:
     return bool(ipython and ipython.get_ipython() is not None)
 
 
-def _show(claim: Claim, line: str, kind: str) -> None:
+def _show(claim: Claim, line: str, kind: str, **more: bool) -> None:
     """Print it; in a notebook as an output of a separate type, which tests leave out."""
     if not in_ipython():
         print(line)
         return
     from IPython.display import publish_display_data
 
-    about = {"label": claim.label, "claim": claim.sense}
+    about = {"label": claim.label, "claim": claim.sense, **more}
     publish_display_data({"text/plain": line, kind: about})

@@ -366,7 +366,9 @@ class Sweep(Result):
 
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
         comparisons = [each.summary() for each in self.comparisons]
-        return {MIME: {"kind": "sweep", "sizes": list(self.sizes), "comparisons": comparisons}}
+        busy = any(each.busy for each in self.comparisons)
+        shown = {"sizes": list(self.sizes), "comparisons": comparisons, "busy": busy}
+        return {MIME: {"kind": "sweep", **shown}}
 
     def _plain(self) -> dict[str, Any]:
         comparisons = [comparison._plain() for comparison in self.comparisons]

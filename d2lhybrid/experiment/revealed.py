@@ -222,4 +222,5 @@ class Revealed:
     def _repr_mimebundle_(self, **_options: Any) -> dict[str, Any]:
         named = zip(self.groups, self.comparisons, strict=True)
         summaries = {group.name: shown.summary(rows) for group, rows in named}
-        return {MIME: {"kind": "reveal", "comparisons": summaries}}
+        busy = any(rows.busy for rows in self.comparisons)
+        return {MIME: {"kind": "reveal", "comparisons": summaries, "busy": busy}}

@@ -265,6 +265,7 @@ def summary(rows: Rows) -> dict[str, Any]:
         "baseline": rows.baseline.label,
         "metrics": list(rows.metrics),
         "rows": [_row_summary(row, is_queued) for row in rows.measured],
+        "busy": rows.busy,
         "processor": rows.env.cpu,
         "cores": rows.env.cores,
         "date": rows.env.date[:10],

@@ -69,23 +69,37 @@ def test_neither_prose_nor_a_new_address_executes_anything(project, told, monkey
     assert outputs(root) != before
 
 
-UNDECIDED = """
+SHOWN = """
 from pathlib import Path
 from IPython.display import publish_display_data
 runs = Path("runs")
 runs.write_text(runs.read_text() + "x" if runs.exists() else "x")
-if len(runs.read_text()) < {runs}:
-    kind = "application/vnd.d2lhybrid.undecided+json"
-    publish_display_data({{"text/plain": "too busy", kind: {{}}}})
+kind = "application/vnd.d2lhybrid.{kind}+json"
+publish_display_data({{"text/plain": "a result", kind: {{"busy": {busy}}}}})
 """
 
 
-@pytest.mark.parametrize(("runs", "problems"), [(2, 0), (9, 1)])
-def test_undecided_claims_are_measured_anew_and_never_committed(project, told, runs, problems):
-    root = project(a=ONE + cell(UNDECIDED.format(runs=runs)))
-    told(*EXECUTE)
-    assert (root / FOLDER / "runs").read_text() == ("xx" if runs == 2 else "xxx")
-    assert told("check", status=problems).err.count("left undecided") == problems
+@pytest.mark.parametrize("kind", ["undecided", "comparison"])
+def test_what_was_disturbed_is_executed_anew_and_nothing_else_is(project, told, kind):
+    disturbed_once = SHOWN.format(kind=kind, busy="len(runs.read_text()) < 2")
+    noisy = SHOWN.format(kind=kind, busy=False).replace("runs", "others")
+    root = project(a=ONE + cell(disturbed_once), b=ONE + cell(noisy))
+    told(*EXECUTE, "--jobs", "1")
+    assert (root / FOLDER / "runs").read_text() == "xx"
+    assert (root / FOLDER / "others").read_text() == "x"
+    told("check")
+
+
+def test_what_is_disturbed_each_time_is_an_error_and_never_committed(project, told):
+    root = project(a=ONE + cell(SHOWN.format(kind="comparison", busy=True)))
+    said = told(*EXECUTE, status=1).err
+    assert "in each of 3 runs other programs disturbed" in said
+    assert "1 of its results" in said
+    assert (root / FOLDER / "runs").read_text() == "xxx"
+    assert not (root / FOLDER / "a.ipynb").exists()
+    told(*EXECUTE, "--output", str(root))  # as for a folder of its own, where it is to run
+    assert (root / FOLDER / "runs").read_text() == "xxxx"
+    assert "other programs disturbed 1 of its results" in told("check", status=1).err
 
 
 def test_a_failing_cell_is_reported_and_the_others_are_written(project, told):

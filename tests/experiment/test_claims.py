@@ -212,7 +212,7 @@ def test_in_a_notebook_what_is_undecided_is_an_output_of_its_own_type(capsys, mo
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     comparison({"<a>": 1e-3, "b": 1e-3}, noise=1.0).claim("b", "same")
     (bundle,) = shown
-    assert bundle[claims.MIME] == {"label": "b", "claim": "same"}
+    assert bundle[claims.MIME] == {"label": "b", "claim": "same", "busy": True}
     assert "'<a>'. The times are too uncertain" in bundle["text/plain"]
     for noise in (0.01, 0.5):  # by the rounds of the table, and by more of them
         compared(noise=noise, time_limit=0.3, a=1e-2, b=7e-3).claim("b", "faster")

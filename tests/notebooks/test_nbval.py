@@ -74,6 +74,20 @@ def nbval(folder, *more, env=None):
     return done.returncode, done.stdout
 
 
+def test_it_says_how_many_claims_were_decided(tmp_path):
+    shown = [*[claims.DECIDED] * 2, claims.MIME]
+    sources = [
+        f"from IPython.display import publish_display_data\n"
+        f"publish_display_data({{'text/plain': 'a claim', {kind!r}: {{}}}})"
+        for kind in shown
+    ]
+    cells = [new_code_cell(source, execution_count=1) for source in sources]
+    nbformat.write(new_notebook(cells=cells), tmp_path / "a.ipynb")
+    status, said = nbval(tmp_path)
+    assert status == 0, said
+    assert "decided 2 of 3 claims" in said.splitlines()
+
+
 def spoiled(cell, case):
     """The cell with other outputs, under the name of the case."""
     name, old, new, _ = CASES[case]
