@@ -23,7 +23,7 @@ from d2lhybrid.display.table import Column, Table
 from d2lhybrid.experiment.claim import in_ipython
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.revealed import Revealed, groups, picture, picture_in_words
-from d2lhybrid.experiment.shown import busy
+from d2lhybrid.experiment.shown import uncertain
 from d2lhybrid.frameworks import to_host
 from d2lhybrid.timing import PeakMemory
 
@@ -156,7 +156,7 @@ def reveal(results: Mapping[str, Comparison], guess: Mapping[str, float]) -> Non
     comparisons = [comparison.rows for comparison in results.values()]
     below = Revealed(revealed, comparisons)
     if not in_ipython():
-        print(sentences(busy(comparisons), picture_in_words(revealed)), below, sep="\n")
+        print(sentences(uncertain(comparisons), picture_in_words(revealed)), below, sep="\n")
         return
     from IPython.display import display
     from matplotlib.pyplot import close

@@ -8,6 +8,7 @@ samples are independent.
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
+from math import comb
 
 import numpy as np
 
@@ -17,6 +18,7 @@ FEWEST = 6  # with fewer samples no sign-test interval reaches 95%
 FEW = range(8, 20)  # so few rounds get wider intervals, or chance would decide too often
 CONFIDENCE_OF_FEW = 0.99
 SETTLING = 15  # warm-up times, three windows of five, that tell whether they fall
+NORMAL_QUANTILE = 1.96  # half the width of a 95% interval in standard errors
 SHORTEST = 1e-9  # seconds; a clock may say 0, which has no logarithm
 
 Estimate = tuple[float, float, float]  # a ratio, and the low and high end of its interval
@@ -55,22 +57,36 @@ def _samples_outside(count: int, confidence: float) -> int | None:
     return k - 1 if k else None
 
 
-def ratio(baseline: Sequence[float], other: Sequence[float]) -> Estimate:
-    """Time of the baseline over the other's in the same rounds: (estimate, low, high).
+def coverage(count: int, confidence: float = CONFIDENCE) -> float:
+    """How often the interval of so many samples holds the median; 0 where there is none.
 
-    The confidence of the interval is 99% for 8 to 19 rounds, and 95% otherwise. For 6 and 7 rounds,
-    where no interval reaches 99%, it is the range of all their ratios.
+    Order statistics come in steps, so it is a little more than the `confidence` that was asked for.
 
-    >>> ratio([2.0] * 8, [1.0] * 8)
+    >>> round(coverage(6), 3), round(coverage(9), 3), coverage(5)
+    (0.969, 0.961, 0.0)
+    """
+    outside = _samples_outside(count, confidence)
+    if outside is None:
+        return 0.0
+    beyond = sum(comb(count, below) for below in range(outside + 1))
+    return float(1 - Fraction(2 * beyond, 2**count))
+
+
+def ratio(logarithms: Sequence[float], confidence: float) -> Estimate:
+    """The ratio whose logarithms these are, one a round or one a process: (estimate, low, high).
+
+    >>> ratio(log_ratios([2.0] * 8, [1.0] * 8), confidence(8))
     (2.0, 2.0, 2.0)
     """
-    logarithms = log_ratios(baseline, other)
-    low, high = median_interval(logarithms, confidence(len(logarithms)))
+    low, high = median_interval(logarithms, confidence)
     return float(np.exp(np.median(logarithms))), float(np.exp(low)), float(np.exp(high))
 
 
 def confidence(rounds: int) -> float:
-    """The confidence of the interval of a ratio, which is higher with few rounds."""
+    """The confidence of the interval of a ratio: 99% for 8 to 19 rounds, and 95% otherwise.
+
+    For 6 and 7 rounds, where no interval reaches 99%, it is the range of all their ratios.
+    """
     return CONFIDENCE_OF_FEW if rounds in FEW else CONFIDENCE
 
 
@@ -81,14 +97,30 @@ def log_ratios(baseline: Sequence[float], other: Sequence[float]) -> list[float]
     return list(of_baseline - of_other)
 
 
-def noise_floor(baseline: Sequence[float], again: Sequence[float]) -> float:
+def noise_floor(logarithms: Sequence[float]) -> float:
     """How far from 1 the ratio of the baseline to itself may lie, as a fraction (0.01 is 1%).
 
-    That is the end of its interval that is farther from 1; `again` are the times of the baseline
-    measured a second time in the same rounds (an A/A test).
+    That is the end of its interval that is farther from 1. The logarithms are those of the ratios
+    of the baseline to its own second turn in the same rounds (an A/A test).
     """
-    low, high = median_interval(log_ratios(baseline, again))
+    low, high = median_interval(logarithms)
     return float(np.expm1(max(abs(low), abs(high))))
+
+
+def differs_between_processes(processes: Sequence[Sequence[float]]) -> bool:
+    """Do processes differ from one another by more than the rounds within one leave open?
+
+    Each process gives its logarithms, one a round. The variance of their medians is that between
+    processes plus, on average, the variance of a median within one, which its interval tells. Where
+    the former is the larger part, more rounds narrow nothing, and more processes do (Kalibera and
+    Jones, *Rigorous Benchmarking in Reasonable Time*, 2013).
+    """
+    if len(processes) < 2:
+        return False
+    medians = [float(np.median(logarithms)) for logarithms in processes]
+    intervals = [median_interval(logarithms) for logarithms in processes]
+    within = np.mean([((high - low) / (2 * NORMAL_QUANTILE)) ** 2 for low, high in intervals])
+    return bool(np.var(medians, ddof=1) > 2 * within)
 
 
 def slope(short: float, long: float, calls: int, stretch: int) -> float:

@@ -1,6 +1,7 @@
 """What to use, by the rows of a comparison."""
 
 from d2lhybrid.core.i18n import gettext as _, names, ngettext, noop as N_, number
+from d2lhybrid.core.stats import FEWEST
 from d2lhybrid.display.table import NEVER, calls, percent
 from d2lhybrid.experiment.rows import Row, Rows
 
@@ -30,7 +31,7 @@ _STAY_SUPPORTED = {
 def advice(rows: Rows) -> str:
     """What to use, by the verdicts on the latency; empty if there is nothing to say.
 
-    1. No advice on a busy machine, or without an alternative to the baseline.
+    1. No advice where other programs held a variant up, or without an alternative to the baseline.
     2. References are programs to compare the variants with. They are never recommended.
     3. What its makers have deprecated is never recommended either, however fast it is: the advice
        is what the comparison would give without it. If the baseline is deprecated, the advice is
@@ -38,8 +39,9 @@ def advice(rows: Rows) -> str:
     4. Among the variants that are faster than the baseline and pay off their cold start, the best
        is the one with the highest ratio. The comparison cannot separate it from those whose
        interval overlaps its interval, so of all these, use the one that pays off soonest.
-    5. If there is none, and it is undecided whether one is faster: measure longer. If all that is
-       known is that one is faster in each of a few rounds, the table says so, and that is all.
+    5. If there is none, and it is undecided whether one is faster: measure longer, or in more
+       processes if they differ by more than their rounds. If all that is known is that one is
+       faster in each of a few rounds or processes, the table says so, and that is all.
     6. Otherwise stay with the baseline: even the fastest alternative is slower or the same.
     """
     choice = _choice(rows)
@@ -53,7 +55,7 @@ def advice(rows: Rows) -> str:
     undecided = [row for row in choice if _is_undecided(row)]
     if undecided:
         return _measure_longer(undecided, rows)
-    if any(row.latency.in_every_round == "faster" for row in choice):
+    if any(row.latency.in_each == "faster" for row in choice):
         return ""
     return _stay(choice, rows)
 
@@ -75,7 +77,14 @@ def _choice(rows: Rows) -> list[Row]:
 
 def _is_undecided(row: Row) -> bool:
     """Is it open whether this one is worth using, with no word on it from every round?"""
-    return row.pays_after is None and not row.latency.in_every_round
+    return row.pays_after is None and not row.latency.in_each
+
+
+def what_helps(rows: Rows) -> str:
+    """What to do where other programs held variants up."""
+    if rows.processes and set(rows.env.threads.values()) == {1}:
+        return _("Measure again at a quieter hour, or in more processes.")
+    return _("Give it one thread, with processes=6 and threads=1, or measure at a quieter hour.")
 
 
 def _use(row: Row, rows: Rows) -> str:
@@ -95,15 +104,33 @@ def _use(row: Row, rows: Rows) -> str:
 
 
 def _measure_longer(undecided: list[Row], rows: Rows) -> str:
-    text = ngettext(
-        "Stay with {baseline} for now: it is undecided whether {others} is faster. A higher "
-        "time_limit may decide it.",
-        "Stay with {baseline} for now: it is undecided whether one of {others} is faster. A "
-        "higher time_limit may decide it.",
-        len(undecided),
-    )
+    few_processes = 0 < rows.processes < FEWEST
+    if few_processes or any(row.latency.differs_between_processes for row in undecided):
+        text = ngettext(
+            "Stay with {baseline} for now: it is undecided whether {others} is faster. Take more "
+            "processes: they differ by more than their rounds do.",
+            "Stay with {baseline} for now: it is undecided whether one of {others} is faster. Take "
+            "more processes: they differ by more than their rounds do.",
+            len(undecided),
+        )
+        if few_processes:
+            text = ngettext(
+                "Stay with {baseline} for now: it is undecided whether {others} is faster. Take "
+                "at least {fewest} processes.",
+                "Stay with {baseline} for now: it is undecided whether one of {others} is faster. "
+                "Take at least {fewest} processes.",
+                len(undecided),
+            )
+    else:
+        text = ngettext(
+            "Stay with {baseline} for now: it is undecided whether {others} is faster. A higher "
+            "time_limit may decide it.",
+            "Stay with {baseline} for now: it is undecided whether one of {others} is faster. A "
+            "higher time_limit may decide it.",
+            len(undecided),
+        )
     others = names(row.label for row in undecided)
-    return text.format(baseline=rows.baseline.label, others=others)
+    return text.format(baseline=rows.baseline.label, others=others, fewest=FEWEST)
 
 
 def _stay(choice: list[Row], rows: Rows) -> str:

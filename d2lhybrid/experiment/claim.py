@@ -2,29 +2,32 @@
 
 A claim is what a text says of a comparison, held against its intervals. It *holds* where the
 interval of the ratio says so, clear of the noise floor. It is *contradicted* where the interval
-says the opposite; that needs no noise floor, so that a wrong claim fails on a busy machine, too.
+says the opposite; that needs no noise floor, so a wrong claim fails where times are noisy, too.
 Otherwise it is *undecided*: the experiment is measured on, and what stays undecided is said where a
 reader sees it. "Not shown" is not "false".
 
-A busy machine makes equals of what differs: with more threads than cores, a call waits for a core,
-and that takes the same time whatever calls. So there no verdict is "same", and a smaller difference
-than was claimed contradicts nothing; the opposite difference does.
+Where other programs held the variants up, so that too few rounds are left, every claim is
+undecided: threads that wait for a core can turn any ratio round.
 """
 
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from d2lhybrid.core import stats
 from d2lhybrid.core.errors import ArgumentError, ClaimError
 from d2lhybrid.core.i18n import count, gettext as _, noop as N_, number, sentences
 from d2lhybrid.core.stats import Estimate
-from d2lhybrid.display.table import UNKNOWN, percent
-from d2lhybrid.experiment.measurement import METRICS, is_busy
+from d2lhybrid.display.table import percent
+from d2lhybrid.experiment.measurement import METRICS
 from d2lhybrid.experiment.provenance import Environment, stamp
+from d2lhybrid.experiment.verdict import decide_verdict
+
+# How many times as many rounds, or processes, a claim that is undecided may get.
+MORE_ROUNDS = 10.0
+MORE_PROCESSES = 3.0
 
 # Of what a claim shows. It depends on the machine, so tests leave it out: that the claim is
 # undecided, or that it holds.
@@ -44,7 +47,7 @@ class Compared(Protocol):
     @property
     def rounds(self) -> int: ...
     @property
-    def busy(self) -> bool: ...
+    def processes(self) -> Sequence[Any]: ...
     @property
     def env(self) -> Environment: ...
 
@@ -56,6 +59,12 @@ class Compared(Protocol):
 
     def floor_of(self, metric: str | None = None) -> float:
         """The noise floor."""
+
+    def is_busy(self, label: str, against: str | None = None) -> bool:
+        """Did other programs hold these up too often?"""
+
+    def confidence(self, label: str, against: str | None = None) -> float:
+        """How sure the interval of the ratio is."""
 
 
 C = TypeVar("C", bound=Compared)
@@ -117,7 +126,30 @@ class Claim:
         """'holds', 'contradicted' or 'undecided' by what was measured."""
         _estimate, low, high = c.ratio(self.label, self.metric, self.against)
         verdict = c.verdict(self.label, self.metric, self.against)
-        seen = _Seen(verdict, low, high, c.margin, c.busy)
+        if c.is_busy(self.label, self.against):
+            return "undecided"
+        return self._judged_by(_Seen(verdict, low, high, c.margin))
+
+    def has_chance(self, c: Compared, narrower: float) -> bool:
+        """May an interval that is so many times as narrow decide it, with half the noise floor?
+
+        More rounds may also move the estimate: by half of what the interval allows it today.
+        """
+        if c.is_busy(self.label, self.against):
+            return False
+        estimate, low, high = c.ratio(self.label, self.metric, self.against)
+        if not 0 < low <= high < math.inf:
+            return True  # nothing is known yet
+        floor = c.floor_of(self.metric) / narrower
+        below, above = (low / estimate) ** (1 / narrower), (high / estimate) ** (1 / narrower)
+        for moved in (math.sqrt(low * estimate), estimate, math.sqrt(high * estimate)):
+            interval = moved, moved * below, moved * above
+            verdict = decide_verdict(interval, floor, c.margin)
+            if self._judged_by(_Seen(verdict, *interval[1:], c.margin)) != "undecided":
+                return True
+        return False
+
+    def _judged_by(self, seen: "_Seen") -> str:
         if self.sense == "faster":
             return _judge_faster(seen, self.at_least or 1.0)
         if self.sense == "slower":
@@ -161,7 +193,6 @@ class _Seen(NamedTuple):
     low: float
     high: float
     margin: float
-    is_busy: bool
 
     def reciprocal(self) -> "_Seen":
         """The same as seen from the other variant, which is faster if this one is slower."""
@@ -177,11 +208,9 @@ class _Seen(NamedTuple):
 
 
 def _judge_faster(seen: _Seen, at_least: float) -> str:
-    """So many times as fast. On a busy machine only the opposite contradicts it."""
+    """So many times as fast."""
     if seen.verdict == "faster" and seen.low >= at_least:
         return "holds"
-    if seen.is_busy:
-        return "contradicted" if seen.is_beyond_the_same else "undecided"
     too_little = seen.verdict == "same" or seen.high < at_least
     return "contradicted" if too_little else "undecided"
 
@@ -243,11 +272,11 @@ def judge(c: C, claim: Claim, measure_on: MeasureOn[C] | None) -> Judgement[C]:
     """
 
     def is_decided(comparison: C) -> bool:
-        # At such a load nothing is the same, so more rounds wouldn't help.
-        hopeless = claim.sense == "same" and is_busy(comparison.env, 0.0)
-        return hopeless or claim.judged(comparison) != "undecided"
+        narrower = MORE_PROCESSES if comparison.processes else MORE_ROUNDS
+        is_open = claim.judged(comparison) == "undecided"
+        return not (is_open and claim.has_chance(comparison, math.sqrt(narrower)))
 
-    needed_more = claim.judged(c) == "undecided" and measure_on is not None
+    before = c
     if measure_on is not None and not is_decided(c):
         c = measure_on(is_decided)
     outcome = claim.judged(c)
@@ -257,10 +286,17 @@ def judge(c: C, claim: Claim, measure_on: MeasureOn[C] | None) -> Judgement[C]:
     if outcome == "undecided":
         _show(claim, sentences(claim.expected(c), _undecided(c, claim)), MIME, busy=c.busy)
     else:
-        text = _("The table's rounds don't show it; {rounds} rounds do.")
-        more = text.format(rounds=count(c.rounds)) if needed_more else ""
+        more = "" if c is before else _needed_more(c)
         _show(claim, sentences(claim.held(c), more), DECIDED)
     return Judgement(claim, outcome, c)
+
+
+def _needed_more(c: Compared) -> str:
+    if c.processes:
+        text = _("The table's processes don't show it; {processes} processes do.")
+        return text.format(processes=len(c.processes))
+    text = _("The table's rounds don't show it; {rounds} rounds do.")
+    return text.format(rounds=count(c.rounds))
 
 
 def _contradicted(c: Compared, claim: Claim) -> str:
@@ -273,11 +309,16 @@ def _contradicted(c: Compared, claim: Claim) -> str:
 
 
 def _undecided(c: Compared, claim: Claim) -> str:
-    if c.busy:
+    if c.is_busy(claim.label, claim.against):
         text = _(
-            "The times are too uncertain to decide (load {load} on {cores} cores, noise floor "
-            "{floor} after {rounds} rounds). Run it again on a quiet machine, with a higher "
-            "time_limit."
+            "Other programs held these two up in too many of {rounds} rounds to decide it. Compare "
+            "with one thread, with processes=6 and threads=1, or at a quieter hour."
+        )
+    elif c.processes:
+        text = _(
+            "{processes} processes don't decide it: the {confidence} interval of the ratio, {low} "
+            "to {high}, contains the bound or comes within the noise floor ({floor}) of it. Claim "
+            "less, or compare in more processes."
         )
     else:
         text = _(
@@ -294,12 +335,11 @@ def _with_figures(text: str, c: Compared, claim: Claim) -> str:
         ratio=ratio,
         low=low,
         high=high,
-        load=UNKNOWN if c.env.load is None else number(c.env.load, 2),
-        cores=c.env.cores,
+        processes=len(c.processes),
         clock=claim.metric or "latency",
         floor=percent(c.floor_of(claim.metric)),
         rounds=c.rounds,
-        confidence=percent(stats.confidence(c.rounds)),
+        confidence=percent(c.confidence(claim.label, claim.against)),
     )
 
 

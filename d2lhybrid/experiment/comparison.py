@@ -1,6 +1,7 @@
 """What ``compare`` and ``sweep`` return: what was measured, what follows from it, how it shows."""
 
 import math
+import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -20,15 +21,15 @@ from d2lhybrid.experiment.claim import Claim, Judgement, Judgements, judge
 from d2lhybrid.experiment.measurement import (
     AGREE,
     METRICS,
+    NOISY_FLOOR,
     Measurement,
     Result,
     Samples,
     Seconds,
-    is_busy,
 )
 from d2lhybrid.experiment.provenance import Environment
 from d2lhybrid.experiment.rows import Row, Rows, Times
-from d2lhybrid.experiment.verdict import decide_verdict, in_every_round
+from d2lhybrid.experiment.verdict import decide_verdict, in_each
 
 # What a result shows, for programs that read notebooks: the site, README, whoever collects them.
 MIME = "application/vnd.d2lhybrid.comparison+json"
@@ -50,7 +51,12 @@ class Comparison(Result, Mapping[str, Measurement]):
     each variant that was not measured why. `references` are programs to compare with, not to choose
     from, and `deprecated` the variants that their makers have deprecated. `stopped` is 'clear',
     'limit' or 'interrupted'; `limit_needed` the time limit, in seconds, that six rounds would have
-    needed, None if there are six.
+    needed, None if there are six. `compilers_started` has what it took to start a compiler before
+    the first variant, in seconds by its name, if this process had not done so.
+
+    `processes` are the comparisons of the fresh processes that were asked for. Then sample i of
+    every measurement is the median of process i, what is paid once is the median of theirs, and a
+    ratio has one value a process: the median over its rounds.
 
     `experiment` can measure on for a claim that is undecided, and keeps the callables and their
     arguments for it. It is no part of the data: equality, JSON, copies and pickles leave it out.
@@ -75,13 +81,16 @@ class Comparison(Result, Mapping[str, Measurement]):
     stopped: str
     margin: Seconds = stats.MARGIN
     limit_needed: Seconds | None = None
+    compilers_started: dict[str, Seconds] = field(default_factory=dict, hash=False)
+    processes: "tuple[Comparison, ...]" = ()
     experiment: MeasuresOn | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         """Raise ValueError unless every measurement went through the same rounds."""
         times = [self.baseline_repeat, *(m.times for m in self.measurements)]
-        kinds = {(len(samples.latency), samples.throughput is None) for samples in times}
-        if len(kinds) > 1 or self.baseline not in {m.label for m in self.measurements}:
+        kinds = {(samples.rounds, samples.throughput is None) for samples in times}
+        is_short = self.processes and len(self.processes) != self.baseline_repeat.rounds
+        if is_short or len(kinds) > 1 or self.baseline not in {m.label for m in self.measurements}:
             raise ValueError(_("rounds are missing"))
 
     def __getitem__(self, label: str) -> Measurement:
@@ -112,6 +121,7 @@ class Comparison(Result, Mapping[str, Measurement]):
     def _plain(self) -> dict[str, Any]:
         content: dict[str, Any] = msgspec.to_builtins(self.release())
         del content["experiment"]
+        content["processes"] = [process._plain() for process in self.processes]
         return content
 
     def release(self) -> "Comparison":
@@ -120,6 +130,54 @@ class Comparison(Result, Mapping[str, Measurement]):
         Claims on it go by the rounds that there are.
         """
         return replace(self, experiment=None)
+
+    @classmethod
+    def of_processes(
+        cls,
+        processes: "Sequence[Comparison]",
+        *,
+        seed: int,
+        unavailable: Mapping[str, str] = {},
+        stopped: str = "clear",
+        experiment: MeasuresOn | None = None,
+    ) -> "Comparison":
+        """One comparison of what several processes measured, at least one.
+
+        A variant that one of them could not measure is left out, with its reason or that which
+        `unavailable` has.
+        """
+        first = processes[0]
+        labels = [
+            label
+            for label in first
+            if label not in unavailable and all(label in process for process in processes)
+        ]
+        reasons: dict[str, str] = {}
+        for process in processes:
+            reasons |= process.unavailable
+        started = [process.compilers_started for process in processes]
+        names = dict.fromkeys(name for seconds in started for name in seconds)
+        return cls(
+            measurements=tuple(
+                joined([process[label] for process in processes]) for label in labels
+            ),
+            baseline=first.baseline,
+            baseline_repeat=joined_samples([process.baseline_repeat for process in processes]),
+            unavailable=reasons | dict(unavailable),
+            references=tuple(label for label in first.references if label in labels),
+            deprecated=tuple(label for label in first.deprecated if label in labels),
+            checked=first.checked,
+            seed=seed,
+            stopped=stopped,
+            margin=first.margin,
+            limit_needed=max(process.limit_needed or 0.0 for process in processes) or None,
+            compilers_started={
+                name: statistics.median(seconds[name] for seconds in started if name in seconds)
+                for name in names
+            },
+            processes=tuple(process.release() for process in processes),
+            experiment=experiment,
+        )
 
     @property
     def others(self) -> list[str]:
@@ -133,8 +191,16 @@ class Comparison(Result, Mapping[str, Measurement]):
 
     @property
     def rounds(self) -> int:
-        """How many rounds there were."""
-        return len(self.baseline_repeat.latency)
+        """How many rounds there were, in all processes."""
+        return sum(process.rounds for process in self.processes) or self.baseline_repeat.rounds
+
+    @property
+    def disturbed_rounds(self) -> int:
+        """In how many of them other programs held up one of the callables or more."""
+        if self.processes:
+            return sum(process.disturbed_rounds for process in self.processes)
+        turns = [self.baseline_repeat, *(m.times for m in self.measurements)]
+        return len({at for samples in turns for at in samples.disturbed})
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -151,13 +217,67 @@ class Comparison(Result, Mapping[str, Measurement]):
 
     def floor_of(self, metric: str | None = None) -> float:
         """The noise floor by a metric: how far the baseline's ratio to itself reaches from 1."""
-        baseline = self[self.baseline].times
-        return stats.noise_floor(baseline.of(metric), self.baseline_repeat.of(metric))
+        return stats.noise_floor(self.log_ratios(self.baseline, metric))
+
+    def is_busy(self, label: str, against: str | None = None) -> bool:
+        """Did other programs hold up these two so often that nothing can be decided?
+
+        Fewer than six rounds, or processes, are left in which they did not.
+        """
+        if self.processes:
+            left = len(self._quiet_processes(label, against))
+            return left < min(stats.FEWEST, len(self.processes))
+        mine, its = self._pair(label, against)
+        return len(mine.undisturbed(its)) < min(stats.FEWEST, mine.rounds)
 
     @property
     def busy(self) -> bool:
-        """Was the machine busy, or did the times vary so much, that they are uncertain?"""
-        return is_busy(self.env, self.noise_floor)
+        """Were other programs in the way, so that the verdict on some variant is open for that?"""
+        return any(map(self.is_busy, self.others or self))
+
+    @property
+    def noisy(self) -> bool:
+        """Do times vary by more than 20% by themselves, without other programs in the way?"""
+        return not self.busy and NOISY_FLOOR < self.noise_floor < math.inf
+
+    def _pair(self, label: str, against: str | None) -> tuple[Samples, Samples]:
+        """The samples of this one, and those that they are set against.
+
+        Those of the baseline itself are set against its own second turns.
+        """
+        other = self.baseline if against is None else against
+        is_repeat = label == other == self.baseline
+        samples = self.baseline_repeat if is_repeat else self[label].times
+        return samples, self[other].times
+
+    def _quiet_processes(self, label: str, against: str | None) -> "list[Comparison]":
+        """The processes in which there were enough undisturbed rounds of these two."""
+        return [each for each in self.processes if not each.is_busy(label, against)]
+
+    def log_ratios(
+        self, label: str, metric: str | None = None, against: str | None = None
+    ) -> list[float]:
+        """The logarithms of the ratios that everything is decided by: one a round, or a process."""
+        if self.processes:
+            known = self._quiet_processes(label, against)
+            enough = len(known) >= min(stats.FEWEST, len(self.processes))
+            return [
+                statistics.median(process.log_ratios(label, metric, against))
+                for process in (known if enough else self.processes)
+            ]
+        mine, its = self._pair(label, against)
+        return its.log_ratios(mine, metric)
+
+    def confidence(self, label: str, against: str | None = None) -> float:
+        """How sure the interval of the ratio is, as a fraction, such as 0.95.
+
+        In one process that is 0.99 of 8 to 19 rounds, and 0.95 otherwise; of processes it is what
+        the order statistics give, such as 0.969 of six; 0 where there are too few for an interval.
+        """
+        count = len(self.log_ratios(label, None, against))
+        if self.processes:
+            return stats.coverage(count)
+        return stats.confidence(count)
 
     @property
     def advice(self) -> str:
@@ -168,20 +288,36 @@ class Comparison(Result, Mapping[str, Measurement]):
         """Time of the baseline (or `against`) over this one's: (estimate, low, high).
 
         Above 1 is faster. The estimate is the median of the ratios within each round, the interval
-        that of the sign test: 95%, or 99% of 8 to 19 rounds, and of fewer than six infinite.
-        Of the baseline itself, it is the ratio of its two turns.
+        that of the sign test: 95%, or 99% of 8 to 19 rounds, and of fewer than six infinite. It
+        speaks of this process. Of several processes, the estimate is the median of theirs, and
+        the interval is made of order statistics of theirs: of six it reaches from the lowest to the
+        highest (97%), of ten from the second to the ninth (98%), and of fewer than six it is
+        infinite. It assumes nothing of how processes differ (Conover, *Practical Nonparametric
+        Statistics*, 3.1). Of the baseline itself, it is the ratio of its two turns.
         """
-        other = self.baseline if against is None else against
-        is_repeat = label == other == self.baseline
-        samples = self.baseline_repeat if is_repeat else self[label].times
-        return stats.ratio(self[other].times.of(metric), samples.of(metric))
+        logarithms = self.log_ratios(label, metric, against)
+        if self.processes:
+            return stats.ratio(logarithms, stats.CONFIDENCE)
+        return stats.ratio(logarithms, stats.confidence(len(logarithms)))
+
+    def range_of_processes(
+        self, label: str, metric: str | None = None
+    ) -> tuple[float, float] | None:
+        """The lowest and the highest ratio that a process saw; None of one process.
+
+        The next one lies between them with a probability of (n - 1) / (n + 1), 5/7 of six.
+        """
+        if not self.processes:
+            return None
+        logarithms = self.log_ratios(label, metric)
+        return math.exp(min(logarithms)), math.exp(max(logarithms))
 
     def verdict(self, label: str, metric: str | None = None, against: str | None = None) -> str:
         """'faster', 'slower', 'same' or 'undecided', against the baseline or another.
 
         'same' if the whole interval of the ratio lies within `margin` of 1; else 'faster' or
-        'slower' if it lies beyond the noise floor; else 'undecided'. On a busy machine nothing is
-        'same': what waits for a core takes the same time, whatever it computes.
+        'slower' if it lies beyond the noise floor; else 'undecided'. It is also 'undecided' where
+        other programs held the two up so often that too few rounds are left (``is_busy``).
 
         Raises:
             UnknownLabelError: There is no such variant.
@@ -190,7 +326,9 @@ class Comparison(Result, Mapping[str, Measurement]):
         interval = self.ratio(label, metric, against)
         if label == (self.baseline if against is None else against):
             return "same"
-        return decide_verdict(interval, self.floor_of(metric), self.margin, self.busy)
+        if self.is_busy(label, against):
+            return "undecided"
+        return decide_verdict(interval, self.floor_of(metric), self.margin)
 
     def break_even(self, label: str) -> float | None:
         """Calls after which this one has paid off its cold start.
@@ -219,13 +357,20 @@ class Comparison(Result, Mapping[str, Measurement]):
             (*measured, *not_run),
             metrics=self.metrics,
             rounds=self.rounds,
+            disturbed_rounds=self.disturbed_rounds,
+            processes=len(self.processes),
+            confidence=min(
+                map(self.confidence, [label for label in self if label != self.baseline] or self)
+            ),
             noise_floor=self.noise_floor,
             margin=self.margin,
             busy=self.busy,
+            noisy=self.noisy,
             stopped=self.stopped,
             limit_needed=self.limit_needed,
             seed=self.seed,
             env=self.env,
+            compilers_started=self.compilers_started,
         )
         best = advice.best(rows)
         marked = (replace(row, is_best=True) if row is best else row for row in rows)
@@ -243,6 +388,9 @@ class Comparison(Result, Mapping[str, Measurement]):
             first_seconds=m.first_seconds,
             cold_seconds=m.cold_seconds,
             pays_after=self.break_even(m.label) if role == "variant" else None,
+            disk_cache_hit=m.disk_cache_hit,
+            page_faults=m.page_faults,
+            page_fault_share=m.page_fault_share,
             note=m.note,
         )
 
@@ -262,8 +410,15 @@ class Comparison(Result, Mapping[str, Measurement]):
             ratio,
             (interval[0], interval[1]),
             self.verdict(m.label, metric),
-            in_every_round(self[self.baseline].times.of(metric), samples),
+            in_each(self.log_ratios(m.label, metric)),
             spread,
+            self.range_of_processes(m.label, metric),
+            self._differs_between_processes(m.label, metric),
+        )
+
+    def _differs_between_processes(self, label: str, metric: str) -> bool:
+        return stats.differs_between_processes(
+            [process.log_ratios(label, metric) for process in self._quiet_processes(label, None)]
         )
 
     def claim(
@@ -279,11 +434,11 @@ class Comparison(Result, Mapping[str, Measurement]):
 
         A line shows that it holds: "✓ tf.function is faster than eager: 4.21 times." If it is
         undecided, and the comparison has its experiment, rounds go on, for up to three times the
-        comparison's limit or 20 s, and no more than 30 times the limit. The line then says how many
-        rounds it took, because this comparison stays as it is; or it says that the claim is still
-        undecided, and whether the times are too uncertain.
-        On a busy machine only the opposite contradicts "faster" and "slower": variants that wait
-        for a core all take the same time.
+        comparison's limit or 20 s, and no more than 30 times the limit; of processes, there are up
+        to three times as many. The line then says how many rounds or processes it took, because
+        this comparison stays as it is; or it says that the claim is still undecided, and why. That
+        is said at once where more of them have no chance. Where other programs held a variant up,
+        nothing contradicts a claim.
 
         Args:
             label: the variant.
@@ -335,6 +490,49 @@ class Comparison(Result, Mapping[str, Measurement]):
     def summary(self) -> dict[str, Any]:
         """What the table shows, as plain data for programs that read notebooks."""
         return shown.summary(self.rows)
+
+
+def joined(measurements: Sequence[Measurement]) -> Measurement:
+    """One callable in several processes: medians of theirs, one sample a process."""
+    first = measurements[0]
+
+    def median_of(name: str) -> float | None:
+        known = [seconds for m in measurements if (seconds := getattr(m, name)) is not None]
+        return statistics.median(known) if known else None
+
+    return replace(
+        first,
+        build_seconds=median_of("build_seconds"),
+        load_seconds=median_of("load_seconds"),
+        first_seconds=statistics.median(m.first_seconds for m in measurements),
+        times=joined_samples([m.times for m in measurements]),
+        note="; ".join(dict.fromkeys(m.note for m in measurements if m.note)) or None,
+        env=replace(
+            first.env,
+            load=max((m.env.load for m in measurements if m.env.load is not None), default=None),
+            page_fault_seconds=statistics.median(
+                m.env.page_fault_seconds or 0.0 for m in measurements
+            )
+            or None,
+        ),
+        page_faults=median_of("page_faults"),
+        disk_cache_hit=any(m.disk_cache_hit for m in measurements),
+    )
+
+
+def joined_samples(processes: Sequence[Samples]) -> Samples:
+    """The medians of the processes by each metric that all of them took."""
+
+    def medians(metric: str) -> tuple[float, ...]:
+        return tuple(statistics.median(samples.of(metric)) for samples in processes)
+
+    is_queued = any(samples.throughput for samples in processes)
+    has_device = all(samples.device for samples in processes)
+    return Samples(
+        medians("latency"),
+        medians("throughput") if is_queued else None,
+        medians("device") if has_device else None,
+    )
 
 
 @dataclass(frozen=True, repr=False)

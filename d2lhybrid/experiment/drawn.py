@@ -18,7 +18,7 @@ def notes(comparisons: Sequence[Rows]) -> Notes:
     """That times are uncertain, above the picture; where and when they were taken, below."""
     if not comparisons:
         return Notes()
-    return Notes(shown.busy(comparisons), stamp(comparisons[0].env, comparisons[0].seed))
+    return Notes(shown.uncertain(comparisons), stamp(comparisons[0].env, comparisons[0].seed))
 
 
 def comparison(rows: Rows, metric: str) -> Any:

@@ -3,7 +3,6 @@
 The schema is described in docs/results-schema.md.
 """
 
-import math
 import statistics
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Self
@@ -16,7 +15,7 @@ from d2lhybrid.core.i18n import gettext as _, noop as N_, sentences
 from d2lhybrid.display.table import seconds, span
 from d2lhybrid.experiment.provenance import Environment, stamp
 
-VERSION = 3  # of the schema
+VERSION = 4  # of the schema
 # What is timed, and the words for it.
 METRICS = {
     "latency": N_("latency"),
@@ -24,7 +23,7 @@ METRICS = {
     "device": N_("device time"),
 }
 AGREE = 0.05  # latency and throughput that are closer than this are one time
-BUSY_FLOOR = 0.2  # above this noise floor times vary too much, be the machine quiet or not
+NOISY_FLOOR = 0.2  # above this noise floor times vary too much by themselves
 
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
 EachRound = Annotated[tuple[Seconds, ...], msgspec.Meta(min_length=1)]
@@ -74,20 +73,52 @@ class Samples:
 
     `latency`: each call waited for. `throughput`: the slope of a stream's time over its number of
     calls; None where nothing was queued, for there it is the latency. `device`: the same slope by
-    the accelerator's own events; None without one.
+    the accelerator's own events; None without one. `disturbed` are the rounds, from 0, in which
+    other programs held this callable up. Their times are kept, and nothing is decided by them.
     """
 
     latency: EachRound
     throughput: EachRound | None = None
     device: EachRound | None = None
+    disturbed: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         """Raise ValueError unless there are as many times by each metric."""
-        if any(len(times or self.latency) != len(self.latency) for times in vars(self).values()):
+        times = [self.latency, self.throughput or self.latency, self.device or self.latency]
+        if {*map(len, times)} != {self.rounds} or not {*self.disturbed} <= {*range(self.rounds)}:
             raise ValueError(_("rounds are missing"))
 
+    @property
+    def rounds(self) -> int:
+        """How many there were."""
+        return len(self.latency)
+
+    def undisturbed(self, *others: "Samples") -> list[int]:
+        """The rounds in which other programs held up neither this callable nor those `others`."""
+        held_up = {*self.disturbed}.union(*(other.disturbed for other in others))
+        return [at for at in range(self.rounds) if at not in held_up]
+
+    def enough_undisturbed(self, *others: "Samples") -> list[int]:
+        """These rounds where they are enough for an interval, else all."""
+        rounds = self.undisturbed(*others)
+        return rounds if len(rounds) >= stats.FEWEST else [*range(self.rounds)]
+
     def of(self, metric: str | None = None) -> tuple[float, ...]:
-        """The samples by one metric, the latency for None; ArgumentError if it was not taken."""
+        """The samples of the rounds that were not disturbed; of all, if those are fewer than six.
+
+        By one metric, the latency for None; ArgumentError if it was not taken.
+        """
+        times = self.every(metric)
+        return tuple(times[at] for at in self.enough_undisturbed())
+
+    def log_ratios(self, other: "Samples", metric: str | None = None) -> list[float]:
+        """The logarithms of this time over the other's, of the rounds that disturbed neither."""
+        mine, its = self.every(metric), other.every(metric)
+        rounds = self.enough_undisturbed(other)
+        return stats.log_ratios([mine[at] for at in rounds], [its[at] for at in rounds])
+
+    def every(self, metric: str | None = None) -> tuple[float, ...]:
+        """The samples of all rounds by one metric; ArgumentError if it was not taken."""
         by_metric: dict[str, tuple[float, ...] | None] = {
             "latency": self.latency,
             "throughput": self.throughput or self.latency,
@@ -113,8 +144,10 @@ class Measurement(Result):
 
     `build_seconds` is what was compiled ahead of time, once for all processes, `load_seconds` what
     each process pays to load it, `first_seconds` the first call, with tracing and compiling; None
-    where there is no such step. `times` are the samples of the steady state by each metric, and
-    `inner_iterations` the calls in a sample of the latency.
+    where there is no such step; `disk_cache_hit` if the compiler found its program on the disk.
+    `times` are the samples of the steady state by each metric, and `inner_iterations` the calls in
+    a sample of the latency. `page_faults` are the pages of new memory for which a call asked the
+    system, None where it does not tell. All of this is true of one process.
 
     >>> from d2lhybrid import measure
     >>> result = measure(sum, range(1000), time_limit=0.2)
@@ -133,6 +166,8 @@ class Measurement(Result):
     warmup_calls: int
     note: str | None
     env: Environment = field(hash=False)
+    page_faults: float | None = None
+    disk_cache_hit: bool = False
 
     def __repr__(self) -> str:
         low, high = span(*self.interval(), seconds)
@@ -155,8 +190,8 @@ class Measurement(Result):
 
     @property
     def samples(self) -> tuple[float, ...]:
-        """The samples of the latency, in seconds per call."""
-        return self.times.latency
+        """The samples of the latency, in seconds per call, of the rounds that count."""
+        return self.times.of()
 
     def median_of(self, metric: str | None = None) -> float:
         """The median by a metric, in seconds per call."""
@@ -180,7 +215,9 @@ class Measurement(Result):
         """What each process pays before the steady state: loading and the first call."""
         return (self.load_seconds or 0.0) + self.first_seconds
 
-
-def is_busy(env: Environment, floor: float) -> bool:
-    """Are times uncertain, by the load of the machine or by how far they vary by themselves?"""
-    return (env.load is not None and env.load > env.cores) or BUSY_FLOOR < floor < math.inf
+    @property
+    def page_fault_share(self) -> float | None:
+        """The part of a call's time that new memory takes; None where the system does not tell."""
+        if self.page_faults is None or self.env.page_fault_seconds is None:
+            return None
+        return self.page_faults * self.env.page_fault_seconds / max(self.median, stats.SHORTEST)

@@ -24,6 +24,7 @@ class Environment:
     """Where and when: enough to judge whether two results can be put side by side.
 
     `load` is what others do: the load average of the last minute without this process's own part.
+    `page_fault_seconds` is what a page of new memory costs here, None where that is not known.
     """
 
     date: str
@@ -33,6 +34,7 @@ class Environment:
     threads: dict[str, int]
     accelerators: tuple[str, ...]
     load: float | None
+    page_fault_seconds: float | None = None
 
 
 def environment() -> Environment:

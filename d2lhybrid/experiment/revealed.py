@@ -29,6 +29,7 @@ class Group:
     baseline: Row
     rows: tuple[Row, ...]
     rounds: int
+    processes: int
     margin: float
     floor: float
     guess: float | None = None
@@ -88,7 +89,7 @@ def _require_guess(name: str, guessed: Any, results: Mapping[str, Comparison]) -
 
 def _group(name: str, rows: Rows, guess: float | None) -> Group:
     variants = tuple(_without_early_pay_off(row, rows) for row in rows.variants)
-    circumstances = rows.rounds, rows.margin, rows.noise_floor
+    circumstances = rows.rounds, rows.processes, rows.margin, rows.noise_floor
     return Group(name, rows.baseline, variants, *circumstances, guess)
 
 
@@ -114,7 +115,7 @@ def _sentence(group: Group, row: Row) -> str:
         name=group.name,
         label=row.name,
         baseline=group.baseline.label,
-        verdict=verdict_in_words(times, group.rounds),
+        verdict=verdict_in_words(times, group.rounds, group.processes),
         ratio=number(times.ratio),
         times=number(1 / times.ratio if times.ratio else inf),
         low=number(low),
@@ -148,7 +149,7 @@ def _template(row: Row) -> str:
             "{name}: {label} takes the same time as {baseline} to within {margin} ({time} and "
             "{base})."
         )
-    if times.in_every_round:
+    if times.in_each:
         return _("{name}: {label} against {baseline}: {verdict} ({time} in place of {base}).")
     if isfinite(times.interval[1]):
         return _(
@@ -209,7 +210,7 @@ class Revealed:
     def _pages(self) -> Iterator[tuple[str, shown.Page]]:
         """The tables by name; that times are uncertain stands above the picture."""
         for group, rows in zip(self.groups, self.comparisons, strict=True):
-            yield group.name, shown.comparison(rows)._replace(busy="")
+            yield group.name, shown.comparison(rows)._replace(uncertain="")
 
     def __repr__(self) -> str:
         tables = [f"{name}\n{page}" for name, page in self._pages()]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from d2lhybrid.core.i18n import gettext as _, ngettext, noop as N_
+from d2lhybrid.core.stats import FEWEST
 from d2lhybrid.experiment.provenance import Environment
 
 FELT_CALLS = 10  # a cold start that is shorter than so many calls goes unnoticed
@@ -42,21 +43,25 @@ class Times:
 
     A ratio above 1 is faster; that of the baseline is 1. `interval` is that of the ratio, from 0 to
     infinity if there are too few rounds for one. `spread` is the interval of the time itself, or
-    the range of the samples if they are too few. `in_every_round` is 'faster' or 'slower' if there
-    are too few rounds for a verdict and each of them says that by a factor of two or more.
+    the range of the samples if they are too few. `in_each` is 'faster' or 'slower' if there are too
+    few rounds, or processes, for a verdict and each of them says that by a factor of two or more.
+    `range_of_processes` are the lowest and the highest ratio among several processes, which may
+    differ by more than more rounds could narrow.
     """
 
     seconds: float
     ratio: float = 1.0
     interval: tuple[float, float] = (1.0, 1.0)
     verdict: str = "same"
-    in_every_round: str = ""
+    in_each: str = ""
     spread: tuple[float, float] | None = None
+    range_of_processes: tuple[float, float] | None = None
+    differs_between_processes: bool = False
 
     @property
     def shown_verdict(self) -> str:
         """The verdict whose sign is shown: if there is none, what each of a few rounds says."""
-        return self.in_every_round or self.verdict
+        return self.in_each or self.verdict
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,7 @@ class Row:
 
     `role` is 'baseline', 'variant' or 'reference'. `pays_after` is the number of calls after which
     it has paid off its cold start, ``math.inf`` if it never does, None if that is not known.
+    `page_fault_share` is the part of its time that new memory takes, None where nobody tells.
     """
 
     label: str
@@ -77,6 +83,9 @@ class Row:
     first_seconds: float | None = None
     cold_seconds: float | None = None
     pays_after: float | None = None
+    disk_cache_hit: bool = False
+    page_faults: float | None = None
+    page_fault_share: float | None = None
     note: str | None = None
     reason: str = ""
 
@@ -95,20 +104,26 @@ class Row:
 class Rows:
     """The rows of a comparison in its order, those that were not run at the end.
 
-    `metrics` are those that say something of their own. `limit_needed` is the time limit that
-    enough rounds would have needed, None if there are enough.
+    `metrics` are those that say something of their own. `processes` is the number of fresh ones; 0
+    if the rounds were taken in this process. `confidence` is the lowest of the intervals'.
+    `limit_needed` is the time limit that enough rounds would have needed, None if there are enough.
     """
 
     rows: tuple[Row, ...]
     metrics: tuple[str, ...]
     rounds: int
+    disturbed_rounds: int
+    processes: int
+    confidence: float
     noise_floor: float
     margin: float
     busy: bool
+    noisy: bool
     stopped: str
     limit_needed: float | None
     seed: int
     env: Environment = field(hash=False)
+    compilers_started: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     def __getitem__(self, index: int) -> Row:
         return self.rows[index]
@@ -128,6 +143,11 @@ class Rows:
     def not_run(self) -> list[Row]:
         """Those that were not, each with its reason."""
         return [row for row in self.rows if not row.times]
+
+    @property
+    def has_interval(self) -> bool:
+        """Are there enough rounds, or processes, for intervals?"""
+        return (self.processes or self.rounds) >= FEWEST
 
     @property
     def baseline(self) -> Row:
@@ -156,15 +176,19 @@ def named(label: str, deprecated: bool) -> str:
     return _("{label} (deprecated)").format(label=label) if deprecated else label
 
 
-def verdict_in_words(times: Times, rounds: int) -> str:
-    """The verdict, or what each of a few rounds says."""
-    if not times.in_every_round:
+def verdict_in_words(times: Times, rounds: int, processes: int) -> str:
+    """The verdict, or what each of a few rounds or processes says."""
+    if not times.in_each:
         return _(VERDICTS[times.verdict].word)
-    if times.in_every_round == "faster":
+    if processes and times.in_each == "faster":
+        text = ngettext("faster in {n} process", "faster in each of {n} processes", processes)
+    elif processes:
+        text = ngettext("slower in {n} process", "slower in each of {n} processes", processes)
+    elif times.in_each == "faster":
         text = ngettext("faster in {n} round", "faster in each of {n} rounds", rounds)
     else:
         text = ngettext("slower in {n} round", "slower in each of {n} rounds", rounds)
-    return text.format(n=rounds)
+    return text.format(n=processes or rounds)
 
 
 def not_run(rows: Iterable[Row]) -> Iterator[str]:

@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 from d2lhybrid.core import stats
 from d2lhybrid.core.i18n import count, gettext as _, listed, ngettext, noop as N_, number, sentences
 from d2lhybrid.display.table import NEVER, UNKNOWN, Column, Table, calls, percent, seconds, span
-from d2lhybrid.experiment.advice import advice
+from d2lhybrid.experiment.advice import advice, what_helps
 from d2lhybrid.experiment.measurement import METRICS
 from d2lhybrid.experiment.provenance import stamp
 from d2lhybrid.experiment.rows import VERDICTS, Row, Rows, Times, named, not_run, verdict_in_words
 
 _BEST = "★"
+_ON_DISK = "†"
+NEW_MEMORY_SHARE = 0.1  # of a call's time, above which new memory is spoken of
 _STOPPED = {
     "limit": N_("It stopped at the time limit."),
     "interrupted": N_("It was interrupted; this is what it had measured."),
@@ -23,14 +25,14 @@ _STOPPED = {
 class Page(NamedTuple):
     """What is shown of a result, from the top; HTML has the details folded."""
 
-    busy: str
+    uncertain: str
     table: Table
     advice: str
     remarks: Sequence[str]
     details: Sequence[str]
 
     def __str__(self) -> str:
-        above = [self.busy] if self.busy else []
+        above = [self.uncertain] if self.uncertain else []
         below = filter(None, [self.advice, *self.remarks, *self.details])
         return "\n".join([*above, str(self.table), "", *below])
 
@@ -44,7 +46,7 @@ class Page(NamedTuple):
 
     def _shown(self) -> str:
         below = lines("strong", self.advice) + lines("span", *self.remarks)
-        return lines("strong", self.busy) + self.table.html() + below
+        return lines("strong", self.uncertain) + self.table.html() + below
 
 
 def folded(content: str) -> str:
@@ -60,15 +62,71 @@ def lines(tag: str, *sentences: str) -> str:
 
 def comparison(rows: Rows) -> Page:
     """The table, what to use, and how to read it."""
-    text = ngettext(
-        "{n} round; noise floor {floor}.", "{n} rounds; noise floor {floor}.", rows.rounds
-    )
-    rounds = text.format(n=rows.rounds, floor=percent(rows.noise_floor))
-    details = [_(_STOPPED.get(rows.stopped, "")), rounds, stamp(rows.env, rows.seed)]
     noted = _("{label}: {note}.")
     notes = [noted.format(label=row.label, note=_(row.note)) for row in rows if row.note]
-    remarks = [*_marks(rows), *notes, *not_run(rows)]
-    return Page(busy([rows]), table(rows), advice(rows), remarks, details)
+    remarks = [*_marks(rows), *_compilers(rows), *_new_memory(rows), *notes, *not_run(rows)]
+    return Page(uncertain([rows]), table(rows), advice(rows), remarks, [*_details(rows)])
+
+
+def _details(rows: Rows) -> Iterator[str]:
+    """Why it stopped, what the figures rest on, where and when."""
+    yield _(_STOPPED.get(rows.stopped, ""))
+    floor = percent(rows.noise_floor)
+    if rows.processes:
+        text = ngettext(
+            "{n} process with {rounds} rounds in all; noise floor {floor}.",
+            "{n} processes with {rounds} rounds in all; noise floor {floor}.",
+            rows.processes,
+        )
+        yield text.format(n=rows.processes, rounds=rows.rounds, floor=floor)
+        yield from _ranges_of_processes(rows)
+    else:
+        text = ngettext(
+            "{n} round; noise floor {floor}.", "{n} rounds; noise floor {floor}.", rows.rounds
+        )
+        yield text.format(n=rows.rounds, floor=floor)
+    if rows.disturbed_rounds:
+        text = ngettext(
+            "In {n} of these rounds other programs held a variant up; it doesn't count there.",
+            "In {n} of these rounds other programs held variants up, which don't count there.",
+            rows.disturbed_rounds,
+        )
+        yield text.format(n=rows.disturbed_rounds)
+    yield stamp(rows.env, rows.seed)
+
+
+def _ranges_of_processes(rows: Rows) -> Iterator[str]:
+    """Where the ratios of the processes lay, and the next one may lie."""
+    of_rows = [(row.name, row.latency.range_of_processes) for row in rows.variants]
+    ranges = [
+        f"{name} {' – '.join(dict.fromkeys(span(*ends, number)))}" for name, ends in of_rows if ends
+    ]
+    if ranges and rows.processes > 1:
+        text = _(
+            "Lowest and highest ratio of a process: {ranges}. The next process lies between them "
+            "with a probability of {less} in {more}."
+        )
+        least, most = rows.processes - 1, rows.processes + 1
+        yield text.format(ranges=listed(ranges), less=least, more=most)
+
+
+def _compilers(rows: Rows) -> Iterator[str]:
+    """What it took to start compilers, which is in no row."""
+    text = _("Starting {compiler} took {time}, once in a process. It is in no row.")
+    for compiler, took in rows.compilers_started.items():
+        yield text.format(compiler=compiler, time=seconds(took))
+
+
+def _new_memory(rows: Rows) -> Iterator[str]:
+    """Which rows spend more than a tenth of their time on memory that they ask for anew."""
+    text = _(
+        "{label}: about {share} of its time goes into memory that it asks the system for anew in "
+        "each call ({pages} pages)."
+    )
+    for row in rows.measured:
+        if (row.page_fault_share or 0.0) > NEW_MEMORY_SHARE:
+            share = percent(min(row.page_fault_share or 0.0, 1.0))
+            yield text.format(label=row.name, share=share, pages=count(round(row.page_faults or 0)))
 
 
 def sweep(sizes: Sequence[float], comparisons: Sequence[Rows]) -> Page:
@@ -76,7 +134,7 @@ def sweep(sizes: Sequence[float], comparisons: Sequence[Rows]) -> Page:
     details = [stamp(comparisons[0].env, comparisons[0].seed)]
     reasons = not_run(row for rows in comparisons for row in rows)
     table = sweep_table(sizes, comparisons)
-    return Page(busy(comparisons), table, "", [signs(), *reasons], details)
+    return Page(uncertain(comparisons), table, "", [signs(), *reasons], details)
 
 
 def signs() -> str:
@@ -84,19 +142,28 @@ def signs() -> str:
     return listed(f"{verdict.sign} {_(verdict.word)}" for verdict in VERDICTS.values())
 
 
-def busy(comparisons: Sequence[Rows]) -> str:
-    """One line that says that times are uncertain, at the worst; empty where they are not."""
-    uncertain = [rows for rows in comparisons if rows.busy]
-    if not uncertain:
-        return ""
-    loads = [rows.env.load for rows in uncertain if rows.env.load is not None]
-    load = number(max(loads), 2) if loads else UNKNOWN
-    floor = percent(max(rows.noise_floor for rows in uncertain))
-    text = _(
-        "⚠ These times are uncertain (load {load} on {cores} cores, noise floor {floor}): measure "
-        "again on a quiet machine, with a higher time_limit."
-    )
-    return text.format(load=load, cores=uncertain[0].env.cores, floor=floor)
+def uncertain(comparisons: Sequence[Rows]) -> str:
+    """One line that says why times are uncertain, and what helps; empty where they are not.
+
+    The machine is busy where other programs held the variants up, noisy where times vary so much
+    without any.
+    """
+    busy = [rows for rows in comparisons if rows.busy]
+    if busy:
+        text = _(
+            "⚠ The machine was busy: in {n} of {rounds} rounds other programs held a variant up, "
+            "so its verdict stays undecided. {help}"
+        )
+        n, rounds = sum(rows.disturbed_rounds for rows in busy), sum(rows.rounds for rows in busy)
+        return text.format(n=count(n), rounds=count(rounds), help=what_helps(busy[0]))
+    noisy = [rows for rows in comparisons if rows.noisy]
+    if noisy:
+        text = _(
+            "⚠ These times are noisy: a call differs from itself by up to {floor}. Measure longer, "
+            "with a higher time_limit, or in several processes, with processes=6."
+        )
+        return text.format(floor=percent(max(rows.noise_floor for rows in noisy)))
+    return ""
 
 
 def metric_title(metric: str, metrics: Sequence[str]) -> str:
@@ -144,7 +211,7 @@ def _columns_by(metric: str, rows: Rows) -> Iterator[TableColumn]:
             return _("baseline")
         if row.role == "reference":
             return _("reference")
-        return _verdict_with_sign(row.times[metric], rows.rounds)
+        return _verdict_with_sign(row.times[metric], rows)
 
     def ratio(row: Row) -> str:
         if metric not in row.times:
@@ -159,17 +226,24 @@ def _columns_by(metric: str, rows: Rows) -> Iterator[TableColumn]:
     def time(row: Row) -> str:
         return seconds(row.times[metric].seconds) if metric in row.times else UNKNOWN
 
-    confidence = percent(stats.confidence(rows.rounds))
-    interval_head = _("{confidence} interval").format(confidence=confidence)
+    if rows.processes:
+        text = ngettext("in {n} process", "in {n} processes", rows.processes)
+        where = text.format(n=rows.processes)
+    else:
+        where = _("in this process")
+    interval_head = _("interval")
+    if rows.has_interval:
+        interval_head = _("{confidence} interval").format(confidence=percent(rows.confidence))
+    interval_head = f"{interval_head}\n{where}"
     yield TableColumn(Column(verdict_head, left=True), verdict)
     yield TableColumn(Column(_("ratio")), ratio)
     yield TableColumn(Column(interval_head), interval)
     yield TableColumn(Column(time_head), time)
 
 
-def _verdict_with_sign(times: Times, rounds: int) -> str:
+def _verdict_with_sign(times: Times, rows: Rows) -> str:
     sign = VERDICTS[times.shown_verdict].sign
-    return f"{sign} {verdict_in_words(times, rounds)}"
+    return f"{sign} {verdict_in_words(times, rows.rounds, rows.processes)}"
 
 
 def _columns_paid_once(rows: Rows) -> Iterator[TableColumn]:
@@ -179,11 +253,16 @@ def _columns_paid_once(rows: Rows) -> Iterator[TableColumn]:
             Column(_("build")), lambda row: seconds(row.build_seconds) if row.build_seconds else ""
         )
     if rows.cold_start_is_felt:
-        yield TableColumn(Column(_("cold start")), lambda row: seconds(row.cold_seconds or 0.0))
+        yield TableColumn(Column(_("cold start")), _cold_start_cell)
         yield TableColumn(
             Column(_("pays after")),
             lambda row: calls(row.pays_after) if row.role == "variant" else "",
         )
+
+
+def _cold_start_cell(row: Row) -> str:
+    """Its seconds, and a mark if the compiler found the program on the disk."""
+    return seconds(row.cold_seconds or 0.0) + (f" {_ON_DISK}" if row.disk_cache_hit else "")
 
 
 def _marks(rows: Rows) -> Iterator[str]:
@@ -191,7 +270,16 @@ def _marks(rows: Rows) -> Iterator[str]:
     paid = [row.pays_after for row in rows.variants] if rows.cold_start_is_felt else []
     if NEVER in paid:
         yield _("∞: its cold start never pays off, because it isn't faster.")
-    if rows.rounds < stats.FEWEST:
+    if any(row.disk_cache_hit for row in rows) and rows.cold_start_is_felt:
+        text = _(
+            "{mark}: its compiler found the program in its cache on the disk; without, the cold "
+            "start takes longer."
+        )
+        yield text.format(mark=_ON_DISK)
+    if 0 < rows.processes < stats.FEWEST:
+        text = _("?: not known, because fewer than {n} processes give no interval.")
+        yield text.format(n=stats.FEWEST)
+    elif rows.rounds < stats.FEWEST:
         text = _("?: not known, because fewer than {n} rounds give no interval.")
         limit = rows.limit_needed
         more = _("Measure again with a time_limit of at least {limit}.") if limit else ""
@@ -268,6 +356,8 @@ def summary(rows: Rows) -> dict[str, Any]:
         "busy": rows.busy,
         "processor": rows.env.cpu,
         "cores": rows.env.cores,
+        "busy": rows.busy,
+        "processes": rows.processes,
         "date": rows.env.date[:10],
     }
 

@@ -4,30 +4,26 @@ The statistics that it rests on are in ``core.stats``.
 """
 
 from collections.abc import Sequence
+from math import log
 
-import numpy as np
+from d2lhybrid.core.stats import FEWEST, MARGIN, Estimate
 
-from d2lhybrid.core.stats import FEWEST, MARGIN, Estimate, log_ratios
-
-PLAIN = 2.0  # times as fast, or as long, that each of a few rounds has to say
+PLAIN = 2.0  # times as fast, or as long, that each of a few has to say
 
 
-def decide_verdict(
-    interval: Estimate, floor: float, margin: float = MARGIN, busy: bool = False
-) -> str:
+def decide_verdict(interval: Estimate, floor: float, margin: float = MARGIN) -> str:
     """The verdict by a ratio, above 1 if faster, with the ends of its interval.
 
-    First, two callables are the same if the whole interval lies within the margin, except on a
-    `busy` machine: there both wait for a core, which takes equally long whatever they compute.
-    Otherwise a difference counts if the whole interval lies beyond the noise floor. With fewer
-    rounds than an interval needs, it is undecided, and ``in_every_round`` may say more.
+    First, two callables are the same if the whole interval lies within the margin. Otherwise a
+    difference counts if the whole interval lies beyond the noise floor. With fewer rounds, or
+    processes, than an interval needs, it is undecided, and ``in_each`` may say more.
 
     >>> decide_verdict((1.5, 1.4, 1.6), floor=0.01), decide_verdict((1.0, 0.99, 1.01), floor=0.01)
     ('faster', 'same')
     """
     _, low, high = interval
     if 1 / (1 + margin) <= low and high <= 1 + margin:
-        return "undecided" if busy else "same"
+        return "same"
     if low > 1 + floor:
         return "faster"
     if high < 1 / (1 + floor):
@@ -35,17 +31,17 @@ def decide_verdict(
     return "undecided"
 
 
-def in_every_round(baseline: Sequence[float], other: Sequence[float]) -> str:
-    """'faster' or 'slower' if too few rounds for an interval all say so by a factor of two; or ''.
+def in_each(logarithms: Sequence[float]) -> str:
+    """'faster' or 'slower' if each of too few rounds says so by a factor of two; or ''.
 
-    It is shown in place of "undecided", and decides no claim.
+    The logarithms are those of the ratios, one a round or one a process. This is shown in place of
+    "undecided", and decides no claim.
 
-    >>> in_every_round([1.0, 1.1, 0.9], [0.2, 0.5, 0.3]), in_every_round([1.0, 1.0], [0.2, 0.9])
+    >>> in_each([1.6, 0.8, 1.1]), in_each([1.6, 0.1])
     ('faster', '')
     """
-    ratios = np.exp(log_ratios(baseline, other))
-    if len(ratios) >= FEWEST:
+    if len(logarithms) >= FEWEST:
         return ""
-    if min(ratios) >= PLAIN:
+    if min(logarithms) >= log(PLAIN):
         return "faster"
-    return "slower" if max(ratios) <= 1 / PLAIN else ""
+    return "slower" if max(logarithms) <= -log(PLAIN) else ""
