@@ -1,8 +1,8 @@
 """One line while a reader waits, where that takes long enough to ask; nothing of it stays."""
 
 import sys
-from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from d2lhybrid.core.i18n import gettext as _
@@ -26,6 +26,22 @@ def show_status(message: str, shown: bool | None = None, **fields: str) -> Any:
     from tqdm import tqdm
 
     return tqdm(desc=_(message).format(**fields), bar_format="{desc}", leave=False)
+
+
+@contextmanager
+def status_line(shown: bool | None = None) -> Iterator[Callable[[str], None]]:
+    """A line while the block lasts, and a function that changes its text; `shown` as above.
+
+    >>> with status_line() as say:
+    ...     say("process 1 of 6")
+    """
+    if not _is_shown(shown):
+        yield lambda _text: None
+        return
+    from tqdm import tqdm
+
+    with tqdm(bar_format="{desc}", leave=False) as line:
+        yield line.set_description_str
 
 
 def show_progress(items: Sequence[Any], message: str, shown: bool | None) -> Iterable[Any]:

@@ -56,9 +56,14 @@ def time_cold_start(
         started = _start(target, timer)
     longest = inf if build_timeout is None else build_timeout
     if limit.is_exceeded or started.costs.seconds_with_build > longest:
-        text = _("it took longer than {seconds} s to build, load and call it once")
-        raise CannotBuildError(text.format(seconds=f"{build_timeout:g}"))
+        raise CannotBuildError(too_long(longest))
     return started
+
+
+def too_long(seconds: float) -> str:
+    """Why a callable is left out that has not been built, loaded and called within its time."""
+    text = _("it took longer than {seconds} s to build, load and call it once")
+    return text.format(seconds=f"{seconds:g}")
 
 
 def _start(target: Call, timer: TimerFunction) -> Started:

@@ -19,6 +19,7 @@ from d2lhybrid.display.progress import show_status
 from d2lhybrid.experiment.cold_start import TimerFunction
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.measurement import Measurement
+from d2lhybrid.experiment.position import Note, note_nowhere
 from d2lhybrid.experiment.provenance import environment, load
 from d2lhybrid.experiment.rounds import Rounds, StoppingRule
 from d2lhybrid.experiment.sampler import Sampler
@@ -26,7 +27,7 @@ from d2lhybrid.frameworks import copy_outputs
 from d2lhybrid.frameworks.state import preserve_state
 
 WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
-NARROW = 1.02  # the ends of a median's interval that is within 1% of its middle
+NARROW = 1.02  # the ends of an interval that is within 1% of its middle
 MOST_SAMPLES = 100_000
 EARLIEST = 20  # rounds, before it is asked whether they are clear
 # How long an undecided claim is measured on, by the time limit of the comparison:
@@ -59,11 +60,22 @@ class Experiment:
     progress: bool | None = None
     rounds: Rounds = field(init=False)
     stopped: str = field(default="limit", init=False)  # why no more rounds were taken
+    note: Note = field(default_factory=lambda: note_nowhere, init=False)  # of whose turn it is
 
     def run(self) -> Comparison:
         """Call each once, warm up, and take rounds until every verdict is clear or time is up."""
         self._prepare()
         rule = StoppingRule(self.time_limit, self._is_clear, EARLIEST)
+        self.stopped = self.rounds.run(rule, self.progress)
+        return self.comparison()
+
+    def run_for_estimates(self) -> Comparison:
+        """The same until every ratio is known to within 1%, as in one of several processes.
+
+        The verdicts are those of all processes, so none has to be clear here.
+        """
+        self._prepare()
+        rule = StoppingRule(self.time_limit, self._is_precise, EARLIEST)
         self.stopped = self.rounds.run(rule, self.progress)
         return self.comparison()
 
@@ -125,6 +137,7 @@ class Experiment:
         }
         draw = np.random.default_rng(self.seed)
         self.rounds = Rounds(samplers, self.baseline, environment(), draw, is_alone)
+        self.rounds.note = self.note
         self.rounds.unavailable |= self.unavailable
         self._call_each_once()
         self.rounds.prepare(self.time_limit, EARLIEST)
@@ -144,7 +157,9 @@ class Experiment:
 
         def call_once(sampler: Sampler) -> None:
             with show_status(N_("building {label}"), self.progress, label=sampler.label):
+                self.note(sampler.label, True)
                 output = sampler.call_first(self.build_timeout)
+                self.note(sampler.label, False)
             if self.check is False:
                 return
             answer = copy_outputs(output)
@@ -162,6 +177,16 @@ class Experiment:
 
     def _is_clear(self) -> bool:
         return is_clear(self.comparison())
+
+    def _is_precise(self) -> bool:
+        """Is every ratio known to within 1%?"""
+        comparison = self.comparison()
+        return all(
+            high <= NARROW * low
+            for label in comparison
+            for metric in ("latency", "throughput")
+            for _estimate, low, high in [comparison.ratio(label, metric)]
+        )
 
     def _is_narrow(self) -> bool:
         """Is the median known to within 1% by latency and throughput?"""

@@ -22,6 +22,7 @@ from d2lhybrid.core.errors import CannotBuildError, D2LHybridError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.display.progress import show_progress
 from d2lhybrid.experiment.measurement import AGREE
+from d2lhybrid.experiment.position import Note, note_nowhere
 from d2lhybrid.experiment.provenance import Environment, load
 from d2lhybrid.experiment.sampler import Sampler
 from d2lhybrid.frameworks.failures import wrap_call_errors
@@ -48,6 +49,12 @@ def _no_collection() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+def unavailable_baseline(label: str, reason: str) -> CannotBuildError:
+    """The error to raise if the baseline cannot be built, without which nothing is compared."""
+    text = _("{label!r} is not available: {reason}")
+    return CannotBuildError(text.format(label=label, reason=reason), label=label)
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,7 @@ class Rounds:
     unavailable: dict[str, str] = field(default_factory=dict)
     is_async: bool = False  # is any of the callables?
     limit_needed: float | None = None
+    note: Note = field(default_factory=lambda: note_nowhere)  # of whose turn it is
     baseline_repeat: Sampler = field(init=False)
 
     @property
@@ -105,6 +113,7 @@ class Rounds:
             D2LHybridError: the baseline raised, without which there is nothing to compare with.
         """
         for sampler in turns:
+            self.note(sampler.label, False)
             try:
                 with wrap_call_errors(sampler.label):
                     action(sampler)
@@ -112,9 +121,7 @@ class Rounds:
                 if sampler.label == self.baseline:
                     if not isinstance(error, CannotBuildError):
                         raise
-                    text = _("{label!r} is not available: {reason}")
-                    message = text.format(label=sampler.label, reason=error)
-                    raise CannotBuildError(message, label=sampler.label) from error
+                    raise unavailable_baseline(sampler.label, str(error)) from error
                 self.unavailable[sampler.label] = str(error)
                 del self.samplers[sampler.label]
 
