@@ -83,8 +83,10 @@ def _is_undecided(row: Row) -> bool:
 def what_helps(rows: Rows) -> str:
     """What to do where other programs held variants up."""
     if rows.processes and set(rows.env.threads.values()) == {1}:
-        return _("Measure again at a quieter hour, or in more processes.")
-    return _("Give it one thread, with processes=6 and threads=1, or measure at a quieter hour.")
+        return _("Measure again when the machine is quieter, or in more processes.")
+    return _(
+        "Give it one thread, with processes=6 and threads=1, or wait until the machine is quieter."
+    )
 
 
 def _use(row: Row, rows: Rows) -> str:
@@ -107,18 +109,18 @@ def _measure_longer(undecided: list[Row], rows: Rows) -> str:
     few_processes = 0 < rows.processes < FEWEST
     if few_processes or any(row.latency.differs_between_processes for row in undecided):
         text = ngettext(
-            "Stay with {baseline} for now: it is undecided whether {others} is faster. Take more "
-            "processes: they differ by more than their rounds do.",
-            "Stay with {baseline} for now: it is undecided whether one of {others} is faster. Take "
-            "more processes: they differ by more than their rounds do.",
+            "Stay with {baseline} for now: it is undecided whether {others} is faster. Use more "
+            "processes: they differ from one another by more than their rounds do.",
+            "Stay with {baseline} for now: it is undecided whether one of {others} is faster. Use "
+            "more processes: they differ from one another by more than their rounds do.",
             len(undecided),
         )
         if few_processes:
             text = ngettext(
-                "Stay with {baseline} for now: it is undecided whether {others} is faster. Take "
+                "Stay with {baseline} for now: it is undecided whether {others} is faster. Use "
                 "at least {fewest} processes.",
                 "Stay with {baseline} for now: it is undecided whether one of {others} is faster. "
-                "Take at least {fewest} processes.",
+                "Use at least {fewest} processes.",
                 len(undecided),
             )
     else:

@@ -311,8 +311,8 @@ def _contradicted(c: Compared, claim: Claim) -> str:
 def _undecided(c: Compared, claim: Claim) -> str:
     if c.is_busy(claim.label, claim.against):
         text = _(
-            "Other programs held these two up in too many of {rounds} rounds to decide it. Compare "
-            "with one thread, with processes=6 and threads=1, or at a quieter hour."
+            "Other programs held up these two in too many of {rounds} rounds to decide it. Compare "
+            "on one thread, with processes=6 and threads=1, or when the machine is quieter."
         )
     elif c.processes:
         text = _(

@@ -87,8 +87,8 @@ def _details(rows: Rows) -> Iterator[str]:
         yield text.format(n=rows.rounds, floor=floor)
     if rows.disturbed_rounds:
         text = ngettext(
-            "In {n} of these rounds other programs held a variant up; it doesn't count there.",
-            "In {n} of these rounds other programs held variants up, which don't count there.",
+            "In {n} of these rounds, other programs held up a variant; that turn doesn't count.",
+            "In {n} of these rounds, other programs held up a variant; those turns don't count.",
             rows.disturbed_rounds,
         )
         yield text.format(n=rows.disturbed_rounds)
@@ -104,7 +104,7 @@ def _ranges_of_processes(rows: Rows) -> Iterator[str]:
     if ranges and rows.processes > 1:
         text = _(
             "Lowest and highest ratio of a process: {ranges}. The next process lies between them "
-            "with a probability of {less} in {more}."
+            "with a probability of {less}/{more}."
         )
         least, most = rows.processes - 1, rows.processes + 1
         yield text.format(ranges=listed(ranges), less=least, more=most)
@@ -112,7 +112,7 @@ def _ranges_of_processes(rows: Rows) -> Iterator[str]:
 
 def _compilers(rows: Rows) -> Iterator[str]:
     """What it took to start compilers, which is in no row."""
-    text = _("Starting {compiler} took {time}, once in a process. It is in no row.")
+    text = _("Starting {compiler} took {time}, once per process. No row includes it.")
     for compiler, took in rows.compilers_started.items():
         yield text.format(compiler=compiler, time=seconds(took))
 
@@ -120,8 +120,8 @@ def _compilers(rows: Rows) -> Iterator[str]:
 def _new_memory(rows: Rows) -> Iterator[str]:
     """Which rows spend more than a tenth of their time on memory that they ask for anew."""
     text = _(
-        "{label}: about {share} of its time goes into memory that it asks the system for anew in "
-        "each call ({pages} pages)."
+        "{label}: about {share} of its time goes into new memory, which each call gets from the "
+        "system ({pages} page faults)."
     )
     for row in rows.measured:
         if (row.page_fault_share or 0.0) > NEW_MEMORY_SHARE:
@@ -151,7 +151,7 @@ def uncertain(comparisons: Sequence[Rows]) -> str:
     busy = [rows for rows in comparisons if rows.busy]
     if busy:
         text = _(
-            "⚠ The machine was busy: in {n} of {rounds} rounds other programs held a variant up, "
+            "⚠ The machine was busy: in {n} of {rounds} rounds, other programs held up a variant, "
             "so its verdict stays undecided. {help}"
         )
         n, rounds = sum(rows.disturbed_rounds for rows in busy), sum(rows.rounds for rows in busy)
@@ -159,8 +159,8 @@ def uncertain(comparisons: Sequence[Rows]) -> str:
     noisy = [rows for rows in comparisons if rows.noisy]
     if noisy:
         text = _(
-            "⚠ These times are noisy: a call differs from itself by up to {floor}. Measure longer, "
-            "with a higher time_limit, or in several processes, with processes=6."
+            "⚠ These times are noisy: the baseline differs from itself by up to {floor}. Raise "
+            "time_limit, or measure in several processes, with processes=6."
         )
         return text.format(floor=percent(max(rows.noise_floor for rows in noisy)))
     return ""
@@ -272,8 +272,8 @@ def _marks(rows: Rows) -> Iterator[str]:
         yield _("∞: its cold start never pays off, because it isn't faster.")
     if any(row.disk_cache_hit for row in rows) and rows.cold_start_is_felt:
         text = _(
-            "{mark}: its compiler found the program in its cache on the disk; without, the cold "
-            "start takes longer."
+            "{mark}: its compiler found the program in its disk cache; without it, the cold start "
+            "takes longer."
         )
         yield text.format(mark=_ON_DISK)
     if 0 < rows.processes < stats.FEWEST:
@@ -353,7 +353,6 @@ def summary(rows: Rows) -> dict[str, Any]:
         "baseline": rows.baseline.label,
         "metrics": list(rows.metrics),
         "rows": [_row_summary(row, is_queued) for row in rows.measured],
-        "busy": rows.busy,
         "processor": rows.env.cpu,
         "cores": rows.env.cores,
         "busy": rows.busy,
