@@ -15,7 +15,6 @@ ENV = Environment(
     accelerators=(),
     load=0.4,
 )
-BUSY = Environment(**{**vars(ENV), "load": 15.0})
 
 
 def samples_around(median, rounds=30, noise=0.005, seed=0):
@@ -26,7 +25,15 @@ def samples_around(median, rounds=30, noise=0.005, seed=0):
 
 
 def comparison(
-    latency, throughput=None, first=None, env=ENV, noise=0.005, rounds=30, changes=None, **fields
+    latency,
+    throughput=None,
+    first=None,
+    env=ENV,
+    noise=0.005,
+    rounds=30,
+    busy=False,
+    changes=None,
+    **fields,
 ):
     """A comparison with these medians, in seconds; the first label is the baseline.
 
@@ -37,6 +44,7 @@ def comparison(
         env: where it was measured.
         noise: how far samples spread, as a fraction.
         rounds: how many samples there are.
+        busy: did other programs hold every callable up in all rounds but three?
         changes: by label, other fields of its Measurement.
         fields: other fields of the Comparison.
     """
@@ -45,7 +53,9 @@ def comparison(
         stream = None
         if throughput:
             stream = samples_around(throughput[label], rounds, noise, seed + 100)
-        return Samples(samples_around(latency[label], rounds, noise, seed), stream)
+        disturbed = tuple(range(3, rounds)) if busy else ()
+        latencies = samples_around(latency[label], rounds, noise, seed)
+        return Samples(latencies, stream, disturbed=disturbed)
 
     def measurement(label, seed):
         fields = {

@@ -26,8 +26,9 @@ from d2lhybrid.experiment.provenance import Environment, stamp
 from d2lhybrid.experiment.verdict import decide_verdict
 
 # How many times as many rounds, or processes, a claim that is undecided may get.
-MORE_ROUNDS = 10.0
+MORE_ROUNDS = 30.0
 MORE_PROCESSES = 3.0
+TELLING = 20  # rounds, from which on an interval tells how wide another will be
 
 # Of what a claim shows. It depends on the machine, so tests leave it out: that the claim is
 # undecided, or that it holds.
@@ -138,8 +139,9 @@ class Claim:
         if c.is_busy(self.label, self.against):
             return False
         estimate, low, high = c.ratio(self.label, self.metric, self.against)
-        if not 0 < low <= high < math.inf:
-            return True  # nothing is known yet
+        is_early = not c.processes and c.rounds < TELLING
+        if is_early or not 0 < low <= high < math.inf:
+            return True
         floor = c.floor_of(self.metric) / narrower
         below, above = (low / estimate) ** (1 / narrower), (high / estimate) ** (1 / narrower)
         for moved in (math.sqrt(low * estimate), estimate, math.sqrt(high * estimate)):
@@ -284,7 +286,12 @@ def judge(c: C, claim: Claim, measure_on: MeasureOn[C] | None) -> Judgement[C]:
         message = sentences(claim.expected(c), _contradicted(c, claim))
         raise ClaimError(f"{message}\n{stamp(c.env, c.seed)}", claim=claim)
     if outcome == "undecided":
-        _show(claim, sentences(claim.expected(c), _undecided(c, claim)), MIME, busy=c.busy)
+        _show(
+            claim,
+            sentences(claim.expected(c), _undecided(c, claim)),
+            MIME,
+            busy=c.is_busy(claim.label, claim.against),
+        )
     else:
         more = "" if c is before else _needed_more(c)
         _show(claim, sentences(claim.held(c), more), DECIDED)

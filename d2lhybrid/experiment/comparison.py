@@ -382,6 +382,7 @@ class Comparison(Result, Mapping[str, Measurement]):
             m.label,
             role=role,
             deprecated=m.label in self.deprecated,
+            is_busy=self.is_busy(m.label),
             times={metric: self._times(m, metric) for metric in METRICS if m.times.has(metric)},
             build_seconds=m.build_seconds,
             load_seconds=m.load_seconds,

@@ -151,6 +151,11 @@ def _template(row: Row) -> str:
         )
     if times.in_each:
         return _("{name}: {label} against {baseline}: {verdict} ({time} in place of {base}).")
+    if row.is_busy:
+        return _(
+            "{name}: it is undecided whether {label} is faster than {baseline}, because other "
+            "programs held them up."
+        )
     if isfinite(times.interval[1]):
         return _(
             "{name}: it is undecided whether {label} is faster than {baseline}. The ratio lies "

@@ -70,13 +70,14 @@ class Row:
 
     `role` is 'baseline', 'variant' or 'reference'. `pays_after` is the number of calls after which
     it has paid off its cold start, ``math.inf`` if it never does, None if that is not known.
-    `page_fault_share` is the part of its time that new memory takes, None where nobody tells.
+    `is_busy` if other programs held it up too often for a verdict. `page_fault_share` is the part of its time that new memory takes, None where nobody tells.
     """
 
     label: str
     role: str = "variant"
     deprecated: bool = False
     is_best: bool = False
+    is_busy: bool = False
     times: Mapping[str, Times] = field(default_factory=dict, hash=False)
     build_seconds: float | None = None
     load_seconds: float | None = None

@@ -2,6 +2,7 @@
 
 from math import comb, exp, inf
 
+import numpy as np
 import pytest
 from hypothesis import assume, given, strategies as st
 
@@ -12,13 +13,18 @@ TIMES = st.floats(1e-8, 1e3)
 ROUNDS = st.lists(st.tuples(TIMES, TIMES), min_size=1, max_size=60)
 
 
+def ratio(baseline, other):
+    """The ratio with its interval, of these times in the same rounds."""
+    return stats.ratio(stats.log_ratios(baseline, other), stats.confidence(len(baseline)))
+
+
 @pytest.mark.parametrize(
     ("count", "outside", "confidence"),
     [(7, 0, 0.95), (8, 0, 0.99), (11, 0, 0.99), (12, 1, 0.99), (19, 3, 0.99), (20, 5, 0.95)],
 )
 def test_ratios_of_few_rounds_are_held_to_more(count, outside, confidence):
     times = [exp(one) for one in range(count)]
-    _, low, high = stats.ratio(times, [1.0] * count)
+    _, low, high = ratio(times, [1.0] * count)
     assert (low, high) == pytest.approx((times[outside], times[-1 - outside]))
     missed = 2 * sum(comb(count, k) for k in range(outside + 1)) / 2**count
     more = 2 * sum(comb(count, k) for k in range(outside + 2)) / 2**count
@@ -27,10 +33,12 @@ def test_ratios_of_few_rounds_are_held_to_more(count, outside, confidence):
 
 def test_the_noise_floor_is_the_far_end_of_the_interval():
     again = [exp(one / 100) for one in range(9)]
-    assert stats.noise_floor(again, [1.0] * 9) == pytest.approx(exp(0.07) - 1)  # all but one
+    assert stats.noise_floor(stats.log_ratios(again, [1.0] * 9)) == pytest.approx(
+        exp(0.07) - 1
+    )  # all but one
     again = [1.0, 0.99, 1.01, 1.02, 0.98, 1.0]
-    assert stats.noise_floor([1.0] * 6, again) == pytest.approx(1 / 0.98 - 1)
-    assert stats.noise_floor([1.0] * 3, [1.0] * 3) == float("inf")
+    assert stats.noise_floor(stats.log_ratios([1.0] * 6, again)) == pytest.approx(1 / 0.98 - 1)
+    assert stats.noise_floor([0.0] * 3) == float("inf")
 
 
 @pytest.mark.parametrize(
@@ -48,14 +56,45 @@ def test_the_noise_floor_is_the_far_end_of_the_interval():
 )
 def test_verdicts(interval, floor, expected):
     assert decide_verdict(interval, floor) == expected
-    busy = "undecided" if expected == "same" else expected
-    assert decide_verdict(interval, floor, busy=True) == busy
 
 
 def test_a_slope_leaves_out_what_is_paid_once():
     assert stats.slope(short=7.0, long=16.0, calls=3, stretch=4) == 1.0
     assert stats.slope(short=8.0, long=8.0, calls=2, stretch=4) == 1.0  # stopped in the short one
     assert stats.slope(short=9.0, long=8.0, calls=2, stretch=4) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("count", "outside", "held"),
+    [(5, None, 0), (6, 0, 0.969), (8, 0, 0.992), (9, 1, 0.961), (10, 1, 0.979), (20, 5, 0.959)],
+)
+def test_order_statistics_of_processes_cover_what_they_say(count, outside, held):
+    assert stats.coverage(count) == pytest.approx(held, abs=5e-4)
+    processes = [float(number) for number in range(count)]
+    ends = (-inf, inf) if outside is None else (processes[outside], processes[-1 - outside])
+    assert stats.median_interval(processes) == ends
+
+
+@pytest.mark.parametrize("shape", ["normal", "skewed", "two humps"])
+@pytest.mark.parametrize("count", [6, 9, 10])
+def test_the_interval_of_processes_holds_the_median_of_all_that_there_may_be(shape, count):
+    draw = np.random.default_rng(count)
+    processes = {
+        "normal": lambda: draw.normal(size=count),
+        "skewed": lambda: draw.exponential(size=count) - np.log(2),
+        "two humps": lambda: draw.choice([-1.0, 1.0], size=count) + draw.normal(size=count) / 9,
+    }[shape]
+    intervals = [stats.median_interval(processes()) for _draw in range(2000)]
+    held = sum(low <= 0 <= high for low, high in intervals) / len(intervals)
+    assert held == pytest.approx(stats.coverage(count), abs=0.015)
+
+
+def test_processes_that_differ_by_more_than_their_rounds_want_more_processes():
+    draw = np.random.default_rng(1)
+    for between, more_processes in ((0.2, True), (0.0, False)):
+        processes = [draw.normal(offset, 0.05, 40) for offset in between * np.arange(6)]
+        assert stats.differs_between_processes(processes) == more_processes
+    assert not stats.differs_between_processes([[0.1, 0.2]])
 
 
 @given(st.lists(TIMES, max_size=60))
@@ -80,8 +119,8 @@ def test_more_confidence_is_a_wider_interval(count):
 @given(ROUNDS)
 def test_with_the_other_one_as_baseline_ratio_and_interval_are_turned_around(rounds):
     first, second = zip(*rounds, strict=True)
-    estimate, low, high = stats.ratio(first, second)
-    turned = stats.ratio(second, first)
+    estimate, low, high = ratio(first, second)
+    turned = ratio(second, first)
     assert turned == pytest.approx(tuple(1 / x if x else inf for x in (estimate, high, low)))
 
 
@@ -101,13 +140,13 @@ def test_units_of_time_do_not_matter(rounds, factor):
     scaled = [[time * factor for time in times] for times in (first, second)]
     clear = all(time * factor > stats.SHORTEST for times in (first, second) for time in times)
     if clear:
-        assert stats.ratio(*scaled) == pytest.approx(stats.ratio(first, second))
+        assert ratio(*scaled) == pytest.approx(ratio(first, second))
 
 
 @given(st.lists(TIMES, min_size=6, max_size=60))
 def test_what_takes_the_same_time_in_each_round_is_the_same(times):
-    assert stats.noise_floor(times, times) == 0
-    assert decide_verdict(stats.ratio(times, times), floor=0.0) == "same"
+    assert stats.noise_floor(stats.log_ratios(times, times)) == 0
+    assert decide_verdict(ratio(times, times), floor=0.0) == "same"
 
 
 @given(st.floats(0, 1), st.floats(1e-6, 1), st.integers(1, 1000), st.integers(2, 8))

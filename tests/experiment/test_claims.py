@@ -1,7 +1,6 @@
-"""Claims hold, are contradicted, or cannot be decided; a doctored one fails on a busy machine."""
+"""Claims hold, are contradicted, or cannot be decided; a doctored one fails on a noisy machine."""
 
 import math
-import os
 import re
 import sys
 from dataclasses import replace
@@ -35,7 +34,7 @@ def quiet():
 def seen(verdict, low, high, busy=False):
     """What a claim is judged by."""
     said = {"ratio": lambda *_: (1.0, low, high), "verdict": lambda *_: verdict}
-    return SimpleNamespace(**said, busy=busy, margin=0.02)
+    return SimpleNamespace(**said, is_busy=lambda *_: busy, margin=0.02)
 
 
 @pytest.mark.parametrize(
@@ -46,10 +45,8 @@ def seen(verdict, low, high, busy=False):
         ("faster", 1.5, seen("faster", 1.2, 1.49), "contradicted"),
         ("faster", None, seen("undecided", 0.9, 1.0), "undecided"),
         ("faster", None, seen("same", 0.99, 1.01), "contradicted"),
-        ("faster", 1.5, seen("faster", 1.5, 1.6, busy=True), "holds"),
-        ("faster", 1.5, seen("faster", 1.2, 1.4, busy=True), "undecided"),
-        ("faster", None, seen("undecided", 0.9, EDGE, busy=True), "undecided"),
-        ("faster", None, seen("undecided", 0.9, 0.98, busy=True), "contradicted"),
+        ("faster", 1.5, seen("faster", 1.5, 1.6, busy=True), "undecided"),
+        ("faster", None, seen("undecided", 0.9, 0.98, busy=True), "undecided"),
         ("slower", 1.6, seen("slower", 0.5, 0.6), "holds"),
         ("slower", 2.1, seen("slower", 0.5, 0.6), "contradicted"),
         ("slower", None, seen("undecided", 0.0, math.inf), "undecided"),
@@ -159,7 +156,7 @@ def test_an_interrupt_ends_measuring_on_and_the_comparison_says_so(capsys):
         return run()
 
     b._run = breaks
-    judgement = c.claim("b", "same")
+    judgement = c.claim("b", "not slower")
     assert (judgement.outcome, judgement.comparison.stopped) == ("undecided", "interrupted")
     assert judgement.comparison.rounds > c.rounds
     assert c.stopped == "limit"
@@ -183,22 +180,20 @@ def test_measuring_on_has_an_end(capsys):
     for limit, seconds in ((0.3, 9), (1, 20), (10, 30)):
         c = compare(functions, timer=m.clock, seed=1, progress=False, time_limit=limit)
         begin = m.now
-        c.claim("b", "same")
+        c.claim("b", "not slower")
         assert seconds < m.now - begin < seconds + 8
-        assert "to take the same time" in capsys.readouterr().out
+        assert "to be no slower" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
-    ("noise", "env", "said"),
+    ("noise", "busy", "said"),
     [
-        (1.0, {}, r"too uncertain to decide \(load 0\.40 on 2 cores, noise floor .* 30 rounds"),
-        (0.005, {"load": 15.0}, r"too uncertain to decide \(load 15 on 2 cores"),
-        (0.03, {"load": None}, "30 rounds don.t decide it.* interval .*contains the bound"),
+        (1.0, False, "30 rounds don.t decide it.* interval .*contains the bound"),
+        (0.005, True, "Other programs held these two up in too many of 30 rounds"),
     ],
 )
-def test_what_stays_undecided_says_why(capsys, noise, env, said):
-    c = comparison({"a": 1.5e-3, "b": 1e-3}, noise=noise)
-    c = replace(c, measurements=tuple(replace(m, env=replace(c.env, **env)) for m in c.values()))
+def test_what_stays_undecided_says_why(capsys, noise, busy, said):
+    c = comparison({"a": 1.5e-3, "b": 1e-3}, noise=noise, busy=busy)
     c.claim("b", "faster", at_least=1.5)
     printed = capsys.readouterr().out
     assert printed.startswith("Expected 'b' to be at least 1.50 times as fast as 'a'.")
@@ -210,10 +205,10 @@ def test_in_a_notebook_what_is_undecided_is_an_output_of_its_own_type(capsys, mo
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=object))
     display = SimpleNamespace(publish_display_data=shown.append)
     monkeypatch.setitem(sys.modules, "IPython.display", display)
-    comparison({"<a>": 1e-3, "b": 1e-3}, noise=1.0).claim("b", "same")
+    comparison({"<a>": 1e-3, "b": 1e-3}, busy=True).claim("b", "same")
     (bundle,) = shown
     assert bundle[claims.MIME] == {"label": "b", "claim": "same", "busy": True}
-    assert "'<a>'. The times are too uncertain" in bundle["text/plain"]
+    assert "'<a>'. Other programs held these two up" in bundle["text/plain"]
     for noise in (0.01, 0.5):  # by the rounds of the table, and by more of them
         compared(noise=noise, time_limit=0.3, a=1e-2, b=7e-3).claim("b", "faster")
         assert shown[-1][claims.DECIDED] == {"label": "b", "claim": "faster"}
@@ -236,20 +231,38 @@ def test_on_a_busy_machine_true_claims_pass_and_doctored_ones_fail(seed):
             c.claim(label, doctored)
 
 
-def test_where_all_wait_for_a_core_only_the_opposite_contradicts(monkeypatch, capsys):
-    monkeypatch.setattr(os, "getloadavg", lambda: (1000.0, 1000.0, 1000.0))
-    c = compared(a=1e-3, twin=1e-3, quick=5e-4, slow=2e-3, time_limit=0.3)
-    assert c.verdict("twin", against="twin") == "same"
-    c.claim("quick", "faster", at_least=1.9)
-    c.claim("slow", "slower", against="quick", at_least=3.5)
-    assert len(re.findall("^✓", capsys.readouterr().out, re.MULTILINE)) == 2
-    for label, sense, least in (("twin", "faster", None), ("twin", "same", None),
-                                ("quick", "faster", 2.2)):  # fmt: skip
-        c.claim(label, sense, at_least=least)
-        assert "too uncertain to decide (load 1,000 on" in capsys.readouterr().out
-    for label, sense in (("quick", "slower"), ("slow", "faster"), ("quick", "same")):
-        with pytest.raises(ClaimError):
-            c.claim(label, sense)
+def test_where_other_programs_hold_variants_up_nothing_is_decided(capsys):
+    c = comparison({"a": 1e-3, "quick": 5e-4, "slow": 2e-3}, busy=True)
+    assert c.busy
+    for label, sense in (("quick", "faster"), ("quick", "slower"), ("slow", "same")):
+        assert c.verdict(label) == "undecided"
+        assert c.claim(label, sense).outcome == "undecided"
+        said = capsys.readouterr().out
+        assert "in too many of 30 rounds" in said
+        assert "threads=1" in said
+
+
+def test_of_rounds_that_were_disturbed_the_others_decide():
+    c = comparison({"a": 1e-3, "b": 5e-4})
+    waits = replace(c["b"].times, latency=(5e-3,) * 20 + c["b"].times.latency[20:])
+    held_up = replace(waits, disturbed=tuple(range(20)))
+    for times, verdict, disturbed in ((waits, "undecided", 0), (held_up, "faster", 20)):
+        b = replace(c["b"], times=times)
+        other = replace(c, measurements=(c["a"], b))
+        assert not other.busy
+        assert (other.verdict("b"), other.disturbed_rounds) == (verdict, disturbed)
+    assert other["b"].median == pytest.approx(5e-4, rel=0.01)
+    assert other.ratio("b")[0] == pytest.approx(2.0, rel=0.01)
+
+
+def test_a_claim_without_a_chance_is_not_measured_on(capsys):
+    m = Machine()
+    functions = {label: m.function(1e-2, 2.0) for label in "ab"}
+    c = compare(functions, timer=m.clock, seed=1, progress=False, time_limit=4)
+    begin = m.now
+    assert c.claim("b", "same").outcome == "undecided"
+    assert m.now == begin
+    assert "don't decide it" in capsys.readouterr().out
 
 
 def test_claims_of_a_sweep_are_about_one_size_or_all(capsys):

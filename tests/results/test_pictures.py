@@ -8,7 +8,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from by_hand import BUSY, comparison, sweep
+from by_hand import comparison, sweep
 from matplotlib.ft2font import FT2Font
 
 from d2lhybrid.core import i18n
@@ -63,11 +63,11 @@ def test_every_plot_of_any_number_and_ratio(language, variants, ratio):
     settings = plt.rcParams.copy()
     times = {LONG: 1e-4, **spread(ratio, variants), "即時コンパイル": 1e-4}  # no glyph is missing
     stream = {label: time / (1 + at % 3) for at, (label, time) in enumerate(times.items())}
-    c = comparison(times, stream, references=("variant 1",), env=BUSY)
+    c = comparison(times, stream, references=("variant 1",), busy=True)
     sizes = [ratio ** (at / 11) for at in range(12)]
     many = {label: [time * size for size in sizes] for label, time in times.items()}
     drawn = [c.plot(), c.waterfall(list(c), metric="throughput")]
-    drawn += [sweep([2**at for at in range(12)], many, env=BUSY).plot()]
+    drawn += [sweep([2**at for at in range(12)], many, busy=True).plot()]
     for ax in drawn:
         assert "⚠" in ax.figure.get_suptitle()
         assert "Python 3.11.9" in ax.figure.get_supxlabel()
@@ -177,8 +177,8 @@ def test_every_figure_says_in_words_what_it_shows():
         "Bars of the time per call, each from the end of the one before: "
         "C 100 µs; fast 500 µs (+400 µs); eager 1.00 ms (+500 µs)."
     )
-    busy = comparison({"eager": 1e-3}, env=BUSY).plot()
-    assert re.match("⚠ These times are uncertain .* Plot of the time per call", in_words(busy))
+    busy = comparison({"eager": 1e-3}, busy=True).plot()
+    assert re.match("⚠ The machine was busy: .* Plot of the time per call", in_words(busy))
     s = sweep([8, 1024], {"a": [1e-3, 2e-3], "b": [5e-4, 4e-4]})
     assert in_words(s.plot(xlabel="batch size")) == (
         "Plot of the time per call by batch size, from 8 to 1,024: "

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from by_hand import BUSY, comparison, sweep
+from by_hand import comparison, sweep
 from processes import ROOT
 
 from d2lhybrid.display.table import NEVER
@@ -99,7 +99,7 @@ def test_what_is_faster_in_most_rounds_and_not_in_the_median_is_not_used():
             None,
             "Stay with eager for.* b, c is faster",
         ),
-        ({"b": 1e-3}, {"env": BUSY}, None, "$"),
+        ({"b": 1e-3}, {"busy": True}, None, "$"),
         ({"C": 1e-5}, {"references": ("C",)}, None, "$"),  # never recommended
         # What is deprecated neither, even if it is the fastest; its baseline is no place to stay.
         ({"a": 1e-3, "old": 1e-4}, {"deprecated": ("old",)}, "a", "Use a: .*4.00 times"),
