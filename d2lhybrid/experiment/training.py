@@ -6,7 +6,7 @@ from typing import Any
 from d2lhybrid.core.arguments import Call, name_of, resolve_call
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.experiment.variants import Variants
+from d2lhybrid.experiment.variants import Recipe, Variants
 from d2lhybrid.frameworks import framework_of
 from d2lhybrid.frameworks.failures import wrap_call_errors
 from d2lhybrid.frameworks.state import preserve_state
@@ -77,4 +77,5 @@ def training(
     model, args, kwargs = resolve_call(net, tuple(inputs), {})
     framework = framework_of(model, optimizer, args, kwargs)
     with wrap_call_errors(name_of(model)):
-        return Variants(framework.training(model, loss, optimizer, args, kwargs, target))
+        by_name = framework.training(model, loss, optimizer, args, kwargs, target)
+    return Variants(by_name, recipe=Recipe(training, net, loss, optimizer, batch))

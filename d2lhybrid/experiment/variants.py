@@ -1,6 +1,7 @@
 """Every way in which a model's framework can run it, by name."""
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from functools import partial
 from typing import Any
 
 from d2lhybrid.core.arguments import (
@@ -22,6 +23,28 @@ from d2lhybrid.frameworks.state import preserve_state
 from d2lhybrid.frameworks.variant import DeferredBuild, Function, Role, Variant, VariantsByName
 
 
+class Recipe:
+    """What made variants, and with what, so that another process can make them again."""
+
+    def __init__(self, verb: "Callable[..., Variants]", /, *args: Any, **options: Any) -> None:
+        self._verb, self._args, self._options = verb, args, options
+        self.made: dict[str, Function] = {}  # by the names that the verb gave
+
+    def __reduce__(self) -> Any:
+        """Without what was made, which belongs to one process."""
+        return partial(Recipe, self._verb, *self._args, **self._options), ()
+
+    def name_of(self, run: Any) -> str | None:
+        """The name of a callable if this has made it."""
+        return next((name for name, function in self.made.items() if function is run), None)
+
+    def make(self, name: str) -> Function:
+        """The callable of that name, in a process in which it may have to be made first."""
+        if not self.made:
+            self.made = {**self._verb(*self._args, **self._options)}
+        return self.made[name]
+
+
 class Variants(BoundToProcess, MutableMapping[str, Function]):
     """Callables by name; ``unavailable`` says of the others why they cannot be built here.
 
@@ -33,12 +56,22 @@ class Variants(BoundToProcess, MutableMapping[str, Function]):
     """
 
     def __init__(
-        self, variants: VariantsByName, model: Any = None, takes_arguments: bool = False
+        self,
+        variants: VariantsByName,
+        model: Any = None,
+        takes_arguments: bool = False,
+        recipe: Recipe | None = None,
     ) -> None:
-        """`model` is the model that they run, which is left as it was where they are measured."""
+        """`model` is the model that they run, which is left as it was where they are measured.
+
+        `recipe` makes them in another process.
+        """
         self._variants = {**variants}  # also those that cannot be built
         self.models = () if model is None else (model,)
         self.takes_arguments = takes_arguments
+        self.recipes = () if recipe is None else (recipe,)
+        if recipe is not None:
+            recipe.made = {**self}
         for variant in variants.values():
             if isinstance(variant.run, DeferredBuild):
                 variant.run.among.append(self)
@@ -68,6 +101,11 @@ class Variants(BoundToProcess, MutableMapping[str, Function]):
     def __contains__(self, name: object) -> bool:
         variant = self._variants.get(name) if isinstance(name, str) else None
         return variant is not None and not isinstance(variant.run, str)
+
+    @property
+    def by_name(self) -> VariantsByName:
+        """All variants, also those that cannot be built here."""
+        return {**self._variants}
 
     @property
     def unavailable(self) -> dict[str, str]:
@@ -132,9 +170,8 @@ class Variants(BoundToProcess, MutableMapping[str, Function]):
             for name, variant in other._variants.items():
                 if name in other or name not in self:  # no reason takes the place of a callable
                     self._variants[name] = variant
-            known = {id(model) for model in self.models}
-            new = (model for model in other.models if id(model) not in known)
-            self.models = (*self.models, *new)  # all are left as they were
+            self.models = _joined(self.models, other.models)  # all are left as they were
+            self.recipes = _joined(self.recipes, other.recipes)
             self.takes_arguments |= other.takes_arguments
             other = ()
         super().update(other, **named)
@@ -155,8 +192,13 @@ class Variants(BoundToProcess, MutableMapping[str, Function]):
     def _with(self, variants: VariantsByName) -> "Variants":
         """These variants of the same models."""
         others = Variants(variants, takes_arguments=self.takes_arguments)
-        others.models = self.models
+        others.models, others.recipes = self.models, self.recipes
         return others
+
+
+def _joined(these: tuple[Any, ...], others: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Both, each object once; a model may say that it equals another."""
+    return tuple({id(one): one for one in (*these, *others)}.values())
 
 
 def recognized(functions: Any) -> Any:
@@ -279,7 +321,9 @@ def variants(
         framework.synchronize()  # errors of the work come late
     if with_references:
         by_name = by_name | reference_programs(framework.dense_layers(model), args)
-    return Variants(by_name, model, takes_arguments=bool(args or kwargs))
+    options = {"with_references": with_references, "compiler_options": {**compiler_options}}
+    recipe = Recipe(variants, Call(model, args, kwargs), all=all, **options)
+    return Variants(by_name, model, takes_arguments=bool(args or kwargs), recipe=recipe)
 
 
 def _ready(by_name: VariantsByName) -> Iterator[Function]:

@@ -67,6 +67,12 @@ def unregister(framework: Framework) -> None:
     _known[:] = [other for other in known() if other is not framework]
 
 
+def registered() -> list[Framework]:
+    """Those that have no folder here."""
+    here = f"{__name__}."
+    return [framework for framework in known() if not type(framework).__module__.startswith(here)]
+
+
 def _in_order(frameworks: Iterable[Framework]) -> list[Framework]:
     return sorted(frameworks, key=lambda framework: framework.order)
 

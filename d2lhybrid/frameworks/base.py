@@ -9,6 +9,7 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from d2lhybrid.core.errors import ArgumentError, CannotBuildError
@@ -127,6 +128,36 @@ class Framework(ABC):
         """The models of the accelerators that it has used, such as 'NVIDIA H200'."""
         return []
 
+    # Fresh processes, in which it computes the same
+
+    def thread_variables(self, count: int) -> Mapping[str, str]:
+        """The environment of a fresh process in which an operation may use so many threads.
+
+        Numerical libraries below a framework have variables that several frameworks name.
+        """
+        return {}
+
+    def cache_variables(self, folder: Path) -> Mapping[str, str | None]:
+        """The environment of a fresh process that keeps what it compiles in `folder` alone.
+
+        A variable that is None there is not set.
+        """
+        return {}
+
+    def settings(self) -> Mapping[str, Any]:
+        """What the user has set in this process for all that it computes, as plain data."""
+        return {}
+
+    def apply_settings(self, settings: Mapping[str, Any]) -> None:  # noqa: B027
+        """Set in this process what ``settings`` of another has returned."""
+
+    def reduce(self, obj: Any) -> Any:
+        """How a fresh process makes the object again, as ``__reduce__`` says it.
+
+        NotImplemented for whatever travels as it is, which is called for each part of it.
+        """
+        return NotImplemented
+
     # Tensors
 
     @abstractmethod
@@ -202,6 +233,12 @@ class Framework(ABC):
     def dense_layers(self, model: Function) -> list[Layer] | None:
         """The model as a chain of dense layers; None if it is anything else."""
         return None
+
+
+def numerical_threads(count: int) -> dict[str, str]:
+    """What the libraries below a framework read when they are loaded: OpenMP, MKL, OpenBLAS."""
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    return dict.fromkeys(names, str(count))
 
 
 def tracing_text(framework: str) -> str:

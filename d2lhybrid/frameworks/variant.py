@@ -71,6 +71,10 @@ class DeferredBuild:
         """The same, not yet built."""
         return DeferredBuild(self._build, self._load, self._require_loads)
 
+    def __reduce__(self) -> Any:
+        """In another process it is not yet built, either."""
+        return DeferredBuild, (self._build, self._load, self._require_loads)
+
     def build(self) -> None:
         """Build it, unless that is done."""
         if self._product is None:

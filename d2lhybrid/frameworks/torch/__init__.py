@@ -1,9 +1,11 @@
 """PyTorch."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from d2lhybrid.core.host_array import HostArray
+from d2lhybrid.frameworks.base import numerical_threads
 from d2lhybrid.frameworks.folder import (
     ExplainModule,
     FolderFramework,
@@ -73,6 +75,29 @@ class PyTorch(FolderFramework):
         from d2lhybrid.frameworks.torch import device
 
         return device.accelerators()
+
+    def thread_variables(self, count: int) -> Mapping[str, str]:
+        return numerical_threads(count)
+
+    def cache_variables(self, folder: Path) -> Mapping[str, str | None]:
+        folders = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton"}
+        folders["PYTORCH_KERNEL_CACHE_PATH"] = "kernels"  # of operations on CUDA
+        return {name: str(folder / "torch" / part) for name, part in folders.items()}
+
+    def settings(self) -> Mapping[str, Any]:
+        from d2lhybrid.frameworks.torch import travel
+
+        return travel.settings()
+
+    def apply_settings(self, settings: Mapping[str, Any]) -> None:
+        from d2lhybrid.frameworks.torch import travel
+
+        travel.apply_settings(settings)
+
+    def reduce(self, obj: Any) -> Any:
+        from d2lhybrid.frameworks.torch import travel
+
+        return travel.reduce(obj)
 
     def is_tensor(self, obj: Any) -> bool:
         from d2lhybrid.frameworks.torch import device

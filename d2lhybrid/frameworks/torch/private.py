@@ -6,9 +6,11 @@ ImportError there, which ``explain`` and ``graph`` turn into a note.
 """
 
 import dis
+import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from inspect import getclosurevars, isfunction
 from types import CodeType, SimpleNamespace
 from typing import Any, NamedTuple
@@ -31,6 +33,61 @@ def original(model: Any) -> Any:
 def is_compiled_in_place(model: Any) -> bool:
     """Did the user call ``model.compile()``? A copy of such a module is not compiled."""
     return getattr(model, "_compiled_call_impl", None) is not None
+
+
+def compile_options(model: Any) -> dict[str, Any] | None:
+    """The options with which ``torch.compile`` was called; None for what it did not return.
+
+    The backend among them has the mode and the options of the compiler.
+    """
+    context: Any = getattr(model, "dynamo_ctx", None)
+    if isfunction(model) and hasattr(model, "_torchdynamo_orig_callable"):
+        context = getclosurevars(model).nonlocals.get("self")
+    if type(context).__name__ != "OptimizeContext":  # but one that switches TorchDynamo off, say
+        return None
+    return {
+        "backend": torch._dynamo.eval_frame.innermost_backend(context.callback),
+        "nopython": context.fullgraph,
+        "dynamic": context._dynamic,
+        "guard_filter_fn": getattr(context._hooks, "guard_filter_fn", None),
+        "isolate_recompiles": context._isolate_recompiles_id >= 0,
+    }
+
+
+def compile_with(model: Any, options: Mapping[str, Any]) -> Any:
+    """Compile as ``torch.compile`` did that had these options, found by ``compile_options``."""
+    return torch._dynamo.optimize(**options)(model)
+
+
+def uncompiled(model: Any) -> Any:
+    """What the outermost ``torch.compile`` got."""
+    return getattr(model, "_orig_mod", None) or model._torchdynamo_orig_callable
+
+
+# Modules of settings; those that nobody has imported have none that are changed.
+_SETTINGS = ("torch._dynamo.config", "torch._functorch.config", "torch._inductor.config")
+
+
+def changed_settings() -> dict[str, dict[str, Any]]:
+    """What the user has changed of the compiler's settings, by module; but no objects."""
+    changed = {}
+    for name in _SETTINGS:
+        module: Any = sys.modules.get(name)
+        values = module.get_config_copy() if module else {}
+        changed[name] = {
+            key: value
+            for key, value in values.items()
+            if isinstance(value, bool | int | float | str | None) and not module._is_default(key)
+        }
+    return {name: values for name, values in changed.items() if values}
+
+
+def change_settings(settings: Mapping[str, Mapping[str, Any]]) -> None:
+    """Set what ``changed_settings`` of another process has returned."""
+    for name, values in settings.items():
+        module = import_module(name)
+        for key, value in values.items():
+            setattr(module, key, value)
 
 
 def cuda_context(index: int) -> bool:

@@ -1,0 +1,237 @@
+"""What a fresh process gets of an experiment: its callables, their arguments, and its options.
+
+``pack`` turns them into bytes, and ``unpack`` turns these into an experiment in the other process.
+What ``variants`` or ``training`` has returned is made again there, by the same call. All else
+travels by cloudpickle: functions and classes of the script or notebook with their code, those of
+other modules by their names. Where that is not enough for objects of a framework,
+``Framework.reduce`` says how they are made again.
+"""
+
+import linecache
+import os
+import pickle
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from io import BytesIO
+from typing import Any
+
+import cloudpickle
+
+from d2lhybrid.core.arguments import Call
+from d2lhybrid.core.errors import ArgumentError, D2LHybridError, brief
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.experiment.experiment import Experiment
+from d2lhybrid.experiment.variants import Recipe, Variants
+from d2lhybrid.frameworks import get, loaded, register, registered
+from d2lhybrid.frameworks.base import Framework
+from d2lhybrid.frameworks.variant import DeferredBuild
+
+
+def pack(experiment: Experiment, *, threads: int | None = None) -> bytes:
+    """The callables, arguments and options of an experiment, for ``unpack`` in a fresh process.
+
+    Args:
+        experiment: it may have been run; its results stay here.
+        threads: None if the frameworks are to compute with as many threads as in this process.
+
+    Raises:
+        ArgumentError: something cannot travel; the message names it and says why.
+    """
+    options = {one.name: getattr(experiment, one.name) for one in fields(experiment) if one.init}
+    functions, args, kwargs = (options.pop(name) for name in ("functions", "args", "kwargs"))
+    recipes = _recipes(functions)
+    body = BytesIO()
+    packer = _Packer(body)
+    try:
+        packer.dump(
+            {
+                "functions": {
+                    label: (_Part(repr(label)), _by_recipe(function, recipes))
+                    for label, function in functions.items()
+                },
+                "args": [(_Part(_argument(number)), arg) for number, arg in enumerate(args, 1)],
+                "kwargs": {name: (_Part(f"{name}="), value) for name, value in kwargs.items()},
+                "options": (_Part("timer="), options),
+            }
+        )
+    except Exception as error:
+        raise _cannot_travel(packer.part, error) from error
+    sources = {name: linecache.getlines(name) for name in packer.unwritten}
+    settings = {one.name: {**one.settings()} for one in packer.frameworks}
+    if threads is not None:
+        for setting in settings.values():
+            setting.pop("threads", None)
+    head: bytes = cloudpickle.dumps((registered(), settings, sources))
+    return head + body.getvalue()
+
+
+def unpack(data: bytes) -> Experiment:
+    """The experiment of which ``pack`` made these bytes.
+
+    The frameworks that it needs are imported and get the settings that they had there.
+
+    Raises:
+        ArgumentError: something cannot be made again, such as an object of a module that does not
+            import here; the message names it and says why.
+        D2LHybridError: what ``variants`` or ``training`` raises here.
+    """
+    stream = BytesIO(data)
+    others, settings, sources = pickle.load(stream)
+    for name, lines in sources.items():
+        linecache.cache[name] = (len("".join(lines)), None, lines, name)
+    for framework in others:
+        register(framework)
+    for name, setting in settings.items():
+        framework = get(name)
+        framework.load()
+        framework.apply_settings(setting)
+    unpacker = _Unpacker(stream)
+    try:
+        packed = unpacker.load()
+    except D2LHybridError:
+        raise
+    except Exception as error:
+        raise _cannot_travel(unpacker.part, error) from error
+    return Experiment(
+        {label: function for label, (_part, function) in packed["functions"].items()},
+        tuple(arg for _part, arg in packed["args"]),
+        {name: value for name, (_part, value) in packed["kwargs"].items()},
+        **packed["options"][1],
+    )
+
+
+class _Part(str):
+    """What a message calls that which comes next in the bytes."""
+
+
+class _Made:
+    """A callable that a recipe makes."""
+
+    def __init__(self, recipe: Recipe, name: str) -> None:
+        self._recipe, self._name = recipe, name
+
+    def __reduce__(self) -> Any:
+        return Recipe.make, (self._recipe, self._name)
+
+
+def _code(make: Callable[..., types.CodeType], args: Any, file: str) -> types.CodeType:
+    """Code with its file, which cloudpickle leaves out: some compilers read the source there."""
+    return make(*args).replace(co_filename=file)
+
+
+class _Packer(cloudpickle.Pickler):
+    """Packs callables and arguments, and notes the frameworks to which any of it belongs."""
+
+    def __init__(self, stream: BytesIO) -> None:
+        super().__init__(stream)
+        self.part = ""
+        self.frameworks: list[Framework] = []
+        self.unwritten: set[str] = set()  # files that exist in a notebook alone
+        self._seen: set[str] = set()  # packages
+
+    def persistent_id(self, obj: Any) -> str | None:
+        """Note at which part this is, and the other process will do so, too."""
+        if type(obj) is not _Part:
+            return None
+        self.part = str(obj)
+        return self.part
+
+    def reducer_override(self, obj: Any) -> Any:
+        """How an object is made again, asked of each that is no number, text, list or dict."""
+        self._note_frameworks(obj)
+        if isinstance(obj, Variants):
+            by_name = {
+                name: replace(variant, run=_by_recipe(variant.run, obj.recipes))
+                for name, variant in obj.by_name.items()
+            }
+            return Variants, (by_name, None, obj.takes_arguments)
+        if isinstance(obj, DeferredBuild):
+            for variants in obj.among:
+                for recipe in variants.recipes:
+                    if name := recipe.name_of(obj):
+                        return Recipe.make, (recipe, name)
+        if isinstance(obj, types.CodeType):
+            self._note_source(obj.co_filename)
+            return _code, (*self.dispatch_table[types.CodeType](obj), obj.co_filename)
+        for framework in loaded():
+            reduced = framework.reduce(obj)
+            if reduced is not NotImplemented:
+                self._note(framework)
+                return reduced
+        return super().reducer_override(obj)
+
+    def _note_frameworks(self, obj: Any) -> None:
+        """Note the frameworks of a module, a function, a class, or the class of anything else."""
+        if isinstance(obj, types.ModuleType):
+            modules = [obj.__name__]
+        elif isinstance(obj, types.FunctionType | types.BuiltinFunctionType):
+            modules = [obj.__module__]
+        else:
+            kind = obj if isinstance(obj, type) else type(obj)
+            modules = [cls.__module__ for cls in kind.__mro__]
+        packages = {str(module).partition(".")[0] for module in modules} - self._seen
+        if not packages:
+            return
+        self._seen |= packages
+        for framework in loaded():
+            if framework.owns(packages):
+                self._note(framework)
+
+    def _note_source(self, file: str) -> None:
+        """Note a file that is none, as of the cells of a notebook, for its source to travel too."""
+        if file in linecache.cache and not os.path.exists(file):
+            self.unwritten.add(file)
+
+    def _note(self, framework: Framework) -> None:
+        if framework not in self.frameworks:
+            self.frameworks.append(framework)
+
+
+class _Unpacker(pickle.Unpickler):
+    """Unpacks what a ``_Packer`` has packed."""
+
+    part = ""
+
+    def persistent_load(self, part: Any) -> None:
+        """Note at which part this is."""
+        self.part = part
+
+
+def _recipes(functions: Mapping[str, Any]) -> list[Recipe]:
+    """How the variants among these functions are made again."""
+    holders = [functions] if isinstance(functions, Variants) else []
+    for function in functions.values():
+        holders += getattr(_inside(function), "among", ())
+    return [recipe for holder in holders for recipe in holder.recipes]
+
+
+def _by_recipe(function: Any, recipes: Sequence[Recipe]) -> Any:
+    """The callable, or how it is made again if one of the recipes made it."""
+    run = _inside(function)
+    for recipe in recipes:
+        name = recipe.name_of(run)
+        if name is not None:
+            made = _Made(recipe, name)
+            return Call(made, function.args, function.kwargs) if run is not function else made
+    return function
+
+
+def _inside(function: Any) -> Any:
+    """What a ``Call`` calls; any other callable itself."""
+    return function.function if isinstance(function, Call) else function
+
+
+def _argument(number: int) -> str:
+    return _("argument {number}").format(number=number)
+
+
+def _cannot_travel(part: str, error: Exception) -> ArgumentError:
+    """The error for something that cannot be taken apart here, or put together there."""
+    text = _(
+        "Expected callables and arguments that can be sent to another process. Received: {part}, "
+        "which cannot ({error}). Make what cannot be sent inside the function, define functions "
+        "and classes at the top of a module, or leave out {processes}."
+    )
+    reason = brief(error)
+    return ArgumentError(text.format(part=part, error=reason, processes="processes="))
