@@ -132,7 +132,7 @@ class Claim:
         return self._judged_by(_Seen(verdict, low, high, c.margin))
 
     def has_chance(self, c: Compared, narrower: float) -> bool:
-        """May an interval that is so many times as narrow decide it, with half the noise floor?
+        """May an interval and a noise floor that are so many times as narrow decide it?
 
         More rounds may also move the estimate: by half of what the interval allows it today.
         """
@@ -142,7 +142,9 @@ class Claim:
         is_early = not c.processes and c.rounds < TELLING
         if is_early or not 0 < low <= high < math.inf:
             return True
-        floor = c.floor_of(self.metric) / narrower
+        # What the baseline differs from itself by in the middle stays, however many rounds there are.
+        offset = abs(c.ratio(c.baseline, self.metric)[0] - 1)
+        floor = max(offset, c.floor_of(self.metric) / narrower)
         below, above = (low / estimate) ** (1 / narrower), (high / estimate) ** (1 / narrower)
         for moved in (math.sqrt(low * estimate), estimate, math.sqrt(high * estimate)):
             interval = moved, moved * below, moved * above

@@ -70,7 +70,8 @@ class Row:
 
     `role` is 'baseline', 'variant' or 'reference'. `pays_after` is the number of calls after which
     it has paid off its cold start, ``math.inf`` if it never does, None if that is not known.
-    `is_busy` if other programs held it up too often for a verdict. `page_fault_share` is the part of its time that new memory takes, None where nobody tells.
+    `is_busy` is true if other programs held it up too often for a verdict. `page_fault_share` is
+    the part of its time that new memory takes, None where nobody tells.
     """
 
     label: str

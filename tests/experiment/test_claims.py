@@ -16,6 +16,7 @@ from d2lhybrid.experiment import claim as claims
 from d2lhybrid.experiment.claim import Claim
 from d2lhybrid.experiment.compare import compare
 from d2lhybrid.experiment.comparison import Comparison
+from d2lhybrid.experiment.measurement import Samples
 
 EDGE = 1 / 1.02  # of what counts as the same time, with the usual margin
 
@@ -256,13 +257,17 @@ def test_of_rounds_that_were_disturbed_the_others_decide():
 
 
 def test_a_claim_without_a_chance_is_not_measured_on(capsys):
-    m = Machine()
-    functions = {label: m.function(1e-2, 2.0) for label in "ab"}
-    c = compare(functions, timer=m.clock, seed=1, progress=False, time_limit=4)
-    begin = m.now
-    assert c.claim("b", "same").outcome == "undecided"
-    assert m.now == begin
-    assert "don't decide it" in capsys.readouterr().out
+    def measure_on(decided):
+        raise AssertionError("more rounds")
+
+    c = comparison({"a": 1e-3, "b": 0.9e-3}, experiment=SimpleNamespace(measure_on=measure_on))
+    assert c.claim("b", "faster").outcome == "holds"
+    shifted = tuple(1.3 * seconds for seconds in c.baseline_repeat.latency)
+    uneven = replace(c, baseline_repeat=Samples(shifted))  # the baseline is 30% off itself
+    assert uneven.claim("b", "faster").outcome == "undecided"
+    assert "comes within the noise floor" in capsys.readouterr().out
+    with pytest.raises(AssertionError, match="more rounds"):
+        c.claim("b", "faster", at_least=c.ratio("b")[0])
 
 
 def test_claims_of_a_sweep_are_about_one_size_or_all(capsys):
