@@ -142,7 +142,7 @@ class Claim:
         is_early = not c.processes and c.rounds < TELLING
         if is_early or not 0 < low <= high < math.inf:
             return True
-        # What the baseline differs from itself by in the middle stays, however many rounds there are.
+        # What the baseline differs from itself by in the middle stays after any number of rounds.
         offset = abs(c.ratio(c.baseline, self.metric)[0] - 1)
         floor = max(offset, c.floor_of(self.metric) / narrower)
         below, above = (low / estimate) ** (1 / narrower), (high / estimate) ** (1 / narrower)

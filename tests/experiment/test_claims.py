@@ -190,7 +190,7 @@ def test_measuring_on_has_an_end(capsys):
     ("noise", "busy", "said"),
     [
         (1.0, False, "30 rounds don.t decide it.* interval .*contains the bound"),
-        (0.005, True, "Other programs held these two up in too many of 30 rounds"),
+        (0.005, True, "Other programs held up these two in too many of 30 rounds"),
     ],
 )
 def test_what_stays_undecided_says_why(capsys, noise, busy, said):
@@ -209,7 +209,7 @@ def test_in_a_notebook_what_is_undecided_is_an_output_of_its_own_type(capsys, mo
     comparison({"<a>": 1e-3, "b": 1e-3}, busy=True).claim("b", "same")
     (bundle,) = shown
     assert bundle[claims.MIME] == {"label": "b", "claim": "same", "busy": True}
-    assert "'<a>'. Other programs held these two up" in bundle["text/plain"]
+    assert "'<a>'. Other programs held up these two" in bundle["text/plain"]
     for noise in (0.01, 0.5):  # by the rounds of the table, and by more of them
         compared(noise=noise, time_limit=0.3, a=1e-2, b=7e-3).claim("b", "faster")
         assert shown[-1][claims.DECIDED] == {"label": "b", "claim": "faster"}
