@@ -146,7 +146,8 @@ def measure(
     """Time ``function(*args, **kwargs)``: the first call, then the steady state.
 
     Samples are taken until the 95% interval of the median is within 1% of it, by each metric, or
-    for `time_limit` seconds. An interrupt ends it with what has been measured.
+    for `time_limit` seconds. An interrupt ends it with what has been measured. The interval holds
+    in this process; the median of the next one may lie outside (see docs/measuring.md).
 
     Args:
         function: what to time.

@@ -172,8 +172,8 @@ class Measurement(Result):
     def __repr__(self) -> str:
         low, high = span(*self.interval(), seconds)
         text = _(
-            "{label}: {median} per call (95% interval {low} to {high}); first call {cold}; "
-            "{calls} warm-up calls."
+            "{label}: {median} per call (95% interval in this process: {low} to {high}); first "
+            "call {cold}; {calls} warm-up calls."
         )
         message = text.format(
             label=self.label,
