@@ -180,9 +180,10 @@
 
   // A table that is too wide for a phone becomes a list: a block for each row, each cell labelled.
   const NARROW = matchMedia("(max-width: 40em)");
+  const headOf = (cell) => cell.innerText.trim().split(/\s*\n\s*/).join(" "); // it may have two lines
   const headsOf = (table) => {
     const rows = [...(table.tHead?.rows ?? [])].map((row) =>
-      [...row.cells].flatMap((cell) => Array(cell.colSpan).fill(cell.textContent.trim())),
+      [...row.cells].flatMap((cell) => Array(cell.colSpan).fill(headOf(cell))),
     );
     const last = rows.at(-1) ?? []; // above it may stand what several columns share
     return last.map((_, at) => rows.map((row) => row[at]).filter(Boolean).join(" · "));
