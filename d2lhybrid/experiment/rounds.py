@@ -21,6 +21,7 @@ from d2lhybrid.core import stats
 from d2lhybrid.core.errors import CannotBuildError, D2LHybridError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.display.progress import show_progress
+from d2lhybrid.experiment.disturbance import Disturbance
 from d2lhybrid.experiment.measurement import AGREE
 from d2lhybrid.experiment.position import Note, note_nowhere
 from d2lhybrid.experiment.provenance import Environment, load
@@ -90,6 +91,7 @@ class Rounds:
     limit_needed: float | None = None
     note: Note = field(default_factory=lambda: note_nowhere)  # of whose turn it is
     baseline_repeat: Sampler = field(init=False)
+    disturbance: Disturbance = field(init=False)
 
     @property
     def turns(self) -> list[Sampler]:
@@ -100,7 +102,14 @@ class Rounds:
     @property
     def count(self) -> int:
         """The rounds that are complete."""
-        return min(len(turn.times["latency"]) for turn in self.turns)
+        return min(turn.turns for turn in self.turns)
+
+    @property
+    def undisturbed(self) -> int:
+        """The complete rounds in which neither the baseline nor another was held up: the fewest."""
+        self.disturbance.judge()
+        held_up = self.samplers[self.baseline].disturbed
+        return self.count - max(len(held_up | turn.disturbed) for turn in self.turns)
 
     def now(self) -> float:
         """Seconds by the timer of the callables."""
@@ -131,6 +140,7 @@ class Rounds:
 
         `earliest` rounds are to fit into the limit.
         """
+        self.disturbance = Disturbance()
         share = time_limit * WARM_UP_SHARE / len(self.samplers)
         least = max(share, min(LEAST_WARM_UP, time_limit))
         self.each([*self.samplers.values()], lambda sampler: warm_up(sampler, share, least))
@@ -144,6 +154,7 @@ class Rounds:
         self._fit_to_budget(time_limit / earliest)
         self.baseline_repeat = copy.copy(self.samplers[self.baseline])
         self.baseline_repeat.times = defaultdict(list)
+        self.baseline_repeat.page_faults, self.baseline_repeat.disturbed = [], set()
 
     def _equalize_batches(self) -> None:
         """One number of calls for all that take about as long, so that all are timed alike.
@@ -174,7 +185,7 @@ class Rounds:
         # With the baseline's second turn.
         spent = (self.now() - begin) * (1 + 1 / len(self.samplers))
         for sampler in self.samplers.values():
-            sampler.times.clear()
+            sampler.forget()
             for metric, calls in sampler.inner_iterations.items():
                 fitting = int(calls * min(1.0, seconds / spent))
                 sampler.inner_iterations[metric] = max(1, fitting)
@@ -193,19 +204,17 @@ class Rounds:
         begin, before = self.now(), self.count
         next_look = max(rule.earliest, before * 3 // 2)
         try:
-            for taken in show_progress(range(1, rule.most + 1), N_("rounds"), progress):
-                self._take()
-                if self.count >= next_look:
-                    next_look = next_look * 3 // 2
-                    if rule.is_clear():
-                        return "clear"
-                spent = self.now() - begin
-                has_enough = self.count >= stats.FEWEST
-                seconds_for_enough = spent / taken * (stats.FEWEST - before)
-                may_stop = has_enough or seconds_for_enough > STRETCHED * rule.limit
-                if spent > rule.limit and may_stop:
-                    self.limit_needed = None if has_enough else seconds_for_enough
-                    break
+            with self.disturbance.watching():
+                for taken in show_progress(range(1, rule.most + 1), N_("rounds"), progress):
+                    self._take()
+                    if self.count >= next_look:
+                        next_look = next_look * 3 // 2
+                        self.disturbance.judge()
+                        if rule.is_clear():
+                            return "clear"
+                    spent = self.now() - begin
+                    if spent > rule.limit and self._may_stop(spent, spent / taken, before, rule):
+                        break
         except KeyboardInterrupt:
             if not self.count:
                 raise KeyboardInterrupt from None
@@ -213,18 +222,31 @@ class Rounds:
             return "interrupted"
         return "limit"
 
+    def _may_stop(self, spent: float, seconds: float, before: int, rule: StoppingRule) -> bool:
+        """Are there six rounds, and six that nobody disturbed, or would they take too long?
+
+        `seconds` is what a round takes, and `before` how many there were when these began.
+        """
+        longest = STRETCHED * rule.limit
+        if self.count >= stats.FEWEST:
+            return self.undisturbed >= stats.FEWEST or spent > longest
+        needed = seconds * (stats.FEWEST - before)
+        if needed > longest:
+            self.limit_needed = needed
+        return needed > longest
+
     def _take(self) -> None:
         """Take one round."""
         turns = self.turns
         order = self.draw.permutation(len(turns))
-        self.each([turns[index] for index in order], Sampler.sample)
+        self.disturbance.follow_threads()
+        self.each([turns[index] for index in order], self.disturbance.take_turn)
 
     def _keep_complete(self) -> None:
         """Drop the samples of a round that was interrupted."""
         complete = self.count
         for turn in self.turns:
-            for times in turn.times.values():
-                del times[complete:]
+            turn.forget(complete)
 
 
 def warm_up(sampler: Sampler, limit: float, least: float) -> None:

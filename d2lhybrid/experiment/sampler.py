@@ -58,6 +58,8 @@ class Sampler:
     # How many calls a sample holds; for the throughput, its shorter batch.
     inner_iterations: dict[str, int] = field(default_factory=lambda: dict.fromkeys(METRICS, 1))
     times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    disturbed: set[int] = field(default_factory=set)  # the turns that other programs held up
+    page_faults: list[float] = field(default_factory=list)  # of a call, turn by turn
     _run: Callable[[], Any] = field(init=False)  # once it was called first
     _self_timed: SelfTimed | None = field(default=None, init=False)
 
@@ -183,6 +185,28 @@ class Sampler:
         for metric, seconds in per_call.items():
             self.times[metric].append(seconds)
         self.times["latency"].append(latency)  # the last one, because rounds are counted by it
+
+    @property
+    def turns(self) -> int:
+        """The turns that it has taken."""
+        return len(self.times["latency"])
+
+    @property
+    def calls_in_turn(self) -> int:
+        """How often ``sample`` calls it."""
+        calls, stream = self.inner_iterations["latency"], self.inner_iterations["throughput"]
+        return calls + (calls > 1) + (1 + STRETCH) * stream * self.is_async
+
+    @property
+    def runs_elsewhere(self) -> bool:
+        """Does it run, and is it timed, in a program of its own?"""
+        return self._self_timed is not None
+
+    def forget(self, after: int = 0) -> None:
+        """Drop the samples after so many turns."""
+        for times in (*self.times.values(), self.page_faults):
+            del times[after:]
+        self.disturbed = {turn for turn in self.disturbed if turn < after}
 
     def samples(self, has_throughput: bool) -> Samples:
         """Those of all rounds; `has_throughput` if any callable of the rounds is asynchronous."""

@@ -1,0 +1,227 @@
+"""Which turns other programs held up, by what the system counts, and how often memory was new.
+
+A machine's load says little about one turn: while others keep the processors busy, one turn of a
+millisecond is often whole where ten in a row never are. So each turn is judged by itself. It was
+*disturbed* if its threads waited for a processor for more than a twentieth of it, while other
+programs used more than a quarter of a processor. The second half is needed because the threads of
+one framework also wait for each other: TensorFlow's do for a tenth of a turn, and JAX's for a
+quarter, on a machine that does nothing else.
+
+Linux counts both: a thread's waiting to the nanosecond, what the processors did in steps of 10 ms.
+So the second is asked over half a second, and turns are judged when that is over. Elsewhere,
+involuntary context switches and the load average say something of the same.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from mmap import mmap
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any, Protocol
+
+import numpy as np
+
+from d2lhybrid.experiment.provenance import load
+from d2lhybrid.experiment.sampler import Sampler
+
+try:
+    import resource
+except ImportError:  # on Windows
+    resource = None  # type: ignore[assignment]
+
+WAITED = 0.05  # of a turn, summed over the threads, is too much
+OTHERS = 0.25  # of one processor, used by other programs, is enough to make threads wait
+WINDOW = 0.5  # seconds over which that is asked
+THREADS = Path("/proc/self/task")
+PROCESSORS = Path("/proc/stat")
+NEW_MEMORY = 2**22  # bytes, written to find what a page fault costs
+
+
+class Counts(Protocol):
+    """What a system counts of threads that wait, and of other programs."""
+
+    def follow_threads(self) -> None:
+        """Find the threads that there are now."""
+
+    def waited(self) -> Any:
+        """How long, or how often, each thread has waited so far."""
+
+    def held_up(self, before: Any, after: Any, seconds: float) -> bool:
+        """Was that too much for a turn of so many seconds?"""
+
+    def others(self) -> float:
+        """Seconds of the processors that other programs have used so far."""
+
+    def used_much(self, others: float, seconds: float) -> bool:
+        """Have they used too much in so many seconds?"""
+
+    def close(self) -> None:
+        """Keep no file open."""
+
+
+class LinuxCounts:
+    """A file for each thread, and one for the processors, of which some may be used from here."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, int] = {}
+        self._processors = {f"cpu{number}" for number in os.sched_getaffinity(0)}
+        self._ticks_per_second = os.sysconf("SC_CLK_TCK")
+
+    def follow_threads(self) -> None:
+        for thread in os.listdir(THREADS):
+            if thread not in self._files:
+                with suppress(OSError):  # it has ended, or no more files may be open
+                    self._files[thread] = os.open(THREADS / thread / "schedstat", os.O_RDONLY)
+
+    def waited(self) -> dict[str, int]:
+        """Nanoseconds of each thread: the second of three numbers."""
+        waited = {}
+        for thread, file in [*self._files.items()]:
+            try:
+                waited[thread] = int(os.pread(file, 64, 0).split()[1])
+            except OSError:  # it has ended
+                os.close(self._files.pop(thread))
+        return waited
+
+    def held_up(self, before: dict[str, int], after: dict[str, int], seconds: float) -> bool:
+        waited = sum(after[thread] - before[thread] for thread in after if thread in before)
+        return waited * 1e-9 > WAITED * seconds
+
+    def others(self) -> float:
+        """The time in which a processor was not idle, in ticks, less this process's own."""
+        busy = 0
+        for line in PROCESSORS.read_text(encoding="ascii").splitlines():
+            name, *ticks = line.split()
+            if name in self._processors:
+                user, nice, system, _idle, _for_disk, interrupts, soft, stolen = map(int, ticks[:8])
+                busy += user + nice + system + interrupts + soft + stolen
+        return busy / self._ticks_per_second - _own_seconds()
+
+    def used_much(self, others: float, seconds: float) -> bool:
+        return others > OTHERS * seconds
+
+    def close(self) -> None:
+        while self._files:
+            os.close(self._files.popitem()[1])
+
+
+class SwitchCounts:
+    """Elsewhere: how often threads had to leave a processor, and the load of the last minute."""
+
+    def follow_threads(self) -> None:
+        """The system counts for all of them."""
+
+    def waited(self) -> int:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw if resource else 0
+
+    def held_up(self, before: int, after: int, seconds: float) -> bool:
+        return after > before
+
+    def others(self) -> float:
+        return 0.0  # it is not known for so short a time
+
+    def used_much(self, others: float, seconds: float) -> bool:
+        return (load() or 0.0) > (os.cpu_count() or 1)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def counts() -> Counts:
+    """Those of this system."""
+    return LinuxCounts() if Path("/proc/self/schedstat").exists() else SwitchCounts()
+
+
+class Disturbance:
+    """Watches turns, and notes at each sampler which of them were disturbed."""
+
+    def __init__(self) -> None:
+        self._counts = counts()
+        self._held_up: list[tuple[Sampler, int]] = []  # turns that are not judged yet
+        self._elsewhere = 0.0  # seconds that programs of ``SelfTimed`` callables took
+        self._before = self._latest = self._moment()
+
+    def _moment(self) -> tuple[float, float]:
+        """Now, and what other programs have used of the processors so far."""
+        return perf_counter(), self._counts.others() - self._elsewhere
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """While rounds are taken: at the end every turn is judged, and no file is left open."""
+        self._before, self._latest = self._latest, self._moment()
+        try:
+            yield
+        finally:
+            self.judge()
+            self._counts.close()
+
+    def follow_threads(self) -> None:
+        """Watch the threads that there are now, because a framework starts them when it likes."""
+        self._counts.follow_threads()
+
+    def take_turn(self, sampler: Sampler) -> None:
+        """Take a sample, and note what the system has counted meanwhile."""
+        turn, faults = sampler.turns, page_faults()
+        waited, own, begin = self._counts.waited(), process_time(), perf_counter()
+        sampler.sample()
+        end, own = perf_counter(), process_time() - own
+        seconds = end - begin
+        if sampler.runs_elsewhere:
+            self._elsewhere += max(0.0, seconds - own)
+        elif self._counts.held_up(waited, self._counts.waited(), seconds):
+            self._held_up.append((sampler, turn))
+        threads = max(1.0, own / seconds)  # that ran at a time, and asked for memory at a time
+        sampler.page_faults.append((page_faults() - faults) / sampler.calls_in_turn / threads)
+        if end - self._latest[0] >= WINDOW:
+            self.judge()
+
+    def judge(self) -> None:
+        """Which of the turns that were held up were so by other programs?
+
+        Over half a second or more: what has just begun is judged with what was before.
+        """
+        now = self._moment()
+        is_long = now[0] - self._latest[0] >= WINDOW
+        since = self._latest if is_long else self._before
+        if self._counts.used_much(now[1] - since[1], now[0] - since[0]):
+            for sampler, turn in self._held_up:
+                sampler.disturbed.add(turn)
+        self._held_up.clear()
+        if is_long:
+            self._before, self._latest = self._latest, now
+
+
+def _own_seconds() -> float:
+    """What this process has used of the processors, with its children that have ended."""
+    of_children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return process_time() + of_children.ru_utime + of_children.ru_stime
+
+
+def page_faults() -> int:
+    """How often this process has got a page of memory that it did not have; 0 if nobody counts."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt if resource else 0
+
+
+@cache
+def page_fault_seconds() -> float | None:
+    """What a page of new memory costs here: to get it, have it cleared and give it back.
+
+    It is what writing to new memory takes longer than writing there again. A large page costs more
+    and counts once, so the system makes of it here what it makes of an array of this size. The
+    quickest of a few; None where nobody counts.
+    """
+    costs = []
+    for _turn in range(5):
+        faults, start = page_faults(), perf_counter()
+        memory = mmap(-1, NEW_MEMORY)
+        np.frombuffer(memory, np.uint8)[:] = 1
+        written = perf_counter()
+        np.frombuffer(memory, np.uint8)[:] = 1
+        again = perf_counter()
+        memory.close()
+        seconds = perf_counter() - start - 2 * (again - written)
+        if found := page_faults() - faults:
+            costs.append(max(0.0, seconds / found))
+    return min(costs, default=None)
