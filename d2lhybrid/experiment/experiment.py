@@ -190,8 +190,8 @@ class Experiment:
 
     def _is_narrow(self) -> bool:
         """Is the median known to within 1% by latency and throughput?"""
-        times = self.rounds.samplers[self.baseline].times
-        intervals = [stats.median_interval(times[metric]) for metric in ("latency", "throughput")]
+        measured = self.measurement(self.baseline)
+        intervals = [measured.interval(metric) for metric in ("latency", "throughput")]
         return all(0 < high < NARROW * low for low, high in intervals)
 
     def _note_load(self) -> None:

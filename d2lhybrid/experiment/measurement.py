@@ -147,7 +147,8 @@ class Measurement(Result):
     where there is no such step; `disk_cache_hit` if the compiler found its program on the disk.
     `times` are the samples of the steady state by each metric, and `inner_iterations` the calls in
     a sample of the latency. `page_faults` are the pages of new memory for which a call asked the
-    system, None where it does not tell. All of this is true of one process.
+    system, None where it does not tell; of threads that run at the same time, what one of them
+    asked for. All of this is true of one process.
 
     >>> from d2lhybrid import measure
     >>> result = measure(sum, range(1000), time_limit=0.2)

@@ -13,7 +13,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from d2lhybrid.core import stats
 from d2lhybrid.core.errors import CannotBuildError, D2LHybridError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.display.progress import show_progress
-from d2lhybrid.experiment.disturbance import Disturbance
+from d2lhybrid.experiment.disturbance import Disturbance, page_fault_seconds
 from d2lhybrid.experiment.measurement import AGREE
 from d2lhybrid.experiment.position import Note, note_nowhere
 from d2lhybrid.experiment.provenance import Environment, load
@@ -141,6 +141,7 @@ class Rounds:
         `earliest` rounds are to fit into the limit.
         """
         self.disturbance = Disturbance()
+        self.env = replace(self.env, page_fault_seconds=page_fault_seconds())
         share = time_limit * WARM_UP_SHARE / len(self.samplers)
         least = max(share, min(LEAST_WARM_UP, time_limit))
         self.each([*self.samplers.values()], lambda sampler: warm_up(sampler, share, least))

@@ -215,19 +215,24 @@ class Sampler:
             latency,
             throughput if has_throughput else None,
             device if len(device) == len(latency) else None,
+            tuple(sorted(self.disturbed)),
         )
 
     def measurement(self, has_throughput: bool, env: Environment) -> Measurement:
         """What was measured as a record."""
+        times = self.samples(has_throughput)
+        faults = [self.page_faults[turn] for turn in times.enough_undisturbed()]
+        is_counted = env.page_fault_seconds is not None and not self.runs_elsewhere
         return Measurement(
             label=self.label,
             build_seconds=self.costs.build_seconds,
             load_seconds=self.costs.load_seconds,
             first_seconds=self.costs.first_seconds,
-            times=self.samples(has_throughput),
+            times=times,
             inner_iterations=self.inner_iterations["latency"],
             stream_calls=self.inner_iterations["throughput"] if self.is_async else None,
             warmup_calls=self.warmup_calls,
             note="; ".join(self.notes) or None,
             env=env,
+            page_faults=statistics.median(faults) if is_counted else None,
         )
