@@ -36,7 +36,8 @@ OTHERS = 0.25  # of one processor, used by other programs, is enough to make thr
 WINDOW = 0.5  # seconds over which that is asked
 THREADS = Path("/proc/self/task")
 PROCESSORS = Path("/proc/stat")
-NEW_MEMORY = 2**22  # bytes, written to find what a page fault costs
+NEW_MEMORY = 2**21  # bytes, written to find what a page fault costs
+NEW_MEMORY_TIMES = 8
 
 
 class Counts(Protocol):
@@ -209,19 +210,20 @@ def page_fault_seconds() -> float | None:
     """What a page of new memory costs here: to get it, have it cleared and give it back.
 
     It is what writing to new memory takes longer than writing there again. A large page costs more
-    and counts once, so the system makes of it here what it makes of an array of this size. The
-    quickest of a few; None where nobody counts.
+    and counts once, so the system makes of it here what it makes of an array of this size. Of each
+    step the quickest time counts, because a busy machine makes some longer. None where nobody
+    counts.
     """
-    costs = []
-    for _turn in range(5):
-        faults, start = page_faults(), perf_counter()
+    faults, steps = page_faults(), []
+    for _turn in range(NEW_MEMORY_TIMES):
+        start = perf_counter()
         memory = mmap(-1, NEW_MEMORY)
         np.frombuffer(memory, np.uint8)[:] = 1
         written = perf_counter()
         np.frombuffer(memory, np.uint8)[:] = 1
-        again = perf_counter()
+        written_again = perf_counter()
         memory.close()
-        seconds = perf_counter() - start - 2 * (again - written)
-        if found := page_faults() - faults:
-            costs.append(max(0.0, seconds / found))
-    return min(costs, default=None)
+        steps.append((written - start, written_again - written, perf_counter() - written_again))
+    faults_each = (page_faults() - faults) / NEW_MEMORY_TIMES
+    first, again, given_back = map(min, zip(*steps, strict=True))
+    return max(0.0, first - again + given_back) / faults_each if faults_each >= 1 else None
