@@ -158,11 +158,12 @@ def _burn():
         pass
 
 
-def in_a_process(script, *arguments):
+def in_a_process(script, *arguments, environment=()):
     """Run this row in a process of its own, without the other frameworks; what it printed."""
     done = subprocess.run(
         [sys.executable, script, *map(str, arguments)],
         check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT,
+        env={**os.environ, **dict(environment)},
     )  # fmt: skip
     return done.stdout
 
