@@ -46,6 +46,15 @@ def test_words_are_the_same_in_every_language(said):
             assert code not in ("zh", "ja") or "\n" not in ours[key]
 
 
+def test_documents_that_notebooks_lead_to_lie_beside_the_copy(tmp_path):
+    lab_copy.bring_up_to_date(ROOT, tmp_path)
+    linked = re.findall(
+        r"\]\((?:\.\./)(docs/[^)#]+)", (ROOT / "chapters/faster.md").read_text("utf-8")
+    )
+    assert linked
+    assert all((tmp_path / name).exists() for name in linked)
+
+
 @pytest.fixture
 def copied(tmp_path):
     """A small collection, and a reader's copy of it; updating tells the notebooks left behind."""

@@ -15,6 +15,7 @@ from pathlib import Path, PurePosixPath
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "my"
 NOTEBOOKS = "notebooks"
+DOCUMENTS = "docs"  # to which notebooks lead
 _RECORD = ".copied.json"
 _LEFT_OUT = (".ipynb_checkpoints", "__pycache__")
 
@@ -50,7 +51,8 @@ def reset(folder: Path, path: str, root: Path = ROOT) -> bool:
 
 def _files(root: Path) -> Iterator[str]:
     """The originals, as paths below the root."""
-    for path in sorted((root / NOTEBOOKS).rglob("*")):
+    notebooks = sorted((root / NOTEBOOKS).rglob("*"))
+    for path in (*notebooks, *sorted((root / DOCUMENTS).glob("*.md"))):
         if path.is_file() and not set(_LEFT_OUT) & set(path.parts):
             yield path.relative_to(root).as_posix()
 
