@@ -188,8 +188,8 @@ class Sampler:
 
     @property
     def turns(self) -> int:
-        """The turns that it has taken."""
-        return len(self.times["latency"])
+        """The turns that it has taken, and of which everything is noted."""
+        return len(self.page_faults)
 
     @property
     def calls_in_turn(self) -> int:

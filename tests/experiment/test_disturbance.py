@@ -1,0 +1,231 @@
+"""Turns that other programs held up are marked, and no others; new memory is counted."""
+
+import os
+import sys
+import threading
+import time
+from mmap import mmap
+
+import numpy as np
+import pytest
+from fake import Machine
+from processes import python
+
+from d2lhybrid import compare, measure
+from d2lhybrid.experiment import disturbance
+from d2lhybrid.experiment.disturbance import LinuxCounts, SwitchCounts, page_fault_seconds
+from d2lhybrid.frameworks.variant import SelfTimed
+
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts it")
+MANY = 2**20  # bytes, of which a page fault each brings a few thousand
+
+
+class Told:
+    """Counts that say what a test wants: which turns wait, and whether others use much."""
+
+    def __init__(self, waits=lambda turn: False, others=lambda: True):
+        self.waits, self.others_use_much = waits, others
+        self.asked = 0
+        self.is_open = False
+
+    def follow_threads(self):
+        self.is_open = True
+
+    def waited(self):
+        return 0
+
+    def held_up(self, before, after, seconds):
+        self.asked += 1
+        return self.waits(self.asked - 1)
+
+    def others(self):
+        return 0.0
+
+    def used_much(self, others, seconds):
+        return self.others_use_much()
+
+    def close(self):
+        self.is_open = False
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """A function that makes the system say what a test wants."""
+
+    def make(*args, **kwargs):
+        counts = Told(*args, **kwargs)
+        monkeypatch.setattr(disturbance, "counts", lambda: counts)
+        return counts
+
+    return make
+
+
+def compared(m, functions=None, **options):
+    functions = functions or {"a": m.function(1e-2, 0.1), "b": m.function(9e-3, 0.1)}
+    options = {"time_limit": 1} | options
+    return compare(functions, timer=m.clock, seed=1, progress=False, **options)
+
+
+def test_a_turn_is_disturbed_if_it_waited_while_other_programs_used_much(told):
+    told(waits=lambda turn: turn % 3 == 0)
+    c = compared(Machine())
+    turns = [c["a"].times.disturbed, c["b"].times.disturbed, c.baseline_repeat.disturbed]
+    # Of the three turns of each round one waited, in random order.
+    assert sorted(at for each in turns for at in each) == [*range(c.rounds)]
+    assert all(0 < len(each) < c.rounds for each in turns)
+    told(waits=lambda turn: True, others=lambda: False)
+    quiet = compared(Machine())
+    assert not (quiet["a"].times.disturbed or quiet["b"].times.disturbed or quiet.busy)
+
+
+def test_turns_are_judged_by_what_others_did_in_the_same_half_second(told, monkeypatch):
+    m = Machine()
+    monkeypatch.setattr(disturbance, "perf_counter", m.clock)
+    counts = told(waits=lambda turn: True, others=lambda: counts.asked < 100)
+    c = compared(m, {label: m.function(2e-2, 0.1) for label in "ab"}, time_limit=10)
+    disturbed = c["a"].times.disturbed
+    # A round has three turns, and half a second 25: judged at 75 turns as disturbed, at 100 not.
+    assert len(disturbed) in range(24, 34)
+    assert [*disturbed] == [*range(len(disturbed))]
+    assert c.rounds > 100
+
+
+def test_rounds_go_on_for_twice_the_limit_if_too_few_are_undisturbed(told):
+    m = Machine()
+    told(waits=lambda turn: True)
+    c = compared(m, time_limit=3)
+    took = sum(sum(s.every()) for s in (c["a"].times, c["b"].times, c.baseline_repeat))
+    assert 5.9 < took < 6.5
+    assert c.limit_needed is None  # no longer limit would have helped
+    assert c.busy
+    assert c.verdict("b") == "undecided"
+    told(waits=lambda turn: turn < 200)  # the first 67 rounds, of 100 in the limit
+    few = compared(m, time_limit=3)
+    assert not few.busy
+
+
+def test_a_program_of_its_own_is_never_disturbed(told):
+    class Elsewhere(SelfTimed):
+        def __call__(self):
+            return 1.0
+
+        def seconds_of(self, calls):
+            return float(m.function(calls * 1e-3)() and calls * 1e-3)
+
+    told(waits=lambda turn: True)
+    m = Machine()
+    c = compared(m, {"a": m.function(1e-3), "b": Elsewhere()}, time_limit=0.2)
+    assert c["b"].times.disturbed == ()
+    assert c["b"].page_faults is None
+    assert len(c["a"].times.disturbed) == c.rounds
+
+
+def test_no_file_stays_open_and_an_interrupt_keeps_what_is_complete(told):
+    m = Machine()
+    counts = told(waits=lambda turn: True)
+    calls = 0
+
+    def interrupted():
+        nonlocal calls
+        calls += 1
+        if calls > 200:
+            raise KeyboardInterrupt
+        return m.function(1e-2, 0.1)()
+
+    c = compared(m, {"a": interrupted, "b": m.function(1e-2, 0.1)}, time_limit=100)
+    assert (c.stopped, counts.is_open) == ("interrupted", False)
+    assert len(c["a"].times.disturbed) == len(c["b"].times.disturbed) == c.rounds
+
+
+def test_elsewhere_switches_and_the_load_say_something_of_the_same(monkeypatch):
+    counts = SwitchCounts()
+    assert counts.held_up(3, 4, 1.0)
+    assert not counts.held_up(4, 4, 1.0)
+    assert counts.waited() >= 0
+    monkeypatch.setattr(os, "getloadavg", lambda: (1000.0, 1000.0, 1000.0), raising=False)
+    assert counts.used_much(0.0, 1.0)
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0), raising=False)
+    assert not counts.used_much(0.0, 1.0)
+
+
+@ON_LINUX
+def test_a_thread_that_wants_a_processor_that_others_keep_waits():
+    """In a process that shares one processor with two that never rest."""
+    done = python("-c", SHARED)
+    waited, seconds, others, is_much = map(float, done.stdout.split())
+    assert waited > 0.3 * seconds
+    assert others > 0.3 * seconds
+    assert is_much
+
+
+SHARED = """
+import os, subprocess, sys, time
+from d2lhybrid.experiment.disturbance import LinuxCounts
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+try:
+    time.sleep(0.3)
+    counts = LinuxCounts()
+    counts.follow_threads()
+    before, others, begin = counts.waited(), counts.others(), time.perf_counter()
+    while time.perf_counter() < begin + 1:
+        pass
+    after, used = counts.waited(), counts.others() - others
+    seconds = time.perf_counter() - begin
+    waited = 1e-9 * sum(after[thread] - before[thread] for thread in before)
+    assert counts.held_up(before, after, seconds)
+    print(waited, seconds, used, int(counts.used_much(used, seconds)))
+    counts.close()
+finally:
+    for process in busy:
+        process.kill()
+        process.wait()
+"""
+
+
+@ON_LINUX
+def test_a_thread_that_ended_is_forgotten_and_files_are_closed():
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait)
+    thread.start()
+    counts = LinuxCounts()
+    counts.follow_threads()
+    open_files = len(os.listdir("/proc/self/fd"))
+    assert str(thread.native_id) in counts.waited()
+    stop.set()
+    thread.join()
+    deadline = time.monotonic() + 5
+    while str(thread.native_id) in counts.waited() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert str(thread.native_id) not in counts.waited()
+    counts.close()
+    assert len(os.listdir("/proc/self/fd")) < open_files
+
+
+@ON_LINUX
+def test_new_memory_is_counted_for_each_call_and_its_cost_is_measured():
+    def asks_anew():
+        memory = mmap(-1, MANY)
+        np.frombuffer(memory, np.uint8)[::4096] = 1
+        memory.close()
+
+    kept = np.zeros(MANY, np.uint8)
+    functions = {"anew": asks_anew, "again": lambda: kept.fill(1)}
+    c = compare(functions, check=False, time_limit=0.5, progress=False)
+    assert MANY / 4096 * 0.95 < c["anew"].page_faults < MANY / 4096 * 1.2
+    assert c["again"].page_faults < 5
+    assert 1e-8 < c.env.page_fault_seconds < 1e-4
+    assert 0.3 < c["anew"].page_fault_share < 3
+    assert c["again"].page_fault_share < 0.1
+    assert measure(asks_anew, time_limit=0.3).page_faults > MANY / 4096 * 0.9
+
+
+def test_where_nobody_counts_it_is_not_known(monkeypatch):
+    monkeypatch.setattr(disturbance, "resource", None)
+    page_fault_seconds.cache_clear()
+    try:
+        assert page_fault_seconds() is None
+        c = compared(Machine())
+        assert c["a"].page_faults is c["a"].page_fault_share is None
+    finally:
+        page_fault_seconds.cache_clear()
