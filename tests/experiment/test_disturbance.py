@@ -75,7 +75,8 @@ def test_a_turn_is_disturbed_if_it_waited_while_other_programs_used_much(told):
     assert all(0 < len(each) < c.rounds for each in turns)
     told(waits=lambda turn: True, others=lambda: False)
     quiet = compared(Machine())
-    assert not (quiet["a"].times.disturbed or quiet["b"].times.disturbed or quiet.busy)
+    assert quiet["a"].times.disturbed == quiet["b"].times.disturbed == ()
+    assert not quiet.busy
 
 
 def test_turns_are_judged_by_what_others_did_in_the_same_half_second(told, monkeypatch):
