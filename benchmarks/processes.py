@@ -226,8 +226,8 @@ def main():
         slower = sum(each["verdict"] == "slower" for each in near)
         said = sum("more processes" in each["advice"] for each in far)
         print(f"\nWhere processes differ by less than {NEAR:.0%}, {slower} of {len(near)} were "
-              f"found. Where they differ by more, {len(far)} were undecided, and {said} of these say to "
-              "take more processes.")  # fmt: skip
+              f"found. Where they differ by more, {len(far)} were undecided, and {said} of these "
+              "say to take more processes.")  # fmt: skip
         wrong += slower < 0.7 * len(near)
     sys.exit(1 if wrong else 0)
 
