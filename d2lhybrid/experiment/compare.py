@@ -61,7 +61,14 @@ def compare(
 
     If a variant cannot be built, raises or gives another answer, the comparison goes on without it
     and shows the reason. A compiler that caches on disk builds the same program in a fraction of
-    the time in the next process: first calls are those of this run.
+    the time in the next process; a first call that found its program there is marked.
+
+    An interval of one process covers its rounds. It leaves out what is decided once per process,
+    such as where memory lies and which thread runs on which core, so that another process may come
+    out elsewhere. `processes` of six or more give an interval for the median of all processes; one
+    more process lies between the extremes of six with a probability of 5/7. A turn during which
+    other programs made the threads wait does not count, and if fewer than six rounds are left,
+    nothing is decided. docs/measuring.md has more.
 
     Args:
         functions: the callables by label, or what ``variants`` returns. One of them may be
