@@ -21,7 +21,7 @@ IN_A_FOLDER = $(if $(FOLDER),TMPDIR="$$FOLDER",FOLDER=$$(mktemp -d) && trap 'rm 
 ONE_MORE = $$($(PY) -c 'import psutil; print((psutil.cpu_count(logical=False) or 1) + 1)')
 # The resolver of `make lock`.
 UV := 0.13.8
-BENCHMARKS := verdicts agreement claims_under_load threads_under_load processes ladder artifacts_io
+BENCHMARKS := verdicts agreement claims_under_load ladder artifacts_io
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 .PHONY: help setup lab test test-unit test-numpy test-notebooks test-framework twice test-browser test-bare record record-kit rehearse picture check check-notebooks check-types check-style check-workflows html watch dist notebooks executed messages models bench under-load fuzz newest conda conda-pytorch-jax conda-tensorflow conda-mxnet lock format clean
@@ -126,7 +126,7 @@ models: setup  ## real models through every function, into docs/models.md; ONLY=
 	$(PY) tools/model_table.py $(ARGS) $(ONLY)
 
 bench: SHELL := bash
-bench: setup  ## the benchmarks, one table each, into build/benchmarks; ONLY="ladder verdicts" chooses; takes a quiet machine
+bench: setup  ## the benchmarks, one table each, into build/benchmarks; ONLY="processes threads_under_load" chooses, these two take longest; takes a quiet machine
 	@mkdir -p build/benchmarks; $(PY) -m d2lhybrid doctor | tee build/benchmarks/machine.txt
 	@set -o pipefail; status=0; for name in $(or $(ONLY),$(BENCHMARKS)); do \
 		echo "== $$name, $$(date -I)"; \

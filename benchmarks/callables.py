@@ -1,5 +1,6 @@
 """What the measuring benchmarks measure: the chapter's MLP in each framework; busy neighbours."""
 
+import functools
 import itertools
 import multiprocessing
 import os
@@ -122,6 +123,24 @@ def repeated(function, times):
         return output
 
     return call
+
+
+# Both callables of a comparison call the same network, or they would differ by where each one lies.
+shared = functools.cache(callable_of)
+
+
+class Repeated:
+    """The callable of a row, its work done so many times; in a fresh process it is made anew."""
+
+    def __init__(self, row, times):
+        self.row, self.times = row, times
+        self.call = repeated(shared(row), times)
+
+    def __reduce__(self):
+        return Repeated, (self.row, self.times)
+
+    def __call__(self):
+        return self.call()
 
 
 def simulated(seed):

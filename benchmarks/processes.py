@@ -19,7 +19,7 @@ import statistics
 import sys
 from collections import Counter
 
-from callables import ROOT, busy, callable_of, in_a_process, network, repeated, seconds_of
+from callables import ROOT, Repeated, busy, in_a_process, network, seconds_of
 from resumable import Results
 
 from d2lhybrid import compare, variants
@@ -40,24 +40,6 @@ PARTS = {"intervals": WAYS, "equals": EQUALS, "5% slower": SLOWDOWNS}
 TIMES = {"intervals": 5, "equals": 4, "5% slower": 5}
 WORK = {"equals": (1, 1), "5% slower": (20, 21)}  # how often each of the two does its own
 NEAR = 0.03  # processes that differ by less should find a slowdown of 5%
-
-
-class Repeated:
-    """A callable of a row, its work done so many times; in a fresh process it is made anew."""
-
-    def __init__(self, row, times):
-        self.row, self.times = row, times
-        self.call = repeated(shared(row), times)
-
-    def __reduce__(self):
-        return Repeated, (self.row, self.times)
-
-    def __call__(self):
-        return self.call()
-
-
-# Both of a comparison call the same network, or they would differ by where each one lies.
-shared = functools.cache(callable_of)
 
 
 def torch_fusion(x):
