@@ -24,6 +24,7 @@ from d2lhybrid.experiment.cold_start import TimerFunction
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.experiment import Experiment
 from d2lhybrid.experiment.measurement import Measurement
+from d2lhybrid.experiment.processes import ProcessExperiment
 from d2lhybrid.experiment.variants import Variants, recognized, require_one
 from d2lhybrid.frameworks.state import preserve_state
 
@@ -43,6 +44,9 @@ def compare(
     build_timeout: float | None = None,
     seed: int | None = None,
     margin: float = stats.MARGIN,
+    processes: int | None = None,
+    threads: int | None = None,
+    caches: bool = False,
     progress: bool | None = None,
     timer: TimerFunction = perf_counter,
     **kwargs: Any,
@@ -88,6 +92,14 @@ def compare(
             together; one that takes longer is interrupted and left out. Works in the main thread.
         seed: of the order within the rounds; drawn if None, and kept in the result.
         margin: what counts as the same, as a fraction (0.02 is 2%).
+        processes: how many fresh processes measure, one after the other; None measures in this one.
+            Each builds, calls first, warms up and takes rounds, for its part of `time_limit`. With
+            six or more, the intervals are those of the processes, which hold in the next one, too.
+            A callable that ends its process, as a crash does, is left out.
+        threads: how many each framework may use. They are set before it starts, so this needs
+            `processes`.
+        caches: let the processes find the compilers' disk caches of this user. Otherwise each
+            process has new ones, so that its cold starts are cold.
         progress: say what is being built, and count what takes longer than two seconds; None does
             so where the standard error is a terminal.
         timer: a function that returns seconds, such as ``time.perf_counter``, by which the limit
@@ -98,8 +110,9 @@ def compare(
         their arguments for it; its ``release()`` is the same without them.
 
     Raises:
-        ArgumentError, UnknownLabelError: the arguments do not fit, or an option is also a
-            parameter of a function.
+        ArgumentError, UnknownLabelError: the arguments do not fit, an option is also a parameter
+            of a function, or something cannot be taken to another process.
+        UnwritableFolderError: there is no space for the files of the processes.
         CannotBuildError: the baseline cannot be built on this machine.
         CallFailedError: the baseline raised.
         DifferentAnswerError: the baseline's answer is another one at the second call.
@@ -135,7 +148,18 @@ def compare(
         timer=timer,
         progress=progress,
     )
-    return experiment.run()
+    in_processes = _whole_number("processes", processes)
+    of_threads = _whole_number("threads", threads)
+    if in_processes is None:
+        if of_threads is None:
+            return experiment.run()
+        text = _(
+            "Expected {processes} beside {threads}, because a framework chooses its threads when "
+            "its process starts. Received: {threads} alone."
+        )
+        needed = {"processes": "processes=6", "threads": f"threads={of_threads}"}
+        raise ArgumentError(text.format(**needed))
+    return ProcessExperiment(experiment, in_processes, of_threads, caches).run()
 
 
 @preserve_state
@@ -196,6 +220,14 @@ _EXPECTED = {
     ),
     "margin": N_("Expected a fraction, 0 or more, such as margin=0.02. Received: {received!r}."),
     "check": N_("Expected True, False or a tolerance, such as check=0.01. Received: {received!r}."),
+    "processes": N_(
+        "Expected a number of processes, 1 or more, such as processes=6, or None. Received: "
+        "{received!r}."
+    ),
+    "threads": N_(
+        "Expected a number of threads, 1 or more, such as threads=1, or None. Received: "
+        "{received!r}."
+    ),
     "seed": N_("Expected a whole number, 0 or more, such as seed=1. Received: {received!r}."),
 }
 
@@ -206,6 +238,16 @@ def _number(name: str, received: Any) -> Any:
     if not isinstance(received, kinds) or not 0 <= received < math.inf:
         raise ArgumentError(_(_EXPECTED[name]).format(received=received))
     return received
+
+
+def _whole_number(name: str, received: Any) -> int | None:
+    """An option that is a number above 0, or None; ArgumentError if it is anything else."""
+    if received is None:
+        return None
+    is_whole = isinstance(received, (int, np.integer)) and not isinstance(received, bool)
+    if not is_whole or received < 1:
+        raise ArgumentError(_(_EXPECTED[name]).format(received=received))
+    return int(received)
 
 
 def _seconds(name: str, received: Any) -> float:

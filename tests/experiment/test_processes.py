@@ -1,0 +1,399 @@
+"""compare in several fresh processes: what comes back, what ends them, and that nothing is left."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import psutil
+import pytest
+from processes import ROOT
+
+from d2lhybrid.errors import (
+    ArgumentError,
+    CallFailedError,
+    CannotBuildError,
+    DifferentAnswerError,
+)
+from d2lhybrid.experiment.compare import compare
+from d2lhybrid.experiment.sweep import sweep
+from d2lhybrid.frameworks.variant import DeferredBuild
+
+SHORT = {"time_limit": 0.2, "progress": False, "seed": 1}
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(tmp_path, monkeypatch):
+    """No test leaves a file in the folder of temporary files, or a process that it started."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    monkeypatch.setenv("TMPDIR", str(folder))
+    yield
+    assert [*folder.iterdir()] == []
+    assert [
+        child for child in psutil.Process().children(recursive=True) if child.is_running()
+    ] == []
+
+
+def quick(x):
+    return x + 1
+
+
+def slow(x):
+    sum(range(20_000))
+    return x + 1
+
+
+def test_each_process_gives_one_number():
+    c = compare({"quick": quick, "slow": slow}, 1.0, processes=6, **SHORT)
+    assert len(c.processes) == len(c["slow"].samples) == 6
+    assert c.verdict("slow") == "slower"
+    assert len({process.seed for process in c.processes}) == 6
+    assert c.seed == 1
+    assert c.stopped in ("clear", "limit")
+    _ratio, low, high = c.ratio("slow")
+    assert 0 < low <= high < 1
+
+
+def test_fewer_than_six_give_no_interval():
+    c = compare({"quick": quick, "slow": slow}, 1.0, processes=2, **SHORT)
+    assert len(c.processes) == 2
+    assert c.verdict("slow") == "undecided"
+
+
+def test_the_functions_of_a_script_without_a_main_guard(tmp_path):
+    script = tmp_path / "script.py"
+    (tmp_path / "beside.py").write_text("def double(x):\n    return 2 * x\n")
+    script.write_text(
+        "import beside, os\n"
+        "from d2lhybrid import compare\n"
+        "print('once')\n"
+        "class Adds:\n"
+        "    def __call__(self, x):\n"
+        "        return x + x\n"
+        "functions = {'module': beside.double, 'class': Adds(), 'lambda': lambda x: x * 2}\n"
+        "c = compare(functions, 2.0, processes=2, time_limit=0.2)\n"
+        "print(list(c), c.unavailable, len(c.processes))\n"
+    )
+    said = script_output(script)
+    assert said.splitlines() == ["once", "['module', 'class', 'lambda'] {} 2"]
+
+
+def script_output(script, **variables):
+    env = os.environ | {"PYTHONPATH": str(ROOT)} | variables
+    command = [sys.executable, str(script)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_functions_of_a_notebook():
+    """A cell's names belong to ``__main__``, and there is no file to import them from."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    cells = [
+        "from d2lhybrid import compare\nscale = 3.0",
+        "def scaled(x):\n    return scale * x",
+        "c = compare({'cell': scaled, 'lambda': lambda x: x * scale}, 2.0, processes=2, "
+        "time_limit=0.2)\nprint(list(c), c.unavailable)",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_code_cell, cells)])
+    NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(ROOT)}}).execute()
+    assert notebook.cells[-1].outputs[0].text == "['cell', 'lambda'] {}\n"
+
+
+class Ends:
+    """A function that ends its process at one of its calls."""
+
+    def __init__(self, how, call=1):
+        self.how, self.call, self.calls = how, call, 0
+
+    def __call__(self, x):
+        self.calls += 1
+        if self.calls == self.call:
+            print("the last words", flush=True)
+            self.how()
+        return x + 1
+
+
+def killed():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def segmentation_fault():
+    import ctypes
+
+    ctypes.string_at(0)
+
+
+@pytest.mark.parametrize(
+    ("how", "status"),
+    [
+        (killed, "-9 (SIGKILL)"),
+        (segmentation_fault, "-11 (SIGSEGV)"),
+        (lambda: os._exit(3), "3"),
+        (lambda: sys.exit(0), "0"),
+    ],
+    ids=["killed", "segmentation fault", "os._exit", "sys.exit"],
+)
+@pytest.mark.parametrize("call", [1, 200])
+def test_a_callable_that_ends_its_process_is_a_row_with_its_reason(how, status, call):
+    functions = {"quick": quick, "ends": Ends(how, call), "slow": slow}
+    c = compare(functions, 1.0, processes=2, **SHORT)
+    assert list(c) == ["quick", "slow"]
+    assert len(c.processes) == 2
+    assert c.unavailable == {"ends": f"its process ended: {status}"}
+    assert f"its process ended: {status}" in repr(c)
+
+
+def test_a_baseline_that_ends_its_process():
+    with pytest.raises(CallFailedError, match=r"its process ended: -9 \(SIGKILL\)") as raised:
+        compare({"ends": Ends(killed), "quick": quick}, 1.0, processes=2, **SHORT)
+    assert raised.value.label == "ends"
+    assert "the last words" in str(raised.value)
+
+
+def test_what_ends_the_third_process_alone_is_left_out_of_all(tmp_path):
+    count = tmp_path / "count"
+    count.write_text("")
+
+    def ends(x):
+        if not hasattr(np, "_counted"):
+            np._counted = True
+            with count.open("a") as file:
+                file.write("x")
+            if len(count.read_text()) == 3:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return x + 1
+
+    c = compare({"quick": quick, "ends": ends, "slow": slow}, 1.0, processes=4, **SHORT)
+    assert list(c) == ["quick", "slow"]
+    assert len(c.processes) == 4
+    assert c.unavailable == {"ends": "its process ended: -9 (SIGKILL)"}
+    assert len(count.read_text()) == 3  # the fourth process doesn't try it
+
+
+def test_errors_of_the_baseline_are_those_of_one_process(tmp_path):
+    def raises(x):
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied\nand more")
+
+    made = [0]
+
+    def changes(x):
+        made[0] += 1
+        return x + made[0]
+
+    def builds():
+        raise RuntimeError("no compiler")
+
+    for function, kind in [
+        (raises, CallFailedError),
+        (changes, DifferentAnswerError),
+        (DeferredBuild(builds), CannotBuildError),
+    ]:
+        said = []
+        for processes in (None, 2):
+            with pytest.raises(kind) as raised:
+                compare({"a": function, "b": quick}, 1.0, processes=processes, **SHORT)
+            said.append((str(raised.value), vars(raised.value)))
+            made[0] = 0
+        assert said[0] == said[1]
+
+
+def test_a_variant_that_raises_is_a_row_and_the_processes_after_it_leave_it_out(tmp_path):
+    calls = tmp_path / "calls"
+    calls.write_text("")
+
+    def raises(x):
+        with calls.open("a") as file:
+            file.write("x")
+        raise ValueError("wrong")
+
+    c = compare({"quick": quick, "raises": raises}, 1.0, processes=3, **SHORT)
+    assert "ValueError: wrong" in c.unavailable["raises"]
+    assert calls.read_text() == "x"
+
+
+def endless_native(x):
+    import ctypes
+
+    libc = ctypes.PyDLL(None)  # which keeps Python from acting on an interrupt
+    for _turn in range(100):
+        libc.sleep(1000)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="it sleeps by a function of the C library")
+def test_a_build_that_nothing_interrupts_ends_with_its_process(monkeypatch):
+    monkeypatch.setattr("d2lhybrid.experiment.processes.OVERTIME", 1.0)
+    functions = {"quick": quick, "endless": endless_native}
+    begin = time.monotonic()
+    c = compare(functions, 1.0, processes=2, build_timeout=0.5, **SHORT)
+    assert c.unavailable == {"endless": "it took longer than 0.5 s to build, load and call it once"}
+    with pytest.raises(CannotBuildError, match="'endless' is not available: it took longer"):
+        compare({"endless": endless_native}, 1.0, processes=2, build_timeout=0.5, **SHORT)
+    assert time.monotonic() - begin < 60
+
+
+def test_what_cannot_travel():
+    import threading
+
+    lock = threading.Lock()
+
+    def locked(x):
+        with lock:
+            return x + 1
+
+    with pytest.raises(ArgumentError, match=r"locked.*cannot pickle '_thread.lock'.*processes="):
+        compare({"quick": quick, "locked": locked}, 1.0, processes=2, **SHORT)
+
+
+def test_what_functions_print_goes_nowhere(capfd):
+    def prints(x):
+        print("a line of a reasonable length, again and again" * 20)
+        print("and one of errors", file=sys.stderr)
+        return x + 1
+
+    c = compare({"quick": quick, "prints": prints}, 1.0, processes=2, **SHORT)
+    assert list(c) == ["quick", "prints"]
+    assert capfd.readouterr() == ("", "")
+
+
+INTERRUPTED = """
+import sys, time
+from pathlib import Path
+from d2lhybrid import compare
+here, number = Path(sys.argv[1]), int(sys.argv[2])
+def f(x):
+    if not hasattr(sys, "counted"):
+        sys.counted = True
+        with (here / "count").open("a") as file:
+            file.write("x")
+        if len((here / "count").read_text()) == number:
+            (here / "waits").touch()
+            time.sleep(300)
+    return x + 1
+try:
+    c = compare({"a": f, "b": lambda x: x + 1}, 1.0, processes=6, time_limit=1.0)
+    print(c.stopped, len(c.processes), len(c['a'].samples))
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such signals")
+@pytest.mark.parametrize(("number", "said"), [(1, "interrupted"), (3, "interrupted 2 2")])
+def test_an_interrupt_keeps_the_processes_that_are_complete(tmp_path, number, said):
+    script = tmp_path / "script.py"
+    script.write_text(INTERRUPTED)
+    command = [sys.executable, str(script), str(tmp_path), str(number)]
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "waits").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        children = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(signal.SIGINT)
+        out, _err = process.communicate(timeout=60)
+    assert out.strip() == said
+    assert process.returncode == 0
+    assert children
+    assert not any(child.is_running() for child in children)
+
+
+FULL = """
+import os, sys, tempfile
+from pathlib import Path
+from d2lhybrid import compare
+from d2lhybrid.errors import UnwritableFolderError
+small = Path(tempfile.gettempdir())
+def fills(x):
+    if sys.argv[0] == "-c":  # in a process of the comparison
+        try:
+            with open(small / "filled", "wb", buffering=0) as file:
+                while True:
+                    file.write(bytes(1_000))
+        except OSError:
+            pass
+    return x + 1
+def plain(x):
+    return x + 1
+large = sys.argv[1] == "experiment"
+function, x = (plain, bytearray(200_000)) if large else (fills, 1.0)
+try:
+    compare({"a": function}, x, check=False, processes=2, time_limit=0.1)
+except UnwritableFolderError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it mounts a small disk as Linux does")
+@pytest.mark.parametrize("what", ["experiment", "result"])
+def test_a_full_disk(tmp_path, what):
+    """Whatever doesn't fit: the experiment, or the result."""
+    if subprocess.run(["unshare", "-Urm", "true"], capture_output=True).returncode:
+        pytest.skip("this system has no user namespaces to mount a small disk in")
+    script, small = tmp_path / "script.py", tmp_path / "small"
+    script.write_text(FULL)
+    small.mkdir()
+    lines = [f"mount -t tmpfs -o size=64k tmpfs {small}"]
+    lines += [f"{sys.executable} {script} {what}", f"ls {small}"]
+    env = os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(small)}
+    command = ["unshare", "-Urm", "sh", "-ec", "\n".join(lines)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    said, *left = done.stdout.splitlines()
+    assert {"experiment": "No space left on device", "result": "could not write"}[what] in said
+    assert "TMPDIR" in said
+    assert left == ({"experiment": [], "result": ["filled"]}[what])
+
+
+def test_a_claim_adds_processes_until_it_is_decided():
+    c = compare({"quick": quick, "slow": slow}, 1.0, processes=4, **SHORT)
+    judgement = c.claim("slow", "slower")
+    assert judgement.outcome == "holds"
+    assert 6 <= len(judgement.comparison.processes) <= 12
+    undecided = compare({"quick": quick, "again": quick}, 1.0, processes=1, **SHORT)
+    most = undecided.claim("again", "faster").comparison
+    assert len(most.processes) == 3
+
+
+def test_a_sweep_in_processes():
+    points = sweep(lambda size: ({"sum": sum}, [1] * size), [10, 1000], processes=2, **SHORT)
+    assert [len(comparison.processes) for comparison in points.comparisons] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"processes": 0}, "processes=6, or None. Received: 0"),
+        ({"processes": 2.5}, "Received: 2.5"),
+        ({"processes": True}, "Received: True"),
+        ({"processes": 2, "threads": 0}, "threads=1, or None. Received: 0"),
+        ({"threads": 1}, "Expected processes=6 beside threads=1"),
+    ],
+)
+def test_options_that_do_not_fit(options, said):
+    with pytest.raises(ArgumentError, match=said):
+        compare({"quick": quick}, 1.0, **SHORT, **options)
+
+
+def test_language_threads_and_caches_of_a_process(monkeypatch):
+    """A process speaks the reader's language, and has new caches unless it is told otherwise."""
+    monkeypatch.setenv("D2LHYBRID_LANGUAGE", "pt")
+
+    def tells(x):
+        raise ValueError([os.environ.get(n) for n in ("D2LHYBRID_LANGUAGE", "OMP_NUM_THREADS")])
+
+    c = compare({"quick": quick, "tells": tells}, 1.0, processes=1, threads=1, **SHORT)
+    assert "['pt', '1']" in c.unavailable["tells"]
+    assert "Esperado" in c.unavailable["tells"]
+
+
+def test_progress_shows_the_process_and_the_callable(capsys):
+    compare({"quick": quick, "slow": slow}, 1.0, processes=2, time_limit=4, progress=True)
+    shown = capsys.readouterr().err
+    assert "process 2 of 2, " in shown
