@@ -93,13 +93,14 @@ def compare(
         seed: of the order within the rounds; drawn if None, and kept in the result.
         margin: what counts as the same, as a fraction (0.02 is 2%).
         processes: how many fresh processes measure, one after the other; None measures in this one.
-            Each builds, calls first, warms up and takes rounds, for its part of `time_limit`. With
-            six or more, the intervals are those of the processes, which hold in the next one, too.
-            A callable that ends its process, as a crash does, is left out.
-        threads: how many each framework may use. They are set before it starts, so this needs
-            `processes`.
-        caches: let the processes find the compilers' disk caches of this user. Otherwise each
-            process has new ones, so that its cold starts are cold.
+            Each builds, calls first, warms up and takes rounds for an equal share of `time_limit`.
+            The ratio is the median of theirs; with fewer than six there is no interval. A variant
+            that ends its process, as a crash does, is left out. Functions and arguments have to be
+            such as can be sent to a process.
+        threads: how many each framework may use; needs `processes`, because a framework reads this
+            when it starts. One thread helps where others use the same cores.
+        caches: True lets the processes use your compilers' caches on disk. Otherwise each gets an
+            empty folder for them, so that its cold starts are cold.
         progress: say what is being built, and count what takes longer than two seconds; None does
             so where the standard error is a terminal.
         timer: a function that returns seconds, such as ``time.perf_counter``, by which the limit
