@@ -1,7 +1,7 @@
 """What a callable costs before its second call: building, loading and the first call, timed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
@@ -9,6 +9,7 @@ from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import CannotBuildError, first_line
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.interrupts import interrupt_after
+from d2lhybrid.frameworks import loaded
 from d2lhybrid.frameworks.variant import DeferredBuild
 from d2lhybrid.timing import synchronize
 
@@ -41,6 +42,7 @@ class Started:
     output: Any
     function: Callable[..., Any]
     note: str = ""
+    disk_cache_hit: bool = False  # did the compiler find its program on the disk?
 
 
 def time_cold_start(
@@ -52,12 +54,18 @@ def time_cold_start(
         CannotBuildError: a variant cannot be built here, or not within `build_timeout` seconds.
         Otherwise what the callable raises.
     """
+    hits = _disk_cache_hits()
     with interrupt_after(build_timeout) as limit:
         started = _start(target, timer)
     longest = inf if build_timeout is None else build_timeout
     if limit.is_exceeded or started.costs.seconds_with_build > longest:
         raise CannotBuildError(too_long(longest))
-    return started
+    return replace(started, disk_cache_hit=_disk_cache_hits() > hits)
+
+
+def _disk_cache_hits() -> int:
+    """How many programs the compilers have found on the disk so far."""
+    return sum(framework.disk_cache_hits() for framework in loaded())
 
 
 def too_long(seconds: float) -> str:

@@ -4,8 +4,10 @@
 asks its experiment for more rounds.
 """
 
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -23,7 +25,7 @@ from d2lhybrid.experiment.position import Note, note_nowhere
 from d2lhybrid.experiment.provenance import environment, load
 from d2lhybrid.experiment.rounds import Rounds, StoppingRule
 from d2lhybrid.experiment.sampler import Sampler
-from d2lhybrid.frameworks import copy_outputs
+from d2lhybrid.frameworks import copy_outputs, loaded
 from d2lhybrid.frameworks.state import preserve_state
 
 WIDTH = 1.1  # a ratio's interval is clear enough to stop when its ends are closer than this
@@ -60,6 +62,9 @@ class Experiment:
     progress: bool | None = None
     rounds: Rounds = field(init=False)
     stopped: str = field(default="limit", init=False)  # why no more rounds were taken
+    compilers_started: Mapping[str, float] = field(default_factory=dict, init=False)
+    # A folder in which each first call gets an empty one for its compilers; None: they keep theirs.
+    cold_caches: Path | None = field(default=None, init=False)
     note: Note = field(default_factory=lambda: note_nowhere, init=False)  # of whose turn it is
 
     def run(self) -> Comparison:
@@ -122,6 +127,7 @@ class Experiment:
             stopped=self.stopped,
             margin=self.margin,
             limit_needed=rounds.limit_needed,
+            compilers_started=dict(self.compilers_started),
             experiment=self,
         )
 
@@ -139,8 +145,24 @@ class Experiment:
         self.rounds = Rounds(samplers, self.baseline, environment(), draw, is_alone)
         self.rounds.note = self.note
         self.rounds.unavailable |= self.unavailable
+        self._start_compilers()
         self._call_each_once()
         self.rounds.prepare(self.time_limit, EARLIEST)
+
+    def _start_compilers(self) -> None:
+        """Start what the callables need, so that no row pays for being the first to need it."""
+        functions = [sampler.target.function for sampler in self.rounds.samplers.values()]
+        started: dict[str, float] = {}
+        for framework in loaded():
+            started |= framework.start_compilers(functions)
+        self.compilers_started = started
+
+    def _empty_disk_caches(self) -> None:
+        """Let no compiler find what it has compiled for another callable."""
+        if self.cold_caches:
+            folder = Path(tempfile.mkdtemp(dir=self.cold_caches))
+            for framework in loaded():
+                framework.use_disk_cache(folder)
 
     def _call(self, function: Callable[..., Any] | Call) -> Call:
         """The callable with its own arguments, and after them those of all."""
@@ -158,6 +180,7 @@ class Experiment:
         def call_once(sampler: Sampler) -> None:
             with show_status(N_("building {label}"), self.progress, label=sampler.label):
                 self.note(sampler.label, True)
+                self._empty_disk_caches()
                 output = sampler.call_first(self.build_timeout)
                 self.note(sampler.label, False)
             if self.check is False:

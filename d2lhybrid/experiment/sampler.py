@@ -52,6 +52,7 @@ class Sampler:
     is_async: bool = False  # does the work of a call go on when it has returned?
     notes: list[str] = field(default_factory=list)
     costs: ColdStart = field(default_factory=ColdStart)
+    disk_cache_hit: bool = False
     warmup_calls: int = 0
     # By metric: what a call takes, as estimated from warming up.
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(METRICS, 0.0))
@@ -71,7 +72,7 @@ class Sampler:
             Otherwise what the callable raises.
         """
         started = time_cold_start(self.target, self.timer, build_timeout)
-        self.costs = started.costs
+        self.costs, self.disk_cache_hit = started.costs, started.disk_cache_hit
         if started.note:
             self.notes.append(_(started.note))
         function, args, kwargs = started.function, self.target.args, self.target.kwargs
@@ -228,6 +229,7 @@ class Sampler:
             build_seconds=self.costs.build_seconds,
             load_seconds=self.costs.load_seconds,
             first_seconds=self.costs.first_seconds,
+            disk_cache_hit=self.disk_cache_hit,
             times=times,
             inner_iterations=self.inner_iterations["latency"],
             stream_calls=self.inner_iterations["throughput"] if self.is_async else None,

@@ -128,6 +128,23 @@ class Framework(ABC):
         """The models of the accelerators that it has used, such as 'NVIDIA H200'."""
         return []
 
+    # Compilers, and what they keep on the disk
+
+    def start_compilers(self, functions: Sequence[Function]) -> Mapping[str, float]:
+        """Start the compilers that these functions need, as the first to use one would have to.
+
+        Returns:
+            Seconds by the compiler's name, of those that this process had not started before.
+        """
+        return {}
+
+    def disk_cache_hits(self) -> int:
+        """How many programs its compilers have found on the disk in this process so far."""
+        return 0
+
+    def use_disk_cache(self, folder: Path) -> None:  # noqa: B027
+        """Keep programs in this folder from now on, and find none that was compiled before."""
+
     # Fresh processes, in which it computes the same
 
     def thread_variables(self, count: int) -> Mapping[str, str]:

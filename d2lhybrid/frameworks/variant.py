@@ -50,6 +50,7 @@ class DeferredBuild:
     With `load`, it is compiled ahead of time: ``build()`` is what a release pays once, ``load()``
     what each process pays for what was built. Without, building belongs to the first call.
     `require_loads` raises CannotBuildError for what was built if loading would end this process.
+    `compiler` is the one that building needs, if it has to be started in each process.
     What the framework warns of meanwhile (TorchScript's end, say) is no news to the reader.
     """
 
@@ -58,9 +59,11 @@ class DeferredBuild:
         build: Callable[[], Any],
         load: Function | None = None,
         require_loads: Callable[[Any], None] = lambda _product: None,
+        compiler: str = "",
     ) -> None:
         self._build, self._load, self._require_loads = build, load, require_loads
         self.ahead = load is not None
+        self.compiler = compiler
         self._loads = False  # is it known that it does?
         self._product: Any = None
         self.built: Function | None = None
@@ -69,11 +72,11 @@ class DeferredBuild:
 
     def anew(self) -> "DeferredBuild":
         """The same, not yet built."""
-        return DeferredBuild(self._build, self._load, self._require_loads)
+        return DeferredBuild(self._build, self._load, self._require_loads, self.compiler)
 
     def __reduce__(self) -> Any:
         """In another process it is not yet built, either."""
-        return DeferredBuild, (self._build, self._load, self._require_loads)
+        return DeferredBuild, (self._build, self._load, self._require_loads, self.compiler)
 
     def build(self) -> None:
         """Build it, unless that is done."""

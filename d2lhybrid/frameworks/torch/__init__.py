@@ -1,5 +1,6 @@
 """PyTorch."""
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,6 +76,23 @@ class PyTorch(FolderFramework):
         from d2lhybrid.frameworks.torch import device
 
         return device.accelerators()
+
+    def start_compilers(self, functions: Sequence[Function]) -> Mapping[str, float]:
+        from d2lhybrid.frameworks.torch import compilers
+
+        return compilers.start(functions)
+
+    def disk_cache_hits(self) -> int:
+        from d2lhybrid.frameworks.torch import private
+
+        return private.disk_cache_hits()
+
+    def use_disk_cache(self, folder: Path) -> None:
+        from d2lhybrid.frameworks.torch import private
+
+        for name, path in self.cache_variables(folder).items():
+            os.environ[name] = str(path)
+        private.forget_programs()
 
     def thread_variables(self, count: int) -> Mapping[str, str]:
         return numerical_threads(count)

@@ -11,6 +11,7 @@ from d2lhybrid.core.errors import ArgumentError, CannotBuildError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.toolchain import require
 from d2lhybrid.frameworks.torch import export
+from d2lhybrid.frameworks.torch.compilers import INDUCTOR
 from d2lhybrid.frameworks.variant import Args, DeferredBuild, Folder, Function, Kwargs
 
 
@@ -24,7 +25,7 @@ def aotinductor(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
         package: Function = export.load_package(folder.path)
         return package
 
-    return DeferredBuild(build, load, _require_loads)
+    return DeferredBuild(build, load, _require_loads, INDUCTOR)
 
 
 def aotinductor_boxed(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
@@ -39,7 +40,7 @@ def aotinductor_boxed(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
         run = export.load_package(folder.path).loader.boxed_run
         return lambda x: run([x])[0]
 
-    return DeferredBuild(build, load, _require_loads)
+    return DeferredBuild(build, load, _require_loads, INDUCTOR)
 
 
 def onnxruntime_bound(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:

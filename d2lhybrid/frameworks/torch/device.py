@@ -150,6 +150,11 @@ def _busy(kind: str = "") -> list[torch.device]:
     return [one for one in found if one.type != "cuda" or cuda_context(one.index)]
 
 
+def used() -> list[torch.device]:
+    """The accelerators that this process has used."""
+    return list(_busy())
+
+
 def _event(device: torch.device) -> Any:
     event = torch.Event(device=device, enable_timing=True)
     event.record(torch.accelerator.current_stream(device))

@@ -8,8 +8,8 @@ ImportError there, which ``explain`` and ``graph`` turn into a note.
 import dis
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from inspect import getclosurevars, isfunction
 from types import CodeType, SimpleNamespace
@@ -88,6 +88,53 @@ def change_settings(settings: Mapping[str, Mapping[str, Any]]) -> None:
         module = import_module(name)
         for key, value in values.items():
             setattr(module, key, value)
+
+
+def is_compiled_by_inductor(model: Any) -> bool:
+    """Did ``torch.compile`` or ``model.compile()`` get this for Inductor? No if it doesn't tell."""
+    in_place = getattr(model, "_compiled_call_impl", None)
+    try:
+        options = compile_options(in_place or model)
+    except AttributeError:
+        return False
+    backend = options["backend"] if options else None
+    return getattr(backend, "compiler_name", "") == "inductor"
+
+
+def has_inductor_compiled() -> bool:
+    """Has Inductor compiled or found a program in this process? No if it doesn't tell."""
+    return any(_counted("inductor", f"fxgraph_cache_{what}") for what in ("hit", "miss", "bypass"))
+
+
+def disk_cache_hits() -> int:
+    """How many programs were found in the caches on the disk; 0 if PyTorch doesn't tell."""
+    of_training = _counted("aot_autograd", "autograd_cache_hit")
+    return of_training + _counted("inductor", "fxgraph_cache_hit")
+
+
+def _counted(group: str, name: str) -> int:
+    """One of TorchDynamo's counters, which must not be imported for it."""
+    counters = getattr(sys.modules.get("torch._dynamo.utils"), "counters", {})
+    return int(counters.get(group, {}).get(name, 0))
+
+
+def forget_programs() -> None:
+    """Let Inductor look for what it has compiled on the disk alone."""
+    utils = sys.modules.get("torch._inductor.utils")
+    getattr(utils, "clear_caches", lambda: None)()
+
+
+@contextmanager
+def without_disk_cache() -> Iterator[None]:
+    """Compile anew what Inductor may have on the disk."""
+    import torch._functorch.config
+    import torch._inductor.config
+
+    with (
+        torch._functorch.config.patch(enable_autograd_cache=False),
+        torch._inductor.config.patch(fx_graph_cache=False),
+    ):
+        yield
 
 
 def cuda_context(index: int) -> bool:

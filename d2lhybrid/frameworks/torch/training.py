@@ -5,6 +5,7 @@ from typing import Any
 import torch
 
 from d2lhybrid.frameworks.base import copied, require_trainable
+from d2lhybrid.frameworks.torch.compilers import INDUCTOR
 from d2lhybrid.frameworks.torch.export import compiled, no_inductor
 from d2lhybrid.frameworks.variant import (
     Args,
@@ -52,8 +53,8 @@ def training(
         return TrainingStep(compiled(step) if compile_step else step, torch.stack)
 
     step = _STEP + "y = step()"
-    fast_net = no_inductor() or DeferredBuild(lambda: make(compile_model=True))
-    fast_step = no_inductor() or DeferredBuild(lambda: make(compile_step=True))
+    fast_net = no_inductor() or DeferredBuild(lambda: make(compile_model=True), compiler=INDUCTOR)
+    fast_step = no_inductor() or DeferredBuild(lambda: make(compile_step=True), compiler=INDUCTOR)
     return {
         "eager": Variant(DeferredBuild(make), step),
         "torch.compile": Variant(fast_net, "net = torch.compile(net)\n" + step),

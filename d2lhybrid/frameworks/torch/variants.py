@@ -13,6 +13,7 @@ from d2lhybrid.frameworks.base import require_options
 from d2lhybrid.frameworks.layers import Layer, chain
 from d2lhybrid.frameworks.mlp import functions
 from d2lhybrid.frameworks.torch import ahead, export, private
+from d2lhybrid.frameworks.torch.compilers import INDUCTOR
 from d2lhybrid.frameworks.torch.export import ISOLATES, compiled, eager, no_inductor
 from d2lhybrid.frameworks.variant import (
     Args,
@@ -152,9 +153,10 @@ def _compiled(net: Function, **options: Any) -> Variant:
             run, lambda: _NOTHING if ISOLATES and private.graphs_made() == before else ""
         )
 
-    lacking = no_inductor() if options.get("backend", "inductor") == "inductor" else ""
+    compiler = INDUCTOR if options.get("backend", "inductor") == "inductor" else ""
+    lacking = no_inductor() if compiler else ""
     code = f"fast = torch.compile(net{given})\n{_RUN}"
-    return Variant(lacking or DeferredBuild(build), code)
+    return Variant(lacking or DeferredBuild(build, compiler=compiler), code)
 
 
 def _functions(net: Any, options: Kwargs) -> VariantsByName:

@@ -1,0 +1,49 @@
+"""What a process pays once for PyTorch's compiler, before the first program of the user's."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from d2lhybrid.core.output import silent
+from d2lhybrid.frameworks.torch import device, private
+from d2lhybrid.frameworks.torch.export import compiled
+from d2lhybrid.frameworks.variant import DeferredBuild, Function
+
+INDUCTOR = "Inductor"
+_started = False
+
+
+def start(functions: Sequence[Function]) -> Mapping[str, float]:
+    """Import Inductor and let it compile a smallest program, if one of these functions needs it.
+
+    This also lets Inductor find out by g++ what the processor knows and translate its headers
+    once, which loading a package of AOTInductor does, too.
+    """
+    global _started
+    if _started or private.has_inductor_compiled() or not any(map(_needs_inductor, functions)):
+        return {}
+    _started = True
+    begin = perf_counter()
+    with suppress(Exception), silent():  # a row that fails for the same reason says so
+        for used in device.used() or [torch.device("cpu")]:
+            _compile_smallest(used)
+    return {INDUCTOR: perf_counter() - begin}
+
+
+def _needs_inductor(function: Any) -> bool:
+    if isinstance(function, DeferredBuild):
+        return function.compiler == INDUCTOR
+    return private.is_compiled_by_inductor(function)
+
+
+def _compile_smallest(used: torch.device) -> None:
+    """With a product, a pointwise operation and a reduction: each is lowered by other modules.
+
+    It is compiled anew, because what is found on the disk starts only a part of the compiler.
+    """
+    ones = torch.ones(8, 8, device=used)
+    with torch.no_grad(), private.without_disk_cache():
+        compiled(lambda x, w: torch.relu(x @ w + 1).sum(-1))(ones, ones)
