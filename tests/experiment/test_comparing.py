@@ -8,10 +8,12 @@ import weakref
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pytest
 from fake import Machine
+from test_fake_framework import Toy
 
 from d2lhybrid.display import progress
 from d2lhybrid.errors import (
@@ -21,7 +23,7 @@ from d2lhybrid.errors import (
     DifferentAnswerError,
     UnknownLabelError,
 )
-from d2lhybrid.experiment import experiment
+from d2lhybrid.experiment import cold_start, experiment
 from d2lhybrid.experiment.advice import best
 from d2lhybrid.experiment.compare import compare, measure
 from d2lhybrid.experiment.sweep import sweep
@@ -442,3 +444,55 @@ def test_warming_up_goes_on_while_the_times_fall():
     found = measure(work, timer=m.clock)
     assert found.warmup_calls > 60
     assert found.median == pytest.approx(1e-3, rel=0.01)
+
+
+class Compiling(Toy):
+    """A framework whose compiler takes two seconds to start, and keeps programs on the disk."""
+
+    name = display = "compiling"
+
+    def __init__(self):
+        self.hits, self.folders = 0, []
+
+    def start_compilers(self, functions):
+        return {"Compiler": 2.0} if any(isinstance(f, DeferredBuild) for f in functions) else {}
+
+    def disk_cache_hits(self):
+        return self.hits
+
+    def use_disk_cache(self, folder):
+        self.folders.append(folder)
+
+
+def test_compilers_are_started_before_the_first_row_and_a_program_from_the_disk_is_marked(
+    monkeypatch, tmp_path
+):
+    m, compiling = Machine(), Compiling()
+    monkeypatch.setattr(experiment, "loaded", lambda: (compiling,))
+    monkeypatch.setattr(cold_start, "loaded", lambda: (compiling,))
+
+    def find_on_disk():
+        compiling.hits += 1
+        return m.function(1e-3)
+
+    c = run(m, {"a": 1e-3, "b": DeferredBuild(find_on_disk)})
+    assert c.compilers_started == {"Compiler": 2.0}
+    assert [row.disk_cache_hit for row in c.measurements] == [False, True]
+    assert run(m, {"a": 1e-3, "b": 1e-3}).compilers_started == {}
+    again = replace(c.experiment)
+    again.cold_caches = tmp_path
+    again.run()
+    assert len({*compiling.folders}) == 2
+    assert all(folder.parent == tmp_path for folder in compiling.folders)
+
+
+def test_the_star_does_not_hang_on_the_order_of_rows():
+    starred = set()
+    for order in permutations("bcd"):
+        m = Machine()
+        times = {"a": (1e-3, 0.0), "b": (5e-4, 0.2), "c": (5e-4, 0.1), "d": (8e-4, 0.0)}
+        ways = {
+            label: m.function(times[label][0], 0.02, times[label][1]) for label in ("a", *order)
+        }
+        starred.add(best(run(m, ways).rows).label)
+    assert starred == {"c"}

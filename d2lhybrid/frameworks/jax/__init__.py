@@ -71,6 +71,11 @@ class JAX(FolderFramework):
 
         return device.peak_memory_bytes()
 
+    def disk_cache_hits(self) -> int:
+        from d2lhybrid.frameworks.jax import device
+
+        return device.disk_cache_hits()
+
     def has_threads(self) -> bool:
         from d2lhybrid.frameworks.jax import device
 

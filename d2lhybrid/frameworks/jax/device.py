@@ -1,5 +1,6 @@
 """Devices and tensors of JAX."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
@@ -145,3 +146,14 @@ def _last_inputs() -> list[Any]:
 def _last_work(x: Any) -> Any:
     """Enough work that the CPU queues it: smaller work it does at once, before what is queued."""
     return x @ x
+
+
+_events: Counter[str] = Counter()  # by their names, once somebody has asked for hits
+
+
+def disk_cache_hits() -> int:
+    """JAX reports each program that it finds in the persistent cache, from the first call on."""
+    if not _events:
+        _events["asked"] = 1
+        jax.monitoring.register_event_listener(lambda event, **_about: _events.update([event]))
+    return _events["/jax/compilation_cache/cache_hits"]
