@@ -24,7 +24,7 @@ UV := 0.13.8
 BENCHMARKS := verdicts agreement claims_under_load ladder artifacts_io
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy test-notebooks test-framework twice test-browser test-bare record record-kit rehearse picture check check-notebooks check-types check-style check-workflows html watch dist notebooks executed messages models bench under-load fuzz newest conda conda-pytorch-jax conda-tensorflow conda-mxnet lock format clean
+.PHONY: help setup lab test test-unit test-numpy test-notebooks test-framework twice test-browser test-bare record record-kit rehearse picture check check-notebooks check-types check-style check-workflows html watch dist findings notebooks executed messages models bench under-load fuzz newest conda conda-pytorch-jax conda-tensorflow conda-mxnet lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -114,6 +114,10 @@ dist:  ## build the package into dist/ and try it in an empty environment
 
 notebooks: setup  ## build and execute the notebooks whose sources changed
 	$(PY) -m book build --execute --jobs 1 $(if $(ALLOW_PARTIAL),--partial)
+	$(PY) tools/front_page.py
+
+findings: setup  ## what README and the site's first page say of a CPU, measured in six processes each, into recorded/cpu; takes a quiet machine, 40 minutes; ONLY="jax mxnet" chooses
+	$(PY) tools/findings.py $(if $(ONLY),--only $(ONLY))
 	$(PY) tools/front_page.py
 
 executed: setup  ## execute the notebooks into build/executed; LANG_, FRAMEWORK and CHAPTER choose

@@ -1,28 +1,33 @@
-"""What the cells of executed notebooks measured, read from the summaries that results carry.
+"""What the front pages show: what networks did on a CPU and, recorded, on a GPU.
 
-Beside what a reader sees, each table of ``compare`` holds a summary for programs, and the picture
-of ``reveal`` holds those of all its comparisons by their names. The site and the READMEs take their
-figures from there, and those of a GPU from what was recorded on one.
+``make findings`` compares each network in several processes, and leaves for each framework the
+JSON of its comparison in ``recorded/cpu``. README, its translations and the site take their figures
+from there, and those of a GPU from what was recorded on one.
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from pathlib import Path
 
 import msgspec
-import nbformat
 
 from book.blocks import Case
 from book.errors import BookError
 from book.frameworks import FRAMEWORKS
 from book.languages import LANGUAGES
-from book.recorded import Recorded
+from book.recorded import FOLDER, Recorded
+from d2lhybrid.core.errors import DamagedResultError
 from d2lhybrid.display.table import unit
+from d2lhybrid.experiment import comparison as results
 from d2lhybrid.experiment.revealed import Group
+from recording.recordings import CPU
 
-MIME = "application/vnd.d2lhybrid.comparison+json"
+# By keys that stand in ``words/``, too, as ``network_resnet``, and in the order of the front pages.
+NETWORKS = ("resnet", "encoder", "mlp")
+# What their sentences speak of besides: the residual network with 32 images a call.
+LARGE_BATCH = "resnet-32"
+COMPILED, GRAPHS = "torch.compile", "torch.compile reduce-overhead"
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -36,7 +41,7 @@ class Row(msgspec.Struct, frozen=True):
     throughput_ratio: float | None = None
     reference: bool = False  # something to look up to, not a way to run the network
     deprecated: bool = False  # by its makers, so it is no choice
-    low: float | None = None  # the ends of the ratio's 95% interval
+    low: float | None = None  # the ends of the ratio's interval
     high: float | None = None
     cold: float | None = None  # what each process pays before its first answer
     pays_after: float | None = None  # how many calls; None for never, too
@@ -49,6 +54,7 @@ class Comparison(msgspec.Struct, frozen=True, dict=True):
     rows: tuple[Row, ...]
     processor: str
     date: str
+    processes: int = 0  # so many fresh ones; 0 for the one that compared
 
     @cached_property
     def variants(self) -> dict[str, Row]:
@@ -85,82 +91,37 @@ class Comparison(msgspec.Struct, frozen=True, dict=True):
         return [row for row in reversed(self.compiled) if row.verdict == "slower"]
 
 
-def comparisons(notebook: nbformat.NotebookNode) -> Iterator[Comparison]:
-    """The tables of ``compare`` in a notebook, in order; none where nothing was executed.
-
-    Raises BookError where an output holds something else.
-    """
-    for cell, summary in _summaries(notebook, "comparison"):
-        yield _comparison(cell, summary)
+def findings_file(root: Path, framework: str, network: str) -> Path:
+    """Where the repository at ``root`` has what a network did on a CPU."""
+    return root / FOLDER / CPU / f"{framework}-{network}.json"
 
 
-def revealed(notebook: nbformat.NotebookNode) -> dict[str, Comparison]:
-    """What the pictures of ``reveal`` compare, by the names that the notebook gives them.
-
-    Raises BookError where an output holds something else.
-    """
-    return {
-        name: _comparison(cell, summary)
-        for cell, shown in _summaries(notebook, "reveal")
-        for name, summary in shown["comparisons"].items()
-    }
-
-
-def _summaries(
-    notebook: nbformat.NotebookNode, kind: str
-) -> Iterator[tuple[nbformat.NotebookNode, Any]]:
-    """The summaries of one kind, each with its cell."""
-    for cell in notebook.cells:
-        for output in cell.get("outputs", ()):
-            summary = output.get("data", {}).get(MIME)
-            if summary and summary.get("kind") == kind:
-                yield cell, summary
-
-
-def _comparison(cell: nbformat.NotebookNode, summary: Any) -> Comparison:
+def read_finding(file: Path) -> results.Comparison:
+    """The comparison in such a file; BookError where it holds something else."""
     try:
-        return msgspec.convert(summary, Comparison)
-    except msgspec.ValidationError as error:
-        raise BookError(
-            f"cell {cell.get('id')}: expected the summary of a comparison ({error}); "
-            "run `make notebooks`."
-        ) from None
+        return results.Comparison.from_json(file.read_text(encoding="utf-8"))
+    except DamagedResultError as error:
+        raise BookError(f"{file}: {error} `make findings` measures it anew.") from error
 
 
-@dataclass(frozen=True)
-class Network:
-    """One that the front pages show, and which comparison of which chapter is its own.
-
-    That is the one of this name in `reveal`, or the first table below a cell with this code.
-    """
-
-    chapter: str
-    name: str = ""
-    code: str = ""
-
-    def __str__(self) -> str:
-        return self.name or self.code
-
-    def of(self, notebook: nbformat.NotebookNode) -> Comparison | None:
-        """What the chapter's notebook measured; None where it was not executed."""
-        if self.name:
-            return revealed(notebook).get(self.name)
-        cells = [cell for cell in notebook.cells if self.code in cell.source]
-        return next(comparisons(nbformat.from_dict({"cells": cells})), None)
+def on_cpu(root: Path) -> dict[str, dict[str, Comparison]]:
+    """What a CPU did with the networks: by network, then by framework, as far as it is there."""
+    networks: dict[str, dict[str, Comparison]] = {}
+    for network in (*NETWORKS, LARGE_BATCH):
+        for framework in FRAMEWORKS:
+            file = findings_file(root, framework, network)
+            if file.exists():
+                finding = shown(read_finding(file))
+                networks.setdefault(network, {})[framework] = finding
+    return networks
 
 
-# By keys that stand in ``words/``, too, as ``network_resnet``, and in the order of the front pages.
-NETWORKS = {
-    "resnet": Network("faster", "ResNet, batch 1"),
-    "encoder": Network("faster", "encoder, batch 1"),
-    "mlp": Network("hybridize", code="variants(net, x)"),
-}
-# What their sentences speak of besides.
-LARGE_BATCH = Network("faster", "ResNet, batch 32")
-COMPILED, GRAPHS = "torch.compile", "torch.compile reduce-overhead"
+def shown(comparison: results.Comparison) -> Comparison:
+    """What front pages show of a comparison."""
+    return msgspec.convert(comparison.summary(), Comparison)
 
 
-def recorded(source: Recorded) -> dict[str, dict[str, Comparison]]:
+def on_gpu(source: Recorded) -> dict[str, dict[str, Comparison]]:
     """What a GPU did with the front pages' networks: by network, then by framework."""
     networks: dict[str, dict[str, Comparison]] = {}
     for network in NETWORKS:

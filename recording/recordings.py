@@ -12,6 +12,7 @@ import msgspec
 
 SCHEMA = "d2lhybrid-recording"
 VERSION = 1
+CPU = "cpu"  # a folder beside those of the devices, with comparisons of `make findings`
 
 
 # The estimate, low and high; None in place of infinity, which JSON does not have.
@@ -227,7 +228,8 @@ def read_recordings(folder: Path) -> list[Recording]:
     Raises:
         RecordingError: a file is none, is of another version of the format, or was rehearsed.
     """
-    return [read_recording(file) for file in sorted(folder.glob("*/*.json"))]
+    files = sorted(folder.glob("*/*.json"))
+    return [read_recording(file) for file in files if file.parent.name != CPU]
 
 
 def read_recording(file: Path, rehearsed: bool = False) -> Recording:

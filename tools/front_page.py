@@ -1,21 +1,21 @@
-"""Keep the figures on the front pages those of the committed notebooks.
+"""Keep the figures on the front pages those that were measured.
 
 In README.md and its translations they stand between ``<!-- measured: NAME -->`` and
-``<!-- end -->``. ``make notebooks`` runs this file, which writes them anew from what the English
-notebooks measured and what was recorded on a GPU, whose picture it draws into docs/images. With
-``--check``, as ``make check`` runs it, it writes nothing and says which
-are behind. A sentence that no longer holds stops it: then the sentence has to be rewritten, not the
-number.
+``<!-- end -->``. ``make findings`` and ``make notebooks`` run this file. It writes them anew from
+``recorded/``, from what a CPU did in several processes and what was recorded on a GPU, whose
+picture it draws into docs/images. With ``--check``, as ``make check`` runs it, it writes nothing
+and says which are behind. A sentence that no longer holds stops it: then the sentence has to be
+rewritten, not the number.
 """
 
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-import nbformat
 from setup_env import ROOT
 
-from book.files import Key
+from book import measured
 from book.frameworks import FRAMEWORKS
 from book.languages import ENGLISH, LANGUAGES
 from book.measured import (
@@ -23,42 +23,38 @@ from book.measured import (
     LARGE_BATCH,
     NETWORKS,
     Comparison,
-    Network,
     Row,
+    findings_file,
     gpu_figures,
     number,
-    recorded,
+    read_finding,
     times,
 )
 from book.recorded import read_recorded
+from d2lhybrid.experiment import shown
 from website.picture import picture
 from website.words import words
 
 MARKED = re.compile(r"(<!-- measured: (\S+) -->)(.*?)(<!-- end -->)", re.DOTALL)
 # The rows that sentences speak of.
 LAYOUT, STATIC = "eager, channels last", "static_shape"
+# How far apart two times may be that a sentence calls about the same.
+ABOUT = 1.5
+PROCESSES = 6  # in words on every front page
 
 
 class FrontPageError(Exception):
-    """What a front page says does not follow from the notebooks."""
+    """What a front page says does not follow from what was measured."""
 
 
-def notebook(framework: str, chapter: str) -> nbformat.NotebookNode:
-    """The framework's notebook of a chapter, in English."""
-    path = Key(ENGLISH.code, framework, chapter).path
-    try:
-        return nbformat.read(ROOT / path, as_version=4)
-    except FileNotFoundError:
-        raise FrontPageError(f"There is no {path} yet. Run: make notebooks") from None
+def on_cpu() -> dict[str, dict[str, Comparison]]:
+    """What was measured on a CPU, by network and framework."""
+    return measured.on_cpu(ROOT)
 
 
-def comparison(framework: str, network: Network, *labels: str) -> Comparison:
-    """What the framework's notebook says of a network, with rows of these labels."""
-    compared = network.of(notebook(framework, network.chapter))
-    if compared is None or not compared.variants.keys() >= set(labels):
-        wanted = ", ".join([str(network), *labels])
-        raise FrontPageError(f"{framework}/{network.chapter} no longer compares {wanted}.")
-    return compared
+def on_gpu() -> dict[str, dict[str, Comparison]]:
+    """What was recorded on a GPU, by network and framework."""
+    return measured.on_gpu(read_recorded(ROOT))
 
 
 def best(compared: Comparison) -> Row:
@@ -68,12 +64,12 @@ def best(compared: Comparison) -> Row:
     return compared.best
 
 
-def network_table(language: str) -> str:
+def network_table(language: str, networks: dict[str, dict[str, Comparison]]) -> str:
     """Frameworks by networks: how many times as fast, the times of a call, and by which way."""
     names = [words(language)[f"network_{network}"] for network in NETWORKS]
     lines = [["", *names], ["---"] * (1 + len(names))]
     for framework, about in FRAMEWORKS.items():
-        compared = [comparison(framework, network) for network in NETWORKS.values()]
+        compared = [networks[network][framework] for network in NETWORKS]
         lines.append([about.name, *(_network_cell(each, language) for each in compared)])
     return _table(lines)
 
@@ -84,47 +80,19 @@ def _network_cell(compared: Comparison, language: str) -> str:
     ratio = f"{number(row.ratio or 1, language)}×"
     if row.verdict == "undecided":
         ratio += " ?"
-    return f"**{ratio}**<br>{took}<br>`{row.label}`"
+    interval = " – ".join(number(end or 0, language) for end in (row.low, row.high))
+    return f"**{ratio}** ({interval})<br>{took}<br>`{row.label}`"
 
 
-def comparison_table(compared: Comparison, language: str) -> str:
-    """A comparison as a reader of the package sees it."""
-
-    def shown(row: Row) -> list[str]:
-        time = times(row.latency, language=language)
-        if row.label == compared.baseline:
-            return [row.label, "baseline", "1", "", time, "", ""]
-        known = row.low is not None and row.high is not None
-        interval = [number(end or 0, language) for end in (row.low, row.high)]
-        return [
-            row.label,
-            row.verdict,
-            number(row.ratio or 1, language),
-            " – ".join(dict.fromkeys(interval)) if known else "?",
-            time,
-            times(row.cold, language=language) if row.cold else "",
-            _calls(row.pays_after),
-        ]
-
-    # As the package prints them; tests/test_readme.py compares.
-    heads = ["variant", "verdict", "ratio", "95% interval", "time per call"]
-    lines = [[*heads, "cold start", "pays after"], ["---"] * 7, *map(shown, compared.rows)]
-    return _table(lines)
+def comparison_table() -> str:
+    """A comparison as the package shows it."""
+    table = shown.table(read_finding(findings_file(ROOT, "pytorch", LARGE_BATCH)).rows)
+    heads = [column.head.replace("\n", " ") for column in table.columns]
+    return _table([heads, ["---"] * len(heads), *table.rows])
 
 
-def _calls(pays_after: float | None) -> str:
-    if pays_after is None:
-        return ""
-    return "1 call" if pays_after == 1 else f"{pays_after:,.0f} calls"
-
-
-def _table(lines: list[list[str]]) -> str:
+def _table(lines: Sequence[Sequence[str]]) -> str:
     return "\n\n" + "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n\n"
-
-
-def on_gpu() -> dict[str, dict[str, Comparison]]:
-    """What was recorded on a GPU, by network and framework."""
-    return recorded(read_recorded(ROOT))
 
 
 def about_gpu(language: str) -> dict[str, str]:
@@ -142,51 +110,77 @@ def about_gpu(language: str) -> dict[str, str]:
 def figures(language: str) -> dict[str, str]:
     """Every figure by its name.
 
-    Raises FrontPageError if what README says of them is no longer so.
+    Raises FrontPageError if something was not measured, or what README says is no longer so.
     """
-    torch, tensorflow = (
-        comparison(framework, NETWORKS["resnet"]) for framework in ("pytorch", "tensorflow")
-    )
-    large = comparison("pytorch", LARGE_BATCH, COMPILED, LAYOUT)
-    small = comparison("pytorch", NETWORKS["mlp"], COMPILED)
-    queued = comparison("mxnet", NETWORKS["mlp"], STATIC)
-    compiled, static = small.variants[COMPILED], queued.variants[STATIC]
+    networks = on_cpu()
+    every = _every(networks)
+    small, large = networks["resnet"], networks[LARGE_BATCH]["pytorch"]
+    torch, tensorflow, jax = (small[name] for name in ("pytorch", "tensorflow", "jax"))
+    dense = networks["mlp"]["pytorch"]
+    queued = _row(networks["mlp"]["mxnet"], STATIC)
     ratios = {
-        "pytorch-ratio": best(torch).ratio or 0,
         "tensorflow-ratio": best(tensorflow).ratio or 0,
-        "compiled": large.variants[COMPILED].ratio or 0,
-        "layout": large.variants[LAYOUT].ratio or 0,
-        "latency": static.ratio or 0,
-        "throughput": static.throughput_ratio or 0,
+        "jax-ratio": best(jax).ratio or 0,
+        "pytorch-ratio": best(torch).ratio or 0,
+        "compiled": _row(large, COMPILED).ratio or 0,
+        "layout": _row(large, LAYOUT).ratio or 0,
+        "latency": queued.ratio or 0,
+        "throughput": queued.throughput_ratio or 0,
     }
     seconds = {
-        "pytorch-time": best(torch).latency,
         "tensorflow-time": best(tensorflow).latency,
-        "small-eager": small.eager.latency,
-        "small-compiled": compiled.latency,
+        "jax-time": best(jax).latency,
+        "pytorch-time": best(torch).latency,
+        "pytorch-eager": torch.eager.latency,
+        "small-eager": dense.eager.latency,
+        "small-compiled": _row(dense, COMPILED).latency,
     }
-    apart = ratios["tensorflow-ratio"] / ratios["pytorch-ratio"]
-    took = seconds["tensorflow-time"] / seconds["pytorch-time"]
-    faster = best(torch).verdict == best(tensorflow).verdict == "faster"
+    gains = [ratios[f"{name}-ratio"] for name in ("tensorflow", "jax", "pytorch")]
+    took = [seconds[f"{name}-time"] for name in ("tensorflow", "jax", "pytorch")]
+    apart = max(gains) / min(gains)
+    faster = all(best(one).verdict == "faster" for one in (torch, tensorflow, jax))
+    near = 1 / ABOUT < seconds["pytorch-eager"] / seconds["jax-time"] < ABOUT
     for holds, sentence in (
-        (faster and apart > 2 and 2 * took < apart, "A ratio says as much about eager execution"),
+        (faster and gains[-1] == min(gains), "A ratio says as much about eager execution"),
+        (apart > 1.5 * max(took) / min(took) and near, "The large ratios are slow eager calls"),
         (1 < ratios["layout"] < ratios["compiled"], "Not all of a gain is the compiler's"),
-        (compiled.verdict == "slower", "The same compiler loses"),
+        (_row(dense, COMPILED).verdict == "slower", "The same compiler loses"),
         (1 < ratios["latency"] < 0.95 * ratios["throughput"], "Two true answers"),
-    ):  # fmt: skip
+    ):
         if not holds:
-            raise FrontPageError(f"No longer so in the notebooks: {sentence}. Rewrite it.")
-    every = [comparison(key, network) for key in FRAMEWORKS for network in NETWORKS.values()]
+            raise FrontPageError(f"No longer so in recorded/cpu: {sentence}. Rewrite it.")
     dates = sorted(comparison.date for comparison in every)
     return {
         **{name: number(ratio, language) for name, ratio in ratios.items()},
         **{name: times(time, language=language) for name, time in seconds.items()},
         "dates": " – ".join(dict.fromkeys((dates[0], dates[-1]))),
         "machines": "; ".join(sorted({comparison.processor for comparison in every})),
-        "networks": network_table(language),
-        "table": comparison_table(large, language),
+        "networks": network_table(language, networks),
+        "table": comparison_table(),
         **about_gpu(language),
     }
+
+
+def _every(networks: dict[str, dict[str, Comparison]]) -> list[Comparison]:
+    """All comparisons that front pages speak of; FrontPageError names those that are missing."""
+    wanted = [(network, framework) for network in NETWORKS for framework in FRAMEWORKS]
+    wanted.append((LARGE_BATCH, "pytorch"))
+    missing = [pair for pair in wanted if pair[1] not in networks.get(pair[0], {})]
+    if missing:
+        files = ", ".join(findings_file(Path(), *pair[::-1]).as_posix() for pair in missing)
+        raise FrontPageError(f"Not measured yet: {files}. Run: make findings")
+    every = [networks[network][framework] for network, framework in wanted]
+    fewest = min(comparison.processes for comparison in every)
+    if fewest < PROCESSES:
+        raise FrontPageError(f"Expected {PROCESSES} processes. Received: {fewest}.")
+    return every
+
+
+def _row(compared: Comparison, label: str) -> Row:
+    """The row with this label; FrontPageError if there is none."""
+    if label not in compared.variants:
+        raise FrontPageError(f"A comparison with {compared.baseline} no longer has {label}.")
+    return compared.variants[label]
 
 
 def renewed(text: str, language: str) -> tuple[str, list[str]]:
@@ -231,8 +225,8 @@ def main() -> None:
                 files[file] = content
                 behind.append(file.name)
         if behind and "--check" in sys.argv[1:]:
-            message = f"{path.name} is behind the notebooks: {', '.join(behind)}."
-            sys.exit(f"{message} Run: make notebooks")
+            message = f"{path.name} is behind recorded/: {', '.join(behind)}."
+            sys.exit(f"{message} Run: .venv/bin/python tools/front_page.py")
         for file, content in files.items():
             file.write_bytes(content)
 

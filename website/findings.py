@@ -1,21 +1,10 @@
-"""Stage 2: what the notebooks found, in sentences, as far as their figures bear them out."""
+"""Stage 2: what was found, in sentences, as far as the figures bear them out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from book.frameworks import FRAMEWORKS
-from book.languages import ENGLISH
-from book.measured import (
-    LARGE_BATCH,
-    NETWORKS,
-    Comparison,
-    Network,
-    Row,
-    gpu_figures,
-    number,
-    times,
-)
-from website.notebooks import Chapter
+from book.measured import LARGE_BATCH, Comparison, Row, gpu_figures, number, times
 from website.words import words
 
 Editions = Mapping[str, Comparison]  # by the keys of frameworks
@@ -24,13 +13,9 @@ Networks = Mapping[str, Editions]  # by the keys of networks
 
 @dataclass(frozen=True)
 class Found:
-    """What was measured: by the keys of networks, and the residual network with a large batch.
+    """What was measured on a CPU, and what was recorded on a GPU: by the keys of networks."""
 
-    ``gpu`` is what was recorded on a GPU, by the keys of networks.
-    """
-
-    networks: Networks
-    large: Editions
+    cpu: Networks
     gpu: Networks
 
 
@@ -38,30 +23,12 @@ _APART = 1.05  # from here on, latency and throughput are two answers
 _NEARER = 2  # how many times nearer compiled times are than ratios, where that is a finding
 
 
-def measured(chapters: Sequence[Chapter], gpu: Networks) -> Found:
-    """What the English notebooks measured, by network and framework; what was not is not there."""
-    english = {
-        (chapter.key.chapter, chapter.key.framework): chapter.notebook
-        for chapter in chapters
-        if chapter.key.language == ENGLISH.code
-    }
-
-    def editions(wanted: Network) -> Editions:
-        notebooks = {key: english.get((wanted.chapter, key)) for key in FRAMEWORKS}
-        by_framework = {key: wanted.of(notebook) for key, notebook in notebooks.items() if notebook}
-        return {key: comparison for key, comparison in by_framework.items() if comparison}
-
-    found = {network: editions(wanted) for network, wanted in NETWORKS.items()}
-    networks = {network: those for network, those in found.items() if those}
-    return Found(networks, editions(LARGE_BATCH), gpu)
-
-
 def findings(language: str, found: Found) -> list[str]:
     """The findings that the figures bear out, each a sentence or two."""
-    real, small = found.networks.get("resnet", {}), found.networks.get("mlp", {})
+    real, large, small = (found.cpu.get(key, {}) for key in ("resnet", LARGE_BATCH, "mlp"))
     sentences = [
         _finding_ratio(language, real),
-        _finding_batch(language, real, found.large),
+        _finding_batch(language, real, large),
         _finding_slower(language, small),
         _finding_two(language, small),
         _finding_gpu(language, found.gpu),

@@ -9,6 +9,7 @@ from nbformat import NotebookNode
 from book.frameworks import FRAMEWORKS
 from book.frontpage import lab_command
 from book.languages import ENGLISH, LANGUAGES
+from book.measured import NETWORKS
 from website.addresses import place
 from website.findings import Found, findings
 from website.notebooks import Chapter, reading_minutes, running_minutes
@@ -28,7 +29,7 @@ def front_source(
     """The page's source.
 
     ``chapters`` are the language's, ``descriptions`` say what each teaches, ``reference`` names
-    the pages below ``en`` that are in English only, and ``found`` is what ``measured`` finds.
+    the pages below ``en`` that are in English only, and ``found`` is what was measured.
     """
     say, first = words(language), chapters[0]
     start = f"{first.title} · {FRAMEWORKS[first.key.framework].name}"
@@ -45,7 +46,8 @@ def front_source(
         # site.js leads it to the framework chosen last.
         f"```{{container}} start-here\n[{say['start']} {start}]({place(first.page)})\n```",
     ]
-    for name, networks in (("cpu", found.networks), ("gpu", found.gpu)):
+    on_cpu = {key: found.cpu[key] for key in NETWORKS if key in found.cpu}
+    for name, networks in (("cpu", on_cpu), ("gpu", found.gpu)):
         if networks:
             shown = escape(caption(language, networks, name))
             figure = f"{picture(language, networks, name)}<figcaption>{shown}</figcaption>"

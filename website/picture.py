@@ -27,10 +27,12 @@ _PATTERN = (
 def picture(language: str, networks: Networks, name: str) -> str:
     """An SVG image: for each network and framework a bar from eager to its fastest compiled way.
 
-    Beside the bar stand its ratio and both times. The scale is logarithmic and the same for all.
-    A page may hold several, by different names.
+    Beside the bar stand its ratio and both times, and a line on it is the ratio's interval, where
+    there is one. The scale is logarithmic and the same for all. A page may hold several pictures,
+    by different names.
     """
-    ratios = [best.ratio for one in _all(networks) if (best := one.best) and best.ratio]
+    bests = [one.best for one in _all(networks) if one.best]
+    ratios = [end for best in bests for end in (best.low, best.ratio, best.high) if end]
     low, high = min(0.5, *ratios) / _ROOM, max(2.0, *ratios) * _ROOM
     left, right = _BARS
 
@@ -77,9 +79,20 @@ def _bar(
         _text(20, top + 32, best.label, _SMALL),
         f'<rect class="bar" x="{start:.1f}" y="{top + 10}" width="{end - start:.1f}" '
         f'height="18" {_fill(best, slower)}/>',
+        *_interval(best, top + 19, at),
         _text(_WIDTH - 8, top + 17, f"{number(best.ratio, language)}×", _AT_THE_END),
         _text(_WIDTH - 8, top + 32, both, f"{_AT_THE_END} {_SMALL}"),
     ]
+
+
+def _interval(row: Row, middle: int, at: Callable[[float], float]) -> list[str]:
+    """A thin line from one end of the ratio's interval to the other, with a stroke at each."""
+    if row.low is None or row.high is None:
+        return []
+    low, high = at(row.low), at(row.high)
+    line = f"M{low:.1f} {middle}H{high:.1f}"
+    strokes = "".join(f"M{end:.1f} {middle - 4}V{middle + 4}" for end in (low, high))
+    return [f'<path class="interval" d="{line}{strokes}" stroke="#222" stroke-width="1.5"/>']
 
 
 def _text(x: int, y: int, text: str, more: str = "") -> str:

@@ -14,14 +14,14 @@ from book.files import CHAPTERS, FIGURES, NOTEBOOKS, Key, write
 from book.frameworks import FRAMEWORKS
 from book.frontpage import front_page_path
 from book.languages import ENGLISH, LANGUAGES, Language
-from book.measured import recorded
+from book.measured import on_cpu, on_gpu
 from book.parse import load
 from book.recorded import read_recorded
 from d2lhybrid import errors
 from d2lhybrid.__main__ import COMMANDS
 from website.addresses import Addresses, Page
 from website.documents import documents
-from website.findings import measured
+from website.findings import Found
 from website.front import front_source
 from website.notebooks import Chapter, page_source, read_chapter, read_translation
 from website.repository import Repository
@@ -117,7 +117,7 @@ def source_files(collection: Collection, language: str) -> dict[str, bytes]:
         collection.descriptions[language],
         reference,
         collection.repository,
-        measured(collection.chapters, recorded(read_recorded(collection.root))),
+        Found(on_cpu(collection.root), on_gpu(read_recorded(collection.root))),
     )
     files["index.md"] = front.encode()
     codes = [one.code for one in collection.languages]

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from recording.recordings import (
+    CPU,
     PARTS,
     NetworksRecording,
     RecordingError,
@@ -37,7 +38,7 @@ def test_what_is_recorded_in_the_repository_can_be_read() -> None:
     for recording in recordings:
         assert recording.entries, recording.part
         assert not recording.rehearsed
-    for device in RECORDED.iterdir():
+    for device in (folder for folder in RECORDED.iterdir() if folder.name != CPU):
         assert len([*device.glob("**/*.json")]) <= len(PARTS) <= 8
 
 

@@ -1,15 +1,17 @@
 """The parts of the site, one by one, and small sites that are built for one question."""
 
 import re
+from dataclasses import replace
 
+import by_hand
 import nbformat
 import pytest
 from pages import read_page
 from recorded_by_hand import network, ran, record, row as recorded_row
 
 from book.__main__ import main as book
-from book.measured import COMPILED, GRAPHS, MIME, Network
-from website import findings
+from book.errors import BookError
+from book.measured import COMPILED, GRAPHS, LARGE_BATCH, findings_file
 from website.__main__ import main
 from website.build import build_site
 from website.errors import SiteError
@@ -62,12 +64,10 @@ Done.
 More.
 ::::
 """
-ROWS = [
-    {"label": "eager", "verdict": "baseline", "latency": 2e-5, "ratio": 1.0},
-    {"label": "a&b", "verdict": "slower", "latency": 4e-5, "ratio": 0.5},
-    {"label": "jit", "verdict": "faster", "latency": 1e-5, "ratio": 2.0, "throughput_ratio": 5.0},
-    {"label": "C", "verdict": "faster", "latency": 1e-6, "ratio": 20.0, "reference": True},
-]
+# Seconds a call, one after another and in a stream.
+DENSE = {"eager": 2e-5, "a&b": 4e-5, "jit": 1e-5, "C": 1e-6}
+STREAM = {"eager": 2e-5, "a&b": 4e-5, "jit": 4e-6, "C": 1e-6}
+WHERE = replace(by_hand.ENV, cpu="X<86>", date="2026-01-02T10:00:00+00:00")
 
 
 @pytest.fixture
@@ -92,19 +92,20 @@ def make_site(root):
     return root / "build" / "html"
 
 
-def summary(rows=ROWS):
-    """What a comparison shows to programs."""
-    where = {"processor": "X<86>", "date": "2026-01-02"}
-    return {"kind": "comparison", "baseline": "eager", "rows": rows, **where}
+def find(root, framework, network, latency, throughput=None, **fields):
+    """Let a network have been measured on a CPU, with these seconds a call."""
+    compared = by_hand.comparison(latency, throughput, env=WHERE, **fields)
+    file = findings_file(root, framework, network)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(compared.to_json(), encoding="utf-8")
 
 
-def show(root, framework, summary):
-    """Give a notebook's cell an output with this summary."""
+def show(root, framework, text):
+    """Give a notebook's cell an output with this text."""
     path = root / "notebooks" / "en" / framework / "one.ipynb"
     notebook = nbformat.read(path, as_version=4)
-    data = {MIME: summary, "text/plain": "a table"}
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    code[-1].outputs = [nbformat.v4.new_output("display_data", data)]
+    code[-1].outputs = [nbformat.v4.new_output("display_data", {"text/plain": text})]
     nbformat.write(notebook, path)
 
 
@@ -136,12 +137,10 @@ def test_reading_takes_as_long_as_the_prose(prose, minutes):
     assert reading_minutes(new.new_notebook(cells=cells)) == minutes
 
 
-def test_a_small_site(small, monkeypatch):
+def test_a_small_site(small):
     root = small(url=GITHUB.url)
-    monkeypatch.setattr(findings, "NETWORKS", {"mlp": Network("one", code="print")})
-    show(root, "pytorch", summary())
-    pale = [ROWS[0], {**ROWS[1], "verdict": "undecided"}]
-    show(root, "mxnet", summary(pale))
+    find(root, "pytorch", "mlp", DENSE, STREAM, references=("C",))
+    find(root, "mxnet", "mlp", {"eager": 2e-5, "a&b": 2.1e-5}, noise=0.3)  # undecided
     site = make_site(root)
     page = read_page(site / "en/pytorch/one.html")
     assert page.sections == [
@@ -164,11 +163,11 @@ def test_a_small_site(small, monkeypatch):
     front = read_page(site / "en/index.html")
     assert f"git clone {GITHUB.url}" in front.text
     assert front.source.count('class="bar"') == 2
+    assert front.source.count('class="interval"') == 2
     for said in ("a&b", "take 2 times as long", "20 → 10 µs", "2 times as fast if", "X<86>"):
         assert said in front.text
     assert words("en")["picture_pale"] in front.text
-    # A second build does what has changed, without the figures of code that is gone. What Sphinx
-    # warns of is an error.
+    # A second build does what has changed. What Sphinx warns of is an error.
     small(CHAPTER.replace("More.", "Much more.").replace("(1)", "(2)"), url=GITHUB.url)
     path = root / "notebooks/en/mxnet/one.ipynb"
     sound = path.read_text()
@@ -177,7 +176,6 @@ def test_a_small_site(small, monkeypatch):
         make_site(root)
     path.write_text(sound)
     assert "Much more." in (make_site(root) / "en/pytorch/one.html").read_text(encoding="utf-8")
-    assert words("en")["findings_title"] not in (site / "en/index.html").read_text("utf-8")
 
 
 def test_a_translation_that_is_behind(small, capsys):
@@ -228,7 +226,7 @@ def test_words_in_a_figure_are_in_the_language_of_the_page(small):
 
 def test_the_preview_shows_what_was_saved(small, capsys):
     root = small()
-    show(root, "pytorch", summary())
+    show(root, "pytorch", "a table")
     chapter = root / "chapters" / "one.md"
     chapter.write_text(CHAPTER.replace("Done.", "Done so."), encoding="utf-8")
     assert watch(["en/pytorch/one", "--once"], root) == 0
@@ -241,26 +239,14 @@ def test_the_preview_shows_what_was_saved(small, capsys):
     assert "one.md" in capsys.readouterr().err
 
 
-def pair(before, after, **changes):
-    """A comparison of eager and one compiled way, by their times."""
-    row = {"label": "jit", "verdict": "faster", "latency": after, "ratio": before / after}
-    return summary([{**ROWS[0], "latency": before}, row | changes])
-
-
-def test_real_networks_come_from_what_reveal_shows(small, monkeypatch):
+def test_what_was_measured_of_real_networks(small):
     """Ratios far apart beside times that are near, and what a larger batch leaves of a gain."""
     root = small()
-    monkeypatch.setattr(findings, "NETWORKS", {"resnet": Network("one", "small")})
-    monkeypatch.setattr(findings, "LARGE_BATCH", Network("one", "large"))
-    outdated = {"label": "script", "verdict": "faster", "latency": 1e-4, "ratio": 20}
-    named = {"small": pair(2e-3, 1e-3), "large": pair(40e-3, 20e-3)}
-    named["small"]["rows"] += [
-        outdated | {"deprecated": True},
-        outdated | {"label": "eager, in another way"},
-    ]
-    show(root, "pytorch", {"kind": "reveal", "comparisons": named})
-    named = {"small": pair(20e-3, 2e-3), "large": pair(30e-3, 15e-3)}
-    show(root, "mxnet", {"kind": "reveal", "comparisons": named})
+    ways = {"eager": 2e-3, "jit": 1e-3, "script": 1e-4, "eager, in another way": 1e-4}
+    find(root, "pytorch", "resnet", ways, deprecated=("script",))
+    find(root, "pytorch", LARGE_BATCH, {"eager": 40e-3, "jit": 20e-3})
+    find(root, "mxnet", "resnet", {"eager": 20e-3, "jit": 2e-3})
+    find(root, "mxnet", LARGE_BATCH, {"eager": 30e-3, "jit": 15e-3})
     front = read_page(make_site(root) / "en/index.html")
     assert "PyTorch 2× · MXNet 10×" in front.text
     assert "PyTorch 1 ms · MXNet 2 ms" in front.text
@@ -270,17 +256,18 @@ def test_real_networks_come_from_what_reveal_shows(small, monkeypatch):
     assert "script" not in front.text  # deprecated
     assert "in another way" not in front.text  # compiles nothing
     # Where the times lie as far apart as the ratios, they bear out nothing.
-    named["small"] = pair(40e-3, 10e-3)
-    show(root, "mxnet", {"kind": "reveal", "comparisons": named})
+    find(root, "mxnet", "resnet", {"eager": 40e-3, "jit": 10e-3})
     again = (make_site(root) / "en/index.html").read_text(encoding="utf-8")
     assert "40 → 10 ms" in again
     assert "says as much about eager" not in again
+    findings_file(root, "mxnet", "resnet").write_text("none")
+    with pytest.raises(BookError, match=r"mxnet-resnet\.json.*make findings"):
+        make_site(root)
 
 
-def test_what_was_recorded_on_a_gpu(small, monkeypatch):
+def test_what_was_recorded_on_a_gpu(small):
     """A second picture and a finding on the first page; a box and its picture in the chapter."""
     root = small()
-    monkeypatch.setattr(findings, "NETWORKS", {"mlp": Network("one", code="print")})
     eager, graphs = recorded_row("eager", 2e-3), recorded_row(GRAPHS, 1e-3, 2.0)
     slower = recorded_row(COMPILED, 4e-3, 0.5, "slower")
     lost = recorded_row(GRAPHS, 4e-3, 0.5, "slower")
@@ -291,7 +278,7 @@ def test_what_was_recorded_on_a_gpu(small, monkeypatch):
     case = "resnet 1 inference float32 | ResNet"
     text = CHAPTER.replace("python\nprint(1)", "python\n:tags: [gpu]\nprint(1)")
     small(text.replace("## Exercises", f":::{{recorded}} networks\n{case}\n:::\n\n## Exercises"))
-    show(root, "pytorch", summary())
+    find(root, "pytorch", "mlp", DENSE)
     site = make_site(root)
     front, page = (read_page(site / "en" / name) for name in ("index.html", "pytorch/one.html"))
     assert front.source.count('<figure class="gains">') == 2
