@@ -71,8 +71,9 @@ def compare(
     such as where memory lies and which thread runs on which core, so that another process may come
     out elsewhere. `processes` of six or more give an interval for the median of all processes; one
     more process lies between the extremes of six with a probability of 5/7. A turn during which
-    other programs made the threads wait does not count, and if fewer than six rounds are left,
-    nothing is decided. docs/measuring.md has more.
+    other programs made the threads wait does not count. If fewer than six rounds are left, more
+    are taken, for up to twice the limit, and if that is not enough, nothing is decided.
+    docs/measuring.md has more.
 
     Args:
         functions: the callables by label, or what ``variants`` returns. One of them may be
