@@ -258,6 +258,12 @@ def numerical_threads(count: int) -> dict[str, str]:
     return dict.fromkeys(names, str(count))
 
 
+def threads_set(variable: str) -> int | None:
+    """The number of threads that a variable of the environment sets; None if it sets none."""
+    text = os.environ.get(variable, "")
+    return int(text) if text.isdecimal() else None
+
+
 def tracing_text(framework: str) -> str:
     """What a TracingError says."""
     text = _(

@@ -1,9 +1,11 @@
 """JAX, and Flax on top of it."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from d2lhybrid.core.host_array import HostArray
+from d2lhybrid.frameworks.base import numerical_threads, threads_set
 from d2lhybrid.frameworks.folder import (
     ExplainModule,
     FolderFramework,
@@ -85,6 +87,30 @@ class JAX(FolderFramework):
         from d2lhybrid.frameworks.jax import device
 
         return device.accelerators()
+
+    def thread_count(self) -> int | None:
+        return threads_set("NPROC")  # None: all cores
+
+    def thread_variables(self, count: int) -> Mapping[str, str]:
+        return {**numerical_threads(count), "NPROC": str(count)}
+
+    def cache_variables(self, folder: Path) -> Mapping[str, str | None]:
+        return {"JAX_COMPILATION_CACHE_DIR": str(folder / "jax")}
+
+    def settings(self) -> Mapping[str, Any]:
+        from d2lhybrid.frameworks.jax import travel
+
+        return travel.settings()
+
+    def apply_settings(self, settings: Mapping[str, Any]) -> None:
+        from d2lhybrid.frameworks.jax import travel
+
+        travel.apply_settings(settings)
+
+    def reduce(self, obj: Any) -> Any:
+        from d2lhybrid.frameworks.jax import travel
+
+        return travel.reduce(obj)
 
     def is_tensor(self, obj: Any) -> bool:
         from d2lhybrid.frameworks.jax import device

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from d2lhybrid.core.host_array import HostArray
+from d2lhybrid.frameworks.base import numerical_threads, threads_set
 from d2lhybrid.frameworks.folder import (
     ExplainModule,
     FolderFramework,
@@ -43,6 +44,27 @@ class MXNet(FolderFramework):
         from d2lhybrid.frameworks.mxnet import device
 
         device.synchronize()
+
+    def thread_count(self) -> int | None:
+        return threads_set("OMP_NUM_THREADS")  # it does not tell what else it may use
+
+    def thread_variables(self, count: int) -> Mapping[str, str]:
+        return {**numerical_threads(count), "MXNET_CPU_WORKER_NTHREADS": "1"}
+
+    def settings(self) -> Mapping[str, Any]:
+        from d2lhybrid.frameworks.mxnet import travel
+
+        return travel.settings()
+
+    def apply_settings(self, settings: Mapping[str, Any]) -> None:
+        from d2lhybrid.frameworks.mxnet import travel
+
+        travel.apply_settings(settings)
+
+    def reduce(self, obj: Any) -> Any:
+        from d2lhybrid.frameworks.mxnet import travel
+
+        return travel.reduce(obj)
 
     def is_tensor(self, obj: Any) -> bool:
         from d2lhybrid.frameworks.mxnet import device

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from d2lhybrid.core.host_array import HostArray
+from d2lhybrid.frameworks.base import numerical_threads
 from d2lhybrid.frameworks.folder import (
     ExplainModule,
     FolderFramework,
@@ -88,6 +89,28 @@ class TensorFlow(FolderFramework):
         from d2lhybrid.frameworks.tensorflow import device
 
         return device.accelerators()
+
+    def thread_variables(self, count: int) -> Mapping[str, str]:
+        return {
+            **numerical_threads(count),
+            "TF_NUM_INTRAOP_THREADS": str(count),
+            "TF_NUM_INTEROP_THREADS": str(count),
+        }
+
+    def settings(self) -> Mapping[str, Any]:
+        from d2lhybrid.frameworks.tensorflow import travel
+
+        return travel.settings()
+
+    def apply_settings(self, settings: Mapping[str, Any]) -> None:
+        from d2lhybrid.frameworks.tensorflow import travel
+
+        travel.apply_settings(settings)
+
+    def reduce(self, obj: Any) -> Any:
+        from d2lhybrid.frameworks.tensorflow import travel
+
+        return travel.reduce(obj)
 
     def is_tensor(self, obj: Any) -> bool:
         from d2lhybrid.frameworks.tensorflow import device

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from d2lhybrid.core.errors import TracingError
 from d2lhybrid.core.host_array import HostArray
-from d2lhybrid.frameworks.base import tracing_text
+from d2lhybrid.frameworks.base import threads_set, tracing_text
 from d2lhybrid.frameworks.failures import quiet
 from d2lhybrid.frameworks.tensorflow.modules import MODULES, inference, put_back
 from d2lhybrid.frameworks.tensorflow.private import is_started
@@ -49,7 +49,8 @@ def peak_memory_bytes() -> int | None:
 
 
 def thread_count() -> int | None:
-    return tf.config.threading.get_intra_op_parallelism_threads() or None  # 0: all cores
+    by_code = tf.config.threading.get_intra_op_parallelism_threads()  # 0: none was set
+    return by_code or threads_set("TF_NUM_INTRAOP_THREADS")  # None: all cores
 
 
 def has_threads() -> bool:

@@ -1,0 +1,102 @@
+"""Callables and arguments in a process that was started afresh, where they compute the same."""
+
+import os
+import subprocess
+import threading
+
+import pytest
+
+from d2lhybrid.core.subprocesses import run_python
+from d2lhybrid.errors import ArgumentError
+from d2lhybrid.experiment.experiment import Experiment
+from d2lhybrid.experiment.travel import pack, unpack
+from d2lhybrid.experiment.variants import variants
+
+# Prints, for each callable, the sum of its output.
+_RUN = """
+import sys
+from d2lhybrid.experiment.travel import unpack
+experiment = unpack(open(sys.argv[1], "rb").read())
+for label, function in experiment.functions.items():
+    call = experiment._call(function)
+    print(label, round(float(call.function(*call.args, **call.kwargs).sum()), 3), sep="=")
+"""
+
+
+def experiment(functions, *args, **kwargs):
+    return Experiment(functions, args, kwargs, next(iter(functions)), 1.0)
+
+
+def sums_there(tmp_path, functions, *args):
+    """What each callable computes in a fresh process, added up."""
+    file = tmp_path / "packed"
+    file.write_bytes(pack(experiment(functions, *args)))
+    done = run_python([_RUN, str(file)], 200, env=os.environ, stdout=subprocess.PIPE)
+    assert done.returncode == 0
+    return dict(line.split("=") for line in done.stdout.decode().splitlines())
+
+
+def test_modules_closures_and_variants_of_pytorch(tmp_path):
+    torch = pytest.importorskip("torch")
+    net, x = torch.nn.Linear(3, 2), torch.ones(4, 3)
+
+    def plus_one(x):
+        return net(x) + 1
+
+    functions = {
+        "net": net,
+        "plus one": torch.compile(plus_one, backend="eager", fullgraph=True),
+        "eager": variants(net, x)["eager"],
+    }
+    here = float(net(x).detach().sum())
+    there = sums_there(tmp_path, functions, x)
+    assert float(there["net"]) == pytest.approx(here, abs=0.002) == float(there["eager"])
+    assert float(there["plus one"]) == pytest.approx(here + 8, abs=0.002)
+
+
+def test_hybridized_blocks_of_mxnet(tmp_path):
+    from d2lhybrid import import_mxnet
+
+    mx = import_mxnet()
+    net, x = mx.gluon.nn.Dense(2), mx.nd.ones((4, 3))
+    net.initialize()
+    net.hybridize()
+    here = float(net(x).sum().asscalar())
+
+    def add(x):
+        return net(x).sum().asscalar()
+
+    assert float(sums_there(tmp_path, {"add": add}, x)["add"]) == pytest.approx(here, abs=0.002)
+
+
+@pytest.mark.parametrize(
+    ("part", "handed_over"),
+    [
+        ("'mine'", lambda lock: experiment({"sum": sum, "mine": lambda x: lock}, [1])),
+        ("argument 2", lambda lock: experiment({"max": max}, 1, lock)),
+        ("key=", lambda lock: experiment({"max": max}, 1, key=lock)),
+    ],
+)
+def test_what_cannot_travel_is_named(part, handed_over):
+    with pytest.raises(ArgumentError, match=r"lock' object.*processes=") as raised:
+        pack(handed_over(threading.Lock()))
+    assert f"Received: {part}, which" in str(raised.value)
+
+
+class Vanishing:
+    """An object that can be taken apart, but not put together."""
+
+    def __reduce__(self):
+        return __import__, ("a_module_that_is_nowhere",)
+
+
+def test_what_cannot_be_made_again_there_is_named():
+    packed = pack(experiment({"sum": sum}, 1, Vanishing()))
+    with pytest.raises(ArgumentError, match=r"argument 2.*a_module_that_is_nowhere"):
+        unpack(packed)
+
+
+def test_options_come_along():
+    before = experiment({"sum": sum}, [1, 2])
+    after = unpack(pack(before))
+    assert (after.args, after.baseline, after.time_limit) == (([1, 2],), "sum", 1.0)
