@@ -1,4 +1,4 @@
-"""The same experiment in several fresh processes: an interval that holds in the next one, too.
+"""The same experiment in several fresh processes: an interval for the median of all processes.
 
 Some things are drawn once a process, such as where its memory lies and how its threads are placed,
 so that no number of rounds in one process shows them. pyperf starts twenty processes for this
