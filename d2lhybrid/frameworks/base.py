@@ -159,7 +159,7 @@ class Framework(ABC):
 
         A variable that is None there is not set.
         """
-        return {}
+        return {"CUDA_CACHE_PATH": str(folder / "cuda")}
 
     def settings(self) -> Mapping[str, Any]:
         """What the user has set in this process for all that it computes, as plain data."""

@@ -95,7 +95,8 @@ class JAX(FolderFramework):
         return {**numerical_threads(count), "NPROC": str(count)}
 
     def cache_variables(self, folder: Path) -> Mapping[str, str | None]:
-        return {"JAX_COMPILATION_CACHE_DIR": str(folder / "jax")}
+        # Without a folder, JAX keeps nothing.
+        return {**super().cache_variables(folder), "JAX_COMPILATION_CACHE_DIR": None}
 
     def settings(self) -> Mapping[str, Any]:
         from d2lhybrid.frameworks.jax import travel

@@ -100,7 +100,8 @@ class PyTorch(FolderFramework):
     def cache_variables(self, folder: Path) -> Mapping[str, str | None]:
         folders = {"TORCHINDUCTOR_CACHE_DIR": "inductor", "TRITON_CACHE_DIR": "triton"}
         folders["PYTORCH_KERNEL_CACHE_PATH"] = "kernels"  # of operations on CUDA
-        return {name: str(folder / "torch" / part) for name, part in folders.items()}
+        own = {name: str(folder / "torch" / part) for name, part in folders.items()}
+        return {**super().cache_variables(folder), **own}
 
     def settings(self) -> Mapping[str, Any]:
         from d2lhybrid.frameworks.torch import travel
