@@ -30,6 +30,7 @@ class Task:
     left_out: tuple[str, ...]
     time_limit: float
     seed: int
+    caches: bool = False  # may it find what compilers have kept on the disk for this user?
 
     def write(self, folder: Path) -> None:
         """Into the folder of the process."""
@@ -63,6 +64,7 @@ class Task:
             progress=False,
         )
         experiment.note = Position(folder / "position", self.labels).note
+        experiment.cold_caches = None if self.caches else folder
         return experiment.run_for_estimates()
 
 

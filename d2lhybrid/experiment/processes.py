@@ -146,6 +146,7 @@ class ProcessExperiment:
             left_out=(*self.unavailable,),
             time_limit=experiment.time_limit / self.count,
             seed=int(seed),
+            caches=self.caches,
         )
 
     def _run(self, task: Task, folder: Path, where: str, say: Say) -> _Ended:
