@@ -92,9 +92,9 @@ def make_site(root):
     return root / "build" / "html"
 
 
-def find(root, framework, network, latency, throughput=None, **fields):
+def find(root, framework, network, latency, throughput=None, noise=0.0, **fields):
     """Let a network have been measured on a CPU, with these seconds a call."""
-    compared = by_hand.comparison(latency, throughput, env=WHERE, **fields)
+    compared = by_hand.comparison(latency, throughput, env=WHERE, noise=noise, **fields)
     file = findings_file(root, framework, network)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(compared.to_json(), encoding="utf-8")
