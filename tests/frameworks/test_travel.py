@@ -5,12 +5,14 @@ import subprocess
 import threading
 
 import pytest
+from processes import python
 
 from d2lhybrid.core.subprocesses import run_python
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.experiment.experiment import Experiment
 from d2lhybrid.experiment.travel import pack, unpack
 from d2lhybrid.experiment.variants import variants
+from d2lhybrid.frameworks import get, known
 
 # Prints, for each callable, the sum of its output.
 _RUN = """
@@ -100,3 +102,14 @@ def test_options_come_along():
     before = experiment({"sum": sum}, [1, 2])
     after = unpack(pack(before))
     assert (after.args, after.baseline, after.time_limit) == (([1, 2],), "sum", 1.0)
+
+
+@pytest.mark.parametrize("name", [framework.name for framework in known()])
+def test_a_fresh_process_has_as_many_threads_as_were_asked_for(name):
+    code = (
+        "import sys; from d2lhybrid.frameworks import get; framework = get(sys.argv[1])\n"
+        "framework.load(); framework.compute_on(framework.devices()[0])\n"
+        "print(framework.thread_count())"
+    )
+    env = {**os.environ, **get(name).thread_variables(1)}
+    assert python("-c", code, name, **env).stdout.strip() == "1"
