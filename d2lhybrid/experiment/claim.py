@@ -314,6 +314,12 @@ def _contradicted(c: Compared, claim: Claim) -> str:
         "in {rounds} rounds, with a noise floor of {floor}. Correct the claim, or what you "
         "compare."
     )
+    if c.processes:
+        text = _(
+            "Received: a ratio of {ratio} ({confidence} interval {low} to {high}, clock {clock}) "
+            "in {processes} processes, with a noise floor of {floor}. Correct the claim, or what "
+            "you compare."
+        )
     return _with_figures(text, c, claim)
 
 

@@ -3,9 +3,9 @@
 A machine's load says little about one turn: while others keep the processors busy, one turn of a
 millisecond is often whole where ten in a row never are. So each turn is judged by itself. It was
 *disturbed* if its threads waited for a processor for more than a twentieth of it, while other
-programs used more than a quarter of a processor. The second half is needed because the threads of
-one framework also wait for each other: TensorFlow's do for a tenth of a turn, and JAX's for a
-quarter, on a machine that does nothing else.
+programs used more than a quarter of a processor and left less than a quarter of all of them idle.
+The second half is needed because the threads of one framework also wait for each other: those of
+TensorFlow, JAX and MXNet do for a fifth of a turn and more on a machine that does nothing else.
 
 Linux counts both: a thread's waiting to the nanosecond, what the processors did in steps of 10 ms.
 So the second is asked over half a second, and turns are judged when that is over. Elsewhere,
@@ -19,7 +19,7 @@ from functools import cache
 from mmap import mmap
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -33,11 +33,19 @@ except ImportError:  # on Windows
 
 WAITED = 0.05  # of a turn, summed over the threads, is too much
 OTHERS = 0.25  # of one processor, used by other programs, is enough to make threads wait
+ROOM = 0.25  # of the processors, if they were idle, left room for threads that waited
 WINDOW = 0.5  # seconds over which that is asked
 THREADS = Path("/proc/self/task")
 PROCESSORS = Path("/proc/stat")
 NEW_MEMORY = 2**21  # bytes, written to find what a page fault costs
 NEW_MEMORY_TIMES = 8
+
+
+class Usage(NamedTuple):
+    """Seconds of the processors that other programs used, and in which nobody used them."""
+
+    others: float
+    idle: float
 
 
 class Counts(Protocol):
@@ -52,11 +60,11 @@ class Counts(Protocol):
     def held_up(self, before: Any, after: Any, seconds: float) -> bool:
         """Was that too much for a turn of so many seconds?"""
 
-    def others(self) -> float:
-        """Seconds of the processors that other programs have used so far."""
+    def usage(self) -> Usage:
+        """What the processors that this process may use have done so far."""
 
-    def used_much(self, others: float, seconds: float) -> bool:
-        """Have they used too much in so many seconds?"""
+    def is_crowded(self, usage: Usage, seconds: float) -> bool:
+        """Did other programs use so much in so many seconds that a thread had to wait for them?"""
 
     def close(self) -> None:
         """Keep no file open."""
@@ -90,18 +98,21 @@ class LinuxCounts:
         waited = sum(after[thread] - before[thread] for thread in after if thread in before)
         return waited * 1e-9 > WAITED * seconds
 
-    def others(self) -> float:
-        """The time in which a processor was not idle, in ticks, less this process's own."""
-        busy = 0
+    def usage(self) -> Usage:
+        """From the ticks of each processor; this process's own part is known better."""
+        busy = idle = 0
         for line in PROCESSORS.read_text(encoding="ascii").splitlines():
             name, *ticks = line.split()
             if name in self._processors:
-                user, nice, system, _idle, _for_disk, interrupts, soft, stolen = map(int, ticks[:8])
+                user, nice, system, unused, for_disk, interrupts, soft, stolen = map(int, ticks[:8])
                 busy += user + nice + system + interrupts + soft + stolen
-        return busy / self._ticks_per_second - _own_seconds()
+                idle += unused + for_disk
+        ticks_per_second = self._ticks_per_second
+        return Usage(busy / ticks_per_second - _own_seconds(), idle / ticks_per_second)
 
-    def used_much(self, others: float, seconds: float) -> bool:
-        return others > OTHERS * seconds
+    def is_crowded(self, usage: Usage, seconds: float) -> bool:
+        had_room = usage.idle > ROOM * len(self._processors) * seconds
+        return usage.others > OTHERS * seconds and not had_room
 
     def close(self) -> None:
         while self._files:
@@ -120,10 +131,10 @@ class SwitchCounts:
     def held_up(self, before: int, after: int, seconds: float) -> bool:
         return after > before
 
-    def others(self) -> float:
-        return 0.0  # it is not known for so short a time
+    def usage(self) -> Usage:
+        return Usage(0.0, 0.0)  # it is not known for so short a time
 
-    def used_much(self, others: float, seconds: float) -> bool:
+    def is_crowded(self, usage: Usage, seconds: float) -> bool:
         return (load() or 0.0) > (os.cpu_count() or 1)
 
     def close(self) -> None:
@@ -144,9 +155,10 @@ class Disturbance:
         self._elsewhere = 0.0  # seconds that programs of ``SelfTimed`` callables took
         self._before = self._latest = self._moment()
 
-    def _moment(self) -> tuple[float, float]:
-        """Now, and what other programs have used of the processors so far."""
-        return perf_counter(), self._counts.others() - self._elsewhere
+    def _moment(self) -> tuple[float, Usage]:
+        """Now, and what the processors have done so far, but for programs of our own."""
+        usage = self._counts.usage()
+        return perf_counter(), usage._replace(others=usage.others - self._elsewhere)
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -186,7 +198,8 @@ class Disturbance:
         now = self._moment()
         is_long = now[0] - self._latest[0] >= WINDOW
         since = self._latest if is_long else self._before
-        if self._counts.used_much(now[1] - since[1], now[0] - since[0]):
+        usage = Usage(now[1].others - since[1].others, now[1].idle - since[1].idle)
+        if self._counts.is_crowded(usage, now[0] - since[0]):
             for sampler, turn in self._held_up:
                 sampler.disturbed.add(turn)
         self._held_up.clear()

@@ -118,9 +118,13 @@ def _compilers(rows: Rows) -> Iterator[str]:
 
 
 def _new_memory(rows: Rows) -> Iterator[str]:
-    """Which rows spend more than a tenth of their time on memory that they ask for anew."""
+    """Which rows spend more than a tenth of their time on memory that they ask for anew.
+
+    It may be less: what a page costs was measured on memory that no cache holds yet, and where a
+    call reuses its memory, it finds that out of the caches, too.
+    """
     text = _(
-        "{label}: about {share} of its time goes into new memory, which each call gets from the "
+        "{label}: up to {share} of its time goes into new memory, which each call gets from the "
         "system ({pages} page faults)."
     )
     for row in rows.measured:

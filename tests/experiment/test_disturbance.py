@@ -13,7 +13,7 @@ from processes import python
 
 from d2lhybrid import compare, measure
 from d2lhybrid.experiment import disturbance
-from d2lhybrid.experiment.disturbance import LinuxCounts, SwitchCounts, page_fault_seconds
+from d2lhybrid.experiment.disturbance import LinuxCounts, SwitchCounts, Usage, page_fault_seconds
 from d2lhybrid.frameworks.variant import SelfTimed
 
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts it")
@@ -38,10 +38,10 @@ class Told:
         self.asked += 1
         return self.waits(self.asked - 1)
 
-    def others(self):
-        return 0.0
+    def usage(self):
+        return Usage(0.0, 0.0)
 
-    def used_much(self, others, seconds):
+    def is_crowded(self, usage, seconds):
         return self.others_use_much()
 
     def close(self):
@@ -144,9 +144,19 @@ def test_elsewhere_switches_and_the_load_say_something_of_the_same(monkeypatch):
     assert not counts.held_up(4, 4, 1.0)
     assert counts.waited() >= 0
     monkeypatch.setattr(os, "getloadavg", lambda: (1000.0, 1000.0, 1000.0), raising=False)
-    assert counts.used_much(0.0, 1.0)
+    assert counts.is_crowded(Usage(0.0, 0.0), 1.0)
     monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0), raising=False)
-    assert not counts.used_much(0.0, 1.0)
+    assert not counts.is_crowded(Usage(0.0, 0.0), 1.0)
+
+
+@ON_LINUX
+@pytest.mark.parametrize(
+    ("others", "idle", "is_crowded"), [(0.5, 0.1, True), (0.2, 0.1, False), (0.5, 0.6, False)]
+)
+def test_other_programs_are_in_the_way_where_they_leave_no_room(others, idle, is_crowded):
+    counts = LinuxCounts()
+    cores = len(os.sched_getaffinity(0))
+    assert counts.is_crowded(Usage(others, idle * cores), 1.0) == is_crowded
 
 
 @ON_LINUX
@@ -161,21 +171,22 @@ def test_a_thread_that_wants_a_processor_that_others_keep_waits():
 
 SHARED = """
 import os, subprocess, sys, time
-from d2lhybrid.experiment.disturbance import LinuxCounts
+from d2lhybrid.experiment.disturbance import LinuxCounts, Usage
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
 try:
     time.sleep(0.3)
     counts = LinuxCounts()
     counts.follow_threads()
-    before, others, begin = counts.waited(), counts.others(), time.perf_counter()
+    before, others, begin = counts.waited(), counts.usage(), time.perf_counter()
     while time.perf_counter() < begin + 1:
         pass
-    after, used = counts.waited(), counts.others() - others
+    after, usage = counts.waited(), counts.usage()
+    usage = Usage(usage.others - others.others, usage.idle - others.idle)
     seconds = time.perf_counter() - begin
     waited = 1e-9 * sum(after[thread] - before[thread] for thread in before)
     assert counts.held_up(before, after, seconds)
-    print(waited, seconds, used, int(counts.used_much(used, seconds)))
+    print(waited, seconds, usage.others, int(counts.is_crowded(usage, seconds)))
     counts.close()
 finally:
     for process in busy:
