@@ -7,19 +7,20 @@ what was in recorded/cpu. A comparison that other programs disturbed is not kept
 """
 
 import argparse
+import importlib
+import os
 import subprocess
 import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-import cloudpickle
 from setup_env import ROOT
 
 from book.frameworks import FRAMEWORKS
 from book.measured import LARGE_BATCH, findings_file
 from d2lhybrid import Comparison, compare, variants
-from recording.chapter_networks import NOTEBOOKS, chapter_networks
+from recording.chapter_networks import NOTEBOOKS, defines_networks
 from recording.notebook_code import code_cells
 
 STAGED = ROOT / "build/findings"
@@ -95,15 +96,28 @@ def measured(framework: str, network: str, chapters: ModuleType) -> Comparison:
 
 
 def defined_in_chapters(framework: str) -> ModuleType:
-    """A module with the networks of both chapters, which travels to the processes by value."""
-    folder = NOTEBOOKS / framework
-    chapters = chapter_networks(folder / "faster.ipynb")
-    (cell,) = [
-        cell for cell in code_cells(folder / "hybridize.ipynb") if "def get_net()" in cell.source
+    """A module with the networks of both chapters.
+
+    It is a file, because the processes that measure have to import it: TorchDynamo looks up there
+    what a network's code names.
+    """
+    cells = code_cells(NOTEBOOKS / framework / "faster.ipynb")
+    (last,) = [number for number, cell in enumerate(cells) if defines_networks(cell)]
+    cells = [cell for cell in cells[: last + 1] if "hide-input" in cell.tags]
+    cells += [
+        cell
+        for cell in code_cells(NOTEBOOKS / framework / "hybridize.ipynb")
+        if "def get_net()" in cell.source
     ]
-    exec(cell.compiled(), vars(chapters))
-    cloudpickle.register_pickle_by_value(chapters)
-    return chapters
+    STAGED.mkdir(parents=True, exist_ok=True)
+    name = f"chapters_{framework}"
+    source = "\n\n".join(["from d2lhybrid import training", *(cell.source for cell in cells)])
+    (STAGED / f"{name}.py").write_text(source, encoding="utf-8")
+    sys.path.append(str(STAGED))
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [str(STAGED), os.environ.get("PYTHONPATH")])
+    )
+    return importlib.import_module(name)
 
 
 if __name__ == "__main__":
