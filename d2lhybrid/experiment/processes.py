@@ -185,12 +185,14 @@ class ProcessExperiment:
         """The environment of a process: this one's, with threads and caches as they were chosen."""
         changes: dict[str, str | None] = {"D2LHYBRID_LANGUAGE": language()}
         if not self.caches:  # the rest of what it leaves behind if it crashes goes with its folder
-            changes |= dict.fromkeys(TEMPORARY, str(folder))
+            changes |= dict.fromkeys(TEMPORARY, str(folder.parent))
         for framework in known():
             if self.threads is not None:
                 changes |= framework.thread_variables(self.threads)
             if not self.caches:
-                changes |= framework.cache_variables(folder / "caches")
+                # What a compiler finds out of the machine, it finds for all of the processes. What
+                # it compiles goes into a folder of its own for each callable.
+                changes |= framework.cache_variables(folder.parent / "caches")
         variables = {**os.environ, **changes}
         return {name: value for name, value in variables.items() if value is not None}
 

@@ -10,6 +10,7 @@ other modules by their names. Where that is not enough for objects of a framewor
 import linecache
 import os
 import pickle
+import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -120,6 +121,20 @@ def _code(make: Callable[..., types.CodeType], args: Any, file: str) -> types.Co
     return make(*args).replace(co_filename=file)
 
 
+class _MainGlobals(dict[str, Any]):
+    """The globals of the script or notebook. In the other process its main module has them, too.
+
+    TorchDynamo looks names up there, in the module that a function says it belongs to.
+    """
+
+    def __reduce__(self) -> Any:
+        return _main_globals, ()
+
+
+def _main_globals() -> dict[str, Any]:
+    return vars(sys.modules["__main__"])
+
+
 class _Packer(cloudpickle.Pickler):
     """Packs callables and arguments, and notes the frameworks to which any of it belongs."""
 
@@ -154,6 +169,8 @@ class _Packer(cloudpickle.Pickler):
         if isinstance(obj, types.CodeType):
             self._note_source(obj.co_filename)
             return _code, (*self.dispatch_table[types.CodeType](obj), obj.co_filename)
+        if isinstance(obj, types.FunctionType) and obj.__globals__.get("__name__") == "__main__":
+            self.globals_ref.setdefault(id(obj.__globals__), _MainGlobals())
         for framework in loaded():
             reduced = framework.reduce(obj)
             if reduced is not NotImplemented:
