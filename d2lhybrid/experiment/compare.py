@@ -53,15 +53,16 @@ def compare(
 ) -> Comparison:
     """Time ``function(*args, **kwargs)`` for each of `functions` and compare it to the baseline.
 
-    First each is called once; building and loading are timed separately from that call if the two
-    are separate. Unless `check` is False the outputs are compared; a number as `check` is the
-    tolerance, relative to each element. Then, after warm-up, every round takes a turn of each in an
-    order drawn from `seed`, and one more of the baseline, which gives the noise floor. If work is
-    queued, a turn times both calls that are waited for and a stream of calls. It ends when every
-    verdict is clear and every interval narrower than 10%, at the earliest after 20 rounds; after
-    2000 rounds; after `time_limit` seconds of rounds; or at an interrupt, with the rounds that are
-    complete. It takes six rounds unless they need more than twice the limit; the result then says
-    which limit is enough, and gives no verdict.
+    First the compilers start that are needed, for which no row pays. Then each is called once;
+    building and loading are timed separately from that call if the two are separate. Unless `check`
+    is False the outputs are compared; a number as `check` is the tolerance, relative to each
+    element. After warm-up, every round takes a turn of each in an order drawn from `seed`, and one
+    more of the baseline, which gives the noise floor. If work is queued, a turn times both calls
+    that are waited for and a stream of calls. It ends when every verdict is clear and every
+    interval narrower than 10%, at the earliest after 20 rounds; after 2000 rounds; after
+    `time_limit` seconds of rounds; or at an interrupt, with the rounds that are complete. It takes
+    six rounds unless they need more than twice the limit; the result then says which limit is
+    enough, and gives no verdict.
 
     If a variant cannot be built, raises or gives another answer, the comparison goes on without it
     and shows the reason. A compiler that caches on disk builds the same program in a fraction of
@@ -90,7 +91,8 @@ def compare(
         time_limit: seconds of rounds; first calls and warm-up come on top. The environment variable
             ``D2LHYBRID_MOST_SECONDS`` lowers it, to try quickly whether a notebook or script runs.
         build_timeout: seconds that building, loading and the first call of a variant may take
-            together; one that takes longer is interrupted and left out. Works in the main thread.
+            together; one that takes longer is interrupted and left out. Works in the main thread,
+            and with `processes` in any.
         seed: of the order within the rounds; drawn if None, and kept in the result.
         margin: what counts as the same, as a fraction (0.02 is 2%).
         processes: how many fresh processes measure, one after the other; None measures in this one.
@@ -100,8 +102,8 @@ def compare(
             such as can be sent to a process.
         threads: how many each framework may use; needs `processes`, because a framework reads this
             when it starts. One thread helps where others use the same cores.
-        caches: True lets the processes use your compilers' caches on disk. Otherwise each gets an
-            empty folder for them, so that its cold starts are cold.
+        caches: True lets the processes use your compilers' caches on disk. Otherwise each first
+            call gets an empty folder for them, so that cold starts are cold.
         progress: say what is being built, and count what takes longer than two seconds; None does
             so where the standard error is a terminal.
         timer: a function that returns seconds, such as ``time.perf_counter``, by which the limit

@@ -56,6 +56,88 @@ def test_modules_closures_and_variants_of_pytorch(tmp_path):
     assert float(there["plus one"]) == pytest.approx(here + 8, abs=0.002)
 
 
+def test_what_a_module_of_a_script_names_is_found_where_torchdynamo_looks(tmp_path):
+    """In the main module, of which the block inside ``Sequential`` says that it belongs to it."""
+    pytest.importorskip("torch")
+    script = tmp_path / "script.py"
+    script.write_text(_SCRIPT, encoding="utf-8")
+    done = python(str(script))
+    assert "torch.compile" in done.stdout
+    assert "was not run" not in done.stdout
+
+
+_SCRIPT = """
+import torch
+import torch.nn.functional as F
+from d2lhybrid import compare, variants
+SCALE = 2.0
+def scaled(x):
+    return F.gelu(x) * SCALE
+class Block(torch.nn.Module):
+    def forward(self, x):
+        return scaled(F.relu(x))
+net, x = torch.nn.Sequential(Block(), torch.nn.Linear(8, 8), Block()).eval(), torch.rand(4, 8)
+ways = variants(net, x, compiler_options={"backend": "aot_eager"}).only("eager", "torch.compile")
+print(compare(ways, x, processes=1, time_limit=0.2))
+"""
+
+
+def test_jitted_functions_and_modules_of_jax(tmp_path):
+    jax = pytest.importorskip("jax")
+    nnx = pytest.importorskip("flax.nnx")
+    net, x = nnx.Linear(3, 2, rngs=nnx.Rngs(0)), jax.numpy.ones((4, 3))
+
+    @nnx.jit
+    def plus_one(net, x):
+        return net(x) + 1
+
+    functions = {
+        "jit": jax.jit(net),
+        "nnx.jit": lambda x: plus_one(net, x),
+        "jit by variants": variants(net, x)["jit"],
+    }
+    here = float(net(x).sum())
+    there = sums_there(tmp_path, functions, x)
+    assert float(there["jit"]) == pytest.approx(here, abs=0.002) == float(there["jit by variants"])
+    assert float(there["nnx.jit"]) == pytest.approx(here + 8, abs=0.002)
+
+
+def test_models_and_functions_of_tensorflow(tmp_path):
+    tf = pytest.importorskip("tensorflow")
+
+    class Scaled(tf.keras.layers.Layer):
+        def __init__(self, factor):  # without the name that Keras hands over
+            super().__init__()
+            self.factor = factor
+
+        def call(self, x):
+            return x * self.factor
+
+    class Net(tf.keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.layers_in_order = [tf.keras.layers.Dense(2), Scaled(3.0)]
+
+        def call(self, x):
+            for layer in self.layers_in_order:
+                x = layer(x)
+            return x
+
+    x = tf.ones((4, 3))
+    net, stack = Net(), tf.keras.Sequential([tf.keras.layers.Dense(2), Scaled(2.0)])
+    traced = tf.function(lambda x: tf.reduce_sum(stack(x)))
+    here = [float(tf.reduce_sum(net(x))), float(traced(x))]
+
+    def add(x):
+        return tf.reduce_sum(net(x)).numpy()
+
+    def add_traced(x):
+        return traced(x).numpy()
+
+    there = sums_there(tmp_path, {"add": add, "traced": add_traced}, x)
+    assert [float(there[name]) for name in ("add", "traced")] == pytest.approx(here, abs=0.002)
+
+
 def test_hybridized_blocks_of_mxnet(tmp_path):
     from d2lhybrid import import_mxnet
 

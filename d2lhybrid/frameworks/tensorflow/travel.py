@@ -5,6 +5,7 @@ that loading it needs; a ``tf.function`` travels without its traces.
 """
 
 from collections.abc import Callable, Mapping
+from inspect import signature
 from types import FunctionType
 from typing import Any
 
@@ -37,7 +38,31 @@ def _custom_objects(model: Any) -> dict[str, Any]:
         if isinstance(value, FunctionType) or hasattr(type(value), "get_config")
     ]
     own = [kind for kind in kinds if not str(kind.__module__).startswith("keras.")]
-    return {tf.keras.utils.get_registered_name(kind): kind for kind in own}
+    return {
+        tf.keras.utils.get_registered_name(kind): _Revived(kind) if _is_layer(kind) else kind
+        for kind in own
+    }
+
+
+def _is_layer(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, tf.keras.layers.Layer)
+
+
+class _Revived:
+    """A layer's class in Keras's eyes, which makes objects also where ``__init__`` takes few names.
+
+    Keras hands over a name, a type and whether it is trained, which many classes don't take.
+    """
+
+    def __init__(self, kind: type) -> None:
+        self._kind: Any = kind
+
+    def from_config(self, config: Mapping[str, Any]) -> Any:
+        try:
+            return self._kind.from_config(config)
+        except TypeError:
+            taken = signature(self._kind.__init__).parameters
+            return self._kind(**{name: value for name, value in config.items() if name in taken})
 
 
 def settings() -> Mapping[str, Any]:
