@@ -19,7 +19,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from d2lhybrid.core.errors import ArgumentError, ClaimError
 from d2lhybrid.core.i18n import count, gettext as _, noop as N_, number, sentences
-from d2lhybrid.core.stats import Estimate
+from d2lhybrid.core.stats import FEWEST, Estimate
 from d2lhybrid.display.table import percent
 from d2lhybrid.experiment.measurement import METRICS
 from d2lhybrid.experiment.provenance import Environment, stamp
@@ -329,6 +329,11 @@ def _undecided(c: Compared, claim: Claim) -> str:
             "Other programs held up these two in too many of {rounds} rounds to decide it. Compare "
             "on one thread, with processes=6 and threads=1, or when the machine is quieter."
         )
+    elif c.processes and not math.isfinite(c.ratio(claim.label, claim.metric, claim.against)[2]):
+        text = _(
+            "Fewer than {fewest} processes give no interval, so they don't decide it. Compare in "
+            "{fewest} or more."
+        )
     elif c.processes:
         text = _(
             "{processes} processes don't decide it: the {confidence} interval of the ratio, {low} "
@@ -351,6 +356,7 @@ def _with_figures(text: str, c: Compared, claim: Claim) -> str:
         low=low,
         high=high,
         processes=len(c.processes),
+        fewest=FEWEST,
         clock=claim.metric or "latency",
         floor=percent(c.floor_of(claim.metric)),
         rounds=c.rounds,

@@ -111,7 +111,7 @@ def sentences_of(group: Group) -> Iterator[str]:
 def _sentence(group: Group, row: Row) -> str:
     times = row.latency
     low, high = times.interval
-    return _template(row).format(
+    return _template(row, group.processes).format(
         name=group.name,
         label=row.name,
         baseline=group.baseline.label,
@@ -128,7 +128,7 @@ def _sentence(group: Group, row: Row) -> str:
     )
 
 
-def _template(row: Row) -> str:
+def _template(row: Row, processes: int) -> str:
     """The sentence that fits the verdict."""
     times = row.latency
     if times.verdict == "faster" and row.pays_after is not None:
@@ -160,6 +160,11 @@ def _template(row: Row) -> str:
         return _(
             "{name}: it is undecided whether {label} is faster than {baseline}. The ratio lies "
             "between {low} and {high}, with a noise floor of {floor}."
+        )
+    if processes:
+        return _(
+            "{name}: it is undecided whether {label} is faster than {baseline}. There are too few "
+            "processes to decide it."
         )
     return _(
         "{name}: it is undecided whether {label} is faster than {baseline}. There are too few "

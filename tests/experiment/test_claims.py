@@ -201,6 +201,24 @@ def test_what_stays_undecided_says_why(capsys, noise, busy, said):
     assert re.search(said, printed)
 
 
+def test_fewer_than_six_processes_say_so(capsys):
+    processes = [comparison({"a": 1e-3, "b": 5e-4}) for _process in range(3)]
+    joined = Comparison.of_processes(processes, seed=1)
+    assert joined.claim("b", "faster").outcome == "undecided"
+    assert "Fewer than 6 processes give no interval" in capsys.readouterr().out
+
+
+def test_six_processes_decide_by_all_of_them(capsys):
+    processes = [comparison({"a": 1e-3, "b": seconds * 1e-4}) for seconds in (5, 6, 7, 5, 6, 7)]
+    joined = Comparison.of_processes(processes, seed=1)
+    assert joined.ratio("b") == pytest.approx((1 / 0.6, 1 / 0.7, 2.0), rel=0.01)
+    joined.claim("b", "faster", at_least=1.4)
+    with pytest.raises(ClaimError, match="in 6 processes"):
+        joined.claim("b", "faster", at_least=2.1)
+    assert joined.claim("b", "faster", at_least=1.6).outcome == "undecided"
+    assert "6 processes don't decide it: the 97% interval" in capsys.readouterr().out
+
+
 def test_in_a_notebook_what_is_undecided_is_an_output_of_its_own_type(capsys, monkeypatch):
     shown = []
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=object))
