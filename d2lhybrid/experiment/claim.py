@@ -136,11 +136,12 @@ class Claim:
 
         More rounds may also move the estimate: by half of what the interval allows it today.
         """
+        if not c.processes and c.rounds < TELLING:
+            return True
         if c.is_busy(self.label, self.against):
             return False
         estimate, low, high = c.ratio(self.label, self.metric, self.against)
-        is_early = not c.processes and c.rounds < TELLING
-        if is_early or not 0 < low <= high < math.inf:
+        if not 0 < low <= high < math.inf:
             return True
         # What the baseline differs from itself by in the middle stays after any number of rounds.
         offset = abs(c.ratio(c.baseline, self.metric)[0] - 1)

@@ -394,6 +394,11 @@ def test_language_threads_and_caches_of_a_process(monkeypatch):
 
 
 def test_progress_shows_the_process_and_the_callable(capsys):
-    compare({"quick": quick, "slow": slow}, 1.0, processes=2, time_limit=4, progress=True)
+    def dawdles(x):
+        time.sleep(0.3)
+        return x + 1
+
+    functions = {"quick": quick, "dawdles": dawdles}
+    compare(functions, 1.0, processes=2, time_limit=2, progress=True)
     shown = capsys.readouterr().err
     assert "process 2 of 2, " in shown

@@ -19,10 +19,11 @@ from pathlib import Path
 import msgspec
 from checks import Wrong, check_explain, check_load, check_native, compared, notes
 
-from book.measured import MIME, Comparison
+from book.measured import Comparison
 from d2lhybrid import frameworks, save, verify
 from d2lhybrid.core.arguments import call
 from d2lhybrid.errors import D2LHybridError
+from d2lhybrid.experiment.comparison import MIME
 
 SECONDS = 3  # of a comparison's rounds
 SIZE = 64  # pixels of an image's side

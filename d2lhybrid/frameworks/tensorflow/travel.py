@@ -11,12 +11,14 @@ from typing import Any
 
 import tensorflow as tf
 
+from d2lhybrid.core.output import silent
 from d2lhybrid.frameworks.tensorflow import private
 
 
 def reduce(obj: Any) -> Any:
     if isinstance(obj, tf.keras.layers.Layer):
-        load, args = obj.__reduce__()
+        with silent():  # Keras's way to NumPy's arrays is deprecated
+            load, args = obj.__reduce__()
         return _load, (load, args, _custom_objects(obj))
     if isinstance(obj, tf.types.experimental.PolymorphicFunction):
         return object.__new__, (type(obj),), private.copied(obj).__getstate__()
@@ -54,8 +56,8 @@ class _Revived:
     Keras hands over a name, a type and whether it is trained, which many classes don't take.
     """
 
-    def __init__(self, kind: type) -> None:
-        self._kind: Any = kind
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
 
     def from_config(self, config: Mapping[str, Any]) -> Any:
         try:

@@ -1,7 +1,8 @@
 """What a process pays once for PyTorch's compiler, before the first program of the user's."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from time import perf_counter
 from typing import Any
 
@@ -13,6 +14,7 @@ from d2lhybrid.frameworks.torch.export import compiled
 from d2lhybrid.frameworks.variant import DeferredBuild, Function
 
 INDUCTOR = "Inductor"
+SAFE_PATH = "PYTHONSAFEPATH"  # Python's own variable
 _started = False
 
 
@@ -27,7 +29,8 @@ def start(functions: Sequence[Function]) -> Mapping[str, float]:
         return {}
     _started = True
     begin = perf_counter()
-    with suppress(Exception), silent():  # a row that fails for the same reason says so
+    # A row that fails for the same reason says so.
+    with suppress(Exception), silent(), _no_imports_from_the_current_folder():
         for used in device.used() or [torch.device("cpu")]:
             _compile_smallest(used)
     return {INDUCTOR: perf_counter() - begin}
@@ -37,6 +40,23 @@ def _needs_inductor(function: Any) -> bool:
     if isinstance(function, DeferredBuild):
         return function.compiler == INDUCTOR
     return private.is_compiled_by_inductor(function)
+
+
+@contextmanager
+def _no_imports_from_the_current_folder() -> Iterator[None]:
+    """Inductor runs ``python -c`` for each set of instructions that the processor may know.
+
+    A file of the current folder with the name of a library's module would be imported there.
+    """
+    before = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[SAFE_PATH]
+        else:
+            os.environ[SAFE_PATH] = before
 
 
 def _compile_smallest(used: torch.device) -> None:
