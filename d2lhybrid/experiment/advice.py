@@ -82,7 +82,8 @@ def _is_undecided(row: Row) -> bool:
 
 def what_helps(rows: Rows) -> str:
     """What to do where other programs held variants up."""
-    if rows.processes and set(rows.env.threads.values()) == {1}:
+    threads = set(rows.env.threads.values())
+    if threads == {1} or (rows.processes and not threads):
         return _("Measure again when the machine is quieter, or in more processes.")
     return _(
         "Give it one thread, with processes=6 and threads=1, or wait until the machine is quieter."

@@ -325,7 +325,12 @@ def _contradicted(c: Compared, claim: Claim) -> str:
 
 
 def _undecided(c: Compared, claim: Claim) -> str:
-    if c.is_busy(claim.label, claim.against):
+    if c.is_busy(claim.label, claim.against) and {*c.env.threads.values()} == {1}:
+        text = _(
+            "Other programs held up these two in too many of {rounds} rounds to decide it. Compare "
+            "when the machine is quieter."
+        )
+    elif c.is_busy(claim.label, claim.against):
         text = _(
             "Other programs held up these two in too many of {rounds} rounds to decide it. Compare "
             "on one thread, with processes=6 and threads=1, or when the machine is quieter."

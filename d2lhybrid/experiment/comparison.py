@@ -138,7 +138,7 @@ class Comparison(Result, Mapping[str, Measurement]):
         *,
         seed: int,
         unavailable: Mapping[str, str] = {},
-        stopped: str = "clear",
+        stopped: str = "",
         experiment: MeasuresOn | None = None,
     ) -> "Comparison":
         """One comparison of what several processes measured, at least one.
@@ -155,6 +155,8 @@ class Comparison(Result, Mapping[str, Measurement]):
         reasons: dict[str, str] = {}
         for process in processes:
             reasons |= process.unavailable
+        reasons_to_stop = {process.stopped for process in processes}
+        longest = max(process.limit_needed or 0.0 for process in processes)
         started = [process.compilers_started for process in processes]
         names = dict.fromkeys(name for seconds in started for name in seconds)
         return cls(
@@ -168,9 +170,9 @@ class Comparison(Result, Mapping[str, Measurement]):
             deprecated=tuple(label for label in first.deprecated if label in labels),
             checked=first.checked,
             seed=seed,
-            stopped=stopped,
+            stopped=stopped or ("limit" if "limit" in reasons_to_stop else "clear"),
             margin=first.margin,
-            limit_needed=max(process.limit_needed or 0.0 for process in processes) or None,
+            limit_needed=len(processes) * longest if longest else None,
             compilers_started={
                 name: statistics.median(seconds[name] for seconds in started if name in seconds)
                 for name in names
@@ -226,7 +228,7 @@ class Comparison(Result, Mapping[str, Measurement]):
         """
         if self.processes:
             left = len(self._quiet_processes(label, against))
-            return left < min(stats.FEWEST, len(self.processes))
+            return left < self._enough_processes
         mine, its = self._pair(label, against)
         return len(mine.undisturbed(its)) < min(stats.FEWEST, mine.rounds)
 
@@ -250,20 +252,29 @@ class Comparison(Result, Mapping[str, Measurement]):
         samples = self.baseline_repeat if is_repeat else self[label].times
         return samples, self[other].times
 
+    @property
+    def _enough_processes(self) -> int:
+        return min(stats.FEWEST, len(self.processes))
+
     def _quiet_processes(self, label: str, against: str | None) -> "list[Comparison]":
         """The processes in which there were enough undisturbed rounds of these two."""
+        for name in (label, self.baseline if against is None else against):
+            _row = self[name]  # raises if it was left out
         return [each for each in self.processes if not each.is_busy(label, against)]
+
+    def _used_processes(self, label: str, against: str | None = None) -> "list[Comparison]":
+        """The quiet processes, on which the ratio rests; all, if those are too few."""
+        quiet = self._quiet_processes(label, against)
+        return quiet if len(quiet) >= self._enough_processes else [*self.processes]
 
     def log_ratios(
         self, label: str, metric: str | None = None, against: str | None = None
     ) -> list[float]:
         """The logarithms of the ratios that everything is decided by: one a round, or a process."""
         if self.processes:
-            known = self._quiet_processes(label, against)
-            enough = len(known) >= min(stats.FEWEST, len(self.processes))
             return [
                 statistics.median(process.log_ratios(label, metric, against))
-                for process in (known if enough else self.processes)
+                for process in self._used_processes(label, against)
             ]
         mine, its = self._pair(label, against)
         return its.log_ratios(mine, metric)
@@ -383,7 +394,11 @@ class Comparison(Result, Mapping[str, Measurement]):
             role=role,
             deprecated=m.label in self.deprecated,
             is_busy=self.is_busy(m.label),
-            times={metric: self._times(m, metric) for metric in METRICS if m.times.has(metric)},
+            times={
+                metric: self._times(m, metric)
+                for metric in METRICS
+                if m.times.has(metric) and self[self.baseline].times.has(metric)
+            },
             build_seconds=m.build_seconds,
             load_seconds=m.load_seconds,
             first_seconds=m.first_seconds,
@@ -411,15 +426,16 @@ class Comparison(Result, Mapping[str, Measurement]):
             ratio,
             (interval[0], interval[1]),
             self.verdict(m.label, metric),
-            in_each(self.log_ratios(m.label, metric)),
+            "" if self.is_busy(m.label) else in_each(self.log_ratios(m.label, metric)),
             spread,
             self.range_of_processes(m.label, metric),
+            len(self._used_processes(m.label)),
             self._differs_between_processes(m.label, metric),
         )
 
     def _differs_between_processes(self, label: str, metric: str) -> bool:
         return stats.differs_between_processes(
-            [process.log_ratios(label, metric) for process in self._quiet_processes(label, None)]
+            [process.log_ratios(label, metric) for process in self._used_processes(label)]
         )
 
     def claim(
@@ -503,6 +519,7 @@ def joined(measurements: Sequence[Measurement]) -> Measurement:
 
     return replace(
         first,
+        processes=len(measurements),
         build_seconds=median_of("build_seconds"),
         load_seconds=median_of("load_seconds"),
         first_seconds=statistics.median(m.first_seconds for m in measurements),

@@ -33,6 +33,7 @@ except ImportError:  # on Windows
 
 WAITED = 0.05  # of a turn, summed over the threads, is too much
 OTHERS = 0.25  # of one processor, used by other programs, is enough to make threads wait
+RECENT = 5.0  # seconds after which what was before says nothing of now
 ROOM = 0.25  # of the processors, if they were idle, left room for threads that waited
 WINDOW = 0.5  # seconds over which that is asked
 THREADS = Path("/proc/self/task")
@@ -163,11 +164,13 @@ class Disturbance:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """While rounds are taken: at the end every turn is judged, and no file is left open."""
-        self._before, self._latest = self._latest, self._moment()
+        now = self._moment()
+        is_recent = now[0] - self._latest[0] < RECENT
+        self._before, self._latest = (self._latest if is_recent else now), now
         try:
             yield
         finally:
-            self.judge()
+            self.judge(is_last=True)
             self._counts.close()
 
     def follow_threads(self) -> None:
@@ -190,12 +193,15 @@ class Disturbance:
         if end - self._latest[0] >= WINDOW:
             self.judge()
 
-    def judge(self) -> None:
+    def judge(self, *, is_last: bool = False) -> None:
         """Which of the turns that were held up were so by other programs?
 
-        Over half a second or more: what has just begun is judged with what was before.
+        Over half a second or more: what has just begun is judged with what was before, or waits for
+        what comes, unless this `is_last`.
         """
         now = self._moment()
+        if now[0] - self._before[0] < WINDOW and not is_last:
+            return
         is_long = now[0] - self._latest[0] >= WINDOW
         since = self._latest if is_long else self._before
         usage = Usage(now[1].others - since[1].others, now[1].idle - since[1].idle)

@@ -204,7 +204,7 @@ class Experiment:
     def _is_precise(self) -> bool:
         """Is every ratio known to within 1%?"""
         comparison = self.comparison()
-        return all(
+        return not any(map(comparison.is_busy, comparison)) and all(
             high <= NARROW * low
             for label in comparison
             for metric in ("latency", "throughput")

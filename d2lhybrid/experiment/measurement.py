@@ -12,7 +12,7 @@ import msgspec
 from d2lhybrid.core import stats
 from d2lhybrid.core.errors import ArgumentError, DamagedResultError
 from d2lhybrid.core.i18n import gettext as _, noop as N_, sentences
-from d2lhybrid.display.table import seconds, span
+from d2lhybrid.display.table import percent, seconds, span
 from d2lhybrid.experiment.provenance import Environment, stamp
 
 VERSION = 4  # of the schema
@@ -148,7 +148,8 @@ class Measurement(Result):
     `times` are the samples of the steady state by each metric, and `inner_iterations` the calls in
     a sample of the latency. `page_faults` are the pages of new memory for which a call asked the
     system, None where it does not tell; of threads that run at the same time, what one of them
-    asked for. All of this is true of one process.
+    asked for. All of this is true of one process, unless it is joined from several `processes`:
+    then sample i is the median of process i, and what is paid once is the median of theirs.
 
     >>> from d2lhybrid import measure
     >>> result = measure(sum, range(1000), time_limit=0.2)
@@ -169,6 +170,7 @@ class Measurement(Result):
     env: Environment = field(hash=False)
     page_faults: float | None = None
     disk_cache_hit: bool = False
+    processes: int = 0
 
     def __repr__(self) -> str:
         low, high = span(*self.interval(), seconds)
@@ -176,7 +178,14 @@ class Measurement(Result):
             "{label}: {median} per call (95% interval in this process: {low} to {high}); first "
             "call {cold}; {calls} warm-up calls."
         )
+        if self.processes:
+            text = _(
+                "{label}: {median} per call (median of {processes} processes, {confidence} "
+                "interval {low} to {high}); first call {cold}."
+            )
         message = text.format(
+            processes=self.processes,
+            confidence=percent(stats.coverage(self.processes)),
             label=self.label,
             median=seconds(self.median),
             low=low,

@@ -24,6 +24,7 @@ import numpy as np
 
 from d2lhybrid.core.errors import CallFailedError, UnwritableFolderError
 from d2lhybrid.core.i18n import gettext as _, language, sentences
+from d2lhybrid.core.stats import FEWEST
 from d2lhybrid.core.subprocesses import end, started_python, status
 from d2lhybrid.display.progress import status_line
 from d2lhybrid.experiment.cold_start import too_long
@@ -85,11 +86,26 @@ class ProcessExperiment:
             KeyboardInterrupt: it came before a process was complete.
         """
         self._packed = pack(self.experiment, threads=self.threads)
-        return self._measure(self.count, lambda: False)
+        comparison = self._measure(self.count, lambda: False)
+        if comparison.busy and comparison.stopped != "interrupted":
+            more = self.count + math.ceil(self.count / 2)  # of which some may be quiet
+            comparison = self._measure(more, lambda: not self.comparison().busy)
+        return comparison
 
     def measure_on(self, decided: Callable[[Comparison], bool], /) -> Comparison:
-        """Add processes until `decided` is true of the comparison, or until there are many."""
-        return self._measure(CLAIM_FACTOR * self.count, lambda: decided(self.comparison()))
+        """Add processes until `decided` is true of the comparison, or until there are many.
+
+        If one of them has to leave a variant out, it ends with the comparison before.
+        """
+        before = self.comparison()
+
+        def is_over() -> bool:
+            comparison = self.comparison()
+            return {*comparison} != {*before} or decided(comparison)
+
+        most = max(FEWEST, CLAIM_FACTOR * self.count)
+        comparison = self._measure(most, is_over)
+        return comparison if {*comparison} == {*before} else before
 
     def comparison(self) -> Comparison:
         """What the processes so far say."""
@@ -105,10 +121,10 @@ class ProcessExperiment:
         """Measure in one process after the other, until it is over or there are `most`."""
         try:
             with (
-                tempfile.TemporaryDirectory(prefix="d2lhybrid-") as folder,
+                _temporary_folder() as folder,
                 status_line(self.experiment.progress) as say,
             ):
-                packed = Path(folder) / "experiment"
+                packed = folder / "experiment"
                 with _writing(packed):
                     packed.write_bytes(self._packed)
                 while len(self.comparisons) < most and not is_over():
@@ -206,7 +222,9 @@ class ProcessExperiment:
         if ended.status == UNWRITABLE:
             raise _unwritable(folder, _("a process could not write its result"))
         baseline = self.experiment.baseline
-        label = ended.at.label if ended.at else baseline
+        if ended.at is None:
+            raise _began_nothing(status(ended.status), ended.last_words)
+        label = ended.at.label
         if ended.is_overdue:
             reason = too_long(self._build_timeout)
             if label == baseline:
@@ -218,6 +236,17 @@ class ProcessExperiment:
         self.unavailable[label] = reason
 
 
+def _began_nothing(status: str, last_words: str) -> CallFailedError:
+    text = _(
+        "Expected a process that can import what the callables need. Received: one that ended "
+        "before it called any ({status}). Compare without processes= to see where it fails."
+    )
+    message = text.format(status=status)
+    if last_words:
+        message = sentences(message, _("It printed last: {words}").format(words=last_words))
+    return CallFailedError(message)
+
+
 def _baseline_ended(label: str, reason: str, last_words: str) -> CallFailedError:
     text = _(
         "Expected {label!r} to run on the given arguments. Received: {reason}. Call it by itself "
@@ -227,6 +256,15 @@ def _baseline_ended(label: str, reason: str, last_words: str) -> CallFailedError
     if last_words:
         message = sentences(message, _("It printed last: {words}").format(words=last_words))
     return CallFailedError(message, label=label, reason=reason)
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    """A new folder for all processes of a comparison."""
+    with _writing(Path(os.environ.get(TEMPORARY[0], os.curdir))):
+        folder = tempfile.TemporaryDirectory(prefix="d2lhybrid-", ignore_cleanup_errors=True)
+    with folder as name:
+        yield Path(name)
 
 
 @contextmanager

@@ -45,7 +45,7 @@ class Times:
     infinity if there are too few rounds for one. `spread` is the interval of the time itself, or
     the range of the samples if they are too few. `in_each` is 'faster' or 'slower' if there are too
     few rounds, or processes, for a verdict and each of them says that by a factor of two or more.
-    `range_of_processes` are the lowest and the highest ratio among several processes, which may
+    `range_of_processes` are the lowest and the highest ratio among so many `processes`, which may
     differ by more than more rounds could narrow.
     """
 
@@ -56,6 +56,7 @@ class Times:
     in_each: str = ""
     spread: tuple[float, float] | None = None
     range_of_processes: tuple[float, float] | None = None
+    processes: int = 0
     differs_between_processes: bool = False
 
     @property

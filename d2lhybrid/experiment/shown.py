@@ -101,13 +101,13 @@ def _ranges_of_processes(rows: Rows) -> Iterator[str]:
     ranges = [
         f"{name} {' – '.join(dict.fromkeys(span(*ends, number)))}" for name, ends in of_rows if ends
     ]
-    if ranges and rows.processes > 1:
+    fewest = min((row.latency.processes for row in rows.variants), default=0)
+    if ranges and fewest > 1:
         text = _(
             "Lowest and highest ratio of a process: {ranges}. The next process lies between them "
             "with a probability of {less}/{more}."
         )
-        least, most = rows.processes - 1, rows.processes + 1
-        yield text.format(ranges=listed(ranges), less=least, more=most)
+        yield text.format(ranges=listed(ranges), less=fewest - 1, more=fewest + 1)
 
 
 def _compilers(rows: Rows) -> Iterator[str]:
@@ -166,6 +166,11 @@ def uncertain(comparisons: Sequence[Rows]) -> str:
             "⚠ These times are noisy: the baseline differs from itself by up to {floor}. Raise "
             "time_limit, or measure in several processes, with processes=6."
         )
+        if noisy[0].processes:
+            text = _(
+                "⚠ These times are noisy: the baseline differs from itself by up to {floor}. Raise "
+                "time_limit, or measure in more processes."
+            )
         return text.format(floor=percent(max(rows.noise_floor for rows in noisy)))
     return ""
 

