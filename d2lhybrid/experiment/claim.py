@@ -139,7 +139,7 @@ class Claim:
         if not c.processes and c.rounds < TELLING:
             return True
         if c.is_busy(self.label, self.against):
-            return False
+            return bool(c.processes)  # others may be quiet
         estimate, low, high = c.ratio(self.label, self.metric, self.against)
         if not 0 < low <= high < math.inf:
             return True

@@ -170,7 +170,7 @@ class Disturbance:
         try:
             yield
         finally:
-            self.judge(is_last=True)
+            self.judge()
             self._counts.close()
 
     def follow_threads(self) -> None:
@@ -193,15 +193,12 @@ class Disturbance:
         if end - self._latest[0] >= WINDOW:
             self.judge()
 
-    def judge(self, *, is_last: bool = False) -> None:
+    def judge(self) -> None:
         """Which of the turns that were held up were so by other programs?
 
-        Over half a second or more: what has just begun is judged with what was before, or waits for
-        what comes, unless this `is_last`.
+        Over half a second or more: what has just begun is judged with what was before.
         """
         now = self._moment()
-        if now[0] - self._before[0] < WINDOW and not is_last:
-            return
         is_long = now[0] - self._latest[0] >= WINDOW
         since = self._latest if is_long else self._before
         usage = Usage(now[1].others - since[1].others, now[1].idle - since[1].idle)
