@@ -11,6 +11,7 @@ import psutil
 import pytest
 from processes import ROOT
 
+from d2lhybrid.core import i18n
 from d2lhybrid.errors import (
     ArgumentError,
     CallFailedError,
@@ -381,9 +382,9 @@ def test_options_that_do_not_fit(options, said):
         compare({"quick": quick}, 1.0, **SHORT, **options)
 
 
-def test_language_threads_and_caches_of_a_process(monkeypatch):
+def test_language_threads_and_caches_of_a_process():
     """A process speaks the reader's language, and has new caches unless it is told otherwise."""
-    monkeypatch.setenv("D2LHYBRID_LANGUAGE", "pt")
+    i18n.set_language("pt")
 
     def tells(x):
         raise ValueError([os.environ.get(n) for n in ("D2LHYBRID_LANGUAGE", "OMP_NUM_THREADS")])
