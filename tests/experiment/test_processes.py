@@ -382,9 +382,16 @@ def test_options_that_do_not_fit(options, said):
         compare({"quick": quick}, 1.0, **SHORT, **options)
 
 
-def test_language_threads_and_caches_of_a_process():
-    """A process speaks the reader's language, and has new caches unless it is told otherwise."""
+@pytest.fixture
+def in_portuguese():
     i18n.set_language("pt")
+    yield
+    i18n.set_language(None)
+
+
+@pytest.mark.usefixtures("in_portuguese")
+def test_language_and_threads_of_a_process():
+    """A process speaks the reader's language."""
 
     def tells(x):
         raise ValueError([os.environ.get(n) for n in ("D2LHYBRID_LANGUAGE", "OMP_NUM_THREADS")])
