@@ -53,15 +53,15 @@ def compare(
 ) -> Comparison:
     """Time ``function(*args, **kwargs)`` for each of `functions` and compare it to the baseline.
 
-    First the compilers start that are needed, for which no row pays. Then each is called once;
-    building and loading are timed separately from that call if the two are separate. Unless `check`
-    is False the outputs are compared; a number as `check` is the tolerance, relative to each
-    element. After warm-up, every round takes a turn of each in an order drawn from `seed`, and one
-    more of the baseline, which gives the noise floor. If work is queued, a turn times both calls
-    that are waited for and a stream of calls. It ends when every verdict is clear and every
-    interval narrower than 10%, at the earliest after 20 rounds; after 2000 rounds; after
-    `time_limit` seconds of rounds; or at an interrupt, with the rounds that are complete. It takes
-    six rounds unless they need more than twice the limit; the result then says which limit is
+    First the compilers start that the callables are known to need, so that no row pays for it. Then
+    each is called once; building and loading are timed separately from that call if the two are
+    separate. Unless `check` is False the outputs are compared; a number as `check` is the
+    tolerance, relative to each element. After warm-up, every round takes a turn of each in an order
+    drawn from `seed`, and one more of the baseline, which gives the noise floor. If work is queued,
+    a turn times both calls that are waited for and a stream of calls. It ends when every verdict is
+    clear and every interval narrower than 10%, at the earliest after 20 rounds; after 2000 rounds;
+    after `time_limit` seconds of rounds; or at an interrupt, with the rounds that are complete. It
+    takes six rounds unless they need more than twice the limit; the result then says which limit is
     enough, and gives no verdict.
 
     If a variant cannot be built, raises or gives another answer, the comparison goes on without it
@@ -97,6 +97,7 @@ def compare(
         margin: what counts as the same, as a fraction (0.02 is 2%).
         processes: how many fresh processes measure, one after the other; None measures in this one.
             Each builds, calls first, warms up and takes rounds for an equal share of `time_limit`.
+            If other programs disturbed some, up to half as many more take their place.
             The ratio is the median of theirs; with fewer than six there is no interval. A variant
             that ends its process, as a crash does, is left out. Functions and arguments have to be
             such as can be sent to a process.

@@ -4,7 +4,7 @@ These modules have the same names and functions in each folder. They import thei
 are imported when a method is first called.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from d2lhybrid.core.toolchain import import_uninterrupted
@@ -39,6 +39,16 @@ class ExplainModule(Protocol):
     def explain(self, model: Any, args: Args, kwargs: Kwargs, /) -> Explanation: ...
 
     def graphs(self, model: Any, args: Args, kwargs: Kwargs, /) -> Sequence[Graph]: ...
+
+
+class TravelModule(Protocol):
+    """``travel.py`` of a folder."""
+
+    def settings(self) -> Mapping[str, Any]: ...
+
+    def apply_settings(self, settings: Mapping[str, Any], /) -> None: ...
+
+    def reduce(self, obj: Any, /) -> Any: ...
 
 
 class FolderFramework(Framework):
@@ -78,3 +88,15 @@ class FolderFramework(Framework):
     def dense_layers(self, model: Function) -> list[Layer] | None:
         module: VariantsModule = self.import_part("variants")
         return module.dense_layers(model)
+
+    def settings(self) -> Mapping[str, Any]:
+        module: TravelModule = self.import_part("travel")
+        return module.settings()
+
+    def apply_settings(self, settings: Mapping[str, Any]) -> None:
+        module: TravelModule = self.import_part("travel")
+        module.apply_settings(settings)
+
+    def reduce(self, obj: Any) -> Any:
+        module: TravelModule = self.import_part("travel")
+        return module.reduce(obj)

@@ -262,6 +262,21 @@ def test_where_other_programs_hold_variants_up_nothing_is_decided(capsys):
         assert "threads" not in said  # it has one already
 
 
+def test_a_few_busy_rounds_show_no_sign():
+    times = {"a": 1e-3, "b": 5e-3}
+    assert comparison(times, rounds=3).rows[1].latency.in_each == "slower"
+    assert not comparison(times, rounds=5, busy=True).rows[1].latency.in_each
+
+
+def test_what_a_process_left_out_is_unknown_to_every_question():
+    whole, part = comparison({"a": 1e-3, "b": 5e-4}), comparison({"a": 1e-3})
+    joined = Comparison.of_processes([whole] * 5 + [part], seed=1, unavailable={"b": "it ended"})
+    asked = (joined.ratio, joined.verdict, joined.is_busy, joined.confidence, joined.__getitem__)
+    for question in (*asked, lambda label: joined.claim(label, "faster")):
+        with pytest.raises(UnknownLabelError, match="it ended"):
+            question("b")
+
+
 def test_of_rounds_that_were_disturbed_the_others_decide():
     c = comparison({"a": 1e-3, "b": 5e-4})
     waits = replace(c["b"].times, latency=(5e-3,) * 20 + c["b"].times.latency[20:])

@@ -9,6 +9,7 @@ import time
 import numpy as np
 import psutil
 import pytest
+from by_hand import comparison
 from processes import ROOT
 
 from d2lhybrid.core import i18n
@@ -19,6 +20,7 @@ from d2lhybrid.errors import (
     DifferentAnswerError,
 )
 from d2lhybrid.experiment.compare import compare
+from d2lhybrid.experiment.processes import ProcessExperiment
 from d2lhybrid.experiment.sweep import sweep
 from d2lhybrid.frameworks.variant import DeferredBuild
 
@@ -58,6 +60,30 @@ def test_each_process_gives_one_number():
     assert c.stopped in ("clear", "limit")
     _ratio, low, high = c.ratio("slow")
     assert 0 < low <= high < 1
+
+
+def test_a_process_that_others_disturbed_is_replaced(monkeypatch):
+    """Here without any process: what they find is made by hand."""
+    quiet, busy = (comparison({"quick": 1e-3, "slow": 2e-3}, busy=busy) for busy in (False, True))
+    found = [busy, *[quiet] * 5, busy, *[quiet] * 5]
+    monkeypatch.setattr(ProcessExperiment, "_measure_in_one", lambda *_about: found.pop(0))
+    c = compare({"quick": quick, "slow": slow}, 1.0, processes=6, **SHORT)
+    assert (len(c.processes), c.busy, c.verdict("slow")) == (8, False, "slower")
+    assert c.rows[1].latency.processes == 6  # which the range is that of
+    found[:] = [busy] * 20
+    c = compare({"quick": quick, "slow": slow}, 1.0, processes=6, **SHORT)
+    assert (len(c.processes), c.busy, c.verdict("slow")) == (9, True, "undecided")
+
+
+def test_a_claim_ends_with_the_processes_before_one_that_leaves_its_variant_out(monkeypatch):
+    quiet = comparison({"quick": 1e-3, "slow": 2e-3})
+    alone = comparison({"quick": 1e-3}, unavailable={"slow": "it ended"})
+    found = [*[quiet] * 2, alone]
+    monkeypatch.setattr(ProcessExperiment, "_measure_in_one", lambda *_about: found.pop(0))
+    c = compare({"quick": quick, "slow": slow}, 1.0, processes=2, **SHORT)
+    judgement = c.claim("slow", "slower")
+    assert (judgement.outcome, judgement.comparison) == ("undecided", c)
+    assert found == []
 
 
 def test_fewer_than_six_give_no_interval():
@@ -399,6 +425,19 @@ def test_language_and_threads_of_a_process():
     c = compare({"quick": quick, "tells": tells}, 1.0, processes=1, threads=1, **SHORT)
     assert "['pt', '1']" in c.unavailable["tells"]
     assert "Esperado" in c.unavailable["tells"]
+
+
+def test_compilers_find_empty_caches_unless_they_may_use_the_users(monkeypatch, tmp_path):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "mine"))
+
+    def tells(x):
+        raise ValueError(os.environ["TORCHINDUCTOR_CACHE_DIR"])
+
+    functions = {"quick": quick, "tells": tells}
+    for caches in (False, True):
+        c = compare(functions, 1.0, processes=1, caches=caches, **SHORT)
+        assert (str(tmp_path / "mine") in c.unavailable["tells"]) == caches
+        assert "temporary" in c.unavailable["tells"] or caches
 
 
 def test_progress_shows_the_process_and_the_callable(capsys):

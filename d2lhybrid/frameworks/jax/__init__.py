@@ -98,21 +98,6 @@ class JAX(FolderFramework):
         # Without a folder, JAX keeps nothing.
         return {**super().cache_variables(folder), "JAX_COMPILATION_CACHE_DIR": None}
 
-    def settings(self) -> Mapping[str, Any]:
-        from d2lhybrid.frameworks.jax import travel
-
-        return travel.settings()
-
-    def apply_settings(self, settings: Mapping[str, Any]) -> None:
-        from d2lhybrid.frameworks.jax import travel
-
-        travel.apply_settings(settings)
-
-    def reduce(self, obj: Any) -> Any:
-        from d2lhybrid.frameworks.jax import travel
-
-        return travel.reduce(obj)
-
     def is_tensor(self, obj: Any) -> bool:
         from d2lhybrid.frameworks.jax import device
 

@@ -51,21 +51,6 @@ class MXNet(FolderFramework):
     def thread_variables(self, count: int) -> Mapping[str, str]:
         return {**numerical_threads(count), "MXNET_CPU_WORKER_NTHREADS": "1"}
 
-    def settings(self) -> Mapping[str, Any]:
-        from d2lhybrid.frameworks.mxnet import travel
-
-        return travel.settings()
-
-    def apply_settings(self, settings: Mapping[str, Any]) -> None:
-        from d2lhybrid.frameworks.mxnet import travel
-
-        travel.apply_settings(settings)
-
-    def reduce(self, obj: Any) -> Any:
-        from d2lhybrid.frameworks.mxnet import travel
-
-        return travel.reduce(obj)
-
     def is_tensor(self, obj: Any) -> bool:
         from d2lhybrid.frameworks.mxnet import device
 

@@ -97,21 +97,6 @@ class TensorFlow(FolderFramework):
             "TF_NUM_INTEROP_THREADS": str(count),
         }
 
-    def settings(self) -> Mapping[str, Any]:
-        from d2lhybrid.frameworks.tensorflow import travel
-
-        return travel.settings()
-
-    def apply_settings(self, settings: Mapping[str, Any]) -> None:
-        from d2lhybrid.frameworks.tensorflow import travel
-
-        travel.apply_settings(settings)
-
-    def reduce(self, obj: Any) -> Any:
-        from d2lhybrid.frameworks.tensorflow import travel
-
-        return travel.reduce(obj)
-
     def is_tensor(self, obj: Any) -> bool:
         from d2lhybrid.frameworks.tensorflow import device
 

@@ -103,21 +103,6 @@ class PyTorch(FolderFramework):
         own = {name: str(folder / "torch" / part) for name, part in folders.items()}
         return {**super().cache_variables(folder), **own}
 
-    def settings(self) -> Mapping[str, Any]:
-        from d2lhybrid.frameworks.torch import travel
-
-        return travel.settings()
-
-    def apply_settings(self, settings: Mapping[str, Any]) -> None:
-        from d2lhybrid.frameworks.torch import travel
-
-        travel.apply_settings(settings)
-
-    def reduce(self, obj: Any) -> Any:
-        from d2lhybrid.frameworks.torch import travel
-
-        return travel.reduce(obj)
-
     def is_tensor(self, obj: Any) -> bool:
         from d2lhybrid.frameworks.torch import device
 
