@@ -34,6 +34,7 @@ from nbval import kernel
 from nbval.plugin import IPyNbCell
 from xdist.scheduler import LoadScopeScheduling
 
+from d2lhybrid import frameworks
 from d2lhybrid.experiment.claim import DECIDED, MIME
 
 # Kernels inherit these.
@@ -43,7 +44,9 @@ os.environ.setdefault("TORCHINDUCTOR_FORCE_DISABLE_CACHES", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 if (beside := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))) > 1:
-    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // beside)))
+    for framework in frameworks.known():
+        part = framework.thread_variables(max(1, (os.cpu_count() or 1) // beside))
+        os.environ.update(dict(part) | dict(os.environ))
 
 _compare = IPyNbCell.compare_outputs
 _manager = kernel.KernelManager

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from fake import Array, Machine
 
+from d2lhybrid.core.arguments import call
 from d2lhybrid.errors import CallFailedError
 from d2lhybrid.experiment.compare import compare, measure
+from d2lhybrid.experiment.sampler import Sampler
 from d2lhybrid.frameworks.variant import SelfTimed, TrainingStep
 
 COSTS = {"launch": 5e-6, "wait": 2e-6, "wake": 60e-6}  # about those of a GPU, or of MXNet
@@ -46,6 +48,11 @@ def test_a_callable_against_itself_and_true_slowdowns_on_a_queue(on_a_gpu):
     metrics = ("latency", "throughput", "device")
     assert all(found[1.0][metric, "same"] == 25 for metric in metrics)
     assert all(found[1.05][metric, "slower"] >= 24 for metric in metrics)
+
+
+def test_the_attributes_of_a_copied_baseline_are_read_as_quickly_as_those_of_others():
+    sampler = Sampler("a", call(abs, 1), timer=float)
+    assert not hasattr(sampler, "__dict__")  # read more slowly once something has looked into it
 
 
 def test_nothing_is_queued_where_a_call_is_over_when_it_returns(on_a_gpu):
