@@ -18,6 +18,7 @@ from d2lhybrid.core.toolchain import require
 from d2lhybrid.display.table import NEVER
 from d2lhybrid.experiment import advice, drawn, shown
 from d2lhybrid.experiment.claim import Claim, Judgement, Judgements, judge
+from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.measurement import (
     AGREE,
     METRICS,
@@ -58,6 +59,9 @@ class Comparison(Result, Mapping[str, Measurement]):
     every measurement is the median of process i, what is paid once is the median of theirs, and a
     ratio has one value a process: the median over its rounds.
 
+    `facts` has what was asked after the rounds of why variants take their time, by label; of those
+    for which nothing was asked, none.
+
     `experiment` can measure on for a claim that is undecided, and keeps the callables and their
     arguments for it. It is no part of the data: equality, JSON, copies and pickles leave it out.
 
@@ -83,6 +87,7 @@ class Comparison(Result, Mapping[str, Measurement]):
     limit_needed: Seconds | None = None
     compilers_started: dict[str, Seconds] = field(default_factory=dict, hash=False)
     processes: "tuple[Comparison, ...]" = ()
+    facts: dict[str, Facts] = field(default_factory=dict, hash=False)
     experiment: MeasuresOn | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:

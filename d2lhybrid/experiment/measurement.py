@@ -15,7 +15,7 @@ from d2lhybrid.core.i18n import gettext as _, noop as N_, sentences
 from d2lhybrid.display.table import percent, seconds, span
 from d2lhybrid.experiment.provenance import Environment, stamp
 
-VERSION = 4  # of the schema
+VERSION = 5  # of the schema
 # What is timed, and the words for it.
 METRICS = {
     "latency": N_("latency"),
@@ -148,7 +148,9 @@ class Measurement(Result):
     `times` are the samples of the steady state by each metric, and `inner_iterations` the calls in
     a sample of the latency. `page_faults` are the pages of new memory for which a call asked the
     system, None where it does not tell; of threads that run at the same time, what one of them
-    asked for. All of this is true of one process, unless it is joined from several `processes`:
+    asked for. `first_compilations` are the programs that were compiled in the first call,
+    `later_compilations` those in the `later_calls` since, None where the framework does not count
+    them. All of this is true of one process, unless it is joined from several `processes`:
     then sample i is the median of process i, and what is paid once is the median of theirs.
 
     >>> from d2lhybrid import measure
@@ -171,6 +173,9 @@ class Measurement(Result):
     page_faults: float | None = None
     disk_cache_hit: bool = False
     processes: int = 0
+    first_compilations: int | None = None
+    later_compilations: int | None = None
+    later_calls: int = 0
 
     def __repr__(self) -> str:
         low, high = span(*self.interval(), seconds)

@@ -19,7 +19,7 @@ from d2lhybrid.core.toolchain import import_uninterrupted
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.layers import Layer
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs, VariantsByName
-from d2lhybrid.graphs.explanation import Explanation
+from d2lhybrid.graphs.explanation import Explanation, Finding
 from d2lhybrid.graphs.graph import Graph
 
 
@@ -142,6 +142,13 @@ class Framework(ABC):
         """How many programs its compilers have found on the disk in this process so far."""
         return 0
 
+    def programs_compiled(self) -> int | None:
+        """How many programs its compilers have made in this process so far; None if it isn't known.
+
+        It is asked before and after each turn of a measurement, so it takes a microsecond.
+        """
+        return None
+
     def use_disk_cache(self, folder: Path) -> None:  # noqa: B027
         """Keep programs in this folder from now on, and find none that was compiled before."""
 
@@ -246,6 +253,35 @@ class Framework(ABC):
     def graphs(self, model: Function, args: Args, kwargs: Kwargs) -> Sequence[Graph]:
         """The graphs that a call takes."""
         raise self.lacks("graphs")
+
+    # Why a call takes the time that it takes. None of this changes what the user has compiled.
+
+    def is_compiled(self, function: Function) -> bool:
+        """Was this compiled, or something in it that it calls, as far as one can see?"""
+        return False
+
+    def compiled_again(self, run: Callable[[], Any]) -> Finding | None:
+        """Call `run` twice. Why the second call compiled a program, in the framework's own words.
+
+        With the place in the user's code, and what differs from the nearest earlier program, where
+        the framework tells. None if nothing was compiled.
+        """
+        return None
+
+    def add_one(self, model: Function) -> Function:
+        """The smallest model of this one's kind that still compiles: it adds 1 to each argument.
+
+        It takes any number of tensors and returns a list of as many. An identity would compile to
+        nothing.
+        """
+        return lambda *tensors: [tensor + 1 for tensor in tensors]
+
+    def compiled_like(self, function: Function, model: Function) -> Function | None:
+        """`model`, compiled as the user has compiled `function`, with the same options.
+
+        It compiles at its first call. None if `function` itself was not compiled.
+        """
+        return None
 
     def dense_layers(self, model: Function) -> list[Layer] | None:
         """The model as a chain of dense layers; None if it is anything else."""

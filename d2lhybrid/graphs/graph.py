@@ -25,13 +25,15 @@ class Graph:
     """A graph at each `stage` of a compiler's work, from the recorded one to the one that runs.
 
     As the last expression of a cell it is a picture, printed it is text. ``notes``: sentences
-    about what the picture does not show.
+    about what the picture does not show. ``contractions``: in the words of the last stage, the
+    kinds of operations that are products of matrices, convolutions or attention.
     """
 
     framework: str
     model: str
     stages: tuple[Stage, ...]
     notes: tuple[str, ...] = ()
+    contractions: frozenset[str] = frozenset()
 
     @cached_property
     def fates(self) -> dict[str, str]:
@@ -41,6 +43,16 @@ class Graph:
     def count(self, fate: str) -> int:
         """How many of the recorded operations were "kept", "fused", "folded", ..."""
         return Counter(self.fates.values())[fate]
+
+    @property
+    def contraction_steps(self) -> int:
+        """How many of the steps that run compute a contraction, alone or with what is fused to it.
+
+        Those are products of matrices, convolutions and attention.
+        """
+        steps = self.stages[-1].operations
+        kinds = [{step.operation, *(part.kind for part in step.parts)} for step in steps]
+        return sum(not self.contractions.isdisjoint(of_step) for of_step in kinds)
 
     def svg(self) -> str:
         """All stages side by side as an SVG picture; its text takes the colour of the page.

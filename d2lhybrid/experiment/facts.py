@@ -1,0 +1,44 @@
+"""What is known of why a variant takes the time that it takes, as plain data.
+
+Measuring sees how often programs were compiled (``Measurement.later_compilations``). The rest is
+asked after the rounds, by ``inquiry``; ``why`` makes a sentence of it.
+"""
+
+from dataclasses import dataclass
+
+from d2lhybrid.graphs.explanation import Finding
+from d2lhybrid.graphs.program import Program
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Of one variant, what asking has found. What is None could not be had, or was not needed.
+
+    ``graph_count``, ``breaks``, ``fallbacks``, ``unsupported``: as in ``Explanation``.
+    ``not_compiled``: why nothing was compiled. ``compiled_again``: why one more call compiled a
+    program. ``program``: the graphs of a call, counted. ``entry_seconds``: a call of the smallest
+    function that still compiles, compiled in the same way; ``eager_entry_seconds``: the same
+    function eager; both with as many tensors as the variant's arguments have, of one element each,
+    and ``entry_tensors`` their number. ``converted``: the arguments, as the reader writes them,
+    that each call makes tensors of, and ``converted_seconds`` what that takes. ``moved``: those on
+    another device than the model. ``mixed_modes``: those that were made under another mode, such as
+    inference_mode, than the others. ``layout``: the memory layout that the compiler chose, in a
+    word. ``unasked``: questions for which there was no time.
+    """
+
+    graph_count: int | None = None
+    breaks: tuple[Finding, ...] = ()
+    fallbacks: tuple[Finding, ...] = ()
+    unsupported: tuple[Finding, ...] = ()
+    not_compiled: str = ""
+    compiled_again: Finding | None = None
+    program: Program | None = None
+    entry_seconds: float | None = None
+    eager_entry_seconds: float | None = None
+    entry_tensors: int = 0
+    converted: tuple[str, ...] = ()
+    converted_seconds: float | None = None
+    moved: tuple[str, ...] = ()
+    mixed_modes: tuple[str, ...] = ()
+    layout: str = ""
+    unasked: tuple[str, ...] = ()

@@ -1,0 +1,45 @@
+"""What a compiler makes of one call, counted: operations recorded, steps that run, of what kind.
+
+Three kinds of operations behave differently: contractions (products of matrices, convolutions,
+attention), which are calls of a library and stay as they are; reductions, such as normalizations;
+and element-wise operations, which a compiler fuses.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from d2lhybrid.graphs.fates import FOLDED, FUSED
+from d2lhybrid.graphs.graph import Graph
+
+
+@dataclass(frozen=True)
+class Program:
+    """The graphs of one call, counted.
+
+    ``recorded``: operations recorded. ``steps``: what runs for them, each a loop that the compiler
+    wrote or a call of a library. ``contractions``: of these steps, those that compute a product of
+    matrices, a convolution or attention. ``fused``: recorded operations that run in one step with
+    others. ``folded``: those that were computed in advance.
+    """
+
+    recorded: int
+    steps: int
+    contractions: int
+    fused: int
+    folded: int
+
+    @property
+    def other_steps(self) -> int:
+        """The steps that are no contractions."""
+        return self.steps - self.contractions
+
+
+def counted(graphs: Sequence[Graph]) -> Program:
+    """All graphs of a call together."""
+    return Program(
+        recorded=sum(len(graph.fates) for graph in graphs),
+        steps=sum(len(graph.stages[-1].operations) for graph in graphs),
+        contractions=sum(graph.contraction_steps for graph in graphs),
+        fused=sum(graph.count(FUSED) for graph in graphs),
+        folded=sum(graph.count(FOLDED) for graph in graphs),
+    )
