@@ -9,6 +9,22 @@ from d2lhybrid.graphs.stages import Node, Part, Stage
 # Operations that only arrange elements: in a step with others, they cost nothing.
 LAYOUT_OPS = frozenset({"reshape", "broadcast", "transpose", "copy", "opt-barrier"})
 CONTROL_FLOW = frozenset({"while", "conditional"})
+# Products of matrices, convolutions and attention: XLA's own operations, and the functions of
+# oneDNN, cuBLAS and cuDNN that it calls for them.
+CONTRACTIONS = frozenset({"dot", "ragged-dot", "scaled-dot", "convolution"})
+CONTRACTIONS |= {"__onednn$matmul", "__onednn$convolution"}
+CONTRACTIONS |= {"__cublas$gemm", "__cublas$lt$groupedMatmul", "__cudnn$blockScaledDot"}
+CONTRACTIONS |= {f"__cublas$lt$matmul{dtype}" for dtype in ("", "$f8", "$mx")}
+CONTRACTIONS |= {f"__cudnn$convForward{graph}" for graph in ("", "Graph")}
+CONTRACTIONS |= {f"__cudnn$conv{what}" for what in ("BackwardInput", "BackwardFilter")}
+CONTRACTIONS |= {"__cudnn$convBiasActivationForward"}
+CONTRACTIONS |= {
+    f"__cudnn$fmha{bias}Softmax{dropout}{backward}{dtype}"
+    for bias in ("", "ScaleBias")
+    for dropout in ("", "Dropout")
+    for backward in ("", "Backward")
+    for dtype in ("", "F8")
+}
 _GIVEN = ("parameter", "constant")
 _NO_WORK = {*_GIVEN, "tuple", "get-tuple-element", "bitcast"}
 _COMPUTATION = re.compile(r"(ENTRY )?%?([\w.-]+) (?:\(.*)?\{$")
