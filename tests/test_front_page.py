@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from book.languages import LANGUAGES
 from book.measured import COMPILED, GRAPHS, Comparison, Row
-from d2lhybrid.experiment import comparison as results
+from d2lhybrid.experiment.joined import join
 from website.words import words
 
 WAYS = {
@@ -46,7 +46,7 @@ def found(monkeypatch):
     changed(made["mlp"], "mxnet", "static_shape", throughput_ratio=6.5)
     monkeypatch.setattr(front_page, "on_cpu", lambda: made)
     process = by_hand.comparison({"eager": 40e-3, COMPILED: 20e-3, LAYOUT: 25e-3})
-    table = results.Comparison.of_processes([process] * 6, seed=1)
+    table = join([process] * 6, seed=1)
     monkeypatch.setattr(front_page, "read_finding", lambda _file: table)
     made["gpu"] = on_gpu()
     monkeypatch.setattr(front_page, "on_gpu", lambda: made["gpu"])

@@ -30,6 +30,7 @@ from d2lhybrid.display.progress import status_line
 from d2lhybrid.experiment.cold_start import too_long
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.experiment import Experiment
+from d2lhybrid.experiment.joined import join
 from d2lhybrid.experiment.one_process import PROGRAM, UNWRITABLE, Task, read_result
 from d2lhybrid.experiment.position import Moment
 from d2lhybrid.experiment.rounds import unavailable_baseline
@@ -110,7 +111,7 @@ class ProcessExperiment:
     def comparison(self) -> Comparison:
         """What the processes so far say."""
         unavailable = {**self.experiment.unavailable, **self.unavailable}
-        return Comparison.of_processes(
+        return join(
             self.comparisons,
             unavailable=unavailable,
             seed=self.experiment.seed,

@@ -16,6 +16,7 @@ from d2lhybrid.experiment import claim as claims
 from d2lhybrid.experiment.claim import Claim
 from d2lhybrid.experiment.compare import compare
 from d2lhybrid.experiment.comparison import Comparison
+from d2lhybrid.experiment.joined import join
 from d2lhybrid.experiment.measurement import Samples
 
 EDGE = 1 / 1.02  # of what counts as the same time, with the usual margin
@@ -203,14 +204,14 @@ def test_what_stays_undecided_says_why(capsys, noise, busy, said):
 
 def test_fewer_than_six_processes_say_so(capsys):
     processes = [comparison({"a": 1e-3, "b": 5e-4}) for _process in range(3)]
-    joined = Comparison.of_processes(processes, seed=1)
+    joined = join(processes, seed=1)
     assert joined.claim("b", "faster").outcome == "undecided"
     assert "Fewer than 6 processes give no interval" in capsys.readouterr().out
 
 
 def test_six_processes_decide_by_all_of_them(capsys):
     processes = [comparison({"a": 1e-3, "b": seconds * 1e-4}) for seconds in (5, 6, 7, 5, 6, 7)]
-    joined = Comparison.of_processes(processes, seed=1)
+    joined = join(processes, seed=1)
     assert joined.ratio("b") == pytest.approx((1 / 0.6, 1 / 0.7, 2.0), rel=0.01)
     joined.claim("b", "faster", at_least=1.4)
     with pytest.raises(ClaimError, match="in 6 processes"):
@@ -270,7 +271,7 @@ def test_a_few_busy_rounds_show_no_sign():
 
 def test_what_a_process_left_out_is_unknown_to_every_question():
     whole, part = comparison({"a": 1e-3, "b": 5e-4}), comparison({"a": 1e-3})
-    joined = Comparison.of_processes([whole] * 5 + [part], seed=1, unavailable={"b": "it ended"})
+    joined = join([whole] * 5 + [part], seed=1, unavailable={"b": "it ended"})
     asked = (joined.ratio, joined.verdict, joined.is_busy, joined.confidence, joined.__getitem__)
     for question in (*asked, lambda label: joined.claim(label, "faster")):
         with pytest.raises(UnknownLabelError, match="it ended"):

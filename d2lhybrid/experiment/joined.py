@@ -1,0 +1,101 @@
+"""One comparison of those that several processes made of the same callables."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from d2lhybrid.experiment.comparison import Comparison, MeasuresOn
+from d2lhybrid.experiment.measurement import Measurement, Samples
+
+
+def join(
+    processes: Sequence[Comparison],
+    *,
+    seed: int,
+    unavailable: Mapping[str, str] = {},
+    stopped: str = "",
+    experiment: MeasuresOn | None = None,
+) -> Comparison:
+    """One comparison of what several processes measured, at least one.
+
+    A variant that one of them could not measure is left out, with its reason or that which
+    `unavailable` has.
+    """
+    first = processes[0]
+    labels = [
+        label
+        for label in first
+        if label not in unavailable and all(label in process for process in processes)
+    ]
+    reasons: dict[str, str] = {}
+    for process in processes:
+        reasons |= process.unavailable
+    reasons_to_stop = {process.stopped for process in processes}
+    longest = max(process.limit_needed or 0.0 for process in processes)
+    started = [process.compilers_started for process in processes]
+    names = dict.fromkeys(name for seconds in started for name in seconds)
+    return Comparison(
+        measurements=tuple(
+            _measurement([process[label] for process in processes]) for label in labels
+        ),
+        baseline=first.baseline,
+        baseline_repeat=_samples([process.baseline_repeat for process in processes]),
+        unavailable=reasons | dict(unavailable),
+        references=tuple(label for label in first.references if label in labels),
+        deprecated=tuple(label for label in first.deprecated if label in labels),
+        checked=first.checked,
+        seed=seed,
+        stopped=stopped or ("limit" if "limit" in reasons_to_stop else "clear"),
+        margin=first.margin,
+        limit_needed=len(processes) * longest if longest else None,
+        compilers_started={
+            name: statistics.median(seconds[name] for seconds in started if name in seconds)
+            for name in names
+        },
+        processes=tuple(process.release() for process in processes),
+        experiment=experiment,
+    )
+
+
+def _measurement(measurements: Sequence[Measurement]) -> Measurement:
+    """One callable in several processes: medians of theirs, one sample a process."""
+    first = measurements[0]
+
+    def median_of(name: str) -> float | None:
+        known = [seconds for m in measurements if (seconds := getattr(m, name)) is not None]
+        return statistics.median(known) if known else None
+
+    return replace(
+        first,
+        processes=len(measurements),
+        build_seconds=median_of("build_seconds"),
+        load_seconds=median_of("load_seconds"),
+        first_seconds=statistics.median(m.first_seconds for m in measurements),
+        times=_samples([m.times for m in measurements]),
+        note="; ".join(dict.fromkeys(m.note for m in measurements if m.note)) or None,
+        env=replace(
+            first.env,
+            load=max((m.env.load for m in measurements if m.env.load is not None), default=None),
+            page_fault_seconds=statistics.median(
+                m.env.page_fault_seconds or 0.0 for m in measurements
+            )
+            or None,
+        ),
+        page_faults=median_of("page_faults"),
+        disk_cache_hit=any(m.disk_cache_hit for m in measurements),
+    )
+
+
+def _samples(processes: Sequence[Samples]) -> Samples:
+    """The medians of the processes by each metric that all of them took."""
+
+    def medians(metric: str) -> tuple[float, ...]:
+        return tuple(statistics.median(samples.of(metric)) for samples in processes)
+
+    is_queued = any(samples.throughput for samples in processes)
+    has_device = all(samples.device for samples in processes)
+    return Samples(
+        medians("latency"),
+        medians("throughput") if is_queued else None,
+        medians("device") if has_device else None,
+    )
