@@ -5,11 +5,10 @@ They are looked up when they are asked for; ``torch`` imports ``torch._dynamo`` 
 ImportError there, which ``explain`` and ``graph`` turn into a note.
 """
 
-import dis
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib import import_module
 from inspect import getclosurevars, isfunction
 from types import CodeType, SimpleNamespace
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 import torch
 
 from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.closures import named_in
 from d2lhybrid.core.errors import CallFailedError, first_line
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.frameworks.variant import Function
@@ -303,24 +303,9 @@ def compilable_in(model: Any) -> list[Any]:
     if _wrapper(model) or not isfunction(model):
         return [model]
     callables: list[Any] = [model]
-    for named in filter(callable, _named_in(model)):
+    for named in filter(callable, named_in(model)):
         callables += named.modules() if isinstance(named, torch.nn.Module) else [named]
     return callables
-
-
-def _named_in(function: Any) -> list[Any]:
-    """The objects that a function names as globals or takes from around it, as far as they exist.
-
-    ``inspect.getclosurevars`` takes an attribute for a global of the same name, and fails where
-    what is around the function doesn't exist yet.
-    """
-    from_around = []
-    for cell in function.__closure__ or ():
-        with suppress(ValueError):  # it is empty
-            from_around.append(cell.cell_contents)
-    loads = [i.argval for i in dis.get_instructions(function) if i.opname == "LOAD_GLOBAL"]
-    names, module = dict.fromkeys(loads), function.__globals__
-    return [*from_around, *(module[name] for name in names if name in module)]
 
 
 def _wrapper(model: Any) -> Any:
