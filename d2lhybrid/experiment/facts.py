@@ -23,7 +23,8 @@ class Facts:
     that each call makes tensors of, and ``converted_seconds`` what that takes. ``moved``: those on
     another device than the model. ``mixed_modes``: those that were made under another mode, such as
     inference_mode, than the others. ``layout``: the memory layout that the compiler chose, in a
-    word. ``unasked``: questions for which there was no time.
+    word. ``computes_nothing``: the call returns what it was given. ``unasked``: questions for which
+    there was no time, or which failed.
     """
 
     graph_count: int | None = None
@@ -41,4 +42,5 @@ class Facts:
     moved: tuple[str, ...] = ()
     mixed_modes: tuple[str, ...] = ()
     layout: str = ""
+    computes_nothing: bool = False
     unasked: tuple[str, ...] = ()

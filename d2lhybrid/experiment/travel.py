@@ -157,7 +157,7 @@ class _Packer(cloudpickle.Pickler):
         self._note_frameworks(obj)
         if isinstance(obj, Variants):
             by_name = {
-                name: replace(variant, run=_by_recipe(variant.run, obj.recipes))
+                name: replace(variant, run=_by_recipe(variant.run, obj.recipes), explained=None)
                 for name, variant in obj.by_name.items()
             }
             return Variants, (by_name, None, obj.takes_arguments)

@@ -36,6 +36,9 @@ class Framework(ABC):
     # Environment variables that the import sets where the user has not: two frameworks that both
     # take a GPU's memory beforehand do not fit into one process.
     environment: ClassVar[Mapping[str, str]] = {}
+    # Is each operation that eager code calls compiled, too? Then a program that was compiled in a
+    # call says nothing of whether the function is.
+    compiles_operations: ClassVar[bool] = False
     # What it writes and reads, by name, the best first; without importing it.
     formats: ClassVar[Mapping[str, Format]] = {}
 

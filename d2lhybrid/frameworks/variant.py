@@ -122,11 +122,14 @@ class Variant:
     """One way to run a model: what runs it, or why nothing can; and how to write it by hand.
 
     `code` computes ``y`` from ``net`` and ``x``, which stands for the model's arguments.
+    `explained`: the function whose graphs, as ``explain`` finds them, are those of this way; None
+    if it isn't compiled, or if nobody knows its graphs.
     """
 
     run: Function | str
     code: str = ""
     role: Role = "way"
+    explained: Function | None = None
 
 
 FIRST_STEPS = 3  # of a training: those whose losses are compared

@@ -8,7 +8,7 @@ and element-wise operations, which a compiler fuses.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from d2lhybrid.graphs.fates import FOLDED, FUSED
+from d2lhybrid.graphs.fates import DROPPED, FOLDED, FUSED, MERGED
 from d2lhybrid.graphs.graph import Graph
 
 
@@ -19,7 +19,8 @@ class Program:
     ``recorded``: operations recorded. ``steps``: what runs for them, each a loop that the compiler
     wrote or a call of a library. ``contractions``: of these steps, those that compute a product of
     matrices, a convolution or attention. ``fused``: recorded operations that run in one step with
-    others. ``folded``: those that were computed in advance.
+    others. ``folded``: those that were computed in advance; ``merged``: those that equal another
+    one, which does their work; ``dropped``: those that no result needs.
     """
 
     recorded: int
@@ -27,6 +28,8 @@ class Program:
     contractions: int
     fused: int
     folded: int
+    merged: int = 0
+    dropped: int = 0
 
     @property
     def other_steps(self) -> int:
@@ -42,4 +45,6 @@ def counted(graphs: Sequence[Graph]) -> Program:
         contractions=sum(graph.contraction_steps for graph in graphs),
         fused=sum(graph.count(FUSED) for graph in graphs),
         folded=sum(graph.count(FOLDED) for graph in graphs),
+        merged=sum(graph.count(MERGED) for graph in graphs),
+        dropped=sum(graph.count(DROPPED) for graph in graphs),
     )

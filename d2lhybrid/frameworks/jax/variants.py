@@ -70,13 +70,13 @@ def variants(
     jit_code, inputs = (_JIT_MODULE, "weights, x") if is_module(net) else (_JIT_FUNCTION, "x")
     by_name = {"eager": Variant(eager(net), "y = net(x)")}
     if is_module(net):
-        by_name["nnx.jit"] = Variant(DeferredBuild(nnx_jit), _NNX_JIT)
-    by_name["jit"] = Variant(DeferredBuild(jit), f"{jit_code}\ny = fast({inputs})")
+        by_name["nnx.jit"] = Variant(DeferredBuild(nnx_jit), _NNX_JIT, explained=net)
+    by_name["jit"] = Variant(DeferredBuild(jit), f"{jit_code}\ny = fast({inputs})", explained=net)
     ahead: DeferredBuild | str = DeferredBuild(compiled_ahead)
     if any(model.static(args, kwargs)):
         ahead = N_("it is written for arguments that are arrays or numbers")
     ahead_code = f"{jit_code}.lower({inputs}).compile()\ny = fast({inputs})"
-    by_name["compiled ahead"] = Variant(ahead, ahead_code)
+    by_name["compiled ahead"] = Variant(ahead, ahead_code, explained=net)
     if include_expert:
         by_name["jit constants"] = Variant(DeferredBuild(jit_constants), _CONSTANTS)
         by_name["eager functions"] = functions(

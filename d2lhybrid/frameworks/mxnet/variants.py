@@ -56,7 +56,8 @@ def variants(
                 block.optimize_for(*inputs, backend=backend, **flags)
             return _taking_keywords(block, keywords)
 
-        return Variant(DeferredBuild(build), _hybridized_code(flags, backend))
+        explained = net if backend is None else None
+        return Variant(DeferredBuild(build), _hybridized_code(flags, backend), explained=explained)
 
     by_name = {"eager": Variant(_eager(net, keywords), eager_code)}
     for name, flags in HYBRIDIZED.items():

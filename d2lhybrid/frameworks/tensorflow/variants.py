@@ -65,12 +65,16 @@ def variants(
 
         return DeferredBuild(build_for_numbers)
 
+    def way(run: DeferredBuild, code: str, options: str, explained: Function) -> Variant:
+        return Variant(run, code.format(options=options), explained=explained)
+
+    in_xla = tf.function(net, jit_compile=True)
     by_name = {
         "eager": Variant(eager(net), "y = net(x)"),
-        "tf.function": Variant(as_graph(function), _FUNCTION.format(options="")),
-        "tf.function XLA": Variant(by_xla(function), _FUNCTION.format(options=_XLA)),
-        "concrete function": Variant(as_graph(concrete_function), _CONCRETE.format(options="")),
-        "concrete function XLA": Variant(by_xla(concrete_function), _CONCRETE.format(options=_XLA)),
+        "tf.function": way(as_graph(function), _FUNCTION, "", net),
+        "tf.function XLA": way(by_xla(function), _FUNCTION, _XLA, in_xla),
+        "concrete function": way(as_graph(concrete_function), _CONCRETE, "", net),
+        "concrete function XLA": way(by_xla(concrete_function), _CONCRETE, _XLA, in_xla),
     }
     if include_expert:
         net(*args, **kwargs)  # Keras creates the weights of unbuilt layers now

@@ -66,7 +66,7 @@ def variants(
     if not options.keys() & {"backend", "mode"}:  # unless the user has chosen
         ways["torch.compile reduce-overhead"] = _reduce_overhead(net, options)
     package = no_inductor() or ahead.aotinductor(net, args, kwargs)
-    ways["aotinductor"] = Variant(unfit or package, _PACKAGE + "y = fast(x)")
+    ways["aotinductor"] = Variant(unfit or package, _PACKAGE + "y = fast(x)", explained=net)
     if not include_expert:
         return ways
     loader = no_inductor() or ahead.aotinductor_boxed(net, args, kwargs)
@@ -74,7 +74,7 @@ def variants(
     dynamic = {name: value for name, value in options.items() if name == "dynamic"}
     return ways | {
         "aotinductor boxed": Variant(
-            unfit or loader, _PACKAGE + "[y] = fast.loader.boxed_run([x])"
+            unfit or loader, _PACKAGE + "[y] = fast.loader.boxed_run([x])", explained=net
         ),
         "onnxruntime io binding": Variant(unfit or bound, _ONNX_BOUND),
         "torch.compile max-autotune": _compiled(net, **dynamic, mode="max-autotune"),
@@ -140,7 +140,7 @@ def _skip_guards(net: Any, options: Kwargs) -> Variant:
     skip = getattr(torch.compiler, "skip_all_guards_unsafe", None)
     if skip is None:
         return Variant(N_("this version of PyTorch cannot skip guards"), code)
-    return Variant(_compiled(net, **options, options={"guard_filter_fn": skip}).run, code)
+    return replace(_compiled(net, **options, options={"guard_filter_fn": skip}), code=code)
 
 
 def _compiled(net: Function, **options: Any) -> Variant:
@@ -156,7 +156,8 @@ def _compiled(net: Function, **options: Any) -> Variant:
     compiler = INDUCTOR if options.get("backend", "inductor") == "inductor" else ""
     lacking = no_inductor() if compiler else ""
     code = f"fast = torch.compile(net{given})\n{_RUN}"
-    return Variant(lacking or DeferredBuild(build, compiler=compiler), code)
+    run = lacking or DeferredBuild(build, compiler=compiler)
+    return Variant(run, code, explained=net if compiler else None)
 
 
 def _functions(net: Any, options: Kwargs) -> VariantsByName:
@@ -175,9 +176,9 @@ def _functions(net: Any, options: Kwargs) -> VariantsByName:
         return dict.fromkeys(("torch functions", "torch.compile function"), plain)
     body = plain.code.removeprefix("y = ")
     code = f"def plain(x):\n    return {body}\n\nfast = torch.compile(plain)\n{_RUN}"
-    fast = _compiled(run, **options).run
+    fast = replace(_compiled(run, **options), code=code)
     plain = Variant(private.without_gradients(run), f"with torch.no_grad():\n    {plain.code}")
-    return {"torch functions": plain, "torch.compile function": Variant(fast, code)}
+    return {"torch functions": plain, "torch.compile function": fast}
 
 
 def dense_layers(net: Any) -> list[Layer] | None:
