@@ -282,9 +282,17 @@ class Framework(ABC):
     def compiled_like(self, function: Function, model: Function) -> Function | None:
         """`model`, compiled as the user has compiled `function`, with the same options.
 
-        It compiles at its first call. None if `function` itself was not compiled.
+        Of a function that calls the only one that is compiled, as that one. It compiles at its
+        first call. None if nothing was compiled, or several things apart.
         """
         return None
+
+    def mode_of(self, tensor: Any) -> str:
+        """The mode that a tensor was made in, such as "inference_mode", if programs depend on it.
+
+        Tensors of several modes in turn need several programs. Of an ordinary tensor empty.
+        """
+        return ""
 
     def dense_layers(self, model: Function) -> list[Layer] | None:
         """The model as a chain of dense layers; None if it is anything else."""

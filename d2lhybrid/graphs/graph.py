@@ -26,7 +26,8 @@ class Graph:
 
     As the last expression of a cell it is a picture, printed it is text. ``notes``: sentences
     about what the picture does not show. ``contractions``: in the words of the last stage, the
-    kinds of operations that are products of matrices, convolutions or attention.
+    kinds of operations that are products of matrices, convolutions or attention. ``layout``: the
+    memory layout, in a word, into which the compiler brings tensors that come in another.
     """
 
     framework: str
@@ -34,6 +35,7 @@ class Graph:
     stages: tuple[Stage, ...]
     notes: tuple[str, ...] = ()
     contractions: frozenset[str] = frozenset()
+    layout: str = ""
 
     @cached_property
     def fates(self) -> dict[str, str]:
