@@ -185,7 +185,7 @@ class Comparison(Result, Mapping[str, Measurement]):
             left = len(self._quiet_processes(label, against))
             return left < self._enough_processes
         mine, its = self._pair(label, against)
-        return len(mine.undisturbed(its)) < min(stats.FEWEST, mine.rounds)
+        return mine.is_busy(its)
 
     @property
     def busy(self) -> bool:
@@ -362,6 +362,10 @@ class Comparison(Result, Mapping[str, Measurement]):
             disk_cache_hit=m.disk_cache_hit,
             page_faults=m.page_faults,
             page_fault_share=m.page_fault_share,
+            first_compilations=m.first_compilations,
+            later_compilations=m.later_compilations,
+            later_calls=m.later_calls,
+            facts=self.facts.get(m.label),
             note=m.note,
         )
 
@@ -455,7 +459,10 @@ class Comparison(Result, Mapping[str, Measurement]):
         """A pandas data frame, one row a variant; raises MissingPackageError without pandas.
 
         Times are in seconds per call, and ratios above 1 are faster. `pays_after` is also missing
-        if a cold start never pays off.
+        if a cold start never pays off. `compilations_per_call` counts the calls after the first;
+        what follows it was asked after the rounds, of the variants that needed it: the operations
+        that were recorded of a call, the steps that run for them and how many of these are
+        contractions, and what entering compiled code takes, beside eager code.
         """
         return require("pandas", "notebooks").DataFrame(self.summary()["rows"]).set_index("label")
 

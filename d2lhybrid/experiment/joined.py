@@ -65,6 +65,8 @@ def _measurement(measurements: Sequence[Measurement]) -> Measurement:
         known = [seconds for m in measurements if (seconds := getattr(m, name)) is not None]
         return statistics.median(known) if known else None
 
+    firsts = [n for m in measurements if (n := m.first_compilations) is not None]
+    laters = [n for m in measurements if (n := m.later_compilations) is not None]
     return replace(
         first,
         processes=len(measurements),
@@ -83,6 +85,9 @@ def _measurement(measurements: Sequence[Measurement]) -> Measurement:
         ),
         page_faults=median_of("page_faults"),
         disk_cache_hit=any(m.disk_cache_hit for m in measurements),
+        first_compilations=statistics.median_low(firsts) if firsts else None,
+        later_compilations=sum(laters) if laters else None,
+        later_calls=sum(m.later_calls for m in measurements),
     )
 
 

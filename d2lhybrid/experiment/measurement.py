@@ -4,6 +4,7 @@ The schema is described in docs/results-schema.md.
 """
 
 import statistics
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Self
 
@@ -11,7 +12,7 @@ import msgspec
 
 from d2lhybrid.core import stats
 from d2lhybrid.core.errors import ArgumentError, DamagedResultError
-from d2lhybrid.core.i18n import gettext as _, noop as N_, sentences
+from d2lhybrid.core.i18n import count, gettext as _, ngettext, noop as N_, sentences
 from d2lhybrid.display.table import percent, seconds, span
 from d2lhybrid.experiment.provenance import Environment, stamp
 
@@ -103,6 +104,10 @@ class Samples:
         rounds = self.undisturbed(*others)
         return rounds if len(rounds) >= stats.FEWEST else [*range(self.rounds)]
 
+    def is_busy(self, *others: "Samples") -> bool:
+        """Are these rounds fewer than six, so that nothing can be decided by them?"""
+        return len(self.undisturbed(*others)) < min(stats.FEWEST, self.rounds)
+
     def of(self, metric: str | None = None) -> tuple[float, ...]:
         """The samples of the rounds that were not disturbed; of all, if those are fewer than six.
 
@@ -151,7 +156,10 @@ class Measurement(Result):
     asked for. `first_compilations` are the programs that were compiled in the first call,
     `later_compilations` those in the `later_calls` since, None where the framework does not count
     them. All of this is true of one process, unless it is joined from several `processes`:
-    then sample i is the median of process i, and what is paid once is the median of theirs.
+    then sample i is the median of process i, what is paid once is the median of theirs, and what
+    later calls did is the sum.
+
+    `compilers_started`: as in a ``Comparison``, of one that was measured alone.
 
     >>> from d2lhybrid import measure
     >>> result = measure(sum, range(1000), time_limit=0.2)
@@ -176,6 +184,7 @@ class Measurement(Result):
     first_compilations: int | None = None
     later_compilations: int | None = None
     later_calls: int = 0
+    compilers_started: dict[str, Seconds] = field(default_factory=dict, hash=False)
 
     def __repr__(self) -> str:
         low, high = span(*self.interval(), seconds)
@@ -198,10 +207,39 @@ class Measurement(Result):
             cold=seconds(self.first_seconds),
             calls=self.warmup_calls,
         )
+        return f"{sentences(message, *self._remarks())}\n{stamp(self.env)}"
+
+    def _remarks(self) -> Iterator[str]:
+        """What else there is to know of these times, a sentence each."""
         if self.times.throughput:
             text = _("In a stream of calls: {time} per call.")
-            message = sentences(message, text.format(time=seconds(self.median_of("throughput"))))
-        return f"{message}\n{stamp(self.env)}"
+            yield text.format(time=seconds(self.median_of("throughput")))
+        if compiled := self.later_compilations:
+            text = ngettext(
+                "The {calls} calls after the first compiled {n} more program.",
+                "The {calls} calls after the first compiled {n} more programs.",
+                compiled,
+            )
+            yield text.format(calls=count(self.later_calls), n=count(compiled))
+        for compiler, took in self.compilers_started.items():
+            text = _(
+                "Starting {compiler} took {time}, once per process. The first call doesn't "
+                "include it."
+            )
+            yield text.format(compiler=compiler, time=seconds(took))
+        if held_up := len(self.times.disturbed):
+            text = ngettext(
+                "During {n} of {rounds} samples, other programs held it up; that one doesn't "
+                "count.",
+                "During {n} of {rounds} samples, other programs held it up; those don't count.",
+                held_up,
+            )
+            if self.times.is_busy():
+                text = _(
+                    "⚠ The machine was busy: other programs held it up during {n} of {rounds} "
+                    "samples, so its time is uncertain. Measure again when the machine is quieter."
+                )
+            yield text.format(n=count(held_up), rounds=count(self.times.rounds))
 
     @property
     def samples(self) -> tuple[float, ...]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from d2lhybrid.core.i18n import gettext as _, ngettext, noop as N_
 from d2lhybrid.core.stats import FEWEST
+from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.provenance import Environment
 
 FELT_CALLS = 10  # a cold start that is shorter than so many calls goes unnoticed
@@ -72,7 +73,9 @@ class Row:
     `role` is 'baseline', 'variant' or 'reference'. `pays_after` is the number of calls after which
     it has paid off its cold start, ``math.inf`` if it never does, None if that is not known.
     `is_busy` is true if other programs held it up too often for a verdict. `page_fault_share` is
-    the part of its time that new memory takes, None where nobody tells.
+    the part of its time that new memory takes, None where nobody tells. `first_compilations` are
+    the programs that its first call compiled, `later_compilations` those of the `later_calls`
+    since, None where nobody counts. `facts` is what was asked of it after the rounds, if anything.
     """
 
     label: str
@@ -89,6 +92,10 @@ class Row:
     disk_cache_hit: bool = False
     page_faults: float | None = None
     page_fault_share: float | None = None
+    first_compilations: int | None = None
+    later_compilations: int | None = None
+    later_calls: int = 0
+    facts: Facts | None = None
     note: str | None = None
     reason: str = ""
 
@@ -101,6 +108,13 @@ class Row:
     def latency(self) -> Times:
         """Its times by the metric that decides."""
         return self.times["latency"]
+
+    @property
+    def compilations_per_call(self) -> float | None:
+        """How many programs a call after the first compiled, in the mean; None if not counted."""
+        if self.later_compilations is None or not self.later_calls:
+            return None
+        return self.later_compilations / self.later_calls
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from d2lhybrid.core import stats
 from d2lhybrid.core.i18n import count, gettext as _, listed, ngettext, noop as N_, number, sentences
 from d2lhybrid.display.table import NEVER, UNKNOWN, Column, Table, calls, percent, seconds, span
 from d2lhybrid.experiment.advice import advice, what_helps
+from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.measurement import METRICS
 from d2lhybrid.experiment.provenance import stamp
 from d2lhybrid.experiment.rows import VERDICTS, Row, Rows, Times, named, not_run, verdict_in_words
@@ -386,6 +387,20 @@ def _row_summary(row: Row, is_queued: bool) -> dict[str, Any]:
         "throughput_ratio": _finite(throughput.ratio) if is_queued else None,
         "cold": row.cold_seconds,
         "pays_after": None if row.pays_after is None else _finite(row.pays_after),
+        "compilations_per_call": row.compilations_per_call,
+        **_facts_summary(row.facts or Facts()),
+    }
+
+
+def _facts_summary(facts: Facts) -> dict[str, Any]:
+    """What was asked of a variant, as far as it is numbers; None for what was not."""
+    program = facts.program
+    return {
+        "recorded_operations": program.recorded if program else None,
+        "steps": program.steps if program else None,
+        "contractions": program.contractions if program else None,
+        "entry_seconds": facts.entry_seconds,
+        "eager_entry_seconds": facts.eager_entry_seconds,
     }
 
 

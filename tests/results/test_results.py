@@ -14,8 +14,11 @@ from d2lhybrid.display.table import NEVER
 from d2lhybrid.errors import ArgumentError, DamagedResultError, MissingPackageError
 from d2lhybrid.experiment.advice import best
 from d2lhybrid.experiment.comparison import Comparison, Sweep
+from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.measurement import Measurement, Samples
 from d2lhybrid.experiment.provenance import Environment
+from d2lhybrid.graphs.explanation import Finding
+from d2lhybrid.graphs.program import Program
 
 
 def exact(latency, throughput=None, again=None, **fields):
@@ -126,7 +129,12 @@ def test_the_advice_follows_its_rules(times, options, used, said):
 
 def test_as_a_data_frame(monkeypatch):
     pytest.importorskip("pandas")
-    c = comparison({"a": 2e-3, "b": 1e-3}, {"a": 1e-3, "b": 1e-4})
+    changes = {"b": {"later_compilations": 412, "later_calls": 824}}
+    c = comparison({"a": 2e-3, "b": 1e-3}, {"a": 1e-3, "b": 1e-4}, changes=changes)
+    frame = replace(c, facts={"b": FACTS}).to_frame()
+    asked = ["recorded_operations", "steps", "contractions", "entry_seconds", "eager_entry_seconds"]
+    assert frame.loc["b", ["compilations_per_call", *asked]].tolist() == [0.5, 7, 5, 3, 3e-5, 9e-6]
+    assert frame.loc["a", asked].isna().all()
     row = c.to_frame().loc["b"]
     assert (row["verdict"], row["latency"], row["pays_after"]) == ("faster", c["b"].median, 1)
     monkeypatch.setitem(sys.modules, "pandas", None)
@@ -134,8 +142,19 @@ def test_as_a_data_frame(monkeypatch):
         c.to_frame()
 
 
+FACTS = Facts(
+    graph_count=2,
+    breaks=(Finding("data-dependent branch", "net.py", 7),),
+    compiled_again=Finding("now 3, before 2"),
+    program=Program(recorded=7, steps=5, contractions=3, fused=2, folded=0),
+    entry_seconds=3e-5,
+    eager_entry_seconds=9e-6,
+    entry_tensors=1,
+    unasked=("graph",),
+)
 RESULTS = [
     comparison({"a": 2e-3, "b": 1e-3}, {"a": 1e-3, "b": 1e-4}, unavailable={"c": "no"}),
+    comparison({"a": 2e-3, "b": 1e-3}, facts={"b": FACTS}),
     comparison({"a": 2e-3}, changes={"a": {"build_seconds": 3.0, "note": "a word"}})["a"],
     sweep([1, 2.5], {"a": [1.0, 2.0], "b": [2.0, 1.0]}),
 ]
@@ -165,8 +184,9 @@ def test_damaged_json_is_refused():
         (RESULTS[0], "measurements.0.times.latency", [-1.0] * 30),
         (RESULTS[0], "measurements.0.times.device", [1.0]),
         (RESULTS[0], "measurements.1.times.throughput", None),
-        (RESULTS[2], "sizes", [1]),
-        (RESULTS[2], "comparisons", []),
+        (RESULTS[1], "facts.b.program.steps", None),
+        (RESULTS[3], "sizes", [1]),
+        (RESULTS[3], "comparisons", []),
     ):
         content = place = json.loads(result.to_json())
         *above, last = path.split(".")
@@ -179,6 +199,6 @@ def test_damaged_json_is_refused():
 
 def test_the_schema_names_every_field():
     page = (ROOT / "docs" / "results-schema.md").read_text(encoding="utf-8")
-    kinds = (Samples, Measurement, Comparison, Sweep, Environment)
+    kinds = (Samples, Measurement, Comparison, Sweep, Environment, Facts, Program, Finding)
     fields = {name for kind in kinds for name in kind.__dataclass_fields__} - {"experiment"}
     assert fields <= set(re.findall(r"`(\w+)`", page))
