@@ -279,6 +279,14 @@ class Framework(ABC):
         """
         return lambda *tensors: [tensor + 1 for tensor in tensors]
 
+    def eager_calls(self, model: Function, recorded: int) -> int:
+        """How many calls of ``add_one(model)`` an eager call of the model costs in Python.
+
+        One for each of the `recorded` operations, unless the framework spends most of the time
+        around several operations, as a layer of Keras does: then one for each layer.
+        """
+        return recorded
+
     def compiled_like(self, function: Function, model: Function) -> Function | None:
         """`model`, compiled as the user has compiled `function`, with the same options.
 
