@@ -28,6 +28,8 @@ class Graph:
     about what the picture does not show. ``contractions``: in the words of the last stage, the
     kinds of operations that are products of matrices, convolutions or attention. ``layout``: the
     memory layout, in a word, into which the compiler brings tensors that come in another.
+    ``control_flow``: the kinds of operations that run others, which are no steps here, such as
+    loops.
     """
 
     framework: str
@@ -36,6 +38,7 @@ class Graph:
     notes: tuple[str, ...] = ()
     contractions: frozenset[str] = frozenset()
     layout: str = ""
+    control_flow: frozenset[str] = frozenset()
 
     @cached_property
     def fates(self) -> dict[str, str]:
@@ -52,9 +55,18 @@ class Graph:
 
         Those are products of matrices, convolutions and attention.
         """
+        return self._steps_with(self.contractions)
+
+    @property
+    def control_flow_steps(self) -> int:
+        """How many of the steps that run are loops or branches, in which others run."""
+        return self._steps_with(self.control_flow)
+
+    def _steps_with(self, wanted: frozenset[str]) -> int:
+        """How many steps compute an operation of one of these kinds, alone or with others."""
         steps = self.stages[-1].operations
         kinds = [{step.operation, *(part.kind for part in step.parts)} for step in steps]
-        return sum(not self.contractions.isdisjoint(of_step) for of_step in kinds)
+        return sum(not wanted.isdisjoint(of_step) for of_step in kinds)
 
     def svg(self) -> str:
         """All stages side by side as an SVG picture; its text takes the colour of the page.

@@ -20,7 +20,9 @@ class Program:
     wrote or a call of a library. ``contractions``: of these steps, those that compute a product of
     matrices, a convolution or attention. ``fused``: recorded operations that run in one step with
     others. ``folded``: those that were computed in advance; ``merged``: those that equal another
-    one, which does their work; ``dropped``: those that no result needs.
+    one, which does their work; ``dropped``: those that no result needs. ``control_flow``: of the
+    steps, those that are loops or branches; what runs inside them isn't counted, so that nobody
+    knows here what most of the time is spent with.
     """
 
     recorded: int
@@ -30,6 +32,7 @@ class Program:
     folded: int
     merged: int = 0
     dropped: int = 0
+    control_flow: int = 0
 
     @property
     def other_steps(self) -> int:
@@ -47,4 +50,5 @@ def counted(graphs: Sequence[Graph]) -> Program:
         folded=sum(graph.count(FOLDED) for graph in graphs),
         merged=sum(graph.count(MERGED) for graph in graphs),
         dropped=sum(graph.count(DROPPED) for graph in graphs),
+        control_flow=sum(graph.control_flow_steps for graph in graphs),
     )
