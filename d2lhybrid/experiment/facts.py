@@ -19,7 +19,8 @@ class Facts:
     program. ``program``: the graphs of a call, counted. ``entry_seconds``: a call of the smallest
     function that still compiles, compiled in the same way; ``eager_entry_seconds``: the same
     function eager; both with as many tensors as the variant's arguments have, of one element each,
-    and ``entry_tensors`` their number. ``converted``: the arguments, as the reader writes them,
+    and ``entry_tensors`` their number. ``eager_calls``: how many calls of that function an eager
+    call of the model costs in Python. ``converted``: the arguments, as the reader writes them,
     that each call makes tensors of, and ``converted_seconds`` what that takes. ``moved``: those on
     another device than the model. ``mixed_modes``: those that were made under another mode, such as
     inference_mode, than the others. ``layout``: the memory layout that the compiler chose, in a
@@ -37,6 +38,7 @@ class Facts:
     entry_seconds: float | None = None
     eager_entry_seconds: float | None = None
     entry_tensors: int = 0
+    eager_calls: int | None = None
     converted: tuple[str, ...] = ()
     converted_seconds: float | None = None
     moved: tuple[str, ...] = ()

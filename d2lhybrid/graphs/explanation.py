@@ -17,11 +17,15 @@ from d2lhybrid.graphs.graph import Graph
 
 @dataclass(frozen=True)
 class Finding:
-    """One place where the compiler stopped, and why, in the framework's own words."""
+    """One place where the compiler stopped, and why, in the framework's own words.
+
+    `is_limit`: earlier calls have compiled as many programs as the compiler makes of it.
+    """
 
     reason: str
     file: str = ""
     line: int = 0
+    is_limit: bool = False
 
     def __str__(self) -> str:
         if not self.file:

@@ -82,7 +82,8 @@ def _limit_reached(code: CodeType, limit: int) -> Finding:
         "again."
     )
     names = {"setting": "torch._dynamo.config.recompile_limit", "command": "TORCH_LOGS=recompiles"}
-    return Finding(text.format(limit=limit, **names), code.co_filename, code.co_firstlineno)
+    said, place = text.format(limit=limit, **names), (code.co_filename, code.co_firstlineno)
+    return Finding(said, *place, is_limit=True)
 
 
 def _why_no_graph(message: str) -> str:
