@@ -40,8 +40,10 @@ class Program:
         return self.steps - self.contractions
 
 
-def counted(graphs: Sequence[Graph]) -> Program:
-    """All graphs of a call together."""
+def counted(graphs: Sequence[Graph]) -> Program | None:
+    """All graphs of a call together; None if there is one of which it isn't known what runs."""
+    if any(len(graph.stages) < 2 for graph in graphs):
+        return None
     return Program(
         recorded=sum(len(graph.fates) for graph in graphs),
         steps=sum(len(graph.stages[-1].operations) for graph in graphs),
