@@ -14,6 +14,7 @@ from d2lhybrid.core.compare_outputs import require_same
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.errors import ArgumentError, CallFailedError, UnknownFrameworkError
 from d2lhybrid.frameworks import copy_outputs, framework_of, get, known
+from d2lhybrid.graphs.program import counted
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what compilers say of themselves
 HERE = Path(__file__)
@@ -194,6 +195,45 @@ def test_a_whole_model_is_one_graph_and_what_was_compiled_stays(framework):
         assert report.framework.startswith(get(framework).display)
 
 
+def programs_made_by(framework, run):
+    """How many programs its compilers make in a call; None where the framework doesn't count."""
+    before = get(framework).programs_compiled()
+    run()
+    after = get(framework).programs_compiled()
+    return None if before is None or after is None else after - before
+
+
+def test_what_is_compiled_is_seen_and_compiles_once(framework):
+    room, (net, x) = get(framework), MODELS[framework]()
+    net(x)
+    assert programs_made_by(framework, lambda: compiled_model(framework)) != 0
+    compiled, x = compiled_model(framework)
+    assert programs_made_by(framework, lambda: compiled(x)) in (0, None)
+    assert room.compiled_again(lambda: compiled(x)) is None
+    assert room.is_compiled(compiled)
+    assert room.is_compiled(lambda x: compiled(x))
+    assert not room.is_compiled(net)
+    assert not room.is_compiled(lambda x: net(x))
+
+
+def test_the_smallest_model_is_compiled_as_another_one(framework):
+    room, (net, x) = get(framework), MODELS[framework]()
+    expected = copy_outputs(x)["output"].values() + 1
+
+    def require_one_more(model):
+        outputs = copy_outputs(model(x, x))
+        assert len(outputs) == 2
+        assert all(np.allclose(output.values(), expected) for output in outputs.values())
+
+    compiled, _x = compiled_model(framework)
+    require_one_more(room.add_one(net))
+    for function in (compiled, lambda x: compiled(x)):
+        smallest = room.compiled_like(function, room.add_one(function))
+        assert programs_made_by(framework, lambda run=smallest: require_one_more(run)) != 0
+        assert programs_made_by(framework, lambda run=smallest: require_one_more(run)) in (0, None)
+    assert room.compiled_like(net, room.add_one(net)) is None
+
+
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
 def test_a_mistake_in_the_call_is_the_users(framework, compiled):
     net, x = compiled_model(framework) if compiled else MODELS[framework]()
@@ -218,7 +258,9 @@ def test_what_becomes_of_planted_operations(framework):
     if framework != "mxnet":  # which computes a constant at each call
         assert "folded" in fates["mul"]
         assert "fused" in picture.fates.values()
-    assert len(picture.stages[-1].operations) < len(picture.stages[0].operations)
+    program = counted([picture])
+    assert (program.contractions, program.control_flow) == (1, 0)
+    assert program.steps < program.recorded
     assert picture.svg().startswith("<svg")
     assert explain(*PLANTED[framework]()).graph_count == 1
 
