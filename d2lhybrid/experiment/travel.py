@@ -23,7 +23,7 @@ from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import ArgumentError, D2LHybridError, brief
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.experiment.experiment import Experiment
-from d2lhybrid.experiment.variants import Recipe, Variants
+from d2lhybrid.experiment.variants import Recipe, Variants, recipe_of
 from d2lhybrid.frameworks import get, loaded, register, registered
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.variant import DeferredBuild
@@ -162,10 +162,9 @@ class _Packer(cloudpickle.Pickler):
             }
             return Variants, (by_name, None, obj.takes_arguments)
         if isinstance(obj, DeferredBuild):
-            for variants in obj.among:
-                for recipe in variants.recipes:
-                    if name := recipe.name_of(obj):
-                        return Recipe.make, (recipe, name)
+            made = recipe_of(obj)
+            if made:
+                return Recipe.make, made
         if isinstance(obj, types.CodeType):
             self._note_source(obj.co_filename)
             return _code, (*self.dispatch_table[types.CodeType](obj), obj.co_filename)

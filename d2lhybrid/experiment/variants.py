@@ -1,6 +1,7 @@
 """Every way in which a model's framework can run it, by name."""
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -23,12 +24,26 @@ from d2lhybrid.frameworks.state import preserve_state
 from d2lhybrid.frameworks.variant import DeferredBuild, Function, Role, Variant, VariantsByName
 
 
+@dataclass(frozen=True)
+class Way:
+    """One of the ways to run `model` that ``variants`` or ``training`` has made.
+
+    `explained` is as in ``Variant``; `compiler_options` as ``variants`` got them.
+    """
+
+    name: str
+    model: Function
+    explained: Function | None
+    compiler_options: Mapping[str, Any]
+
+
 class Recipe:
     """What made variants, and with what, so that another process can make them again."""
 
     def __init__(self, verb: "Callable[..., Variants]", /, *args: Any, **options: Any) -> None:
         self._verb, self._args, self._options = verb, args, options
         self.made: dict[str, Function] = {}  # by the names that the verb gave
+        self.by_name: VariantsByName = {}  # the same as they were described
 
     def __reduce__(self) -> Any:
         """Without what was made, which belongs to one process."""
@@ -37,6 +52,13 @@ class Recipe:
     def name_of(self, run: Any) -> str | None:
         """The name of a callable if this has made it."""
         return next((name for name, function in self.made.items() if function is run), None)
+
+    def way(self, name: str) -> Way:
+        """What is known of the one of that name, in the process that has made it."""
+        first = self._args[0]
+        model = first.function if isinstance(first, Call) else first
+        options = self._options.get("compiler_options", {})
+        return Way(name, model, self.by_name[name].explained, options)
 
     def make(self, name: str) -> Function:
         """The callable of that name, in a process in which it may have to be made first."""
@@ -71,7 +93,7 @@ class Variants(BoundToProcess, MutableMapping[str, Function]):
         self.takes_arguments = takes_arguments
         self.recipes = () if recipe is None else (recipe,)
         if recipe is not None:
-            recipe.made = {**self}
+            recipe.made, recipe.by_name = {**self}, {**variants}
         for variant in variants.values():
             if isinstance(variant.run, DeferredBuild):
                 variant.run.among.append(self)
@@ -217,6 +239,21 @@ def recognized(functions: Any) -> Any:
     ]
     largest = max(candidates, key=len, default=None)
     return functions if largest is None else largest.of_functions(functions)
+
+
+def recipe_of(function: Any) -> tuple[Recipe, str] | None:
+    """What has made a callable that is built at its first call, and by what name, if known."""
+    for variants in getattr(function, "among", ()):
+        for recipe in variants.recipes:
+            if name := recipe.name_of(function):
+                return recipe, name
+    return None
+
+
+def way_of(function: Any) -> Way | None:
+    """What is known of such a callable."""
+    made = recipe_of(function)
+    return made[0].way(made[1]) if made else None
 
 
 def require_one(verb: str, function: Any) -> None:
