@@ -39,6 +39,8 @@ class Framework(ABC):
     # Is each operation that eager code calls compiled, too? Then a program that was compiled in a
     # call says nothing of whether the function is.
     compiles_operations: ClassVar[bool] = False
+    # May a compiled function get a NumPy array in place of a tensor, and run the same program?
+    takes_arrays: ClassVar[bool] = False
     # What it writes and reads, by name, the best first; without importing it.
     formats: ClassVar[Mapping[str, Format]] = {}
 

@@ -25,7 +25,7 @@ class JAX(FolderFramework):
     formats = FORMATS
     # Read when JAX first uses a GPU, of which it would otherwise take three quarters of the memory.
     environment: ClassVar[Mapping[str, str]] = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-    compiles_operations = True
+    compiles_operations = takes_arrays = True
 
     def __init__(self) -> None:
         self._wait_for: Callable[[Any], None] | None = None

@@ -25,6 +25,7 @@ class TensorFlow(FolderFramework):
     display = "TensorFlow"
     order = 2
     formats = FORMATS
+    takes_arrays = True
     # TensorFlow reads its own when it first uses a GPU, of which it would otherwise take all the
     # memory. JAX, which Keras imports, would take three quarters.
     environment: ClassVar[Mapping[str, str]] = {

@@ -16,6 +16,7 @@ from d2lhybrid.frameworks.torch import ahead, export, private
 from d2lhybrid.frameworks.torch.compilers import INDUCTOR
 from d2lhybrid.frameworks.torch.export import ISOLATES, compiled, eager, no_inductor
 from d2lhybrid.frameworks.variant import (
+    NOTHING_COMPILED,
     Args,
     DeferredBuild,
     Function,
@@ -26,7 +27,6 @@ from d2lhybrid.frameworks.variant import (
 )
 
 _ACTIVATIONS = {nn.ReLU: "relu", nn.Sigmoid: "sigmoid", nn.Tanh: "tanh"}
-_NOTHING = N_("nothing was compiled; explain(net, x) says why")
 _RUN = "with torch.no_grad():\n    y = fast(x)"
 _SCRIPT = f"fast = torch.jit.script(net)\n{_RUN}"
 _FROZEN = f"""frozen = torch.jit.freeze(torch.jit.script(net))
@@ -150,7 +150,7 @@ def _compiled(net: Function, **options: Any) -> Variant:
     def build() -> WithCompilerNote:
         before, run = private.graphs_made(), private.without_gradients(compiled(net, **options))
         return WithCompilerNote(
-            run, lambda: _NOTHING if ISOLATES and private.graphs_made() == before else ""
+            run, lambda: NOTHING_COMPILED if ISOLATES and private.graphs_made() == before else ""
         )
 
     compiler = INDUCTOR if options.get("backend", "inductor") == "inductor" else ""
