@@ -47,6 +47,7 @@ def compare(
     processes: int | None = None,
     threads: int | None = None,
     caches: bool = False,
+    why: bool = False,
     progress: bool | None = None,
     timer: TimerFunction = perf_counter,
     **kwargs: Any,
@@ -105,6 +106,9 @@ def compare(
             when it starts. One thread helps where others use the same cores.
         caches: True lets the processes use your compilers' caches on disk. Otherwise each first
             call gets an empty folder for them, so that cold starts are cold.
+        why: after the rounds, find out why the recommended variant is faster, and why compiled
+            ones are not; the result then says so. It calls them a few times more, and takes no more
+            than ten seconds, or twice the time limit. ``why()`` of the result asks later.
         progress: say what is being built, and count what takes longer than two seconds; None does
             so where the standard error is a terminal.
         timer: a function that returns seconds, such as ``time.perf_counter``, by which the limit
@@ -155,16 +159,19 @@ def compare(
     )
     in_processes = _whole_number("processes", processes)
     of_threads = _whole_number("threads", threads)
-    if in_processes is None:
-        if of_threads is None:
-            return experiment.run()
+    if in_processes is None and of_threads is not None:
         text = _(
             "Expected {processes} beside {threads}, because a framework chooses its threads when "
             "its process starts. Received: {threads} alone."
         )
         needed = {"processes": "processes=6", "threads": f"threads={of_threads}"}
         raise ArgumentError(text.format(**needed))
-    return ProcessExperiment(experiment, in_processes, of_threads, caches).run()
+    if in_processes is None:
+        comparison = experiment.run()
+    else:
+        comparison = ProcessExperiment(experiment, in_processes, of_threads, caches).run()
+    is_asked = why and comparison.stopped != "interrupted"
+    return comparison.asked() if is_asked else comparison
 
 
 @preserve_state

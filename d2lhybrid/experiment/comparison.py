@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 import msgspec
 
@@ -31,16 +31,20 @@ from d2lhybrid.experiment.measurement import (
 from d2lhybrid.experiment.provenance import Environment
 from d2lhybrid.experiment.rows import Row, Rows, Times
 from d2lhybrid.experiment.verdict import decide_verdict, in_each
+from d2lhybrid.experiment.why import Reason, Reasons, reason
 
 # What a result shows, for programs that read notebooks: the site, README, whoever collects them.
 MIME = "application/vnd.d2lhybrid.comparison+json"
 
 
 class MeasuresOn(Protocol):
-    """What a comparison came from, as far as it can take more rounds."""
+    """What a comparison came from, as far as it can take more rounds and answer questions."""
 
     def measure_on(self, decided: "Callable[[Comparison], bool]", /) -> "Comparison":
         """Take rounds until `decided` is true of the result, or for so long; all rounds so far."""
+
+    def ask(self, rows: Rows, labels: Sequence[str] | None = None, /) -> dict[str, Facts]:
+        """Ask why variants take their time: of those that need a reason, or of these."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -434,6 +438,42 @@ class Comparison(Result, Mapping[str, Measurement]):
 
     def _judge(self, claim: Claim) -> "Judgement[Comparison]":
         return judge(self, claim, self.experiment.measure_on if self.experiment else None)
+
+    @overload
+    def why(self, label: str) -> Reason: ...
+
+    @overload
+    def why(self, label: None = None) -> Reasons: ...
+
+    def why(self, label: str | None = None) -> Reason | Reasons:
+        """Why a variant takes the time that it takes, in a sentence or two.
+
+        ``print(comparison.why("torch.compile"))`` prints the sentence, and
+        ``comparison.why("torch.compile").cause`` is a word for the cause, such as "recompiled" or
+        "nothing_to_rewrite". What has not been asked yet is asked now, for up to ten seconds.
+
+        Args:
+            label: the variant; None for each that is compiled, a line each.
+
+        Raises:
+            UnknownLabelError: there is no such variant.
+        """
+        if label is None:
+            rows = self.asked([self.baseline, *self.others]).rows
+            return Reasons(reason(row, rows) for row in rows.measured if row.facts is not None)
+        measured = self[label]  # raises if there is none
+        rows = self.asked([measured.label]).rows
+        return reason(next(row for row in rows if row.label == label), rows)
+
+    def asked(self, labels: Sequence[str] | None = None) -> "Comparison":
+        """The same with the facts that explain its times, as far as they can still be asked for.
+
+        Args:
+            labels: of which variants; of those that need a reason if None.
+        """
+        if self.experiment is None:
+            return self
+        return replace(self, facts=self.facts | self.experiment.ask(self.rows, labels))
 
     def plot(self, metric: str = "latency") -> Any:
         """Draw the times per call with their intervals with matplotlib; returns the axes.

@@ -5,8 +5,9 @@ asks its experiment for more rounds.
 """
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -18,12 +19,15 @@ from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.compare_outputs import incomparable, require_same
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.display.progress import show_status
+from d2lhybrid.experiment import inquiry
 from d2lhybrid.experiment.cold_start import TimerFunction
 from d2lhybrid.experiment.comparison import Comparison
+from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.measurement import Measurement
 from d2lhybrid.experiment.position import Note, note_nowhere
 from d2lhybrid.experiment.provenance import environment, load
 from d2lhybrid.experiment.rounds import Rounds, StoppingRule
+from d2lhybrid.experiment.rows import Rows
 from d2lhybrid.experiment.sampler import Sampler
 from d2lhybrid.frameworks import copy_outputs, loaded
 from d2lhybrid.frameworks.state import preserve_state
@@ -36,6 +40,7 @@ EARLIEST = 20  # rounds, before it is asked whether they are clear
 CLAIM_LIMITS = 3.0  # for so many limits
 CLAIM_LEAST_SECONDS = 20.0  # or for so many seconds, if that is longer
 CLAIM_MOST_LIMITS = 30.0  # but never for more limits than these
+ASKING_LIMITS = 2.0  # that asking for reasons may take
 
 
 @dataclass(eq=False, repr=False)
@@ -66,6 +71,7 @@ class Experiment:
     # A folder in which each first call gets an empty one for its compilers; None: they keep theirs.
     cold_caches: Path | None = field(default=None, init=False)
     note: Note = field(default_factory=lambda: note_nowhere, init=False)  # of whose turn it is
+    facts: dict[str, Facts] = field(default_factory=dict, init=False)  # that were asked so far
 
     def run(self) -> Comparison:
         """Call each once, warm up, and take rounds until every verdict is clear or time is up."""
@@ -128,8 +134,34 @@ class Experiment:
             margin=self.margin,
             limit_needed=rounds.limit_needed,
             compilers_started=dict(self.compilers_started),
+            facts=dict(self.facts),
             experiment=self,
         )
+
+    def ask(self, rows: Rows, labels: Sequence[str] | None = None, /) -> dict[str, Facts]:
+        """Ask why its variants take their time: of those that need a reason, or of these `labels`.
+
+        For the former there are no more than two time limits. What was answered is kept.
+        """
+        seconds, open_ = inquiry.SECONDS, labels
+        if labels is None:
+            seconds = min(seconds, ASKING_LIMITS * self.time_limit)
+        else:
+            answered = {label for label, facts in self.facts.items() if not facts.unasked}
+            open_ = [label for label in labels if label not in answered]
+        samplers = self.rounds.samplers if hasattr(self, "rounds") else {}
+        ask = preserve_state(inquiry.ask)  # which finds the models among the arguments
+        self.facts |= ask(
+            self.functions,
+            self.args,
+            self.kwargs,
+            rows,
+            labels=open_,
+            runs={label: partial(sampler.call, 1) for label, sampler in samplers.items()},
+            seconds=seconds,
+            progress=self.progress,
+        )
+        return dict(self.facts)
 
     def measurement(self, label: str) -> Measurement:
         """The times of one callable in the rounds so far."""

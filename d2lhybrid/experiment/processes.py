@@ -13,7 +13,7 @@ import math
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,10 +30,12 @@ from d2lhybrid.display.progress import status_line
 from d2lhybrid.experiment.cold_start import too_long
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.experiment import Experiment
+from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.joined import join
 from d2lhybrid.experiment.one_process import PROGRAM, UNWRITABLE, Task, read_result
 from d2lhybrid.experiment.position import Moment
 from d2lhybrid.experiment.rounds import unavailable_baseline
+from d2lhybrid.experiment.rows import Rows
 from d2lhybrid.experiment.travel import pack
 from d2lhybrid.frameworks import known
 
@@ -108,15 +110,20 @@ class ProcessExperiment:
         comparison = self._measure(most, is_over)
         return comparison if {*comparison} == {*before} else before
 
+    def ask(self, rows: Rows, labels: Sequence[str] | None = None, /) -> dict[str, Facts]:
+        """Ask why its variants take their time, in this process."""
+        return self.experiment.ask(rows, labels)
+
     def comparison(self) -> Comparison:
         """What the processes so far say."""
         unavailable = {**self.experiment.unavailable, **self.unavailable}
-        return join(
+        joined = join(
             self.comparisons,
             unavailable=unavailable,
             seed=self.experiment.seed,
             experiment=self,
         )
+        return replace(joined, facts=dict(self.experiment.facts))
 
     def _measure(self, most: int, is_over: Callable[[], bool]) -> Comparison:
         """Measure in one process after the other, until it is over or there are `most`."""

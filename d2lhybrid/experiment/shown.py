@@ -13,6 +13,8 @@ from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.measurement import METRICS
 from d2lhybrid.experiment.provenance import stamp
 from d2lhybrid.experiment.rows import VERDICTS, Row, Rows, Times, named, not_run, verdict_in_words
+from d2lhybrid.experiment.why import shown_reasons
+from d2lhybrid.frameworks.variant import NOTHING_COMPILED
 
 _BEST = "★"
 _ON_DISK = "†"
@@ -29,12 +31,13 @@ class Page(NamedTuple):
     uncertain: str
     table: Table
     advice: str
+    reasons: Sequence[str]
     remarks: Sequence[str]
     details: Sequence[str]
 
     def __str__(self) -> str:
         above = [self.uncertain] if self.uncertain else []
-        below = filter(None, [self.advice, *self.remarks, *self.details])
+        below = filter(None, [self.advice, *self.reasons, *self.remarks, *self.details])
         return "\n".join([*above, str(self.table), "", *below])
 
     def html(self) -> str:
@@ -46,7 +49,7 @@ class Page(NamedTuple):
         return self._shown() + lines("small", *self.details)
 
     def _shown(self) -> str:
-        below = lines("strong", self.advice) + lines("span", *self.remarks)
+        below = lines("strong", self.advice) + lines("span", *self.reasons, *self.remarks)
         return lines("strong", self.uncertain) + self.table.html() + below
 
 
@@ -62,11 +65,25 @@ def lines(tag: str, *sentences: str) -> str:
 
 
 def comparison(rows: Rows) -> Page:
-    """The table, what to use, and how to read it."""
-    noted = _("{label}: {note}.")
-    notes = [noted.format(label=row.label, note=_(row.note)) for row in rows if row.note]
-    remarks = [*_marks(rows), *_compilers(rows), *_new_memory(rows), *notes, *not_run(rows)]
-    return Page(uncertain([rows]), table(rows), advice(rows), remarks, [*_details(rows)])
+    """The table, what to use, why, and how to read it."""
+    reasons = [str(reason) for reason in shown_reasons(rows)]
+    remarks = [
+        *_marks(rows),
+        *_compilers(rows),
+        *_new_memory(rows),
+        *_notes(rows),
+        *not_run(rows),
+    ]
+    return Page(uncertain([rows]), table(rows), advice(rows), reasons, remarks, [*_details(rows)])
+
+
+def _notes(rows: Rows) -> Iterator[str]:
+    """What measuring has noted, but for what the reasons say more fully."""
+    text = _("{label}: {note}.")
+    for row in rows:
+        is_said = row.note == NOTHING_COMPILED and row.facts and row.facts.not_compiled
+        if row.note and not is_said:
+            yield text.format(label=row.label, note=_(row.note))
 
 
 def _details(rows: Rows) -> Iterator[str]:
@@ -139,7 +156,7 @@ def sweep(sizes: Sequence[float], comparisons: Sequence[Rows]) -> Page:
     details = [stamp(comparisons[0].env, comparisons[0].seed)]
     reasons = not_run(row for rows in comparisons for row in rows)
     table = sweep_table(sizes, comparisons)
-    return Page(uncertain(comparisons), table, "", [signs(), *reasons], details)
+    return Page(uncertain(comparisons), table, "", [], [signs(), *reasons], details)
 
 
 def signs() -> str:

@@ -36,6 +36,7 @@ def sweep(
         progress: say what is being built, and count what takes longer than two seconds; None does
             so where the standard error is a terminal.
         options: others of ``compare``, and, with a net, of ``variants``, such as ``all=True``.
+            ``why=True`` finds out at each size what ``compare`` does by itself.
 
     Returns:
         A Sweep, which holds nothing but numbers: its claims measure nothing more. An interrupt
@@ -66,7 +67,7 @@ def sweep(
     done: list[Comparison] = []
     try:
         for size in show_progress(numbers, N_("sizes"), progress):
-            functions, others = _functions(make(size), only, options)
+            functions, others = _functions(make(size), only, {"why": False} | options)
             compared = compare(functions, time_limit=time_limit, progress=progress, **others)
             done.append(compared.release())  # lets go of the models and inputs of this size
             if done[-1].stopped == "interrupted":

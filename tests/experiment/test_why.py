@@ -1,0 +1,328 @@
+"""Every rule of ``why.reason`` on rows made by hand, with its thresholds from both sides."""
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from d2lhybrid.experiment import why
+from d2lhybrid.experiment.comparison import Comparison
+from d2lhybrid.experiment.facts import Facts
+from d2lhybrid.experiment.measurement import Measurement, Samples
+from d2lhybrid.experiment.provenance import Environment
+from d2lhybrid.graphs.explanation import Finding
+from d2lhybrid.graphs.program import Program
+
+MICRO = 1e-6
+ENV = Environment("2026-11-27T12:00:00+00:00", {}, "a processor", 2, {}, (), None)
+BREAK = Finding("Unsupported Tensor.item() call\nand more", "model.py", 7)
+MLP = Program(recorded=7, steps=5, contractions=3, fused=4, folded=0)
+CHAIN = Program(recorded=12, steps=2, contractions=0, fused=12, folded=0)
+SORT = Program(recorded=1, steps=1, contractions=0, fused=0, folded=0)
+
+
+def measured(label, seconds, **more):
+    fields = {
+        "build_seconds": None,
+        "load_seconds": None,
+        "first_seconds": 1.0,
+        "times": Samples((seconds,) * 20),
+        "inner_iterations": 1,
+        "stream_calls": None,
+        "warmup_calls": 3,
+        "note": None,
+        "env": ENV,
+    }
+    return Measurement(label, **{**fields, **more})
+
+
+def compared(seconds, facts=None, *, eager=100 * MICRO, of_baseline=None, **more):
+    """The baseline "eager" beside "fast", of which these facts are known."""
+    return Comparison(
+        measurements=(
+            measured("eager", eager, first_seconds=0.01, **(of_baseline or {})),
+            measured("fast", seconds, **more),
+        ),
+        baseline="eager",
+        baseline_repeat=Samples((eager,) * 20),
+        unavailable={},
+        references=(),
+        deprecated=(),
+        checked=True,
+        seed=1,
+        stopped="clear",
+        facts={} if facts is None else {"fast": facts},
+    )
+
+
+def told(seconds, facts, **more):
+    return compared(seconds, facts, **more).why("fast")
+
+
+def test_a_call_that_computes_nothing_is_never_timed_without_a_word():
+    nothing = told(0.05 * MICRO, Facts(computes_nothing=True))
+    assert str(nothing) == "fast computes nothing: each call returns the same objects."
+    empty = Facts(graph_count=1, program=replace(SORT, recorded=0, steps=0))
+    assert "no step runs" in str(told(5 * MICRO, empty))
+    assert (
+        "computes nothing"
+        not in told(5 * MICRO, replace(empty, graph_count=0, not_compiled="Nothing.")).sentence
+    )
+
+
+@pytest.mark.parametrize("seconds", [50 * MICRO, 100 * MICRO, 200 * MICRO])
+def test_what_was_not_compiled_at_all_is_the_reason_whatever_the_verdict(seconds):
+    reason = told(seconds, Facts(graph_count=0, not_compiled="Nothing was compiled, because x."))
+    assert reason.causes == ("not_whole",)
+    assert str(reason) == "fast runs without a compiler. Nothing was compiled, because x."
+
+
+def test_graph_breaks_are_the_reason_of_what_is_not_faster_and_come_second_if_it_is():
+    facts = Facts(graph_count=3, breaks=(BREAK, BREAK), program=CHAIN, eager_calls=12)
+    slower = told(200 * MICRO, facts)
+    assert slower.causes == ("not_whole",)
+    assert str(slower).startswith("fast isn't compiled as a whole: it has 2 graph breaks")
+    assert "model.py, line 7" in str(slower)
+    assert str(slower).endswith("Unsupported Tensor.item() call")
+    faster = told(50 * MICRO, facts)
+    assert faster.causes == ("faster_fused", "not_whole")
+    assert "2 graph breaks" in str(faster)
+
+
+def test_parts_in_python_and_the_limit_of_programs():
+    limit = Finding("The limit of 8 compilations is reached.", is_limit=True)
+    facts = Facts(graph_count=1, fallbacks=(limit,))
+    assert told(200 * MICRO, facts).causes == ("not_whole",)
+    reached = told(200 * MICRO, facts, later_compilations=7, later_calls=9000)
+    assert reached.causes == ("not_whole", "recompiled")
+    assert "limit of 8" in str(reached)
+
+
+AGAIN = {"first_compilations": 1, "later_calls": 400}
+
+
+@pytest.mark.parametrize(
+    ("counted", "is_again"),
+    [
+        ({**AGAIN, "later_compilations": 400}, True),
+        ({**AGAIN, "later_compilations": 20}, True),
+        ({**AGAIN, "later_compilations": 19}, False),
+        ({**AGAIN, "later_compilations": 2, "later_calls": 10}, False),  # another dtype, say
+        ({**AGAIN, "later_compilations": 3, "later_calls": 10}, True),
+        # One more compilation of a call that takes five graphs.
+        ({"first_compilations": 5, "later_compilations": 5, "later_calls": 60}, False),
+        ({"first_compilations": 0, "later_compilations": 60, "later_calls": 60}, True),
+        ({"first_compilations": None, "later_compilations": None, "later_calls": 60}, False),
+    ],
+)
+def test_it_is_compiled_again_and_again_from_three_programs_in_a_twentieth_of_the_calls(
+    counted, is_again
+):
+    reason = told(200 * MICRO, Facts(graph_count=1, program=CHAIN), **counted)
+    assert (reason.cause == "recompiled") == is_again
+    if is_again:
+        assert f"{counted['later_compilations']} programs" in str(reason)
+
+
+def test_the_framework_s_own_words_say_why_it_is_compiled_again():
+    finding = Finding("now 3 and before 4\nand more", "model.py", 7)
+    facts = Facts(graph_count=1, compiled_again=finding, mixed_modes=("argument 2",))
+    reason = told(200 * MICRO, facts, **AGAIN, later_compilations=400)
+    assert "The reason: model.py, line 7:" in str(reason)
+    assert "now 3 and before 4" in str(reason)
+    assert "argument 2" in str(reason)
+    assert "and more" not in str(reason)
+    uncounted = told(0.099, facts, first_seconds=0.139, eager=1e-3)
+    assert uncounted.cause == "recompiled"
+    assert "99.0 ms where the first took 139 ms" in str(uncounted)
+
+
+def test_a_call_that_takes_as_long_as_the_first_one_is_asked_and_not_accused():
+    heavy = compared(0.099, Facts(graph_count=1), first_seconds=0.139)
+    fast = next(row for row in heavy.rows if row.label == "fast")
+    assert why.is_like_the_first(fast)
+    assert heavy.why("fast").cause == "unknown"
+    assert not why.is_like_the_first(replace(fast, first_seconds=0.3))
+    assert not why.is_like_the_first(replace(fast, first_seconds=0.009))
+
+
+def test_a_baseline_that_compiles_in_its_calls_is_the_reason_of_all_ratios():
+    facts = Facts(compiled_again=Finding("closure made anew"))
+    of_baseline = {"first_compilations": 9, "later_compilations": 400, "later_calls": 400}
+    c = compared(5 * MICRO, Facts(graph_count=1, program=CHAIN), of_baseline=of_baseline)
+    c = replace(c, facts={**c.facts, "eager": facts})
+    assert c.why("fast").cause == "recompiled"
+    assert "because eager itself compiles again and again: 400 programs" in str(c.why("fast"))
+    assert "Every ratio here is mostly the time of its compiler." in str(c.why("eager"))
+    assert "closure made anew" in str(c)
+
+
+@pytest.mark.parametrize("seconds", [200 * MICRO, 100 * MICRO])
+@pytest.mark.parametrize(
+    ("program", "cause"),
+    [
+        (MLP, "nothing_to_rewrite"),
+        (replace(MLP, contractions=2, steps=6), "nothing_to_rewrite"),
+        (replace(MLP, contractions=1, steps=6), "unknown"),
+        (replace(MLP, contractions=1, steps=1), "nothing_to_rewrite"),
+        (SORT, "nothing_to_rewrite"),
+        (CHAIN, "unknown"),
+        (replace(MLP, control_flow=1), "unknown"),  # what runs inside isn't counted
+    ],
+)
+def test_nothing_to_rewrite_if_a_third_of_the_steps_are_calls_of_a_library(seconds, program, cause):
+    reason = told(seconds, Facts(graph_count=1, program=program))
+    assert reason.cause == cause
+    assert told(50 * MICRO, Facts(graph_count=1, program=program)).cause != "nothing_to_rewrite"
+
+
+def test_it_says_how_many_steps_are_calls_of_a_library():
+    text = str(told(200 * MICRO, Facts(graph_count=1, program=MLP)))
+    assert "finds little to rewrite: 3 of the 5 steps that run are matrix products" in text
+    assert "(operations recorded: 7)" in text
+    one = replace(MLP, contractions=1, steps=1)
+    assert "nothing to rewrite: the one step" in str(told(200 * MICRO, Facts(program=one)))
+
+
+def entering(entry, eager=4 * MICRO, program=CHAIN):
+    return Facts(graph_count=1, program=program, entry_seconds=entry, eager_entry_seconds=eager)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "entry", "cause"),
+    [
+        (120 * MICRO, 14.1 * MICRO, "entering"),  # half of the 20 that are lost
+        (120 * MICRO, 13.9 * MICRO, "unknown"),
+        (100 * MICRO, 24.1 * MICRO, "entering"),  # a fifth of the time, where nothing is lost
+        (100 * MICRO, 23.9 * MICRO, "unknown"),
+        (120 * MICRO, 3 * MICRO, "unknown"),
+        (50 * MICRO, 45 * MICRO, "unknown"),  # it is faster
+    ],
+)
+def test_entering_costs_more_than_it_saves(seconds, entry, cause):
+    reason = told(seconds, entering(entry))
+    assert reason.cause == ("faster_fused" if seconds < 99 * MICRO else cause)
+    if reason.cause == "entering":
+        assert f"takes {entry / MICRO:.1f} µs, an eager one 4.00 µs" in str(reason)
+
+
+def test_nothing_to_rewrite_and_entering_are_two_sentences_the_larger_first():
+    both = told(117 * MICRO, entering(29 * MICRO, 9 * MICRO, MLP))
+    assert both.causes == ("nothing_to_rewrite", "entering")
+    small = told(15 * MICRO, entering(13 * MICRO, program=replace(MLP, steps=3)), eager=5 * MICRO)
+    assert small.causes == ("entering", "nothing_to_rewrite")
+
+
+def test_moved_data_from_a_tenth_of_the_time():
+    facts = Facts(graph_count=1, program=CHAIN, converted=("x",), converted_seconds=12.1 * MICRO)
+    reason = told(120 * MICRO, facts)
+    assert reason.cause == "moved_data"
+    assert "makes tensors of x" in str(reason)
+    assert "12.1 µs of its 120 µs" in str(reason)
+    assert told(122 * MICRO, facts).cause == "unknown"
+    assert told(50 * MICRO, facts).causes == ("faster_fused", "moved_data")
+    moved = replace(facts, converted=(), moved=("x",))
+    assert "brings x to another device" in str(told(120 * MICRO, moved))
+
+
+def faster(program=CHAIN, calls=12, each=1 * MICRO, **more):
+    return Facts(
+        graph_count=1,
+        program=program,
+        eager_calls=calls,
+        eager_entry_seconds=2 * each,
+        entry_tensors=2,
+        **more,
+    )
+
+
+FOLDED = replace(CHAIN, fused=2, folded=5, steps=3)
+
+
+@pytest.mark.parametrize(
+    ("facts", "causes"),
+    [
+        # 60 µs are saved.
+        (faster(each=5 * MICRO), ("faster_python",)),
+        (faster(each=3 * MICRO), ("faster_python", "faster_fused")),
+        (faster(each=2 * MICRO), ("faster_fused", "faster_python")),
+        (faster(each=0.1 * MICRO), ("faster_fused",)),
+        (faster(MLP, 3, 10 * MICRO), ("faster_python", "faster_fused")),
+        (faster(SORT, 1, 10 * MICRO), ("unknown",)),
+        (faster(FOLDED, each=0.1 * MICRO), ("faster_folded_or_layout", "faster_fused")),
+        (faster(replace(FOLDED, folded=3), each=0), ("faster_fused",)),
+        (faster(replace(FOLDED, folded=0, dropped=5), each=0), ("faster_folded_or_layout",)),
+        (faster(each=0, layout="channels-last"), ("faster_folded_or_layout", "faster_fused")),
+        (faster(replace(CHAIN, control_flow=1), each=0), ("unknown",)),
+        (Facts(graph_count=1), ("unknown",)),
+    ],
+)
+def test_what_makes_it_faster_the_larger_part_first(facts, causes):
+    reason = told(40 * MICRO, facts)
+    assert reason.causes[: len(causes)] == causes
+    assert len(reason.causes) == len(causes) or causes == ("faster_folded_or_layout",)
+    is_told = "fast is faster because" in str(reason)
+    assert is_told == (causes != ("unknown",))
+
+
+def test_the_sentence_about_what_made_it_faster_has_its_figures():
+    text = str(told(40 * MICRO, faster(each=3 * MICRO)))
+    assert text == (
+        "fast is faster because it leaves out what Python and the framework do around 12 "
+        "operations or layers, 3.00 µs each in eager mode, and because its 12 operations are "
+        "fused into 2 steps."
+    )
+
+
+def test_what_is_not_known_is_said_and_where_to_look():
+    text = str(told(200 * MICRO, Facts(graph_count=1, program=CHAIN, unasked=("its graphs",))))
+    assert text.startswith("It isn't known why fast isn't faster.")
+    assert "no time for one, to this: its graphs." in text
+    assert text.endswith("docs/why.md has more.")
+    assert str(told(40 * MICRO, Facts())).startswith("It isn't known why fast is faster.")
+    assert told(40 * MICRO, None).cause == "unknown"
+
+
+def undecided(factor):
+    c = compared(100 * MICRO, Facts(graph_count=1, program=MLP))
+    times = [100 * MICRO * (factor if at % 2 else 1 / factor) for at in range(20)]
+    return replace(c, measurements=(c["eager"], measured("fast", 0, times=Samples((*times,)))))
+
+
+def test_what_is_undecided_has_a_reason_only_if_it_is_not_faster_by_much():
+    near, open_ = undecided(1.08).why("fast"), undecided(1.5).why("fast")
+    assert near.cause == "nothing_to_rewrite"
+    assert str(near).startswith("It is undecided whether fast is faster; at most, it is 1.08 times")
+    assert open_.cause == "unknown"
+    assert str(open_).startswith(
+        "It is undecided whether fast is faster. Operations recorded: 7, steps that run: 5."
+    )
+    breaks = replace(undecided(1.5), facts={"fast": Facts(graph_count=3, breaks=(BREAK,))})
+    assert breaks.why("fast").cause == "not_whole"
+
+
+def test_a_comparison_shows_its_reasons_between_advice_and_remarks():
+    note = "nothing was compiled; explain(net, x) says why"
+    said = "Nothing was compiled, because <x>."
+    c = compared(200 * MICRO, Facts(graph_count=0, not_compiled=said), note=note)
+    lines = str(c).splitlines()
+    at = lines.index(f"fast runs without a compiler. {said}")
+    assert lines[at - 1].startswith("Stay with eager")
+    assert note not in str(c)  # the reason says it
+    assert "because &lt;x&gt;." in c._repr_html_()
+    assert note in str(replace(c, facts={}))
+    assert Comparison.from_json(c.to_json()) == c
+    assert (
+        c.why().causes
+        if hasattr(c.why(), "causes")
+        else [r.cause for r in c.why()] == ["not_whole"]
+    )
+    assert str(c.why()) == str(c.why("fast"))
+
+
+def test_a_comparison_shows_no_reason_of_what_is_open_or_was_not_asked():
+    assert "isn't known why" not in str(compared(200 * MICRO, Facts(unasked=("its graphs",))))
+    assert "isn't known why" in str(compared(200 * MICRO, Facts(graph_count=1)))
+    assert "isn't known why" not in str(compared(40 * MICRO, Facts(graph_count=1)))
+    assert "fused" in str(compared(40 * MICRO, faster(), first_seconds=0.01))  # the recommended one
+    assert math.isfinite(compared(40 * MICRO, faster()).rows[1].latency.ratio)
