@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from time import monotonic, perf_counter
 from typing import Any, NamedTuple, TypeVar
 
@@ -30,7 +30,7 @@ from d2lhybrid.experiment.provenance import environment
 from d2lhybrid.experiment.rounds import Rounds, StoppingRule
 from d2lhybrid.experiment.rows import Row, Rows
 from d2lhybrid.experiment.sampler import Sampler
-from d2lhybrid.experiment.variants import way_of
+from d2lhybrid.experiment.variants import Variants, way_of
 from d2lhybrid.experiment.why import compiles_again, is_like_the_first, need_reasons
 from d2lhybrid.frameworks import find_framework
 from d2lhybrid.frameworks.base import Framework
@@ -46,6 +46,7 @@ COPIES = 5  # of an argument, of which the quickest counts
 NOTHING_SECONDS = 2e-7
 # What was asked, as it is called where there was no answer.
 NOTHING = N_("whether a call computes anything")
+BASELINE = N_("whether the baseline is eager")
 AGAIN = N_("why a call compiles again")
 GRAPHS = N_("its graphs")
 ENTERING = N_("what entering compiled code costs")
@@ -84,14 +85,16 @@ def ask(
     chosen = need_reasons(rows)
     if labels is not None:
         chosen = [row for row in rows.measured if row.label in labels]
-    inquiry = _Inquiry(rows, _Time(clock() + seconds, clock))
+    subjects = {
+        row.label: _Subject(functions, row, args, kwargs, (runs or {}).get(row.label))
+        for row in rows.measured
+    }
+    inquiry = _Inquiry(subjects[rows.baseline.label], subjects, _Time(clock() + seconds, clock))
     found: dict[str, Facts] = {}
     with suppress(KeyboardInterrupt), show_status(N_("finding out why"), progress):
         for row in chosen:
             try:
-                run = (runs or {}).get(row.label)
-                subject = _Subject(functions[row.label], args, kwargs, run)
-                facts = inquiry.facts(row, subject)
+                facts = inquiry.facts(row)
             except Exception:  # nothing that is asked may lose what was measured
                 _logger.debug("%s: nothing found out", row.label, exc_info=True)
                 continue
@@ -132,27 +135,40 @@ class _Subject:
     """The callable of a row with its arguments, and how it is compiled."""
 
     def __init__(
-        self, function: Any, args: Args, kwargs: Mapping[str, Any], run: Callable[[], Any] | None
+        self,
+        functions: Mapping[str, Any],
+        row: Row,
+        args: Args,
+        kwargs: Mapping[str, Any],
+        run: Callable[[], Any] | None,
     ) -> None:
+        function = functions[row.label]
         inside = function if isinstance(function, Call) else Call(function, (), {})
+        self.row = row
         self.call = inside.with_more(args, kwargs)
         self.function = self.call.function
         self.args, self.kwargs = self.call.args, self.call.kwargs
         self.way = way_of(self.function)
+        self.is_ours = self.way is not None or (
+            isinstance(functions, Variants) and row.label in functions.code
+        )
         self.run = run or partial(self.function, *self.args, **self.kwargs)
-        inputs = self.args, self.kwargs
-        self.framework = find_framework(self.way.model if self.way else self.function, *inputs)
+
+    @property
+    def framework(self) -> Framework | None:
+        """That of the model or function, or of its arguments."""
+        return find_framework(self.model, self.args, self.kwargs)
 
     @property
     def is_ahead(self) -> bool:
         """Is it compiled ahead of time, so that a program is loaded and nothing traced?"""
         return isinstance(self.function, DeferredBuild) and self.function.ahead
 
-    def is_compiled(self, framework: Framework, row: Row) -> bool:
+    def is_compiled(self, framework: Framework) -> bool:
         """Is it, as far as one can see, or as its first call compiled a program?"""
-        if self.way is not None:
-            return self.way.explained is not None
-        has_compiled = bool(row.first_compilations) and not framework.compiles_operations
+        if self.is_ours:
+            return self.way is not None and self.way.explained is not None
+        has_compiled = bool(self.row.first_compilations) and not framework.compiles_operations
         return has_compiled or framework.is_compiled(self.function)
 
     @property
@@ -211,40 +227,52 @@ _entries: dict[tuple[Any, ...], _Entry] = {}  # of variants, which are the same 
 class _Inquiry:
     """The questions about the rows of one comparison; what two rows share is asked once."""
 
-    rows: Rows
+    baseline: _Subject
+    subjects: Mapping[str, _Subject]
     time: _Time
     explanations: dict[int, Explanation | None] = field(default_factory=dict)
 
-    def facts(self, row: Row, subject: _Subject) -> Facts | None:
+    @cached_property
+    def eager_framework(self) -> Framework | None:
+        """The framework of which the baseline is eager code; None if it is anything else."""
+        output = self.time.answer(BASELINE, self.baseline.run)
+        framework = find_framework(output)
+        if framework is None or self.baseline.is_compiled(framework):
+            return None
+        return framework
+
+    def facts(self, row: Row) -> Facts | None:
         """What can be found out of a row; None if there is nothing to ask."""
+        subject = self.subjects[row.label]
         is_quick = row.latency.seconds < NOTHING_SECONDS
         if is_quick and self.time.answer(NOTHING, partial(_returns_the_same, subject.run)):
             return Facts(computes_nothing=True)
         framework, self.time.unasked = subject.framework, []
         if framework is None:
             return None
-        is_compiled = row is not self.rows.baseline and subject.is_compiled(framework, row)
+        is_compiled = subject is not self.baseline and subject.is_compiled(framework)
         facts = Facts()
         if compiles_again(row) or (is_compiled and is_like_the_first(row)):
             facts = self._again(subject, framework)
         elif not is_compiled:
             return None
         if is_compiled:
-            facts = self._with_answers(facts, row, subject, framework)
+            facts = self._with_answers(facts, subject, framework)
         return replace(facts, unasked=tuple(dict.fromkeys(self.time.unasked)))
 
-    def _with_answers(
-        self, facts: Facts, row: Row, subject: _Subject, framework: Framework
-    ) -> Facts:
+    def _with_answers(self, facts: Facts, subject: _Subject, framework: Framework) -> Facts:
         """What there is to ask about something compiled, until a cause is found."""
-        facts = self._with_graphs(facts, row, subject, framework)
-        is_faster = row.latency.shown_verdict == "faster"
+        facts = self._with_graphs(facts, subject, framework)
+        is_faster = subject.row.latency.shown_verdict == "faster"
         has_cause = facts.compiled_again or facts.not_compiled or facts.breaks or facts.fallbacks
-        if is_faster or not has_cause:
-            facts = self._with_program(facts, subject, framework)
-            facts = self._with_entering(facts, subject, framework, is_faster)
-            facts = self._with_conversions(facts, subject, framework)
-        return facts
+        if has_cause and not is_faster:
+            return facts
+        facts = self._with_conversions(facts, subject, framework)
+        if self.eager_framework is not framework:
+            return facts
+        facts = replace(facts, is_against_eager=True)
+        facts = self._with_program(facts, subject, framework)
+        return self._with_entering(facts, subject, framework, is_faster)
 
     def _again(self, subject: _Subject, framework: Framework) -> Facts:
         """Why one more call compiles a program."""
@@ -262,9 +290,7 @@ class _Inquiry:
             self.time.unasked.append(GRAPHS)
         return self.explanations[key]
 
-    def _with_graphs(
-        self, facts: Facts, row: Row, subject: _Subject, framework: Framework
-    ) -> Facts:
+    def _with_graphs(self, facts: Facts, subject: _Subject, framework: Framework) -> Facts:
         """What the compiler makes of a call, and what it leaves to Python."""
         explanation = self._explanation(subject, framework)
         if explanation is None:
@@ -275,11 +301,11 @@ class _Inquiry:
         fallbacks = [
             finding
             for finding in explanation.fallbacks
-            if not (finding.is_limit and subject.way and not row.later_compilations)
+            if not (finding.is_limit and subject.way and not subject.row.later_compilations)
         ]
         is_refused = bool(explanation.unsupported)
         # What has compiled a program is compiled, even if its graphs cannot be found.
-        has_none = not (explanation.graph_count or is_refused or row.first_compilations)
+        has_none = not (explanation.graph_count or is_refused or subject.row.first_compilations)
         return replace(
             facts,
             graph_count=explanation.graph_count,

@@ -44,6 +44,8 @@ EXPLAINS_ALL, EXPLAINS_A_PART = 0.9, 0.1
 LEFT_OUT_SHARE = 1 / 3  # of the operations
 # An undecided variant whose interval ends below this ratio is not faster by much.
 NEARLY = 1.1
+# What is left as it is may take a little longer, but not so many times.
+MUCH_SLOWER = 1.25
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,6 +116,11 @@ class _Case:
         return self.row.latency.shown_verdict == "slower"
 
     @property
+    def is_much_slower(self) -> bool:
+        """Does it take so much longer that a program which stays as it is can't be all of it?"""
+        return self.is_slower and self.row.latency.ratio < 1 / MUCH_SLOWER
+
+    @property
     def is_undecided(self) -> bool:
         return self.row.latency.shown_verdict == "undecided"
 
@@ -146,14 +153,15 @@ def need_reasons(rows: Rows) -> list[Row]:
 def shown_reasons(rows: Rows) -> Reasons:
     """Those that a comparison shows, of the rows that were asked.
 
-    What isn't known is shown of a row that isn't faster, if at least its graphs could be asked for.
+    What isn't known is shown of a row that isn't faster than eager code, if at least its graphs
+    could be asked for.
     """
     reasons = []
     for row in need_reasons(rows):
         if row.facts is None:
             continue
         found = reason(row, rows)
-        has_answer = row.facts.graph_count is not None
+        has_answer = row.facts.graph_count is not None and row.facts.is_against_eager
         is_open = row.latency.shown_verdict in ("undecided", "faster") or row is rows.baseline
         if found.cause != "unknown" or (has_answer and not is_open):
             reasons.append(found)
@@ -187,7 +195,9 @@ def reason(row: Row, rows: Rows) -> Reason:
        leaves. The larger part is named first.
     7. Otherwise it is not known.
 
-    What is undecided, and may well be faster, has 1 and 2 for facts, and no reason.
+    What is undecided, and may well be faster, has 1 and 2 for facts, and no reason. Rules 3 to 6
+    hold against eager code of the same framework alone, except for 5: they are about what its
+    compiler changes.
     """
     case = _Case(row, rows.baseline, row.facts or Facts())
     if row.facts is None:
@@ -215,9 +225,12 @@ def _found(case: _Case, rows: Rows) -> list[_Found]:
     facts = [*_not_whole(case), *_recompiled(case)]
     if facts and (case.facts.not_compiled or not case.is_faster):
         return facts[:1]
+    if case.is_faster and (because_of_baseline := [*_compared_with_a_compiler(case)]):
+        return [*because_of_baseline, *facts[:1]]
+    if not case.facts.is_against_eager:
+        return facts or [*_moved(case)]
     if case.is_faster:
-        because_of_baseline = [*_compared_with_a_compiler(case)]
-        return [*(because_of_baseline or _faster(case)), *facts[:1], *_moved(case)]
+        return [*_faster(case), *facts[:1], *_moved(case)]
     return _not_faster(case) if case.is_not_faster else []
 
 
@@ -338,7 +351,13 @@ def _not_faster(case: _Case) -> list[_Found]:
     library = [*_calls_of_a_library(case)]
     if parts and parts[0].share > EXPLAINS:
         return [parts[0], *library, *parts[1:]]
-    return [*library, *parts] or [*_nothing_to_fuse(case)]
+    if parts:
+        return [*library, *parts]
+    as_it_is = library or [*_nothing_to_fuse(case)]
+    if as_it_is and case.is_much_slower:
+        text = _("It isn't known what makes it slower.")
+        return [*as_it_is, _Found("unknown", text)]
+    return as_it_is
 
 
 def _calls_of_a_library(case: _Case) -> Iterator[_Found]:
@@ -452,8 +471,11 @@ def _python_share(case: _Case) -> float:
 
 
 def _eager_seconds(case: _Case) -> float:
-    """What Python and the framework take in an eager call, apart from arithmetic."""
-    return (case.facts.eager_calls or 0) * _seconds_of_eager_call(case)
+    """What Python and the framework take in an eager call, apart from arithmetic.
+
+    One operation less, because entering compiled code takes as long as that at least.
+    """
+    return max(0, (case.facts.eager_calls or 0) - 1) * _seconds_of_eager_call(case)
 
 
 def _seconds_of_eager_call(case: _Case) -> float:

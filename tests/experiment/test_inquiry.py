@@ -119,7 +119,7 @@ class Xyz(Toy):
         seconds = self.entry if net is not self.net else 120 * MICRO
         run = self.machine.function(seconds, result=Tensor(1))
         return {
-            "eager": Variant(net),
+            "eager": Variant(net, "y = net(x)"),
             "jit": Variant(DeferredBuild(lambda: run), explained=net),
             "unknown": Variant(DeferredBuild(lambda: run)),
         }
@@ -206,6 +206,14 @@ def test_nothing_is_asked_if_it_is_turned_off_or_at_the_sizes_of_a_sweep(xyz):
     )
     assert not any(each.facts for each in s.comparisons)
     assert not xyz.asked
+
+
+def test_beside_anything_but_eager_code_only_facts_are_asked(xyz):
+    slow = compiled(xyz, 120 * MICRO)
+    for baseline in (compiled(xyz, 100 * MICRO), xyz.machine.function(100 * MICRO)):
+        facts = compared(xyz, {"baseline": baseline, "slow": slow}).facts["slow"]
+        assert (facts.is_against_eager, facts.graph_count) == (False, 1)
+        assert (facts.program, facts.entry_seconds, facts.unasked) == (None, None, ())
 
 
 def test_something_eager_is_not_asked_and_something_that_compiled_at_its_first_call_is(xyz):

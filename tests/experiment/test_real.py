@@ -97,3 +97,69 @@ def test_a_method_and_an_object_that_holds_tensors_may_make_what_is_compared():
     for make in (task, task.forward):
         with pytest.raises(ArgumentError, match="function from a size"):
             sweep(make, [1, 2], **options)
+
+
+def mlp_of_torch(torch):
+    torch.manual_seed(0)
+    layers = [torch.nn.Linear(20, 64), torch.nn.ReLU(), torch.nn.Linear(64, 64), torch.nn.ReLU()]
+    return torch.nn.Sequential(*layers, torch.nn.Linear(64, 10)).eval(), torch.rand(1, 20)
+
+
+def test_a_network_of_torch_that_finds_little_to_rewrite_says_so():
+    torch = pytest.importorskip("torch")
+    net, x = mlp_of_torch(torch)
+    ways = variants(net, x).only("eager", "torch.compile")
+    c = compare(ways, x, time_limit=2, why=False).asked(["torch.compile"])
+    facts = c.facts["torch.compile"]
+    assert (facts.is_against_eager, facts.graph_count, facts.unasked) == (True, 1, ())
+    assert (facts.program.recorded, facts.program.contractions) == (5, 3)
+    assert 0 < facts.eager_entry_seconds < c["eager"].median
+    if c.verdict("torch.compile") != "faster":
+        assert facts.entry_seconds > facts.eager_entry_seconds
+        assert c.why("torch.compile").cause in ("nothing_to_rewrite", "entering")
+
+
+def test_a_graph_break_of_torch_is_named_with_its_line():
+    torch = pytest.importorskip("torch")
+    net, x = mlp_of_torch(torch)
+
+    def with_a_break(x):
+        h = net(x)
+        return h * h.sum().item()
+
+    functions = {"eager": with_a_break, "compiled": torch.compile(with_a_break)}
+    with torch.no_grad():
+        c = compare(functions, x, time_limit=1, why=False).asked(["compiled"])
+    assert c.facts["compiled"].breaks
+    assert "not_whole" in c.why("compiled").causes
+    assert "test_real.py, line" in str(c.why("compiled"))
+
+
+def test_a_network_of_jax_is_faster_for_what_it_leaves_out():
+    jax = pytest.importorskip("jax")
+    weights = [jax.numpy.ones(shape) / 8 for shape in ((20, 64), (64, 64), (64, 10))]
+
+    def mlp(x):
+        for weight in weights:
+            x = jax.nn.relu(x @ weight)
+        return x
+
+    x = jax.numpy.ones((1, 20))
+    c = compare(variants(mlp, x).only("eager", "jit"), x, time_limit=2).asked(["jit"])
+    assert c.facts["jit"].program.contractions == 3
+    assert c.why("jit").cause.startswith("faster")
+    assert str(c.why("jit")) in str(c)
+
+
+def test_a_jit_made_inside_the_function_compiles_again_and_again():
+    jax = pytest.importorskip("jax")
+
+    def eager(x):
+        return jax.numpy.tanh(x) + 1
+
+    def inside(x):
+        return jax.jit(lambda x: jax.numpy.tanh(x) + 1)(x)
+
+    c = compare({"eager": eager, "inside": inside}, jax.numpy.ones(8), time_limit=2)
+    assert c.why("inside").cause == "recompiled"
+    assert "inside compiles again and again" in str(c)
