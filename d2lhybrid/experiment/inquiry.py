@@ -39,13 +39,14 @@ from d2lhybrid.graphs.explanation import Explanation
 from d2lhybrid.graphs.program import counted
 
 SECONDS = 10.0  # that all questions may take together
+# That must be left for one to be asked: most take less, and one that is interrupted has no answer.
+LEAST_SECONDS = 2.0
 ENTERING_SECONDS = 0.3  # of the rounds that measure what entering costs
 COPIES = 5  # of an argument, of which the quickest counts
 # A call that returns what was there before takes a tenth of this; the quickest operation of NumPy,
 # which may write into an array that it returns each time, takes twice as long.
 NOTHING_SECONDS = 2e-7
 # What was asked, as it is called where there was no answer.
-NOTHING = N_("whether a call computes anything")
 BASELINE = N_("whether the baseline is eager")
 AGAIN = N_("why a call compiles again")
 GRAPHS = N_("its graphs")
@@ -114,7 +115,7 @@ class _Time:
     def answer(self, question: str, ask: Callable[[], Answer]) -> Answer | None:
         """The answer to a question; None, with a note, if it fails or takes too long."""
         left = self.end - self.clock()
-        if left > 0:
+        if left >= LEAST_SECONDS:
             in_main_thread = threading.current_thread() is threading.main_thread()
             with quiet():
                 try:
@@ -244,8 +245,7 @@ class _Inquiry:
     def facts(self, row: Row) -> Facts | None:
         """What can be found out of a row; None if there is nothing to ask."""
         subject = self.subjects[row.label]
-        is_quick = row.latency.seconds < NOTHING_SECONDS
-        if is_quick and self.time.answer(NOTHING, partial(_returns_the_same, subject.run)):
+        if row.latency.seconds < NOTHING_SECONDS and _returns_the_same(subject.run):
             return Facts(computes_nothing=True)
         framework, self.time.unasked = subject.framework, []
         if framework is None:

@@ -263,8 +263,10 @@ def _not_whole(case: _Case) -> Iterator[_Found]:
         place = _in_one_line(facts.breaks[0])
         text = text.format(label=case.label, n=len(facts.breaks), place=place)
         yield _Found("not_whole", text)
-    elif facts.fallbacks:
+    elif facts.fallbacks and not (case.is_faster and facts.fallbacks[0].is_limit):
         text = _("{label} isn't compiled as a whole: a part of it runs in Python. {place}")
+        if facts.fallbacks[0].is_limit:  # a call that fits one of its programs runs that
+            text = _("{label} compiles no more programs. {place}")
         place = _in_one_line(facts.fallbacks[0])
         yield _Found("not_whole", text.format(label=case.label, place=place))
 

@@ -100,7 +100,10 @@ def test_parts_in_python_and_the_limit_of_programs():
     assert told(200 * MICRO, facts).causes == ("not_whole",)
     reached = told(200 * MICRO, facts, later_compilations=7, later_calls=9000)
     assert reached.causes == ("not_whole", "recompiled")
-    assert "limit of 8" in str(reached)
+    assert str(reached) == f"fast compiles no more programs. {limit.reason}"
+    assert told(50 * MICRO, replace(facts, program=CHAIN)).cause == "faster_fused"
+    callback = replace(facts, fallbacks=(Finding("PyFunc", "model.py", 7),))
+    assert "a part of it runs in Python. model.py, line 7" in str(told(200 * MICRO, callback))
 
 
 AGAIN = {"first_compilations": 1, "later_calls": 400}
