@@ -25,13 +25,14 @@ from d2lhybrid.core.interrupts import interrupt_after
 from d2lhybrid.core.output import quiet, silent
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.display.progress import show_status
+from d2lhybrid.experiment.causes import compiles_again, is_like_the_first
 from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.provenance import environment
 from d2lhybrid.experiment.rounds import Rounds, StoppingRule
 from d2lhybrid.experiment.rows import Row, Rows
 from d2lhybrid.experiment.sampler import Sampler
 from d2lhybrid.experiment.variants import Variants, way_of
-from d2lhybrid.experiment.why import compiles_again, is_like_the_first, need_reasons
+from d2lhybrid.experiment.why import need_reasons
 from d2lhybrid.frameworks import find_framework
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.variant import Args, DeferredBuild, Function

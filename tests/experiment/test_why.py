@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from d2lhybrid.experiment import why
+from d2lhybrid.experiment.causes import is_like_the_first
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.measurement import Measurement, Samples
@@ -92,6 +92,8 @@ def test_graph_breaks_are_the_reason_of_what_is_not_faster_and_come_second_if_it
     faster = told(50 * MICRO, facts)
     assert faster.causes == ("faster_fused", "not_whole")
     assert "2 graph breaks" in str(faster)
+    both = told(50 * MICRO, replace(facts, eager_entry_seconds=3 * MICRO, entry_tensors=1))
+    assert both.causes == ("faster_python", "faster_fused", "not_whole")
 
 
 def test_parts_in_python_and_the_limit_of_programs():
@@ -148,10 +150,10 @@ def test_the_framework_s_own_words_say_why_it_is_compiled_again():
 def test_a_call_that_takes_as_long_as_the_first_one_is_asked_and_not_accused():
     heavy = compared(0.099, asked(graph_count=1), first_seconds=0.139)
     fast = next(row for row in heavy.rows if row.label == "fast")
-    assert why.is_like_the_first(fast)
+    assert is_like_the_first(fast)
     assert heavy.why("fast").cause == "unknown"
-    assert not why.is_like_the_first(replace(fast, first_seconds=0.3))
-    assert not why.is_like_the_first(replace(fast, first_seconds=0.009))
+    assert not is_like_the_first(replace(fast, first_seconds=0.3))
+    assert not is_like_the_first(replace(fast, first_seconds=0.009))
 
 
 def test_a_baseline_that_compiles_in_its_calls_is_the_reason_of_all_ratios():
