@@ -1,0 +1,81 @@
+"""What a call costs besides its program: entering compiled code, conversions, copies."""
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from d2lhybrid.core.arguments import Call
+from d2lhybrid.core.host_array import HostArray, dtype_and_shape
+from d2lhybrid.experiment.provenance import environment
+from d2lhybrid.experiment.rounds import Rounds, StoppingRule
+from d2lhybrid.experiment.sampler import Sampler
+from d2lhybrid.experiment.subject import Subject
+from d2lhybrid.frameworks.base import Framework
+
+SECONDS = 0.3  # of the rounds that measure what entering costs
+COPIES = 5  # of an argument, of which the quickest counts
+
+
+class Entry(NamedTuple):
+    """Seconds of a call of the smallest model, compiled in the same way and eager."""
+
+    compiled: float | None
+    eager: float
+
+
+def _of_one_element(tensor: Any) -> Any:
+    """The first element of a tensor, with its dtype, on its device, with as many dimensions."""
+    _dtype, shape = dtype_and_shape(tensor)
+    return tensor[tuple(slice(0, 1) for _axis in shape)] if shape else tensor
+
+
+def entry_of(
+    subject: Subject, framework: Framework, tensors: Sequence[Any], needs_compiled: bool
+) -> Entry:
+    """What a call of the smallest model takes, with one element of each of these tensors."""
+    tensors = [_of_one_element(tensor) for tensor in tensors]
+    eager, compiled = subject.smallest(framework, tensors)
+    functions = {"eager": eager}
+    if compiled is not None and needs_compiled:
+        functions["compiled"] = compiled
+    times = _seconds_of({label: Call(run, (*tensors,), {}) for label, run in functions.items()})
+    return Entry(times.get("compiled"), times["eager"])
+
+
+def _seconds_of(calls: Mapping[str, Call]) -> dict[str, float]:
+    """The latencies of these, in a few rounds of their own."""
+    samplers = {label: Sampler(label, call, perf_counter) for label, call in calls.items()}
+    rounds = Rounds(samplers, next(iter(calls)), environment())
+    rounds.each([*samplers.values()], lambda sampler: sampler.call_first())
+    rounds.prepare(SECONDS, 20)
+    if rounds.run(StoppingRule(SECONDS, lambda: False)) == "interrupted":
+        raise KeyboardInterrupt
+    measured = {label: s.samples(rounds.is_async) for label, s in rounds.samplers.items()}
+    return {label: statistics.median(times.of()) for label, times in measured.items()}
+
+
+def conversion_seconds(subject: Subject, framework: Framework) -> float:
+    """What a call takes longer with NumPy arrays than with tensors made of them before."""
+
+    def converted(argument: Any) -> Any:
+        is_array = isinstance(argument, np.ndarray)
+        return framework.from_host(HostArray.of(argument), {}) if is_array else argument
+
+    args = tuple(map(converted, subject.args))
+    kwargs = {name: converted(argument) for name, argument in subject.kwargs.items()}
+    calls = {"arrays": subject.call, "tensors": Call(subject.function, args, kwargs)}
+    times = _seconds_of(calls)
+    return max(0.0, times["arrays"] - times["tensors"])
+
+
+def quickest(copy: Callable[[], Any]) -> float:
+    """Seconds of the quickest of a few copies."""
+    times = []
+    for _turn in range(COPIES):
+        start = perf_counter()
+        copy()
+        times.append(perf_counter() - start)
+    return min(times)

@@ -1,0 +1,96 @@
+"""What is compared, as far as questions about it go: its callable, and how that is compiled."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from d2lhybrid.core.arguments import Call
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.pytree import leaves
+from d2lhybrid.experiment.rows import Row
+from d2lhybrid.experiment.variants import Variants, way_of
+from d2lhybrid.frameworks import find_framework
+from d2lhybrid.frameworks.base import Framework
+from d2lhybrid.frameworks.variant import Args, DeferredBuild, Function
+
+
+class Subject:
+    """The callable of a row with its arguments, and how it is compiled."""
+
+    def __init__(
+        self,
+        functions: Mapping[str, Any],
+        row: Row,
+        args: Args,
+        kwargs: Mapping[str, Any],
+        run: Callable[[], Any] | None,
+    ) -> None:
+        function = functions[row.label]
+        inside = function if isinstance(function, Call) else Call(function, (), {})
+        self.row = row
+        self.call = inside.with_more(args, kwargs)
+        self.function = self.call.function
+        self.args, self.kwargs = self.call.args, self.call.kwargs
+        self.way = way_of(self.function)
+        self.is_ours = self.way is not None or (
+            isinstance(functions, Variants) and row.label in functions.code
+        )
+        self.run = run or partial(self.function, *self.args, **self.kwargs)
+
+    @property
+    def framework(self) -> Framework | None:
+        """That of the model or function, or of its arguments."""
+        return find_framework(self.model, self.args, self.kwargs)
+
+    @property
+    def is_ahead(self) -> bool:
+        """Is it compiled ahead of time, so that a program is loaded and nothing traced?"""
+        return isinstance(self.function, DeferredBuild) and self.function.ahead
+
+    def is_compiled(self, framework: Framework) -> bool:
+        """Is it, as far as one can see, or as its first call compiled a program?"""
+        if self.is_ours:
+            return self.way is not None and self.way.explained is not None
+        has_compiled = bool(self.row.first_compilations) and not framework.compiles_operations
+        return has_compiled or framework.is_compiled(self.function)
+
+    @property
+    def explained(self) -> Function:
+        """What has its graphs."""
+        explained = self.way.explained if self.way else None
+        return explained or self.function
+
+    @property
+    def model(self) -> Function:
+        """The model that it runs, uncompiled if that is known."""
+        return self.way.model if self.way else self.function
+
+    def tensors(self, framework: Framework) -> list[Any]:
+        """Those of its arguments."""
+        inputs = leaves([self.args, self.kwargs])
+        return [leaf for _path, leaf in inputs if framework.is_tensor(leaf)]
+
+    @property
+    def named_arguments(self) -> list[tuple[str, Any]]:
+        """Its arguments, each with what a reader calls it."""
+        text = _("argument {number}")
+        by_position = [(text.format(number=n), arg) for n, arg in enumerate(self.args, 1)]
+        return [*by_position, *self.kwargs.items()]
+
+    def smallest(
+        self, framework: Framework, tensors: Sequence[Any]
+    ) -> tuple[Function, Function | None]:
+        """The smallest model of its kind: eager, and compiled in the same way if there is one."""
+        model = framework.add_one(self.model)
+        if self.way is None:
+            return model, framework.compiled_like(self.function, model)
+        by_name = framework.variants(
+            model,
+            (*tensors,),
+            {},
+            include_expert=True,
+            compiler_options=self.way.compiler_options,
+        )
+        eager, same = by_name["eager"].run, by_name[self.way.name].run
+        compiled = None if isinstance(same, str) else same  # a text says why there is none
+        return model if isinstance(eager, str) else eager, compiled
