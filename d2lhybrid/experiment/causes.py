@@ -29,7 +29,7 @@ LIBRARY_SHARE = 1 / 3
 ENTERING_SHARE = 0.2
 MOVED_SHARE = 0.1
 EXPLAINS = 0.5
-# An undecided variant whose interval ends below this ratio is not faster by much.
+# A variant whose interval ends below this ratio is hardly faster.
 NEARLY = 1.1
 # What stays as it is may take a little longer, but not so many times.
 MUCH_SLOWER = 1.25
@@ -82,11 +82,14 @@ class Case:
         return self.row.latency.shown_verdict == "undecided"
 
     @property
+    def is_hardly_faster(self) -> bool:
+        """Is it at most next to nothing faster?"""
+        return not self.row.is_busy and 0 < self.row.latency.interval[1] < NEARLY
+
+    @property
     def is_not_faster(self) -> bool:
-        """Is it slower, the same, or at most next to nothing faster?"""
-        if self.is_undecided:
-            return not self.row.is_busy and 0 < self.row.latency.interval[1] < NEARLY
-        return not self.is_faster
+        """Is it slower, the same, or undecided and at most next to nothing faster?"""
+        return self.is_hardly_faster if self.is_undecided else not self.is_faster
 
     @property
     def program(self) -> Program | None:
@@ -214,7 +217,7 @@ def _in_one_line(finding: Finding) -> str:
 
 def not_faster(case: Case) -> list[Found]:
     parts = sorted([*_entering(case), *moved(case)], key=lambda part: -part.share)
-    library = [*_calls_of_a_library(case)]
+    library = [*calls_of_a_library(case)]
     if parts and parts[0].share > EXPLAINS:
         return [parts[0], *library, *parts[1:]]
     if parts:
@@ -226,7 +229,7 @@ def not_faster(case: Case) -> list[Found]:
     return as_it_is
 
 
-def _calls_of_a_library(case: Case) -> Iterator[Found]:
+def calls_of_a_library(case: Case) -> Iterator[Found]:
     program = case.program
     if not program or not program.contractions >= max(1, LIBRARY_SHARE * program.steps):
         return

@@ -11,6 +11,7 @@ from d2lhybrid.experiment.causes import (
     Case,
     Found,
     baseline_recompiled,
+    calls_of_a_library,
     compared_with_a_compiler,
     computes_nothing,
     moved,
@@ -99,8 +100,8 @@ def reason(row: Row, rows: Rows) -> Reason:
     2. Compiled again and again: three more programs than the first call made, in a twentieth of the
        calls; or one more call, which was asked because it takes about as long as the first one,
        compiled a program. If the baseline does so, that is the reason for a ratio above 1.
-    3. Nothing to rewrite, of what is not faster: a third of the steps that run are contractions. If
-       entering or moving data takes more than half of the call, that comes first.
+    3. Nothing to rewrite, of what is not or hardly faster: a third of the steps that run are
+       contractions. If entering or moving data takes more than half of the call, that comes first.
     4. Entering costs more than it saves, of what is not faster: entering compiled code takes longer
        than an eager call of the same function, by half of what a call has lost, or, where nothing
        is lost, by a fifth of its time.
@@ -146,7 +147,8 @@ def _found(case: Case, rows: Rows) -> list[Found]:
     if not case.facts.is_against_eager:
         return facts or [*moved(case)]
     if case.is_faster:
-        return [*faster(case), *facts[:1], *moved(case)]
+        kept = [*calls_of_a_library(case)] if case.is_hardly_faster else []
+        return [*kept, *faster(case), *facts[:1], *moved(case)]
     return not_faster(case) if case.is_not_faster else []
 
 

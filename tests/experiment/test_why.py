@@ -186,6 +186,12 @@ def test_nothing_to_rewrite_if_a_third_of_the_steps_are_calls_of_a_library(secon
     assert told(50 * MICRO, asked(graph_count=1, program=program)).cause != "nothing_to_rewrite"
 
 
+def test_of_what_is_hardly_faster_it_says_first_how_little_there_was_to_rewrite():
+    facts = faster(MLP, each=0)
+    assert told(92 * MICRO, facts).causes == ("nothing_to_rewrite", "faster_fused")
+    assert told(90 * MICRO, facts).causes == ("faster_fused",)
+
+
 def test_it_says_how_many_steps_are_calls_of_a_library():
     text = str(told(200 * MICRO, asked(graph_count=1, program=MLP)))
     assert "finds little to rewrite: 3 of the 5 steps that run are matrix products" in text
