@@ -1,7 +1,7 @@
 """Several comparisons beside a reader's guesses: their rows, a picture, a sentence for each."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf, isfinite
 from numbers import Real
 from typing import Any
@@ -13,6 +13,7 @@ from d2lhybrid.display.table import NEVER, calls, percent, seconds
 from d2lhybrid.experiment import drawn, shown
 from d2lhybrid.experiment.comparison import MIME, Comparison
 from d2lhybrid.experiment.rows import VERDICTS, Row, Rows, not_run, verdict_in_words
+from d2lhybrid.experiment.why import shown_reasons
 
 _SHOWN_BY_SIDE = ("faster", "slower")  # verdicts that the side of a bar shows
 
@@ -23,6 +24,7 @@ class Group:
 
     The guess is how many times as fast as the baseline the fastest variant will be; None if there
     is none. `margin` is what counts as the same time, and `floor` the noise floor, as fractions.
+    `reasons` are sentences by label: why a row takes its time.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Group:
     margin: float
     floor: float
     guess: float | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def fastest(self) -> Row | None:
@@ -90,7 +93,8 @@ def _require_guess(name: str, guessed: Any, results: Mapping[str, Comparison]) -
 def _group(name: str, rows: Rows, guess: float | None) -> Group:
     variants = tuple(_without_early_pay_off(row, rows) for row in rows.variants)
     circumstances = rows.rounds, rows.processes, rows.margin, rows.noise_floor
-    return Group(name, rows.baseline, variants, *circumstances, guess)
+    reasons = {reason.label: str(reason) for reason in shown_reasons(rows)}
+    return Group(name, rows.baseline, variants, *circumstances, guess, reasons)
 
 
 def _without_early_pay_off(row: Row, rows: Rows) -> Row:
@@ -100,12 +104,14 @@ def _without_early_pay_off(row: Row, rows: Rows) -> Row:
 
 
 def sentences_of(group: Group) -> Iterator[str]:
-    """A sentence for each row, and what the reader guessed after that of the fastest."""
+    """A sentence for each row with its reason, and the guess after that of the fastest."""
+    if why := group.reasons.get(group.baseline.label):
+        yield f"{group.name}: {why}"
     for row in group.rows:
         guessed = ""
         if row is group.fastest and group.guess is not None:
             guessed = _("You guessed {guess}.").format(guess=general(group.guess))
-        yield sentences(_sentence(group, row), guessed)
+        yield sentences(_sentence(group, row), guessed, group.reasons.get(row.label, ""))
 
 
 def _sentence(group: Group, row: Row) -> str:
@@ -218,9 +224,9 @@ class Revealed:
         return [*of_groups, *not_run(row for rows in self.comparisons for row in rows)]
 
     def _pages(self) -> Iterator[tuple[str, shown.Page]]:
-        """The tables by name; that times are uncertain stands above the picture."""
+        """The tables by name, without what stands above the picture and in the sentences."""
         for group, rows in zip(self.groups, self.comparisons, strict=True):
-            yield group.name, shown.comparison(rows)._replace(uncertain="")
+            yield group.name, shown.comparison(rows)._replace(uncertain="", reasons=[])
 
     def __repr__(self) -> str:
         tables = [f"{name}\n{page}" for name, page in self._pages()]

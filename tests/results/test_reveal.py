@@ -13,6 +13,7 @@ from test_pictures import in_words, require_good_looks
 from d2lhybrid.core import i18n
 from d2lhybrid.errors import ArgumentError
 from d2lhybrid.experiment.comparison import MIME
+from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.revealed import Revealed, groups, picture, picture_in_words, sentences_of
 from d2lhybrid.experiment.rows import Row, Times
 from d2lhybrid.teaching import reveal
@@ -213,3 +214,14 @@ def test_what_is_no_guess_or_no_result_is_refused(made, guess, said):
     made = {"a": comparison(LARGE)} if made == "fine" else made
     with pytest.raises(ArgumentError, match=said):
         reveal(made, guess)
+
+
+def test_the_reason_of_a_row_stands_after_its_sentence_and_not_again_below(results):
+    facts = {"slow": Facts(graph_count=0, not_compiled="Nothing was compiled, because of a loop.")}
+    mlp = replace(results["MLP"], facts=facts)
+    (group,) = groups({"MLP": mlp}, {})
+    (slow,) = (line for line in sentences_of(group) if line.startswith("MLP: slow"))
+    assert "2.00 ms in place of 1.00 ms" in slow
+    assert slow.endswith("because of a loop.")
+    shown = repr(Revealed([group], [mlp.rows]))
+    assert shown.count("because of a loop") == 1
