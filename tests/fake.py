@@ -1,6 +1,7 @@
 """A machine for tests: a clock that only moves when a function says how long it took."""
 
 from collections import deque
+from itertools import count
 
 import numpy as np
 from test_fake_framework import Toy
@@ -86,3 +87,28 @@ class Gpu(Toy):
         end = self.free_at
         self.synchronize()
         return end - started
+
+
+class Compiler(Toy):
+    """A framework of that machine that compiles, and counts its programs."""
+
+    name = display = "compiler"
+
+    def __init__(self, machine):
+        self.machine, self.programs = machine, 0
+
+    def programs_compiled(self):
+        return self.programs
+
+    def function(self, seconds, compiling=1e-3, again=lambda call: False):
+        """It compiles at its first call, number 0, and at those later ones that `again` picks."""
+        run, calls = self.machine.function(seconds), count()
+
+        def call(*args):
+            number = next(calls)
+            if number == 0 or again(number):
+                self.programs += 1
+                self.machine.now += compiling
+            return run()
+
+        return call

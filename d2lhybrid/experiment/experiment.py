@@ -95,7 +95,8 @@ class Experiment:
         self._prepare(is_alone=True)
         rule = StoppingRule(self.time_limit, self._is_narrow, EARLIEST, MOST_SAMPLES)
         self.stopped = self.rounds.run(rule, self.progress)
-        return self.measurement(self.baseline)
+        measured = self.measurement(self.baseline)
+        return replace(measured, compilers_started=dict(self.compilers_started))
 
     def measure_on(self, decided: Callable[[Comparison], bool], /) -> Comparison:
         """Take rounds until `decided` is true of the comparison, or until a claim's time is over.
@@ -222,7 +223,9 @@ class Experiment:
                 sampler.notes.append(_("not compared: {outputs}").format(outputs=left_out))
             if sampler.label == self.baseline:  # its second answer is held against the first
                 expected.update(answer)
-                answer = copy_outputs(sampler.call(1))
+                with sampler.count_compilations():
+                    output = sampler.call(1)
+                answer = copy_outputs(output)
             tolerance = None if self.check is True else self.check
             require_same(sampler.label, self.baseline, answer, expected, tolerance)
 

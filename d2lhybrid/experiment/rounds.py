@@ -11,7 +11,7 @@ import gc
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -115,13 +115,13 @@ class Rounds:
         """Seconds by the timer of the callables."""
         return self.samplers[self.baseline].timer()
 
-    def each(self, turns: Sequence[Sampler], action: Callable[[Sampler], None]) -> None:
+    def each(self, turns: Iterable[Sampler], action: Callable[[Sampler], None]) -> None:
         """Do it with each of these. One that raises is left out from now on.
 
         Raises:
             D2LHybridError: the baseline raised, without which there is nothing to compare with.
         """
-        for sampler in turns:
+        for sampler in [*turns]:  # a copy, because one that raises is taken out
             self.note(sampler.label, False)
             try:
                 with wrap_call_errors(sampler.label):
@@ -134,6 +134,15 @@ class Rounds:
                 self.unavailable[sampler.label] = str(error)
                 del self.samplers[sampler.label]
 
+    def _count_in_each(self, turns: Iterable[Sampler], action: Callable[[Sampler], None]) -> None:
+        """The same, and count the programs that each compiles meanwhile."""
+
+        def count_in(sampler: Sampler) -> None:
+            with sampler.count_compilations():
+                action(sampler)
+
+        self.each(turns, count_in)
+
     @_no_collection()
     def prepare(self, time_limit: float, earliest: int) -> None:
         """Warm each up, find out what is asynchronous, and calibrate how many calls a turn holds.
@@ -144,13 +153,13 @@ class Rounds:
         self.env = replace(self.env, page_fault_seconds=page_fault_seconds())
         share = time_limit * WARM_UP_SHARE / len(self.samplers)
         least = max(share, min(LEAST_WARM_UP, time_limit))
-        self.each([*self.samplers.values()], lambda sampler: warm_up(sampler, share, least))
-        self.each([*self.samplers.values()], detect_async)
+        self._count_in_each(self.samplers.values(), lambda each: warm_up(each, share, least))
+        self._count_in_each(self.samplers.values(), detect_async)
         waits = {sampler.waits_for for sampler in self.samplers.values() if sampler.is_async}
         for sampler in self.samplers.values():  # those that wait for the same frameworks, alike
             sampler.is_async = sampler.waits_for in waits
         self.is_async = bool(waits)
-        self.each([*self.samplers.values()], lambda sampler: calibrate(sampler, share))
+        self._count_in_each(self.samplers.values(), lambda each: calibrate(each, share))
         self._equalize_batches()
         self._fit_to_budget(time_limit / earliest)
         self.baseline_repeat = copy.copy(self.samplers[self.baseline])
@@ -182,7 +191,7 @@ class Rounds:
         if all({*sampler.inner_iterations.values()} == {1} for sampler in samplers):
             return
         begin = self.now()
-        self.each(samplers, Sampler.sample)
+        self._count_in_each(samplers, Sampler.sample)
         # With the baseline's second turn.
         spent = (self.now() - begin) * (1 + 1 / len(self.samplers))
         for sampler in self.samplers.values():
@@ -241,7 +250,7 @@ class Rounds:
         turns = self.turns
         order = self.draw.permutation(len(turns))
         self.disturbance.follow_threads()
-        self.each([turns[index] for index in order], self.disturbance.take_turn)
+        self._count_in_each([turns[index] for index in order], self.disturbance.take_turn)
 
     def _keep_complete(self) -> None:
         """Drop the samples of a round that was interrupted."""

@@ -11,7 +11,8 @@ by the same slope.
 
 import statistics
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
@@ -24,6 +25,7 @@ from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.experiment.cold_start import ColdStart, TimerFunction, time_cold_start
+from d2lhybrid.experiment.compilations import compiled_since, programs_compiled
 from d2lhybrid.experiment.measurement import METRICS, Measurement, Samples
 from d2lhybrid.experiment.provenance import Environment
 from d2lhybrid.frameworks import find_framework, loaded
@@ -56,6 +58,10 @@ class Sampler:
     costs: ColdStart = field(default_factory=ColdStart)
     disk_cache_hit: bool = False
     warmup_calls: int = 0
+    # Programs that were compiled, None where nobody counts them, and in how many calls.
+    first_compilations: int | None = None
+    later_compilations: int | None = None
+    later_calls: int = 0
     # By metric: what a call takes, as estimated from warming up.
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(METRICS, 0.0))
     # How many calls a sample holds; for the throughput, its shorter batch.
@@ -65,6 +71,7 @@ class Sampler:
     page_faults: list[float] = field(default_factory=list)  # of a call, turn by turn
     _run: Callable[[], Any] = field(init=False)  # once it was called first
     _self_timed: SelfTimed | None = field(default=None, init=False)
+    _compiled_by: tuple[Framework, ...] = field(default=(), init=False)  # who may compile in a call
 
     def call_first(self, build_timeout: float | None = None) -> Any:
         """Time building, loading and the first call, as far as there are such; its output.
@@ -73,6 +80,8 @@ class Sampler:
             CannotBuildError: a variant cannot be built here, or not within `build_timeout` seconds.
             Otherwise what the callable raises.
         """
+        synchronize()  # some frameworks compile what they wait by
+        before = programs_compiled(loaded())
         started = time_cold_start(self.target, self.timer, build_timeout)
         self.costs, self.disk_cache_hit = started.costs, started.disk_cache_hit
         if started.note:
@@ -84,6 +93,8 @@ class Sampler:
         if not self._self_timed:
             self.has_side_effects = isinstance(function, TrainingStep)
             self._find_devices(started.output)
+            self._compiled_by = self.waits_for or loaded()
+            self.first_compilations = compiled_since(before, self._compiled_by)
         return started.output
 
     def _find_devices(self, output: Any) -> None:
@@ -109,11 +120,21 @@ class Sampler:
                 name = f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
                 self.notes.append(text.format(kind=name))
 
+    @contextmanager
+    def count_compilations(self) -> Iterator[None]:
+        """In this block, which calls it again, count the programs that are compiled."""
+        before = programs_compiled(self._compiled_by)
+        yield
+        more = compiled_since(before, self._compiled_by)
+        if more is not None:
+            self.later_compilations = (self.later_compilations or 0) + more
+
     def call(self, calls: int) -> Any:
         """Call so many times, waiting for nothing; the last output."""
         run, output = self._run, None
         for _turn in repeat(None, calls):
             output = run()
+        self.later_calls += calls
         return output
 
     def wait(self, output: Any) -> None:
@@ -137,6 +158,7 @@ class Sampler:
         own events.
         """
         if self._self_timed:
+            self.later_calls += calls
             return {"throughput": float(self._self_timed.seconds_of(calls))}
         synchronize()
         events = [(framework, framework.start_events()) for framework in self.waits_for]
@@ -171,6 +193,7 @@ class Sampler:
             start = timer()
             self.wait(run())
             times.append(timer() - start)
+        self.later_calls += calls
         return float(statistics.median(times))
 
     def sample(self) -> None:
@@ -239,4 +262,7 @@ class Sampler:
             note="; ".join(self.notes) or None,
             env=env,
             page_faults=statistics.median(faults) if is_counted else None,
+            first_compilations=self.first_compilations,
+            later_compilations=self.later_compilations,
+            later_calls=self.later_calls,
         )

@@ -4,7 +4,7 @@ import os
 import sys
 
 import pytest
-from fake import Gpu, Machine
+from fake import Compiler, Gpu, Machine
 
 from d2lhybrid import frameworks
 from d2lhybrid.experiment import disturbance
@@ -29,6 +29,15 @@ def on_a_gpu(monkeypatch, no_frameworks):
         return machine, gpu
 
     return make
+
+
+@pytest.fixture
+def compiler(monkeypatch, no_frameworks):
+    """A framework that compiles, with a machine of its own; there is no other framework."""
+    compiler = Compiler(Machine())
+    monkeypatch.setitem(sys.modules, "compiler", sys)
+    monkeypatch.setattr(frameworks, "known", lambda: (compiler,))
+    return compiler
 
 
 @pytest.fixture(scope="module", autouse=True)
