@@ -89,7 +89,7 @@ class Subject:
             (*tensors,),
             {},
             include_expert=True,
-            compiler_options=self.way.compiler_options,
+            compiler_options={**self.way.compiler_options},
         )
         eager, same = by_name["eager"].run, by_name[self.way.name].run
         compiled = None if isinstance(same, str) else same  # a text says why there is none
