@@ -91,7 +91,7 @@ def ask(
             try:
                 facts = inquiry.facts(row)
             except Exception:  # nothing that is asked may lose what was measured
-                _logger.debug("%s: nothing found out", row.label, exc_info=True)
+                _logger.debug("%s", row.label, exc_info=True)
                 continue
             if facts is not None:
                 found[row.label] = facts
@@ -121,7 +121,7 @@ class _Time:
                 except KeyboardInterrupt:
                     self.end = self.clock()  # nothing more is asked
                 except Exception:
-                    _logger.debug("%s: no answer", question, exc_info=True)
+                    _logger.debug("%s", question, exc_info=True)
         self.unasked.append(question)
         return None
 
@@ -147,7 +147,8 @@ class _Inquiry:
     def facts(self, row: Row) -> Facts | None:
         """What can be found out of a row; None if there is nothing to ask."""
         subject = self.subjects[row.label]
-        if row.latency.seconds < NOTHING_SECONDS and _returns_the_same(subject.run):
+        is_quick = row.times["throughput"].seconds < NOTHING_SECONDS  # waiting may take longer
+        if is_quick and _returns_the_same(subject.run):
             return Facts(computes_nothing=True)
         framework, self.time.unasked = subject.framework, []
         if framework is None:
