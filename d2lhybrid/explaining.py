@@ -1,22 +1,28 @@
 """One question for every framework: what does the compiler make of this model?"""
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from d2lhybrid.core.arguments import name_of, resolve_call
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.frameworks import framework_of
+from d2lhybrid.frameworks import framework_of, is_model
 from d2lhybrid.frameworks.base import Framework
+from d2lhybrid.frameworks.failures import quiet
 from d2lhybrid.frameworks.state import preserve_state
 from d2lhybrid.frameworks.variant import Args, Kwargs
-from d2lhybrid.graphs.explanation import Explanation, Recording
+from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
 from d2lhybrid.graphs.graph import Graph
 
 
 @preserve_state
 def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
     """Say what the compiler did with ``model`` so far, and what it does with one call of it.
+
+    A compiled model that you have called before, and a function that isn't compiled, are also
+    called as they are, to see whether a second call with the same arguments compiles a program
+    again. What you have compiled and not yet called is left for your first call.
 
     Args:
         model: a model of a framework, a function of its tensors, compiled or not, or
@@ -41,12 +47,47 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
     {'layer_fwd': 'kept'}
     """
     framework, model, args, kwargs = _asked(model, args, kwargs)
+    is_compiled = framework.is_compiled(model)  # before it runs, which may compile it
     explanation = framework.explain(model, args, kwargs)
+    if _may_compile_again(framework, explanation, model, is_compiled):
+        compiled_again = _compiled_again(framework, model, args, kwargs)
+        explanation = replace(explanation, compiled_again=compiled_again)
     if explanation.recording is None:
         return explanation
     # What was recorded may run when the graphs are made, and draw random numbers then.
     make = preserve_state(explanation.recording.graphs)
     return replace(explanation, recording=Recording(make))
+
+
+def _may_compile_again(
+    framework: Framework, explanation: Explanation, model: Any, is_compiled: bool
+) -> bool:
+    """Does it make sense to call the model, to see whether a second call compiles again?
+
+    What waits for its first call has to compile then, and what a compiler refuses raises. Where
+    each operation of eager code is compiled at its first call, a model would take seconds.
+    """
+    if is_compiled:
+        return bool(explanation.compilations and not explanation.unsupported)
+    is_slow = framework.compiles_operations and is_model(model)
+    return not (explanation.unsupported or is_slow)
+
+
+def _compiled_again(framework: Framework, model: Any, args: Args, kwargs: Kwargs) -> Finding | None:
+    """Why a second call with the same arguments compiles a program, if one does."""
+
+    def run() -> None:
+        spare_args, spare_kwargs = framework.spare(args, kwargs)
+        model(*spare_args, **spare_kwargs)
+        framework.synchronize()
+
+    with quiet(), suppress(Exception):  # a call that fails says nothing of a second one
+        before = framework.programs_compiled()
+        if before is not None:
+            run()
+        if before is None or framework.programs_compiled() != before:
+            return framework.compiled_again(run)
+    return None
 
 
 @preserve_state

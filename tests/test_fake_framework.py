@@ -15,7 +15,7 @@ from d2lhybrid.errors import ArgumentError, D2LHybridError
 from d2lhybrid.frameworks.base import Framework, require_trainable
 from d2lhybrid.frameworks.formats import Format
 from d2lhybrid.frameworks.variant import DeferredBuild, TrainingStep, Variant
-from d2lhybrid.graphs.explanation import Explanation
+from d2lhybrid.graphs.explanation import Explanation, Finding
 
 
 class Array(np.ndarray):
@@ -254,6 +254,57 @@ def test_what_it_explains_and_what_it_has_not(model):
     assert str(d2lhybrid.explain(*model)).startswith("Affine (Toy Framework 4.2)")
     with pytest.raises(D2LHybridError, match=r"graphs\. Received: Toy Framework"):
         d2lhybrid.graph(*model)
+
+
+class Compiler:
+    """Calls of `model` that compile, by the number of the call; the toy framework counts them."""
+
+    def __init__(self, toy, monkeypatch, model, compiles):
+        self.model, self.compiles, self.calls, self.programs = model, compiles, 0, 0
+        monkeypatch.setattr(toy, "programs_compiled", lambda: self.programs)
+        monkeypatch.setattr(toy, "compiled_again", self.compiled_again)
+
+    def __call__(self, x):
+        self.calls += 1
+        self.programs += self.compiles(self.calls)
+        return self.model(x)
+
+    def compiled_again(self, run):
+        run()
+        before = self.programs
+        run()
+        return Finding("it changed") if self.programs > before else None
+
+
+@pytest.mark.parametrize(
+    ("compiles", "reason", "calls"),
+    [
+        (lambda call: True, "it changed", 3),
+        (lambda call: call == 1, None, 3),  # once
+        (lambda call: False, None, 1),
+    ],
+)
+def test_a_second_call_that_compiles_again(toy, model, monkeypatch, compiles, reason, calls):
+    function = Compiler(toy, monkeypatch, model[0], compiles)
+    found = d2lhybrid.explain(function, model[1])
+    assert (found.compiled_again and found.compiled_again.reason, function.calls) == (reason, calls)
+    monkeypatch.setattr(toy, "compiles_operations", True)  # so does the first call of a model
+    assert d2lhybrid.explain(function, model[1]).compiled_again is None
+    monkeypatch.setattr(toy, "is_compiled", lambda function: True)  # it waits for its first call
+    assert d2lhybrid.explain(function, model[1]).compiled_again is None
+    assert function.calls == calls
+
+
+def test_a_call_that_fails_or_is_refused_is_not_asked_whether_it_compiles_again(
+    toy, model, monkeypatch
+):
+    function = Compiler(toy, monkeypatch, lambda x: 1 / 0, lambda call: True)
+    assert d2lhybrid.explain(function, model[1]).compiled_again is None
+    assert function.calls == 1
+    refused = Explanation("Toy", "f", 0, 0, unsupported=(Finding("no"),))
+    monkeypatch.setattr(toy, "explain", lambda *asked: refused)
+    assert d2lhybrid.explain(function, model[1]) == refused
+    assert function.calls == 1
 
 
 def test_all_ways_to_train_it_learn_the_same(model):

@@ -219,6 +219,10 @@ class Framework(ABC):
         """Run the model for inference, without dropout or gradients; what it returns."""
         return model(*args, **kwargs)
 
+    def spare(self, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+        """Arguments for a call that nobody asked for, which may delete what it is given."""
+        return args, kwargs
+
     @abstractmethod
     def variants(
         self,

@@ -5,14 +5,16 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from threading import Lock
 from typing import Any
 
 from d2lhybrid.core.errors import ArgumentError
-from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.core.i18n import count, gettext as _, ngettext
 from d2lhybrid.display.table import Column, Table
 from d2lhybrid.graphs.graph import Graph
+from d2lhybrid.graphs.program import Program, counted
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,9 @@ class Explanation:
     in Python. ``unsupported``: code that the compiler refuses with an error, and JAX's leaked
     tracers, which raise one when they are used later. ``notes``: sentences about what the numbers
     do not say, such as why nothing was compiled. ``recording``: what ``graphs()`` makes graphs of;
-    it holds no model, only what was recorded of one.
+    it holds no model, only what was recorded of one. ``compiled_again``: why a second call with the
+    same arguments compiles a program, as the first one did; None if it compiles none, or if nothing
+    compiled was called.
     """
 
     framework: str
@@ -88,6 +92,7 @@ class Explanation:
     unsupported: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     recording: Recording | None = field(default=None, compare=False)
+    compiled_again: Finding | None = None
 
     def graphs(self) -> tuple[Graph, ...]:
         """The graphs that the call takes, in their order.
@@ -104,18 +109,37 @@ class Explanation:
             raise ArgumentError(text.format(what="graphs", framework=self.framework))
         return self.recording.graphs() if self.recording else ()
 
+    @cached_property
+    def program(self) -> Program | None:
+        """The graphs of the call, counted: operations recorded, steps that run, of what kind.
+
+        None if the call takes no graph, or if it isn't known which steps run. As ``graphs()``, it
+        makes the graphs when somebody asks first.
+        """
+        return counted(self.graphs()) if self.graph_count and self.recording else None
+
     def _table(self) -> Table:
-        rows = [
-            (_("compilations so far"), self.compilations, ()),
-            (_("graphs in one call"), self.graph_count, ()),
-            (_("graph breaks"), len(self.breaks), self.breaks),
-            (_("fallbacks to Python"), len(self.fallbacks), self.fallbacks),
-            (_("not supported"), len(self.unsupported), self.unsupported),
-        ]
-        lines = [
-            [f"  {name}:", "\n".join(map(str, (number, *findings)))]
-            for name, number, findings in rows
-        ]
+        """What there is to say: a line for each kind of finding, and the program in numbers."""
+        rows = [(_("graphs in one call"), count(self.graph_count))]
+        if self.compilations:
+            rows.insert(0, (_("compilations so far"), count(self.compilations)))
+        if self.compiled_again:
+            by_what = _("by a second call with the same arguments")
+            rows.append((_("compiled again"), f"{by_what}\n{self.compiled_again}"))
+        for name, findings in (
+            (_("graph breaks"), self.breaks),
+            (_("fallbacks to Python"), self.fallbacks),
+            (_("not supported"), self.unsupported),
+        ):
+            if findings:
+                rows.append((name, "\n".join(map(str, (len(findings), *findings)))))
+        if self.program:
+            rows += [
+                (_("operations recorded"), count(self.program.recorded)),
+                (_("fused with others"), count(self.program.fused)),
+                (_("steps that run"), _steps(self.program)),
+            ]
+        lines = [[f"  {name}:", value] for name, value in rows]
         return Table([Column(left=True, wraps=True)] * 2, lines, gap=" ")
 
     def __repr__(self) -> str:
@@ -144,6 +168,21 @@ class MissingNames:
         """A sentence for each name that is gone."""
         text = _("This release of {framework} has no {name}, so this report is incomplete.")
         return tuple(text.format(framework=framework, name=name) for name in self._names)
+
+
+def _steps(program: Program) -> str:
+    """How many steps run, and of what kind they are."""
+    if not program.steps:
+        return _("0, because nothing is computed")
+    if not program.contractions:
+        text = _("{steps}, none of them a matrix product, convolution or attention")
+        return text.format(steps=count(program.steps))
+    text = ngettext(
+        "{steps}, {contractions} of them a matrix product, convolution or attention",
+        "{steps}, {contractions} of them matrix products, convolutions or attention",
+        program.contractions,
+    )
+    return text.format(steps=count(program.steps), contractions=count(program.contractions))
 
 
 def nothing_compiled(reason: str) -> str:

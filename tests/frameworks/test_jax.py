@@ -255,3 +255,11 @@ def test_the_code_of_a_step_is_what_it_says(label):
     *made, last = steps.code[label].splitlines()  # whose y is the loss, and no target more
     exec("\n".join([*made, last.replace("y =", "found =")]), names)
     assert np.isclose(float(names["found"]), expected)
+
+
+def test_what_a_function_donates_is_there_after_an_explanation():
+    step = jax.jit(lambda x: x + 1, donate_argnums=0)
+    step(jnp.ones(3))
+    x = jnp.ones(3)
+    assert explain(step, x).compiled_again is None
+    assert x.tolist() == [1, 1, 1]

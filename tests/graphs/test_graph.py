@@ -1,10 +1,12 @@
 """What became of recorded operations, and how a graph and an explanation are shown."""
 
+import os
 import pickle
 import re
 import sys
 import time
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from threading import Barrier, Thread
 
@@ -16,6 +18,7 @@ from d2lhybrid.graphs import graph as graphs_as_data
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording
 from d2lhybrid.graphs.fates import decide_fates
 from d2lhybrid.graphs.graph import Graph
+from d2lhybrid.graphs.program import Program
 from d2lhybrid.graphs.stages import Node, Part, Stage
 
 X = Node("x")  # the input of each graph
@@ -255,6 +258,53 @@ def test_networkx(monkeypatch):
         small.to_networkx()
 
 
+def explained(*graphs, compilations=0, **findings):
+    """An explanation of a call that takes these graphs."""
+    recording = Recording(lambda: graphs)
+    return Explanation("Toy 1", "f", compilations, len(graphs), recording=recording, **findings)
+
+
+def test_an_explanation_counts_the_graphs_of_the_call():
+    small = replace(graph(*SMALL), contractions=frozenset({"mul"}))
+    assert explained(small, graph(*SMALL)).program == Program(
+        recorded=14, steps=4, contractions=2, fused=4, folded=2, merged=2, dropped=2
+    )
+    recorded_alone = Graph("Toy 1", "f", SMALL[:1])
+    for unknown in (explained(), explained(small, recorded_alone)):
+        assert unknown.program is None
+        assert "steps that run" not in repr(unknown)
+
+
+def test_an_explanation_says_what_there_is_to_say():
+    assert repr(explained(graph(*SMALL))).splitlines() == [
+        "f (Toy 1)",
+        "  graphs in one call:  1",
+        "  operations recorded: 7",
+        "  fused with others:   2",
+        "  steps that run:      2, none of them a matrix product, convolution or attention",
+    ]
+    product = replace(graph(*SMALL), contractions=frozenset({"add"}))
+    again, broken = Finding("now 3, before 2"), Finding("item()", __file__, 1)
+    found = explained(product, compilations=3, breaks=(broken,), compiled_again=again)
+    assert repr(found).splitlines() == [
+        "f (Toy 1)",
+        "  compilations so far: 3",
+        "  graphs in one call:  1",
+        "  compiled again:      by a second call with the same arguments",
+        "                       now 3, before 2",
+        "  graph breaks:        1",
+        f'                       {os.path.relpath(__file__)}, line 1: """{__doc__}"""',
+        "                       item()",
+        "  operations recorded: 7",
+        "  fused with others:   2",
+        "  steps that run:      2, 1 of them a matrix product, convolution or attention",
+    ]
+    product = replace(product, contractions=frozenset({"mul"}))
+    assert "2, 2 of them matrix products" in repr(explained(product))
+    nothing = Stage("recorded", (X,), ("x",))
+    assert "0, because nothing is computed" in repr(explained(graph(nothing, nothing)))
+
+
 def test_an_explanation_escapes_names_and_reasons():
     breaks = (Finding("a < b", __file__, 1), Finding("no place"))
     markup = Explanation("PyTorch 2", "<net>", 2, 1, breaks=breaks)._repr_html_()
@@ -292,10 +342,10 @@ def test_two_threads_that_look_at_graphs_make_them_once():
 
 
 def test_a_pickled_explanation_holds_its_graphs():
-    explanation = Explanation("Toy 1", "f", 0, 1, recording=Recording(lambda: ("graph",)))
+    explanation = explained(graph(*SMALL))
     copied = pickle.loads(pickle.dumps(explanation))
     assert copied == explanation
-    assert copied.graphs() == ("graph",)
+    assert copied.graphs() == explanation.graphs() == (graph(*SMALL),)
     assert "recording" not in repr(copied)
 
 

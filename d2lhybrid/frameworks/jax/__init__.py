@@ -125,6 +125,11 @@ class JAX(FolderFramework):
 
         return device.snapshot(models)
 
+    def spare(self, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+        from d2lhybrid.frameworks.jax import device
+
+        return device.spare(args, kwargs)
+
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         from d2lhybrid.frameworks.jax import device
 
