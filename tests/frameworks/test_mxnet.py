@@ -1,5 +1,7 @@
 """What is special to MXNet."""
 
+import linecache
+
 import numpy as np
 import pytest
 from models import mxnet_model
@@ -7,7 +9,7 @@ from models import mxnet_model
 from d2lhybrid import call, compare, explain, graph, import_mxnet, training, variants
 from d2lhybrid.core.compare_outputs import require_same
 from d2lhybrid.errors import ArgumentError, CallFailedError
-from d2lhybrid.frameworks import copy_outputs
+from d2lhybrid.frameworks import copy_outputs, get
 
 mx = import_mxnet()
 
@@ -182,3 +184,179 @@ def test_its_library_fuses():
     picture = graph(net, x)
     assert list(picture.fates.values()) == ["fused", "fused", "kept"]
     assert len(picture.stages[-1].operations) == 2
+
+
+def attention(F, query, key, value):
+    weights = F.softmax(F.batch_dot(query, key, transpose_b=True))
+    return F.batch_dot(weights, value)
+
+
+def in_numpy(F, x):
+    product = F.np.matmul(x, x) + F.np.dot(x, x) + F.np.tensordot(x, x, 1)
+    return F.np.tanh(product + F.np.einsum("ij,jk->ik", x, x))
+
+
+def block_of(*layers):
+    """A network of these layers; a function is what one computes."""
+    net = mx.gluon.nn.HybridSequential()
+    blocks = [
+        layer if isinstance(layer, mx.gluon.Block) else mx.gluon.nn.HybridLambda(layer)
+        for layer in layers
+    ]
+    net.add(*blocks)
+    net.initialize()
+    return net
+
+
+def test_contractions_are_counted():
+    x, image, nn = mx.nd.ones((2, 4, 4)), mx.nd.ones((1, 3, 8, 8)), mx.gluon.nn
+    lstm = mx.gluon.rnn.LSTM(4)
+    lstm.initialize()
+    for net, given, contractions, steps in (
+        (block_of(nn.Dense(4, activation="relu"), nn.Dense(2)), [x], 2, 3),
+        (block_of(nn.Conv2D(4, 3), nn.Activation("relu")), [image], 1, 2),
+        (nn.HybridLambda(attention), [x, x, x], 2, 3),
+        (block_of(lambda F, x: F.sqrt(F.exp(x) + 1)), [x], 0, 3),
+        (lstm, [x, lstm.begin_state(4)], 1, None),
+    ):
+        found = explain(net, *given).program
+        assert found.contractions == contractions
+        assert steps in (None, found.steps)
+    with mx.util.np_shape(True), mx.util.np_array(True):
+        found = explain(nn.HybridLambda(in_numpy), mx.np.ones((3, 3), ctx=mx.cpu())).program
+        assert (found.contractions, found.other_steps) == (4, 4)
+
+
+def test_the_steps_of_its_library_are_contractions_as_well():
+    net, x = mxnet_model()
+    net.hybridize(backend="MKLDNN")
+    assert explain(net, x).program.contractions == 2
+
+
+def test_each_contraction_is_an_operation_that_it_has():
+    stages, known = get("mxnet").import_part("stages"), mx.operator.get_all_registered_operators()
+    assert {*stages.CONTRACTIONS, *stages.CONTROL_FLOW}.issubset(known)
+
+
+def test_what_is_compiled_and_compiling_like_it():
+    net, x = mxnet_model()
+    framework, plain = get("mxnet"), mx.gluon.nn.Sequential()
+    plain.add(net)
+    around = lambda x: net(x) + 1  # noqa: E731
+    add_one = framework.add_one(net)
+    for model in (net, plain, around):
+        assert not framework.is_compiled(model)
+        assert framework.compiled_like(model, add_one) is None
+    net.hybridize(static_alloc=True, static_shape=True, inline_limit=3)
+    for model in (net, plain, around):
+        assert framework.is_compiled(model)
+        compiled = framework.compiled_like(model, add_one)
+        assert (compiled._active, compiled._flags) == (True, net._flags)
+        assert [array.tolist() for array in compiled(x, x)] == [(x + 1).tolist()] * 2
+    assert not add_one._active
+    net.hybridize(False)
+    for layer in net:
+        layer.hybridize()
+    assert framework.is_compiled(net)
+    assert framework.compiled_like(net, add_one) is None  # of several apart
+    assert not framework.is_compiled(len)
+
+
+def test_layers_that_are_hybridized_one_by_one():
+    net, x = mxnet_model()
+    net[0].hybridize()
+    net(x)
+    report = explain(net, x)
+    assert (report.compilations, report.graph_count) == (1, 1)
+    assert [one.reason for one in report.fallbacks] == [
+        "HybridSequential isn't hybridized",
+        "Dense isn't hybridized",
+    ]
+    net[1].hybridize()
+    net(x)
+    report = explain(net, x)
+    assert (report.compilations, report.graph_count, len(report.fallbacks)) == (2, 2, 1)
+    assert report.program.contractions == 2
+
+
+def test_a_function_around_a_hybridized_block():
+    net, x = mxnet_model()
+    assert "this is a function" in explain(lambda x: net(x), x).notes[0]
+    net.hybridize()
+    net(x)
+    for wraps, places in ((lambda x: net(x), 0), (lambda x: net(net(x * 2)[:, :1] + x), 1)):
+        report = explain(wraps, x)
+        assert (report.compilations, report.graph_count, report.notes) == (1, 1, ())
+        assert [(one.file, one.line) for one in report.fallbacks] == [
+            (__file__, wraps.__code__.co_firstlineno)
+        ] * places
+    assert graph(lambda x: net(x), x).contraction_steps == 2
+    with pytest.raises(CallFailedError):
+        explain(lambda x: net(x), x[:, :4])
+
+
+def hybridizing():
+    net, x = mxnet_model()
+
+    def function(x):
+        net.hybridize()  # planted
+        return net(x)
+
+    return function, x, "removes the graph of HybridSequential"
+
+
+def hybridizing_afterwards():
+    net, x = mxnet_model()
+
+    def function(x):
+        y = net(x)
+        net.hybridize()  # planted
+        return y
+
+    return function, x, "removes the graph of HybridSequential"
+
+
+def made_in_the_call():
+    _net, x = mxnet_model()
+
+    def function(x):
+        block = mx.gluon.nn.HybridLambda(lambda F, x: x + 1)
+        block.hybridize()
+        return block(x)  # planted
+
+    return function, x, "HybridLambda is made anew in each call"
+
+
+def replacing_a_layer():
+    net, x = mxnet_model()
+    holder = block_of()
+    holder.layer = net
+    holder.hybridize()
+
+    def function(x):
+        holder.layer = net  # planted
+        return holder(x)
+
+    return function, x, "removes the graph of HybridSequential"
+
+
+@pytest.mark.parametrize(
+    "plant", [hybridizing, hybridizing_afterwards, made_in_the_call, replacing_a_layer]
+)
+def test_why_a_call_compiles_again(plant):
+    function, x, reason = plant()
+    found = get("mxnet").compiled_again(lambda: function(x))
+    assert reason in found.reason
+    assert found.file == __file__
+    assert linecache.getline(found.file, found.line).endswith("# planted\n")
+    if plant is not hybridizing_afterwards:  # after a call, its block waits for the next one
+        assert explain(function, x).compiled_again == found
+
+
+def test_what_compiles_once_is_not_accused():
+    net, x = mxnet_model()
+    net.hybridize()
+    assert explain(net, x).compiled_again is None
+    net(x)
+    for model in (net, lambda x: net(x), lambda x: net(x) + net(x[:1])):
+        assert explain(model, x).compiled_again is None

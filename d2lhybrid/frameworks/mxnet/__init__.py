@@ -1,6 +1,6 @@
 """MXNet and Gluon."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from d2lhybrid.core.host_array import HostArray
@@ -14,6 +14,7 @@ from d2lhybrid.frameworks.folder import (
 from d2lhybrid.frameworks.mxnet.compat import import_mxnet
 from d2lhybrid.frameworks.mxnet.formats import FORMATS
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
+from d2lhybrid.graphs.explanation import Finding
 
 
 class MXNet(FolderFramework):
@@ -76,6 +77,27 @@ class MXNet(FolderFramework):
         from d2lhybrid.frameworks.mxnet import device
 
         return device.infer(model, args, kwargs)
+
+    def is_compiled(self, function: Function) -> bool:
+        from d2lhybrid.frameworks.mxnet import modules
+
+        return modules.is_compiled(function)
+
+    def compiled_again(self, run: Callable[[], Any]) -> Finding | None:
+        from d2lhybrid.frameworks.mxnet import recompiling
+
+        return recompiling.compiled_again(run)
+
+    def add_one(self, model: Function) -> Function:
+        """A HybridBlock, whose eager call costs what that of a layer does."""
+        from d2lhybrid.frameworks.mxnet import modules
+
+        return modules.AddOne()
+
+    def compiled_like(self, function: Function, model: Function) -> Function | None:
+        from d2lhybrid.frameworks.mxnet import modules
+
+        return modules.compiled_like(function, model)
 
 
 FRAMEWORK = MXNet()

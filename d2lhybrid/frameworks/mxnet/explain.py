@@ -1,6 +1,7 @@
 """What Gluon makes of a block: which blocks become graphs, and what it refuses."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -11,8 +12,9 @@ from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.frameworks.failures import call_error, from_error, quiet, require_runs
+from d2lhybrid.frameworks.mxnet import modules
 from d2lhybrid.frameworks.mxnet.device import is_numpy, symbol_like
-from d2lhybrid.frameworks.mxnet.modules import bind_positional, clone_sharing_parameters
+from d2lhybrid.frameworks.mxnet.recompiling import watched
 from d2lhybrid.frameworks.mxnet.stages import RecordedBlock, graph_of
 from d2lhybrid.frameworks.variant import Args, Kwargs
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording, nothing_compiled
@@ -22,33 +24,49 @@ _VERSION = f"MXNet {mx.__version__}"
 
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
-    """Run a block once, then pass symbols through each block in it that can be a graph.
+    """Run a model once, then pass symbols through each block in it that is a graph.
 
-    Each outermost hybrid block is one graph. A plain ``Block`` runs in Python, and so does a
-    hybrid one that defines ``forward``. Gluon knows no graph breaks. Of functions it makes nothing.
+    If nothing in it is hybridized, these are the outermost blocks of which ``hybridize()`` makes
+    graphs; otherwise those that somebody hybridized. What is around them runs in Python, as does a
+    hybrid block that defines ``forward``. Gluon knows no graph breaks.
     """
-    if not isinstance(model, gluon.Block):
-        return _of_function(model, args, kwargs)
-    blocks = list(_down_to_hybrid(model))
-    compilations = sum(block._cached_op is not None for block in blocks if _is_hybrid(block))
-    recorded, errors = _recorded(model, args, kwargs)
+    compiled = [getattr(block, "_cached_op", None) for block in modules.blocks_in(model)]
+    compilations = sum(program is not None for program in compiled)
+    run, recorded, errors = _recorded(model, args, kwargs)
+    notes: tuple[str, ...] = ()
+    if isinstance(model, gluon.Block):
+        is_graph = _kind_of_graphs(model)
+        entered = modules.down_to(model, is_graph)
+        in_python = [_place(block) for block in entered if not is_graph(block)]
+    else:
+        in_python = [_place_of_function(model)] if run.computes_beside_graphs(args, kwargs) else []
+        if not (run.compiled or recorded or errors):
+            notes = (nothing_compiled(_("MXNet compiles HybridBlocks, and this is a function")),)
     return Explanation(
         _VERSION,
         name_of(model),
         compilations,
         graph_count=len(recorded),
-        fallbacks=tuple(_place(block) for block in blocks if not _is_hybrid(block)),
+        fallbacks=tuple(in_python),
         unsupported=tuple(map(from_error, errors)),
+        notes=notes,
         recording=Recording(partial(_graphs, recorded)),
     )
 
 
 def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
-    """The graph of each outermost hybrid block that can be recorded; a function has none."""
-    if not isinstance(model, gluon.Block):
-        return ()
-    recorded, _errors = _recorded(model, args, kwargs)
+    """The graph of each block that ``explain`` finds to be one, if it can be recorded."""
+    _run, recorded, _errors = _recorded(model, args, kwargs)
     return _graphs(recorded)
+
+
+def _kind_of_graphs(model: Any) -> Callable[[Any], bool]:
+    """Which blocks of a model count as graphs.
+
+    A function is never one, so that only what is hybridized in it is compiled.
+    """
+    would_be = isinstance(model, gluon.Block) and not modules.is_compiled(model)
+    return modules.can_be_graph if would_be else modules.is_graph
 
 
 def _graphs(recorded: Sequence[RecordedBlock]) -> tuple[Graph, ...]:
@@ -56,41 +74,69 @@ def _graphs(recorded: Sequence[RecordedBlock]) -> tuple[Graph, ...]:
         return tuple(graph_of(_VERSION, block) for block in recorded)
 
 
-def _of_function(function: Any, args: Args, kwargs: Kwargs) -> Explanation:
-    require_runs(name_of(function), lambda: (function(*args, **kwargs), mx.nd.waitall()))
-    code = getattr(function, "__code__", None) or type(function).__call__.__code__
-    place = Finding(name_of(function), code.co_filename, code.co_firstlineno)
-    note = nothing_compiled(_("MXNet compiles HybridBlocks, and this is a function"))
-    return Explanation(_VERSION, name_of(function), 0, 0, fallbacks=(place,), notes=(note,))
+@dataclass
+class _Run:
+    """A call of a model, in which some blocks are graphs.
+
+    ``compiled``: did it compile anything? ``reached``: those that the call reached, with what the
+    first call of each was given. ``given`` and ``returned``: all that their calls were given, and
+    returned. ``output``: that of the model.
+    """
+
+    compiled: bool = False
+    reached: list[tuple[Any, Args]] = field(default_factory=list)
+    given: list[Any] = field(default_factory=list)
+    returned: list[Any] = field(default_factory=list)
+    output: Any = None
+    failure: Exception | None = None
+
+    def computes_beside_graphs(self, args: Args, kwargs: Kwargs) -> bool:
+        """Is there an array that is neither an argument of the call nor the result of a graph?"""
+        sources = set(map(id, _arrays_in([*args, *kwargs.values(), *self.returned])))
+        uses = set(map(id, _arrays_in([*self.given, self.output])))
+        return not self.reached or not uses <= sources
+
+
+def _arrays_in(structure: Any) -> list[Any]:
+    return [leaf for _path, leaf in leaves(structure) if isinstance(leaf, mx.nd.NDArray)]
 
 
 def _recorded(
     model: Any, args: Args, kwargs: Kwargs
-) -> tuple[list[RecordedBlock], list[Exception]]:
-    """Call the model, then each hybrid block that was reached with symbols for its arrays.
+) -> tuple[_Run, list[RecordedBlock], list[Exception]]:
+    """Call the model, then each block that is a graph and was reached with symbols for its arrays.
 
-    Returns what was recorded of the blocks, and the errors of those that refuse symbols.
+    Returns the call, what was recorded of the blocks, and the errors of those that refuse symbols.
 
     Raises:
         CallFailedError: the mistake is not the compiler's.
     """
-    hybrid = [block for block in _down_to_hybrid(model) if _is_hybrid(block)]
+    is_graph = _kind_of_graphs(model)
+    blocks = [block for block in modules.down_to(model, is_graph) if is_graph(block)]
     recorded: list[RecordedBlock] = []
     errors: list[Exception] = []
     with quiet():
-        reached, failure = _run_once(model, hybrid, args, kwargs)
-        for block, given in reached:
+        run = _run_once(partial(_call, model, args, kwargs), blocks)
+        for block, given in run.reached:
             try:
                 recorded.append(_record(block, given))
             except Exception as error:
                 errors.append(error)
-    if failure and errors:
-        positional = bind_positional(model, args, kwargs)
-        eager = clone_sharing_parameters(model, active=False)
-        require_runs(name_of(model), lambda: (eager(*positional), mx.nd.waitall()))
-    elif failure:
-        raise call_error(name_of(model), failure) from failure
-    return recorded, errors
+    if run.failure and errors:
+        with modules.eagerly(model):
+            require_runs(name_of(model), partial(_call, model, args, kwargs))
+    elif run.failure:
+        raise call_error(name_of(model), run.failure) from run.failure
+    return run, recorded, errors
+
+
+def _call(model: Any, args: Args, kwargs: Kwargs) -> Any:
+    """Call a block or function, and wait: errors of the work come late."""
+    if isinstance(model, gluon.Block):
+        args, kwargs = modules.bind_positional(model, args, kwargs), {}
+    output = model(*args, **kwargs)
+    mx.nd.waitall()
+    return output
 
 
 def _record(block: Any, given: Args) -> RecordedBlock:
@@ -111,38 +157,34 @@ def _require_hybrid(symbol: Any, arrays: dict[str, Any]) -> None:
         symbol.infer_shape_partial(**shapes)
 
 
-def _run_once(model: Any, hybrid: Any, args: Args, kwargs: Kwargs) -> tuple[Any, Exception | None]:
-    """Call the model; each hybrid block that was reached with what it was given, and any error."""
-    reached: dict[int, Args] = {}
+def _run_once(call: Callable[[], Any], blocks: Sequence[Any]) -> _Run:
+    """Make the call, and note what these blocks get and return."""
+    run = _Run()
 
     def note(block: Any, given: Args) -> None:
-        reached.setdefault(id(block), given)
+        if not _arrays_in(given):  # but symbols, for the graph of a block that it is in
+            return
+        if not any(block is other for other, _given in run.reached):
+            run.reached.append((block, given))
+        run.given.append(given)
+
+    def make_call() -> None:
+        run.output = call()
 
     hooks: list[Any] = []
-    failure = None
     try:
-        hooks.extend(block.register_forward_pre_hook(note) for block in hybrid)
-        model(*bind_positional(model, args, kwargs))
-        mx.nd.waitall()  # errors of the work come late
+        hooks += [block.register_forward_pre_hook(note) for block in blocks]
+        hooks += [
+            block.register_forward_hook(lambda _block, _given, output: run.returned.append(output))
+            for block in blocks
+        ]
+        run.compiled = bool(watched(make_call).compiled)
     except Exception as error:
-        failure = error
+        run.failure = error
     finally:  # after an interrupt, too: these are the user's blocks
         for hook in hooks:
             hook.detach()
-    return [(block, reached[id(block)]) for block in hybrid if id(block) in reached], failure
-
-
-def _is_hybrid(block: Any) -> bool:
-    keeps_forward = type(block).forward is gluon.HybridBlock.forward
-    return keeps_forward or isinstance(block, gluon.SymbolBlock)
-
-
-def _down_to_hybrid(block: Any) -> Iterator[Any]:
-    """Yield the blocks from here down to the outermost hybrid ones, and these."""
-    yield block
-    if not _is_hybrid(block):
-        for child in block._children.values():
-            yield from _down_to_hybrid(child)
+    return run
 
 
 def _symbols_like(value: Any, named: dict[str, Any], name: str = "input") -> Any:
@@ -157,6 +199,19 @@ def _symbols_like(value: Any, named: dict[str, Any], name: str = "input") -> Any
 
 def _place(block: Any) -> Finding:
     """Where the Python code of a block stands."""
-    kind, code = type(block), type(block).forward.__code__
-    base = "HybridBlock" if isinstance(block, gluon.HybridBlock) else "Block"
+    kind = type(block)
+    if modules.can_be_graph(block):
+        code, text = kind.hybrid_forward.__code__, _("{block} isn't hybridized")
+        return Finding(text.format(block=kind.__name__), code.co_filename, code.co_firstlineno)
+    code, base = kind.forward.__code__, "Block"
+    if isinstance(block, gluon.HybridBlock):
+        base = "HybridBlock"
     return Finding(f"{kind.__name__}({base}).forward", code.co_filename, code.co_firstlineno)
+
+
+def _place_of_function(function: Any) -> Finding:
+    """Where a function stands, or the code of what is called as one."""
+    called = function if hasattr(function, "__code__") else type(function).__call__
+    code = getattr(called, "__code__", None)  # what is written in C has none
+    place = (code.co_filename, code.co_firstlineno) if code else ("", 0)
+    return Finding(name_of(function), *place)

@@ -1,13 +1,95 @@
-"""Blocks of Gluon: how their arguments are passed, and copies that share their parameters."""
+"""Blocks of Gluon: which of them are compiled, how their arguments are passed, and their copies."""
 
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
-from inspect import signature
+from inspect import isfunction, signature
 from typing import Any
 
-from mxnet.gluon import HybridBlock
+from mxnet.gluon import Block, HybridBlock, SymbolBlock
 
+from d2lhybrid.core.closures import named_in
 from d2lhybrid.frameworks.base import copied
-from d2lhybrid.frameworks.variant import Args, Kwargs
+from d2lhybrid.frameworks.variant import Args, Function, Kwargs
+
+
+def can_be_graph(block: Any) -> bool:
+    """Does ``hybridize()`` make a graph of it? Not if it has a forward pass of its own."""
+    keeps_forward = type(block).forward is HybridBlock.forward
+    return keeps_forward or isinstance(block, SymbolBlock)
+
+
+def is_graph(block: Any) -> bool:
+    """Is a call of it a call of its graph?"""
+    return can_be_graph(block) and (block._active or isinstance(block, SymbolBlock))
+
+
+def called_by(function: Function) -> list[Any]:
+    """The block itself, or the blocks that a function names."""
+    if isinstance(function, Block):
+        return [function]
+    named = named_in(function) if isfunction(function) else []
+    return _each_once(block for block in named if isinstance(block, Block))
+
+
+def blocks_in(function: Function) -> list[Any]:
+    """These, and all that are in them."""
+    blocks: list[Any] = []
+    for block in called_by(function):
+        block.apply(blocks.append)
+    return _each_once(blocks)
+
+
+def down_to(function: Function, is_outermost: Callable[[Any], bool]) -> list[Any]:
+    """The blocks that a call enters, down to the outermost ones of a kind, which are among them."""
+
+    def entered(block: Any) -> Iterator[Any]:
+        yield block
+        if not is_outermost(block):
+            for child in block._children.values():
+                yield from entered(child)
+
+    return _each_once(inner for block in called_by(function) for inner in entered(block))
+
+
+def _each_once(blocks: Iterable[Any]) -> list[Any]:
+    return list({id(block): block for block in blocks}.values())
+
+
+def is_compiled(function: Function) -> bool:
+    """Is it a hybridized block, or does it hold or name one?"""
+    return any(map(is_graph, blocks_in(function)))
+
+
+@contextmanager
+def eagerly(function: Function) -> Iterator[None]:
+    """Run no graph of the blocks in it, in the block; those of a SymbolBlock have no other code."""
+    active = [block for block in blocks_in(function) if getattr(block, "_active", False)]
+    for block in active:
+        block._active = False
+    try:
+        yield
+    finally:
+        for block in active:
+            block._active = True
+
+
+class AddOne(HybridBlock):
+    """Adds 1 to each of its arrays."""
+
+    def hybrid_forward(self, _F: Any, *arrays: Any) -> list[Any]:
+        return [array + 1 for array in arrays]
+
+
+def compiled_like(function: Function, model: Function) -> Function | None:
+    """A copy of the block `model`, hybridized with the options of the only one in `function`."""
+    graphs = [block for block in down_to(function, is_graph) if is_graph(block)]
+    if len(graphs) != 1 or not isinstance(model, HybridBlock):
+        return None
+    (block,) = graphs
+    options = {**dict(block._flags), **block._backend_opts, "backend": block._backend}
+    compiled: Function = clone_sharing_parameters(model, **options)
+    return compiled
 
 
 def bind_positional(block: Any, args: Args, kwargs: Kwargs) -> Args:
@@ -40,17 +122,15 @@ def keywords_in_order(block: Any, args: Args, kwargs: Kwargs) -> Kwargs:
     return {name: bound.arguments[name] for name in names[len(args) : last + 1]}
 
 
-def clone_sharing_parameters(net: Any, active: bool = True, **flags: bool) -> Any:
+def clone_sharing_parameters(net: Any, active: bool = True, **options: Any) -> Any:
     """A copy that shares its parameters with `net`, and is hybridized independently of it."""
     shared = {id(parameter): parameter for parameter in net.collect_params().values()}
     clone = copied(net, shared | without_graphs(net))
-    clone.hybridize(active, **flags)
+    clone.hybridize(active, **options)
     return clone
 
 
 def without_graphs(net: Any) -> dict[int, Any]:
     """What a deep copy of the block has to leave out, by id: its graphs, which can't be copied."""
-    blocks: list[Any] = []
-    net.apply(blocks.append)
-    graphs = [getattr(block, "_cached_op", None) for block in blocks]
+    graphs = [getattr(block, "_cached_op", None) for block in blocks_in(net)]
     return {id(graph): None for graph in graphs if graph}

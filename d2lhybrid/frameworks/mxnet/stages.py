@@ -23,6 +23,22 @@ _EFFECT = re.compile(
     r"|gamma$|gumbel|logistic|multinomial|normal|pareto|powerd|rayleigh|uniform|weibull)",
     re.IGNORECASE,
 )
+# Products of matrices, convolutions and attention; a recurrent layer is made of products.
+CONTRACTIONS = frozenset(
+    f"{prefix}{name}"
+    for prefix, names in {
+        "": "FullyConnected Convolution Deconvolution RNN dot batch_dot khatri_rao",
+        "_": "linalg_gemm linalg_gemm2 linalg_syrk linalg_trmm",
+        "_np_": "dot",
+        "_npi_": "matmul tensordot tensordot_int_axes einsum",
+        "_contrib_": "DeformableConvolution ModulatedDeformableConvolution",
+        "_contrib_interleaved_matmul_": "selfatt_qk selfatt_valatt encdec_qk encdec_valatt",
+        "_contrib_quantized_": "conv fully_connected",
+        "_sg_mkldnn_": "conv fully_connected selfatt_qk selfatt_valatt",
+    }.items()
+    for name in names.split()
+)
+CONTROL_FLOW = frozenset({"_foreach", "_while_loop", "_cond"})
 
 
 @dataclass(frozen=True)
@@ -51,7 +67,8 @@ def graph_of(version: str, block: RecordedBlock) -> Graph:
             "Some shapes are known only when the block runs, so this report lacks MXNet's passes."
         )
         return Graph(version, block.name, (recorded,), (text,))
-    return Graph(version, block.name, decide_fates((recorded, optimized)))
+    stages = decide_fates((recorded, optimized))
+    return Graph(version, block.name, stages, contractions=CONTRACTIONS, control_flow=CONTROL_FLOW)
 
 
 def _optimized(block: RecordedBlock) -> Any:

@@ -46,8 +46,16 @@ def variants(
     net(*inputs)  # Gluon creates the parameters of unknown shapes now
     eager_code = "net.hybridize(False)\ny = net(x)"
     if not isinstance(net, HybridBlock):
-        eager = Variant(_taking_keywords(net, keywords), eager_code)
-        return {"eager": eager, "hybridized": Variant(PLAIN_BLOCK)}
+        plain = Variant(_taking_keywords(net, keywords), eager_code)
+        return {"eager": plain, "hybridized": Variant(PLAIN_BLOCK)}
+
+    eager: Function | str = N_(
+        "a SymbolBlock keeps no Python code to run: pass what it was made from"
+    )
+    eager_block = net
+    if not isinstance(net, SymbolBlock):
+        eager_block = clone_sharing_parameters(net, active=False)
+        eager = _taking_keywords(eager_block, keywords)
 
     def hybridized(flags: dict[str, bool], backend: str | None) -> Variant:
         def build() -> Function:
@@ -56,22 +64,16 @@ def variants(
                 block.optimize_for(*inputs, backend=backend, **flags)
             return _taking_keywords(block, keywords)
 
-        explained = net if backend is None else None
-        return Variant(DeferredBuild(build), _hybridized_code(flags, backend), explained=explained)
+        explained = clone_sharing_parameters(net, backend=backend) if backend else eager_block
+        code = _hybridized_code(flags, backend)
+        return Variant(DeferredBuild(build), code, explained=explained)
 
-    by_name = {"eager": Variant(_eager(net, keywords), eager_code)}
+    by_name = {"eager": Variant(eager, eager_code)}
     for name, flags in HYBRIDIZED.items():
         by_name[name] = hybridized(flags, compiler_options.get("backend"))
     if include_expert:
         by_name["hybridized MKLDNN"] = hybridized(_STATIC, "MKLDNN")
     return by_name
-
-
-def _eager(net: Any, keywords: Kwargs) -> Function | str:
-    """A copy that isn't hybridized; or why there is none."""
-    if isinstance(net, SymbolBlock):
-        return N_("a SymbolBlock keeps no Python code to run: pass what it was made from")
-    return _taking_keywords(clone_sharing_parameters(net, active=False), keywords)
 
 
 def _taking_keywords(block: Function, keywords: Kwargs) -> Function:
