@@ -11,20 +11,19 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Sequence
 from contextlib import redirect_stdout
-from pathlib import Path
-from runpy import run_path
 from typing import Any
 
 from d2lhybrid.artifacts.load import verify
-from d2lhybrid.core.errors import ArgumentError, D2LHybridError, brief
+from d2lhybrid.core.errors import D2LHybridError
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.diagnosis import doctor
 from d2lhybrid.experiment.compare import compare
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.frameworks import known
+from d2lhybrid.source_file import EXAMPLE, to_compare
 
 COMMANDS = {
-    "compare": N_("time functions in a file, side by side"),
+    "compare": N_("time the ways to run a model, or functions of a file, side by side"),
     "doctor": N_("does everything that the notebooks need work here?"),
     "verify": N_("is it what was saved?"),
 }
@@ -34,7 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status; argparse ends with 2 what it cannot read.
 
     0 is a success, and 1 a failure. That of ``verify`` is 0 where the model gave the recorded
-    outputs, 1 where something differs, and 3 where it was not run because nobody trusts it.
+    outputs, 1 where something differs, and 3 where it was not run because nobody trusts it. That of
+    ``compare`` is 1 if a function was left out. Of the ways to run a model, a machine may lack
+    some.
     """
     options = vars(_parser().parse_args(arguments))
     command, run = options.pop("command"), options.pop("run")
@@ -58,29 +59,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if command == "verify":
         return {"proved": 0, "failed": 1, "not run": 3}[result.answer]
-    return int(bool(result.unavailable) if command == "compare" else not result.ok)
+    if command == "compare":
+        return int(bool(options["functions"] and result.unavailable))
+    return int(not result.ok)
 
 
 def _compare(file: str, functions: Sequence[str], **options: Any) -> Comparison:
-    """Import a file, and what it imports from its folder, and compare these functions of it.
+    """Compare functions of a file, or the ways to run the model of an example in it.
 
     Raises:
         ArgumentError: there is no such file or function, or the file does not run.
-        Otherwise what ``compare`` raises.
+        Otherwise what ``variants`` and ``compare`` raise.
     """
-    path = Path(file).resolve()
-    sys.path.insert(0, str(path.parent))
     with redirect_stdout(sys.stderr):  # what the file prints is no part of the result
-        try:
-            module = run_path(str(path))
-        except (Exception, SystemExit) as error:
-            text = _("Expected {file} to run. Received: {error}.")
-            raise ArgumentError(text.format(file=file, error=brief(error).rstrip("."))) from error
-        for name in functions:
-            if not callable(module.get(name)):
-                text = _("Expected a function {name!r} in {file}. Received: none.")
-                raise ArgumentError(text.format(name=name, file=file))
-        return compare({name: module[name] for name in functions}, **options)
+        in_processes = options.get("processes") is not None
+        return compare(to_compare(file, functions, in_processes=in_processes), **options)
 
 
 def _parser() -> ArgumentParser:
@@ -95,13 +88,22 @@ def _parser() -> ArgumentParser:
         for name, text in COMMANDS.items()
     )
     add = comparing.add_argument
-    add("file", metavar="FILE.py", help=_("run once; it imports from its own folder"))
+    which = _(
+        "run once; it imports from its own folder. {example} compares the ways to run the model "
+        "that this function returns with its arguments, as {pair} or {triple}"
+    )
+    forms = {"pair": "(net, x)", "triple": "(net, args, kwargs)"}
+    add("file", metavar="FILE.py", help=which.format(example=EXAMPLE, **forms))
     what = _("called without arguments; the first is the baseline")
-    add("functions", metavar="FUNCTION", nargs="+", help=what)
+    add("functions", metavar="FUNCTION", nargs="*", default=(), help=what)
     add("--json", action="store_true", help=_("print JSON instead of a table"))
     seconds = _("seconds of measuring, 20 if not given; first calls come on top")
     add("--time-limit", type=float, metavar="S", help=seconds)
     add("--no-check", action="store_false", dest="check", help=_("the answers may differ"))
+    fresh = _("measure in so many fresh processes; six or more give an interval for all processes")
+    add("--processes", type=int, metavar="N", help=fresh)
+    threads = _("how many each framework may use; with --processes")
+    add("--threads", type=int, metavar="N", help=threads)
     comparing.set_defaults(run=_compare)
     names = ", ".join(framework.name for framework in known())
     which = _("one or more of {frameworks}").format(frameworks=names)

@@ -1,4 +1,4 @@
-"""The command line: functions in a file, what it prints, and how it names what is wrong."""
+"""The command line: functions and models in a file, what it prints, what it says is wrong."""
 
 import os
 import re
@@ -20,6 +20,28 @@ SOURCES = {
         "def other():\n    return 1\n"
     ),
     "broken.py": "import sys\nsys.exit('no way')\n",
+    "my_model.py": (
+        "import jax.numpy as jnp\n"
+        "from helper import total\n"
+        "def net(x, scale=1.0):\n    return jnp.tanh(x) * scale * total(3)\n"
+        "def example():\n    return net, jnp.ones(8)\n"
+        "def with_keywords():\n    return net, (jnp.ones(8),), {'scale': 3.0}\n"
+        "def alone():\n    return net\n"
+        "def three():\n    return net, jnp.ones(8), 3\n"
+        "def failing():\n    raise ValueError('no data here')\n"
+        "def unfit():\n    return net, jnp.ones(8), (1, 2)\n"
+    ),
+    "blocks.py": (
+        "import torch\n"
+        "from torch.nn import functional as F\n"
+        "class Block(torch.nn.Module):\n"
+        "    def forward(self, x):\n"
+        "        return F.relu(x) + 1\n"  # by the name that it has in the file
+        "net, x = torch.nn.Sequential(Block(), torch.nn.Linear(4, 4)).eval(), torch.ones(1, 4)\n"
+        "fast = torch.compile(net, backend='eager', fullgraph=True)\n"
+        "def eager():\n    return net(x)\n"
+        "def compiled():\n    return fast(x)\n"
+    ),
 }
 QUICK = ("--time-limit", "0.2")
 
@@ -32,7 +54,7 @@ def _files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", sys.path[:])
     yield
-    for name in ("helper", "my-program"):
+    for name in ("helper", "file_my_program", "my_model", "broken"):
         sys.modules.pop(name, None)
 
 
@@ -43,6 +65,35 @@ def test_a_table_json_and_the_status_of_other_answers(capsys):
     assert "loading" in shown.err
     assert cli.main(["compare", "my-program.py", "f", "other", "--no-check", "--json", *QUICK]) == 0
     assert set(Comparison.from_json(capsys.readouterr().out)) == {"f", "other"}
+
+
+@pytest.mark.parametrize("example", ["example", "with_keywords"])
+def test_the_ways_to_run_the_model_of_an_example(example, capsys):
+    assert cli.main(["compare", f"my_model.py:{example}", *QUICK]) == 0
+    assert re.search(r"\neager .*\njit ", capsys.readouterr().out, re.DOTALL)
+
+
+def test_of_the_ways_to_run_a_model_a_machine_may_lack_some(monkeypatch, capsys):
+    lacking = SimpleNamespace(unavailable={"on chip": "there is no chip"})
+    monkeypatch.setattr(cli, "compare", Mock(return_value=lacking))
+    assert cli.main(["compare", "my_model.py:example"]) == 0
+    assert cli.main(["compare", "my-program.py", "f", "other"]) == 1
+
+
+@pytest.mark.parametrize("what", [["my_model.py:example"], ["my_model.py", "example", "alone"]])
+def test_other_processes_find_the_file_and_what_it_imports(what, tmp_path):
+    options = "--processes", "2", "--threads", "1", "--no-check", "--json", *QUICK
+    done = python("-m", "d2lhybrid", "compare", *what, *options, cwd=tmp_path)
+    found = Comparison.from_json(done.stdout)
+    assert {*found} >= ({"eager", "jit"} if len(what) == 1 else {"example", "alone"})
+    assert len(found.processes) >= 2
+
+
+def test_a_compiler_finds_there_what_a_block_of_the_file_names(tmp_path):
+    options = "--processes", "1", "--json", *QUICK
+    command = "compare", "blocks.py", "eager", "compiled", *options
+    done = python("-m", "d2lhybrid", *command, cwd=tmp_path)
+    assert list(Comparison.from_json(done.stdout)) == ["eager", "compiled"]
 
 
 def test_it_runs_as_a_module():
@@ -60,8 +111,19 @@ def test_it_runs_as_a_module():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("compare none.py f", "No such file"),
+        ("compare none.py f", "no file"),
+        ("compare none.py:example", "no file"),
         ("compare my-program.py f number", "function 'number'"),
+        ("compare my-program.py f othr", "Do you mean 'other'?"),
+        ("compare my-program.py", "Received: neither"),
+        ("compare my_model.py:example alone", "Received: both"),
+        ("compare my_model.py:exmaple", "Do you mean 'example'?"),
+        ("compare my_model.py:alone", "return (net, x) or (net, args, kwargs). Received: function"),
+        ("compare my_model.py:three", "kwargs). Received: (function, ArrayImpl, int)"),
+        ("compare my_model.py:unfit", "kwargs). Received: (function, ArrayImpl, tuple)"),
+        ("compare my_model.py:failing", "Received: ValueError: no data here"),
+        ("compare my-program.py f --processes 2", "my_model.py"),
+        ("compare my_model.py:example --threads 2", "processes="),
         ("compare broken.py f", "SystemExit: no way"),
         ("compare helper.py total", "missing 1 required positional argument"),
         ("compare my-program.py f --time-limit 0", "above 0"),

@@ -96,15 +96,24 @@ def resolve_call(
 
 def reject_misspelling(keyword: str, options: Collection[str]) -> None:
     """Raise ArgumentError if a keyword that the model does not have is nearly an option."""
-    similar = get_close_matches(keyword, options, n=1, cutoff=0.8)
-    if similar:
+    near = nearest(keyword, options)
+    if near:
         text = _(
             "Expected options among {known}. Received: {received!r}. Write {near}, or, if the "
             "model has such a keyword, {example}."
         )
         example = f"call(model, ..., {keyword}=...)"
-        fields = {"received": keyword, "near": f"{similar[0]}=", "example": example}
+        fields = {"received": keyword, "near": f"{near}=", "example": example}
         raise ArgumentError(text.format(known=", ".join(options), **fields))
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """The known name of which this may be a misspelling; "" if there is none.
+
+    >>> nearest("exmaple", ["example", "total"]), nearest("f", ["example"])
+    ('example', '')
+    """
+    return next(iter(get_close_matches(name, known, n=1, cutoff=0.8)), "")
 
 
 def _takes_keyword(callables: Any, name: str) -> bool:
