@@ -207,7 +207,19 @@ class Measurement(Result):
             cold=seconds(self.first_seconds),
             calls=self.warmup_calls,
         )
-        return f"{sentences(message, *self._remarks())}\n{stamp(self.env)}"
+        lines = [self._uncertain(), sentences(message, *self._remarks()), stamp(self.env)]
+        return "\n".join(filter(None, lines))
+
+    def _uncertain(self) -> str:
+        """Why this time is uncertain, if it is."""
+        if not self.times.is_busy():
+            return ""
+        text = _(
+            "⚠ The machine was busy: in {n} of {rounds} samples, other programs held {label} up, "
+            "so its time is uncertain. Measure again when the machine is quieter."
+        )
+        n, rounds = count(len(self.times.disturbed)), count(self.times.rounds)
+        return text.format(n=n, rounds=rounds, label=self.label)
 
     def _remarks(self) -> Iterator[str]:
         """What else there is to know of these times, a sentence each."""
@@ -227,19 +239,16 @@ class Measurement(Result):
                 "include it."
             )
             yield text.format(compiler=compiler, time=seconds(took))
-        if held_up := len(self.times.disturbed):
+        held_up = len(self.times.disturbed)
+        if held_up and not self.times.is_busy():
             text = ngettext(
-                "During {n} of {rounds} samples, other programs held it up; that one doesn't "
+                "In {n} of {rounds} samples, other programs held {label} up; that one doesn't "
                 "count.",
-                "During {n} of {rounds} samples, other programs held it up; those don't count.",
+                "In {n} of {rounds} samples, other programs held {label} up; those don't count.",
                 held_up,
             )
-            if self.times.is_busy():
-                text = _(
-                    "⚠ The machine was busy: other programs held it up during {n} of {rounds} "
-                    "samples, so its time is uncertain. Measure again when the machine is quieter."
-                )
-            yield text.format(n=count(held_up), rounds=count(self.times.rounds))
+            rounds = count(self.times.rounds)
+            yield text.format(n=count(held_up), rounds=rounds, label=self.label)
 
     @property
     def samples(self) -> tuple[float, ...]:
