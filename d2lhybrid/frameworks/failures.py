@@ -82,5 +82,10 @@ def from_error(error: Exception, frames: Iterable[tuple[str, int]] | None = None
 
 def last_user_frame(frames: Iterable[tuple[str, int]]) -> tuple[str, int]:
     """Return the innermost (file, line) that is in no installed package and not in this one."""
-    foreign = (*_LIBRARIES, _OURS, "<")
-    return next((f for f in reversed(list(frames)) if not f[0].startswith(foreign)), ("", 0))
+    users = [frame for frame in frames if is_users(frame[0]) and not frame[0].startswith("<")]
+    return users[-1] if users else ("", 0)
+
+
+def is_users(file: str) -> bool:
+    """Is a file with code in no installed package and not in this one?"""
+    return not file.startswith((*_LIBRARIES, _OURS))

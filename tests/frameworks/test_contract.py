@@ -206,6 +206,8 @@ def programs_made_by(framework, run):
 def test_what_is_compiled_is_seen_and_compiles_once(framework):
     room, (net, x) = get(framework), MODELS[framework]()
     net(x)
+    if framework == "torch":  # equal modules share programs, and other tests have had one
+        room.load().compiler.reset()
     assert programs_made_by(framework, lambda: compiled_model(framework)) != 0
     compiled, x = compiled_model(framework)
     assert programs_made_by(framework, lambda: compiled(x)) in (0, None)

@@ -15,6 +15,7 @@ from d2lhybrid.frameworks.folder import (
 )
 from d2lhybrid.frameworks.torch.formats import FORMATS
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
+from d2lhybrid.graphs.explanation import Finding
 
 
 class PyTorch(FolderFramework):
@@ -87,6 +88,11 @@ class PyTorch(FolderFramework):
 
         return private.disk_cache_hits()
 
+    def programs_compiled(self) -> int | None:
+        from d2lhybrid.frameworks.torch import private
+
+        return private.graphs_made()
+
     def use_disk_cache(self, folder: Path) -> None:
         from d2lhybrid.frameworks.torch import private
 
@@ -133,6 +139,31 @@ class PyTorch(FolderFramework):
         from d2lhybrid.frameworks.torch import device
 
         return device.infer(model, args, kwargs)
+
+    def is_compiled(self, function: Function) -> bool:
+        from d2lhybrid.frameworks.torch import parts
+
+        return parts.is_compiled(function)
+
+    def compiled_again(self, run: Callable[[], Any]) -> Finding | None:
+        from d2lhybrid.frameworks.torch import causes
+
+        return causes.compiled_again(run)
+
+    def add_one(self, model: Function) -> Function:
+        from d2lhybrid.frameworks.torch import causes
+
+        return causes.add_one(model)
+
+    def compiled_like(self, function: Function, model: Function) -> Function | None:
+        from d2lhybrid.frameworks.torch import causes
+
+        return causes.compiled_like(function, model)
+
+    def mode_of(self, tensor: Any) -> str:
+        from d2lhybrid.frameworks.torch import causes
+
+        return causes.mode_of(tensor)
 
 
 FRAMEWORK = PyTorch()

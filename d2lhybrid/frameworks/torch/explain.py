@@ -11,8 +11,10 @@ import torch
 from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.frameworks.failures import from_error, quiet
-from d2lhybrid.frameworks.torch import private
-from d2lhybrid.frameworks.torch.export import eager, run_with
+from d2lhybrid.frameworks.torch import dynamo
+from d2lhybrid.frameworks.torch.export import eager, run_parts_with, run_with
+from d2lhybrid.frameworks.torch.parts import compiled_in, is_compiled
+from d2lhybrid.frameworks.torch.private import compiled_wrapper
 from d2lhybrid.frameworks.torch.stages import graph_of
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 from d2lhybrid.graphs.explanation import (
@@ -25,30 +27,38 @@ from d2lhybrid.graphs.explanation import (
 from d2lhybrid.graphs.graph import Graph
 
 _VERSION = f"PyTorch {torch.__version__.partition('+')[0]}"
-_NO_RECORDS = private.DynamoRecords([], [])
+_NO_RECORDS = dynamo.DynamoRecords([], [])
 
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
-    """Run a module or function once under TorchDynamo; what was compiled before stays."""
+    """Run a module or function once under TorchDynamo; what was compiled before stays.
+
+    One that is not compiled itself, but calls what is, runs as it is: its graphs are those of what
+    is compiled in it.
+    """
     missing, name = MissingNames(), name_of(eager(model))
-    recorded: list[Function] = []  # for each graph what makes it, once somebody asks
 
-    def record(*graph: Any) -> None:
-        make = partial(graph_of, _VERSION, name, *graph)
-        recorded.append(private.in_tracing_context(make))
+    def record(*graph: Any) -> Function:
+        """What makes the graph, once somebody asks."""
+        return dynamo.in_tracing_context(partial(graph_of, _VERSION, name, *graph))
 
-    compilations = missing.ask(lambda: private.compilations(model), 0)
-    limits = missing.ask(lambda: private.limits(model), [])
-    before = missing.ask(private.dynamo_records, _NO_RECORDS)
-    error = run_with(record, model, args, kwargs)
-    after = missing.ask(private.dynamo_records, _NO_RECORDS)
+    compilations = missing.ask(lambda: dynamo.compilations(model), 0)
+    limits = missing.ask(lambda: dynamo.limits(model), [])
+    before = missing.ask(dynamo.dynamo_records, _NO_RECORDS)
+    in_parts = _is_compiled_in_parts(model)
+    run = run_parts_with if in_parts else run_with
+    recorded, error = run(record, model, args, kwargs)
+    after = missing.ask(dynamo.dynamo_records, _NO_RECORDS)
     breaks = tuple(after.breaks[len(before.breaks) :])
     failures = [failure[0] for failure in after.failures if failure not in before.failures]
     if not failures and not recorded:  # of what it gave up before, TorchDynamo says no more
-        places = [(code.co_filename, code.co_firstlineno) for code in private.codes_of(model)]
+        codes = [code for part in compiled_in(model) or [model] for code in dynamo.codes_of(part)]
+        places = [(code.co_filename, code.co_firstlineno) for code in codes]
         earlier = [finding for finding, _metrics in after.failures]
         failures = [finding for finding in earlier if (finding.file, finding.line) in places][-1:]
     notes = missing.notes(_VERSION)
+    if in_parts:
+        notes = (_in_parts_text(name), *notes)
     if not recorded and not error:
         reasons = [finding.reason for finding in (*breaks, *failures)]
         notes = (nothing_compiled(_why_no_graph(reasons[-1] if reasons else "")), *notes)
@@ -62,16 +72,31 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         recording=Recording(partial(_made, recorded)),
     )
     if error:
-        refused = from_error(error, private.users_frames(error))
+        refused = from_error(error, dynamo.users_frames(error))
         return replace(report, unsupported=(refused,))
     given_up = [replace(failure, reason=failure.reason.splitlines()[0]) for failure in failures]
     reached = [_limit_reached(code, limit) for code, limit in limits]
     return replace(report, fallbacks=(*given_up, *reached))
 
 
+def _is_compiled_in_parts(model: Any) -> bool:
+    """Does it call what is compiled, and is not compiled itself?"""
+    is_whole = compiled_wrapper(model) or not is_compiled(model)
+    return not is_whole and dynamo.can_compile_parts()
+
+
+def _in_parts_text(name: str) -> str:
+    text = _(
+        "{model} itself isn't compiled, but calls what is: these are the graphs of that. The rest "
+        "of the call runs in Python."
+    )
+    return text.format(model=name)
+
+
 def _made(recorded: Sequence[Function]) -> tuple[Graph, ...]:
     with quiet():
-        return tuple(make() for make in recorded)
+        made = {make: make() for make in dict.fromkeys(recorded)}
+    return tuple(made[make] for make in recorded)
 
 
 def _limit_reached(code: CodeType, limit: int) -> Finding:
@@ -99,19 +124,16 @@ def _why_no_graph(message: str) -> str:
 
 
 def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
-    """Run a module or function once under TorchDynamo; nothing is compiled, no compiler needed.
+    """Run a module or function once as ``explain`` does; nothing is compiled, no compiler needed.
 
     What was compiled before stays. A graph that Inductor cannot plan has its recorded stage only.
     """
     missing, name = MissingNames(), name_of(eager(model))
-    recorded: list[Graph] = []
 
-    def record(*graph: Any) -> None:
-        recorded.append(graph_of(_VERSION, name, *graph))
-
-    before = missing.ask(private.dynamo_records, _NO_RECORDS)
-    run_with(record, model, args, kwargs)
-    after = missing.ask(private.dynamo_records, _NO_RECORDS)
+    before = missing.ask(dynamo.dynamo_records, _NO_RECORDS)
+    run = run_parts_with if _is_compiled_in_parts(model) else run_with
+    recorded, _error = run(partial(graph_of, _VERSION, name), model, args, kwargs)
+    after = missing.ask(dynamo.dynamo_records, _NO_RECORDS)
     # Several graphs show that there is a break; of a single one, a note has to.
     if len(recorded) == 1 and len(after.breaks) > len(before.breaks):
         text = _("This call has a graph break, where Python runs a step; {explain} names its line.")

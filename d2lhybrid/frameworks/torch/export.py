@@ -27,10 +27,10 @@ from d2lhybrid.frameworks.base import copied
 from d2lhybrid.frameworks.failures import quiet, require_runs
 from d2lhybrid.frameworks.formats import ExampleCall
 from d2lhybrid.frameworks.torch.device import evaluating
-from d2lhybrid.frameworks.torch.private import is_compiled_in_place, original
+from d2lhybrid.frameworks.torch.dynamo import compiling_with
+from d2lhybrid.frameworks.torch.private import APART, is_compiled_in_place, original
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 
-ISOLATES = "isolate_recompiles" in signature(torch.compile).parameters
 no_inductor = partial(no_compiler, "C++", INDUCTOR)
 
 
@@ -86,21 +86,23 @@ def compiled(net: Function, **options: Any) -> Function:
     A PyTorch that cannot do that shares one cache among all models whose code is the same, up to
     eight programs in all; behind these it runs them eagerly.
     """
-    if ISOLATES:
-        options["isolate_recompiles"] = True
-    fast: Function = torch.compile(net, **options)
+    fast: Function = torch.compile(net, **options, **APART)
     return fast
 
 
-def run_with(see: Function, model: Any, args: Args, kwargs: Kwargs) -> Exception | None:
-    """Run a model that is compiled anew; what TorchDynamo raises instead.
+Seen = tuple[list[Any], Exception | None]
 
-    `see` gets each graph and its inputs; then the graph runs as it is.
+
+def run_with(see: Function, model: Any, args: Args, kwargs: Kwargs) -> Seen:
+    """Run a model that is compiled anew; its graphs run as they are.
+
+    Returns:
+        What `see` makes of each graph and its inputs, and what TorchDynamo raises instead.
     """
-    plain = eager(model)
+    plain, seen = eager(model), []
 
     def backend(graph: Any, inputs: Any) -> Any:
-        see(graph, inputs)
+        seen.append(see(graph, inputs))
         return graph.forward
 
     with quiet():
@@ -108,8 +110,36 @@ def run_with(see: Function, model: Any, args: Args, kwargs: Kwargs) -> Exception
             compiled(plain, backend=backend)(*args, **kwargs)
         except Exception as error:
             require_runs(name_of(plain), lambda: eager(model)(*args, **kwargs))
-            return error
-    return None
+            return seen, error
+    return seen, None
+
+
+def run_parts_with(see: Function, model: Any, args: Args, kwargs: Kwargs) -> Seen:
+    """Run a model as it is, but compile anew what the user has compiled in it.
+
+    Returns:
+        As ``run_with``, each graph as often as it runs: equal parts may share a program.
+    """
+    seen = []
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        made = see(graph, inputs)
+
+        def run(*tensors: Any) -> Any:
+            seen.append(made)
+            return graph.forward(*tensors)
+
+        return run
+
+    with quiet():
+        try:
+            with compiling_with(backend):
+                model(*args, **kwargs)
+        except Exception as error:
+            eagerly = torch.compiler.set_stance("force_eager")
+            require_runs(name_of(model), eagerly(lambda: model(*args, **kwargs)))
+            return seen, error
+    return seen, None
 
 
 def can_export_directly(example: ExampleCall) -> bool:

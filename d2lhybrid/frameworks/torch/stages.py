@@ -2,6 +2,7 @@
 
 import copy
 import operator
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
@@ -10,7 +11,7 @@ import torch
 
 from d2lhybrid.core.errors import brief
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.frameworks.torch import private
+from d2lhybrid.frameworks.torch import inductor
 from d2lhybrid.graphs.fates import decide_fates
 from d2lhybrid.graphs.graph import Graph
 from d2lhybrid.graphs.stages import Node, Part, Stage
@@ -25,6 +26,12 @@ _LITERALS = {"full", "scalar_tensor"}  # which loops have in them as a number
 _KINDS: dict[str, tuple[str, ...]] = {"addmm": ("mm", "add"), "baddbmm": ("bmm", "add")}
 _KINDS |= {"addmv": ("mv", "add"), "div": ("truediv",), "clone": ("copy",)}
 _KINDS |= {"amax": ("max",), "amin": ("min",)}
+# Products of matrices, convolutions and attention, which are calls of libraries.
+_CONTRACTION = re.compile(
+    r"(^|_)(add)?b?mm(_|$)|^(mv|v?dot)$|convolution|conv_depthwise|conv(2d)?_pointwise"
+    r"|linear_pointwise|mkl_linear|attention|encoder_layer|dnn_rnn"
+)
+_CONTROL_FLOW = frozenset({"cond", "while_loop", "map_impl", "scan", "associative_scan"})
 # Operations of Inductor's loops that compute nothing.
 _MOVING = {"load", "store", "store_reduction", "output", "constant", "index_expr", "to_dtype"}
 _IN_PLACE = {"setitem", *(f"i{name}" for name in dir(operator) if f"i{name}" in operator.__all__)}
@@ -38,7 +45,7 @@ def graph_of(version: str, name: str, recorded: Any, inputs: Any) -> Graph:
     title = _("recorded by TorchDynamo")
     try:
         own = torch.fx.GraphModule(recorded, copy.deepcopy(recorded.graph))
-        plan = private.plan(own, inputs)
+        plan = inductor.plan(own, inputs)
         plan.aten.eliminate_dead_code()  # which Inductor does not run, though it leaves it there
         first = _stage(title, recorded.graph, lambda node: _facts_of_recorded(node, plan))
         aten = _stage(
@@ -49,7 +56,15 @@ def graph_of(version: str, name: str, recorded: Any, inputs: Any) -> Graph:
         text = _("This report lacks what Inductor makes of the graph: {reason}.")
         first = _stage(title, recorded.graph, lambda _node: {})
         return Graph(version, name, (first,), (text.format(reason=brief(error)),))
-    return Graph(version, name, decide_fates(stages, _LAYOUT_OPS))
+    kinds = {part.kind for step in stages[-1].operations for part in step.parts}
+    return Graph(
+        version,
+        name,
+        decide_fates(stages, _LAYOUT_OPS),
+        contractions=frozenset(filter(_CONTRACTION.search, kinds)),
+        layout=plan.layout,
+        control_flow=_CONTROL_FLOW,
+    )
 
 
 def _kinds(operation: str) -> tuple[str, ...]:
@@ -77,7 +92,7 @@ def _stage(title: str, graph: Any, facts: _Facts, hidden: Collection[str] = ()) 
     for node in graph.nodes:
         inputs = tuple(drawn[n.name] for n in node.all_input_nodes if n.name in drawn)
         attributes = str(torch.fx.map_arg((node.args, node.kwargs), as_argument))
-        if branch := private.branch_graph(node):
+        if branch := inductor.branch_graph(node):
             inlined[node.name] = str(branch.graph)
         elif node.op == "output":
             outputs = inputs
@@ -88,7 +103,7 @@ def _stage(title: str, graph: Any, facts: _Facts, hidden: Collection[str] = ()) 
             drawn[node.name] = node.name
             nodes.append(Node(node.name, inputs=inputs, attributes=node.name))
         else:
-            operation = private.operation_name(node)
+            operation = inductor.operation_name(node)
             if inputs and _kinds(operation)[0] in hidden:
                 drawn[node.name], inlined[node.name] = inputs[0], f"{operation}{attributes}"
             else:
@@ -97,38 +112,38 @@ def _stage(title: str, graph: Any, facts: _Facts, hidden: Collection[str] = ()) 
     return Stage(title, tuple(nodes), outputs)
 
 
-def _facts_of_recorded(node: Any, plan: private.Plan) -> dict[str, Any]:
+def _facts_of_recorded(node: Any, plan: inductor.Plan) -> dict[str, Any]:
     """What a recorded node is lowered to, and whether it has an effect."""
     lowered_ops = plan.lowered_ops.get(node.name, [])
     kinds = tuple(kind for lowered in lowered_ops for kind in _kinds(lowered.operation))
     computed = tuple(kind for kind in kinds if kind not in _LAYOUT_OPS | {"convert_element_type"})
-    operation = private.operation_name(node)
+    operation = inductor.operation_name(node)
     if lowered_ops:
         lowers_to_effect = any(lowered.has_effect for lowered in lowered_ops)
     else:
-        lowers_to_effect = private.draws_random_numbers(operation)
+        lowers_to_effect = inductor.draws_random_numbers(operation)
     writes = operation in _IN_PLACE or operation == operation.strip("_") + "_"  # such as add_
     return {
         "lowered_to": computed or kinds,
-        "has_effect": lowers_to_effect or writes or private.has_effect(node),
-        "may_return_input": not private.is_inductor_operation(operation),
+        "has_effect": lowers_to_effect or writes or inductor.has_effect(node),
+        "may_return_input": not inductor.is_inductor_operation(operation),
     }
 
 
-def _facts_of_aten(node: Any, plan: private.Plan) -> dict[str, Any]:
+def _facts_of_aten(node: Any, plan: inductor.Plan) -> dict[str, Any]:
     """What a node of the ATen graph computes, and the recorded nodes that it comes from."""
-    operation = private.operation_name(node)
-    kinds, origins = _kinds(operation), private.origins(node, plan.recorded_id)
+    operation = inductor.operation_name(node)
+    kinds, origins = _kinds(operation), inductor.origins(node, plan.recorded_id)
     noted = {low.operation for name in origins for low in plan.lowered_ops.get(name, ())}
     if len(kinds) > 1 and operation not in noted:  # a call for several, and only one is noted
         origins = frozenset()
-    return {"lowered_to": kinds, "has_effect": private.has_effect(node), "origins": origins}
+    return {"lowered_to": kinds, "has_effect": inductor.has_effect(node), "origins": origins}
 
 
 # What Inductor runs.
 
 
-def _inductor_stage(aten: Stage, plan: private.Plan) -> Stage:
+def _inductor_stage(aten: Stage, plan: inductor.Plan) -> Stage:
     """Inductor's loops and calls of libraries, as steps k1, k2, ..."""
     given = [node for node in aten.nodes if not node.operation]
     made_by = {node.name: node.name for node in given}  # for a buffer, the node that makes it
@@ -145,7 +160,7 @@ def _inductor_stage(aten: Stage, plan: private.Plan) -> Stage:
         parts = [
             Part(kind, frozenset({node.name}))
             for node in step.called
-            for kind in _kinds(private.operation_name(node))
+            for kind in _kinds(inductor.operation_name(node))
         ]
         if step.counts or not parts:
             in_loops = [node for node in step.noted if node.name not in called]
@@ -166,10 +181,10 @@ def _parts_of_loops(noted: Sequence[Any], counts: Counter[str]) -> list[Part]:
     """
     names: dict[str, set[str]] = {}  # for each kind of operation the nodes that Inductor notes
     for node in noted:
-        for kind in _kinds(private.operation_name(node)):
+        for kind in _kinds(inductor.operation_name(node)):
             names.setdefault(kind, set()).add(node.name)
     computed = [kind for kind in names if kind not in _LAYOUT_OPS | _LITERALS]
-    numbers = {k: len(names[k]) for k in computed if not private.is_inductor_operation(k)}
+    numbers = {k: len(names[k]) for k in computed if not inductor.is_inductor_operation(k)}
     numbers |= {kind: count for kind, count in counts.items() if kind not in _MOVING}
     anywhere = {name for kind in computed for name in names[kind]}  # if no node is of the kind
     parts = [

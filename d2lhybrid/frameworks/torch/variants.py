@@ -14,7 +14,7 @@ from d2lhybrid.frameworks.layers import Layer, chain
 from d2lhybrid.frameworks.mlp import functions
 from d2lhybrid.frameworks.torch import ahead, export, private
 from d2lhybrid.frameworks.torch.compilers import INDUCTOR
-from d2lhybrid.frameworks.torch.export import ISOLATES, compiled, eager, no_inductor
+from d2lhybrid.frameworks.torch.export import compiled, eager, no_inductor
 from d2lhybrid.frameworks.variant import (
     NOTHING_COMPILED,
     Args,
@@ -149,9 +149,12 @@ def _compiled(net: Function, **options: Any) -> Variant:
 
     def build() -> WithCompilerNote:
         before, run = private.graphs_made(), private.without_gradients(compiled(net, **options))
-        return WithCompilerNote(
-            run, lambda: NOTHING_COMPILED if ISOLATES and private.graphs_made() == before else ""
-        )
+
+        def note() -> str:
+            has_made_none = private.APART and private.graphs_made() == before
+            return NOTHING_COMPILED if has_made_none else ""
+
+        return WithCompilerNote(run, note)
 
     compiler = INDUCTOR if options.get("backend", "inductor") == "inductor" else ""
     lacking = no_inductor() if compiler else ""

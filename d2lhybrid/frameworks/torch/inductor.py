@@ -1,0 +1,234 @@
+"""What Inductor is about to do, by private names of it, each behind a small function.
+
+As those of ``private.py``, they are looked up when they are asked for.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+CHANNELS_LAST = "channels-last"
+
+
+class LoweredOp(NamedTuple):
+    """An operation of ATen to which a recorded one is lowered."""
+
+    operation: str
+    has_effect: bool
+
+
+class InductorStep(NamedTuple):
+    """What runs between buffers; without `counts` it only names a part of a result.
+
+    ``reads`` and ``writes``: the names of buffers. ``noted``: the nodes of the ATen graph that
+    Inductor notes for loops, ``called`` those that are calls of a library. ``counts``: how often
+    the loops compute each of Inductor's own operations.
+    """
+
+    reads: list[str]
+    writes: list[str]
+    noted: list[Any]
+    called: list[Any]
+    counts: Counter[str] | None
+
+
+class Plan(NamedTuple):
+    """What Inductor is about to run for a graph.
+
+    ``lowered_ops``: for each recorded node, by its name, the operations of ATen that Inductor gets
+    for it. ``aten``: the ATen graph after its passes. ``outputs``: the buffers that the steps
+    return. ``recorded_id``: by which notes in the ATen graph name the recorded one. ``layout``: the
+    one into which it brings images that come in another.
+    """
+
+    lowered_ops: dict[str, list[LoweredOp]]
+    aten: Any
+    steps: list[InductorStep]
+    outputs: list[str]
+    recorded_id: int
+    layout: str
+
+
+class _Planned(Exception):
+    """Inductor knows its steps; what would follow is writing and compiling their code."""
+
+
+def plan(recorded: Any, inputs: Any) -> Plan:
+    """What Inductor would run for a graph that TorchDynamo recorded. Nothing is compiled.
+
+    Raises:
+        Exception: whatever Inductor says of a graph that it cannot plan.
+    """
+    import torch._inductor.compile_fx
+    from torch._inductor.virtualized import V
+
+    recorded_id = id(recorded.graph)
+    lowered_ops: dict[str, list[LoweredOp]] = {}
+    plans: list[Plan] = []
+
+    def note_lowered_ops(graph: Any) -> None:
+        """See the ATen graphs before their passes: those of branches first, the whole one last."""
+        lowered_ops.clear()
+        for node in graph.nodes:
+            if node.op.startswith("call"):
+                lowered_op = LoweredOp(operation_name(node), has_effect(node))
+                for name in origins(node, recorded_id):
+                    lowered_ops.setdefault(name, []).append(lowered_op)
+
+    def compile_inner(aten: Any, examples: Any, **settings: Any) -> Any:
+        def note_steps(scheduled: Any) -> Any:
+            steps = [_step(node) for node in scheduled]
+            outputs = V.graph.get_output_names()
+            brings = getattr(V.graph, "layout_opt", False) and _has_images_in_rows(aten, inputs)
+            layout = CHANNELS_LAST if brings else ""
+            plans.append(Plan(lowered_ops, aten.graph, steps, outputs, recorded_id, layout))
+            raise _Planned
+
+        with torch._inductor.config.patch(
+            _post_fusion_custom_pass=note_steps, fx_graph_cache=False
+        ):
+            return torch._inductor.compile_fx.compile_fx_inner(aten, examples, **settings)
+
+    # What wants gradients makes Inductor plan a training: `variants` runs a model without.
+    plain = [x.detach() if getattr(x, "requires_grad", False) else x for x in inputs]
+    try:
+        with (
+            torch._functorch.config.patch(enable_autograd_cache=False),
+            torch._inductor.config.patch(joint_custom_pre_pass=note_lowered_ops),
+        ):
+            torch._inductor.compile_fx.compile_fx(recorded, plain, inner_compile=compile_inner)
+    except Exception:
+        if not plans:
+            raise
+    return plans[0]
+
+
+def _has_images_in_rows(aten: Any, inputs: Any) -> bool:
+    """Are there images to convolve of which no tensor has its channels last already?
+
+    One such tensor, an image or a weight, and PyTorch computes like that without a compiler, too.
+    """
+    convolutions = [node for node in aten.graph.nodes if "convolution" in operation_name(node)]
+    has_images = any(node.args[0].meta["val"].dim() > 3 for node in convolutions)
+    return has_images and not any(map(_has_channels_last, inputs))
+
+
+def _has_channels_last(tensor: Any) -> bool:
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    if not isinstance(tensor, torch.Tensor) or tensor.dim() not in formats:
+        return False
+    last = tensor.is_contiguous(memory_format=formats[tensor.dim()])
+    return last and not tensor.is_contiguous()
+
+
+def _step(scheduled: Any) -> InductorStep:
+    """A node of Inductor's scheduler."""
+    # Loops that only share the outer one are written apart.
+    written_apart = getattr(scheduled, "get_outer_nodes", lambda: [scheduled])()
+    loops = [_loops(part) for part in written_apart]
+    noted = [origin for part in loops for loop in part for origin in loop.node.origins]
+    calls = _library_calls(scheduled)
+    counts = sum((_operation_counts([loop._body for loop in part]) for part in loops), Counter())
+    return InductorStep(
+        reads=[read.name for read in scheduled.read_writes.reads],
+        writes=list(scheduled.get_buffer_names()),
+        noted=[origin for origin in noted if origin.op.startswith("call")],
+        called=[node for call in calls for node in _called_nodes(call)],
+        counts=counts if calls or any(loops) else None,
+    )
+
+
+def _loops(scheduled: Any) -> list[Any]:
+    """The nodes in a node of the scheduler that are loops; what calls a library has no body."""
+    return [node for node in scheduled.get_nodes() if getattr(node, "_body", None)]
+
+
+def _library_calls(scheduled: Any) -> list[Any]:
+    """What calls a library in a node of the scheduler, without what only names its results."""
+    import torch._inductor.ir as ir
+
+    nodes = [node.node for node in scheduled.get_nodes()]
+    calls = [node for node in nodes if isinstance(node, ir.ExternKernel)]
+    return [call for call in calls if not isinstance(call, (ir.MultiOutput, ir.NopKernel))]
+
+
+def _called_nodes(call: Any) -> list[Any]:
+    """The node that calls a library's function. Inductor lists those of its inputs as well."""
+    if getattr(call, "origin_node", None) is not None:
+        return [call.origin_node]
+    name = str(getattr(call, "op_overload", None)).split(".")[:2]
+    same_name = [node for node in call.origins if operation_name(node).split(".")[:2] == name]
+    control_flow = torch._ops.HigherOrderOperator
+    return same_name or [node for node in call.origins if isinstance(node.target, control_flow)]
+
+
+def _operation_counts(bodies: Sequence[Any]) -> Counter[str]:
+    """How often each of Inductor's operations is computed in loops that are written together.
+
+    What is computed from the same twice is written once, so this is value numbering.
+    """
+    numbers: dict[tuple[str, str], int] = {}  # of values, by the operation and its arguments
+    counts: Counter[str] = Counter()
+    for body in bodies:
+        for block in (body.root_block, *body.subblocks.values()):
+            values: dict[Any, Any] = {}
+            for node in block.graph.nodes:
+                if node.target == "get_index":
+                    values[node] = f"{body.indexing_exprs[node.args[0]]} in {body.sizes}"
+                    continue
+                arguments = torch.fx.map_arg((node.args[1:], node.kwargs), values.get)
+                key = (str(node.target), str(arguments))
+                if node.op == "call_method" and key not in numbers:
+                    counts[node.args[3] if node.target == "reduction" else node.target] += 1
+                values[node] = f"v{numbers.setdefault(key, len(numbers))}"
+    return counts
+
+
+def is_inductor_operation(name: str) -> bool:
+    """Does Inductor have an operation of this name for its loops?"""
+    return hasattr(torch._inductor.ops_handler.OpsHandler, name)
+
+
+def has_effect(node: Any) -> bool:
+    """Does a node draw random numbers, print, or write to its inputs? Or one in its branches?"""
+    if node.op in ("placeholder", "output", "get_attr"):
+        return False
+    branches = [graph for graph in map(branch_graph, node.all_input_nodes) if graph]
+    return (
+        (node.op == "call_function" and node.is_impure())
+        or torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ())
+        or any(has_effect(inner) for branch in branches for inner in branch.graph.nodes)
+    )
+
+
+def branch_graph(node: Any) -> Any:
+    """The graph of a branch or of a loop's body, if a node stands for one; else None."""
+    attribute = getattr(node.graph.owning_module, str(node.target), None)
+    is_branch = node.op == "get_attr" and isinstance(attribute, torch.fx.GraphModule)
+    return attribute if is_branch else None
+
+
+def draws_random_numbers(name: str) -> bool:
+    """Does the ATen operation of this name draw random numbers?"""
+    packet = getattr(torch.ops.aten, name, None)
+    overloads = [getattr(packet, overload) for overload in packet.overloads()] if packet else []
+    return any(torch.Tag.nondeterministic_seeded in overload.tags for overload in overloads)
+
+
+def operation_name(node: Any) -> str:
+    """What a node of a graph does: 'aten.add.Tensor', 'matmul', ..."""
+    is_python = node.op == "call_function" and type(node.target).__name__ != "OpOverload"
+    return str(getattr(node.target, "__name__", node.target) if is_python else node.target)
+
+
+def origins(node: Any, graph_id: int) -> frozenset[str]:
+    """The names of the nodes of a graph from which one comes, however many graphs ago."""
+    names, sources = set(), list(node.meta.get("from_node") or ())
+    while sources:
+        source = sources.pop()
+        if source.graph_id == graph_id:
+            names.add(source.name)
+        sources += source.from_node
+    return frozenset(names)

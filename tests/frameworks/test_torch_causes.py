@@ -1,0 +1,488 @@
+"""Why a call of PyTorch takes its time: what is compiled, why again, of what kind its steps are."""
+
+import functools
+import linecache
+import re
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from d2lhybrid import explain, graph
+from d2lhybrid.errors import CallFailedError
+from d2lhybrid.frameworks import get
+from d2lhybrid.frameworks.torch import dynamo, parts
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+PYTORCH = get("torch")
+X = torch.ones(2, 8)
+compiled = functools.partial(torch.compile, backend="eager")
+
+
+@pytest.fixture(autouse=True)
+def _forgotten():
+    yield
+    torch.compiler.reset()
+
+
+def graphs_made():
+    return PYTORCH.programs_compiled()
+
+
+# Steps of which kinds.
+
+IMAGES = torch.ones(2, 3, 8, 8)
+MLP = nn.Sequential(nn.Linear(8, 4), nn.ReLU(), nn.Linear(4, 2))
+CONVOLUTION = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU()).eval()
+HEADS = torch.randn(2, 4, 16, 8)
+
+
+def attention(x):
+    return F.scaled_dot_product_attention(x, x, x) + 1
+
+
+def attention_by_hand(x):
+    return torch.softmax(x @ x.transpose(-1, -2), -1) @ x
+
+
+def chain(x):
+    return torch.tanh(x * 2 + 1).sum(-1)
+
+
+KINDS = [
+    (MLP, X, 2),
+    (CONVOLUTION, IMAGES, 1),
+    (attention, HEADS, 1),
+    (attention_by_hand, HEADS, 2),
+    (lambda x: torch.einsum("bhsd,bhtd->bhst", x, x), HEADS, 1),
+    (chain, X, 0),
+]
+
+
+@pytest.mark.parametrize(("model", "x", "contractions"), KINDS)
+def test_contractions_are_counted_and_nothing_else(model, x, contractions):
+    assert graph(model, x).contraction_steps == contractions
+
+
+def test_control_flow_is_a_step_in_which_others_run():
+    branches = graph(lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,)), X)
+    assert (branches.control_flow_steps, branches.contraction_steps) == (1, 0)
+    assert graph(chain, X).control_flow_steps == 0
+
+
+def test_a_layout_is_named_where_the_compiler_changes_it():
+    channels_last = IMAGES.contiguous(memory_format=torch.channels_last)
+    net = nn.Sequential(nn.Conv2d(3, 4, 3)).eval()
+    layouts = [graph(net, x).layout for x in (IMAGES, channels_last)]
+    layouts += [graph(MLP, X).layout, graph(nn.Conv1d(8, 2, 3), torch.ones(1, 8, 9)).layout]
+    assert layouts == ["channels-last", "", "", ""]
+
+
+def test_tensors_have_the_mode_in_which_they_were_made():
+    with torch.inference_mode():
+        made = X * 2
+    assert [PYTORCH.mode_of(tensor) for tensor in (X, made)] == ["", "inference_mode"]
+
+
+# What is compiled.
+
+
+class Own(nn.Module):
+    """Code of the user's own."""
+
+    def forward(self, x):
+        return torch.sin(x) * 2
+
+
+class Decorated(nn.Module):
+    @compiled
+    def forward(self, x):
+        return x + 1
+
+
+class Calling:
+    def __init__(self, function):
+        self.function = function
+
+    def __call__(self, x):
+        return self.function(x)
+
+    run = __call__
+
+
+class Holding(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+def plain(x):
+    return x + 1
+
+
+fast = compiled(plain)
+
+
+def around(x):
+    return fast(x) * 2
+
+
+def around_around(x):
+    return around(x) * 2
+
+
+def in_a_loop(x):
+    return [fast(row) for row in x]
+
+
+def made_inside(x):
+    return torch.compile(plain, backend="eager")(x)
+
+
+def forward_inside(net):
+    return lambda x: net(x) * 3
+
+
+def in_place():
+    net = nn.Sequential(Own(), Own())
+    net[1].compile(backend="eager")
+    return net
+
+
+@torch._dynamo.disable
+def disabled(x):
+    return x + 1
+
+
+ARE_COMPILED = {
+    "function": fast,
+    "module": compiled(Own()),
+    "a block": nn.Sequential(Own(), compiled(Own())),
+    "forward": nn.Sequential(Own(), compiled(Own())).forward,
+    "in place": in_place(),
+    "decorated": Decorated(),
+    "around": around,
+    "around it twice": around_around,
+    "loop": in_a_loop,
+    "partial": functools.partial(around),
+    "closure": forward_inside(compiled(Own())),
+    "made inside": made_inside,
+    "object": Calling(fast),
+    "method": Calling(fast).run,
+    "attribute": Holding(fast),
+    "variant": PYTORCH.load().no_grad()(fast),
+}
+NOT_COMPILED = {"plain": plain, "module": MLP, "disabled": disabled, "chain": chain}
+NOT_COMPILED |= {"object": Calling(plain), "method": Calling(plain).run, "held": Holding(plain)}
+
+
+def test_what_is_compiled_is_seen_also_from_outside():
+    assert [name for name, one in ARE_COMPILED.items() if not PYTORCH.is_compiled(one)] == []
+    assert [name for name, one in NOT_COMPILED.items() if PYTORCH.is_compiled(one)] == []
+
+
+@pytest.mark.parametrize("name", [name for name in ARE_COMPILED if name != "made inside"])
+def test_the_smallest_function_is_compiled_in_the_same_way(name):
+    function = ARE_COMPILED[name]
+    (only,) = parts.compiled_in(function)
+    before = explain(function, X).compilations
+    like = PYTORCH.compiled_like(function, PYTORCH.add_one(only))
+    made = graphs_made()
+    for _turn in range(2):
+        assert [tensor.tolist() for tensor in like(X, X[0])] == [
+            (X + 1).tolist(),
+            (X[0] + 1).tolist(),
+        ]
+    assert graphs_made() == made + 1
+    assert explain(function, X).compilations == before
+
+
+def test_what_was_not_compiled_or_several_times_is_like_nothing():
+    several = nn.Sequential(compiled(Own()), compiled(Own()))
+    for function in (plain, MLP, several, disabled):
+        assert PYTORCH.compiled_like(function, PYTORCH.add_one(function)) is None
+
+
+def test_the_smallest_model_is_a_module_if_the_model_is():
+    assert isinstance(PYTORCH.add_one(compiled(MLP)), nn.Module)
+    assert not isinstance(PYTORCH.add_one(chain), nn.Module)
+
+
+def test_options_of_the_compiler_are_kept():
+    seen = []
+
+    def backend(graph, inputs):
+        seen.append([tuple(tensor.shape) for tensor in inputs if isinstance(tensor, torch.Tensor)])
+        return graph.forward
+
+    for dynamic in (False, True):
+        seen.clear()
+        function = torch.compile(chain, backend=backend, dynamic=dynamic, fullgraph=True)
+        like = PYTORCH.compiled_like(function, PYTORCH.add_one(chain))
+        like(torch.ones(3, 4))
+        like(torch.ones(5, 6))
+        assert len(seen) == (1 if dynamic else 2)
+
+
+# What is compiled again.
+
+
+def call_with_numbers(numbers, **options):
+    """A function that is called with the next of these numbers each time."""
+    times = compiled(lambda x, n: x * n, dynamic=False, **options)  # numbers
+    left = iter(numbers)
+    return lambda: times(X, next(left))
+
+
+def with_a_number():
+    return call_with_numbers((2, 3))
+
+
+def with_the_same_number():
+    return call_with_numbers((2, 2))
+
+
+def with_a_product():
+    def scaled(x, s, t):
+        if s * t == 6:  # a product
+            return x * 2
+        return x
+
+    fast, left = compiled(scaled, dynamic=True), iter([(2, 3), (5, 7)])
+    return lambda: fast(X, *next(left))
+
+
+def with_a_shape():
+    fast, left = compiled(plain_shape, dynamic=False), iter([X, X[:1]])
+    return lambda: fast(next(left))
+
+
+def plain_shape(x):  # a shape
+    return x.sum(0)
+
+
+def with_modes_by_turns():
+    with torch.inference_mode():
+        made = X * 2
+    fast, left = compiled(plain_mode), iter([X, made])
+    return lambda: fast(next(left))
+
+
+def plain_mode(x):  # a mode
+    return x * 5
+
+
+def with_a_backend_made_anew():
+    def run():
+        return torch.compile(plain_backend, backend=lambda graph, inputs: graph.forward)(X)
+
+    return run
+
+
+def plain_backend(x):  # a backend
+    return x * 7
+
+
+def with_a_function_made_anew():
+    def run():
+        code = "def made(x):\n    return x + 1"
+        names = {}
+        exec(code, names)
+        return compiled(names["made"])(X)
+
+    return run
+
+
+class Counting(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1  # an attribute
+        return x * self.calls
+
+
+def with_an_attribute():
+    fast = compiled(Counting())
+    return lambda: fast(X)
+
+
+scale = 1.5
+
+
+def with_a_global():
+    fast = compiled(plain_global)
+
+    def run():
+        global scale
+        scale += 1
+        return fast(X)
+
+    return run
+
+
+def plain_global(x):
+    return x * 2 if scale > 3 else x * 3  # a global
+
+
+def with_gradients_by_turns():
+    fast, left = compiled(plain_gradients), iter([True, False])
+
+    def run():
+        with torch.set_grad_enabled(next(left)):
+            return fast(X)
+
+    return run
+
+
+def plain_gradients(x):  # gradients
+    return x * 11
+
+
+AGAIN = [
+    (with_a_number, "^n == 2$", "# numbers"),
+    (with_a_product, r"t\*s\) == 6", "# a product"),
+    (with_a_shape, "size mismatch at index 0. expected 2, actual 1", "# a shape"),
+    (with_modes_by_turns, "dispatch key set mismatch", "# a mode"),
+    (with_a_backend_made_anew, "different backend|BACKEND_MATCH", "# a backend"),
+    (with_a_function_made_anew, "no program for made yet", None),
+    (with_an_attribute, r"calls == \d", "# an attribute"),
+    (with_a_global, "^scale == 2.5$", "# a global"),
+    (with_gradients_by_turns, "grad_mode", "# gradients"),
+]
+
+
+@pytest.mark.parametrize(("make", "reason", "line"), AGAIN)
+def test_why_it_was_compiled_again_is_said_in_the_words_of_pytorch(make, reason, line):
+    finding = PYTORCH.compiled_again(make())
+    assert re.search(reason, finding.reason), finding
+    assert len(finding.reason.splitlines()) == 1
+    if line is None:
+        assert (finding.file, finding.line) == ("", 0)
+    else:
+        assert finding.file == __file__
+        assert line in linecache.getline(finding.file, finding.line), finding
+
+
+def test_nothing_is_said_where_nothing_is_compiled_again():
+    for make in (with_the_same_number, lambda: lambda: chain(X), lambda: lambda: fast(X)):
+        assert PYTORCH.compiled_again(make()) is None
+
+
+def test_a_call_behind_the_limit_compiles_nothing():
+    limit = torch._dynamo.config.recompile_limit
+    run = call_with_numbers(range(limit + 3))
+    for _turn in range(limit + 1):
+        run()
+    assert PYTORCH.compiled_again(run) is None
+
+
+def test_compilations_are_counted_as_they_come():
+    before = graphs_made()
+    run = call_with_numbers((2, 3, 3, 4))
+    counts = []
+    for _turn in range(4):
+        run()
+        counts.append(graphs_made() - before)
+    assert counts == [1, 2, 2, 3]
+
+
+# Models that are compiled in parts.
+
+
+def report_of(model, *args):
+    report = explain(model, *args)
+    return report.compilations, report.graph_count, len(report.breaks)
+
+
+def test_each_block_that_is_compiled_has_its_graph():
+    blocks = nn.Sequential(nn.Linear(8, 8), compiled(Own()), nn.ReLU(), compiled(nn.Linear(8, 4)))
+    assert report_of(blocks, X) == (0, 2, 0)
+    expected = blocks(X)
+    report = explain(blocks, X)
+    assert (report.compilations, report.graph_count, report.unsupported) == (2, 2, ())
+    assert "Sequential itself isn't compiled" in report.notes[0]
+    operations = [[node.operation for node in one.stages[0].operations] for one in report.graphs()]
+    assert operations == [["sin", "mul"], ["linear"]]
+    picture = graph(blocks, X)
+    assert [node.operation for node in picture.stages[0].operations] == ["sin", "mul"]
+    made = graphs_made()
+    assert torch.equal(blocks(X), expected)
+    assert graphs_made() == made  # the user's programs are there
+
+
+@pytest.mark.parametrize("function", [around, around_around, made_inside, forward_inside(fast)])
+def test_a_function_around_a_compiled_one_has_the_graph_of_that(function):
+    function(X)
+    report = explain(function, X)
+    assert report.graph_count == 1
+    assert report.compilations == (0 if function is made_inside else 1)
+    (only,) = report.graphs()
+    assert [node.operation for node in only.stages[0].operations] == ["add"]
+    assert explain(function, X).compilations == report.compilations
+
+
+def test_breaks_of_a_part_are_those_of_the_call():
+    @compiled
+    def broken(x):
+        if x.sum() > 0:  # breaks
+            x = x + 1
+        return x * 2
+
+    report = explain(lambda x: broken(x) - 1, X)
+    assert report.graph_count == 2
+    (finding,) = report.breaks
+    assert "# breaks" in linecache.getline(finding.file, finding.line)
+
+
+def test_the_limit_of_a_part_is_said_and_left_alone():
+    limit = torch._dynamo.config.recompile_limit
+    times = compiled(lambda x, n: x * n, dynamic=False)
+    for number in range(limit + 1):
+        times(X, number)
+    for _turn in range(limit + 1):
+        report = explain(lambda x: times(x, 3) + 1, X)
+        assert (report.compilations, report.graph_count) == (limit, 1)
+        (finding,) = report.fallbacks
+        assert finding.is_limit
+
+
+def test_a_mistake_in_a_part_is_the_users_and_a_refusal_is_the_compilers():
+    blocks = nn.Sequential(compiled(nn.Linear(8, 4)))
+    with pytest.raises(CallFailedError):
+        explain(blocks, torch.ones(2, 3))
+
+    @compiled
+    def refused(x):
+        return x.to(forbidden(x))  # refused
+
+    (finding,) = explain(lambda x: refused(x) + 1, X).unsupported
+    assert "# refused" in linecache.getline(finding.file, finding.line)
+
+
+@torch._dynamo.forbid_in_graph
+def forbidden(x):
+    return torch.float64
+
+
+def test_after_an_interrupt_everything_runs_as_before():
+    @torch._dynamo.disable
+    def interrupted():
+        raise KeyboardInterrupt
+
+    callback_of = torch._dynamo.eval_frame._callback_from_stance
+    with pytest.raises(KeyboardInterrupt):
+        explain(lambda x: [fast(x), interrupted()], X)
+    assert torch._dynamo.eval_frame._callback_from_stance is callback_of
+
+
+def test_without_the_private_name_the_whole_is_recorded(monkeypatch):
+    monkeypatch.setattr(dynamo, "can_compile_parts", lambda: False)
+    assert explain(around, X).graph_count == 1
+    operations = explain(around, X).graphs()[0].stages[0].operations
+    assert [node.operation for node in operations] == ["add", "mul"]
