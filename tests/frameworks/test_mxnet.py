@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from models import mxnet_model
 
-from d2lhybrid import call, compare, explain, graph, import_mxnet, training, variants
+from d2lhybrid import call, compare, explain, graph, import_mxnet, measure, training, variants
 from d2lhybrid.core.compare_outputs import require_same
 from d2lhybrid.errors import ArgumentError, CallFailedError
 from d2lhybrid.frameworks import copy_outputs, get
@@ -291,6 +291,9 @@ def test_a_function_around_a_hybridized_block():
             (__file__, wraps.__code__.co_firstlineno)
         ] * places
     assert graph(lambda x: net(x), x).contraction_steps == 2
+    blocks = {"net": net}  # in which nobody looks, but a call is watched
+    report = explain(lambda x: blocks["net"](x), x)
+    assert (report.graph_count, report.notes, report.fallbacks) == (1, (), ())
     with pytest.raises(CallFailedError):
         explain(lambda x: net(x), x[:, :4])
 
@@ -351,6 +354,13 @@ def test_why_a_call_compiles_again(plant):
     assert linecache.getline(found.file, found.line).endswith("# planted\n")
     if plant is not hybridizing_afterwards:  # after a call, its block waits for the next one
         assert explain(function, x).compiled_again == found
+
+
+def test_compilations_are_counted_in_every_call():
+    function, x, _reason = hybridizing()
+    measured = measure(function, x, time_limit=0.1, progress=False)
+    assert measured.first_compilations == 1
+    assert measured.later_compilations == measured.later_calls > 10
 
 
 def test_what_compiles_once_is_not_accused():

@@ -11,7 +11,7 @@ from d2lhybrid.frameworks.folder import (
     TrainingModule,
     VariantsModule,
 )
-from d2lhybrid.frameworks.mxnet.compat import import_mxnet
+from d2lhybrid.frameworks.mxnet.compat import import_mxnet, programs_compiled
 from d2lhybrid.frameworks.mxnet.formats import FORMATS
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 from d2lhybrid.graphs.explanation import Finding
@@ -45,6 +45,9 @@ class MXNet(FolderFramework):
         from d2lhybrid.frameworks.mxnet import device
 
         device.synchronize()
+
+    def programs_compiled(self) -> int | None:
+        return programs_compiled()
 
     def thread_count(self) -> int | None:
         return threads_set("OMP_NUM_THREADS")  # it does not tell what else it may use

@@ -3,7 +3,8 @@
 MXNet 1.9.1 reads names that NumPy 1.24 and 2.0 removed, and relies on behaviour that has changed.
 Patching NumPy would change it for every library in the process. There will be no more releases of
 MXNet, so we patch its source instead: a few of its modules are compiled from their text with some
-words replaced. Its files stay as they are.
+words replaced. Its files stay as they are. One word is replaced to count the graphs that Gluon
+compiles, which MXNet does not tell.
 """
 
 import ctypes
@@ -11,6 +12,7 @@ import platform
 import re
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from importlib import import_module, metadata
@@ -53,6 +55,21 @@ def _without_numpy(value: Any) -> Any:
     return value.item() if isinstance(value, numpy.generic) else value
 
 
+_compiled = 0  # graphs of blocks in this process so far
+
+
+def _compile(make: Callable[..., Any], *args: Any) -> Any:
+    """The CachedOp that a block is compiled to, which is counted."""
+    global _compiled
+    _compiled += 1
+    return make(*args)
+
+
+def programs_compiled() -> int | None:
+    """How many graphs Gluon has compiled; None if MXNet was imported without ``import_mxnet``."""
+    return _compiled if hasattr(sys.modules.get("mxnet.gluon.block"), "_old") else None
+
+
 # What these names meant, according to NumPy's release notes for 1.24 and 2.0, which removed them.
 _OLD_NAMES: dict[str, Any] = {
     "alltrue": numpy.all,
@@ -71,7 +88,8 @@ _OLD_NAMES: dict[str, Any] = {
     "trapz": getattr(numpy, "trapezoid" if hasattr(numpy, "trapezoid") else "trapz"),
     **{name: partial(_removed, name) for name in ("mirr", "npv", "pmt", "ppmt", "pv", "rate")},
 }
-_OLD = SimpleNamespace(**_OLD_NAMES, str=_str)  # patched modules know it as _old
+# Patched modules know it as _old.
+_OLD = SimpleNamespace(**_OLD_NAMES, str=_str, compile=_compile)
 
 _Replacement = tuple[str, str]  # a regular expression, and the text in place of what it matches
 # Each with the modules that it is for, whose names begin with "mxnet.".
@@ -83,6 +101,10 @@ _REPLACEMENTS: dict[_Replacement, str] = {
     (r"\bstr\(", "_old.str("): (
         "_ctypes.ndarray _ctypes.symbol gluon.block io.io kvstore.base symbol.symbol"
     ),
+    (
+        r"ndarray\.CachedOp\(out, flags\)",
+        "_old.compile(ndarray.CachedOp, out, flags)",
+    ): "gluon.block",
     (r"'(sometrue|round_|product)',", ""): "numpy_dispatch_protocol",  # of any, round and prod
     # From NumPy 1.25 on, ``qr`` and others return named tuples, which take no list.
     (r"object\.__class__\(tmp\)", "(tuple(tmp) if isinstance(object, tuple) else tmp)"): (

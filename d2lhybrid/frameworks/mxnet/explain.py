@@ -14,7 +14,7 @@ from d2lhybrid.core.pytree import leaves
 from d2lhybrid.frameworks.failures import call_error, from_error, quiet, require_runs
 from d2lhybrid.frameworks.mxnet import modules
 from d2lhybrid.frameworks.mxnet.device import is_numpy, symbol_like
-from d2lhybrid.frameworks.mxnet.recompiling import watched
+from d2lhybrid.frameworks.mxnet.recompiling import Events
 from d2lhybrid.frameworks.mxnet.stages import RecordedBlock, graph_of
 from d2lhybrid.frameworks.variant import Args, Kwargs
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording, nothing_compiled
@@ -39,8 +39,8 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         entered = modules.down_to(model, is_graph)
         in_python = [_place(block) for block in entered if not is_graph(block)]
     else:
-        in_python = [_place_of_function(model)] if run.computes_beside_graphs(args, kwargs) else []
-        if not (run.compiled or recorded or errors):
+        in_python = [] if run.is_whole else [_place_of_function(model)]
+        if not (run.compiles or recorded or errors):
             notes = (nothing_compiled(_("MXNet compiles HybridBlocks, and this is a function")),)
     return Explanation(
         _VERSION,
@@ -76,25 +76,22 @@ def _graphs(recorded: Sequence[RecordedBlock]) -> tuple[Graph, ...]:
 
 @dataclass
 class _Run:
-    """A call of a model, in which some blocks are graphs.
+    """A call of a model.
 
-    ``compiled``: did it compile anything? ``reached``: those that the call reached, with what the
-    first call of each was given. ``given`` and ``returned``: all that their calls were given, and
-    returned. ``output``: that of the model.
+    ``reached``: the blocks that are graphs, or would be if they were hybridized, with what each was
+    given first. ``compiles``: did it compile anything? ``is_whole``: does it compute nothing but
+    what these graphs do? ``failure``: how it ended.
     """
 
-    compiled: bool = False
     reached: list[tuple[Any, Args]] = field(default_factory=list)
-    given: list[Any] = field(default_factory=list)
-    returned: list[Any] = field(default_factory=list)
-    output: Any = None
+    compiles: bool = False
+    is_whole: bool = False
     failure: Exception | None = None
 
-    def computes_beside_graphs(self, args: Args, kwargs: Kwargs) -> bool:
-        """Is there an array that is neither an argument of the call nor the result of a graph?"""
-        sources = set(map(id, _arrays_in([*args, *kwargs.values(), *self.returned])))
-        uses = set(map(id, _arrays_in([*self.given, self.output])))
-        return not self.reached or not uses <= sources
+    def reach(self, block: Any, given: Args) -> None:
+        """Note a call of a block. One with symbols is for the graph of a block that it is in."""
+        if _arrays_in(given) and not any(block is other for other, _given in self.reached):
+            self.reached.append((block, given))
 
 
 def _arrays_in(structure: Any) -> list[Any]:
@@ -111,12 +108,10 @@ def _recorded(
     Raises:
         CallFailedError: the mistake is not the compiler's.
     """
-    is_graph = _kind_of_graphs(model)
-    blocks = [block for block in modules.down_to(model, is_graph) if is_graph(block)]
     recorded: list[RecordedBlock] = []
     errors: list[Exception] = []
     with quiet():
-        run = _run_once(partial(_call, model, args, kwargs), blocks)
+        run = _run_once(model, args, kwargs)
         for block, given in run.reached:
             try:
                 recorded.append(_record(block, given))
@@ -157,33 +152,26 @@ def _require_hybrid(symbol: Any, arrays: dict[str, Any]) -> None:
         symbol.infer_shape_partial(**shapes)
 
 
-def _run_once(call: Callable[[], Any], blocks: Sequence[Any]) -> _Run:
-    """Make the call, and note what these blocks get and return."""
-    run = _Run()
-
-    def note(block: Any, given: Args) -> None:
-        if not _arrays_in(given):  # but symbols, for the graph of a block that it is in
-            return
-        if not any(block is other for other, _given in run.reached):
-            run.reached.append((block, given))
-        run.given.append(given)
-
-    def make_call() -> None:
-        run.output = call()
-
-    hooks: list[Any] = []
+def _run_once(model: Any, args: Args, kwargs: Kwargs) -> _Run:
+    """Make the call, and note what runs as a graph, or would."""
+    run, events, hooks = _Run(), Events(), []
     try:
-        hooks += [block.register_forward_pre_hook(note) for block in blocks]
-        hooks += [
-            block.register_forward_hook(lambda _block, _given, output: run.returned.append(output))
-            for block in blocks
-        ]
-        run.compiled = bool(watched(make_call).compiled)
+        if _kind_of_graphs(model) is modules.can_be_graph:  # nothing is hybridized
+            blocks = filter(modules.can_be_graph, modules.down_to(model, modules.can_be_graph))
+            hooks = [block.register_forward_pre_hook(run.reach) for block in blocks]
+        output = events.watch(partial(_call, model, args, kwargs))
+        all_given = [given for _block, given in events.called]
+        sources = set(map(id, _arrays_in([*args, *kwargs.values(), *events.returned])))
+        uses = set(map(id, _arrays_in([*all_given, output])))
+        run.is_whole = bool(events.called) and uses <= sources
     except Exception as error:
         run.failure = error
     finally:  # after an interrupt, too: these are the user's blocks
         for hook in hooks:
             hook.detach()
+    for block, given in events.called:
+        run.reach(block, given)
+    run.compiles = bool(events.compiled)
     return run
 
 

@@ -1,4 +1,4 @@
-"""Why a call of Gluon's blocks compiles again: MXNet does not tell, so two calls are watched."""
+"""What happens to Gluon's blocks in a call: MXNet does not tell, so the call is watched."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -19,16 +19,50 @@ Place = tuple[str, int]  # a file and a line of it
 
 @dataclass
 class Events:
-    """What happened to blocks: each block with the line of the user's code."""
+    """What happened to blocks in a call.
+
+    ``made``, ``compiled`` and ``cleared`` (which removes a graph) hold each block with the line of
+    the user's code. ``called`` holds the blocks whose graphs ran, with what they were given, and
+    ``returned`` what these returned.
+    """
 
     made: list[tuple[Any, Place]] = field(default_factory=list)
     compiled: list[tuple[Any, Place]] = field(default_factory=list)
-    cleared: list[tuple[Any, Place]] = field(default_factory=list)  # which removes its graph
+    cleared: list[tuple[Any, Place]] = field(default_factory=list)
+    called: list[tuple[Any, tuple[Any, ...]]] = field(default_factory=list)
+    returned: list[Any] = field(default_factory=list)
+
+    def watch(self, run: Callable[[], Any]) -> Any:
+        """Call it, and note what happens meanwhile; what it returns."""
+        depth = len(_lines())
+
+        def made(block: Any, *_given: Any) -> None:
+            self.made.append((block, _line_inside(depth)))
+
+        def compiled(block: Any, *_given: Any) -> None:
+            self.compiled.append((block, _line_inside(depth)))
+
+        def cleared(block: Any) -> None:
+            if getattr(block, "_cached_op", None) is not None:  # else it has nothing to lose
+                self.cleared.append((block, _line_inside(depth)))
+
+        def called(block: Any, *given: Any) -> None:
+            self.called.append((block, given))
+
+        with (
+            _noting("__init__", made),
+            _noting("_build_cache", compiled),
+            _noting("_clear_cached_op", cleared),
+            _noting("_call_cached_op", called, self.returned.append),
+        ):
+            return run()
 
 
 def compiled_again(run: Callable[[], Any]) -> Finding | None:
     """Why the second of two calls compiles a block, and the line that makes it do so."""
-    first, second = watched(run), watched(run)
+    first, second = Events(), Events()
+    first.watch(run)
+    second.watch(run)
     if not second.compiled:
         return None
     block, place = second.compiled[0]
@@ -41,37 +75,22 @@ def compiled_again(run: Callable[[], Any]) -> Finding | None:
     return Finding(text.format(block=name_of(block)), *place)
 
 
-def watched(run: Callable[[], Any]) -> Events:
-    """Call it, and note what happens to blocks meanwhile."""
-    events, depth = Events(), len(_lines())
-
-    def note_made(block: Any) -> None:
-        events.made.append((block, _line_inside(depth)))
-
-    def note_compiled(block: Any) -> None:
-        events.compiled.append((block, _line_inside(depth)))
-
-    def note_cleared(block: Any) -> None:
-        if getattr(block, "_cached_op", None) is not None:  # else it has nothing to lose
-            events.cleared.append((block, _line_inside(depth)))
-
-    with (
-        _noting("__init__", note_made),
-        _noting("_build_cache", note_compiled),
-        _noting("_clear_cached_op", note_cleared),
-    ):
-        run()
-    return events
+def _nothing(_output: Any) -> None:
+    """Note nothing."""
 
 
 @contextmanager
-def _noting(method: str, note: Callable[[Any], None]) -> Iterator[None]:
-    """Note the block at each call of a method of HybridBlock, before it runs."""
+def _noting(
+    method: str, before: Callable[..., None], after: Callable[[Any], None] = _nothing
+) -> Iterator[None]:
+    """At each call of a method of HybridBlock, note its arguments, and then what it returns."""
     original = getattr(HybridBlock, method)
 
     def noted(self: Any, *args: Any, **kwargs: Any) -> Any:
-        note(self)
-        return original(self, *args, **kwargs)
+        before(self, *args)
+        output = original(self, *args, **kwargs)
+        after(output)
+        return output
 
     setattr(HybridBlock, method, noted)
     try:
