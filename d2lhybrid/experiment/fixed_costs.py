@@ -26,17 +26,21 @@ class Entry(NamedTuple):
     eager: float
 
 
-def _of_one_element(tensor: Any) -> Any:
-    """The first element of a tensor, with its dtype, on its device, with as many dimensions."""
+def _of_one_element(tensor: Any, framework: Framework) -> Any:
+    """The first element of a tensor, with its dtype, on its device, with as many dimensions.
+
+    Of an array that the framework takes for a tensor, the tensor.
+    """
     _dtype, shape = dtype_and_shape(tensor)
-    return tensor[tuple(slice(0, 1) for _axis in shape)] if shape else tensor
+    first = tensor[tuple(slice(0, 1) for _axis in shape)] if shape else tensor
+    return first if framework.is_tensor(first) else framework.from_host(HostArray.of(first), {})
 
 
 def entry_of(
     subject: Subject, framework: Framework, tensors: Sequence[Any], needs_compiled: bool
 ) -> Entry:
     """What a call of the smallest model takes, with one element of each of these tensors."""
-    tensors = [_of_one_element(tensor) for tensor in tensors]
+    tensors = [_of_one_element(tensor, framework) for tensor in tensors]
     eager, compiled = subject.smallest(framework, tensors)
     functions = {"eager": eager}
     if compiled is not None and needs_compiled:

@@ -1,5 +1,6 @@
 """What makes a variant faster, in clauses of one sentence: rule 6 of ``why.reason``."""
 
+import math
 from collections.abc import Iterator
 
 from d2lhybrid.core.i18n import count, gettext as _, ngettext
@@ -16,11 +17,11 @@ LEFT_OUT_SHARE = 1 / 3  # of the operations
 def faster(case: Case) -> Iterator[Found]:
     """One sentence with the parts that make it faster, the larger one first; no part, no sentence.
 
-    What Python costs is an estimate from below, so the program has the rest, whatever it rewrites.
+    What Python costs is known from below, and what fusing saves from above.
     """
     share, by_python = _python_share(case), _python_left_out(case)
     by_program = _rewritten(case)
-    if share >= EXPLAINS:
+    if share >= EXPLAINS or (by_program and share >= _most_by_fusing(case)):
         parts = [by_python, *(by_program if share < EXPLAINS_ALL else ())]
     elif by_program:
         parts = [*by_program, *([by_python] if share >= EXPLAINS_A_PART else ())]
@@ -38,6 +39,19 @@ def faster(case: Case) -> Iterator[Found]:
 def _python_share(case: Case) -> float:
     """The part of the time saved that this takes."""
     return _eager_seconds(case) / case.saved if case.saved > 0 else 0.0
+
+
+def _most_by_fusing(case: Case) -> float:
+    """The most that fusing can be of the time saved, if that is all that the compiler did.
+
+    A step of the fused program takes at least as long as one of its operations does alone, so that
+    each step less saves no more than a step of it takes.
+    """
+    program = case.program
+    if not program or case.saved <= 0 or case.facts.layout or left_out(program):
+        return math.inf
+    fewer = program.recorded / max(1, program.steps) - 1
+    return max(0.0, fewer) * case.seconds / case.saved
 
 
 def _eager_seconds(case: Case) -> float:

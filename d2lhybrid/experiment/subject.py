@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
@@ -66,9 +68,14 @@ class Subject:
         return self.way.model if self.way else self.function
 
     def tensors(self, framework: Framework) -> list[Any]:
-        """Those of its arguments."""
-        inputs = leaves([self.args, self.kwargs])
-        return [leaf for _path, leaf in inputs if framework.is_tensor(leaf)]
+        """Those of its arguments, and arrays that the framework takes for tensors."""
+        inputs = [leaf for _path, leaf in leaves([self.args, self.kwargs])]
+        takes_arrays = framework.takes_arrays
+        return [
+            leaf
+            for leaf in inputs
+            if framework.is_tensor(leaf) or (takes_arrays and isinstance(leaf, np.ndarray))
+        ]
 
     @property
     def named_arguments(self) -> list[tuple[str, Any]]:

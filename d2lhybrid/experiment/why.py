@@ -25,6 +25,7 @@ from d2lhybrid.experiment.gains import faster
 from d2lhybrid.experiment.rows import Row, Rows
 
 PAGE = "docs/why.md"  # what to read where nothing is known
+FACTS = {"not_whole", "recompiled"}  # that hold whatever the verdict
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,8 +111,8 @@ def reason(row: Row, rows: Rows) -> Reason:
        If none of 3 to 5 holds of what is not faster, and no two operations run as one step and none
        was left out, there is nothing to rewrite either.
     6. Faster: Python is left out, if as many eager operations as were recorded take half of the
-       time saved; fused, folded or unused operations, and another memory layout, for what this
-       leaves. The larger part is named first.
+       time saved, or at least as much as fusing could; fused, folded or unused operations, and
+       another memory layout, for what this leaves. The larger part is named first.
     7. Otherwise it is not known.
 
     What is undecided, and may well be faster, has 1 and 2 for facts, and no reason. Rules 3 to 6
@@ -128,7 +129,7 @@ def reason(row: Row, rows: Rows) -> Reason:
     found = _found(case, rows)[:2]
     causes = tuple(dict.fromkeys(cause for each in found for cause in each.causes))
     said = [each.sentence for each in found] or [_unknown(case)]
-    if case.is_undecided:
+    if case.is_undecided and not {*causes} & FACTS:
         said = [_undecided(case), *said]
     return Reason(row.label, causes or ("unknown",), sentences(*said))
 
