@@ -253,7 +253,9 @@ def calls_of_a_library(case: Case) -> Iterator[Found]:
 
 def _nothing_to_fuse(case: Case) -> Iterator[Found]:
     program = case.program
-    if program and program.steps >= program.recorded and not program.fused + left_out(program):
+    if program is None or program.fused + left_out(program):
+        return
+    if program.steps >= program.recorded - program.free:
         text = _(
             "{label} finds nothing to rewrite: no two operations run as one step (operations "
             "recorded: {recorded}, steps that run: {steps})."

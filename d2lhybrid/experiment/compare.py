@@ -47,7 +47,7 @@ def compare(
     processes: int | None = None,
     threads: int | None = None,
     caches: bool = False,
-    why: bool = False,
+    why: bool = True,
     progress: bool | None = None,
     timer: TimerFunction = perf_counter,
     **kwargs: Any,

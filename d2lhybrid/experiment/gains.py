@@ -50,7 +50,7 @@ def _most_by_fusing(case: Case) -> float:
     program = case.program
     if not program or case.saved <= 0 or case.facts.layout or left_out(program):
         return math.inf
-    fewer = program.recorded / max(1, program.steps) - 1
+    fewer = (program.recorded - program.free) / max(1, program.steps) - 1
     return max(0.0, fewer) * case.seconds / case.saved
 
 

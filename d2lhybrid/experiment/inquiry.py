@@ -36,7 +36,7 @@ from d2lhybrid.graphs.program import counted
 
 SECONDS = 10.0  # that all questions may take together
 # That must be left for one to be asked: most take less, and one that is interrupted has no answer.
-LEAST_SECONDS = 2.0
+LEAST_SECONDS = 1.0
 # A call that returns what was there before takes a tenth of this; the quickest operation of NumPy,
 # which may write into an array that it returns each time, takes twice as long.
 NOTHING_SECONDS = 2e-7

@@ -8,7 +8,7 @@ and element-wise operations, which a compiler fuses.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from d2lhybrid.graphs.fates import DROPPED, FOLDED, FUSED, MERGED
+from d2lhybrid.graphs.fates import DROPPED, FOLDED, FREE, FUSED, MERGED
 from d2lhybrid.graphs.graph import Graph
 
 
@@ -20,9 +20,10 @@ class Program:
     wrote or a call of a library. ``contractions``: of these steps, those that compute a product of
     matrices, a convolution or attention. ``fused``: recorded operations that run in one step with
     others. ``folded``: those that were computed in advance; ``merged``: those that equal another
-    one, which does their work; ``dropped``: those that no result needs. ``control_flow``: of the
-    steps, those that are loops or branches; what runs inside them isn't counted, so that nobody
-    knows here what most of the time is spent with.
+    one, which does their work; ``dropped``: those that no result needs; ``free``: those that only
+    arrange elements, and for which no step runs. ``control_flow``: of the steps, those that are
+    loops or branches; what runs inside them isn't counted, so that nobody knows here what most of
+    the time is spent with.
     """
 
     recorded: int
@@ -32,6 +33,7 @@ class Program:
     folded: int
     merged: int = 0
     dropped: int = 0
+    free: int = 0
     control_flow: int = 0
 
     @property
@@ -52,5 +54,6 @@ def counted(graphs: Sequence[Graph]) -> Program | None:
         folded=sum(graph.count(FOLDED) for graph in graphs),
         merged=sum(graph.count(MERGED) for graph in graphs),
         dropped=sum(graph.count(DROPPED) for graph in graphs),
+        free=sum(graph.count(FREE) for graph in graphs),
         control_flow=sum(graph.control_flow_steps for graph in graphs),
     )

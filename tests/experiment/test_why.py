@@ -176,6 +176,8 @@ def test_a_baseline_that_compiles_in_its_calls_is_the_reason_of_all_ratios():
         (replace(MLP, contractions=1, steps=6), "unknown"),
         (replace(MLP, contractions=1, steps=1), "nothing_to_rewrite"),
         (SORT, "nothing_to_rewrite"),
+        (replace(SORT, recorded=3, free=2), "nothing_to_rewrite"),
+        (replace(SORT, recorded=3, free=1), "unknown"),
         (CHAIN, "unknown"),
         (replace(MLP, control_flow=1), "unknown"),  # what runs inside isn't counted
     ],
@@ -264,6 +266,15 @@ FOLDED = replace(CHAIN, fused=2, folded=5, steps=3)
         (faster(each=2 * MICRO), ("faster_fused", "faster_python")),
         (faster(each=0.1 * MICRO), ("faster_fused",)),
         (faster(MLP, 3, 20 * MICRO), ("faster_python", "faster_fused")),
+        # It takes longer around 7 operations than fusing 6 of them into 5 steps can save.
+        (
+            faster(replace(CHAIN, recorded=6, steps=5, fused=2), 7, 4 * MICRO),
+            ("faster_python", "faster_fused"),
+        ),
+        (
+            faster(replace(CHAIN, recorded=10, steps=5, fused=9), 7, 4 * MICRO),
+            ("faster_fused", "faster_python"),
+        ),
         (faster(SORT, 1, 10 * MICRO), ("unknown",)),
         (faster(FOLDED, each=0.1 * MICRO), ("faster_folded_or_layout", "faster_fused")),
         (faster(replace(FOLDED, folded=3), each=0), ("faster_fused",)),
