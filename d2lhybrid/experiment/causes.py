@@ -278,13 +278,13 @@ def _entering(case: Case) -> Iterator[Found]:
         return
     if case.is_slower:
         text = _(
-            "Entering compiled code costs more than it saves: a compiled {example} takes {entry}, "
-            "an eager one {eager}, and a call of {label} {time}."
+            "Entering compiled code costs more than it saves: about {entry} of the {time} of a "
+            "call of {label}, where an eager {example} takes {eager} in all."
         )
     else:
         text = _(
-            "Entering compiled code costs what it saves: a compiled {example} takes {entry}, an "
-            "eager one {eager}, and a call of {label} {time}."
+            "Entering compiled code costs what it saves: about {entry} of the {time} of a call of "
+            "{label}, where an eager {example} takes {eager} in all."
         )
     times = {"entry": seconds(entry), "eager": seconds(eager), "time": seconds(case.seconds)}
     said = text.format(label=case.label, example="x + 1", **times)

@@ -18,8 +18,9 @@ class Facts:
     compiler makes of the program is what differs. ``graph_count``, ``breaks``, ``fallbacks``,
     ``unsupported``: as in ``Explanation``. ``not_compiled``: why nothing was compiled.
     ``compiled_again``: why one more call compiled a program. ``program``: the graphs of a call,
-    counted. ``entry_seconds``: a call of the smallest function that still compiles, compiled in the
-    same way; ``eager_entry_seconds``: the same function eager; both with as many tensors as the
+    counted. ``entry_seconds``: what a call spends on entering compiled code by the framework's own
+    profiler, or else a call of the smallest function that still compiles, compiled in the same way;
+    ``eager_entry_seconds``: that function eager; both functions with as many tensors as the
     variant's arguments have, of one element each, and ``entry_tensors`` their number.
     ``eager_calls``: how many calls of that function an eager call of the model costs in Python.
     ``converted``: the arguments, as the reader writes them, that each call makes tensors of, and

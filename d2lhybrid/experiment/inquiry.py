@@ -239,22 +239,27 @@ class _Inquiry:
     def _with_entering(
         self, facts: Facts, subject: Subject, framework: Framework, is_faster: bool
     ) -> Facts:
-        """What a call of the smallest model takes, eager, and compiled if the row isn't faster.
+        """What entering costs if the row isn't faster, and a call of the smallest model, eager.
 
-        What was compiled ahead of time is entered in ways of its own, which nobody asks for.
+        If the framework cannot tell what entering costs, the smallest model is compiled, too. What
+        was compiled ahead of time is entered in ways of its own, which nobody asks for.
         """
         tensors = subject.tensors(framework)
         if not tensors:
             return facts
         needs_compiled = not (is_faster or subject.is_ahead)
+        entering: float | None = None
+        if needs_compiled:
+            entering = self.time.answer(ENTERING, lambda: framework.entering_seconds(subject.run))
         entry = self.time.answer(
-            ENTERING, partial(entry_of, subject, framework, tensors, needs_compiled)
+            ENTERING,
+            partial(entry_of, subject, framework, tensors, needs_compiled and entering is None),
         )
         if entry is None:
-            return facts
+            return replace(facts, entry_seconds=entering)
         return replace(
             facts,
-            entry_seconds=entry.compiled,
+            entry_seconds=entry.compiled if entering is None else entering,
             eager_entry_seconds=entry.eager,
             entry_tensors=len(tensors),
         )

@@ -301,6 +301,14 @@ class Framework(ABC):
         """
         return None
 
+    def entering_seconds(self, run: Callable[[], Any]) -> float | None:
+        """What a call of compiled code spends on entering it, as the framework's profiler tells.
+
+        `run` is called a hundred times or more, if it is quick. None if the framework doesn't tell;
+        then the smallest model that still compiles has to do.
+        """
+        return None
+
     def mode_of(self, tensor: Any) -> str:
         """The mode that a tensor was made in, such as "inference_mode", if programs depend on it.
 

@@ -100,6 +100,11 @@ class PyTorch(FolderFramework):
             os.environ[name] = str(path)
         private.forget_programs()
 
+    def entering_seconds(self, run: Callable[[], Any]) -> float | None:
+        from d2lhybrid.frameworks.torch import entering
+
+        return entering.entering_seconds(run)
+
     def thread_variables(self, count: int) -> Mapping[str, str]:
         return numerical_threads(count)
 
