@@ -9,6 +9,8 @@ torch = pytest.importorskip("torch")
 
 from d2lhybrid.frameworks.torch import entering  # noqa: E402
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # torch's, of its own TorchScript
+
 
 def seconds_of(run):
     times = []
