@@ -16,6 +16,7 @@ from d2lhybrid.frameworks.folder import (
 )
 from d2lhybrid.frameworks.tensorflow.formats import FORMATS
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
+from d2lhybrid.graphs.explanation import Finding
 
 
 class TensorFlow(FolderFramework):
@@ -128,6 +129,45 @@ class TensorFlow(FolderFramework):
         from d2lhybrid.frameworks.tensorflow import device
 
         return device.infer(model, args, kwargs)
+
+    def programs_compiled(self) -> int | None:
+        """The traces since this was first asked.
+
+        XLA may compile one of them many times, which no counter shows: ``compiled_again`` does.
+        """
+        from d2lhybrid.frameworks.tensorflow import compilations
+
+        return compilations.counter.traces()
+
+    def is_compiled(self, function: Function) -> bool:
+        self.import_part("modules")
+        from d2lhybrid.frameworks.tensorflow import modules
+
+        return bool(modules.compiled_in(function))
+
+    def compiled_again(self, run: Callable[[], Any]) -> Finding | None:
+        self.import_part("compilations")
+        from d2lhybrid.frameworks.tensorflow import compilations
+
+        return compilations.compiled_again(run)
+
+    def add_one(self, model: Function) -> Function:
+        self.import_part("entry")
+        from d2lhybrid.frameworks.tensorflow import entry
+
+        return entry.add_one(model)
+
+    def eager_calls(self, model: Function, recorded: int) -> int:
+        self.import_part("entry")
+        from d2lhybrid.frameworks.tensorflow import entry
+
+        return entry.eager_calls(model, recorded)
+
+    def compiled_like(self, function: Function, model: Function) -> Function | None:
+        self.import_part("entry")
+        from d2lhybrid.frameworks.tensorflow import entry
+
+        return entry.compiled_like(function, model)
 
 
 FRAMEWORK = TensorFlow()

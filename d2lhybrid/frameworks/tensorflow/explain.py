@@ -1,6 +1,7 @@
 """What TensorFlow makes of a model: a trace, what it refuses, where it calls Python."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -8,11 +9,23 @@ from typing import Any
 import tensorflow as tf
 
 from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.frameworks.failures import from_error, last_user_frame, quiet, require_runs
-from d2lhybrid.frameworks.tensorflow import private
-from d2lhybrid.frameworks.tensorflow.modules import eagerly, put_back, require_numbers
-from d2lhybrid.frameworks.tensorflow.stages import stages_by_grappler, stages_by_xla
+from d2lhybrid.frameworks.tensorflow import modules, private
+from d2lhybrid.frameworks.tensorflow.modules import (
+    compiled_in,
+    eagerly,
+    put_back,
+    require_numbers,
+)
+from d2lhybrid.frameworks.tensorflow.stages import (
+    CONTRACTIONS,
+    CONTROL_FLOW,
+    stages_by_grappler,
+    stages_by_xla,
+)
 from d2lhybrid.frameworks.variant import Args, Kwargs
+from d2lhybrid.graphs import hlo
 from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
 from d2lhybrid.graphs.graph import Graph
 
@@ -21,93 +34,171 @@ _INTO_PYTHON = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 
 
 def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
-    """Trace a function, module or Keras model once for these inputs, apart from its own traces.
+    """Trace what a call compiles once for these inputs, apart from the user's own traces.
 
-    A graph of TensorFlow is always whole, so there are no graph breaks.
+    That is a function, module or Keras model, or, if it runs in Python and calls what is compiled,
+    each of the calls that it makes. A graph of TensorFlow is always whole, so there are no graph
+    breaks.
     """
     missing = MissingNames()
-    entry = _entry(model)
-    name, compilations = _name(model), 0
-    if hasattr(entry, "experimental_get_tracing_count"):
-        compilations = entry.experimental_get_tracing_count()
-    trace = _traced(model, args, kwargs, missing)
+    name, compiled = _name(model), compiled_in(model)
+    compilations = sum(
+        function.experimental_get_tracing_count() if _is_polymorphic(function) else 1
+        for function in compiled
+    )
+    traces = _traced(model, args, kwargs, missing)
     notes = missing.notes("TensorFlow")
     report = Explanation(_VERSION, name, compilations, graph_count=0, notes=notes)
-    if isinstance(trace, Exception):
-        refused = from_error(trace, private.rewritten_frames(trace))
+    if isinstance(traces, Exception):
+        refused = from_error(traces, private.rewritten_frames(traces))
         return replace(report, unsupported=(refused,))
+    if any(trace.is_called for trace in traces):
+        text = _("{model} itself isn't compiled: it runs in Python and calls compiled functions.")
+        notes = (text.format(model=name), *notes)
     return replace(
         report,
-        graph_count=1,
-        fallbacks=tuple(_calls_into_python(trace.concrete.graph)),
-        recording=Recording(partial(_graphs, name, trace, missing)),
+        graph_count=len(traces),
+        fallbacks=tuple(found for trace in traces for found in _calls_into_python(trace)),
+        notes=notes,
+        recording=Recording(partial(_graphs, traces, missing)),
     )
 
 
 def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
-    """Trace a function, module or Keras model once, apart from its own traces, and run the graph.
+    """Trace what a call compiles once, apart from the user's own traces, and run the graphs.
 
     Compiled by XLA where the function says ``jit_compile=True``, else rewritten by Grappler, which
     does so only when the graph runs. What that writes to variables is put back.
     """
     missing = MissingNames()
-    trace = _traced(model, args, kwargs, missing)
-    return () if isinstance(trace, Exception) else _graphs(_name(model), trace, missing)
+    traces = _traced(model, args, kwargs, missing)
+    return () if isinstance(traces, Exception) else _graphs(traces, missing)
 
 
 @dataclass(frozen=True)
 class _Trace:
-    """A trace of a model, which doesn't keep the model.
+    """A trace of a model, or of a compiled function that it calls; it doesn't keep the model.
 
-    ``variables``: those that the trace reads and writes, which have to live until it has run.
-    ``run``: call it. ``compiler_ir``: what gives its HLO if XLA compiles it.
+    ``is_called``: it is of a function that the model calls. ``variables``: those that the trace
+    reads and writes, which have to live until it has run. ``run``: call it. ``compiler_ir``: what
+    gives its HLO if XLA compiles it.
     """
 
+    name: str
+    is_called: bool
     concrete: Any
     variables: tuple[Any, ...]
     run: Callable[[], object]
     compiler_ir: Callable[..., str] | None
 
 
+def _is_polymorphic(function: Any) -> bool:
+    """Is it a ``tf.function``, which has several traces, and no single trace?"""
+    return hasattr(function, "experimental_get_tracing_count")
+
+
 def _entry(model: Any) -> Any:
-    """The ``tf.function`` that a model is or is called by, or its method without one."""
-    return model if hasattr(model, "get_concrete_function") else model.__call__
+    """What is compiled that a model is or is called by, or its method if nothing is."""
+    is_compiled = isinstance(model, tf.types.experimental.Callable)
+    return model if is_compiled else model.__call__
 
 
 def _name(model: Any) -> str:
-    is_function = _entry(model) is model
-    return name_of(model.python_function if is_function else model)
+    if isinstance(model, tf.types.experimental.ConcreteFunction):
+        return str(model.graph.name)
+    return name_of(model.python_function if _entry(model) is model else model)
 
 
-def _traced(model: Any, args: Args, kwargs: Kwargs, missing: MissingNames) -> _Trace | Exception:
-    """The trace of a model, by a function with its options and none of its traces, or a refusal.
+def _traced(
+    model: Any, args: Args, kwargs: Kwargs, missing: MissingNames
+) -> list[_Trace] | Exception:
+    """The traces that a call takes, in its order, or the first refusal.
 
     Raises:
         CallFailedError: the model cannot run without a graph either.
     """
-    entry = _entry(model)
-    is_by_xla, function, compiler_ir = False, tf.function(model), None
-    if hasattr(entry, "experimental_get_tracing_count"):
-        is_by_xla = missing.ask(lambda: private.is_by_xla(entry), False)
-        alike = tf.function(entry.python_function, jit_compile=is_by_xla or None)
-        function = missing.ask(lambda: private.copied(entry), alike)
-    with quiet():
-        try:
-            concrete = function.get_concrete_function(*args, **kwargs)
-            if is_by_xla:  # which says what it cannot have, and runs nothing
-                require_numbers(concrete.inputs)
-                compiler_ir = function.experimental_get_compiler_ir(*args, **kwargs)
-                compiler_ir(stage="hlo")
-        except Exception as error:
+    is_compiled = isinstance(_entry(model), tf.types.experimental.Callable)
+    calls = [] if is_compiled or not compiled_in(model) else _compiled_calls(model, args, kwargs)
+    traces: list[_Trace] = []
+    copies: dict[int, Any] = {}
+    for function, its_args, its_kwargs in calls or [(model, args, kwargs)]:
+        trace = _trace_of(function, its_args, its_kwargs, copies, missing)
+        if isinstance(trace, Exception):
             with eagerly():
                 require_runs(name_of(model), lambda: model(*args, **kwargs))
+            return trace
+        # A call of a trace that was called before has the same graph.
+        earlier = (one for one in traces if one.concrete is trace.concrete)
+        traces.append(next(earlier, replace(trace, is_called=bool(calls))))
+    return traces
+
+
+def _compiled_calls(model: Any, args: Args, kwargs: Kwargs) -> list[tuple[Any, Args, Kwargs]]:
+    """The calls of compiled functions that a call of a model makes, of which it is none.
+
+    They run as Python code meanwhile, so none of them is traced. What the call writes to variables
+    is put back if a trace tells which these are.
+    """
+    used: Sequence[Any] = ()
+    with quiet(), eagerly():
+        with suppress(Exception):  # what can't be traced as a whole may run in parts
+            used = tf.function(model).get_concrete_function(*args, **kwargs).variables
+        with put_back(used), private.compiled_calls() as calls:
+            require_runs(name_of(model), lambda: model(*args, **kwargs))
+    return [(function, its_args, dict(its_kwargs)) for function, its_args, its_kwargs in calls]
+
+
+def _trace_of(
+    model: Any, args: Args, kwargs: Kwargs, copies: dict[int, Any], missing: MissingNames
+) -> _Trace | Exception:
+    """The trace of one call, by a function with the model's options and none of its traces.
+
+    `copies` are these functions, by the id of the model. A trace that the user has taken by itself
+    is its own.
+    """
+    entry = _entry(model)
+    is_by_xla, compiler_ir = False, None
+    if isinstance(entry, tf.types.experimental.Callable):
+        is_by_xla = missing.ask(lambda: modules.is_by_xla(entry), False)
+    with quiet():
+        try:
+            if isinstance(entry, tf.types.experimental.ConcreteFunction):
+                concrete = entry
+            else:
+                if id(model) not in copies:
+                    copies[id(model)] = _copied(model, is_by_xla, missing)
+                concrete = copies[id(model)].get_concrete_function(*args, **kwargs)
+            if is_by_xla:  # which says what it cannot have, and runs nothing
+                require_numbers(concrete.inputs)
+                if concrete is entry:
+                    inputs = list(filter(tf.is_tensor, tf.nest.flatten((args, kwargs))))
+                    get_ir = partial(private.compiler_ir, concrete, inputs)
+                    compiler_ir = missing.ask(get_ir, None)
+                else:
+                    compiler_ir = copies[id(model)].experimental_get_compiler_ir(*args, **kwargs)
+                if compiler_ir is not None:
+                    compiler_ir(stage="hlo")
+        except Exception as error:
             return error
-    run = partial(concrete, *args, **kwargs)
-    return _Trace(concrete, tuple(concrete.variables), run, compiler_ir)
+    # Grappler rewrites a trace at its first run alone, and the user's may have run already. So it
+    # runs in a new function, into which Grappler puts its operations.
+    runs = tf.function(lambda *a, **k: concrete(*a, **k)) if concrete is entry else concrete
+    run = partial(runs, *args, **kwargs)
+    return _Trace(_name(model), False, concrete, tuple(concrete.variables), run, compiler_ir)
 
 
-def _calls_into_python(graph: Any) -> Iterator[Finding]:
+def _copied(model: Any, is_by_xla: bool, missing: MissingNames) -> Any:
+    """A function with the options of the one that a model is or is called by, and no traces."""
+    entry = _entry(model)
+    if not _is_polymorphic(entry):
+        return tf.function(model)
+    alike = tf.function(entry.python_function, jit_compile=is_by_xla or None)
+    return missing.ask(lambda: private.copied(entry), alike)
+
+
+def _calls_into_python(trace: _Trace) -> Iterator[Finding]:
     """The operations that call back into Python, in the graph and in its branches."""
+    graph = trace.concrete.graph
     for operation in graph.get_operations():
         if operation.type in _INTO_PYTHON:
             frames = [(frame.filename, frame.lineno) for frame in operation.traceback or ()]
@@ -118,11 +209,25 @@ def _calls_into_python(graph: Any) -> Iterator[Finding]:
                 yield Finding(f"{node.op} ({branch.signature.name})")
 
 
-def _graphs(name: str, trace: _Trace, missing: MissingNames) -> tuple[Graph, ...]:
+def _graphs(traces: list[_Trace], missing: MissingNames) -> tuple[Graph, ...]:
+    """The graph of each trace; one that is called several times is compiled once."""
+    by_trace = {id(trace): trace for trace in traces}
+    graphs = {key: _graph(trace, missing) for key, trace in by_trace.items()}
+    return tuple(graphs[id(trace)] for trace in traces)
+
+
+def _graph(trace: _Trace, missing: MissingNames) -> Graph:
     with quiet():
         if trace.compiler_ir:
             stages = stages_by_xla(trace.concrete, trace.compiler_ir)
         else:
             with put_back(trace.variables):
                 stages = stages_by_grappler(trace.concrete, trace.run, missing)
-    return (Graph(_VERSION, name, stages, missing.notes("TensorFlow")),)
+    return Graph(
+        _VERSION,
+        trace.name,
+        stages,
+        missing.notes("TensorFlow"),
+        contractions=hlo.CONTRACTIONS if trace.compiler_ir else CONTRACTIONS,
+        control_flow=hlo.CONTROL_FLOW if trace.compiler_ir else CONTROL_FLOW,
+    )

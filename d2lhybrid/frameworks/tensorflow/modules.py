@@ -6,13 +6,18 @@ tensors.
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
+from inspect import getattr_static
 from threading import Lock
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 import tensorflow as tf
 
+from d2lhybrid.core.closures import named_in
 from d2lhybrid.core.errors import CannotBuildError
 from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.frameworks.failures import last_user_frame
 from d2lhybrid.frameworks.tensorflow import private
 from d2lhybrid.frameworks.variant import Function
 
@@ -49,6 +54,80 @@ def _has_graphs(model: Any) -> bool:
     for holder in (*parts, *classes):
         values += getattr(holder, "__dict__", {}).values()
     return any(isinstance(value, tf.types.experimental.Callable) for value in values)
+
+
+def compiled_in(model: Any) -> list[Any]:
+    """What ``tf.function`` made of the model, or of anything that a call of it calls, each once.
+
+    As far as the code of the call and of the user's functions names it: unlike ``_has_graphs``,
+    this leaves out what a model holds and a call doesn't use, such as a compiled training step.
+    """
+    compiled = []
+    seen: dict[tuple[int, ...], Any] = {}
+    to_visit = [model]
+    for thing in to_visit:  # which grows by what is inside
+        is_method = isinstance(thing, MethodType)
+        identity = (id(thing.__func__), id(thing.__self__)) if is_method else (id(thing),)
+        if identity in seen:
+            continue
+        seen[identity] = thing
+        if isinstance(thing, tf.types.experimental.Callable):
+            compiled.append(thing)
+        elif isinstance(thing, MODULES):
+            parts = [*getattr(thing, "submodules", ()), *private.layers(thing)]
+            to_visit += [*_entries(thing), *parts]
+        else:
+            to_visit += _named_in(thing) or (_entries(thing) if thing is model else [])
+    return compiled
+
+
+def _entries(model: Any) -> list[Any]:
+    """The methods that a call of a model enters."""
+    return [_attribute(model, name) for name in ("__call__", "call")]
+
+
+def _named_in(thing: Any) -> list[Any]:
+    """What the code of a user's function names, of a method also attributes of its object."""
+    if isinstance(thing, (list, tuple, dict)):
+        return list(filter(callable, thing.values() if isinstance(thing, dict) else thing))
+    if isinstance(thing, partial):
+        return [thing.func]
+    if isinstance(thing, MethodType):
+        names = _names(thing.__func__.__code__) if _is_users(thing.__func__) else ()
+        return [thing.__func__, *(_attribute(thing.__self__, name) for name in names)]
+    return named_in(thing) if _is_users(thing) else []
+
+
+def _is_users(function: Any) -> bool:
+    """Is it a function that was written in Python, in no installed package?"""
+    is_function = isinstance(function, FunctionType)
+    return is_function and last_user_frame([(function.__code__.co_filename, 1)]) != ("", 0)
+
+
+def _names(code: CodeType) -> set[str]:
+    """The names of globals and attributes in some code, and in functions that are inside it."""
+    inside = [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    return set(code.co_names).union(*map(_names, inside))
+
+
+def _attribute(thing: Any, name: str) -> Any:
+    """An attribute of an object; None if there is none, or if code would run to compute it."""
+    with suppress(Exception):
+        if not isinstance(getattr_static(thing, name), property):
+            return getattr(thing, name)
+    return None
+
+
+def is_by_xla(compiled: Any) -> bool:
+    """Does XLA compile this ``tf.function``, or this trace?
+
+    Raises:
+        AttributeError: TensorFlow doesn't tell.
+    """
+    if isinstance(compiled, tf.types.experimental.ConcreteFunction):
+        attributes = compiled.function_def.attr  # which to look up by [] would change
+        return "_XlaMustCompile" in attributes and bool(attributes["_XlaMustCompile"].b)
+    return private.is_by_xla(compiled)
 
 
 _lock = Lock()

@@ -5,11 +5,14 @@ AttributeError or ImportError, which ``explain`` and ``graph`` turn into a note,
 said beside it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 import tensorflow as tf
+
+_FUNCTIONS = "tensorflow.python.eager.polymorphic_function"
 
 
 def _context() -> Any:
@@ -65,3 +68,94 @@ def layers(model: Any) -> list[Any]:
     """The layers in a model of Keras, however deep; if Keras doesn't tell, those at its top."""
     flatten = getattr(model, "_flatten_layers", None)
     return list(flatten() if flatten else getattr(model, "layers", ()))
+
+
+def trace_callbacks() -> list[Callable[[Any], object]] | None:
+    """What TensorFlow calls with each trace that it has made; None if there is no such list."""
+    try:
+        transform: Any = import_module(f"{_FUNCTIONS}.transform")
+        callbacks: list[Callable[[Any], object]] = transform.CONCRETE_FUNCTION_CALLBACKS
+        return callbacks
+    except (AttributeError, ImportError):
+        return None
+
+
+def traces(function: Any) -> list[Any]:
+    """The traces of a ``tf.function``; none if TensorFlow doesn't tell."""
+    cache = getattr(function, "_function_cache", None)
+    return list(cache.values()) if cache is not None else []
+
+
+def compiler_ir(concrete: Any, inputs: list[Any]) -> Callable[..., str]:
+    """What gives the HLO of a trace that XLA compiles, for these inputs."""
+    specs = [tf.TensorSpec(tensor.shape, tensor.dtype) for tensor in inputs]
+    module: Any = import_module(f"{_FUNCTIONS}.compiler_ir")
+    ir: Callable[..., str] = module.from_concrete_function(concrete, specs)
+    return ir
+
+
+@contextmanager
+def compiled_calls() -> Iterator[list[tuple[Any, tuple[Any, ...], Mapping[str, Any]]]]:
+    """The calls of compiled functions in the block, without those inside them: with arguments.
+
+    TensorFlow calls each kind by one method, which this replaces meanwhile. If TensorFlow has
+    another, none is seen.
+    """
+    calls: list[tuple[Any, tuple[Any, ...], Mapping[str, Any]]] = []
+    depth = 0
+
+    def noted(method: Callable[..., Any]) -> Callable[..., Any]:
+        def run(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+            nonlocal depth
+            if not depth:
+                calls.append((function, args, kwargs))
+            depth += 1
+            try:
+                return method(function, *args, **kwargs)
+            finally:
+                depth -= 1
+
+        return run
+
+    with (
+        _replaced("polymorphic_function", "Function", "__call__", noted),
+        _replaced("concrete_function", "ConcreteFunction", "__call__", noted),
+    ):
+        yield calls
+
+
+@contextmanager
+def noted_traces_called(note: Callable[[Any, list[Any]], object]) -> Iterator[None]:
+    """Call `note` with each trace that is called in the block, and its tensors.
+
+    TensorFlow calls them by one method, which this replaces meanwhile. If it has another, none is
+    seen.
+    """
+
+    def noted(method: Callable[..., Any]) -> Callable[..., Any]:
+        def run(function: Any, tensors: list[Any], *args: Any, **kwargs: Any) -> Any:
+            note(function, tensors)
+            return method(function, tensors, *args, **kwargs)
+
+        return run
+
+    with _replaced("concrete_function", "ConcreteFunction", "_call_flat", noted):
+        yield
+
+
+@contextmanager
+def _replaced(
+    module: str, kind: str, name: str, made_of: Callable[[Callable[..., Any]], Callable[..., Any]]
+) -> Iterator[None]:
+    """Another method of a class of TensorFlow in the block, made of the one that it has."""
+    try:
+        owner = getattr(import_module(f"{_FUNCTIONS}.{module}"), kind)
+        method = getattr(owner, name)
+    except (AttributeError, ImportError):
+        yield
+        return
+    setattr(owner, name, made_of(method))
+    try:
+        yield
+    finally:
+        setattr(owner, name, method)

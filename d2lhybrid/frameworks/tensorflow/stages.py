@@ -21,6 +21,27 @@ _NO_WORK = _RESULTS | {"NoOp"}
 _READS = {"ReadVariableOp", "VarHandleOp"}  # to read what is stored changes nothing
 _LAYOUT_OPS = hlo.LAYOUT_OPS | {"ExpandDims", "Identity", "IdentityN", "ReadVariableOp"}
 _LAYOUT_OPS |= {"Reshape", "Snapshot", "Squeeze", "StopGradient", "Transpose"}
+# Products of matrices, convolutions and attention, alone or as the first part of a fused operation.
+_PRODUCTS = {"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum"}
+_PRODUCTS |= {"SparseMatMul", "SparseTensorDenseMatMul", "QuantizedMatMul"}
+_CONVOLUTIONS = {"Conv", "Conv2D", "Conv3D", "DepthwiseConv2dNative", "QuantizedConv2D"}
+_GRADIENTS = {
+    f"{convolution}Backprop{of}{version}"
+    for convolution in ("Conv2D", "Conv3D", "DepthwiseConv2dNative")
+    for of in ("Input", "Filter")
+    for version in ("", "V2")
+}
+CONTRACTIONS = frozenset(
+    f"{library}{operation}"
+    for library in ("", "_Mkl", "_MklNative")  # the latter two are oneDNN's
+    for operation in _PRODUCTS | _CONVOLUTIONS | _GRADIENTS
+)
+# Operations that run others: calls of functions, loops and branches, which Grappler rewrites to
+# switches if it can.
+CONTROL_FLOW = frozenset({"PartitionedCall", "StatefulPartitionedCall", "Switch"})
+CONTROL_FLOW |= {
+    f"{state}{kind}" for state in ("", "Stateless") for kind in ("While", "If", "Case")
+}
 
 
 def stages_by_grappler(

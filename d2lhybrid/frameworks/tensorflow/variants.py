@@ -68,12 +68,12 @@ def variants(
     def way(run: DeferredBuild, code: str, options: str, explained: Function) -> Variant:
         return Variant(run, code.format(options=options), explained=explained)
 
-    in_xla = tf.function(net, jit_compile=True)
+    in_graph, in_xla = tf.function(net), tf.function(net, jit_compile=True)
     by_name = {
         "eager": Variant(eager(net), "y = net(x)"),
-        "tf.function": way(as_graph(function), _FUNCTION, "", net),
+        "tf.function": way(as_graph(function), _FUNCTION, "", in_graph),
         "tf.function XLA": way(by_xla(function), _FUNCTION, _XLA, in_xla),
-        "concrete function": way(as_graph(concrete_function), _CONCRETE, "", net),
+        "concrete function": way(as_graph(concrete_function), _CONCRETE, "", in_graph),
         "concrete function XLA": way(by_xla(concrete_function), _CONCRETE, _XLA, in_xla),
     }
     if include_expert:

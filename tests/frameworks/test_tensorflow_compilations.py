@@ -1,0 +1,337 @@
+"""What TensorFlow compiles, how often and why: traces, XLA below them, functions that call both."""
+
+from itertools import count, cycle
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from models import tensorflow_model
+
+from d2lhybrid import explain, graph
+from d2lhybrid.frameworks import get
+from d2lhybrid.frameworks.tensorflow import private
+
+TENSORFLOW = get("tensorflow")
+X = tf.ones((2, 3))
+KERNEL = tf.ones((3, 3, 1, 4))
+by_xla = tf.function(jit_compile=True)
+
+
+def attention(x):
+    return tf.nn.softmax(x @ tf.transpose(x)) @ x
+
+
+@pytest.mark.parametrize("compiled", [tf.function, by_xla], ids=["Grappler", "XLA"])
+@pytest.mark.parametrize(
+    ("function", "x", "contractions"),
+    [
+        (*tensorflow_model(), 2),
+        (lambda x: tf.nn.relu(tf.nn.conv2d(x, KERNEL, 1, "SAME")), tf.ones((1, 8, 8, 1)), 1),
+        (lambda x: tf.einsum("ij,kj->ik", tf.sin(x), x), X, 1),
+        (attention, X, 2),
+        (lambda x: tf.tanh(x * 2 + 1) / 3, X, 0),
+    ],
+    ids=["network", "convolution", "einsum", "attention", "chain"],
+)
+def test_contractions_are_told_from_other_steps(compiled, function, x, contractions):
+    picture = graph(compiled(function), x)
+    assert picture.contraction_steps == contractions
+    assert contractions < len(picture.stages[-1].operations)
+
+
+def repeated(x):
+    return tf.while_loop(lambda i, _y: i < 3, lambda i, y: (i + 1, y @ y), (0, x))[1]
+
+
+def chosen(x):
+    return tf.cond(tf.reduce_sum(x) > 0, lambda: x @ x, lambda: tf.sin(x))
+
+
+@pytest.mark.parametrize("compiled", [tf.function, by_xla], ids=["Grappler", "XLA"])
+@pytest.mark.parametrize("function", [repeated, chosen])
+def test_loops_and_branches_are_told_from_other_steps(compiled, function):
+    assert graph(compiled(function), tf.ones((2, 2))).control_flow_steps
+
+
+def test_a_call_that_grappler_keeps_is_no_step():
+    inner = by_xla(attention)
+    assert graph(tf.function(lambda x: inner(x) + 1), X).control_flow_steps == 1
+
+
+def new_each_time(x):
+    return tf.function(lambda y: y * 2)(x)  # makes
+
+
+def made_anew():
+    return lambda: new_each_time(X)
+
+
+def python_number():
+    scaled, numbers = tf.function(lambda x, factor: x * factor), count()
+    return lambda: scaled(X, next(numbers))
+
+
+def shape():
+    doubled, sizes = tf.function(lambda x: x * 2), count(1)
+    return lambda: doubled(tf.ones(next(sizes)))
+
+
+def another_object():
+    class Settings:
+        factor = 2
+
+    scaled = tf.function(lambda x, settings: x * settings.factor)
+    kept = []
+
+    def run():
+        kept.append(Settings())
+        return scaled(X, kept[-1])
+
+    return run
+
+
+def shape_below_a_signature():
+    doubled = tf.function(
+        lambda x: x * 2, input_signature=[tf.TensorSpec([None])], jit_compile=True
+    )
+    sizes = count(1)
+    return lambda: doubled(tf.ones(next(sizes)))
+
+
+def start_of_a_slice():
+    cut = tf.function(lambda x, start: tf.slice(x, [start, 0], [1, 3]), jit_compile=True)
+    x, starts = tf.ones((9, 3)), count()
+    return lambda: cut(x, tf.constant(next(starts)))
+
+
+@pytest.mark.parametrize(
+    ("make", "reason", "traces"),
+    [
+        (made_anew, "each call makes a new tf.function of <lambda>", 1),
+        (python_number, "factor is a Python value: now 1, before 0", 1),
+        (shape, "x is now float32 (2,), before float32 (1,)", 1),
+        (another_object, "settings is another object of Settings", 1),
+        (shape_below_a_signature, "XLA compiles for each shape: x is now float32 (2,)", 0),
+        (start_of_a_slice, "XLA takes start as a constant and compiles for each value: now 1", 0),
+    ],
+)
+def test_a_planted_compilation_has_its_cause(make, reason, traces):
+    run = make()
+    found = TENSORFLOW.compiled_again(run)
+    assert found.reason.startswith(reason)
+    assert found.file == __file__
+    before = TENSORFLOW.programs_compiled()
+    run()
+    assert TENSORFLOW.programs_compiled() - before == traces
+
+
+def test_a_compilation_has_the_line_of_the_call():
+    found = TENSORFLOW.compiled_again(made_anew())
+    assert Path(__file__).read_text(encoding="utf-8").splitlines()[found.line - 1].endswith("makes")
+
+
+def test_a_second_call_that_compiles_nothing_has_no_cause():
+    sizes = cycle([3, 4])
+    doubled, in_xla = tf.function(lambda x: x * 2), by_xla(lambda x: x * 2)
+    for _turn in range(2):
+        in_xla(doubled(tf.ones(next(sizes))))
+    net, x = tensorflow_model()
+    callbacks = list(private.trace_callbacks())
+    for run in (
+        lambda: in_xla(doubled(tf.ones(next(sizes)))),
+        lambda: in_xla(X),
+        lambda: net(x),
+        lambda: 3,
+    ):
+        assert TENSORFLOW.compiled_again(run) is None
+    assert private.trace_callbacks() == callbacks
+
+
+def test_a_profile_of_the_user_goes_on(tmp_path):
+    tf.profiler.experimental.start(str(tmp_path))
+    try:
+        assert TENSORFLOW.compiled_again(shape_below_a_signature()) is None  # nothing shows it
+        assert TENSORFLOW.compiled_again(python_number()) is not None
+    finally:
+        tf.profiler.experimental.stop()
+    assert list(tmp_path.rglob("*.xplane.pb"))
+
+
+def test_an_error_in_the_call_leaves_tensorflow_as_it_was():
+    call_flat = tf.types.experimental.ConcreteFunction
+    concrete = tf.function(lambda x: x).get_concrete_function(X)
+    method, callbacks = type(concrete)._call_flat, list(private.trace_callbacks())
+    with pytest.raises(ZeroDivisionError):
+        TENSORFLOW.compiled_again(lambda: 1 / 0)
+    assert isinstance(concrete, call_flat)
+    assert type(concrete)._call_flat is method
+    assert private.trace_callbacks() == callbacks
+    tf.profiler.experimental.start("")
+    tf.profiler.experimental.stop(save=False)
+
+
+def test_a_function_in_a_trace_is_part_of_it():
+    inner = tf.function(lambda x: x * 2)
+    outer = tf.function(lambda x: inner(x) + inner(x[0]))
+    before = TENSORFLOW.programs_compiled()
+    outer(X)
+    assert TENSORFLOW.programs_compiled() == before + 1
+
+
+def test_without_the_callbacks_traces_are_not_counted(monkeypatch):
+    from d2lhybrid.frameworks.tensorflow import compilations
+
+    monkeypatch.setattr(private, "trace_callbacks", lambda: None)
+    assert compilations._TraceCounter().traces() is None
+    assert TENSORFLOW.compiled_again(python_number()) is None
+
+
+doubled = tf.function(lambda x: x * 2)
+halved = tf.function(lambda x: x / 2, jit_compile=True)
+
+
+def wrapper(x):
+    return tf.sin(doubled(x)) + 1
+
+
+def wrapper_of_both(x):
+    return sum(halved(wrapper(x)) for _turn in range(2))
+
+
+def plain(x):
+    return x * 2
+
+
+class Blocks(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = [tf.function(lambda x: x * 2), tf.function(lambda x: tf.sin(x) + 1)]
+        self.count = tf.Variable(0.0)
+        self.unused = tf.function(plain)
+
+    def __call__(self, x):
+        self.count.assign_add(1.0)
+        for block in self.blocks:
+            x = self.through(block, x)
+        return x
+
+    def through(self, block, x):
+        return block(x)
+
+
+class TracedLayer(tf.keras.layers.Layer):
+    @tf.function
+    def call(self, x):
+        return x * 2
+
+
+class Trained(tf.keras.Sequential):
+    @tf.function
+    def step(self, x):
+        return self(x)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (doubled, True),
+        (doubled.get_concrete_function(X), True),
+        (wrapper, True),
+        (lambda x: [doubled(one) for one in x], True),
+        (Blocks(), True),
+        (Blocks().__call__, True),
+        (tf.keras.Sequential([TracedLayer()]), True),
+        (plain, False),
+        (lambda x: tf.nn.relu(plain(x)), False),
+        (Trained([tf.keras.layers.Dense(2)]), False),  # a call doesn't use what is compiled
+        (tf.nn.relu, False),
+    ],
+)
+def test_what_is_compiled(function, expected):
+    assert TENSORFLOW.is_compiled(function) is expected
+
+
+def test_a_network_that_was_trained_is_not_compiled():
+    net = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    net.compile(loss="mse")
+    net.fit(X, tf.ones((2, 1)), verbose=0)
+    net.predict(X, verbose=0)
+    assert not TENSORFLOW.is_compiled(net)
+
+
+@pytest.mark.parametrize("options", [{}, {"jit_compile": True}], ids=["graph", "XLA"])
+@pytest.mark.parametrize("as_trace", [False, True], ids=["function", "trace"])
+def test_the_smallest_model_is_compiled_as_the_users(options, as_trace):
+    from d2lhybrid.frameworks.tensorflow.modules import is_by_xla
+
+    net, x = tensorflow_model()
+    for model, given in ((plain, X), (net, x)):
+        function = tf.function(model, **options)
+        function = function.get_concrete_function(given) if as_trace else function
+        smallest = TENSORFLOW.add_one(model)
+        like = TENSORFLOW.compiled_like(function, smallest)
+        before = TENSORFLOW.programs_compiled()
+        for run in (smallest, like):
+            first, second = run(tf.constant([1.0]), tf.constant([2]))
+            assert (first.numpy().tolist(), second.numpy().tolist()) == ([2.0], [3])
+        assert TENSORFLOW.programs_compiled() == before + 1
+        compiled = like._trace if as_trace else like
+        assert is_by_xla(compiled) is bool(options)
+    assert isinstance(smallest, tf.keras.layers.Layer)
+    assert TENSORFLOW.compiled_like(plain, smallest) is None
+    assert TENSORFLOW.compiled_like(wrapper_of_both, smallest) is None
+    assert TENSORFLOW.compiled_like(wrapper, smallest) is not None
+
+
+def test_an_eager_call_of_keras_costs_as_many_calls_as_it_has_layers():
+    dense = tf.keras.layers.Dense
+    net = tf.keras.Sequential([tf.keras.Input([3]), dense(2), tf.keras.Sequential([dense(2)])])
+    assert TENSORFLOW.eager_calls(net, 12) == 4
+    assert TENSORFLOW.eager_calls(tf.function(net), 12) == 4
+    assert TENSORFLOW.eager_calls(plain, 12) == 12
+
+
+def test_a_function_that_calls_compiled_ones_has_their_graphs_and_traces_none():
+    doubled(X)
+    halved(X)
+    counts = [f.experimental_get_tracing_count() for f in (doubled, halved)]
+    report = explain(wrapper_of_both, X)
+    assert (report.graph_count, report.compilations) == (4, sum(counts))
+    assert "runs in Python" in report.notes[0]
+    assert report.unsupported == report.fallbacks == ()
+    kinds = [{node.operation for node in one.stages[0].operations} for one in report.graphs()]
+    assert kinds == [{"Mul", "Identity"}, {"RealDiv", "Identity"}] * 2
+    assert [f.experimental_get_tracing_count() for f in (doubled, halved)] == counts
+    TENSORFLOW.explain(wrapper, (tf.ones(7),), {})  # of a shape that the user has not compiled
+    assert doubled.experimental_get_tracing_count() == counts[0]
+
+
+def test_blocks_that_are_compiled_one_by_one_have_a_graph_each_and_change_nothing():
+    net = Blocks()
+    net(X)
+    report = explain(net, X)
+    assert (report.graph_count, report.compilations) == (2, 2)
+    assert net.count.numpy() == 1.0
+    assert ["Sin" in repr(one) for one in report.graphs()] == [False, True]
+
+
+def test_python_between_two_compiled_functions_is_no_refusal():
+    def through_numpy(x):
+        return doubled(np.asarray(doubled(x)) + 1)
+
+    report = explain(through_numpy, X)
+    assert (report.graph_count, report.unsupported) == (2, ())
+
+
+def test_a_trace_by_itself_shows_what_was_made_of_it():
+    def chain(x):
+        return tf.sin(x) * 2 + 1
+
+    for options in ({}, {"jit_compile": True}):
+        concrete = tf.function(chain, **options).get_concrete_function(X)
+        concrete(X)
+        report = explain(concrete, X)
+        assert (report.graph_count, report.compilations, report.notes) == (1, 1, ())
+        (shown,) = report.graphs()
+        assert (shown.model, "fused" in shown.fates.values()) == ("chain", bool(options))
