@@ -174,15 +174,22 @@ def _steps(program: Program) -> str:
     """How many steps run, and of what kind they are."""
     if not program.steps:
         return _("0, because nothing is computed")
-    if not program.contractions:
+    numbers = {"steps": count(program.steps), "loops": count(program.control_flow)}
+    if program.control_flow:
+        text = ngettext(
+            "{steps}, {loops} of them a loop or branch, whose own steps aren't counted",
+            "{steps}, {loops} of them loops or branches, whose own steps aren't counted",
+            program.control_flow,
+        )
+    elif program.contractions:
+        text = ngettext(
+            "{steps}, {contractions} of them a matrix product, convolution or attention",
+            "{steps}, {contractions} of them matrix products, convolutions or attention",
+            program.contractions,
+        )
+    else:
         text = _("{steps}, none of them a matrix product, convolution or attention")
-        return text.format(steps=count(program.steps))
-    text = ngettext(
-        "{steps}, {contractions} of them a matrix product, convolution or attention",
-        "{steps}, {contractions} of them matrix products, convolutions or attention",
-        program.contractions,
-    )
-    return text.format(steps=count(program.steps), contractions=count(program.contractions))
+    return text.format(**numbers, contractions=count(program.contractions))
 
 
 def nothing_compiled(reason: str) -> str:

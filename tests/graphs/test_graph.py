@@ -267,7 +267,7 @@ def explained(*graphs, compilations=0, **findings):
 def test_an_explanation_counts_the_graphs_of_the_call():
     small = replace(graph(*SMALL), contractions=frozenset({"mul"}))
     assert explained(small, graph(*SMALL)).program == Program(
-        recorded=14, steps=4, contractions=2, fused=4, folded=2, merged=2, dropped=2
+        recorded=14, steps=4, contractions=2, fused=4, folded=2, merged=2, dropped=2, free=2
     )
     recorded_alone = Graph("Toy 1", "f", SMALL[:1])
     for unknown in (explained(), explained(small, recorded_alone)):
@@ -301,6 +301,8 @@ def test_an_explanation_says_what_there_is_to_say():
     ]
     product = replace(product, contractions=frozenset({"mul"}))
     assert "2, 2 of them matrix products" in repr(explained(product))
+    loop = replace(product, control_flow=frozenset({"add"}))
+    assert "2, 1 of them a loop or branch, whose own steps aren't counted" in repr(explained(loop))
     nothing = Stage("recorded", (X,), ("x",))
     assert "0, because nothing is computed" in repr(explained(graph(nothing, nothing)))
 

@@ -1,0 +1,118 @@
+"""Does the sentence name the cause that was planted, and is it false anywhere?
+
+    python benchmarks/why.py [--framework jax] [--only jit_in_the_call] [--repeat 3]
+    python benchmarks/why.py --page
+
+The cases stand in ``tests/planted``: functions and models of which one row has a cause that is
+known, and controls in which nothing is wrong. Each is compared in a process of its own, and the
+cause that was planted stands above what ``comparison.why`` says. *Named* is a cause that is true of
+the row; *silent* a sentence that says that it isn't known, or none; *FALSE* any other. A control
+has nothing to name: what is said of it has to be true. It ends with 1 if fewer than 14 in 15 are
+named, or if one is false. The second form runs the programs of ``docs/why.md`` and writes below
+each what it prints.
+"""
+
+import argparse
+import json
+import re
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from callables import ROOT, in_a_process
+
+from d2lhybrid import compare
+
+FRAMEWORKS = ("torch", "tensorflow", "jax", "mxnet")
+NAMED = 14 / 15  # 28 of 30
+ENVIRONMENT = {"PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3", "D2LHYBRID_LANGUAGE": "en"}
+
+
+# A program of the page, and what it prints.
+PROGRAM = r"```python\n(?P<program>(?:(?!```).)*)```\n\n```text\n.*?```\n"
+
+
+def cases_of(framework):
+    """The cases of a framework by name; this imports the framework."""
+    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/planted")]
+    from case import cases
+
+    return cases(framework)
+
+
+def of_case(case, seconds):
+    """What a comparison says of the row."""
+    functions, *args = case.build()
+    comparison = compare(functions, *args, time_limit=seconds, check=case.checked, progress=False)
+    label = case.label(functions)
+    why = comparison.why(label)
+    return {
+        "verdict": "baseline" if label == comparison.baseline else comparison.verdict(label),
+        "causes": why.causes,
+        "sentence": str(why),
+    }
+
+
+def write_page(page):
+    """Run each program of the page that shows what it prints, and write that below it."""
+
+    def ran(match):
+        with tempfile.TemporaryDirectory() as folder:
+            script = Path(folder, "question.py")
+            script.write_text(match["program"], encoding="utf-8")
+            printed = in_a_process("-W", "ignore", script, environment=ENVIRONMENT)
+        print(printed, flush=True)
+        return f"```python\n{match['program']}```\n\n```text\n{printed.strip()}\n```\n"
+
+    text = page.read_text(encoding="utf-8")
+    page.write_text(re.sub(PROGRAM, ran, text, flags=re.DOTALL), encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--framework", nargs="+", choices=FRAMEWORKS, default=FRAMEWORKS)
+    parser.add_argument("--only", nargs="+", help="the names of cases")
+    parser.add_argument("--seconds", type=float, default=3, help="of rounds for each comparison")
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--short", action="store_true", help="half a second of rounds")
+    parser.add_argument("--page", action="store_true", help="write what docs/why.md shows")
+    parser.add_argument("--here", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.page:
+        write_page(ROOT / "docs/why.md")
+        return
+    seconds = 0.5 if options.short else options.seconds
+    if options.here:
+        (framework,) = options.framework
+        print(json.dumps(of_case(cases_of(framework)[options.here], seconds)))
+        return
+    counts = Counter()
+    for framework in options.framework:
+        for name, case in cases_of(framework).items():
+            if options.only and name not in options.only:
+                continue
+            for _ in range(options.repeat):
+                script = [__file__, "--framework", framework, "--here", name, "--seconds", seconds]
+                told = json.loads(in_a_process(*script, environment=ENVIRONMENT).splitlines()[-1])
+                judged = case.judge(told["causes"])
+                counts[bool(case.planted), judged] += 1
+                print(f"{framework}, {name}: {judged}")
+                print(f"    planted: {case.planted or 'nothing'}. {case.sentence}")
+                print(
+                    f"    {told['verdict']}, {', '.join(told['causes'])}: {told['sentence']}",
+                    flush=True,
+                )
+    planted = sum(count for (is_planted, _judged), count in counts.items() if is_planted)
+    controls = counts.total() - planted
+    named, false = counts[True, "named"], counts[True, "FALSE"]
+    accused = counts[False, "FALSE"]
+    print(f"\nOf {planted} planted causes, {named} are named and {false} sentences are false.")
+    print(f"Of {controls} controls, {accused} are accused.")
+    sys.exit(1 if false or accused or named < NAMED * planted else 0)
+
+
+if __name__ == "__main__":
+    main()
