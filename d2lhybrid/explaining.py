@@ -81,7 +81,8 @@ def _compiled_again(framework: Framework, model: Any, args: Args, kwargs: Kwargs
         model(*spare_args, **spare_kwargs)
         framework.synchronize()
 
-    with quiet(), suppress(Exception):  # a call that fails says nothing of a second one
+    # A call that fails says nothing of a second one.
+    with framework.unchanged(model, args, kwargs), quiet(), suppress(Exception):
         before = framework.programs_compiled()
         if before is not None:
             run()

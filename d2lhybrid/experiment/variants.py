@@ -243,7 +243,9 @@ def recognized(functions: Any) -> Any:
 
 def recipe_of(function: Any) -> tuple[Recipe, str] | None:
     """What has made a callable that is built at its first call, and by what name, if known."""
-    for variants in getattr(function, "among", ()):
+    if not isinstance(function, DeferredBuild):  # a model may have attributes of any name
+        return None
+    for variants in function.among:
         for recipe in variants.recipes:
             if name := recipe.name_of(function):
                 return recipe, name

@@ -9,6 +9,7 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -218,6 +219,15 @@ class Framework(ABC):
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         """Run the model for inference, without dropout or gradients; what it returns."""
         return model(*args, **kwargs)
+
+    def unchanged(
+        self, model: Function, args: Args, kwargs: Kwargs
+    ) -> AbstractContextManager[object]:
+        """A block after which everything has the value that it had before calls of the model in it.
+
+        That is what a function around it holds, too; ``snapshot`` knows models alone.
+        """
+        return nullcontext()
 
     def spare(self, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
         """Arguments for a call that nobody asked for, which may delete what it is given."""

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -129,6 +129,14 @@ class TensorFlow(FolderFramework):
         from d2lhybrid.frameworks.tensorflow import device
 
         return device.infer(model, args, kwargs)
+
+    def unchanged(
+        self, model: Function, args: Args, kwargs: Kwargs
+    ) -> AbstractContextManager[object]:
+        self.import_part("modules")
+        from d2lhybrid.frameworks.tensorflow import modules
+
+        return modules.unchanged(model, args, kwargs)
 
     def programs_compiled(self) -> int | None:
         """The traces since this was first asked.

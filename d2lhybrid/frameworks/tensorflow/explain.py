@@ -1,7 +1,6 @@
 """What TensorFlow makes of a model: a trace, what it refuses, where it calls Python."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -17,6 +16,7 @@ from d2lhybrid.frameworks.tensorflow.modules import (
     eagerly,
     put_back,
     require_numbers,
+    unchanged,
 )
 from d2lhybrid.frameworks.tensorflow.stages import (
     CONTRACTIONS,
@@ -136,15 +136,10 @@ def _traced(
 def _compiled_calls(model: Any, args: Args, kwargs: Kwargs) -> list[tuple[Any, Args, Kwargs]]:
     """The calls of compiled functions that a call of a model makes, of which it is none.
 
-    They run as Python code meanwhile, so none of them is traced. What the call writes to variables
-    is put back if a trace tells which these are.
+    They run as Python code meanwhile, so none of them is traced.
     """
-    used: Sequence[Any] = ()
-    with quiet(), eagerly():
-        with suppress(Exception):  # what can't be traced as a whole may run in parts
-            used = tf.function(model).get_concrete_function(*args, **kwargs).variables
-        with put_back(used), private.compiled_calls() as calls:
-            require_runs(name_of(model), lambda: model(*args, **kwargs))
+    with unchanged(model, args, kwargs), quiet(), eagerly(), private.compiled_calls() as calls:
+        require_runs(name_of(model), lambda: model(*args, **kwargs))
     return [(function, its_args, dict(its_kwargs)) for function, its_args, its_kwargs in calls]
 
 

@@ -17,9 +17,9 @@ import tensorflow as tf
 from d2lhybrid.core.closures import named_in
 from d2lhybrid.core.errors import CannotBuildError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.frameworks.failures import last_user_frame
+from d2lhybrid.frameworks.failures import is_users, quiet
 from d2lhybrid.frameworks.tensorflow import private
-from d2lhybrid.frameworks.variant import Function
+from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 
 MODULES = (tf.Module, tf.keras.layers.Layer)
 
@@ -100,8 +100,7 @@ def _named_in(thing: Any) -> list[Any]:
 
 def _is_users(function: Any) -> bool:
     """Is it a function that was written in Python, in no installed package?"""
-    is_function = isinstance(function, FunctionType)
-    return is_function and last_user_frame([(function.__code__.co_filename, 1)]) != ("", 0)
+    return isinstance(function, FunctionType) and is_users(function.__code__.co_filename)
 
 
 def _names(code: CodeType) -> set[str]:
@@ -171,6 +170,20 @@ def put_back(variables: Iterable[Any]) -> Iterator[None]:
     finally:
         for variable, value in values:
             variable.assign(value)
+
+
+@contextmanager
+def unchanged(model: Function, args: Args, kwargs: Kwargs) -> Iterator[None]:
+    """Give the variables that a call of a model uses, after the block, their values of before.
+
+    A trace knows which these are, even those that a function closes over. If the call can't be
+    traced as a whole, nobody knows them. None of the user's functions is traced.
+    """
+    used: Iterable[Any] = ()
+    with quiet(), eagerly(), suppress(Exception):
+        used = tf.function(model).get_concrete_function(*args, **kwargs).variables
+    with put_back(used):
+        yield
 
 
 def require_numbers(inputs: Iterable[Any]) -> None:
