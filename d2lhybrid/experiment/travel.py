@@ -218,7 +218,8 @@ def _recipes(functions: Mapping[str, Any]) -> list[Recipe]:
     """How the variants among these functions are made again."""
     holders = [functions] if isinstance(functions, Variants) else []
     for function in functions.values():
-        holders += getattr(_inside(function), "among", ())
+        run = _inside(function)
+        holders += run.among if isinstance(run, DeferredBuild) else ()
     return [recipe for holder in holders for recipe in holder.recipes]
 
 
