@@ -14,6 +14,7 @@ from d2lhybrid.frameworks.folder import (
 )
 from d2lhybrid.frameworks.jax.formats import FORMATS
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
+from d2lhybrid.graphs.explanation import Finding
 
 
 class JAX(FolderFramework):
@@ -79,6 +80,12 @@ class JAX(FolderFramework):
 
         return device.disk_cache_hits()
 
+    def programs_compiled(self) -> int:
+        """Each eager operation is a program, too, which JAX compiles when it first runs."""
+        from d2lhybrid.frameworks.jax import device
+
+        return device.programs_compiled()
+
     def has_threads(self) -> bool:
         from d2lhybrid.frameworks.jax import device
 
@@ -134,6 +141,26 @@ class JAX(FolderFramework):
         from d2lhybrid.frameworks.jax import device
 
         return device.infer(model, args, kwargs)
+
+    def is_compiled(self, function: Function) -> bool:
+        from d2lhybrid.frameworks.jax import causes
+
+        return causes.is_compiled(function)
+
+    def compiled_again(self, run: Callable[[], Any]) -> Finding | None:
+        from d2lhybrid.frameworks.jax import causes
+
+        return causes.compiled_again(run)
+
+    def add_one(self, model: Function) -> Function:
+        from d2lhybrid.frameworks.jax import causes
+
+        return causes.add_one(model)
+
+    def compiled_like(self, function: Function, model: Function) -> Function | None:
+        from d2lhybrid.frameworks.jax import causes
+
+        return causes.compiled_like(function, model)
 
 
 FRAMEWORK = JAX()

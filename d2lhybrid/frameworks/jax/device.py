@@ -153,12 +153,27 @@ def _last_work(x: Any) -> Any:
     return x @ x
 
 
-_events: Counter[str] = Counter()  # by their names, once somebody has asked for hits
+COMPILED = "/jax/core/compile/backend_compile_duration"
+_events: Counter[str] = Counter()  # that JAX has reported, by their names
+
+
+@cache
+def _count_events() -> None:
+    """Count what JAX reports from the first call of this on."""
+    monitoring = jax.monitoring
+    monitoring.register_event_listener(lambda event, **_about: _events.update([event]))
+    monitoring.register_event_duration_secs_listener(
+        lambda event, _seconds, **_about: _events.update([event])
+    )
 
 
 def disk_cache_hits() -> int:
-    """JAX reports each program that it finds in the persistent cache, from the first call on."""
-    if not _events:
-        _events["asked"] = 1
-        jax.monitoring.register_event_listener(lambda event, **_about: _events.update([event]))
+    """JAX reports each program that it finds in the persistent cache."""
+    _count_events()
     return _events["/jax/compilation_cache/cache_hits"]
+
+
+def programs_compiled() -> int:
+    """Those that were found in the persistent cache among them: they are traced and loaded."""
+    _count_events()
+    return _events[COMPILED]

@@ -16,11 +16,21 @@ from d2lhybrid.core.errors import CallFailedError
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.frameworks.failures import from_error, last_user_frame, quiet, require_runs
 from d2lhybrid.frameworks.jax import private
-from d2lhybrid.frameworks.jax.modules import eager, is_jitted, pure, traced
+from d2lhybrid.frameworks.jax.modules import (
+    Whole,
+    callables_in,
+    eager,
+    is_jitted,
+    is_module,
+    jitted_behind,
+    pure,
+    traced,
+)
 from d2lhybrid.frameworks.jax.stages import stages_of
 from d2lhybrid.frameworks.variant import Args, Kwargs
 from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
 from d2lhybrid.graphs.graph import Graph
+from d2lhybrid.graphs.hlo import CONTRACTIONS, CONTROL_FLOW
 
 _VERSION = f"JAX {jax.__version__}"
 _NO_CHECK = nullcontext()
@@ -31,10 +41,15 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """Trace a model once for these arguments, apart from its own compilations.
 
     Twice where tracers leak, because JAX then raises an error in place of the jaxpr. A program of
-    JAX is always whole, so there are no graph breaks.
+    JAX is always whole, so there are no graph breaks. A model that isn't compiled, but calls what
+    is, takes a graph for each of these calls.
     """
+    is_whole = isinstance(model, Whole)
+    if is_whole:
+        model = model.model
+    jitted = list(filter(is_jitted, callables_in(model)))
     missing = MissingNames()
-    compilations = missing.ask(lambda: private.compilations(model) if is_jitted(model) else 0, 0)
+    compilations = missing.ask(lambda: sum(map(private.compilations, jitted)), 0)
     leaks: tuple[Finding, ...] = ()
     jaxpr, error = _traced(model, args, kwargs, missing.ask(private.leak_check, _NO_CHECK))
     if error and private.is_leak(error):
@@ -56,13 +71,14 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         return replace(report, unsupported=(*leaks, *refused))
     if not leaks:  # they count as inputs when the second trace meets them
         notes = (_signature(model, jaxpr), *notes)
+    programs = _programs(model, jaxpr, is_whole)
     return replace(
         report,
-        graph_count=1,
-        fallbacks=tuple(_calls_into_python(jaxpr.jaxpr)),
+        graph_count=len(programs),
+        fallbacks=(*_only_parts(model, jaxpr, programs), *_calls_into_python(jaxpr.jaxpr)),
         unsupported=leaks,
         notes=notes,
-        recording=Recording(partial(_made, name, jaxpr)),
+        recording=Recording(partial(_made, programs)),
     )
 
 
@@ -105,11 +121,42 @@ def _leak(tracer: Any, model: Any) -> Finding:
         "A tracer leaks: the value of type {type} from this line is still held after tracing has "
         "ended. Using it then raises an error. Return it instead."
     )
+    place = last_user_frame([*_first_line(model), *private.made_at(tracer)])
+    return Finding(text.format(type=tracer.aval.str_short()), *place)
+
+
+def _first_line(model: Any) -> list[tuple[str, int]]:
+    """Where the code of a model begins, if it has some."""
     inner = eager(model)
     code = getattr(inner, "__code__", None) or getattr(type(inner).__call__, "__code__", None)
-    first_line = [(code.co_filename, code.co_firstlineno)] if code else []
-    place = last_user_frame([*first_line, *private.made_at(tracer)])
-    return Finding(text.format(type=tracer.aval.str_short()), *place)
+    return [(code.co_filename, code.co_firstlineno)] if code else []
+
+
+def _programs(model: Any, jaxpr: Any, is_whole: bool = False) -> list[tuple[str, Any]]:
+    """The name and the jaxpr of each program that a call takes.
+
+    That is the whole model, unless it calls what is compiled and isn't compiled itself.
+    """
+    parts: list[tuple[str, Any]] = []
+    if not is_whole and jitted_behind(model) is None:
+        names = {name_of(part) for part in callables_in(model) if is_jitted(part)}
+        calls = [e.params for e in jaxpr.jaxpr.eqns if e.primitive.name == "jit"]
+        parts = [(call["name"], call["jaxpr"]) for call in calls if call["name"] in names]
+    return parts or [(name_of(model), jaxpr)]
+
+
+def _only_parts(model: Any, jaxpr: Any, programs: Sequence[tuple[str, Any]]) -> Iterator[Finding]:
+    """What to say of a model that runs compiled parts and other operations, or several parts."""
+    is_whole = programs[0][1] is jaxpr
+    if is_whole or len(jaxpr.jaxpr.eqns) == 1:
+        return
+    text = _(
+        "Only parts of it are compiled: {names}. What lies between them runs in Python, operation "
+        "by operation. {code} compiles the whole."
+    )
+    names = ", ".join(dict.fromkeys(name for name, _jaxpr in programs))
+    code = f"{'nnx' if is_module(model) else 'jax'}.jit"
+    yield Finding(text.format(names=names, code=code), *last_user_frame(_first_line(model)))
 
 
 def _signature(model: Any, jaxpr: Any) -> str:
@@ -136,9 +183,18 @@ def _calls_into_python(jaxpr: Any) -> Iterator[Finding]:
 def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     """Trace a model once, apart from its own compilations, and compile what was traced."""
     jaxpr, error = _traced(model, args, kwargs)
-    return () if error else _made(name_of(model), jaxpr)
+    return () if error else _made(_programs(model, jaxpr))
 
 
-def _made(name: str, jaxpr: Any) -> tuple[Graph, ...]:
+def _made(programs: Sequence[tuple[str, Any]]) -> tuple[Graph, ...]:
     with quiet():
-        return (Graph(_VERSION, name, stages_of(jaxpr)),)
+        return tuple(
+            Graph(
+                _VERSION,
+                name,
+                stages_of(jaxpr),
+                contractions=CONTRACTIONS,
+                control_flow=CONTROL_FLOW,
+            )
+            for name, jaxpr in programs
+        )

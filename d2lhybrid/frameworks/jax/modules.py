@@ -5,15 +5,18 @@ function of arrays, such as a module of Equinox, whose weights are constants in 
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
+from inspect import isfunction
 from types import MethodType
 from typing import Any
 
 import jax
 
 from d2lhybrid.core.arguments import name_of
+from d2lhybrid.core.closures import attributes_in, named_in
+from d2lhybrid.frameworks.failures import is_users
 from d2lhybrid.frameworks.jax import private
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 
@@ -95,6 +98,16 @@ def pure(model: Function) -> Pure:
     return Pure(run_function, None, frozenset(private.static_arguments(model)), name)
 
 
+@dataclass(frozen=True)
+class Whole:
+    """A model that a way compiles as a whole, whatever is compiled in it already."""
+
+    model: Function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.model(*args, **kwargs)
+
+
 def eager(model: Any) -> Any:
     """The model operation by operation, even if it is compiled; of a module a copy."""
     if is_module(model):
@@ -157,4 +170,66 @@ def unjitted(function: Any) -> Any:
 
 def is_jitted(function: Any) -> bool:
     """Is it what ``jax.jit`` or ``nnx.jit`` returned?"""
-    return hasattr(function, "lower") and hasattr(function, "__wrapped__")
+    return hasattr(type(function), "lower") and hasattr(function, "__wrapped__")
+
+
+def is_jit(function: Any) -> bool:
+    """Is it ``jax.jit`` or ``nnx.jit``?"""
+    return function is jax.jit or function is getattr(flax(), "jit", jax.jit)
+
+
+def jitted_behind(model: Any) -> Any:
+    """What ``jax.jit`` or ``nnx.jit`` returned, if the model is a call of it as a whole; or None.
+
+    The model may be a partial of it, a method, or a module whose ``__call__`` it is.
+    """
+    while not is_jitted(model):
+        if isinstance(model, partial):
+            model = model.func
+        elif isinstance(model, MethodType):
+            model = model.__func__
+        elif is_module(model):
+            model = type(model).__call__
+        else:
+            return None
+    return model
+
+
+def callables_in(model: Any) -> list[Any]:
+    """The model, and what it may call, as far as one can see without calling it.
+
+    What the user's own functions name, and the parts of a module and what they hold, each once.
+    Nothing of what a compiled function calls, which is compiled with it; and nothing that a library
+    defines, such as ``jnp.where``, which JAX has compiled, but ``jit`` itself.
+    """
+    found: dict[int, Any] = {}
+    waiting = [model]
+    for thing in waiting:  # which grows by what is inside
+        is_known = id(thing) in found or not callable(thing)
+        if not is_known and (is_jit(thing) or not _is_librarys(thing)):
+            found[id(thing)] = thing
+            waiting += _inside(thing)
+    return [*found.values()]
+
+
+def _is_librarys(function: Any) -> bool:
+    """Does a library define it by this name?"""
+    module = sys.modules.get(getattr(function, "__module__", None) or "")
+    is_of_module = getattr(module, getattr(function, "__name__", ""), None) is function
+    return is_of_module and not is_users(getattr(module, "__file__", None) or "")
+
+
+def _inside(thing: Any) -> Iterable[Any]:
+    """What a callable may call directly."""
+    if is_jitted(thing):
+        return ()
+    if isinstance(thing, partial):
+        return thing.func, *thing.args, *thing.keywords.values()
+    if isinstance(thing, MethodType):
+        return thing.__func__, thing.__self__
+    if isfunction(thing):
+        is_own = is_users(thing.__code__.co_filename)
+        return (*named_in(thing), *attributes_in(thing)) if is_own else ()
+    parts = [part for _path, part in flax().iter_modules(thing)] if is_module(thing) else [thing]
+    held = [value for part in parts for value in getattr(part, "__dict__", {}).values()]
+    return [*(type(part).__call__ for part in parts if callable(part)), *held]

@@ -5,7 +5,8 @@ beside it. Only ``compilations``, ``leak_check`` and ``leaked`` raise, and ``exp
 error into a note.
 """
 
-from collections.abc import Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from traceback import walk_tb
@@ -15,8 +16,9 @@ import jax
 
 try:
     from jax._src import core, dispatch, xla_bridge
+    from jax._src.interpreters import partial_eval
 except ImportError:
-    core = dispatch = xla_bridge = None
+    core = dispatch = partial_eval = xla_bridge = None
 
 
 def is_tracing() -> bool:
@@ -46,8 +48,49 @@ def static_arguments(model: Any) -> tuple[int | str, ...]:
 
     Empty if JAX doesn't tell.
     """
-    info = getattr(getattr(model, "jitted_fn", model), "_jit_info", None)
+    info = _jit_info(model)
     return (*getattr(info, "static_argnums", ()), *getattr(info, "static_argnames", ()))
+
+
+def compiler_options(model: Any) -> dict[str, Any]:
+    """XLA's options that the user gave ``jax.jit`` for this function; none if JAX doesn't tell."""
+    return dict(getattr(_jit_info(model), "compiler_options_kvs", ()))
+
+
+def _jit_info(model: Any) -> Any:
+    return getattr(getattr(model, "jitted_fn", model), "_jit_info", None)
+
+
+class _Listener(logging.Logger):
+    """Hands on each message, also while logs are switched off."""
+
+    def __init__(self, listen: Callable[[str], None]) -> None:
+        super().__init__("listener")
+        self._listen = listen
+
+    def isEnabledFor(self, _level: int) -> bool:
+        return True
+
+    def handle(self, record: logging.LogRecord) -> None:
+        self._listen(record.getMessage())
+
+
+@contextmanager
+def cache_misses(listen: Callable[[str], None]) -> Iterator[None]:
+    """Inside, `listen` gets what JAX says of each function that no earlier trace fits.
+
+    It gets nothing if JAX doesn't tell.
+    """
+    logger = getattr(partial_eval, "logger", None)
+    if logger is None:
+        yield
+        return
+    partial_eval.logger = _Listener(listen)
+    try:
+        with jax.explain_cache_misses(True):
+            yield
+    finally:
+        partial_eval.logger = logger
 
 
 def input_paths(jaxpr: Any) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from d2lhybrid.core.i18n import noop as N_
 from d2lhybrid.frameworks.base import require_options
-from d2lhybrid.frameworks.jax.modules import eager, flax, is_module, pure
+from d2lhybrid.frameworks.jax.modules import Whole, eager, flax, is_module, pure
 from d2lhybrid.frameworks.layers import Layer, chain
 from d2lhybrid.frameworks.mlp import functions
 from d2lhybrid.frameworks.variant import (
@@ -48,7 +48,7 @@ def variants(
     model, because they are gone after the call; ``training`` donates what a step replaces.
     """
     require_options("jax.jit", compiler_options, ())
-    model = pure(net)
+    model, whole = pure(net), Whole(net)
 
     def jit() -> Function:
         return partial(model.jitted(args, kwargs), model.weights)
@@ -70,13 +70,13 @@ def variants(
     jit_code, inputs = (_JIT_MODULE, "weights, x") if is_module(net) else (_JIT_FUNCTION, "x")
     by_name = {"eager": Variant(eager(net), "y = net(x)")}
     if is_module(net):
-        by_name["nnx.jit"] = Variant(DeferredBuild(nnx_jit), _NNX_JIT, explained=net)
-    by_name["jit"] = Variant(DeferredBuild(jit), f"{jit_code}\ny = fast({inputs})", explained=net)
+        by_name["nnx.jit"] = Variant(DeferredBuild(nnx_jit), _NNX_JIT, explained=whole)
+    by_name["jit"] = Variant(DeferredBuild(jit), f"{jit_code}\ny = fast({inputs})", explained=whole)
     ahead: DeferredBuild | str = DeferredBuild(compiled_ahead)
     if any(model.static(args, kwargs)):
         ahead = N_("it is written for arguments that are arrays or numbers")
     ahead_code = f"{jit_code}.lower({inputs}).compile()\ny = fast({inputs})"
-    by_name["compiled ahead"] = Variant(ahead, ahead_code, explained=net)
+    by_name["compiled ahead"] = Variant(ahead, ahead_code, explained=whole)
     if include_expert:
         by_name["jit constants"] = Variant(DeferredBuild(jit_constants), _CONSTANTS)
         by_name["eager functions"] = functions(

@@ -1,0 +1,198 @@
+"""Why a call of JAX takes the time that it takes: what is compiled, how, and why once more."""
+
+import re
+import textwrap
+import traceback
+from collections.abc import Callable
+from functools import partial
+from threading import get_ident
+from types import MethodType
+from typing import Any
+
+import jax
+
+from d2lhybrid.core.i18n import gettext as _
+from d2lhybrid.frameworks.failures import last_user_frame, quiet
+from d2lhybrid.frameworks.jax import private
+from d2lhybrid.frameworks.jax.device import COMPILED
+from d2lhybrid.frameworks.jax.modules import (
+    callables_in,
+    flax,
+    is_jit,
+    is_jitted,
+    is_module,
+    jitted_behind,
+)
+from d2lhybrid.frameworks.variant import Function
+from d2lhybrid.graphs.explanation import Finding
+
+_MOST_DIFFERENCES = 2  # between two calls, that a reason lists
+# Letters, because a static argument may be a configuration or a model, whose text is long.
+_LONGEST_REASON, _LONGEST_DIFFERENCE = 300, 120
+_LONGEST_VALUE, _BEFORE_DIFFERENCE = 60, 20
+# What JAX says of a miss besides its reason.
+_BESIDES = (
+    r"^TRACING CACHE MISS at .*?:$",
+    r" id=\d+",
+    r" defined at .*?:\d+$",
+    r"^ *all previously seen cache keys differ\. For the closest previous key:$",
+    r"<class '[^']*'> with pytree metadata ",
+    r", so the pytree node metadata does not match",
+    r"https?://\S+",
+)
+
+
+def is_compiled(function: Function) -> bool:
+    """Was it, or something in it, compiled, or does it name ``jit`` itself?"""
+    return any(
+        is_jitted(part) or isinstance(part, jax.stages.Compiled) or is_jit(part)
+        for part in callables_in(function)
+    )
+
+
+def compiled_again(run: Callable[[], Any]) -> Finding | None:
+    """JAX says why no earlier trace fits, and the program that it then compiles is ours to notice.
+
+    An eager operation that is compiled again has no such reason: its shape or an attribute of it,
+    such as the bounds of a slice, is new.
+    """
+    thread, depth = get_ident(), len(traceback.extract_stack())
+    said: list[str] = []  # since the last compilation; of functions in a function last
+    with_reason: list[Finding] = []
+    without: list[Finding] = []
+
+    def note(event: str, _seconds: float, fun_name: str = "", **_about: Any) -> None:
+        if event != COMPILED or get_ident() != thread:
+            return
+        stack = traceback.extract_stack()[depth:]
+        frames = [(frame.filename, frame.lineno or 0) for frame in stack]
+        if said:
+            place = last_user_frame([*_defined_at(said[0]), *frames])
+            with_reason.append(Finding(_reason(said[0]), *place))
+            said.clear()
+        else:
+            text = _("{program} was compiled again. JAX gives no reason.")
+            without.append(Finding(text.format(program=fun_name), *last_user_frame(frames)))
+
+    jax.monitoring.register_event_duration_secs_listener(note)
+    try:
+        with private.cache_misses(said.append), quiet():
+            run()
+            for notes in (said, with_reason, without):
+                notes.clear()
+            run()
+    finally:
+        jax.monitoring.unregister_event_duration_listener(note)
+    return next(iter([*with_reason, *without]), None)
+
+
+def _reason(message: str) -> str:
+    """What JAX says of a miss, without where it was, which the finding has, and in one line.
+
+    >>> said = "TRACING CACHE MISS at f.py:7:4 (main):\\n  for f defined at f.py:3\\n"
+    >>> said += "  all previously seen cache keys differ. For the closest previous key:\\n"
+    >>> _reason(said + "  different input types:\\n  * at x, now f32[3] and before f32[2]")
+    'for f: different input types: at x, now f32[3] and before f32[2]'
+    """
+    for pattern in _BESIDES:
+        message = re.sub(pattern, "", message, flags=re.MULTILINE)
+    message = re.sub(r"^( *for \S+)$", r"\1:", message, flags=re.MULTILINE)
+    head, *differences = re.split(r"^ +\* ", message, flags=re.MULTILINE)
+    listed = [_shortened(difference.strip()) for difference in differences[:_MOST_DIFFERENCES]]
+    more = ["…"] if len(differences) > _MOST_DIFFERENCES else []
+    text = f"{head} {', '.join([*listed, *more])}"
+    return textwrap.shorten(text, _LONGEST_REASON, placeholder=" …")
+
+
+def _shortened(difference: str) -> str:
+    """A difference between two calls; of long texts what is around the first letter that differs.
+
+    >>> _shortened(f"at x, now {'a' * 90}3{'b' * 20} and before {'a' * 90}4")
+    'at x, now …aaaaaaaaaaaaaaaaaaaa3bbbbbbbbbbbbbbbbbbbb and before …aaaaaaaaaaaaaaaaaaaa4'
+    """
+    match = re.fullmatch(r"(.*?)\bnow (.*) and before (.*)", difference, re.DOTALL)
+    if match is None or len(difference) <= _LONGEST_DIFFERENCE:
+        return difference
+    where, *values = match.groups()
+    pairs = enumerate(zip(*values, strict=False))
+    same = next((at for at, (now, before) in pairs if now != before), 0)
+    start = max(0, same - _BEFORE_DIFFERENCE)
+    end = start + _LONGEST_VALUE
+    now, before = (
+        "…" * (start > 0) + value[start:end] + "…" * (end < len(value)) for value in values
+    )
+    return f"{where}now {now} and before {before}"
+
+
+def _defined_at(message: str) -> list[tuple[str, int]]:
+    """Where the function is defined that no earlier trace fits, if JAX says so."""
+    found = re.search(r" defined at (.*?):(\d+)$", message, flags=re.MULTILINE)
+    return [(found[1], int(found[2]))] if found else []
+
+
+def add_one(model: Function) -> Function:
+    """It adds 1 to each argument.
+
+    That of a Flax module is a module, too, which holds a copy of it: entering ``nnx.jit`` takes
+    longer the more a module holds.
+    """
+
+    def add(*tensors: Any) -> list[Any]:
+        return [tensor + 1 for tensor in tensors]
+
+    if not is_module(model):
+        return add
+    nnx = flax()
+
+    class AddOne(nnx.Module):  # type: ignore[name-defined]
+        def __init__(self) -> None:
+            self.held = nnx.clone(model)
+
+        def __call__(self, *tensors: Any) -> list[Any]:
+            return add(*tensors)
+
+    made: Function = AddOne()
+    return made
+
+
+def compiled_like(function: Function, model: Function) -> Function | None:
+    """With the same options of XLA, but for donated arguments, which would be gone after a call.
+
+    What a partial or a method hands over in each call, such as weights, is handed over here, too:
+    it belongs to what entering costs.
+    """
+    jitted = jitted_behind(function)
+    bound = _bound_to(function) if jitted else []
+    if jitted is None:
+        parts = list(filter(is_jitted, callables_in(function)))
+        if len(parts) != 1:
+            return None
+        (jitted,) = parts
+
+    def forward(*given: Any) -> Any:
+        return model(*given[len(bound) :])
+
+    if not hasattr(jitted, "jitted_fn"):
+        run = jax.jit(forward, compiler_options=private.compiler_options(jitted) or None)
+    elif hasattr(jitted, "graph"):  # one of the simpler ways of nnx.jit
+        run = flax().jit(forward, graph=jitted.graph, graph_updates=False)
+    else:
+        run = flax().jit(forward)
+    return partial(run, *bound)
+
+
+def _bound_to(function: Any) -> list[Any]:
+    """What a partial, a method or a module hands to what is compiled: arrays and modules of it."""
+    if isinstance(function, partial):
+        bound = list(function.args)
+    elif isinstance(function, MethodType):
+        bound = [function.__self__]
+    else:
+        bound = [function] if is_module(function) else []
+    modules = [flax().clone(value) for value in bound if is_module(value)]
+    structures = [value for value in bound if not is_module(value) and _holds_arrays_alone(value)]
+    return [*modules, *structures]
+
+
+def _holds_arrays_alone(value: Any) -> bool:
+    return all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(value))

@@ -1,0 +1,260 @@
+"""Why a call of JAX takes the time that it takes, with the causes planted."""
+
+import re
+from functools import partial
+from itertools import count
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import nnx
+
+from d2lhybrid import explain, graph, variants
+from d2lhybrid.frameworks import get
+from d2lhybrid.graphs.program import counted
+
+X = jnp.ones((4, 8))
+JAX = get("jax")
+
+
+def doubled(x):
+    return x * 2
+
+
+def attention(x):
+    return jax.nn.dot_product_attention(*[x.reshape(1, 4, 2, 4)] * 3)
+
+
+CONTRACTIONS = {
+    "chain": (lambda x: jnp.tanh(x * 2) + 1, X, 0),
+    "product": (lambda x: jnp.tanh(x @ jnp.ones((8, 16))), X, 1),
+    "attention": (attention, X, 2),
+    "convolution": (nnx.Conv(3, 5, (3, 3), rngs=nnx.Rngs(0)), jnp.ones((2, 8, 8, 3)), 1),
+    "batched product": (lambda x: jnp.einsum("bij,bjk->bik", x, x), jnp.ones((9, 8, 8)), 1),
+}
+
+
+@pytest.mark.parametrize(("model", "x", "expected"), CONTRACTIONS.values(), ids=CONTRACTIONS)
+def test_contractions_are_counted(model, x, expected):
+    program = counted([graph(model, x)])
+    assert program.contractions == expected
+    assert program.control_flow == 0
+
+
+def test_a_loop_is_control_flow():
+    program = counted([graph(lambda x: jax.lax.scan(lambda c, e: (c @ c, e), x, x)[0], X[:, :4])])
+    assert (program.contractions, program.control_flow) == (0, 1)
+
+
+def test_programs_are_counted_when_they_are_made():
+    def compiled_by(call):
+        before = JAX.programs_compiled()
+        call()
+        return JAX.programs_compiled() - before
+
+    fast = jax.jit(lambda x: x * 3)
+    assert [compiled_by(lambda: fast(X)) for _turn in range(3)] == [1, 0, 0]
+    scan = lambda: jax.lax.scan(lambda c, e: (c + e, e), X[0], X)  # noqa: E731
+    scan()
+    assert [compiled_by(scan) for _turn in range(3)] == [1, 1, 1]
+
+
+def made_in_the_function(x):
+    return jax.jit(lambda y: y * 2)(x)  # again: a new function
+
+
+NUMBERS = count(1)
+LENGTHS = count(1)
+power = jax.jit(lambda x, n: x**n, static_argnums=1)
+power_by_name = jax.jit(lambda x, *, exponent: x**exponent, static_argnames="exponent")
+grown = jax.jit(lambda x: x + 1)
+of_a_dict = jax.jit(lambda tensors: sum(tensors.values()))
+module = nnx.Linear(8, 2, rngs=nnx.Rngs(0))
+forward = nnx.jit(lambda net, x: net(x))
+AGAIN = {
+    "made in the function": (lambda: made_in_the_function(X), "another function"),
+    "a number that is static": (lambda: power(X, next(NUMBERS)), r"now Static\(val="),
+    "static by name": (lambda: power_by_name(X, exponent=next(NUMBERS)), r"Static\(val="),
+    "a shape": (lambda: grown(np.ones(next(LENGTHS))), r"now f(32|64)\[\d+\] and before f"),
+    "a key": (lambda: of_a_dict({str(next(NUMBERS)): X}), "different input pytree"),
+    "an attribute of the module": (
+        lambda: forward(setattr(module, "kept", next(NUMBERS)) or module, X),
+        "metadata|pytree",
+    ),
+    "a closure in a loop": (
+        lambda: jax.lax.scan(lambda c, e: (c + e, e), X[0], X),
+        "another function|never seen",
+    ),
+    "an eager operation": (lambda: jnp.ones(next(LENGTHS) + 100) * 2, "compiled again"),
+}
+
+
+@pytest.mark.parametrize(("run", "reason"), AGAIN.values(), ids=AGAIN)
+def test_a_call_that_compiles_again_has_its_reason_and_its_line(run, reason, caplog, capfd):
+    found = JAX.compiled_again(run)
+    assert found is not None
+    assert re.search(reason, found.reason), found.reason
+    assert (found.file, found.line > 0) == (__file__, True)
+    assert not re.search(r"0x|\n| id=|TRACING|https", found.reason)
+    assert (caplog.records, *capfd.readouterr()) == ([], "", "")
+    assert not jax.config.jax_explain_cache_misses
+
+
+def test_a_call_from_no_code_of_the_users_has_the_line_of_the_function():
+    grown = jax.jit(lambda x: x + 1)
+    calls = map(grown, [np.ones(1), np.ones(2)])
+    found = JAX.compiled_again(calls.__next__)
+    assert found.file == __file__
+    assert "grown = " in Path(__file__).read_text(encoding="utf-8").splitlines()[found.line - 1]
+
+
+def test_a_weak_type_is_named():
+    fast = jax.jit(lambda x, scale: x * scale)
+    scales = iter([2.0, jnp.float32(2), 2.0])
+    found = JAX.compiled_again(lambda: fast(X, next(scales)))
+    assert "weak_type" in found.reason
+    assert JAX.compiled_again(lambda: fast(X, 2.0)) is None
+
+
+def test_what_fits_is_not_compiled_again():
+    fast = jax.jit(doubled)
+    for run in (lambda: fast(X), lambda: doubled(X), lambda: forward(module, X), lambda: 3):
+        run()
+        assert JAX.compiled_again(run) is None
+
+
+def test_an_error_while_asking_leaves_nothing_behind():
+    listeners = jax._src.monitoring.get_event_duration_listeners
+    before = listeners()
+    with pytest.raises(ZeroDivisionError):
+        JAX.compiled_again(lambda: 1 / 0)
+    assert listeners() == before
+    assert not jax.config.jax_explain_cache_misses
+
+
+FAST = jax.jit(doubled)
+
+
+class Block(nnx.Module):
+    @nnx.jit
+    def __call__(self, x):
+        return x * 2
+
+
+class Blocks(nnx.Module):
+    def __init__(self):
+        self.first, self.second = Block(), Block()
+
+    def __call__(self, x):
+        return self.second(self.first(x)) + 1
+
+
+class Holder:
+    def __init__(self):
+        self.fast = FAST
+
+    def __call__(self, x):
+        return self.fast(x)
+
+
+def names_it(x):
+    return FAST(x) + 1
+
+
+COMPILED = {
+    "jit": FAST,
+    "nnx.jit": forward,
+    "a partial": partial(forward, module),
+    "a module's call": Block(),
+    "a method": Block().__call__,
+    "modules in it": Blocks(),
+    "a function that names it": names_it,
+    "a function of that": lambda x: names_it(x),
+    "an object that holds it": Holder(),
+    "jit in the function": made_in_the_function,
+    "ahead of time": FAST.lower(X).compile(),
+}
+EAGER = {
+    "a function": doubled,
+    "of the library": lambda x: jnp.where(x > 0, jax.nn.relu(x), jax.nn.gelu(x)),
+    "a module": module,
+    "its method": module.__call__,
+    "a number": len,
+}
+
+
+@pytest.mark.parametrize("function", COMPILED.values(), ids=COMPILED)
+def test_what_is_compiled_is_seen(function):
+    assert JAX.is_compiled(function)
+
+
+@pytest.mark.parametrize("function", EAGER.values(), ids=EAGER)
+def test_what_is_not_compiled_is_not(function):
+    assert not JAX.is_compiled(function)
+    assert JAX.compiled_like(function, doubled) is None
+
+
+@pytest.mark.parametrize("function", COMPILED.values(), ids=COMPILED)
+def test_the_smallest_model_is_compiled_in_the_same_way(function):
+    smallest = JAX.compiled_like(function, JAX.add_one(function))
+    if function is made_in_the_function or isinstance(function, jax.stages.Compiled):
+        assert smallest is None
+        return
+    one = jnp.ones(1)
+    for compilations in (1, 0):
+        before = JAX.programs_compiled()
+        outputs = smallest(one, one)
+        assert JAX.programs_compiled() == before + compilations
+        assert outputs == [2, 2]
+
+
+def test_options_of_xla_stay_and_nothing_is_donated():
+    options = {"xla_embed_ir_in_executable": True}
+    function = jax.jit(doubled, donate_argnums=0, compiler_options=options)
+    smallest = JAX.compiled_like(function, JAX.add_one(function))
+    one = jnp.ones(1)
+    smallest(one)
+    assert float(smallest(one)[0][0]) == 2
+
+
+def test_add_one_of_a_module_holds_a_copy_of_it():
+    smallest = JAX.add_one(module)
+    assert isinstance(smallest, nnx.Module)
+    assert [float(array[0]) for array in smallest(jnp.ones(1), jnp.zeros(1))] == [2, 1]
+    held, own = (jax.tree.leaves(nnx.state(net)) for net in (smallest, module))
+    assert len(held) == len(own) > 0
+    assert smallest.held is not module
+
+
+def test_an_explanation_counts_and_names_what_a_function_calls():
+    def halved(x):
+        return x / 2
+
+    fast = jax.jit(halved)
+    one, two = jnp.ones(1), jnp.ones(2)
+    fast(one)
+    fast(two)
+    for shell in (lambda x: fast(x), partial(fast)):
+        report = explain(shell, two)
+        assert (report.compilations, report.graph_count, report.fallbacks) == (2, 1, ())
+    report = explain(lambda x: fast(x) + 1, two)
+    assert (report.compilations, report.graph_count) == (2, 1)
+    (found,) = report.fallbacks
+    assert "compiled: halved. " in found.reason
+    assert (found.file, found.line > 0) == (__file__, True)
+    assert [len(graph.fates) for graph in report.graphs()] == [1]
+    for whole in (FAST, Block(), doubled, Holder()):
+        assert (explain(whole, X).graph_count, explain(whole, X).fallbacks) == (1, ())
+
+
+def test_blocks_that_are_compiled_one_by_one_have_a_graph_each():
+    net = Blocks()
+    net(X)
+    report = explain(net, X)
+    assert (report.compilations, report.graph_count, len(report.fallbacks)) == (1, 2, 1)
+    assert [graph.model for graph in report.graphs()] == ["__call__"] * 2
+    for whole in (jax.jit(lambda x: net(x)), variants(net, X).by_name["jit"].explained):
+        report = get("jax").explain(whole, (X,), {})
+        assert (report.graph_count, report.fallbacks) == (1, ())
