@@ -11,7 +11,7 @@ from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.experiment.rows import Row
 from d2lhybrid.experiment.variants import Variants, way_of
-from d2lhybrid.frameworks import find_framework
+from d2lhybrid.frameworks import find_framework, loaded
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.variant import Args, DeferredBuild, Function
 
@@ -41,8 +41,11 @@ class Subject:
 
     @property
     def framework(self) -> Framework | None:
-        """That of the model or function, or of its arguments."""
-        return find_framework(self.model, self.args, self.kwargs)
+        """That of the model or function, or of its arguments, or of what is compiled in it."""
+        found = find_framework(self.model, self.args, self.kwargs)
+        if found is not None:
+            return found
+        return next((one for one in loaded() if one.is_compiled(self.function)), None)
 
     @property
     def is_ahead(self) -> bool:

@@ -3,16 +3,18 @@
 import functools
 import linecache
 import re
+from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from d2lhybrid import explain, graph
+from d2lhybrid import compare, explain, graph
 from d2lhybrid.errors import CallFailedError
 from d2lhybrid.frameworks import get
 from d2lhybrid.frameworks.torch import dynamo, parts
+from d2lhybrid.graphs.explanation import Finding
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 PYTORCH = get("torch")
@@ -174,7 +176,7 @@ ARE_COMPILED = {
     "object": Calling(fast),
     "method": Calling(fast).run,
     "attribute": Holding(fast),
-    "variant": PYTORCH.load().no_grad()(fast),
+    "mode": torch.no_grad()(fast),
 }
 NOT_COMPILED = {"plain": plain, "module": MLP, "disabled": disabled, "chain": chain}
 NOT_COMPILED |= {"object": Calling(plain), "method": Calling(plain).run, "held": Holding(plain)}
@@ -367,6 +369,32 @@ def test_why_it_was_compiled_again_is_said_in_the_words_of_pytorch(make, reason,
     else:
         assert finding.file == __file__
         assert line in linecache.getline(finding.file, finding.line), finding
+
+
+LINE = plain.__code__.co_firstlineno
+SAID = {
+    "0/1: rate == 0.099980001000001  # (_dynamo/output.py:33 in f)": "rate == 0.099980001000001",
+    "[0/0_1]: ___check_obj_id(f, 139872332)    # f(x)  # gone.py:3 in g": "___check_obj_id(f, …)",
+    "0/0: G['n'] == 3": "n == 3",
+    "0/0: BACKEND_MATCH failure: others. Cached backend: a.": "BACKEND_MATCH failure: others.",
+}
+
+
+@pytest.mark.parametrize(("said", "reason"), SAID.items())
+def test_a_reason_is_short_and_has_the_line_of_the_function_if_it_has_none(said, reason):
+    record = SimpleNamespace(
+        co_name="plain", co_filename=__file__, co_firstlineno=LINE, recompile_reason=said
+    )
+    assert dynamo.why_compiled(record) == Finding(reason, __file__, LINE)
+
+
+def test_a_function_of_arrays_belongs_to_pytorch_by_what_it_calls_compiled():
+    def scaled(function):
+        return lambda array: function(torch.from_numpy(array) * 2)
+
+    functions = {"eager": scaled(plain), "torch.compile": scaled(compiled(plain))}
+    result = compare(functions, X.numpy(), time_limit=0.2, progress=False)
+    assert "recorded: 1" in str(result.why("torch.compile"))
 
 
 def test_nothing_is_said_where_nothing_is_compiled_again():

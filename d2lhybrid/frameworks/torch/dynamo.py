@@ -23,8 +23,9 @@ from d2lhybrid.graphs.explanation import Finding
 
 # A frame of Python as TorchDynamo writes it: beneath a reason, or as a comment behind a guard.
 _FRAMES = re.compile(r'^  File "(.+)", line (\d+), in ', re.MULTILINE)
-_COMMENT = re.compile(r"# ([^#]+?):(\d+) in ")
-_ID = re.compile(r"\b(0x[0-9a-f]+|\d{9,})\b")  # of an object, which is another in each process
+_COMMENT = re.compile(r"# ([^#(]+?):(\d+) in ")
+# Of an object, which is another in each process; but no number with a decimal point.
+_ID = re.compile(r"\b(0x[0-9a-f]+|(?<!\.)\d{9,})\b")
 _GLOBAL = re.compile(r"G\['(\w+)'\]")
 # What follows what a guard says: a comment with its line, or descriptions of backends.
 _REST = re.compile(r"  # .*| Cached backend: .*")
@@ -174,18 +175,22 @@ def why_compiled(record: Any) -> Finding:
     guard, *stack = said.splitlines()
     _program, _colon, guard = guard.partition(": ")
     frames = [(file, int(line)) for file, line in _FRAMES.findall("\n".join(stack))]
-    if comment := _COMMENT.search(guard):
-        frames = frames or [(_whole_path(comment[1], function[0]), int(comment[2]))]
+    comment = _COMMENT.search(guard)
+    if comment and not frames and (path := _whole_path(comment[1], function[0])):
+        frames = [(path, int(comment[2]))]
     reason = _GLOBAL.sub(r"\1", _ID.sub("…", _REST.sub("", guard).strip()))
     return Finding(reason, *last_user_frame([function, *frames]))
 
 
 def _whole_path(shortened: str, file: str) -> str:
-    """The path of which TorchDynamo leaves out what it has in common with PyTorch's own folder."""
+    """The path of which TorchDynamo leaves out what it has in common with PyTorch's own folder.
+
+    Nothing if there is no such file.
+    """
     if file.endswith(shortened):
         return file
     paths = (str(folder / shortened) for folder in Path(torch.__file__).parents)
-    return next((path for path in paths if Path(path).is_file()), shortened)
+    return next((path for path in paths if Path(path).is_file()), "")
 
 
 def users_frames(error: Exception) -> list[tuple[str, int]] | None:
