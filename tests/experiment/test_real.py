@@ -32,6 +32,20 @@ def test_a_call_of_jax_is_waited_for_as_its_users_wait():
     assert m.median < 20 * statistics.median(times)  # 290 times where all of them are waited for
 
 
+def test_programs_that_jax_compiles_are_counted():
+    jax = pytest.importorskip("jax")
+    x = jax.numpy.ones(3)
+
+    def made_anew(x):
+        return jax.jit(lambda x: x + 1)(x)
+
+    ways = {"kept": jax.jit(lambda x: x + 1), "anew": made_anew}
+    c = compare(ways, x, time_limit=0.3, why=False, progress=False)
+    assert c["kept"].later_compilations == 0
+    assert c["anew"].later_compilations == c["anew"].later_calls > 0
+    assert c["kept"].first_compilations == c["anew"].first_compilations == 1
+
+
 def test_work_that_jax_does_besides_the_output_counts():
     jax = pytest.importorskip("jax")
     x = jax.numpy.ones((600, 600))
