@@ -126,6 +126,13 @@ def test_a_planted_compilation_has_its_cause(make, reason, traces):
     assert TENSORFLOW.programs_compiled() - before == traces
 
 
+def test_the_latest_of_the_nearest_traces_is_compared():
+    run = python_number()
+    for _turn in range(5):
+        run()
+    assert TENSORFLOW.compiled_again(run).reason.endswith("now 6, before 5")
+
+
 def test_a_compilation_has_the_line_of_the_call():
     found = TENSORFLOW.compiled_again(made_anew())
     assert Path(__file__).read_text(encoding="utf-8").splitlines()[found.line - 1].endswith("makes")
@@ -335,3 +342,17 @@ def test_a_trace_by_itself_shows_what_was_made_of_it():
         assert (report.graph_count, report.compilations, report.notes) == (1, 1, ())
         (shown,) = report.graphs()
         assert (shown.model, "fused" in shown.fates.values()) == ("chain", bool(options))
+
+
+def test_functions_that_the_user_runs_eagerly_are_not_compiled():
+    tf.config.run_functions_eagerly(True)
+    try:
+        report = explain(doubled, X)
+        assert (report.graph_count, report.graphs()) == (0, ())
+        assert "run_functions_eagerly" in report.notes[0]
+        assert (
+            explain(doubled.get_concrete_function(X), X).graph_count == 1
+        )  # that runs all the same
+    finally:
+        tf.config.run_functions_eagerly(False)
+    assert explain(doubled, X).graph_count == 1

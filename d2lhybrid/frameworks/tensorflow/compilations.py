@@ -60,8 +60,8 @@ class _NewTrace:
     """A trace that a call made.
 
     ``function``: its ``tf.function``, None if there is none. ``parameters``: the types of its
-    arguments, by name, and ``earlier`` those of the function's earlier traces. ``place``: of the
-    call in the user's code, or of the function.
+    arguments, by name, and ``earlier`` those of the function's earlier traces, the latest first.
+    ``place``: of the call in the user's code, or of the function.
     """
 
     name: str
@@ -81,7 +81,7 @@ class _Watched:
     def note_new(self, trace: Any) -> None:
         if not tf.inside_function():
             function, place = _caller()
-            earlier = [_parameters(one) for one in private.traces(function)]
+            earlier = [_parameters(one) for one in reversed(private.traces(function))]
             name = name_of(function.python_function) if function else str(trace.graph.name)
             self.new.append(_NewTrace(name, function, _parameters(trace), earlier, place))
 
@@ -172,7 +172,7 @@ def _parameters(trace: Any) -> dict[str, Any]:
 
 
 def _why_traced(new: _NewTrace, before: _Watched) -> str:
-    """What no earlier trace fits, compared with the one that differs least."""
+    """What no earlier trace fits, compared with the latest of those that differ least."""
     if new.function and not new.earlier:
         same_code = [
             other.function is not new.function and _code(other.function) is _code(new.function)

@@ -17,6 +17,7 @@ from d2lhybrid.frameworks.tensorflow.modules import (
     put_back,
     require_numbers,
     unchanged,
+    users_run_eagerly,
 )
 from d2lhybrid.frameworks.tensorflow.stages import (
     CONTRACTIONS,
@@ -26,7 +27,13 @@ from d2lhybrid.frameworks.tensorflow.stages import (
 )
 from d2lhybrid.frameworks.variant import Args, Kwargs
 from d2lhybrid.graphs import hlo
-from d2lhybrid.graphs.explanation import Explanation, Finding, MissingNames, Recording
+from d2lhybrid.graphs.explanation import (
+    Explanation,
+    Finding,
+    MissingNames,
+    Recording,
+    nothing_compiled,
+)
 from d2lhybrid.graphs.graph import Graph
 
 _VERSION = f"TensorFlow {tf.__version__}"
@@ -46,6 +53,9 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         function.experimental_get_tracing_count() if _is_polymorphic(function) else 1
         for function in compiled
     )
+    if users_run_eagerly() and any(map(_is_polymorphic, compiled)):
+        because = nothing_compiled(_("tf.config.run_functions_eagerly(True) was called"))
+        return Explanation(_VERSION, name, compilations, graph_count=0, notes=(because,))
     traces = _traced(model, args, kwargs, missing)
     notes = missing.notes("TensorFlow")
     report = Explanation(_VERSION, name, compilations, graph_count=0, notes=notes)

@@ -157,6 +157,12 @@ def eagerly() -> Iterator[None]:
                     tf.config.run_functions_eagerly(_eager_before)
 
 
+def users_run_eagerly() -> bool:
+    """Has the user set that every tf.function runs as Python code?"""
+    with _lock:
+        return bool(_eager_before if _blocks else tf.config.functions_run_eagerly())
+
+
 @contextmanager
 def put_back(variables: Iterable[Any]) -> Iterator[None]:
     """Give these variables, after the block, the values that they had before it."""
