@@ -16,6 +16,7 @@ from d2lhybrid.frameworks.mxnet import modules
 from d2lhybrid.frameworks.mxnet.device import is_numpy, symbol_like
 from d2lhybrid.frameworks.mxnet.recompiling import Events
 from d2lhybrid.frameworks.mxnet.stages import RecordedBlock, graph_of
+from d2lhybrid.frameworks.mxnet.variants import PLAIN_BLOCK
 from d2lhybrid.frameworks.variant import Args, Kwargs
 from d2lhybrid.graphs.explanation import Explanation, Finding, Recording, nothing_compiled
 from d2lhybrid.graphs.graph import Graph
@@ -27,21 +28,29 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """Run a model once, then pass symbols through each block in it that is a graph.
 
     If nothing in it is hybridized, these are the outermost blocks of which ``hybridize()`` makes
-    graphs; otherwise those that somebody hybridized. What is around them runs in Python, as does a
+    graphs; otherwise those that somebody hybridized. A block around them runs in Python, as does a
     hybrid block that defines ``forward``. Gluon knows no graph breaks.
     """
     compiled = [getattr(block, "_cached_op", None) for block in modules.blocks_in(model)]
     compilations = sum(program is not None for program in compiled)
     run, recorded, errors = _recorded(model, args, kwargs)
     notes: tuple[str, ...] = ()
+    in_python: list[Finding] = []
     if isinstance(model, gluon.Block):
         is_graph = _kind_of_graphs(model)
         entered = modules.down_to(model, is_graph)
         in_python = [_place(block) for block in entered if not is_graph(block)]
-    else:
-        in_python = [] if run.is_whole else [_place_of_function(model)]
-        if not (run.compiles or recorded or errors):
-            notes = (nothing_compiled(_("MXNet compiles HybridBlocks, and this is a function")),)
+        if not (recorded or errors or isinstance(model, gluon.HybridBlock)):
+            notes = (nothing_compiled(_(PLAIN_BLOCK)),)
+    elif not (run.compiles or recorded or errors):
+        in_python = [_place_of_function(model)]
+        notes = (nothing_compiled(_("MXNet compiles HybridBlocks, and this is a function")),)
+    elif recorded and not run.is_whole:
+        text = _(
+            "{model} itself isn't compiled, but calls what is: these are the graphs of that. The "
+            "rest of the call runs in Python."
+        )
+        notes = (text.format(model=name_of(model)),)
     return Explanation(
         _VERSION,
         name_of(model),
