@@ -127,14 +127,13 @@ def not_whole(case: Case) -> Iterator[Found]:
         place = _in_one_line(facts.breaks[0])
         text = text.format(label=case.label, n=len(facts.breaks), place=place)
         yield Found(("not_whole",), text)
-    elif facts.fallbacks and not facts.fallbacks[0].is_limit:
+    elif facts.fallbacks and not case.is_faster:
+        causes: tuple[str, ...] = ("not_whole",)
         text = _("{label} isn't compiled as a whole: a part of it runs in Python. {place}")
+        if facts.fallbacks[0].is_limit:  # a call that fits one of its programs runs that
+            text = _("{label} compiles no more programs. {place}")
+            causes = ("not_whole", "recompiled") if case.row.later_compilations else causes
         place = _in_one_line(facts.fallbacks[0])
-        yield Found(("not_whole",), text.format(label=case.label, place=place))
-    elif facts.fallbacks and not case.is_faster:  # a call that fits one of its programs runs that
-        text = _("{label} compiles no more programs. {place}")
-        place = _in_one_line(facts.fallbacks[0])
-        causes = ("not_whole", "recompiled") if case.row.later_compilations else ("not_whole",)
         yield Found(causes, text.format(label=case.label, place=place))
 
 

@@ -31,7 +31,7 @@ from d2lhybrid.experiment.measurement import (
 from d2lhybrid.experiment.provenance import Environment
 from d2lhybrid.experiment.rows import Row, Rows, Times
 from d2lhybrid.experiment.verdict import decide_verdict, in_each
-from d2lhybrid.experiment.why import Reason, Reasons, reason
+from d2lhybrid.experiment.why import Reason, Reasons, has_reason, reason
 
 # What a result shows, for programs that read notebooks: the site, README, whoever collects them.
 MIME = "application/vnd.d2lhybrid.comparison+json"
@@ -460,7 +460,7 @@ class Comparison(Result, Mapping[str, Measurement]):
         """
         if label is None:
             rows = self.asked([self.baseline, *self.others]).rows
-            return Reasons(reason(row, rows) for row in rows.measured if row.facts is not None)
+            return Reasons(reason(row, rows) for row in rows.measured if has_reason(row))
         measured = self[label]  # raises if there is none
         rows = self.asked([measured.label]).rows
         return reason(next(row for row in rows if row.label == label), rows)

@@ -27,7 +27,7 @@ from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.fixed_costs import conversion_seconds, entry_of, quickest
 from d2lhybrid.experiment.rows import Row, Rows
 from d2lhybrid.experiment.subject import Subject
-from d2lhybrid.experiment.why import need_reasons
+from d2lhybrid.experiment.why import has_reason, need_reasons
 from d2lhybrid.frameworks import find_framework
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.variant import Args
@@ -41,6 +41,7 @@ LEAST_SECONDS = 1.0
 # which may write into an array that it returns each time, takes twice as long.
 NOTHING_SECONDS = 2e-7
 # What was asked, as it is called where there was no answer.
+FRAMEWORK = N_("its framework")
 BASELINE = N_("whether the baseline is eager")
 AGAIN = N_("why a call compiles again")
 GRAPHS = N_("its graphs")
@@ -75,7 +76,8 @@ def ask(
         progress: say that it is done; None does so where the standard error is a terminal.
 
     Returns:
-        Facts by label, of the rows that were asked anything.
+        Facts by label: of `labels`, or of those rows of which there is more to say than that they
+        aren't compiled.
     """
     chosen = need_reasons(rows)
     if labels is not None:
@@ -93,7 +95,7 @@ def ask(
             except Exception:  # nothing that is asked may lose what was measured
                 _logger.debug("%s", row.label, exc_info=True)
                 continue
-            if facts is not None:
+            if facts and (labels is not None or has_reason(replace(row, facts=facts))):
                 found[row.label] = facts
     return found
 
@@ -150,15 +152,14 @@ class _Inquiry:
         is_quick = row.times["throughput"].seconds < NOTHING_SECONDS  # waiting may take longer
         if is_quick and _returns_the_same(subject.run):
             return Facts(computes_nothing=True)
-        framework, self.time.unasked = subject.framework, []
+        framework = self.time.answer(FRAMEWORK, subject.framework)
+        self.time.unasked = []
         if framework is None:
             return None
         is_compiled = subject is not self.baseline and subject.is_compiled(framework)
-        facts = Facts()
+        facts = Facts(is_compiled=is_compiled)
         if compiles_again(row) or (is_compiled and is_like_the_first(row)):
-            facts = self._again(subject, framework)
-        elif not is_compiled:
-            return None
+            facts = self._again(facts, subject, framework)
         if is_compiled:
             facts = self._with_answers(facts, subject, framework)
         return replace(facts, unasked=tuple(dict.fromkeys(self.time.unasked)))
@@ -177,10 +178,11 @@ class _Inquiry:
         facts = self._with_program(facts, subject, framework)
         return self._with_entering(facts, subject, framework, is_faster)
 
-    def _again(self, subject: Subject, framework: Framework) -> Facts:
+    def _again(self, facts: Facts, subject: Subject, framework: Framework) -> Facts:
         """Why one more call compiles a program."""
         again = self.time.answer(AGAIN, lambda: framework.compiled_again(subject.run))
-        return Facts(compiled_again=again, mixed_modes=_mixed_modes(subject, framework))
+        modes = _mixed_modes(subject, framework)
+        return replace(facts, compiled_again=again, mixed_modes=modes)
 
     def _explanation(self, subject: Subject, framework: Framework) -> Explanation | None:
         key = id(subject.explained)

@@ -39,13 +39,12 @@ class Subject:
         )
         self.run = run or partial(self.function, *self.args, **self.kwargs)
 
-    @property
     def framework(self) -> Framework | None:
-        """That of the model or function, or of its arguments, or of what is compiled in it."""
+        """That of the model or function, of its arguments, of what is compiled, or of the result."""
         found = find_framework(self.model, self.args, self.kwargs)
-        if found is not None:
-            return found
-        return next((one for one in loaded() if one.is_compiled(self.function)), None)
+        if found is None:
+            found = next((one for one in loaded() if one.is_compiled(self.function)), None)
+        return found or (find_framework(self.run()) if loaded() else None)
 
     @property
     def is_ahead(self) -> bool:

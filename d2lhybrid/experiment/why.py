@@ -13,6 +13,7 @@ from d2lhybrid.experiment.causes import (
     baseline_recompiled,
     calls_of_a_library,
     compared_with_a_compiler,
+    compiles_again,
     computes_nothing,
     moved,
     not_faster,
@@ -70,6 +71,15 @@ def need_reasons(rows: Rows) -> list[Row]:
     return [rows.baseline, *best, *others]
 
 
+def has_reason(row: Row) -> bool:
+    """Was a row asked, and is there anything to say but that it isn't compiled?"""
+    facts = row.facts
+    if facts is None:
+        return False
+    recompiled = compiles_again(row) or facts.compiled_again is not None
+    return facts.is_compiled or facts.computes_nothing or recompiled
+
+
 def shown_reasons(rows: Rows) -> Reasons:
     """Those that a comparison shows, of the rows that were asked.
 
@@ -78,7 +88,7 @@ def shown_reasons(rows: Rows) -> Reasons:
     """
     reasons = []
     for row in need_reasons(rows):
-        if row.facts is None:
+        if row.facts is None or not has_reason(row):
             continue
         found = reason(row, rows)
         has_answer = row.facts.graph_count is not None and row.facts.is_against_eager
@@ -96,8 +106,8 @@ def reason(row: Row, rows: Rows) -> Reason:
 
     0. The call computes nothing: it returns the same objects at every call, or no step runs for it.
     1. Not compiled, or not as a whole: nothing was compiled, or there are graph breaks, or parts
-       run in Python. It is no reason to be faster, so it comes second there, unless nothing was
-       compiled at all.
+       run in Python. It is no reason to be faster: there, graph breaks come second, and parts in
+       Python are left out.
     2. Compiled again and again: three more programs than the first call made, in a twentieth of the
        calls; or one more call, which was asked because it takes about as long as the first one,
        compiled a program. If the baseline does so, that is the reason for a ratio above 1.
@@ -121,11 +131,12 @@ def reason(row: Row, rows: Rows) -> Reason:
     """
     case = Case(row, rows.baseline, row.facts or Facts())
     if row.facts is None:
-        text = _(
-            "Nothing was found out about {label}: it isn't compiled, as far as one can see, or the "
-            "comparison was released."
-        )
+        text = _("Nothing was asked about {label}, or its framework isn't known.")
         return Reason(row.label, ("unknown",), text.format(label=row.label))
+    if not has_reason(row):
+        text = _("{label} isn't compiled, as far as one can see.")
+        causes = ("unknown",) if case.is_faster or row is rows.baseline else ("not_whole",)
+        return Reason(row.label, causes, text.format(label=row.label))
     found = _found(case, rows)[:2]
     causes = tuple(dict.fromkeys(cause for each in found for cause in each.causes))
     said = [each.sentence for each in found] or [_unknown(case)]

@@ -190,7 +190,7 @@ def test_only_rows_that_need_a_reason_are_asked_and_the_others_later(xyz):
     assert "good is faster because" in str(c.why("good"))
     assert not xyz.asked
     assert "isn't compiled, as far as one can see" in str(c.why("mine"))
-    assert "comparison was released" in str(c.release().why("good"))
+    assert "Nothing was asked about good" in str(c.release().why("good"))
 
 
 def test_nothing_is_asked_if_it_is_turned_off_or_at_the_sizes_of_a_sweep(xyz):

@@ -23,7 +23,7 @@ SORT = Program(recorded=1, steps=1, contractions=0, fused=0, folded=0)
 
 def asked(**known):
     """Facts of a variant that stands beside eager code."""
-    return Facts(is_against_eager=True, **known)
+    return Facts(is_compiled=True, is_against_eager=True, **known)
 
 
 def measured(label, seconds, **more):
@@ -326,6 +326,15 @@ def test_what_is_not_known_is_said_and_where_to_look():
     assert text.endswith("docs/why.md has more.")
     assert str(told(40 * MICRO, asked())).startswith("It isn't known why fast is faster.")
     assert told(40 * MICRO, None).cause == "unknown"
+
+
+def test_something_that_is_not_compiled_is_told_so_only_if_it_is_asked():
+    for seconds, cause in ((100 * MICRO, "not_whole"), (40 * MICRO, "unknown")):
+        c = compared(seconds, Facts())
+        assert str(c.why("fast")) == "fast isn't compiled, as far as one can see."
+        assert c.why("fast").cause == cause
+        assert str(c.why("fast")) not in str(c)
+        assert c.why() == ()
 
 
 def undecided(factor):
