@@ -285,15 +285,17 @@ def _entering(case: Case) -> Iterator[Found]:
             "Entering compiled code costs what it saves: about {entry} of the {time} of a call of "
             "{label}, where an eager {example} takes {eager} in all."
         )
+    tensors = ngettext("x + 1", "x + 1 with {n} arguments", case.facts.entry_tensors)
+    example = tensors.format(n=count(case.facts.entry_tensors))
     times = {"entry": seconds(entry), "eager": seconds(eager), "time": seconds(case.seconds)}
-    said = text.format(label=case.label, example="x + 1", **times)
+    said = text.format(label=case.label, example=example, **times)
     yield Found(("entering",), said, extra / case.seconds)
 
 
 def moved(case: Case) -> Iterator[Found]:
     facts, took = case.facts, case.facts.converted_seconds or 0.0
-    arguments = (*facts.converted, *facts.moved)
-    if not arguments or took < MOVED_SHARE * case.seconds:
+    arguments = names((*facts.converted, *facts.moved))
+    if not took or took < MOVED_SHARE * case.seconds:
         return
     if facts.moved:
         text = _(
@@ -302,11 +304,11 @@ def moved(case: Case) -> Iterator[Found]:
         )
     else:
         text = _(
-            "Each call of {label} makes tensors of {arguments}, NumPy arrays, which takes {took} "
-            "of its {time}."
+            "Each call of {label} makes tensors of {arguments}, which takes {took} of its {time}."
         )
+        arguments = arguments or _("arrays or numbers")
     times = {"took": seconds(took), "time": seconds(case.seconds)}
-    said = text.format(label=case.label, arguments=names(arguments), **times)
+    said = text.format(label=case.label, arguments=arguments, **times)
     yield Found(("moved_data",), said, took / case.seconds)
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from d2lhybrid.graphs.explanation import Finding
 from d2lhybrid.graphs.program import Program
 
+MANY_TENSORS = 8  # of which more are only passed, not added to, to find out what entering costs
+
 
 @dataclass(frozen=True)
 class Facts:

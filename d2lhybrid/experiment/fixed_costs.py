@@ -1,7 +1,9 @@
 """What a call costs besides its program: entering compiled code, conversions, copies."""
 
+import cProfile
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -9,6 +11,7 @@ import numpy as np
 
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.host_array import HostArray, dtype_and_shape
+from d2lhybrid.experiment.facts import MANY_TENSORS
 from d2lhybrid.experiment.provenance import environment
 from d2lhybrid.experiment.rounds import Rounds, StoppingRule
 from d2lhybrid.experiment.sampler import Sampler
@@ -39,9 +42,14 @@ def _of_one_element(tensor: Any, framework: Framework) -> Any:
 def entry_of(
     subject: Subject, framework: Framework, tensors: Sequence[Any], needs_compiled: bool
 ) -> Entry:
-    """What a call of the smallest model takes, with one element of each of these tensors."""
+    """What a call of the smallest model takes, with one element of each of these tensors.
+
+    If they are many, such as the state of a training, they are only passed, and 1 is added to the
+    first: passing them takes long to compiled code, and adding 1 to each would take longer to eager
+    code than they take to pass.
+    """
     tensors = [_of_one_element(tensor, framework) for tensor in tensors]
-    eager, compiled = subject.smallest(framework, tensors)
+    eager, compiled = subject.smallest(framework, tensors, len(tensors) > MANY_TENSORS)
     functions = {"eager": eager}
     if compiled is not None and needs_compiled:
         functions["compiled"] = compiled
@@ -59,6 +67,30 @@ def _seconds_of(calls: Mapping[str, Call]) -> dict[str, float]:
         raise KeyboardInterrupt
     measured = {label: s.samples(rounds.is_async) for label, s in rounds.samplers.items()}
     return {label: statistics.median(times.of()) for label, times in measured.items()}
+
+
+def converting_share(subject: Subject, framework: Framework) -> float:
+    """The part of a call in which it makes tensors of arrays and of Python's numbers.
+
+    By Python's profiler: of its calls of the framework's functions for that, the longest counts.
+    """
+    folder = str(Path(framework.load().__file__).parent)
+
+    def converts(code: Any) -> bool:
+        if isinstance(code, str):  # of a built-in, such as "<built-in method torch.tensor>"
+            package, _dot, name = code.rstrip(">").rpartition(" ")[2].rpartition(".")
+            return package == framework.name and name in framework.conversions
+        return code.co_name in framework.conversions and code.co_filename.startswith(folder)
+
+    shares = []
+    for _turn in range(COPIES):
+        framework.synchronize()
+        profile, start = cProfile.Profile(perf_counter), perf_counter()
+        framework.wait_for(profile.runcall(subject.run))
+        whole = perf_counter() - start
+        times = [entry.totaltime for entry in profile.getstats() if converts(entry.code)]
+        shares.append(max(times, default=0.0) / whole)
+    return statistics.median(shares)
 
 
 def conversion_seconds(subject: Subject, framework: Framework) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from d2lhybrid.core.i18n import count, gettext as _, ngettext
 from d2lhybrid.display.table import seconds
 from d2lhybrid.experiment.causes import Case, Found, left_out
+from d2lhybrid.experiment.facts import MANY_TENSORS
 from d2lhybrid.graphs.program import Program
 
 # Of the time that a call saves: what explains so much comes first. What explains more leaves
@@ -64,7 +65,9 @@ def _eager_seconds(case: Case) -> float:
 
 def _seconds_of_eager_call(case: Case) -> float:
     """What one operation, or one layer, takes of this; each tensor of ``add_one`` is one."""
-    return (case.facts.eager_entry_seconds or 0.0) / max(1, case.facts.entry_tensors)
+    tensors = case.facts.entry_tensors
+    added = tensors if tensors <= MANY_TENSORS else 1
+    return (case.facts.eager_entry_seconds or 0.0) / max(1, added)
 
 
 def _python_left_out(case: Case) -> Found:

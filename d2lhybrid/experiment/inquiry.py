@@ -17,21 +17,26 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from d2lhybrid.core.i18n import noop as N_
+from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.interrupts import interrupt_after
 from d2lhybrid.core.output import quiet, silent
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.display.progress import show_status
 from d2lhybrid.experiment.causes import compiles_again, is_like_the_first
 from d2lhybrid.experiment.facts import Facts
-from d2lhybrid.experiment.fixed_costs import conversion_seconds, entry_of, quickest
+from d2lhybrid.experiment.fixed_costs import (
+    conversion_seconds,
+    converting_share,
+    entry_of,
+    quickest,
+)
 from d2lhybrid.experiment.rows import Row, Rows
 from d2lhybrid.experiment.subject import Subject
 from d2lhybrid.experiment.why import has_reason, need_reasons
 from d2lhybrid.frameworks import find_framework
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.variant import Args
-from d2lhybrid.graphs.explanation import Explanation
+from d2lhybrid.graphs.explanation import Explanation, nothing_compiled
 from d2lhybrid.graphs.program import counted
 
 SECONDS = 10.0  # that all questions may take together
@@ -166,13 +171,15 @@ class _Inquiry:
 
     def _with_answers(self, facts: Facts, subject: Subject, framework: Framework) -> Facts:
         """What there is to ask about something compiled, until a cause is found."""
+        setting = framework.switched_off()
+        if setting:
+            reason = _("{setting} switches the compiler off").format(setting=setting)
+            return replace(facts, graph_count=0, not_compiled=nothing_compiled(reason))
         facts = self._with_graphs(facts, subject, framework)
         is_faster = subject.row.latency.shown_verdict == "faster"
         has_cause = facts.compiled_again or facts.not_compiled or facts.breaks or facts.fallbacks
-        if has_cause and not is_faster:
-            return facts
         facts = self._with_conversions(facts, subject, framework)
-        if self.eager_framework is not framework:
+        if (has_cause and not is_faster) or self.eager_framework is not framework:
             return facts
         facts = replace(facts, is_against_eager=True)
         facts = self._with_program(facts, subject, framework)
@@ -272,7 +279,12 @@ class _Inquiry:
         arrays = [name for name, argument in arguments if isinstance(argument, np.ndarray)]
         if arrays and framework.takes_arrays:
             took = self.time.answer(CONVERTING, partial(conversion_seconds, subject, framework))
-            return replace(facts, converted=tuple(arrays), converted_seconds=took)
+            if took:
+                return replace(facts, converted=tuple(arrays), converted_seconds=took)
+        if framework.conversions and not subject.is_ours:
+            share = self.time.answer(CONVERTING, partial(converting_share, subject, framework))
+            took = (share or 0.0) * subject.row.latency.seconds
+            facts = replace(facts, converted=tuple(arrays), converted_seconds=took)
         on_host = [
             (name, argument)
             for name, argument in arguments
@@ -285,9 +297,9 @@ class _Inquiry:
         if not any(map(framework.is_accelerated, results)):
             return facts
         copies = [partial(framework.to_host, tensor) for _name, tensor in on_host]
-        took = self.time.answer(CONVERTING, lambda: sum(map(quickest, copies)))
+        copying = self.time.answer(CONVERTING, lambda: sum(map(quickest, copies)))
         moved = tuple(name for name, _tensor in on_host)
-        return replace(facts, moved=moved, converted_seconds=took)
+        return replace(facts, moved=moved, converted_seconds=copying)
 
 
 def _returns_the_same(run: Callable[[], Any]) -> bool:

@@ -87,10 +87,15 @@ class Subject:
         return [*by_position, *self.kwargs.items()]
 
     def smallest(
-        self, framework: Framework, tensors: Sequence[Any]
+        self, framework: Framework, tensors: Sequence[Any], of_first: bool
     ) -> tuple[Function, Function | None]:
-        """The smallest model of its kind: eager, and compiled in the same way if there is one."""
+        """The smallest model of its kind: eager, and compiled in the same way if there is one.
+
+        It adds 1 to each tensor; `of_first` to the first alone.
+        """
         model = framework.add_one(self.model)
+        if of_first:
+            model = _of_first(model)
         if self.way is None:
             return model, framework.compiled_like(self.function, model)
         by_name = framework.variants(
@@ -103,3 +108,12 @@ class Subject:
         eager, same = by_name["eager"].run, by_name[self.way.name].run
         compiled = None if isinstance(same, str) else same  # a text says why there is none
         return model if isinstance(eager, str) else eager, compiled
+
+
+def _of_first(model: Function) -> Function:
+    """The same of the first argument, whatever comes with it."""
+
+    def run(first: Any, *_others: Any) -> Any:
+        return model(first)
+
+    return run

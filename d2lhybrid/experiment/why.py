@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from d2lhybrid.core.i18n import gettext as _, listed, number, sentences
 from d2lhybrid.experiment.causes import (
+    EXPLAINS,
     Case,
     Found,
     baseline_recompiled,
@@ -117,7 +118,8 @@ def reason(row: Row, rows: Rows) -> Reason:
        than an eager call of the same function, by half of what a call has lost, or, where nothing
        is lost, by a fifth of its time.
     5. Moved data: it takes a tenth of the time of a call to convert arguments or to bring them to
-       another device. Of what is faster it is the second sentence.
+       another device. Of what is faster it is the second sentence; if it takes more than half of
+       the call, it comes before 1 and 2.
        If none of 3 to 5 holds of what is not faster, and no two operations run as one step and none
        was left out, there is nothing to rewrite either.
     6. Faster: Python is left out, if as many eager operations as were recorded take half of the
@@ -135,8 +137,9 @@ def reason(row: Row, rows: Rows) -> Reason:
         return Reason(row.label, ("unknown",), text.format(label=row.label))
     if not has_reason(row):
         text = _("{label} isn't compiled, as far as one can see.")
-        causes = ("unknown",) if case.is_faster or row is rows.baseline else ("not_whole",)
-        return Reason(row.label, causes, text.format(label=row.label))
+        is_open = case.is_faster or row is rows.baseline
+        cause = "unknown" if is_open else "not_whole"
+        return Reason(row.label, (cause,), text.format(label=row.label))
     found = _found(case, rows)[:2]
     causes = tuple(dict.fromkeys(cause for each in found for cause in each.causes))
     said = [each.sentence for each in found] or [_unknown(case)]
@@ -153,7 +156,8 @@ def _found(case: Case, rows: Rows) -> list[Found]:
         return [*baseline_recompiled(case)]
     facts = [*not_whole(case), *recompiled(case)]
     if facts and (case.facts.not_compiled or not case.is_faster):
-        return facts[:1]
+        mostly_moved = [part for part in moved(case) if part.share > EXPLAINS]
+        return [*mostly_moved, *facts[:1]]
     if case.is_faster and (because_of_baseline := [*compared_with_a_compiler(case)]):
         return [*because_of_baseline, *facts[:1]]
     if not case.facts.is_against_eager:

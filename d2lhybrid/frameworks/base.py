@@ -42,6 +42,8 @@ class Framework(ABC):
     compiles_operations: ClassVar[bool] = False
     # May a compiled function get a NumPy array in place of a tensor, and run the same program?
     takes_arrays: ClassVar[bool] = False
+    # The functions, by the names of their code, that make tensors of arrays and of numbers.
+    conversions: ClassVar[frozenset[str]] = frozenset()
     # What it writes and reads, by name, the best first; without importing it.
     formats: ClassVar[Mapping[str, Format]] = {}
 
@@ -278,6 +280,10 @@ class Framework(ABC):
     def is_compiled(self, function: Function) -> bool:
         """Was this compiled, or something in it that it calls, as far as one can see?"""
         return False
+
+    def switched_off(self) -> str:
+        """The setting, as code, with which the user has switched the compiler off; or nothing."""
+        return ""
 
     def compiled_again(self, run: Callable[[], Any]) -> Finding | None:
         """Call `run` twice. Why the second call compiled a program, in the framework's own words.

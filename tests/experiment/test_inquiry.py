@@ -370,6 +370,46 @@ def test_arrays_that_each_call_converts(xyz):
     assert "moved_data" in c.why("jit").causes
 
 
+def convert(machine):
+    machine.now += 5e-5
+
+
+def test_numbers_that_a_function_makes_tensors_of(xyz, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xyz", sys.modules[__name__])  # where its functions are
+    fast = function(xyz, 5e-5)
+
+    def run(numbers):
+        convert(xyz.machine)
+        return fast()
+
+    functions = {"eager": function(xyz, 1e-4), "jit": Compiled(run)}
+    assert compared(xyz, functions, [1.0]).facts["jit"].converted_seconds is None
+    xyz.conversions = {"convert"}
+    c = compared(xyz, functions, [1.0])
+    assert c.facts["jit"].converted_seconds == pytest.approx(5e-5, rel=0.1)
+    assert "makes tensors of arrays or numbers, which takes" in str(c.why("jit"))
+
+
+def test_a_compiler_that_is_switched_off_is_asked_no_more(xyz):
+    xyz.switched_off = lambda: "xyz.disable"
+    c = compared(xyz, {"eager": function(xyz, 1e-4), "jit": compiled(xyz, 1e-4)})
+    assert c.why("jit").cause == "not_whole"
+    assert "because xyz.disable switches the compiler off" in str(c)
+    assert not xyz.asked
+
+
+def test_many_arguments_are_passed_and_one_is_added_to(xyz):
+    added, tick = set(), function(xyz, 1e-6)
+    xyz.add_one = lambda _model: lambda *tensors: added.add(len(tensors)) or tick()
+    xyz.compiled_like = lambda _function, model: model
+    functions = {"eager": function(xyz, 1e-4), "jit": compiled(xyz, 1e-4)}
+    assert compared(xyz, functions, [Tensor(3)] * 8).facts["jit"].entry_tensors == 8
+    assert added == {8}
+    added.clear()
+    assert compared(xyz, functions, [Tensor(3)] * 9).facts["jit"].entry_tensors == 9
+    assert added == {1}
+
+
 def test_arguments_that_each_call_brings_to_the_accelerator(xyz):
     def to_host(tensor):
         xyz.machine.now += 4e-5

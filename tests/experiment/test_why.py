@@ -235,10 +235,13 @@ def test_moved_data_from_a_tenth_of_the_time():
     facts = asked(graph_count=1, program=CHAIN, converted=("x",), converted_seconds=12.1 * MICRO)
     reason = told(120 * MICRO, facts)
     assert reason.cause == "moved_data"
-    assert "makes tensors of x" in str(reason)
+    assert "makes tensors of x, which takes" in str(reason)
     assert "12.1 µs of its 120 µs" in str(reason)
     assert told(122 * MICRO, facts).cause == "unknown"
     assert told(50 * MICRO, facts).causes == ("faster_fused", "moved_data")
+    whole = replace(facts, breaks=(BREAK,))
+    assert told(120 * MICRO, whole).causes == ("not_whole",)
+    assert told(24 * MICRO, whole, eager=20 * MICRO).causes == ("moved_data", "not_whole")
     moved = replace(facts, converted=(), moved=("x",))
     assert "brings x to another device" in str(told(120 * MICRO, moved))
 

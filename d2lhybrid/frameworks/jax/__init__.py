@@ -27,6 +27,7 @@ class JAX(FolderFramework):
     # Read when JAX first uses a GPU, of which it would otherwise take three quarters of the memory.
     environment: ClassVar[Mapping[str, str]] = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     compiles_operations = takes_arrays = True
+    conversions = frozenset({"array", "asarray", "device_put"})
 
     def __init__(self) -> None:
         self._wait_for: Callable[[Any], None] | None = None
@@ -85,6 +86,9 @@ class JAX(FolderFramework):
         from d2lhybrid.frameworks.jax import device
 
         return device.programs_compiled()
+
+    def switched_off(self) -> str:
+        return "jax_disable_jit" if self.load().config.jax_disable_jit else ""
 
     def has_threads(self) -> bool:
         from d2lhybrid.frameworks.jax import device

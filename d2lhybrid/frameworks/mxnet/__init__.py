@@ -24,6 +24,7 @@ class MXNet(FolderFramework):
     display = "MXNet"
     order = 9
     formats = FORMATS
+    conversions = frozenset({"array"})
 
     def load(self) -> Any:
         """Import MXNet 1.9.1 so that it runs on today's NumPy."""

@@ -25,6 +25,7 @@ class PyTorch(FolderFramework):
     display = "PyTorch"
     order = 1
     formats = FORMATS
+    conversions = frozenset({"tensor", "as_tensor", "asarray"})
 
     def devices(self) -> list[str]:
         self.import_part("device")
@@ -144,6 +145,11 @@ class PyTorch(FolderFramework):
         from d2lhybrid.frameworks.torch import device
 
         return device.infer(model, args, kwargs)
+
+    def switched_off(self) -> str:
+        from d2lhybrid.frameworks.torch import private
+
+        return private.switched_off()
 
     def is_compiled(self, function: Function) -> bool:
         from d2lhybrid.frameworks.torch import parts

@@ -137,6 +137,16 @@ def graphs_made() -> int:
     return _counted("stats", "unique_graphs")
 
 
+def switched_off() -> str:
+    """The setting that lets TorchDynamo compile nothing; nothing if none is seen."""
+    dynamo = sys.modules.get("torch._dynamo")
+    if getattr(getattr(dynamo, "config", None), "disable", False):
+        return "torch._dynamo.config.disable"
+    stance = getattr(getattr(dynamo, "eval_frame", None), "_stance", None)
+    is_eager = getattr(stance, "stance", "") == "force_eager"
+    return 'torch.compiler.set_stance("force_eager")' if is_eager else ""
+
+
 def forget_programs() -> None:
     """Let Inductor look for what it has compiled on the disk alone."""
     utils = sys.modules.get("torch._inductor.utils")
