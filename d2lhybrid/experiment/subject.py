@@ -40,7 +40,7 @@ class Subject:
         self.run = run or partial(self.function, *self.args, **self.kwargs)
 
     def framework(self) -> Framework | None:
-        """That of the model or function, of its arguments, of what is compiled, or of the result."""
+        """That of the model, of its arguments, of what is compiled in it, or of the result."""
         found = find_framework(self.model, self.args, self.kwargs)
         if found is None:
             found = next((one for one in loaded() if one.is_compiled(self.function)), None)

@@ -217,7 +217,8 @@ def test_what_is_no_guess_or_no_result_is_refused(made, guess, said):
 
 
 def test_the_reason_of_a_row_stands_after_its_sentence_and_not_again_below(results):
-    facts = {"slow": Facts(graph_count=0, not_compiled="Nothing was compiled, because of a loop.")}
+    said = "Nothing was compiled, because of a loop."
+    facts = {"slow": Facts(is_compiled=True, graph_count=0, not_compiled=said)}
     mlp = replace(results["MLP"], facts=facts)
     (group,) = groups({"MLP": mlp}, {})
     (slow,) = (line for line in sentences_of(group) if line.startswith("MLP: slow"))
