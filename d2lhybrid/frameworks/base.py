@@ -302,10 +302,9 @@ class Framework(ABC):
         return lambda *tensors: [tensor + 1 for tensor in tensors]
 
     def eager_calls(self, model: Function, recorded: int) -> int:
-        """How many calls of ``add_one(model)`` an eager call of the model costs in Python.
+        """What an eager call of the model costs in Python, counted in calls of ``add_one(model)``.
 
-        One for each of the `recorded` operations, unless the framework spends most of the time
-        around several operations, as a layer of Keras does: then one for each layer.
+        One for each of the `recorded` operations, unless many of them take less than such a call.
         """
         return recorded
 

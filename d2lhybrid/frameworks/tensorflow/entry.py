@@ -22,8 +22,10 @@ class _AddOne(tf.keras.layers.Layer):
 def add_one(model: Any) -> Function:
     """A layer of Keras for a layer or model of Keras, else a function.
 
-    One call of the layer stands for one layer of the model, whatever this computes: Keras's own
-    Python is the larger part of an eager call.
+    A call of the layer takes several times as long as its addition, and so does each operation in a
+    layer of Keras's own: where the function takes 27 µs and the layer 128, ``Dense`` takes 350 for
+    five operations, ``Conv2D`` 690 for five, ``BatchNormalization`` 550 for eleven and attention
+    3,900 for 29.
     """
     if _is_keras(model):
         layer: Function = _AddOne()
@@ -32,12 +34,17 @@ def add_one(model: Any) -> Function:
 
 
 def eager_calls(model: Any, recorded: int) -> int:
-    """The layers that a model of Keras calls, each with those that it contains; else `recorded`."""
+    """The recorded operations, but if a user's layer of Keras computes something, the layers.
+
+    The operations in it may be TensorFlow's own, which take much less than a layer.
+    """
     if not _is_keras(model):
         return recorded
     keras_model = _plain(model)
     layers = {id(layer): layer for layer in (keras_model, *private.layers(keras_model))}
-    return sum(not isinstance(layer, tf.keras.layers.InputLayer) for layer in layers.values())
+    innermost = [layer for layer in layers.values() if len(private.layers(layer)) <= 1]
+    are_keras_own = all(type(layer).__module__.startswith("keras.") for layer in innermost)
+    return recorded if are_keras_own else len(layers)
 
 
 def compiled_like(function: Any, model: Function) -> Function | None:
