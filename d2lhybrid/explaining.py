@@ -22,7 +22,8 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
 
     A compiled model that you have called before, and a function that isn't compiled, are also
     called as they are, to see whether a second call with the same arguments compiles a program
-    again. What you have compiled and not yet called is left for your first call.
+    again. If the arguments are new to a compiled model, this compiles a program for them, as your
+    own call would. What you have compiled and not yet called is left for your first call.
 
     Args:
         model: a model of a framework, a function of its tensors, compiled or not, or
@@ -67,10 +68,12 @@ def _may_compile_again(
     What waits for its first call has to compile then, and what a compiler refuses raises. Where
     each operation of eager code is compiled at its first call, a model would take seconds.
     """
-    if is_compiled:
-        return bool(explanation.compilations and not explanation.unsupported)
-    is_slow = framework.compiles_operations and is_model(model)
-    return not (explanation.unsupported or is_slow)
+    if explanation.unsupported:
+        return False
+    if is_compiled and not explanation.compilations:
+        is_compiled_itself = framework.compiled_like(model, framework.add_one(model)) is not None
+        return not (is_model(model) or is_compiled_itself)  # but a function that compiles inside
+    return is_compiled or not (framework.compiles_operations and is_model(model))
 
 
 def _compiled_again(framework: Framework, model: Any, args: Args, kwargs: Kwargs) -> Finding | None:
