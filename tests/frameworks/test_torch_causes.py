@@ -4,6 +4,7 @@ import functools
 import linecache
 import re
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -201,6 +202,13 @@ def test_the_smallest_function_is_compiled_in_the_same_way(name):
         ]
     assert graphs_made() == made + 1
     assert explain(function, X).compilations == before
+
+
+def test_what_has_an_answer_to_everything_or_is_torchscript_is_not_compiled():
+    script = torch.jit.script(MLP)
+    for function in (Mock(), sum, script):
+        assert not PYTORCH.is_compiled(function)
+    assert "torch.jit.script" in explain(script, X).unsupported[0].reason
 
 
 def test_what_was_not_compiled_or_several_times_is_like_nothing():

@@ -64,7 +64,8 @@ def codes_of(model: Any) -> list[CodeType]:
     """The code that TorchDynamo compiles for a model; for a module of ``torch.nn`` a wrapper."""
     inner = original(model)
     wrapper = getattr(getattr(model, "forward", model), "_torchdynamo_orig_callable", inner)
-    forward = type(inner).forward if isinstance(inner, torch.nn.Module) else inner
+    is_module = isinstance(inner, torch.nn.Module)
+    forward = getattr(type(inner), "forward", None) if is_module else inner  # TorchScript has none
     codes = [getattr(function, "__code__", None) for function in (wrapper, forward)]
     return list({id(code): code for code in codes if code}.values())
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
-from inspect import getclosurevars, isfunction, signature
+from inspect import getclosurevars, isfunction, ismethod, signature
 from typing import Any
 
 import torch
@@ -28,7 +28,11 @@ if "isolate_recompiles" not in signature(torch.compile).parameters:
 
 def original(model: Any) -> Any:
     """What was handed to ``torch.compile``; anything else as it is."""
-    inner = getattr(model, "_orig_mod", getattr(model, "_torchdynamo_orig_callable", None))
+    inner = None
+    if isinstance(model, torch.nn.Module):
+        inner = getattr(model, "_orig_mod", None)
+    elif isfunction(model) or ismethod(model):
+        inner = getattr(model, "_torchdynamo_orig_callable", None)
     return model if inner is None else original(inner)
 
 
