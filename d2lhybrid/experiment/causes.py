@@ -218,14 +218,12 @@ def not_faster(case: Case) -> list[Found]:
     parts = sorted([*_entering(case), *moved(case)], key=lambda part: -part.share)
     library = [*calls_of_a_library(case)]
     if parts and parts[0].share > EXPLAINS:
-        return [parts[0], *library, *parts[1:]]
+        return parts[:1]
     if parts:
         return [*library, *parts]
-    as_it_is = library or [*_nothing_to_fuse(case)]
-    if as_it_is and case.is_much_slower:
-        text = _("It isn't known what makes it slower.")
-        return [*as_it_is, Found(("unknown",), text)]
-    return as_it_is
+    if library and case.is_much_slower:
+        return [*library, Found(("unknown",), _("It isn't known what makes it slower."))]
+    return library if library or case.is_slower else [*_nothing_to_fuse(case)]
 
 
 def calls_of_a_library(case: Case) -> Iterator[Found]:

@@ -17,6 +17,7 @@ from d2lhybrid.experiment.rounds import Rounds, StoppingRule
 from d2lhybrid.experiment.sampler import Sampler
 from d2lhybrid.experiment.subject import Subject
 from d2lhybrid.frameworks.base import Framework
+from d2lhybrid.frameworks.failures import is_users
 
 SECONDS = 0.3  # of the rounds that measure what entering costs
 COPIES = 5  # of an argument, of which the quickest counts
@@ -69,10 +70,11 @@ def _seconds_of(calls: Mapping[str, Call]) -> dict[str, float]:
     return {label: statistics.median(times.of()) for label, times in measured.items()}
 
 
-def converting_share(subject: Subject, framework: Framework) -> float:
+def converting_share(subject: Subject, framework: Framework, by_user: bool) -> float:
     """The part of a call in which it makes tensors of arrays and of Python's numbers.
 
-    By Python's profiler: of its calls of the framework's functions for that, the longest counts.
+    By Python's profiler: of the framework's functions for that the one that takes longest counts;
+    `by_user`, only where the user's own code calls it.
     """
     folder = str(Path(framework.load().__file__).parent)
 
@@ -82,13 +84,22 @@ def converting_share(subject: Subject, framework: Framework) -> float:
             return package == framework.name and name in framework.conversions
         return code.co_name in framework.conversions and code.co_filename.startswith(folder)
 
+    def is_asked(caller: Any) -> bool:
+        return not by_user or (not isinstance(caller, str) and is_users(caller.co_filename))
+
     shares = []
     for _turn in range(COPIES):
         framework.synchronize()
         profile, start = cProfile.Profile(perf_counter), perf_counter()
         framework.wait_for(profile.runcall(subject.run))
         whole = perf_counter() - start
-        times = [entry.totaltime for entry in profile.getstats() if converts(entry.code)]
+        times = [
+            called.totaltime
+            for caller in profile.getstats()
+            if is_asked(caller.code)
+            for called in caller.calls or ()
+            if converts(called.code)
+        ]
         shares.append(max(times, default=0.0) / whole)
     return statistics.median(shares)
 

@@ -282,7 +282,10 @@ class _Inquiry:
             if took:
                 return replace(facts, converted=tuple(arrays), converted_seconds=took)
         if framework.conversions and not subject.is_ours:
-            share = self.time.answer(CONVERTING, partial(converting_share, subject, framework))
+            # What runs in Python for the compiler may convert by itself.
+            by_user = bool(facts.fallbacks)
+            ask = partial(converting_share, subject, framework, by_user)
+            share = self.time.answer(CONVERTING, ask)
             took = (share or 0.0) * subject.row.latency.seconds
             facts = replace(facts, converted=tuple(arrays), converted_seconds=took)
         on_host = [

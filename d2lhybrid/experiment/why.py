@@ -113,15 +113,16 @@ def reason(row: Row, rows: Rows) -> Reason:
        calls; or one more call, which was asked because it takes about as long as the first one,
        compiled a program. If the baseline does so, that is the reason for a ratio above 1.
     3. Nothing to rewrite, of what is not or hardly faster: a third of the steps that run are
-       contractions. If entering or moving data takes more than half of the call, that comes first.
+       contractions. If entering or moving data takes more than half of the call, that is the
+       reason instead.
     4. Entering costs more than it saves, of what is not faster: entering compiled code takes longer
        than an eager call of the same function, by half of what a call has lost, or, where nothing
        is lost, by a fifth of its time.
     5. Moved data: it takes a tenth of the time of a call to convert arguments or to bring them to
        another device. Of what is faster it is the second sentence; if it takes more than half of
        the call, it comes before 1 and 2.
-       If none of 3 to 5 holds of what is not faster, and no two operations run as one step and none
-       was left out, there is nothing to rewrite either.
+       If none of 3 to 5 holds of what takes the same time, and no two operations run as one step
+       and none was left out, there is nothing to rewrite either.
     6. Faster: Python is left out, if as many eager operations as were recorded take half of the
        time saved, or at least as much as fusing could; fused, folded or unused operations, and
        another memory layout, for what this leaves. The larger part is named first.

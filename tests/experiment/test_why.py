@@ -167,7 +167,7 @@ def test_a_baseline_that_compiles_in_its_calls_is_the_reason_of_all_ratios():
     assert "closure made anew" in str(c)
 
 
-@pytest.mark.parametrize("seconds", [200 * MICRO, 100 * MICRO])
+@pytest.mark.parametrize("seconds", [120 * MICRO, 100 * MICRO])
 @pytest.mark.parametrize(
     ("program", "cause"),
     [
@@ -175,9 +175,6 @@ def test_a_baseline_that_compiles_in_its_calls_is_the_reason_of_all_ratios():
         (replace(MLP, contractions=2, steps=6), "nothing_to_rewrite"),
         (replace(MLP, contractions=1, steps=6), "unknown"),
         (replace(MLP, contractions=1, steps=1), "nothing_to_rewrite"),
-        (SORT, "nothing_to_rewrite"),
-        (replace(SORT, recorded=3, free=2), "nothing_to_rewrite"),
-        (replace(SORT, recorded=3, free=1), "unknown"),
         (CHAIN, "unknown"),
         (replace(MLP, control_flow=1), "unknown"),  # what runs inside isn't counted
     ],
@@ -186,6 +183,20 @@ def test_nothing_to_rewrite_if_a_third_of_the_steps_are_calls_of_a_library(secon
     reason = told(seconds, asked(graph_count=1, program=program))
     assert reason.cause == cause
     assert told(50 * MICRO, asked(graph_count=1, program=program)).cause != "nothing_to_rewrite"
+
+
+@pytest.mark.parametrize(
+    ("program", "cause"),
+    [
+        (SORT, "nothing_to_rewrite"),
+        (replace(SORT, recorded=3, free=2), "nothing_to_rewrite"),
+        (replace(SORT, recorded=3, free=1), "unknown"),
+    ],
+)
+def test_nothing_to_rewrite_if_no_two_operations_are_one_step_and_nothing_is_lost(program, cause):
+    facts = asked(graph_count=1, program=program)
+    assert told(100 * MICRO, facts).cause == cause
+    assert told(120 * MICRO, facts).cause == "unknown"  # that is no reason to be slower
 
 
 def test_of_what_is_hardly_faster_it_says_first_how_little_there_was_to_rewrite():
@@ -228,7 +239,7 @@ def test_nothing_to_rewrite_and_entering_are_two_sentences_the_larger_first():
     both = told(117 * MICRO, entering(29 * MICRO, 9 * MICRO, MLP))
     assert both.causes == ("nothing_to_rewrite", "entering")
     small = told(15 * MICRO, entering(13 * MICRO, program=replace(MLP, steps=3)), eager=5 * MICRO)
-    assert small.causes == ("entering", "nothing_to_rewrite")
+    assert small.causes == ("entering",)  # more than half of the call
 
 
 def test_moved_data_from_a_tenth_of_the_time():
@@ -267,6 +278,7 @@ FOLDED = replace(CHAIN, fused=2, folded=5, steps=3)
         (faster(each=5 * MICRO), ("faster_python",)),
         (faster(each=3 * MICRO), ("faster_python", "faster_fused")),
         (faster(each=2 * MICRO), ("faster_fused", "faster_python")),
+        (faster(each=1 * MICRO), ("faster_fused",)),
         (faster(each=0.1 * MICRO), ("faster_fused",)),
         (faster(MLP, 3, 20 * MICRO), ("faster_python", "faster_fused")),
         # It takes longer around 7 operations than fusing 6 of them into 5 steps can save.
