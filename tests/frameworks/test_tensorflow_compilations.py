@@ -1,7 +1,10 @@
 """What TensorFlow compiles, how often and why: traces, XLA below them, functions that call both."""
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import count, cycle
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 
 import numpy as np
 import pytest
@@ -176,6 +179,22 @@ def test_an_error_in_the_call_leaves_tensorflow_as_it_was():
     assert private.trace_callbacks() == callbacks
     tf.profiler.experimental.start("")
     tf.profiler.experimental.stop(save=False)
+
+
+def test_two_threads_that_ask_leave_tensorflow_as_it_was():
+    concrete = tf.function(lambda x: x).get_concrete_function(X)
+    method = type(concrete)._call_flat
+    at_once = Barrier(2, timeout=10)
+
+    def slow():
+        with suppress(BrokenBarrierError):
+            at_once.wait(timeout=0.5)
+        return concrete(X)
+
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(TENSORFLOW.compiled_again, slow) for _thread in range(2)]
+        assert [one.result() for one in asked] == [None, None]
+    assert type(concrete)._call_flat is method
 
 
 def test_a_function_in_a_trace_is_part_of_it():

@@ -8,11 +8,13 @@ said beside it.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from threading import RLock
 from typing import Any
 
 import tensorflow as tf
 
 _FUNCTIONS = "tensorflow.python.eager.polymorphic_function"
+_replacing = RLock()
 
 
 def _context() -> Any:
@@ -147,15 +149,20 @@ def noted_traces_called(note: Callable[[Any, list[Any]], object]) -> Iterator[No
 def _replaced(
     module: str, kind: str, name: str, made_of: Callable[[Callable[..., Any]], Callable[..., Any]]
 ) -> Iterator[None]:
-    """Another method of a class of TensorFlow in the block, made of the one that it has."""
+    """Another method of a class of TensorFlow in the block, made of the one that it has.
+
+    One thread at a time, because the last to leave would put back the method of another.
+    """
     try:
         owner = getattr(import_module(f"{_FUNCTIONS}.{module}"), kind)
-        method = getattr(owner, name)
+        getattr(owner, name)
     except (AttributeError, ImportError):
         yield
         return
-    setattr(owner, name, made_of(method))
-    try:
-        yield
-    finally:
-        setattr(owner, name, method)
+    with _replacing:
+        method = getattr(owner, name)
+        try:
+            setattr(owner, name, made_of(method))
+            yield
+        finally:
+            setattr(owner, name, method)
