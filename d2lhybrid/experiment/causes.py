@@ -131,7 +131,7 @@ def not_whole(case: Case) -> Iterator[Found]:
         causes: tuple[str, ...] = ("not_whole",)
         text = _("{label} isn't compiled as a whole: a part of it runs in Python. {place}")
         if facts.fallbacks[0].is_limit:  # a call that fits one of its programs runs that
-            text = _("{label} compiles no more programs. {place}")
+            text = _("{label} was compiled as often as its compiler allows. {place}")
             causes = ("not_whole", "recompiled") if case.row.later_compilations else causes
         place = _in_one_line(facts.fallbacks[0])
         yield Found(causes, text.format(label=case.label, place=place))

@@ -11,7 +11,7 @@ from d2lhybrid.graphs.program import Program
 
 # Of the time that a call saves: what explains so much comes first. What explains more leaves
 # nothing for a second cause, and what explains less is none.
-EXPLAINS, EXPLAINS_ALL, EXPLAINS_A_PART = 0.5, 0.75, 0.25
+EXPLAINS, EXPLAINS_ALL, EXPLAINS_A_PART = 1 / 2, 2 / 3, 1 / 3
 LEFT_OUT_SHARE = 1 / 3  # of the operations
 
 

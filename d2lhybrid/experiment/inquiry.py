@@ -209,15 +209,19 @@ class _Inquiry:
             return facts
         if subject.is_ahead:  # from one graph, or it couldn't be built
             return replace(facts, graph_count=explanation.graph_count)
-        # A way has programs of its own, and one that its first call made is not over the limit.
+        # What has compiled a program in its first call, and none since, runs that, although others
+        # that share its code have reached the limit. A way has programs of its own.
+        row = subject.row
+        has_own_program = subject.way is not None or bool(row.first_compilations)
+        is_within_limit = has_own_program and not row.later_compilations
         fallbacks = [
             finding
             for finding in explanation.fallbacks
-            if not (finding.is_limit and subject.way and not subject.row.later_compilations)
+            if not (finding.is_limit and is_within_limit)
         ]
         is_refused = bool(explanation.unsupported)
         # What has compiled a program is compiled, even if its graphs cannot be found.
-        has_none = not (explanation.graph_count or is_refused or subject.row.first_compilations)
+        has_none = not (explanation.graph_count or is_refused or row.first_compilations)
         return replace(
             facts,
             graph_count=explanation.graph_count,

@@ -265,6 +265,16 @@ def again(xyz, seconds, times=10**9):
     return call
 
 
+def test_a_limit_that_others_have_reached_is_none_of_what_has_compiled_its_own_program(xyz):
+    limit = Finding("The limit of 8 is reached.", is_limit=True)
+    xyz.explanation = replace(WHOLE, fallbacks=(limit,))
+    functions = {"eager": function(xyz, 1e-4), "jit": compiled(xyz, 1e-4)}
+    assert compared(xyz, functions).facts["jit"].fallbacks == (limit,)
+    for times, kept in ((1, ()), (3, (limit,))):
+        functions["jit"] = Compiled(again(xyz, 1e-4, times))
+        assert compared(xyz, functions).facts["jit"].fallbacks == kept
+
+
 def test_what_compiles_again_is_asked_why_and_no_more(xyz):
     xyz.again = Finding("now 3 and before 4", "model.py", 7)
     c = compared(xyz, {"eager": function(xyz, 1e-5), "jit": Compiled(again(xyz, 1e-2))})

@@ -102,7 +102,7 @@ def test_parts_in_python_and_the_limit_of_programs():
     assert told(200 * MICRO, facts).causes == ("not_whole",)
     reached = told(200 * MICRO, facts, later_compilations=7, later_calls=9000)
     assert reached.causes == ("not_whole", "recompiled")
-    assert str(reached) == f"fast compiles no more programs. {limit.reason}"
+    assert str(reached) == f"fast was compiled as often as its compiler allows. {limit.reason}"
     assert told(50 * MICRO, replace(facts, program=CHAIN)).cause == "faster_fused"
     callback = replace(facts, fallbacks=(Finding("PyFunc", "model.py", 7),))
     assert "a part of it runs in Python. model.py, line 7" in str(told(200 * MICRO, callback))
@@ -275,12 +275,12 @@ FOLDED = replace(CHAIN, fused=2, folded=5, steps=3)
     ("facts", "causes"),
     [
         # 60 µs are saved.
-        (faster(each=5 * MICRO), ("faster_python",)),
+        (faster(each=4 * MICRO), ("faster_python",)),
         (faster(each=3 * MICRO), ("faster_python", "faster_fused")),
         (faster(each=2 * MICRO), ("faster_fused", "faster_python")),
-        (faster(each=1 * MICRO), ("faster_fused",)),
+        (faster(each=1.7 * MICRO), ("faster_fused",)),
         (faster(each=0.1 * MICRO), ("faster_fused",)),
-        (faster(MLP, 3, 20 * MICRO), ("faster_python", "faster_fused")),
+        (faster(MLP, 3, 18 * MICRO), ("faster_python", "faster_fused")),
         # It takes longer around 7 operations than fusing 6 of them into 5 steps can save.
         (
             faster(replace(CHAIN, recorded=6, steps=5, fused=2), 7, 4 * MICRO),
