@@ -13,6 +13,8 @@ from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.experiment import fixed_costs, inquiry
 from d2lhybrid.experiment.compare import compare
 from d2lhybrid.experiment.comparison import Comparison
+from d2lhybrid.experiment.experiment import Experiment
+from d2lhybrid.experiment.processes import ProcessExperiment
 from d2lhybrid.experiment.sweep import sweep
 from d2lhybrid.experiment.variants import variants
 from d2lhybrid.frameworks.variant import DeferredBuild, Variant
@@ -338,6 +340,15 @@ def test_questions_end_with_their_time(xyz):
     assert found["jit"].unasked == ()
     assert found["b"].graph_count == 1
     assert found["b"].unasked == (inquiry.GRAPHS, inquiry.ENTERING)
+
+
+def test_what_processes_have_measured_is_asked_in_this_one(xyz):
+    functions = {"eager": function(xyz, 1e-4), "jit": compiled(xyz, 2e-4)}
+    rows = compared(xyz, functions, why=False).rows
+    experiment = Experiment(functions, (Tensor(3),), {}, "eager", 8.0)
+    facts = ProcessExperiment(experiment, 6).ask(rows)
+    assert list(facts) == ["jit"]
+    assert facts["jit"].program.steps == 4
 
 
 def test_a_short_comparison_asks_for_two_of_its_limits(xyz, monkeypatch):
