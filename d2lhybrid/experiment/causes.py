@@ -171,6 +171,11 @@ def compiles_again(row: Row) -> bool:
     return again >= FEWEST_AGAIN and later >= AGAIN_SHARE * calls
 
 
+def compiles_in_most_calls(row: Row) -> bool:
+    """Does it compile so often that this takes most of its time, whatever else there is?"""
+    return compiles_again(row) and (row.later_compilations or 0) >= EXPLAINS * row.later_calls
+
+
 def is_like_the_first(row: Row) -> bool:
     """Does a call take about as long as the first one, which compiles, so that it may do so too?"""
     first = row.first_seconds or 0.0

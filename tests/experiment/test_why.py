@@ -134,6 +134,15 @@ def test_it_is_compiled_again_and_again_from_three_programs_in_a_twentieth_of_th
         assert f"{counted['later_compilations']} programs" in str(reason)
 
 
+@pytest.mark.parametrize(
+    ("compilations", "cause"), [(200, "recompiled"), (199, "not_whole"), (0, "not_whole")]
+)
+def test_what_compiles_in_most_calls_spends_its_time_with_that(compilations, cause):
+    facts = asked(graph_count=1, fallbacks=(Finding("operation by operation", "model.py", 7),))
+    reason = told(200 * MICRO, facts, **AGAIN, later_compilations=compilations)
+    assert reason.causes == (cause,)
+
+
 def test_the_framework_s_own_words_say_why_it_is_compiled_again():
     finding = Finding("now 3 and before 4\nand more", "model.py", 7)
     facts = asked(graph_count=1, compiled_again=finding, mixed_modes=("argument 2",))
