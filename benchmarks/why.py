@@ -8,13 +8,15 @@ known, and controls in which nothing is wrong. Each is compared in a process of 
 cause that was planted stands above what ``comparison.why`` says. *Named* is a cause that is true of
 the row; *silent* a sentence that says that it isn't known, or none; *FALSE* any other. A control
 has nothing to name: what is said of it has to be true. It ends with 1 if fewer than 14 in 15 are
-named, or if one is false. The second form runs the programs of ``docs/why.md`` and writes below
-each what it prints.
+named, or if one is false or fails. The second form runs the programs of ``docs/why.md`` and writes
+below each what it prints.
 """
 
 import argparse
 import json
+import os
 import re
+import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -29,8 +31,8 @@ NAMED = 14 / 15  # 28 of 30
 ENVIRONMENT = {"PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3", "D2LHYBRID_LANGUAGE": "en"}
 
 
-# A program of the page, and what it prints.
-PROGRAM = r"```python\n(?P<program>(?:(?!```).)*)```\n\n```text\n.*?```\n"
+# A program of the page, and what it prints, if that stands there.
+PROGRAM = r"```python\n(?P<program>(?:(?!```).)*)```\n(?:\n```text\n.*?```\n)?"
 
 
 def cases_of(framework):
@@ -55,18 +57,22 @@ def of_case(case, seconds):
 
 
 def write_page(page):
-    """Run each program of the page that shows what it prints, and write that below it."""
+    """Run the program of each question, and write below it what it prints."""
 
     def ran(match):
         with tempfile.TemporaryDirectory() as folder:
-            script = Path(folder, "question.py")
-            script.write_text(match["program"], encoding="utf-8")
-            printed = in_a_process("-W", "ignore", script, environment=ENVIRONMENT)
-        print(printed, flush=True)
-        return f"```python\n{match['program']}```\n\n```text\n{printed.strip()}\n```\n"
+            Path(folder, "question.py").write_text(match["program"], encoding="utf-8")
+            done = subprocess.run(
+                [sys.executable, "-W", "ignore", "question.py"],
+                check=True, stdout=subprocess.PIPE, text=True, cwd=folder,
+                env={**os.environ, **ENVIRONMENT},
+            )  # fmt: skip
+        print(done.stdout, flush=True)
+        return f"```python\n{match['program']}```\n\n```text\n{done.stdout.strip()}\n```\n"
 
-    text = page.read_text(encoding="utf-8")
-    page.write_text(re.sub(PROGRAM, ran, text, flags=re.DOTALL), encoding="utf-8")
+    introduction, heading, questions = page.read_text(encoding="utf-8").partition("\n## ")
+    questions = re.sub(PROGRAM, ran, questions, flags=re.DOTALL)
+    page.write_text(introduction + heading + questions, encoding="utf-8")
 
 
 def main():
@@ -96,22 +102,26 @@ def main():
                 continue
             for _ in range(options.repeat):
                 script = [__file__, "--framework", framework, "--here", name, "--seconds", seconds]
-                told = json.loads(in_a_process(*script, environment=ENVIRONMENT).splitlines()[-1])
+                try:
+                    printed = in_a_process(*script, environment=ENVIRONMENT)
+                except subprocess.CalledProcessError:
+                    counts[bool(case.planted), "FAILED"] += 1
+                    print(f"{framework}, {name}: FAILED", flush=True)
+                    continue
+                told = json.loads(printed.splitlines()[-1])
                 judged = case.judge(told["causes"])
                 counts[bool(case.planted), judged] += 1
                 print(f"{framework}, {name}: {judged}")
                 print(f"    planted: {case.planted or 'nothing'}. {case.sentence}")
-                print(
-                    f"    {told['verdict']}, {', '.join(told['causes'])}: {told['sentence']}",
-                    flush=True,
-                )
+                causes = ", ".join(told["causes"])
+                print(f"    {told['verdict']}, {causes}: {told['sentence']}", flush=True)
     planted = sum(count for (is_planted, _judged), count in counts.items() if is_planted)
     controls = counts.total() - planted
     named, false = counts[True, "named"], counts[True, "FALSE"]
-    accused = counts[False, "FALSE"]
+    accused, failed = counts[False, "FALSE"], counts[True, "FAILED"] + counts[False, "FAILED"]
     print(f"\nOf {planted} planted causes, {named} are named and {false} sentences are false.")
     print(f"Of {controls} controls, {accused} are accused.")
-    sys.exit(1 if false or accused or named < NAMED * planted else 0)
+    sys.exit(1 if false or accused or failed or named < NAMED * planted else 0)
 
 
 if __name__ == "__main__":

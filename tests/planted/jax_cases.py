@@ -177,7 +177,7 @@ def one_point():
 )
 def history_in_numpy():
     def latest(history):
-        return history[-16:].mean(0)
+        return history[-16:].mean(0, dtype="float32")
 
     history = np.random.default_rng(0).standard_normal((50_000, 64))
     return {"NumPy": latest, "jit": jax.jit(latest)}, history

@@ -317,7 +317,7 @@ def training_and_evaluation():
             net.train()
             trained = function(x)
             net.eval()
-            return trained + function(x)
+            return trained, function(x)
 
         return run
 
