@@ -183,13 +183,14 @@ class Comparison(Result, Mapping[str, Measurement]):
     def is_busy(self, label: str, against: str | None = None) -> bool:
         """Did other programs hold up these two so often that nothing can be decided?
 
-        Fewer than six rounds, or processes, are left in which they did not.
+        Fewer than six rounds, or processes, are left in which they did not. If an operation may use
+        several threads, half of the rounds have to be left.
         """
         if self.processes:
             left = len(self._quiet_processes(label, against))
             return left < self._enough_processes
         mine, its = self._pair(label, against)
-        return mine.is_busy(its)
+        return mine.is_busy(self.env, its)
 
     @property
     def busy(self) -> bool:

@@ -104,9 +104,17 @@ class Samples:
         rounds = self.undisturbed(*others)
         return rounds if len(rounds) >= stats.FEWEST else [*range(self.rounds)]
 
-    def is_busy(self, *others: "Samples") -> bool:
-        """Are these rounds fewer than six, so that nothing can be decided by them?"""
-        return len(self.undisturbed(*others)) < min(stats.FEWEST, self.rounds)
+    def is_busy(self, env: Environment, *others: "Samples") -> bool:
+        """Are these rounds fewer than six, so that nothing can be decided by them?
+
+        Or fewer than half, where an operation may use several threads: threads that share what
+        other programs leave also wait for one another, which nobody counts as waiting for a
+        processor.
+        """
+        enough: float = min(stats.FEWEST, self.rounds)
+        if {*env.threads.values()} != {1}:
+            enough = max(enough, self.rounds / 2)
+        return len(self.undisturbed(*others)) < enough
 
     def of(self, metric: str | None = None) -> tuple[float, ...]:
         """The samples of the rounds that were not disturbed; of all, if those are fewer than six.
@@ -212,7 +220,7 @@ class Measurement(Result):
 
     def _uncertain(self) -> str:
         """Why this time is uncertain, if it is."""
-        if not self.times.is_busy():
+        if not self.times.is_busy(self.env):
             return ""
         text = _(
             "⚠ The machine was busy: in {n} of {rounds} samples, other programs held {label} up, "
@@ -240,7 +248,7 @@ class Measurement(Result):
             )
             yield text.format(compiler=compiler, time=seconds(took))
         held_up = len(self.times.disturbed)
-        if held_up and not self.times.is_busy():
+        if held_up and not self.times.is_busy(self.env):
             text = ngettext(
                 "In {n} of {rounds} samples, other programs held {label} up; that one doesn't "
                 "count.",
