@@ -105,16 +105,8 @@ class Samples:
         return rounds if len(rounds) >= stats.FEWEST else [*range(self.rounds)]
 
     def is_busy(self, env: Environment, *others: "Samples") -> bool:
-        """Are these rounds fewer than six, so that nothing can be decided by them?
-
-        Or fewer than half, where an operation may use several threads: threads that share what
-        other programs leave also wait for one another, which nobody counts as waiting for a
-        processor.
-        """
-        enough: float = min(stats.FEWEST, self.rounds)
-        if {*env.threads.values()} != {1}:
-            enough = max(enough, self.rounds / 2)
-        return len(self.undisturbed(*others)) < enough
+        """Are these rounds too few to decide anything by them?"""
+        return len(self.undisturbed(*others)) < env.enough_undisturbed(self.rounds)
 
     def of(self, metric: str | None = None) -> tuple[float, ...]:
         """The samples of the rounds that were not disturbed; of all, if those are fewer than six.
