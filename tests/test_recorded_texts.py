@@ -191,3 +191,18 @@ def test_other_answers_with_tf32():
     assert unavailable.keys() >= {COMPILED, REDUCED}
     for one in entries("networks-pytorch"):
         assert one.settings["torch.backends.cudnn.allow_tf32"]
+
+
+def test_the_table_of_four_frameworks_is_what_six_processes_each_found():
+    ways = {
+        "pytorch": ("PyTorch, `torch.compile`", COMPILED),
+        "jax": ("JAX, `jit`", "jit"),
+        "tensorflow": ("TensorFlow, XLA", "concrete function XLA"),
+        "mxnet": ("MXNet, static", "static_shape"),
+    }
+    found, rows = on_cpu(ROOT)["resnet"], []
+    for framework, (name, way) in ways.items():
+        eager, row = found[framework].eager, found[framework].variants[way]
+        times = (f"{1e3 * each.latency:#.3g} ms" for each in (eager, row))
+        rows.append(f"| {name} | {' | '.join(times)} | {row.ratio:.1f} times |")
+    says("faster", "each measured in six processes on one machine", *rows)
