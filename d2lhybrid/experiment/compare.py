@@ -73,7 +73,8 @@ def compare(
     out elsewhere. `processes` of six or more give an interval for the median of all processes; one
     more process lies between the extremes of six with a probability of 5/7. A turn during which
     other programs made the threads wait does not count. If fewer than six rounds are left, more
-    are taken, for up to twice the limit, and if that is not enough, nothing is decided.
+    are taken, for up to twice the limit. If that is not enough, nothing is decided, nor where fewer
+    than half of the rounds are left and an operation may use several threads.
     docs/measuring.md has more.
 
     Args:

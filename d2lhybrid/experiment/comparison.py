@@ -224,13 +224,18 @@ class Comparison(Result, Mapping[str, Measurement]):
     def is_busy(self, label: str, against: str | None = None) -> bool:
         """Did other programs hold up these two so often that nothing can be decided?
 
-        Fewer than six rounds, or processes, are left in which they did not.
+        Fewer than six rounds, or processes, are left in which they did not. If an operation may use
+        several threads, half of the rounds have to be left: threads that share what other programs
+        leave also wait for one another, which nobody counts as waiting for a processor.
         """
         if self.processes:
             left = len(self._quiet_processes(label, against))
             return left < self._enough_processes
         mine, its = self._pair(label, against)
-        return len(mine.undisturbed(its)) < min(stats.FEWEST, mine.rounds)
+        enough: float = min(stats.FEWEST, mine.rounds)
+        if {*self.env.threads.values()} != {1}:
+            enough = max(enough, mine.rounds / 2)
+        return len(mine.undisturbed(its)) < enough
 
     @property
     def busy(self) -> bool:

@@ -182,3 +182,25 @@ def test_the_schema_names_every_field():
     kinds = (Samples, Measurement, Comparison, Sweep, Environment)
     fields = {name for kind in kinds for name in kind.__dataclass_fields__} - {"experiment"}
     assert fields <= set(re.findall(r"`(\w+)`", page))
+
+
+@pytest.mark.parametrize(
+    ("threads", "disturbed", "is_busy"),
+    [
+        ({"torch": 1}, 24, False),  # six are left
+        ({"torch": 1}, 25, True),
+        ({"torch": 2}, 15, False),
+        ({"torch": 2}, 16, True),  # fewer than half are left, and threads wait for one another
+        ({"torch": 1, "tensorflow": 2}, 16, True),
+        ({}, 16, True),  # who doesn't tell may use several
+    ],
+)
+def test_how_many_undisturbed_rounds_are_enough(threads, disturbed, is_busy):
+    c = comparison({"a": 1e-3, "b": 5e-4})
+    samples = replace(c["b"].times, disturbed=tuple(range(disturbed)))
+    env = replace(c.env, threads=threads)
+    changes = {"a": {"env": env}, "b": {"env": env, "times": samples}}
+    c = comparison({"a": 1e-3, "b": 5e-4}, changes=changes)
+    assert c.rounds == 30
+    assert c.is_busy("b") is is_busy
+    assert c.verdict("b") == ("undecided" if is_busy else "faster")
