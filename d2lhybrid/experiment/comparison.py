@@ -225,17 +225,13 @@ class Comparison(Result, Mapping[str, Measurement]):
         """Did other programs hold up these two so often that nothing can be decided?
 
         Fewer than six rounds, or processes, are left in which they did not. If an operation may use
-        several threads, half of the rounds have to be left: threads that share what other programs
-        leave also wait for one another, which nobody counts as waiting for a processor.
+        several threads, half of the rounds have to be left.
         """
         if self.processes:
             left = len(self._quiet_processes(label, against))
             return left < self._enough_processes
         mine, its = self._pair(label, against)
-        enough: float = min(stats.FEWEST, mine.rounds)
-        if {*self.env.threads.values()} != {1}:
-            enough = max(enough, mine.rounds / 2)
-        return len(mine.undisturbed(its)) < enough
+        return len(mine.undisturbed(its)) < self.env.enough_undisturbed(mine.rounds)
 
     @property
     def busy(self) -> bool:

@@ -224,13 +224,14 @@ class Rounds:
         return "limit"
 
     def _may_stop(self, spent: float, seconds: float, before: int, rule: StoppingRule) -> bool:
-        """Are there six rounds, and six that nobody disturbed, or would they take too long?
+        """Are there six rounds, and enough that nobody disturbed, or would they take too long?
 
         `seconds` is what a round takes, and `before` how many there were when these began.
         """
         longest = STRETCHED * rule.limit
         if self.count >= stats.FEWEST:
-            return self.undisturbed >= stats.FEWEST or spent > longest
+            enough = self.env.enough_undisturbed(self.count)
+            return self.undisturbed >= enough or spent > longest
         needed = seconds * (stats.FEWEST - before)
         if needed > longest:
             self.limit_needed = needed
