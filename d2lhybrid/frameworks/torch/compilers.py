@@ -33,6 +33,7 @@ def start(functions: Sequence[Function]) -> Mapping[str, float]:
     with suppress(Exception), silent(), _no_imports_from_the_current_folder():
         for used in device.used() or [torch.device("cpu")]:
             _compile_smallest(used)
+        private.start_disk_cache()
     return {INDUCTOR: perf_counter() - begin}
 
 

@@ -124,6 +124,12 @@ def forget_programs() -> None:
     getattr(utils, "clear_caches", lambda: None)()
 
 
+def start_disk_cache() -> None:
+    """Hash the source of Inductor, which belongs to the key of every program on the disk."""
+    codecache = import_module("torch._inductor.codecache")
+    getattr(codecache, "torch_key", lambda: b"")()
+
+
 @contextmanager
 def without_disk_cache() -> Iterator[None]:
     """Compile anew what Inductor may have on the disk."""
