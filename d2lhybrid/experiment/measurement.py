@@ -106,7 +106,7 @@ class Samples:
 
     def is_busy(self, env: Environment, *others: "Samples") -> bool:
         """Are these rounds too few to decide anything by them?"""
-        return len(self.undisturbed(*others)) < env.enough_undisturbed(self.rounds)
+        return len(self.undisturbed(*others)) < env.undisturbed_needed(self.rounds)
 
     def of(self, metric: str | None = None) -> tuple[float, ...]:
         """The samples of the rounds that were not disturbed; of all, if those are fewer than six.
