@@ -45,8 +45,9 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 
 if (beside := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))) > 1:
     for framework in frameworks.known():
-        part = framework.thread_variables(max(1, (os.cpu_count() or 1) // beside))
-        os.environ.update(dict(part) | dict(os.environ))
+        share = framework.thread_variables(max(1, (os.cpu_count() or 1) // beside))
+        for variable, count in share.items():
+            os.environ.setdefault(variable, count)
 
 _compare = IPyNbCell.compare_outputs
 _manager = kernel.KernelManager

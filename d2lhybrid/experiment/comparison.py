@@ -231,7 +231,7 @@ class Comparison(Result, Mapping[str, Measurement]):
             left = len(self._quiet_processes(label, against))
             return left < self._enough_processes
         mine, its = self._pair(label, against)
-        return len(mine.undisturbed(its)) < self.env.enough_undisturbed(mine.rounds)
+        return len(mine.undisturbed(its)) < self.env.undisturbed_needed(mine.rounds)
 
     @property
     def busy(self) -> bool:

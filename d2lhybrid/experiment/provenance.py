@@ -37,7 +37,7 @@ class Environment:
     load: float | None
     page_fault_seconds: float | None = None
 
-    def enough_undisturbed(self, rounds: int) -> int:
+    def undisturbed_needed(self, rounds: int) -> int:
         """How many of so many rounds have to be undisturbed, for anything to be decided by them.
 
         Six, or half of them where an operation may use several threads: threads that share what

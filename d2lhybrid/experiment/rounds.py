@@ -230,8 +230,8 @@ class Rounds:
         """
         longest = STRETCHED * rule.limit
         if self.count >= stats.FEWEST:
-            enough = self.env.enough_undisturbed(self.count)
-            return self.undisturbed >= enough or spent > longest
+            needed_rounds = self.env.undisturbed_needed(self.count)
+            return self.undisturbed >= needed_rounds or spent > longest
         needed = seconds * (stats.FEWEST - before)
         if needed > longest:
             self.limit_needed = needed

@@ -162,13 +162,17 @@ def test_a_cell_left_out_is_a_failure_where_its_framework_must_have_a_gpu(tmp_pa
 
 
 def test_translations_share_a_process_and_processes_share_the_threads(tmp_path, monkeypatch):
-    printed = f"{max(1, (os.cpu_count() or 1) // 2)}\n"
+    names = ("OMP_NUM_THREADS", "NPROC", "TF_NUM_INTRAOP_THREADS")
+    share = str(max(1, (os.cpu_count() or 1) // 2))
+    printed = f"{' '.join([share] * len(names))}\n"
     options = {"execution_count": 1, "outputs": [new_output("stream", text=printed)]}
-    cell = new_code_cell("import os\nprint(os.environ['OMP_NUM_THREADS'])", **options)
+    code = f"import os\nprint(*(os.environ[name] for name in {names}))"
+    cell = new_code_cell(code, **options)
     for name in ("en/jax/a", "ja/jax/a", "en/jax/b"):
         (path := tmp_path / f"{name}.ipynb").parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(new_notebook(cells=[cell]), path)
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    for name in names:
+        monkeypatch.delenv(name, raising=False)
     status, said = nbval(tmp_path)
     assert status == 0, said
     found = re.findall(r"\[(gw\d)\].*PASSED \S*?(\w+/jax/\w)", said)
