@@ -1,6 +1,9 @@
 """What is special to MXNet."""
 
 import linecache
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from threading import Barrier, BrokenBarrierError
 
 import numpy as np
 import pytest
@@ -373,3 +376,18 @@ def test_what_compiles_once_is_not_accused():
     net(x)
     for model in (net, lambda x: net(x), lambda x: net(x) + net(x[:1])):
         assert explain(model, x).compiled_again is None
+
+
+def test_two_threads_that_ask_leave_gluon_as_it_was():
+    block = mx.gluon.HybridBlock
+    methods = {name: vars(block)[name] for name in ("_build_cache", "_call_cached_op")}
+    at_once = Barrier(2)
+
+    def slow():
+        with suppress(BrokenBarrierError):
+            at_once.wait(timeout=0.5)
+
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(get("mxnet").compiled_again, [slow, slow]))
+    assert found == [None, None]
+    assert {name: vars(block)[name] for name in methods} == methods

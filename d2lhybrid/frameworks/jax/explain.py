@@ -34,6 +34,9 @@ from d2lhybrid.graphs.hlo import CONTRACTIONS, CONTROL_FLOW
 
 _VERSION = f"JAX {jax.__version__}"
 _NO_CHECK = nullcontext()
+# What runs beside the first compiled part of a model, other operations and further parts: so many,
+# or such a part of all operations, is worth a word. An addition around a network is not.
+_MANY_OUTSIDE, _SHARE_OUTSIDE = 3, 0.2
 _CALLBACKS = {"pure_callback", "io_callback", "debug_callback", "debug_print"}
 
 
@@ -148,7 +151,10 @@ def _programs(model: Any, jaxpr: Any, is_whole: bool = False) -> list[tuple[str,
 def _only_parts(model: Any, jaxpr: Any, programs: Sequence[tuple[str, Any]]) -> Iterator[Finding]:
     """What to say of a model that runs compiled parts and other operations, or several parts."""
     is_whole = programs[0][1] is jaxpr
-    if is_whole or len(jaxpr.jaxpr.eqns) == 1:
+    inside = sum(_operations(part.jaxpr) for _name, part in programs)
+    outside = len(jaxpr.jaxpr.eqns) - 1
+    is_little = outside < min(_MANY_OUTSIDE, _SHARE_OUTSIDE * (inside + outside))
+    if is_whole or not outside or is_little:
         return
     text = _(
         "Only parts of it are compiled: {names}. What lies between them runs in Python, operation "
@@ -157,6 +163,12 @@ def _only_parts(model: Any, jaxpr: Any, programs: Sequence[tuple[str, Any]]) -> 
     names = ", ".join(dict.fromkeys(name for name, _jaxpr in programs))
     code = f"{'nnx' if is_module(model) else 'jax'}.jit"
     yield Finding(text.format(names=names, code=code), *last_user_frame(_first_line(model)))
+
+
+def _operations(jaxpr: Any) -> int:
+    """The operations of a jaxpr, with those of the functions that it calls."""
+    held = [sum(map(_operations, jaxprs_in_params(equation.params))) for equation in jaxpr.eqns]
+    return sum(max(1, operations) for operations in held)
 
 
 def _signature(model: Any, jaxpr: Any) -> str:

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from threading import RLock, get_ident
 from traceback import walk_stack
 from typing import Any
 
@@ -15,6 +16,7 @@ from d2lhybrid.frameworks.failures import last_user_frame
 from d2lhybrid.graphs.explanation import Finding
 
 Place = tuple[str, int]  # a file and a line of it
+_watching = RLock()  # the last of two threads to leave would put back the methods of the other
 
 
 @dataclass
@@ -50,6 +52,7 @@ class Events:
             self.called.append((block, given))
 
         with (
+            _watching,
             _noting("__init__", made),
             _noting("_build_cache", compiled),
             _noting("_clear_cached_op", cleared),
@@ -83,10 +86,15 @@ def _nothing(_output: Any) -> None:
 def _noting(
     method: str, before: Callable[..., None], after: Callable[[Any], None] = _nothing
 ) -> Iterator[None]:
-    """At each call of a method of HybridBlock, note its arguments, and then what it returns."""
-    original = getattr(HybridBlock, method)
+    """At each call of a method of HybridBlock, note its arguments, and then what it returns.
+
+    Calls of other threads are not noted.
+    """
+    original, thread = getattr(HybridBlock, method), get_ident()
 
     def noted(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if get_ident() != thread:
+            return original(self, *args, **kwargs)
         before(self, *args)
         output = original(self, *args, **kwargs)
         after(output)
