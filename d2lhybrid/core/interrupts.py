@@ -1,20 +1,26 @@
-"""A limit in seconds for a block of code, which ends as it does at Ctrl-C."""
+"""A limit in seconds for a call, which ends as it does at Ctrl-C."""
 
 import _thread
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from time import sleep
+from typing import TypeVar
 
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
 
 DELIVERY = 1.0  # seconds within which an interrupt that was sent arrives
 
+Result = TypeVar("Result")
+
+
+class LimitExceeded(Exception):
+    """A call took longer than it was given."""
+
 
 class _Limit:
-    """Whether a block has run into its limit."""
+    """Whether a call has run into its limit."""
 
     def __init__(self) -> None:
         self.is_exceeded = False
@@ -22,7 +28,7 @@ class _Limit:
         self._lock = threading.Lock()
 
     def interrupt(self) -> None:
-        """Interrupt the main thread, unless the block is over."""
+        """Interrupt the main thread, unless the call is over."""
         with self._lock:
             if self._is_over:
                 return
@@ -40,40 +46,41 @@ class _Limit:
             self._is_over = True
 
 
-@contextmanager
-def interrupt_after(seconds: float | None) -> Iterator[_Limit]:
-    """End the block after so many seconds, as Ctrl-C does; `is_exceeded` then says so.
+def call_within(seconds: float | None, function: Callable[[], Result]) -> Result:
+    """Call a function, and end it after so many seconds, as Ctrl-C does.
 
-    The block's KeyboardInterrupt doesn't leave it in this case. Native code that doesn't look at
-    interrupts ends first. None is no limit.
+    Native code that doesn't look at interrupts ends first. None is no limit. This is no context
+    manager, because the interrupt may come before a block has begun.
 
     Raises:
+        LimitExceeded: the call took longer.
         ArgumentError: there is a limit, and this is not the main thread, which alone gets
             interrupts.
+        Otherwise what the function raises.
 
-    >>> with interrupt_after(0.01) as limit:
-    ...     sleep(10)
-    >>> limit.is_exceeded
-    True
+    >>> call_within(0.01, lambda: sleep(10))
+    Traceback (most recent call last):
+    d2lhybrid.core.interrupts.LimitExceeded
     """
-    limit = _Limit()
     if seconds is None:
-        yield limit
-        return
+        return function()
     if threading.current_thread() is not threading.main_thread():
         text = _("Expected no build_timeout outside the main thread. Received: {received!r}.")
         raise ArgumentError(text.format(received=seconds))
+    limit = _Limit()
     alarm = threading.Timer(min(seconds, threading.TIMEOUT_MAX), limit.interrupt)
     alarm.daemon = True
     try:
         alarm.start()
-        yield limit
+        result = function()
         limit.end()
-        if limit.is_exceeded:  # the interrupt is on its way, and must not arrive later
-            sleep(DELIVERY)
+        if not limit.is_exceeded:
+            return result
+        sleep(DELIVERY)  # the interrupt is on its way, and must not arrive later
     except KeyboardInterrupt:
         if not limit.is_exceeded:
             raise
     finally:
         limit.end()
         alarm.cancel()
+    raise LimitExceeded

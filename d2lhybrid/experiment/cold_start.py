@@ -8,7 +8,7 @@ from typing import Any
 from d2lhybrid.core.arguments import Call
 from d2lhybrid.core.errors import CannotBuildError, first_line
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.core.interrupts import interrupt_after
+from d2lhybrid.core.interrupts import LimitExceeded, call_within
 from d2lhybrid.frameworks import loaded
 from d2lhybrid.frameworks.variant import DeferredBuild
 from d2lhybrid.timing import synchronize
@@ -55,10 +55,12 @@ def time_cold_start(
         Otherwise what the callable raises.
     """
     hits = _disk_cache_hits()
-    with interrupt_after(build_timeout) as limit:
-        started = _start(target, timer)
     longest = inf if build_timeout is None else build_timeout
-    if limit.is_exceeded or started.costs.seconds_with_build > longest:
+    try:
+        started = call_within(build_timeout, lambda: _start(target, timer))
+    except LimitExceeded as error:
+        raise CannotBuildError(too_long(longest)) from error
+    if started.costs.seconds_with_build > longest:
         raise CannotBuildError(too_long(longest))
     return replace(started, disk_cache_hit=_disk_cache_hits() > hits)
 

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from d2lhybrid.core.i18n import gettext as _, noop as N_
-from d2lhybrid.core.interrupts import interrupt_after
+from d2lhybrid.core.interrupts import LimitExceeded, call_within
 from d2lhybrid.core.output import quiet, silent
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.display.progress import show_status
@@ -120,12 +120,9 @@ class _Time:
             in_main_thread = threading.current_thread() is threading.main_thread()
             with quiet():
                 try:
-                    with (
-                        interrupt_after(left if in_main_thread else None),
-                        silent(prints=True),
-                    ):
-                        return ask()
-                except KeyboardInterrupt:
+                    with silent(prints=True):
+                        return call_within(left if in_main_thread else None, ask)
+                except (KeyboardInterrupt, LimitExceeded):
                     self.end = self.clock()  # nothing more is asked
                 except Exception:
                     _logger.debug("%s", question, exc_info=True)

@@ -1,0 +1,68 @@
+"""A call that ends after so many seconds, and one that ends before."""
+
+import threading
+from time import monotonic, sleep
+
+import pytest
+
+from d2lhybrid.core.interrupts import LimitExceeded, call_within
+from d2lhybrid.errors import ArgumentError
+
+
+def spin():
+    while True:
+        pass
+
+
+def interrupt():
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("function", [spin, lambda: sleep(60), threading.Event().wait])
+def test_a_call_ends_at_its_limit(function):
+    begin = monotonic()
+    with pytest.raises(LimitExceeded):
+        call_within(0.1, function)
+    assert monotonic() - begin < 20
+
+
+@pytest.mark.parametrize("seconds", [None, 60.0, float("inf")])
+def test_a_call_that_ends_before_is_not_interrupted(seconds):
+    assert call_within(seconds, lambda: "result") == "result"
+
+
+def test_an_interrupt_of_the_user_is_theirs():
+    with pytest.raises(KeyboardInterrupt):
+        call_within(60, interrupt)
+
+
+@pytest.mark.parametrize("seconds", [0.0098, 0.01])
+def test_a_call_that_ends_at_about_its_limit_has_its_result_or_the_limit(seconds):
+    for _turn in range(20):
+        try:
+            assert call_within(seconds, lambda: sleep(0.0098) or "result") == "result"
+        except LimitExceeded:
+            continue
+    sleep(0.05)
+
+
+def test_a_limit_that_is_over_before_the_call_begins():
+    for _turn in range(50):
+        with pytest.raises(LimitExceeded):
+            call_within(0.0, lambda: sleep(10))
+    sleep(0.05)
+
+
+def test_another_thread_has_no_limit():
+    errors = []
+
+    def enter():
+        try:
+            call_within(1.0, lambda: None)
+        except ArgumentError as error:
+            errors.append(str(error))
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    assert "main thread" in errors[0]
