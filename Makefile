@@ -21,7 +21,7 @@ IN_A_FOLDER = $(if $(FOLDER),TMPDIR="$$FOLDER",FOLDER=$$(mktemp -d) && trap 'rm 
 ONE_MORE = $$($(PY) -c 'import psutil; print((psutil.cpu_count(logical=False) or 1) + 1)')
 # The resolver of `make lock`.
 UV := 0.13.8
-BENCHMARKS := verdicts agreement claims_under_load ladder artifacts_io
+BENCHMARKS := verdicts agreement claims_under_load ladder artifacts_io why
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 .PHONY: help setup lab test test-unit test-numpy test-notebooks test-framework twice test-browser test-bare record record-kit rehearse picture check check-notebooks check-types check-style check-workflows html watch dist findings notebooks executed messages models bench under-load fuzz newest conda conda-pytorch-jax conda-tensorflow conda-mxnet lock format clean
