@@ -27,6 +27,9 @@ LONG_FIRST_SECONDS = 0.01
 LIBRARY_SHARE = 1 / 3
 # Of a call's time, or of what a call has lost: what explains so much is a cause.
 ENTERING_SHARE = 0.2
+# Of a call that is slower. Long steps leave little of what entering needs in the caches, nor of what
+# eager calls need, so that a small share says nothing against the compiled code.
+LEAST_ENTERING_SHARE = 0.05
 MOVED_SHARE = 0.1
 EXPLAINS = 0.5
 # A variant whose interval ends below this ratio is hardly faster.
@@ -275,7 +278,9 @@ def _entering(case: Case) -> Iterator[Found]:
     if entry is None or eager is None or entry <= eager:
         return
     extra = entry - eager
-    enough = -EXPLAINS * case.saved if case.is_slower else ENTERING_SHARE * case.seconds
+    enough = ENTERING_SHARE * case.seconds
+    if case.is_slower:
+        enough = max(-EXPLAINS * case.saved, LEAST_ENTERING_SHARE * case.seconds)
     if extra < enough:
         return
     if case.is_slower:

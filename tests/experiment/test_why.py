@@ -231,6 +231,8 @@ def entering(entry, eager=4 * MICRO, program=CHAIN):
     [
         (120 * MICRO, 14.1 * MICRO, "entering"),  # half of the 20 that are lost
         (120 * MICRO, 13.9 * MICRO, "unknown"),
+        (104 * MICRO, 9.3 * MICRO, "entering"),  # a twentieth of the time, and all that is lost
+        (104 * MICRO, 9.1 * MICRO, "unknown"),
         (100 * MICRO, 24.1 * MICRO, "entering"),  # a fifth of the time, where nothing is lost
         (100 * MICRO, 23.9 * MICRO, "unknown"),
         (120 * MICRO, 3 * MICRO, "unknown"),
@@ -258,6 +260,8 @@ def test_moved_data_from_a_tenth_of_the_time():
     assert "makes tensors of x, which takes" in str(reason)
     assert "12.1 µs of its 120 µs" in str(reason)
     assert told(122 * MICRO, facts).cause == "unknown"
+    library = replace(facts, program=MLP, converted_seconds=50 * MICRO)
+    assert told(95 * MICRO, library).causes == ("moved_data", "faster_fused")  # hardly faster
     assert told(50 * MICRO, facts).causes == ("faster_fused", "moved_data")
     whole = replace(facts, breaks=(BREAK,))
     assert told(120 * MICRO, whole).causes == ("not_whole",)
