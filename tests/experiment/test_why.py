@@ -231,8 +231,8 @@ def entering(entry, eager=4 * MICRO, program=CHAIN):
     [
         (120 * MICRO, 14.1 * MICRO, "entering"),  # half of the 20 that are lost
         (120 * MICRO, 13.9 * MICRO, "unknown"),
-        (104 * MICRO, 9.3 * MICRO, "entering"),  # a twentieth of the time, and all that is lost
-        (104 * MICRO, 9.1 * MICRO, "unknown"),
+        (106 * MICRO, 9.4 * MICRO, "entering"),  # a twentieth of the time, and all that is lost
+        (106 * MICRO, 9.2 * MICRO, "unknown"),
         (100 * MICRO, 24.1 * MICRO, "entering"),  # a fifth of the time, where nothing is lost
         (100 * MICRO, 23.9 * MICRO, "unknown"),
         (120 * MICRO, 3 * MICRO, "unknown"),
