@@ -27,8 +27,8 @@ LONG_FIRST_SECONDS = 0.01
 LIBRARY_SHARE = 1 / 3
 # Of a call's time, or of what a call has lost: what explains so much is a cause.
 ENTERING_SHARE = 0.2
-# Of a call that is slower. Long steps leave little in the caches of what entering needs, nor of what
-# eager calls need, so a small share says nothing against the compiled code.
+# Of a call that is slower. Long steps leave little in the caches of what entering needs,
+# and of what eager calls need: a small share says nothing against compiled code.
 LEAST_ENTERING_SHARE = 0.05
 MOVED_SHARE = 0.1
 EXPLAINS = 0.5
