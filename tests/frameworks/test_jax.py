@@ -274,3 +274,26 @@ def test_a_function_that_compiles_inside_is_asked_and_a_first_call_is_left_to_th
     for model in (waiting, lambda x: waiting(x) + 1):
         assert explain(model, X).compiled_again is None
         assert explain(model, X).compilations == 0
+
+
+def test_a_function_that_calls_nnx_jit_with_its_own_module_has_a_graph_and_keeps_the_module():
+    net = nnx.Sequential(nnx.Linear(4, 4, rngs=nnx.Rngs(0)), nnx.relu)
+    compiled, x = nnx.jit(lambda model, x: model(x)), jnp.ones((1, 4))
+
+    def direct(x):
+        return compiled(net, x)
+
+    before = net(x)
+    for function in (direct, lambda x: direct(x)):
+        explanation = explain(function, x)
+        assert explanation.graph_count == 1
+        assert not explanation.unsupported
+        assert (net(x) == before).all()
+
+
+def test_a_module_that_nobody_sees_before_the_call_stays_as_it_is():
+    held = {"net": nnx.Sequential(nnx.Linear(4, 4, rngs=nnx.Rngs(0)), nnx.relu)}
+    compiled, x = nnx.jit(lambda model, x: model(x)), jnp.ones((1, 4))
+    before = held["net"](x)
+    assert explain(lambda x: compiled(held["net"], x), x).graph_count == 0
+    assert (held["net"](x) == before).all()

@@ -23,7 +23,7 @@ from d2lhybrid.frameworks.jax.modules import (
     is_jitted,
     is_module,
     jitted_behind,
-    pure,
+    traceable,
     traced,
 )
 from d2lhybrid.frameworks.jax.stages import stages_of
@@ -173,7 +173,7 @@ def _operations(jaxpr: Any) -> int:
 
 def _signature(model: Any, jaxpr: Any) -> str:
     """What the program is for, in the types that decide whether the next call fits it."""
-    weights = 0 if is_jitted(model) else len(jax.tree.leaves(pure(model).weights))
+    weights = 0 if is_jitted(model) else len(jax.tree.leaves(traceable(model).weights))
     weak, avals = _("{type} (weak type)"), jaxpr.in_avals[weights:]
     types = [(weak if a.weak_type else "{type}").format(type=a.str_short()) for a in avals]
     return _(

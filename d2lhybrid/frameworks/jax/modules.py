@@ -4,8 +4,10 @@ A model is a module of Flax NNX, which holds its weights and may change them in 
 function of arrays, such as a module of Equinox, whose weights are constants in the traced program.
 """
 
+import gc
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
 from inspect import isfunction
@@ -15,7 +17,7 @@ from typing import Any
 import jax
 
 from d2lhybrid.core.arguments import name_of
-from d2lhybrid.core.closures import attributes_in, named_in
+from d2lhybrid.core.closures import attributes_in, named_in, names_in, with_names
 from d2lhybrid.frameworks.failures import is_users
 from d2lhybrid.frameworks.jax import private
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
@@ -126,8 +128,9 @@ def traced(model: Any, args: Args, kwargs: Kwargs) -> Any:
     """
     jit = _jit_that_made(model)
     if jit is None:
-        function = pure(model)
-        return function.jitted(args, kwargs).trace(function.weights, *args, **kwargs)
+        function = traceable(model)
+        with _unharmed(model):
+            return function.jitted(args, kwargs).trace(function.weights, *args, **kwargs)
     unwrapped = unjitted(model)
 
     @wraps(unwrapped)  # with its signature, in which JAX looks up static names and positions
@@ -140,6 +143,63 @@ def traced(model: Any, args: Args, kwargs: Kwargs) -> Any:
     jitted = jit(forward, static_argnums=argnums, static_argnames=argnames)
     trace = jitted.trace(*args, **kwargs)
     return getattr(trace, "traced", trace)  # nnx.jit wraps the trace of jax.jit
+
+
+def traceable(model: Function) -> Pure:
+    """The model as JAX traces it: as ``pure``, and what calls ``nnx.jit`` with its modules."""
+    return _with_modules(model) or pure(model)
+
+
+def _with_modules(function: Any) -> Pure | None:
+    """A function that calls what ``nnx.jit`` made, with the modules that it names as its weights.
+
+    Inside another trace, ``nnx.jit`` takes only modules that were made there. None for any other.
+    """
+    nnx = flax()
+    if nnx is None or not isfunction(function):
+        return None
+    named = callables_in(function)
+    modules = [*filter(is_module, named)]
+    if not modules or not any(_jit_that_made(thing) is nnx.jit for thing in named):
+        return None
+    graph, weights = nnx.split(modules)
+
+    def run(weights: Any, /, *args: Any, **kwargs: Any) -> Any:
+        made = nnx.merge(graph, weights)
+        others = {id(module): other for module, other in zip(modules, made, strict=True)}
+        return _with_others(function, others)(*args, **kwargs)
+
+    return Pure(run, weights, name=name_of(function))
+
+
+def _with_others(function: Any, others: dict[int, Any]) -> Any:
+    """The user's function, and those that it calls, with other objects, by the ``id`` of each."""
+    others = {**others, id(function): function}  # a function may name itself
+    values = {}
+    for name, thing in names_in(function).items():
+        if id(thing) in others:
+            values[name] = others[id(thing)]
+        elif isfunction(thing) and is_users(thing.__code__.co_filename):
+            values[name] = _with_others(thing, others)
+    return with_names(function, values)
+
+
+@contextmanager
+def _unharmed(function: Any) -> Iterator[None]:
+    """Put back what modules hold, wherever they are, if the function calls what ``nnx.jit`` made.
+
+    That empties a module that comes from outside of the trace, and raises then.
+    """
+    nnx = flax()
+    calls_nnx_jit = nnx and any(_jit_that_made(each) is nnx.jit for each in callables_in(function))
+    nodes = gc.get_objects() if calls_nnx_jit else ()
+    held = [(vars(each), {**vars(each)}) for each in nodes if issubclass(type(each), nnx.Pytree)]
+    try:
+        yield
+    finally:
+        for attributes, before in held:
+            attributes.clear()
+            attributes.update(before)
 
 
 def _jit_that_made(function: Any) -> Any:
