@@ -81,7 +81,7 @@ def main():
     )
     parser.add_argument("--framework", nargs="+", choices=FRAMEWORKS, default=FRAMEWORKS)
     parser.add_argument("--only", nargs="+", help="the names of cases")
-    parser.add_argument("--seconds", type=float, default=3, help="of rounds for each comparison")
+    parser.add_argument("--seconds", type=float, default=6, help="of rounds for each comparison")
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--short", action="store_true", help="half a second of rounds")
     parser.add_argument("--page", action="store_true", help="write what docs/why.md shows")

@@ -31,7 +31,7 @@ ENTERING_SHARE = 0.2
 # and of what eager calls need: a small share says nothing against compiled code.
 LEAST_ENTERING_SHARE = 0.05
 MOVED_SHARE = 0.1
-EXPLAINS = 0.5
+EXPLAINS, EXPLAINS_ALL = 0.5, 0.9
 # A variant whose interval ends below this ratio is hardly faster.
 NEARLY = 1.1
 # What stays as it is may take a little longer, but not so many times.

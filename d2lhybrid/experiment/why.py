@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from d2lhybrid.core.i18n import gettext as _, listed, number, sentences
 from d2lhybrid.experiment.causes import (
     EXPLAINS,
+    EXPLAINS_ALL,
     Case,
     Found,
     baseline_recompiled,
@@ -122,7 +123,8 @@ def reason(row: Row, rows: Rows) -> Reason:
        its time, or, where nothing is lost, by a fifth of its time.
     5. Moved data: it takes a tenth of the time of a call to convert arguments or to bring them to
        another device. Of what is faster it is the second sentence; if it takes more than half of
-       the call, it comes before 1 and 2, and, of what is hardly faster, first.
+       the call, it comes before 1 and 2, and, of what is hardly faster, first. Nine tenths leave
+       nothing to say of the rest.
        If none of 3 to 5 holds of what takes the same time, and no two operations run as one step
        and none was left out, there is nothing to rewrite either.
     6. Faster: Python is left out, if as many eager operations as were recorded take half of the
@@ -162,7 +164,8 @@ def _found(case: Case, rows: Rows) -> list[Found]:
         facts.reverse()
     mostly_moved = [part for part in moved(case) if part.share > EXPLAINS]
     if facts and (case.facts.not_compiled or not case.is_faster):
-        return [*mostly_moved, *facts[:1]]
+        is_all = any(part.share > EXPLAINS_ALL for part in mostly_moved)
+        return mostly_moved if is_all else [*mostly_moved, *facts[:1]]
     if case.is_faster and (because_of_baseline := [*compared_with_a_compiler(case)]):
         return [*because_of_baseline, *facts[:1]]
     if not case.facts.is_against_eager:

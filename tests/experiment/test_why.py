@@ -266,6 +266,7 @@ def test_moved_data_from_a_tenth_of_the_time():
     whole = replace(facts, breaks=(BREAK,))
     assert told(120 * MICRO, whole).causes == ("not_whole",)
     assert told(24 * MICRO, whole, eager=20 * MICRO).causes == ("moved_data", "not_whole")
+    assert told(13 * MICRO, whole, eager=12 * MICRO).causes == ("moved_data",)  # nearly all of it
     moved = replace(facts, converted=(), moved=("x",))
     assert "brings x to another device" in str(told(120 * MICRO, moved))
 

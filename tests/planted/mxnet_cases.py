@@ -127,21 +127,6 @@ def large_convolutions():
 
 
 @planted(
-    "entering",
-    "Somebody made a block of one operation on ten numbers: calling it takes longer than the "
-    "operation.",
-)
-def one_operation():
-    class Doubled(nn.HybridBlock):
-        def hybrid_forward(self, F, x):
-            return x * 2
-
-    net = Doubled()
-    net.hybridize()
-    return {"eager": lambda x: x * 2, "hybridized": net}, np.ones(10)
-
-
-@planted(
     "moved_data",
     "Each call makes an array of a long history in NumPy; the network needs its last rows.",
 )
