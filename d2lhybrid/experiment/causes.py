@@ -133,11 +133,25 @@ def not_whole(case: Case) -> Iterator[Found]:
     elif facts.fallbacks and not case.is_faster:
         causes: tuple[str, ...] = ("not_whole",)
         text = _("{label} isn't compiled as a whole: a part of it runs in Python. {place}")
-        if facts.fallbacks[0].is_limit:  # a call that fits one of its programs runs that
-            text = _("{label} was compiled as often as its compiler allows. {place}")
+        if facts.fallbacks[0].is_limit:
+            text = _limit_text(facts)
             causes = ("not_whole", "recompiled") if case.row.later_compilations else causes
+        numbers = {"n": count(facts.calls_in_python), "calls": count(facts.calls_tried)}
         place = _in_one_line(facts.fallbacks[0])
-        yield Found(causes, text.format(label=case.label, place=place))
+        yield Found(causes, text.format(label=case.label, place=place, **numbers))
+
+
+def _limit_text(facts: Facts) -> str:
+    """What to say where the compiler makes no more programs; a call that fits one runs that."""
+    if facts.calls_tried:
+        return _(
+            "{label} runs eagerly in {n} of {calls} calls: it was compiled as often as its "
+            "compiler allows, and they fit none of its programs. {place}"
+        )
+    return _(
+        "{label} was compiled as often as its compiler allows, and a call that fits none of its "
+        "programs runs eagerly. {place}"
+    )
 
 
 def recompiled(case: Case) -> Iterator[Found]:
@@ -262,7 +276,7 @@ def _nothing_to_fuse(case: Case) -> Iterator[Found]:
         return
     if program.steps >= program.recorded - program.free:
         text = _(
-            "{label} finds nothing to rewrite: no two operations run as one step (operations "
+            "{label} finds nothing to fuse: no two operations run as one step (operations "
             "recorded: {recorded}, steps that run: {steps})."
         )
         yield Found(("nothing_to_rewrite",), with_program(text, case.label, program))

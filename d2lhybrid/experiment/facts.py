@@ -19,7 +19,9 @@ class Facts:
     ``is_compiled``: it is compiled, as far as one can see. ``is_against_eager``: the baseline is
     eager code of the same framework, so that what the compiler makes of the program is what
     differs. ``graph_count``, ``breaks``, ``fallbacks``, ``unsupported``: as in ``Explanation``.
-    ``not_compiled``: why nothing was compiled. ``compiled_again``: why one more call compiled a
+    ``calls_tried``, ``calls_in_python``: where the limit of compilations was reached, how many more
+    calls were made to see, and how many of them ran no program. ``not_compiled``: why nothing was
+    compiled. ``compiled_again``: why one more call compiled a
     program. ``program``: the graphs of a call, counted. ``entry_seconds``: what a call spends on
     entering compiled code by the framework's own profiler, or else a call of the smallest function
     that still compiles, compiled in the same way; ``eager_entry_seconds``: that function eager;
@@ -39,6 +41,8 @@ class Facts:
     breaks: tuple[Finding, ...] = ()
     fallbacks: tuple[Finding, ...] = ()
     unsupported: tuple[Finding, ...] = ()
+    calls_tried: int = 0
+    calls_in_python: int = 0
     not_compiled: str = ""
     compiled_again: Finding | None = None
     program: Program | None = None

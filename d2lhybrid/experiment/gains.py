@@ -115,5 +115,10 @@ def _not_run(program: Program) -> Iterator[Found]:
             "{n} of its {recorded} operations don't run at all, because they are constant, "
             "repeated or unused"
         )
+        if program.folded == number:
+            text = _(
+                "{n} of its {recorded} operations depend on no argument and were computed once for "
+                "all calls"
+            )
         said = text.format(n=count(number), recorded=count(program.recorded))
         yield Found(("faster_folded_or_layout",), said)

@@ -45,11 +45,13 @@ LEAST_SECONDS = 1.0
 # A call that returns what was there before takes a tenth of this; the quickest operation of NumPy,
 # which may write into an array that it returns each time, takes twice as long.
 NOTHING_SECONDS = 2e-7
+CALLS_TRIED = 20  # of what has reached the limit of its compilations
 # What was asked, as it is called where there was no answer.
 FRAMEWORK = N_("its framework")
 BASELINE = N_("whether the baseline is eager")
 AGAIN = N_("why a call compiles again")
 GRAPHS = N_("its graphs")
+EAGERLY = N_("whether its calls run eagerly")
 ENTERING = N_("what entering compiled code costs")
 CONVERTING = N_("what converting its arguments takes")
 
@@ -173,6 +175,7 @@ class _Inquiry:
             reason = _("{setting} switches the compiler off").format(setting=setting)
             return replace(facts, graph_count=0, not_compiled=nothing_compiled(reason))
         facts = self._with_graphs(facts, subject, framework)
+        facts = self._with_limit(facts, subject, framework)
         is_faster = subject.row.latency.shown_verdict == "faster"
         has_cause = facts.compiled_again or facts.not_compiled or facts.breaks or facts.fallbacks
         facts = self._with_conversions(facts, subject, framework)
@@ -227,6 +230,23 @@ class _Inquiry:
             unsupported=explanation.unsupported,
             not_compiled=next(iter(explanation.notes), "") if has_none else "",
         )
+
+    def _with_limit(self, facts: Facts, subject: Subject, framework: Framework) -> Facts:
+        """How many calls run no program of what has reached the limit; no limit if all run one.
+
+        What has several graphs may run some of them.
+        """
+        if facts.graph_count != 1 or not any(finding.is_limit for finding in facts.fallbacks):
+            return facts
+        tried = self.time.answer(
+            EAGERLY, lambda: [framework.runs_eagerly(subject.run) for _call in range(CALLS_TRIED)]
+        )
+        if not tried or None in tried:
+            return facts
+        if not any(tried):
+            others = [finding for finding in facts.fallbacks if not finding.is_limit]
+            return replace(facts, fallbacks=tuple(others))
+        return replace(facts, calls_tried=CALLS_TRIED, calls_in_python=sum(map(bool, tried)))
 
     def _with_program(self, facts: Facts, subject: Subject, framework: Framework) -> Facts:
         """The graphs of a call, counted."""

@@ -324,6 +324,10 @@ class Framework(ABC):
         """
         return None
 
+    def runs_eagerly(self, run: Callable[[], Any]) -> bool | None:
+        """Call `run`. Did it enter no compiled program? None if the framework doesn't tell."""
+        return None
+
     def mode_of(self, tensor: Any) -> str:
         """The mode that a tensor was made in, such as "inference_mode", if programs depend on it.
 

@@ -277,6 +277,19 @@ def test_a_limit_that_others_have_reached_is_none_of_what_has_compiled_its_own_p
         assert compared(xyz, functions).facts["jit"].fallbacks == kept
 
 
+def test_of_what_has_reached_the_limit_the_calls_that_run_eagerly_are_counted(xyz):
+    limit = Finding("The limit of 8 is reached.", is_limit=True)
+    xyz.explanation = replace(WHOLE, fallbacks=(limit,))
+    functions = {"eager": function(xyz, 1e-4), "jit": compiled(xyz, 1e-4)}
+    for answers, kept, in_python in (([True] * 5, (limit,), 5), ([], (), 0)):
+        xyz.runs_eagerly = lambda run, left=[*answers]: bool(run() and left and left.pop())
+        facts = compared(xyz, functions).facts["jit"]
+        assert (facts.fallbacks, facts.calls_in_python) == (kept, in_python)
+        assert facts.calls_tried == (inquiry.CALLS_TRIED if kept else 0)
+    xyz.explanation = replace(xyz.explanation, graph_count=2)  # one of which may run
+    assert compared(xyz, functions).facts["jit"].fallbacks == (limit,)
+
+
 def test_what_compiles_again_is_asked_why_and_no_more(xyz):
     xyz.again = Finding("now 3 and before 4", "model.py", 7)
     c = compared(xyz, {"eager": function(xyz, 1e-5), "jit": Compiled(again(xyz, 1e-2))})

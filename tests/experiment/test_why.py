@@ -102,7 +102,15 @@ def test_parts_in_python_and_the_limit_of_programs():
     assert told(200 * MICRO, facts).causes == ("not_whole",)
     reached = told(200 * MICRO, facts, later_compilations=7, later_calls=9000)
     assert reached.causes == ("not_whole", "recompiled")
-    assert str(reached) == f"fast was compiled as often as its compiler allows. {limit.reason}"
+    assert str(reached) == (
+        "fast was compiled as often as its compiler allows, and a call that fits none of its "
+        f"programs runs eagerly. {limit.reason}"
+    )
+    tried = replace(facts, calls_tried=20, calls_in_python=19)
+    assert str(told(200 * MICRO, tried)) == (
+        "fast runs eagerly in 19 of 20 calls: it was compiled as often as its compiler allows, "
+        f"and they fit none of its programs. {limit.reason}"
+    )
     assert told(50 * MICRO, replace(facts, program=CHAIN)).cause == "faster_fused"
     callback = replace(facts, fallbacks=(Finding("PyFunc", "model.py", 7),))
     assert "a part of it runs in Python. model.py, line 7" in str(told(200 * MICRO, callback))
@@ -328,6 +336,15 @@ def test_the_sentence_about_what_made_it_faster_has_its_figures():
         "operations or layers, 3.00 µs each in eager mode, and because its 12 operations are "
         "fused into 2 steps."
     )
+
+
+def test_what_was_folded_was_computed_once_and_what_was_dropped_is_not_run():
+    once, dropped = (
+        str(told(40 * MICRO, faster(program, each=0)))
+        for program in (FOLDED, replace(FOLDED, folded=4, dropped=1))
+    )
+    assert "because 5 of its 12 operations depend on no argument and were computed once" in once
+    assert "because 5 of its 12 operations don't run at all" in dropped
 
 
 def test_what_is_much_slower_has_another_cause_than_what_stays_as_it_is():

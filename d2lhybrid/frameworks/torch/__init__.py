@@ -106,6 +106,11 @@ class PyTorch(FolderFramework):
 
         return entering.entering_seconds(run)
 
+    def runs_eagerly(self, run: Callable[[], Any]) -> bool | None:
+        from d2lhybrid.frameworks.torch import entering
+
+        return entering.runs_eagerly(run)
+
     def thread_variables(self, count: int) -> Mapping[str, str]:
         return numerical_threads(count)
 

@@ -24,8 +24,8 @@ from d2lhybrid.graphs.explanation import Finding
 # A frame of Python as TorchDynamo writes it: beneath a reason, or as a comment behind a guard.
 _FRAMES = re.compile(r'^  File "(.+)", line (\d+), in ', re.MULTILINE)
 _COMMENT = re.compile(r"# ([^#(]+?):(\d+) in ")
-# Of an object, which is another in each process; but no number with a decimal point.
-_ID = re.compile(r"\b(0x[0-9a-f]+|(?<!\.)\d{9,})\b")
+# Of an object, which is another in each process; but no number that the user's code has.
+_ID = re.compile(r"(___check_\w+_id\(.*?, )\d+|\b0x[0-9a-f]+\b")
 _GLOBAL = re.compile(r"G\['(\w+)'\]")
 # What follows what a guard says: a comment with its line, or descriptions of backends.
 _REST = re.compile(r"  # .*| Cached backend: .*")
@@ -179,7 +179,7 @@ def why_compiled(record: Any) -> Finding:
     comment = _COMMENT.search(guard)
     if comment and not frames and (path := _whole_path(comment[1], function[0])):
         frames = [(path, int(comment[2]))]
-    reason = _GLOBAL.sub(r"\1", _ID.sub("…", _REST.sub("", guard).strip()))
+    reason = _GLOBAL.sub(r"\1", _ID.sub(r"\1…", _REST.sub("", guard).strip()))
     return Finding(reason, *last_user_frame([function, *frames]))
 
 
