@@ -187,6 +187,11 @@ def _steps(program: Program) -> str:
             "{steps}, {contractions} of them matrix products, convolutions or attention",
             program.contractions,
         )
+    elif program.contractions_in_loops:
+        text = _(
+            "{steps}, none of them a call of a library: the compiler wrote what is a matrix "
+            "product, convolution or attention as loops"
+        )
     else:
         text = _("{steps}, none of them a matrix product, convolution or attention")
     return text.format(**numbers, contractions=count(program.contractions))

@@ -29,7 +29,8 @@ class Graph:
     kinds of operations that are products of matrices, convolutions or attention. ``layout``: the
     memory layout, in a word, into which the compiler brings tensors that come in another.
     ``control_flow``: the kinds of operations that run others, which are no steps here, such as
-    loops.
+    loops. ``contractions_in_loops``: how many recorded contractions the compiler writes as loops,
+    without a call of a library; these are no steps of `contractions`.
     """
 
     framework: str
@@ -39,6 +40,7 @@ class Graph:
     contractions: frozenset[str] = frozenset()
     layout: str = ""
     control_flow: frozenset[str] = frozenset()
+    contractions_in_loops: int = 0
 
     @cached_property
     def fates(self) -> dict[str, str]:

@@ -23,7 +23,8 @@ class Program:
     one, which does their work; ``dropped``: those that no result needs; ``free``: those that only
     arrange elements, and for which no step runs. ``control_flow``: of the steps, those that are
     loops or branches; what runs inside them isn't counted, so that nobody knows here what most of
-    the time is spent with.
+    the time is spent with. ``contractions_in_loops``: recorded contractions that the compiler wrote
+    as loops, such as a small product of matrices.
     """
 
     recorded: int
@@ -35,6 +36,7 @@ class Program:
     dropped: int = 0
     free: int = 0
     control_flow: int = 0
+    contractions_in_loops: int = 0
 
     @property
     def other_steps(self) -> int:
@@ -56,4 +58,5 @@ def counted(graphs: Sequence[Graph]) -> Program | None:
         dropped=sum(graph.count(DROPPED) for graph in graphs),
         free=sum(graph.count(FREE) for graph in graphs),
         control_flow=sum(graph.control_flow_steps for graph in graphs),
+        contractions_in_loops=sum(graph.contractions_in_loops for graph in graphs),
     )

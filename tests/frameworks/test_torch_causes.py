@@ -3,12 +3,14 @@
 import functools
 import linecache
 import re
+import timeit
 from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
 import torch
 from torch import nn
+from torch._inductor.utils import run_and_get_code
 from torch.nn import functional as F
 
 from d2lhybrid import compare, explain, graph
@@ -66,6 +68,54 @@ KINDS = [
 @pytest.mark.parametrize(("model", "x", "contractions"), KINDS)
 def test_contractions_are_counted_and_nothing_else(model, x, contractions):
     assert graph(model, x).contraction_steps == contractions
+
+
+class Summed(nn.Module):
+    def forward(self, x):
+        return torch.sigmoid(x @ x.new_ones(8))
+
+
+ONE_QUERY = torch.randn(2, 4, 1, 8)
+IN_LOOPS = [
+    (nn.Sequential(nn.Linear(8, 2), nn.Sigmoid()), X[:1], 1),
+    (Summed(), X, 1),
+    (lambda q: torch.softmax(q @ HEADS.transpose(-1, -2), -1) @ HEADS, ONE_QUERY, 2),
+]
+
+
+@pytest.mark.parametrize(("model", "x", "count"), IN_LOOPS)
+def test_a_small_product_that_inductor_writes_as_loops_calls_no_library(model, x, count):
+    code = code_of_inductor(model, x)
+    assert "extern_kernels" not in code
+    report = explain(model, x)
+    assert (report.program.contractions, report.program.contractions_in_loops) == (0, count)
+    assert "none of them a call of a library" in str(report)
+    assert re.search(r"^ +cpp_fused", code, re.MULTILINE)
+
+
+def code_of_inductor(model, *args):
+    """What Inductor writes for a call."""
+    with torch.no_grad():
+        _output, (code,) = run_and_get_code(torch.compile(model), *args)
+    _kernels, _def, calls = code.partition("def call(")
+    return calls
+
+
+def test_what_frozen_weights_make_constant_is_folded_and_the_model_keeps_them():
+    class Normalized(nn.Linear):
+        def forward(self, x):
+            return F.linear(x, F.normalize(torch.tanh(self.weight)), self.bias)
+
+    net = Normalized(8, 4).eval().requires_grad_(False)
+    expected = net(X)
+    with torch._inductor.config.patch(freezing=True, freezing_discard_parameters=True):
+        frozen = torch.compile(net)
+        program = explain(torch.no_grad()(frozen), X).program
+        assert (program.recorded - program.folded, program.contractions) == (1, 1)
+        assert explain(frozen, X).program.folded == 0  # it records gradients
+        frozen = torch.no_grad()(torch.compile(CONVOLUTION.requires_grad_(False)))
+        assert explain(frozen, IMAGES).program.contractions == 1
+    assert torch.equal(net(X), expected)
 
 
 def test_control_flow_is_a_step_in_which_others_run():
@@ -238,6 +288,31 @@ def test_options_of_the_compiler_are_kept():
         assert len(seen) == (1 if dynamic else 2)
 
 
+# What entering compiled code takes.
+
+
+def calls_with_gradients(size):
+    net = compiled(nn.Sequential(nn.Linear(size, size), nn.GELU()), backend="inductor")
+    return functools.partial(net, torch.ones(256, size))
+
+
+def quickest(run):
+    run()
+    return min(timeit.repeat(run, number=1, repeat=50))
+
+
+@pytest.mark.parametrize(("size", "least", "most"), [(1024, 0.0, 0.3), (1, 0.3, 1.2)])
+def test_entering_is_what_a_call_takes_without_its_program(size, least, most):
+    run = calls_with_gradients(size)
+    assert least < PYTORCH.entering_seconds(run) / quickest(run) < most
+
+
+def test_nobody_knows_what_entering_takes_where_the_program_runs_in_python():
+    for backend in ("eager", "aot_eager"):
+        fast = torch.compile(chain, backend=backend)
+        assert PYTORCH.entering_seconds(functools.partial(fast, X)) is None
+
+
 # What is compiled again.
 
 
@@ -308,9 +383,9 @@ def with_a_function_made_anew():
 
 
 class Counting(nn.Module):
-    def __init__(self):
+    def __init__(self, calls=0):
         super().__init__()
-        self.calls = 0
+        self.calls = calls
 
     def forward(self, x):
         self.calls += 1  # an attribute
@@ -320,6 +395,35 @@ class Counting(nn.Module):
 def with_an_attribute():
     fast = compiled(Counting())
     return lambda: fast(X)
+
+
+class Scheduled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rate = 0.1
+
+    def forward(self, x):
+        return torch.addmm(x, x, x, alpha=self.rate)  # a rate
+
+
+def with_a_rate():
+    net = Scheduled()
+    fast, square = compiled(net), torch.ones(2, 2)
+
+    def run():
+        net.rate *= 0.9999
+        return fast(square)
+
+    return run
+
+
+def with_a_seed():
+    fast, left = compiled(plain_seed, dynamic=False), iter([1732726972, 1732726973])
+    return lambda: fast(X, next(left))
+
+
+def plain_seed(x, seed):
+    return x * seed  # a seed
 
 
 scale = 1.5
@@ -362,6 +466,8 @@ AGAIN = [
     (with_a_backend_made_anew, "different backend|BACKEND_MATCH", "# a backend"),
     (with_a_function_made_anew, "no program for made yet", None),
     (with_an_attribute, r"calls == \d", "# an attribute"),
+    (with_a_rate, r"^self\.rate == 0\.0999\d+$", "# a rate"),
+    (with_a_seed, "^seed == 1732726972$", "# a seed"),
     (with_a_global, "^scale == 2.5$", "# a global"),
     (with_gradients_by_turns, "grad_mode", "# gradients"),
 ]
@@ -384,6 +490,8 @@ SAID = {
     "0/1: rate == 0.099980001000001  # (_dynamo/output.py:33 in f)": "rate == 0.099980001000001",
     "[0/0_1]: ___check_obj_id(f, 139872332)    # f(x)  # gone.py:3 in g": "___check_obj_id(f, …)",
     "0/0: G['n'] == 3": "n == 3",
+    "0/0: seed == 1732726972": "seed == 1732726972",
+    "0/0: ___check_type_id(f, 1397, type=f)": "___check_type_id(f, …, type=f)",
     "0/0: BACKEND_MATCH failure: others. Cached backend: a.": "BACKEND_MATCH failure: others.",
 }
 
@@ -402,7 +510,7 @@ def test_a_function_of_arrays_belongs_to_pytorch_by_what_it_calls_compiled():
 
     functions = {"eager": scaled(plain), "torch.compile": scaled(compiled(plain))}
     result = compare(functions, X.numpy(), time_limit=0.2, progress=False)
-    assert "recorded: 1" in str(result.why("torch.compile"))
+    assert result.asked(["torch.compile"]).facts["torch.compile"].program.recorded == 1
 
 
 def test_nothing_is_said_where_nothing_is_compiled_again():
@@ -416,6 +524,30 @@ def test_a_call_behind_the_limit_compiles_nothing():
     for _turn in range(limit + 1):
         run()
     assert PYTORCH.compiled_again(run) is None
+
+
+def test_a_call_runs_eagerly_if_it_fits_no_program_behind_the_limit():
+    limit = torch._dynamo.config.recompile_limit
+    run = call_with_numbers([*range(limit + 3), 1])
+    for _turn in range(limit + 1):
+        run()
+    assert [PYTORCH.runs_eagerly(run) for _turn in range(3)] == [True, True, False]
+
+
+def test_a_limit_is_said_of_the_one_that_reached_it_and_not_of_another_of_its_class():
+    step, kept = torch.tensor(0), {"check": False, "time_limit": 0.3, "progress": False}
+    functions = {
+        "eager": Counting(),
+        "a number": compiled(Counting()),
+        "a tensor": compiled(Counting(step)),
+    }
+    with torch._dynamo.config.patch(recompile_limit=3):  # which few calls reach
+        result = compare(functions, X, why=False, **kept).asked([*functions])
+    limited = result.facts["a number"]
+    assert [finding.is_limit for finding in limited.fallbacks] == [True]
+    assert (limited.calls_tried, limited.calls_in_python) == (20, 20)
+    assert "runs eagerly in 20 of 20 calls" in str(result.why("a number"))
+    assert result.facts["a tensor"].fallbacks == ()
 
 
 def test_compilations_are_counted_as_they_come():

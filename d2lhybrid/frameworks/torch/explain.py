@@ -11,7 +11,7 @@ import torch
 from d2lhybrid.core.arguments import name_of
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.frameworks.failures import from_error, quiet
-from d2lhybrid.frameworks.torch import dynamo
+from d2lhybrid.frameworks.torch import dynamo, private
 from d2lhybrid.frameworks.torch.export import eager, run_parts_with, run_with
 from d2lhybrid.frameworks.torch.parts import compiled_in, is_compiled
 from d2lhybrid.frameworks.torch.private import compiled_wrapper
@@ -34,7 +34,8 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     """Run a module or function once under TorchDynamo; what was compiled before stays.
 
     One that is not compiled itself, but calls what is, runs as it is: its graphs are those of what
-    is compiled in it.
+    is compiled in it. So does one with a decorator around it, because compilers look at the mode
+    that ``torch.no_grad()``, say, sets.
     """
     missing, name = MissingNames(), name_of(eager(model))
 
@@ -46,8 +47,7 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
     limits = missing.ask(lambda: dynamo.limits(model), [])
     before = missing.ask(dynamo.dynamo_records, _NO_RECORDS)
     in_parts = _is_compiled_in_parts(model)
-    run = run_parts_with if in_parts else run_with
-    recorded, error = run(record, model, args, kwargs)
+    recorded, error = _runner_of(model)(record, model, args, kwargs)
     after = missing.ask(dynamo.dynamo_records, _NO_RECORDS)
     breaks = tuple(after.breaks[len(before.breaks) :])
     failures = [failure[0] for failure in after.failures if failure not in before.failures]
@@ -83,6 +83,12 @@ def _is_compiled_in_parts(model: Any) -> bool:
     """Does it call what is compiled, and is not compiled itself?"""
     is_whole = compiled_wrapper(model) or not is_compiled(model)
     return not is_whole and dynamo.can_compile_parts()
+
+
+def _runner_of(model: Any) -> Function:
+    """What runs a model with a compiler of ours."""
+    is_around = private.is_decorated(model) and dynamo.can_compile_parts()
+    return run_parts_with if is_around or _is_compiled_in_parts(model) else run_with
 
 
 def _in_parts_text(name: str) -> str:
@@ -131,8 +137,8 @@ def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
     missing, name = MissingNames(), name_of(eager(model))
 
     before = missing.ask(dynamo.dynamo_records, _NO_RECORDS)
-    run = run_parts_with if _is_compiled_in_parts(model) else run_with
-    recorded, _error = run(partial(graph_of, _VERSION, name), model, args, kwargs)
+    see = partial(graph_of, _VERSION, name)
+    recorded, _error = _runner_of(model)(see, model, args, kwargs)
     after = missing.ask(dynamo.dynamo_records, _NO_RECORDS)
     # Several graphs show that there is a break; of a single one, a note has to.
     if len(recorded) == 1 and len(after.breaks) > len(before.breaks):

@@ -5,6 +5,7 @@ As those of ``private.py``, they are looked up when they are asked for.
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -19,18 +20,25 @@ class LoweredOp(NamedTuple):
     has_effect: bool
 
 
+class LibraryCall(NamedTuple):
+    """A call of a library's function, and the nodes of the ATen graph that are this call."""
+
+    operation: str
+    nodes: frozenset[str]
+
+
 class InductorStep(NamedTuple):
     """What runs between buffers; without `counts` it only names a part of a result.
 
     ``reads`` and ``writes``: the names of buffers. ``noted``: the nodes of the ATen graph that
-    Inductor notes for loops, ``called`` those that are calls of a library. ``counts``: how often
-    the loops compute each of Inductor's own operations.
+    Inductor notes for loops, ``called`` the calls of a library. ``counts``: how often the loops
+    compute each of Inductor's own operations.
     """
 
     reads: list[str]
     writes: list[str]
     noted: list[Any]
-    called: list[Any]
+    called: list[LibraryCall]
     counts: Counter[str] | None
 
 
@@ -96,7 +104,10 @@ def plan(recorded: Any, inputs: Any) -> Plan:
     try:
         with (
             torch._functorch.config.patch(enable_autograd_cache=False),
-            torch._inductor.config.patch(joint_custom_pre_pass=note_lowered_ops),
+            # Freezing may take the weights away from the user's model.
+            torch._inductor.config.patch(
+                joint_custom_pre_pass=note_lowered_ops, freezing_discard_parameters=False
+            ),
         ):
             torch._inductor.compile_fx.compile_fx(recorded, plain, inner_compile=compile_inner)
     except Exception:
@@ -111,7 +122,8 @@ def _has_images_in_rows(aten: Any, inputs: Any) -> bool:
     One such tensor, an image or a weight, and PyTorch computes like that without a compiler, too.
     """
     convolutions = [node for node in aten.graph.nodes if "convolution" in operation_name(node)]
-    has_images = any(node.args[0].meta["val"].dim() > 3 for node in convolutions)
+    inputs_of_them = [node.args[0].meta.get("val") for node in convolutions]  # none of a weight
+    has_images = any(value is not None and value.dim() > 3 for value in inputs_of_them)
     return has_images and not any(map(_has_channels_last, inputs))
 
 
@@ -135,7 +147,7 @@ def _step(scheduled: Any) -> InductorStep:
         reads=[read.name for read in scheduled.read_writes.reads],
         writes=list(scheduled.get_buffer_names()),
         noted=[origin for origin in noted if origin.op.startswith("call")],
-        called=[node for call in calls for node in _called_nodes(call)],
+        called=[made for call in calls for made in _as_library_calls(call)],
         counts=counts if calls or any(loops) else None,
     )
 
@@ -154,14 +166,23 @@ def _library_calls(scheduled: Any) -> list[Any]:
     return [call for call in calls if not isinstance(call, (ir.MultiOutput, ir.NopKernel))]
 
 
-def _called_nodes(call: Any) -> list[Any]:
-    """The node that calls a library's function. Inductor lists those of its inputs as well."""
-    if getattr(call, "origin_node", None) is not None:
-        return [call.origin_node]
-    name = str(getattr(call, "op_overload", None)).split(".")[:2]
-    same_name = [node for node in call.origins if operation_name(node).split(".")[:2] == name]
+def _as_library_calls(call: Any) -> list[LibraryCall]:
+    """What calls a library, with its node. Inductor lists the nodes of its inputs as well.
+
+    The node may be code of Inductor's, which says nothing; then the library's function does.
+    """
+    function = getattr(call, "op_overload", None)
+    name = str(function or "")
+    node = getattr(call, "origin_node", None)
+    if node is not None:
+        operation = name if function and isinstance(node.target, partial) else operation_name(node)
+        return [LibraryCall(operation, frozenset({node.name}))]
+    same_name = [one for one in call.origins if short_name(operation_name(one)) == short_name(name)]
     control_flow = torch._ops.HigherOrderOperator
-    return same_name or [node for node in call.origins if isinstance(node.target, control_flow)]
+    nodes = same_name or [one for one in call.origins if isinstance(one.target, control_flow)]
+    if nodes or not function:
+        return [LibraryCall(operation_name(one), frozenset({one.name})) for one in nodes]
+    return [LibraryCall(name, frozenset())]
 
 
 def _operation_counts(bodies: Sequence[Any]) -> Counter[str]:
@@ -221,6 +242,11 @@ def operation_name(node: Any) -> str:
     """What a node of a graph does: 'aten.add.Tensor', 'matmul', ..."""
     is_python = node.op == "call_function" and type(node.target).__name__ != "OpOverload"
     return str(getattr(node.target, "__name__", node.target) if is_python else node.target)
+
+
+def short_name(operation: str) -> str:
+    """'add' of 'aten.add.Tensor'."""
+    return operation.split(".")[1] if "." in operation else operation
 
 
 def origins(node: Any, graph_id: int) -> frozenset[str]:

@@ -82,6 +82,14 @@ def compiled_wrapper(model: Any) -> Any:
     return compiled_wrapper(wrapper.__wrapped__) if is_decorator else wrapper
 
 
+def is_decorated(model: Any) -> bool:
+    """Is it a function around what was compiled, such as ``torch.no_grad()`` makes of it?"""
+    if not (isfunction(model) and compiled_wrapper(model)):
+        return False
+    inner = getattr(model, "_torchdynamo_orig_callable", None)
+    return getattr(model, "__wrapped__", inner) is not inner
+
+
 # Modules of settings; those that nobody has imported have none that are changed.
 _SETTINGS = ("torch._dynamo.config", "torch._functorch.config", "torch._inductor.config")
 

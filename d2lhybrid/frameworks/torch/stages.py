@@ -12,7 +12,7 @@ import torch
 from d2lhybrid.core.errors import brief
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.frameworks.torch import inductor
-from d2lhybrid.graphs.fates import decide_fates
+from d2lhybrid.graphs.fates import FUSED, KEPT, REWRITTEN, decide_fates
 from d2lhybrid.graphs.graph import Graph
 from d2lhybrid.graphs.stages import Node, Part, Stage
 
@@ -30,6 +30,11 @@ _KINDS |= {"amax": ("max",), "amin": ("min",)}
 _CONTRACTION = re.compile(
     r"(^|_)(add)?b?mm(_|$)|^(mv|v?dot)$|convolution|conv_depthwise|conv(2d)?_pointwise"
     r"|linear_pointwise|mkl_linear|attention|encoder_layer|dnn_rnn"
+)
+# As TorchDynamo records them, without those that may be none, such as an einsum.
+_RECORDED_CONTRACTION = re.compile(
+    r"^(linear|i?matmul|__matmul__|(add|badd)?b?mm|(add)?mv|v?dot|conv(_transpose)?[123]d"
+    r"|scaled_dot_product_attention)$"
 )
 _CONTROL_FLOW = frozenset({"cond", "while_loop", "map_impl", "scan", "associative_scan"})
 # Operations of Inductor's loops that compute nothing.
@@ -57,19 +62,24 @@ def graph_of(version: str, name: str, recorded: Any, inputs: Any) -> Graph:
         first = _stage(title, recorded.graph, lambda _node: {})
         return Graph(version, name, (first,), (text.format(reason=brief(error)),))
     kinds = {part.kind for step in stages[-1].operations for part in step.parts}
+    contractions = frozenset(filter(_CONTRACTION.search, kinds))
+    decided = decide_fates(stages, _LAYOUT_OPS)
+    that_run = [node for node in decided[0].operations if node.fate in (KEPT, FUSED, REWRITTEN)]
+    in_loops = [node for node in that_run if _RECORDED_CONTRACTION.search(node.operation)]
     return Graph(
         version,
         name,
-        decide_fates(stages, _LAYOUT_OPS),
-        contractions=frozenset(filter(_CONTRACTION.search, kinds)),
+        decided,
+        contractions=contractions,
         layout=plan.layout,
         control_flow=_CONTROL_FLOW,
+        contractions_in_loops=0 if contractions else len(in_loops),
     )
 
 
 def _kinds(operation: str) -> tuple[str, ...]:
     """'add' of 'aten.add.Tensor'; of a library's function what it computes."""
-    short = operation.split(".")[1] if "." in operation else operation
+    short = inductor.short_name(operation)
     return _KINDS.get(short, (short,))
 
 
@@ -147,7 +157,7 @@ def _inductor_stage(aten: Stage, plan: inductor.Plan) -> Stage:
     """Inductor's loops and calls of libraries, as steps k1, k2, ..."""
     given = [node for node in aten.nodes if not node.operation]
     made_by = {node.name: node.name for node in given}  # for a buffer, the node that makes it
-    called = {node.name for step in plan.steps for node in step.called}
+    called = {name for step in plan.steps for call in step.called for name in call.nodes}
     steps: list[Node] = []
     for step in plan.steps:
         sources = tuple(dict.fromkeys(made_by[name] for name in step.reads if name in made_by))
@@ -157,11 +167,7 @@ def _inductor_stage(aten: Stage, plan: inductor.Plan) -> Stage:
             continue
         name = f"k{len(steps) + 1}"
         made_by |= dict.fromkeys(step.writes, name)
-        parts = [
-            Part(kind, frozenset({node.name}))
-            for node in step.called
-            for kind in _kinds(inductor.operation_name(node))
-        ]
+        parts = [Part(kind, call.nodes) for call in step.called for kind in _kinds(call.operation)]
         if step.counts or not parts:
             in_loops = [node for node in step.noted if node.name not in called]
             parts += _parts_of_loops(in_loops, step.counts)
@@ -176,15 +182,17 @@ def _parts_of_loops(noted: Sequence[Any], counts: Counter[str]) -> list[Part]:
     """The operations in loops: how often each, and the nodes of ATen that each may come from.
 
     The numbers have two sources. Of its own operations Inductor counts how often loops compute
-    them. Of any other, its notes name the nodes, and each is computed once. Loops without any of
-    these only write a constant, or bring elements into another order, which is a copy.
+    them. Of any other, its notes name the nodes, and each is computed once; but a contraction that
+    no library computes is a product and a sum, which Inductor counts. Loops without any of these
+    only write a constant, or bring elements into another order, which is a copy.
     """
     names: dict[str, set[str]] = {}  # for each kind of operation the nodes that Inductor notes
     for node in noted:
         for kind in _kinds(inductor.operation_name(node)):
             names.setdefault(kind, set()).add(node.name)
     computed = [kind for kind in names if kind not in _LAYOUT_OPS | _LITERALS]
-    numbers = {k: len(names[k]) for k in computed if not inductor.is_inductor_operation(k)}
+    others = [kind for kind in computed if not inductor.is_inductor_operation(kind)]
+    numbers = {kind: len(names[kind]) for kind in others if not _CONTRACTION.search(kind)}
     numbers |= {kind: count for kind, count in counts.items() if kind not in _MOVING}
     anywhere = {name for kind in computed for name in names[kind]}  # if no node is of the kind
     parts = [
