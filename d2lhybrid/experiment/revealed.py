@@ -35,7 +35,7 @@ class Group:
     margin: float
     floor: float
     guess: float | None = None
-    reasons: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict, hash=False)  # pictures are cached
 
     @property
     def fastest(self) -> Row | None:
