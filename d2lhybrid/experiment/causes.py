@@ -220,11 +220,11 @@ def _with_compilations(text: str, label: str, row: Row) -> str:
 
 
 def _why_again(case: Case) -> Iterator[str]:
-    if again := case.facts.compiled_again:
-        yield _("The reason: {reason}").format(reason=_in_one_line(again))
     if case.facts.mixed_modes:
         text = _("These arguments were made in another mode than the others: {arguments}.")
         yield text.format(arguments=names(case.facts.mixed_modes))
+    if again := case.facts.compiled_again:  # last, for it ends without a full stop
+        yield _("The reason: {reason}").format(reason=_in_one_line(again))
 
 
 def _in_one_line(finding: Finding) -> str:
@@ -307,8 +307,8 @@ def _entering(case: Case) -> Iterator[Found]:
             "Entering compiled code costs what it saves: about {entry} of the {time} of a call of "
             "{label}, where an eager {example} takes {eager} in all."
         )
-    tensors = ngettext("x + 1", "x + 1 with {n} arguments", case.facts.entry_tensors)
-    example = tensors.format(n=count(case.facts.entry_tensors))
+    n = case.facts.entry_tensors
+    example = "x + 1" if n <= 1 else _("x + 1 with {n} arguments").format(n=count(n))
     times = {"entry": seconds(entry), "eager": seconds(eager), "time": seconds(case.seconds)}
     said = text.format(label=case.label, example=example, **times)
     yield Found(("entering",), said, extra / case.seconds)
