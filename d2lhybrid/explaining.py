@@ -7,7 +7,7 @@ from typing import Any
 from d2lhybrid.core.arguments import name_of, resolve_call
 from d2lhybrid.core.errors import ArgumentError
 from d2lhybrid.core.i18n import gettext as _
-from d2lhybrid.frameworks import framework_of, is_model
+from d2lhybrid.frameworks import framework_of_call, unknown_framework
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.failures import quiet
 from d2lhybrid.frameworks.state import preserve_state
@@ -20,10 +20,10 @@ from d2lhybrid.graphs.graph import Graph
 def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
     """Say what the compiler did with ``model`` so far, and what it does with one call of it.
 
-    A compiled model that you have called before, and a function that isn't compiled, are also
-    called as they are, to see whether a second call with the same arguments compiles a program
-    again. If the arguments are new to a compiled model, this compiles a program for them, as your
-    own call would. What you have compiled and not yet called is left for your first call.
+    The model is called again, to see whether a second call with the same arguments compiles a
+    program again. Nothing that this asks changes what you have compiled: these calls run programs
+    that are compiled for the question and then forgotten. What you have compiled and not yet called
+    is left for your first call.
 
     Args:
         model: a model of a framework, a function of its tensors, compiled or not, or
@@ -48,9 +48,8 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
     {'layer_fwd': 'kept'}
     """
     framework, model, args, kwargs = _asked(model, args, kwargs)
-    is_compiled = framework.is_compiled(model)  # before it runs, which may compile it
     explanation = framework.explain(model, args, kwargs)
-    if _may_compile_again(framework, explanation, model, is_compiled):
+    if not explanation.unsupported:  # which raises
         compiled_again = _compiled_again(framework, model, args, kwargs)
         explanation = replace(explanation, compiled_again=compiled_again)
     if explanation.recording is None:
@@ -60,37 +59,11 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
     return replace(explanation, recording=Recording(make))
 
 
-def _may_compile_again(
-    framework: Framework, explanation: Explanation, model: Any, is_compiled: bool
-) -> bool:
-    """Does it make sense to call the model, to see whether a second call compiles again?
-
-    What waits for its first call has to compile then, and what a compiler refuses raises. Where
-    each operation of eager code is compiled at its first call, a model would take seconds.
-    """
-    if explanation.unsupported:
-        return False
-    if is_compiled and not explanation.compilations:
-        is_compiled_itself = framework.compiled_like(model, framework.add_one(model)) is not None
-        return not (is_model(model) or is_compiled_itself)  # but a function that compiles inside
-    return is_compiled or not (framework.compiles_operations and is_model(model))
-
-
 def _compiled_again(framework: Framework, model: Any, args: Args, kwargs: Kwargs) -> Finding | None:
     """Why a second call with the same arguments compiles a program, if one does."""
-
-    def run() -> None:
-        spare_args, spare_kwargs = framework.spare(args, kwargs)
-        model(*spare_args, **spare_kwargs)
-        framework.synchronize()
-
     # A call that fails says nothing of a second one.
-    with framework.unchanged(model, args, kwargs), quiet(), suppress(Exception):
-        before = framework.programs_compiled()
-        if before is not None:
-            run()
-        if before is None or framework.programs_compiled() != before:
-            return framework.compiled_again(run)
+    with quiet(), suppress(Exception):
+        return framework.compiled_again_apart(model, args, kwargs)
     return None
 
 
@@ -152,7 +125,9 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
 def _asked(model: Any, args: Args, kwargs: Kwargs) -> tuple[Framework, Any, Args, Kwargs]:
     """The framework of a model, the model and its arguments."""
     model, args, kwargs = resolve_call(model, args, kwargs)
-    framework = framework_of(model, *args, *kwargs.values())
+    framework = framework_of_call(model, args, kwargs)
+    if framework is None:
+        raise unknown_framework(model, *args, *kwargs.values())
     if not callable(model):
         text = _("Expected a model or a function. Received: {kind}. Pass what you call.")
         raise ArgumentError(text.format(kind=type(model).__name__))

@@ -166,6 +166,9 @@ class _Inquiry:
             facts = self._again(facts, subject, framework)
         if is_compiled:
             facts = self._with_answers(facts, subject, framework)
+        elif subject is not self.baseline:
+            reason = framework.why_never_compiled(subject.function)
+            facts = replace(facts, not_compiled=nothing_compiled(reason) if reason else "")
         return replace(facts, unasked=tuple(dict.fromkeys(self.time.unasked)))
 
     def _with_answers(self, facts: Facts, subject: Subject, framework: Framework) -> Facts:

@@ -11,7 +11,7 @@ from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.core.pytree import leaves
 from d2lhybrid.experiment.rows import Row
 from d2lhybrid.experiment.variants import Variants, way_of
-from d2lhybrid.frameworks import find_framework, loaded
+from d2lhybrid.frameworks import find_framework, framework_of_call, loaded
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.variant import Args, DeferredBuild, Function
 
@@ -41,9 +41,7 @@ class Subject:
 
     def framework(self) -> Framework | None:
         """That of the model, of its arguments, of what is compiled in it, or of the result."""
-        found = find_framework(self.model, self.args, self.kwargs)
-        if found is None:
-            found = next((one for one in loaded() if one.is_compiled(self.function)), None)
+        found = framework_of_call(self.model, self.args, self.kwargs)
         return found or (find_framework(self.run()) if loaded() else None)
 
     @property

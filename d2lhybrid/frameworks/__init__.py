@@ -23,6 +23,7 @@ from d2lhybrid.core.pytree import leaves, tensors_in_attributes
 from d2lhybrid.core.toolchain import import_uninterrupted
 from d2lhybrid.frameworks.base import Framework
 from d2lhybrid.frameworks.formats import Format
+from d2lhybrid.frameworks.variant import Args, Kwargs
 
 _known: list[Framework] = []  # no functools.cache, which TorchDynamo warns of
 
@@ -143,8 +144,13 @@ def framework_of(*things: Any) -> Framework:
         UnknownFrameworkError: no class that a thing inherits from belongs to a known framework.
     """
     framework = find_framework(*things)
-    if framework is not None:
-        return framework
+    if framework is None:
+        raise unknown_framework(*things)
+    return framework
+
+
+def unknown_framework(*things: Any) -> UnknownFrameworkError:
+    """The error to raise where none of `things` belongs to a known framework."""
     text = _(
         "Expected a model or tensors of {frameworks}. Received: {kinds}. "
         "Pass the model itself, and tensors of its framework."
@@ -152,7 +158,15 @@ def framework_of(*things: Any) -> Framework:
     kinds = [f"{type(thing).__module__}.{type(thing).__qualname__}" for thing in things]
     received = ", ".join(kind.removeprefix("builtins.") for kind in kinds) or _("nothing")
     frameworks = ", ".join(framework.display for framework in known())
-    raise UnknownFrameworkError(text.format(frameworks=frameworks, kinds=received))
+    return UnknownFrameworkError(text.format(frameworks=frameworks, kinds=received))
+
+
+def framework_of_call(function: Any, args: Args, kwargs: Kwargs) -> Framework | None:
+    """The framework of a function, of its arguments, or of what is compiled in the function."""
+    found = find_framework(function, args, kwargs)
+    if found is None and callable(function):
+        found = next((one for one in loaded() if one.is_compiled(function)), None)
+    return found
 
 
 def find_framework(*things: Any) -> Framework | None:

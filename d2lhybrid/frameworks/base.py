@@ -231,10 +231,6 @@ class Framework(ABC):
         """
         return nullcontext()
 
-    def spare(self, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-        """Arguments for a call that nobody asked for, which may delete what it is given."""
-        return args, kwargs
-
     @abstractmethod
     def variants(
         self,
@@ -292,6 +288,39 @@ class Framework(ABC):
         the framework tells. None if nothing was compiled.
         """
         return None
+
+    def apart(self) -> AbstractContextManager[object] | None:
+        """A block in which this thread runs programs made anew in place of what the user compiled.
+
+        After it, whatever the user has compiled has the programs that it had before it. None if the
+        framework has no such block.
+        """
+        return nullcontext()
+
+    def compiled_again_apart(self, model: Function, args: Args, kwargs: Kwargs) -> Finding | None:
+        """Why a second call of the model with the same arguments compiles a program, if one does.
+
+        As ``compiled_again`` says it, but what the user has compiled gets no program by it. None,
+        too, if the framework cannot be asked so.
+        """
+
+        def run() -> None:
+            model(*args, **kwargs)
+            self.synchronize()
+
+        apart = self.apart()
+        if apart is None:
+            return None
+        with self.unchanged(model, args, kwargs), apart:
+            before = self.programs_compiled()
+            if before is not None:
+                run()
+            compiled_nothing = before is not None and self.programs_compiled() == before
+            return None if compiled_nothing else self.compiled_again(run)
+
+    def why_never_compiled(self, function: Function) -> str:
+        """Why the compiler passes this by, whatever the user does to compile it; or nothing."""
+        return ""
 
     def add_one(self, model: Function) -> Function:
         """The smallest model of this one's kind that still compiles: it adds 1 to each argument.

@@ -236,6 +236,29 @@ def test_the_smallest_model_is_compiled_as_another_one(framework):
     assert room.compiled_like(net, room.add_one(net)) is None
 
 
+ARRAYS = {
+    "torch": "torch.from_numpy(array)",
+    "tensorflow": "tf.constant(array)",
+    "jax": "jnp.asarray(array)",
+    "mxnet": "mxnet.np.array(array)",
+}
+
+
+def test_a_function_of_an_array_belongs_to_what_is_compiled_in_it(framework):
+    compiled, x = compiled_model(framework)
+    net, array = MODELS[framework]()[0], copy_outputs(x)["output"].values()
+    names = {"compiled": compiled, "net": net, "mxnet": import_mxnet()}
+    exec(IMPORTS, names)
+    around, eager = (
+        eval(f"lambda array: {f}({ARRAYS[framework]})", names) for f in ("compiled", "net")
+    )
+    report = explain(around, array)
+    assert report.framework.startswith(get(framework).display)
+    assert report.graph_count == len(report.graphs()) == 1
+    with pytest.raises(UnknownFrameworkError):
+        explain(eager, array)
+
+
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
 def test_a_mistake_in_the_call_is_the_users(framework, compiled):
     net, x = compiled_model(framework) if compiled else MODELS[framework]()

@@ -378,6 +378,67 @@ def test_what_compiles_once_is_not_accused():
         assert explain(model, x).compiled_again is None
 
 
+def test_blocks_have_the_graphs_that_they_had_before_an_explanation():
+    (net, x), (waiting, _x) = mxnet_model(), mxnet_model()
+    for block in (net, waiting):
+        block.hybridize()
+    net(x)
+    graph_of_net, kept = net._cached_op, (net._cached_graph, net._cached_op_args, net._in_format)
+
+    def hybridizing(x):
+        net.hybridize()
+        return net(x) + waiting(x)
+
+    around = lambda x: net(x) + waiting(x)  # noqa: E731
+    for given in (x, mx.np.ones((3, 8)), mx.np.ones((2, 8))):
+        for model in (net, waiting, around):
+            assert explain(model, given).compiled_again is None
+        assert "removes the graph" in explain(hybridizing, given).compiled_again.reason
+    assert net._cached_op is graph_of_net
+    assert kept == (net._cached_graph, net._cached_op_args, net._in_format)
+    assert waiting._cached_op is None
+    assert explain(around, x).compilations == 1
+    assert net(x).shape == waiting(x).shape == (1, 2)
+
+
+def test_a_plain_block_that_hybridize_passes_by():
+    class Swish(mx.gluon.Block):
+        def forward(self, x):
+            return x / (1 + mx.np.exp(-x))
+
+    net, x = mxnet_model()  # which sets NumPy's semantics
+    eager, fast = Swish(), Swish()
+    fast.hybridize()
+    functions = {"eager": eager, "hybridized": fast, "around": lambda x: fast(x) + 1}
+    c = compare(functions, x, time_limit=0.2, check=False, progress=False)
+    for label in ("hybridized", "around"):
+        reason = str(c.why(label))
+        assert "isn't compiled" in reason
+        assert "a plain Block cannot be hybridized; use HybridBlock" in reason
+    assert "plain Block" not in str(c.why("eager"))
+    c = compare({"eager": net, "other": lambda x: net(x)}, x, time_limit=0.2, progress=False)
+    assert "plain Block" not in str(c.why("other"))  # it can be hybridized
+
+
+def test_an_operation_around_a_network_is_no_part_in_python():
+    (net, x), (fast, _x) = mxnet_model(), mxnet_model()
+    fast.hybridize()
+
+    def by_turns(net):
+        def run(x):
+            with mx.autograd.train_mode():
+                trained = net(x)
+            return trained + net(x)
+
+        return run
+
+    functions = {"eager": by_turns(net), "hybridized": by_turns(fast)}
+    c = compare(functions, x, time_limit=0.3, check=False, progress=False)
+    assert c.facts is not None
+    assert "not_whole" not in c.why("hybridized").causes
+    assert "as a whole" not in str(c.why("hybridized"))
+
+
 def test_two_threads_that_ask_leave_gluon_as_it_was():
     block = mx.gluon.HybridBlock
     methods = {name: vars(block)[name] for name in ("_build_cache", "_call_cached_op")}

@@ -1,5 +1,6 @@
 """What TensorFlow compiles, how often and why: traces, XLA below them, functions that call both."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import count, cycle
@@ -11,7 +12,7 @@ import pytest
 import tensorflow as tf
 from models import tensorflow_model
 
-from d2lhybrid import explain, graph
+from d2lhybrid import compare, explain, graph
 from d2lhybrid.frameworks import get
 from d2lhybrid.frameworks.tensorflow import private
 
@@ -156,6 +157,42 @@ def test_a_second_call_that_compiles_nothing_has_no_cause():
     ):
         assert TENSORFLOW.compiled_again(run) is None
     assert private.trace_callbacks() == callbacks
+
+
+def test_what_the_user_has_compiled_gets_no_trace_by_an_explanation():
+    inner, numbers = tf.function(lambda x, factor=2: x * factor), count()
+    fast, waiting = tf.function(lambda x: inner(x) + 1), by_xla(lambda x: inner(x) - 1)
+    layer, blocks = TracedLayer(), Blocks()
+    fast(X), layer(X), blocks(X)
+    functions = [inner, fast, waiting, TracedLayer.call, layer.call, *blocks.blocks]
+
+    def traces():
+        return [function.experimental_get_tracing_count() for function in functions]
+
+    before = traces()
+    around = lambda x: fast(x) + inner(waiting(x))  # noqa: E731
+    for x in (X, X[:1], tf.cast(X, tf.float64)):
+        for model in (fast, waiting, layer, blocks, around):
+            if x.dtype == X.dtype or model not in (layer, blocks):
+                assert explain(model, x).compiled_again is None
+    found = explain(lambda x: inner(x, next(numbers)), X).compiled_again
+    assert re.fullmatch(r"factor is a Python value: now \d, before \d", found.reason)
+    assert explain(lambda x: new_each_time(x), X).compiled_again.reason.startswith(
+        "each call makes"
+    )
+    assert traces() == before
+
+
+def test_a_trace_by_xla_is_not_asked_with_other_shapes():
+    specs = [tf.TensorSpec([None, 3])]
+    alone = by_xla(lambda x: x * 2).get_concrete_function(*specs)
+    assert TENSORFLOW.compiled_again_apart(lambda x: alone(x), (X,), {}) is None
+    shapes = count(1)
+    assert TENSORFLOW.compiled_again(lambda: alone(tf.ones((next(shapes), 3)))) is not None
+    assert (
+        TENSORFLOW.compiled_again_apart(lambda x: alone(tf.ones((next(shapes), 3))), (X,), {})
+        is None
+    )
 
 
 def test_a_profile_of_the_user_goes_on(tmp_path):
@@ -381,3 +418,21 @@ def test_functions_that_the_user_runs_eagerly_are_not_compiled():
     finally:
         tf.config.run_functions_eagerly(False)
     assert explain(doubled, X).graph_count == 1
+
+
+def test_a_comparison_says_that_functions_run_eagerly():
+    weights = [tf.ones((3, 3))] * 3
+
+    def products(x):
+        for weight in weights:
+            x = tf.nn.relu(x @ weight)
+        return x
+
+    tf.config.run_functions_eagerly(True)
+    try:
+        functions = {"eager": products, "tf.function": tf.function(products)}
+        reason = compare(functions, X, time_limit=0.2, progress=False).why("tf.function")
+    finally:
+        tf.config.run_functions_eagerly(False)
+    assert reason.causes == ("not_whole",)
+    assert "because tf.config.run_functions_eagerly(True) was called" in str(reason)

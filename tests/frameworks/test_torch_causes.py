@@ -16,7 +16,7 @@ from torch.nn import functional as F
 from d2lhybrid import compare, explain, graph
 from d2lhybrid.errors import CallFailedError
 from d2lhybrid.frameworks import get
-from d2lhybrid.frameworks.torch import dynamo, parts
+from d2lhybrid.frameworks.torch import dynamo, parts, private
 from d2lhybrid.graphs.explanation import Finding
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -511,6 +511,39 @@ def test_a_function_of_arrays_belongs_to_pytorch_by_what_it_calls_compiled():
     functions = {"eager": scaled(plain), "torch.compile": scaled(compiled(plain))}
     result = compare(functions, X.numpy(), time_limit=0.2, progress=False)
     assert result.asked(["torch.compile"]).facts["torch.compile"].program.recorded == 1
+
+
+def test_what_the_user_has_compiled_gets_no_program_by_an_explanation():
+    made = []
+
+    def backend(graph, _inputs):
+        made.append(graph)
+        return graph.forward
+
+    fast, waiting = torch.compile(chain, backend=backend), torch.compile(plain, backend=backend)
+    fast(X)
+    for x in (X, X[:1], X.double(), torch.ones(3, 5)):
+        for model in (fast, waiting, lambda x: fast(x) + waiting(x).sum(-1)):
+            assert explain(model, x).compiled_again is None
+    programs = len(made), dynamo.compilations(fast), dynamo.compilations(waiting)
+    assert programs == (1, 1, 0)
+    with torch.compiler.set_stance("fail_on_recompile"):
+        fast(X)
+
+
+def test_an_explanation_says_why_each_call_compiles_a_program():
+    counting = compiled(Counting())
+    counting(X)
+    for model in (counting, lambda x: counting(x) + 1):
+        found = explain(model, X).compiled_again
+        assert re.search(r"calls == \d", found.reason)
+        assert "# an attribute" in linecache.getline(found.file, found.line)
+    assert dynamo.compilations(counting) == 1
+
+
+def test_a_pytorch_that_keeps_all_programs_together_is_not_asked(monkeypatch):
+    monkeypatch.setattr(private, "APART", {})
+    assert PYTORCH.apart() is None
 
 
 def test_nothing_is_said_where_nothing_is_compiled_again():

@@ -136,11 +136,6 @@ class JAX(FolderFramework):
 
         return device.snapshot(models)
 
-    def spare(self, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-        from d2lhybrid.frameworks.jax import device
-
-        return device.spare(args, kwargs)
-
     def infer(self, model: Function, args: Args, kwargs: Kwargs) -> Any:
         from d2lhybrid.frameworks.jax import device
 
@@ -155,6 +150,11 @@ class JAX(FolderFramework):
         from d2lhybrid.frameworks.jax import causes
 
         return causes.compiled_again(run)
+
+    def compiled_again_apart(self, model: Function, args: Args, kwargs: Kwargs) -> Finding | None:
+        from d2lhybrid.frameworks.jax import causes
+
+        return causes.compiled_again_apart(model, args, kwargs)
 
     def add_one(self, model: Function) -> Function:
         from d2lhybrid.frameworks.jax import causes

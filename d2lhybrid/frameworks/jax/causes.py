@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.extend.core import jaxprs_in_params
 
 from d2lhybrid.core.i18n import gettext as _
 from d2lhybrid.frameworks.failures import last_user_frame, quiet
@@ -23,14 +24,17 @@ from d2lhybrid.frameworks.jax.modules import (
     is_jitted,
     is_module,
     jitted_behind,
+    traced,
 )
-from d2lhybrid.frameworks.variant import Function
+from d2lhybrid.frameworks.variant import Args, Function, Kwargs
 from d2lhybrid.graphs.explanation import Finding
 
 _MOST_DIFFERENCES = 2  # between two calls, that a reason lists
 # Letters, because a static argument may be a configuration or a model, whose text is long.
 _LONGEST_REASON, _LONGEST_DIFFERENCE = 300, 120
 _LONGEST_VALUE, _BEFORE_DIFFERENCE = 60, 20
+# What holds a jaxpr and is no program: eager code runs it operation by operation.
+_STEP_BY_STEP = {"checkpoint", "remat2", "custom_jvp_call", "custom_vjp_call", "closed_call"}
 # What JAX says of a miss besides its reason.
 _BESIDES = (
     r"^TRACING CACHE MISS at .*?:$",
@@ -85,6 +89,64 @@ def compiled_again(run: Callable[[], Any]) -> Finding | None:
     finally:
         jax.monitoring.unregister_event_duration_listener(note)
     return next(iter([*with_reason, *without]), None)
+
+
+def compiled_again_apart(model: Any, args: Args, kwargs: Kwargs) -> Finding | None:
+    """Why a call has a program that two calls before have not had.
+
+    Programs of JAX can't be kept apart, so the calls are traced, and nothing is compiled. What runs
+    in Python then shows each operation and each compiled function that it calls. What is compiled
+    as a whole finds its program by its arguments, and those are the same. A module that isn't
+    compiled takes a second to trace, and its layers compile nothing.
+    """
+    if is_module(model) or jitted_behind(model) is not None:
+        return None
+    said: list[str] = []
+    programs: dict[Any, list[Any]] = {}  # of the calls before, by operation and types of inputs
+    with private.cache_misses(said.append):
+        for _call in range(2):
+            for equation in traced(model, args, kwargs).jaxpr.jaxpr.eqns:
+                programs.setdefault(_signature(equation), []).append(equation)
+        said.clear()
+        last = traced(model, args, kwargs).jaxpr.jaxpr
+    del said[:1]  # of the trace itself, which is new each time
+    new = [
+        equation
+        for equation in last.eqns
+        if not any(
+            _is_same_program(equation, earlier)
+            for earlier in programs.get(_signature(equation), ())
+        )
+    ]
+    functions = [equation for equation in new if any(jaxprs_in_params(equation.params))]
+    if functions and said:
+        place = last_user_frame([*_defined_at(said[0]), *private.frames(functions[0].source_info)])
+        return Finding(_reason(said[0]), *place)
+    return _without_reason(new[0]) if new else None
+
+
+def _signature(equation: Any) -> tuple[Any, ...]:
+    return equation.primitive, *(operand.aval for operand in equation.invars)
+
+
+def _is_same_program(equation: Any, earlier: Any) -> bool:
+    """Does JAX run for both what it has compiled for one of them?"""
+    inner, inner_earlier = (
+        list(map(id, jaxprs_in_params(one.params))) for one in (equation, earlier)
+    )
+    if inner or inner_earlier:  # JAX knows them by identity, but runs some step by step
+        return inner == inner_earlier or equation.primitive.name in _STEP_BY_STEP
+    try:
+        return bool(equation.params == earlier.params)
+    except ValueError:  # arrays, of which nobody can say in a word whether they are equal
+        return True
+
+
+def _without_reason(equation: Any) -> Finding:
+    text = _("{program} was compiled again. JAX gives no reason.")
+    program = equation.params.get("name", equation.primitive.name)
+    frames = private.frames(equation.source_info)
+    return Finding(text.format(program=program), *last_user_frame(frames))
 
 
 def _reason(message: str) -> str:

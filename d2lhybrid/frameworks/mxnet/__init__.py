@@ -1,6 +1,7 @@
 """MXNet and Gluon."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from d2lhybrid.core.host_array import HostArray
@@ -91,6 +92,16 @@ class MXNet(FolderFramework):
         from d2lhybrid.frameworks.mxnet import recompiling
 
         return recompiling.compiled_again(run)
+
+    def apart(self) -> AbstractContextManager[object]:
+        from d2lhybrid.frameworks.mxnet import recompiling
+
+        return recompiling.graphs_put_back()
+
+    def why_never_compiled(self, function: Function) -> str:
+        from d2lhybrid.frameworks.mxnet import explain
+
+        return explain.why_never_compiled(function)
 
     def add_one(self, model: Function) -> Function:
         """A HybridBlock, whose eager call costs what that of a layer does."""

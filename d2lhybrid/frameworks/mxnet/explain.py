@@ -14,7 +14,7 @@ from d2lhybrid.core.pytree import leaves
 from d2lhybrid.frameworks.failures import call_error, from_error, quiet, require_runs
 from d2lhybrid.frameworks.mxnet import modules
 from d2lhybrid.frameworks.mxnet.device import is_numpy, symbol_like
-from d2lhybrid.frameworks.mxnet.recompiling import Events
+from d2lhybrid.frameworks.mxnet.recompiling import Events, graphs_put_back
 from d2lhybrid.frameworks.mxnet.stages import RecordedBlock, graph_of
 from d2lhybrid.frameworks.mxnet.variants import PLAIN_BLOCK
 from d2lhybrid.frameworks.variant import Args, Kwargs
@@ -61,6 +61,13 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         notes=notes,
         recording=Recording(partial(_graphs, recorded)),
     )
+
+
+def why_never_compiled(function: Any) -> str:
+    """Why ``hybridize()`` passes this by: there is a plain Block, and no HybridBlock in it."""
+    blocks = modules.blocks_in(function)
+    is_plain = blocks and not any(isinstance(block, gluon.HybridBlock) for block in blocks)
+    return _(PLAIN_BLOCK) if is_plain else ""
 
 
 def graphs(model: Any, args: Args, kwargs: Kwargs) -> tuple[Graph, ...]:
@@ -112,14 +119,15 @@ def _recorded(
 ) -> tuple[_Run, list[RecordedBlock], list[Exception]]:
     """Call the model, then each block that is a graph and was reached with symbols for its arrays.
 
-    Returns the call, what was recorded of the blocks, and the errors of those that refuse symbols.
+    No block has another graph after that than before it. Returns the call, what was recorded of the
+    blocks, and the errors of those that refuse symbols.
 
     Raises:
         CallFailedError: the mistake is not the compiler's.
     """
     recorded: list[RecordedBlock] = []
     errors: list[Exception] = []
-    with quiet():
+    with quiet(), graphs_put_back():
         run = _run_once(model, args, kwargs)
         for block, given in run.reached:
             try:

@@ -16,6 +16,8 @@ from d2lhybrid.frameworks.failures import last_user_frame
 from d2lhybrid.graphs.explanation import Finding
 
 Place = tuple[str, int]  # a file and a line of it
+# The attributes in which a block holds its graph.
+_GRAPH = {"_cached_graph", "_cached_op", "_cached_op_args", "_in_format", "_out_format"}
 _watching = RLock()  # the last of two threads to leave would put back the methods of the other
 
 
@@ -76,6 +78,24 @@ def compiled_again(run: Callable[[], Any]) -> Finding | None:
         if other is block:
             text, place = _("this line removes the graph of {block}, which is compiled again"), line
     return Finding(text.format(block=name_of(block)), *place)
+
+
+@contextmanager
+def graphs_put_back() -> Iterator[None]:
+    """Give every block, after this one, the graph that it had before it, or none if it had none."""
+    before: dict[int, tuple[Any, dict[str, Any]]] = {}
+
+    def note(block: Any, *_given: Any) -> None:
+        if id(block) not in before:
+            held = {name: value for name, value in vars(block).items() if name in _GRAPH}
+            before[id(block)] = block, held
+
+    try:
+        with _watching, _noting("_build_cache", note), _noting("_clear_cached_op", note):
+            yield
+    finally:
+        for block, held in before.values():
+            vars(block).update(held)
 
 
 def _nothing(_output: Any) -> None:

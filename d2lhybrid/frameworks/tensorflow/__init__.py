@@ -160,6 +160,24 @@ class TensorFlow(FolderFramework):
 
         return compilations.compiled_again(run)
 
+    def apart(self) -> AbstractContextManager[object]:
+        from d2lhybrid.frameworks.tensorflow import private
+
+        return private.apart()
+
+    def compiled_again_apart(self, model: Function, args: Args, kwargs: Kwargs) -> Finding | None:
+        """Not asked where it is known that a call finds the trace and program that it had.
+
+        That is so of what is compiled itself. What XLA compiles below a trace that is called by
+        itself can't be kept apart.
+        """
+        self.import_part("modules")
+        from d2lhybrid.frameworks.tensorflow import modules
+
+        if modules.is_compiled_itself(model) or modules.has_traces_by_xla(model):
+            return None
+        return super().compiled_again_apart(model, args, kwargs)
+
     def add_one(self, model: Function) -> Function:
         self.import_part("entry")
         from d2lhybrid.frameworks.tensorflow import entry

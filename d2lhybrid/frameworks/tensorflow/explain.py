@@ -14,6 +14,8 @@ from d2lhybrid.frameworks.tensorflow import modules, private
 from d2lhybrid.frameworks.tensorflow.modules import (
     compiled_in,
     eagerly,
+    entry as entry_of,
+    is_compiled_itself,
     put_back,
     require_numbers,
     unchanged,
@@ -107,16 +109,10 @@ def _is_polymorphic(function: Any) -> bool:
     return hasattr(function, "experimental_get_tracing_count")
 
 
-def _entry(model: Any) -> Any:
-    """What is compiled that a model is or is called by, or its method if nothing is."""
-    is_compiled = isinstance(model, tf.types.experimental.Callable)
-    return model if is_compiled else model.__call__
-
-
 def _name(model: Any) -> str:
     if isinstance(model, tf.types.experimental.ConcreteFunction):
         return str(model.graph.name)
-    return name_of(model.python_function if _entry(model) is model else model)
+    return name_of(model.python_function if entry_of(model) is model else model)
 
 
 def _traced(
@@ -127,8 +123,8 @@ def _traced(
     Raises:
         CallFailedError: the model cannot run without a graph either.
     """
-    is_compiled = isinstance(_entry(model), tf.types.experimental.Callable)
-    calls = [] if is_compiled or not compiled_in(model) else _compiled_calls(model, args, kwargs)
+    in_python = compiled_in(model) and not is_compiled_itself(model)
+    calls = _compiled_calls(model, args, kwargs) if in_python else []
     traces: list[_Trace] = []
     copies: dict[int, Any] = {}
     for function, its_args, its_kwargs in calls or [(model, args, kwargs)]:
@@ -159,13 +155,13 @@ def _trace_of(
     """The trace of one call, by a function with the model's options and none of its traces.
 
     `copies` are these functions, by the id of the model. A trace that the user has taken by itself
-    is its own.
+    is its own. A function that it calls gets no trace by this either.
     """
-    entry = _entry(model)
+    entry = entry_of(model)
     is_by_xla, compiler_ir = False, None
     if isinstance(entry, tf.types.experimental.Callable):
         is_by_xla = missing.ask(lambda: modules.is_by_xla(entry), False)
-    with quiet():
+    with quiet(), private.apart():
         try:
             if isinstance(entry, tf.types.experimental.ConcreteFunction):
                 concrete = entry
@@ -194,7 +190,7 @@ def _trace_of(
 
 def _copied(model: Any, is_by_xla: bool, missing: MissingNames) -> Any:
     """A function with the options of the one that a model is or is called by, and no traces."""
-    entry = _entry(model)
+    entry = entry_of(model)
     if not _is_polymorphic(entry):
         return tf.function(model)
     alike = tf.function(entry.python_function, jit_compile=is_by_xla or None)

@@ -81,6 +81,23 @@ def compiled_in(model: Any) -> list[Any]:
     return compiled
 
 
+def entry(model: Any) -> Any:
+    """What is compiled that a model is or is called by, or its method if nothing is."""
+    is_compiled = isinstance(model, tf.types.experimental.Callable)
+    return model if is_compiled else model.__call__
+
+
+def is_compiled_itself(model: Any) -> bool:
+    """Is each call of it a call of something compiled, with the same arguments?"""
+    return isinstance(entry(model), tf.types.experimental.Callable)
+
+
+def has_traces_by_xla(model: Any) -> bool:
+    """Does it call a trace by itself that XLA compiles?"""
+    kind = tf.types.experimental.ConcreteFunction
+    return any(isinstance(one, kind) and is_by_xla(one) for one in compiled_in(model))
+
+
 def _entries(model: Any) -> list[Any]:
     """The methods that a call of a model enters."""
     return [_attribute(model, name) for name in ("__call__", "call")]

@@ -7,8 +7,9 @@ said beside it.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import wraps
 from importlib import import_module
-from threading import RLock
+from threading import RLock, get_ident
 from typing import Any
 
 import tensorflow as tf
@@ -124,6 +125,32 @@ def compiled_calls() -> Iterator[list[tuple[Any, tuple[Any, ...], Mapping[str, A
         _replaced("concrete_function", "ConcreteFunction", "__call__", noted),
     ):
         yield calls
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """Let this thread call, in the block, a copy of each ``tf.function``, with its own traces.
+
+    Each function has one copy as long as the block runs. The copies have no traces to begin with.
+    If TensorFlow calls functions by another method, or can't copy one, the function is called.
+    """
+    thread = get_ident()
+    copies: dict[int, tuple[Any, Any]] = {}  # by id, with the function, whose id stays its own then
+
+    def redirected(method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)  # AutoGraph would rewrite a function of any other module
+        def run(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+            if get_ident() != thread:
+                return method(function, *args, **kwargs)
+            if id(function) not in copies:
+                copy = copied(function) if hasattr(function, "_clone") else function
+                copies[id(function)] = function, copy
+            return method(copies[id(function)][1], *args, **kwargs)
+
+        return run
+
+    with _replaced("polymorphic_function", "Function", "__call__", redirected):
+        yield
 
 
 @contextmanager

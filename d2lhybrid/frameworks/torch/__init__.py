@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -165,6 +166,11 @@ class PyTorch(FolderFramework):
         from d2lhybrid.frameworks.torch import causes
 
         return causes.compiled_again(run)
+
+    def apart(self) -> AbstractContextManager[object] | None:
+        from d2lhybrid.frameworks.torch import causes
+
+        return causes.apart()
 
     def add_one(self, model: Function) -> Function:
         from d2lhybrid.frameworks.torch import causes

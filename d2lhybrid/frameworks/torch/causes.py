@@ -1,6 +1,7 @@
 """What PyTorch tells of why a call takes its time."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -31,6 +32,16 @@ def compiled_again(run: Callable[[], Any]) -> Finding | None:
     if not forward:
         return Finding(_("TorchDynamo gives no reason"))
     return dynamo.why_compiled(forward[0])
+
+
+def apart() -> AbstractContextManager[object] | None:
+    """TorchDynamo makes its graphs anew; they run as they are, because no guard is a backend's.
+
+    None of a PyTorch that keeps all programs of a function in one place.
+    """
+    if not (private.APART and dynamo.can_compile_parts()):
+        return None
+    return dynamo.compiling_with(lambda graph, _inputs: graph.forward)
 
 
 class AddOne(nn.Module):
