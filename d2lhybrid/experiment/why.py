@@ -144,8 +144,8 @@ def reason(row: Row, rows: Rows) -> Reason:
         text = _("{label} isn't compiled, as far as one can see.")
         is_open = case.is_faster or row is rows.baseline
         cause = "unknown" if is_open else "not_whole"
-        said = sentences(text.format(label=row.label), row.facts.not_compiled)
-        return Reason(row.label, (cause,), said)
+        sentence = sentences(text.format(label=row.label), row.facts.not_compiled)
+        return Reason(row.label, (cause,), sentence)
     found = _found(case, rows)[:2]
     causes = tuple(dict.fromkeys(cause for each in found for cause in each.causes))
     said = [each.sentence for each in found] or [_unknown(case)]

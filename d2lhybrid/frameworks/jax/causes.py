@@ -24,6 +24,7 @@ from d2lhybrid.frameworks.jax.modules import (
     is_jitted,
     is_module,
     jitted_behind,
+    traceable,
     traced,
 )
 from d2lhybrid.frameworks.variant import Args, Function, Kwargs
@@ -96,10 +97,10 @@ def compiled_again_apart(model: Any, args: Args, kwargs: Kwargs) -> Finding | No
 
     Programs of JAX can't be kept apart, so the calls are traced, and nothing is compiled. What runs
     in Python then shows each operation and each compiled function that it calls. What is compiled
-    as a whole finds its program by its arguments, and those are the same. A module that isn't
-    compiled takes a second to trace, and its layers compile nothing.
+    as a whole finds its program by its arguments, and those are the same. What is traced with
+    copies of its modules would seem to have new functions in each call, so it isn't asked.
     """
-    if is_module(model) or jitted_behind(model) is not None:
+    if jitted_behind(model) is not None or traceable(model).weights is not None:
         return None
     said: list[str] = []
     programs: dict[Any, list[Any]] = {}  # of the calls before, by operation and types of inputs
