@@ -79,8 +79,8 @@ class Explanation:
     tracers, which raise one when they are used later. ``notes``: sentences about what the numbers
     do not say, such as why nothing was compiled. ``recording``: what ``graphs()`` makes graphs of;
     it holds no model, only what was recorded of one. ``compiled_again``: why a second call with the
-    same arguments compiles a program, as the first one did; None if it compiles none, or if nothing
-    compiled was called.
+    same arguments compiles a program, as the first one did; None if it compiles none, if nothing
+    compiled was called, or if the question would change what the user has compiled.
     """
 
     framework: str
