@@ -191,7 +191,10 @@ def _unknown(case: Case) -> str:
     said = []
     if case.is_undecided:
         if case.program:
-            text = _("Operations recorded: {recorded}, steps that run: {steps}.")
+            text = _(
+                "Operations recorded: {recorded}, steps that run: {steps}, of these matrix "
+                "products, convolutions or attention: {n}."
+            )
             said.append(with_program(text, case.label, case.program))
     elif case.is_faster:
         said.append(_("It isn't known why {label} is faster.").format(label=case.label))
