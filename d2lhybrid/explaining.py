@@ -49,7 +49,8 @@ def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
     """
     framework, model, args, kwargs = _asked(model, args, kwargs)
     explanation = framework.explain(model, args, kwargs)
-    if not explanation.unsupported:  # which raises
+    is_at_limit = any(finding.is_limit for finding in explanation.fallbacks)
+    if not explanation.unsupported and not is_at_limit:  # which raise, or compile no more
         compiled_again = _compiled_again(framework, model, args, kwargs)
         explanation = replace(explanation, compiled_again=compiled_again)
     if explanation.recording is None:

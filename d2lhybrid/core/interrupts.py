@@ -50,7 +50,9 @@ def call_within(seconds: float | None, function: Callable[[], Result]) -> Result
     """Call a function, and end it after so many seconds, as Ctrl-C does.
 
     Native code that doesn't look at interrupts ends first. None is no limit. This is no context
-    manager, because the interrupt may come before a block has begun.
+    manager, because the interrupt may come before a block has begun. Until the call is over, Ctrl-C
+    raises KeyboardInterrupt, whatever else handles it otherwise; there is no limit where something
+    other than Python handles it.
 
     Raises:
         LimitExceeded: the call took longer.
@@ -67,10 +69,14 @@ def call_within(seconds: float | None, function: Callable[[], Result]) -> Result
     if threading.current_thread() is not threading.main_thread():
         text = _("Expected no build_timeout outside the main thread. Received: {received!r}.")
         raise ArgumentError(text.format(received=seconds))
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is None:
+        return function()
     limit = _Limit()
     alarm = threading.Timer(min(seconds, threading.TIMEOUT_MAX), limit.interrupt)
     alarm.daemon = True
     try:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         alarm.start()
         result = function()
         limit.end()
@@ -83,4 +89,5 @@ def call_within(seconds: float | None, function: Callable[[], Result]) -> Result
     finally:
         limit.end()
         alarm.cancel()
+        signal.signal(signal.SIGINT, handler)
     raise LimitExceeded

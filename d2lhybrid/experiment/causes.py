@@ -31,6 +31,8 @@ ENTERING_SHARE = 0.2
 # and of what eager calls need: a small share says nothing against compiled code.
 LEAST_ENTERING_SHARE = 0.05
 MOVED_SHARE = 0.1
+# Seconds of a call that runs no step: entering takes less. What takes longer computes elsewhere.
+MOST_FOR_NOTHING = 5e-4
 EXPLAINS, EXPLAINS_ALL = 0.5, 0.9
 # A variant whose interval ends below this ratio is hardly faster.
 NEARLY = 1.1
@@ -107,7 +109,12 @@ class Case:
 def computes_nothing(case: Case) -> Found | None:
     if case.facts.computes_nothing:
         text = _("{label} computes nothing: each call returns the same objects.")
-    elif case.program and case.facts.graph_count and not case.program.steps:
+    elif (
+        case.program
+        and case.facts.graph_count
+        and not case.program.steps
+        and case.seconds < MOST_FOR_NOTHING
+    ):
         text = _("{label} computes nothing: no step runs for a call.")
     else:
         return None
@@ -164,12 +171,14 @@ def baseline_recompiled(case: Case) -> Iterator[Found]:
     text = _how_often(case)
     if text:
         so = _("Every ratio here is mostly the time of its compiler.")
-        yield Found(("recompiled",), sentences(text, so, *_why_again(case)))
+        is_most = not compiles_again(case.row) or compiles_in_most_calls(case.row)
+        said = [so] if is_most else []
+        yield Found(("recompiled",), sentences(text, *said, *_why_again(case)))
 
 
 def compared_with_a_compiler(case: Case) -> Iterator[Found]:
     """What is faster than a baseline that compiles in its calls is so because it doesn't."""
-    if compiles_again(case.baseline) and not compiles_again(case.row):
+    if compiles_in_most_calls(case.baseline) and not compiles_again(case.row):
         text = _(
             "{label} is faster because {baseline} itself compiles again and again: {programs} "
             "programs in {calls} calls after the first."
@@ -181,10 +190,10 @@ def compiles_again(row: Row) -> bool:
     """Is it compiled again and again, by what was counted?
 
     A call may take several programs, as one with graph breaks does, so it is compared with the
-    first call.
+    first call; each of several processes has one.
     """
     later, calls = row.later_compilations or 0, row.later_calls
-    again = later / max(1, row.first_compilations or 0)
+    again = later / max(1, row.first_compilations or 0) / max(1, row.latency.processes)
     return again >= FEWEST_AGAIN and later >= AGAIN_SHARE * calls
 
 

@@ -4,6 +4,7 @@ import math
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from time import perf_counter
 from typing import Any
 
@@ -171,8 +172,10 @@ def compare(
         comparison = experiment.run()
     else:
         comparison = ProcessExperiment(experiment, in_processes, of_threads, caches).run()
-    is_asked = why and comparison.stopped != "interrupted"
-    return comparison.asked() if is_asked else comparison
+    if why and comparison.stopped != "interrupted":
+        with suppress(Exception, KeyboardInterrupt):  # what was measured is there
+            return comparison.asked()
+    return comparison
 
 
 @preserve_state

@@ -7,7 +7,6 @@ asks its experiment for more rounds.
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -158,7 +157,7 @@ class Experiment:
             self.kwargs,
             rows,
             labels=open_,
-            runs={label: partial(sampler.call, 1) for label, sampler in samplers.items()},
+            runs={label: sampler.call_apart for label, sampler in samplers.items()},
             seconds=seconds,
             progress=self.progress,
         )

@@ -1,7 +1,9 @@
 """What a call costs besides its program: entering compiled code, conversions, copies."""
 
 import cProfile
+import os
 import statistics
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
@@ -76,7 +78,9 @@ def converting_share(subject: Subject, framework: Framework, by_user: bool) -> f
     By Python's profiler: of the framework's functions for that the one that takes longest counts;
     `by_user`, only where the user's own code calls it.
     """
-    folder = str(Path(framework.load().__file__).parent)
+    if sys.getprofile() is not None:  # the user profiles, and there is one profiler
+        return 0.0
+    folder = os.path.join(Path(framework.load().__file__).parent, "")
 
     def converts(code: Any) -> bool:
         if isinstance(code, str):  # of a built-in, such as "<built-in method torch.tensor>"

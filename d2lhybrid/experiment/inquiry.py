@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.core.i18n import gettext as _, noop as N_
 from d2lhybrid.core.interrupts import LimitExceeded, call_within
 from d2lhybrid.core.output import quiet, silent
@@ -115,10 +116,15 @@ class _Time:
     clock: Callable[[], float]
     unasked: list[str] = field(default_factory=list)  # without an answer so far
 
-    def answer(self, question: str, ask: Callable[[], Answer]) -> Answer | None:
-        """The answer to a question; None, with a note, if it fails or takes too long."""
+    def answer(
+        self, question: str, ask: Callable[[], Answer], needs: float = LEAST_SECONDS
+    ) -> Answer | None:
+        """The answer to a question; None, with a note, if it fails or takes too long.
+
+        `needs`: the seconds that it is likely to take, in native code that nothing interrupts.
+        """
         left = self.end - self.clock()
-        if left >= LEAST_SECONDS:
+        if left >= max(LEAST_SECONDS, needs):
             in_main_thread = threading.current_thread() is threading.main_thread()
             with quiet():
                 try:
@@ -139,14 +145,14 @@ class _Inquiry:
     baseline: Subject
     subjects: Mapping[str, Subject]
     time: _Time
-    explanations: dict[int, Explanation | None] = field(default_factory=dict)
+    explanations: dict[tuple[Any, ...], Explanation | None] = field(default_factory=dict)
 
     @cached_property
     def eager_framework(self) -> Framework | None:
         """The framework of which the baseline is eager code; None if it is anything else."""
         output = self.time.answer(BASELINE, self.baseline.run)
         framework = find_framework(output)
-        if framework is None or self.baseline.is_compiled(framework):
+        if framework is None or self.baseline.is_hidden or self.baseline.is_compiled(framework):
             return None
         return framework
 
@@ -158,7 +164,7 @@ class _Inquiry:
             return Facts(computes_nothing=True)
         framework = self.time.answer(FRAMEWORK, subject.framework)
         self.time.unasked = []
-        if framework is None:
+        if framework is None or (subject.is_hidden and not compiles_again(row)):
             return None
         is_compiled = subject is not self.baseline and subject.is_compiled(framework)
         facts = Facts(is_compiled=is_compiled)
@@ -195,7 +201,8 @@ class _Inquiry:
         return replace(facts, compiled_again=again, mixed_modes=modes)
 
     def _explanation(self, subject: Subject, framework: Framework) -> Explanation | None:
-        key = id(subject.explained)
+        arguments = [*enumerate(subject.args), *subject.kwargs.items()]
+        key = id(subject.explained), *((name, id(argument)) for name, argument in arguments)
         if key not in self.explanations:
             self.explanations[key] = self.time.answer(
                 GRAPHS,
@@ -258,7 +265,9 @@ class _Inquiry:
             return facts
         if subject.is_ahead and explanation.graph_count > 1:
             return facts
-        graphs = self.time.answer(GRAPHS, explanation.graphs)
+        took = max(subject.row.build_seconds or 0.0, subject.row.first_seconds or 0.0)
+        needs = took if framework.compiles_graphs else LEAST_SECONDS
+        graphs = self.time.answer(GRAPHS, explanation.graphs, needs)
         program = counted(graphs) if graphs else None
         if graphs is None or program is None:
             return facts
@@ -278,8 +287,8 @@ class _Inquiry:
         was compiled ahead of time is entered in ways of its own, which nobody asks for.
         """
         tensors = subject.tensors(framework)
-        if not tensors:
-            return facts
+        if not tensors:  # it holds its own
+            tensors = [framework.from_host(HostArray.of(np.ones(1, np.float32)), {})]
         needs_compiled = not (is_faster or subject.is_ahead)
         entering: float | None = None
         if needs_compiled:

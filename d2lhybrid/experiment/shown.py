@@ -81,7 +81,8 @@ def _notes(rows: Rows) -> Iterator[str]:
     """What measuring has noted, but for what the reasons say more fully."""
     text = _("{label}: {note}.")
     for row in rows:
-        is_said = row.note == NOTHING_COMPILED and row.facts and row.facts.not_compiled
+        is_nothing = row.note in (NOTHING_COMPILED, _(NOTHING_COMPILED))
+        is_said = is_nothing and row.facts and row.facts.not_compiled
         if row.note and not is_said:
             yield text.format(label=row.label, note=_(row.note))
 

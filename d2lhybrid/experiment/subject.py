@@ -13,7 +13,7 @@ from d2lhybrid.experiment.rows import Row
 from d2lhybrid.experiment.variants import Variants, way_of
 from d2lhybrid.frameworks import find_framework, framework_of_call, loaded
 from d2lhybrid.frameworks.base import Framework
-from d2lhybrid.frameworks.variant import Args, DeferredBuild, Function
+from d2lhybrid.frameworks.variant import Args, DeferredBuild, Function, is_eager
 
 
 class Subject:
@@ -48,6 +48,13 @@ class Subject:
     def is_ahead(self) -> bool:
         """Is it compiled ahead of time, so that a program is loaded and nothing traced?"""
         return isinstance(self.function, DeferredBuild) and self.function.ahead
+
+    @property
+    def is_hidden(self) -> bool:
+        """Is it compiled in one of our ways whose graphs nobody knows, or may it be?"""
+        has_graphs = self.way is not None and self.way.explained is not None
+        name = self.way.name if self.way else self.row.label
+        return self.is_ours and not has_graphs and not is_eager(name)
 
     def is_compiled(self, framework: Framework) -> bool:
         """Is it, as far as one can see, or as its first call compiled a program?"""

@@ -111,10 +111,10 @@ def reason(row: Row, rows: Rows) -> Reason:
     1. Not compiled, or not as a whole: nothing was compiled, or there are graph breaks, or parts
        run in Python. It is no reason to be faster: there, graph breaks come second, and parts in
        Python are left out.
-    2. Compiled again and again: three more programs than the first call made, in a twentieth of the
-       calls; or one more call, which was asked because it takes about as long as the first one,
-       compiled a program. In half of the calls, it comes before 1. If the baseline does so, that is
-       the reason for a ratio above 1.
+    2. Compiled again and again: three times as many programs as the first call made, in a twentieth
+       of the calls; or one more call, which was asked because it takes about as long as the first
+       one, compiled a program. In half of the calls, it comes before 1; if the baseline compiles in
+       so many, that is the reason for a ratio above 1.
     3. Nothing to rewrite, of what is not or hardly faster: a third of the steps that run are
        contractions. If entering or moving data takes more than half of the call, that is the
        reason instead.

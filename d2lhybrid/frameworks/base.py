@@ -40,6 +40,8 @@ class Framework(ABC):
     # Is each operation that eager code calls compiled, too? Then a program that was compiled in a
     # call says nothing of whether the function is.
     compiles_operations: ClassVar[bool] = False
+    # Does making the graphs of a call compile its program once more, in code that nothing ends?
+    compiles_graphs: ClassVar[bool] = False
     # May a compiled function get a NumPy array in place of a tensor, and run the same program?
     takes_arrays: ClassVar[bool] = False
     # The functions, by the names of their code, that make tensors of arrays and of numbers.

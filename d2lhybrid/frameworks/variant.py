@@ -135,6 +135,15 @@ class Variant:
     explained: Function | None = None
 
 
+def is_eager(name: str) -> bool:
+    """Is the way of this name eager code?
+
+    >>> [is_eager(name) for name in ("eager, with gradients", "torch functions", "torchscript")]
+    [True, True, False]
+    """
+    return name.startswith("eager") or name == "torch functions"
+
+
 FIRST_STEPS = 3  # of a training: those whose losses are compared
 
 

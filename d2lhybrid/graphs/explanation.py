@@ -207,4 +207,9 @@ def _readable(file: str) -> str:
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     is_cell = shell and shell.compile.format_code_name(file)
-    return _("notebook cell") if is_cell else os.path.relpath(file)
+    if is_cell:
+        return _("notebook cell")
+    try:
+        return os.path.relpath(file)
+    except (OSError, ValueError):  # the folder is gone, or on another drive
+        return file

@@ -1,5 +1,6 @@
 """A call that ends after so many seconds, and one that ends before."""
 
+import signal
 import threading
 from time import monotonic, sleep
 
@@ -66,3 +67,16 @@ def test_another_thread_has_no_limit():
     thread.start()
     thread.join()
     assert "main thread" in errors[0]
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_DFL, signal.SIG_IGN, lambda *_: None])
+def test_whatever_handles_interrupts_the_limit_holds_and_it_is_put_back(handler):
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        with pytest.raises(LimitExceeded):
+            call_within(0.05, spin)
+        assert signal.getsignal(signal.SIGINT) is handler
+        assert call_within(60, lambda: 1) == 1
+        assert signal.getsignal(signal.SIGINT) is handler
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -8,7 +8,7 @@ import pytest
 from fake import Machine
 from test_fake_framework import Toy
 
-from d2lhybrid import frameworks
+from d2lhybrid import call, frameworks
 from d2lhybrid.core.host_array import HostArray
 from d2lhybrid.experiment import fixed_costs, inquiry
 from d2lhybrid.experiment.compare import compare
@@ -149,6 +149,11 @@ def compiled(xyz, seconds, **more):
 def compared(xyz, functions, *args, **options):
     options = {"time_limit": 8, "check": False, "seed": 1, "why": True, **options}
     args = args or (Tensor(3, 3),)
+    return compared_without_arguments(xyz, functions, *args, **options)
+
+
+def compared_without_arguments(xyz, functions, *args, **options):
+    options = {"time_limit": 8, "check": False, "seed": 1, **options}
     return compare(functions, *args, timer=xyz.machine.clock, progress=False, **options)
 
 
@@ -366,12 +371,53 @@ def test_what_processes_have_measured_is_asked_in_this_one(xyz):
 
 def test_a_short_comparison_asks_for_two_of_its_limits(xyz, monkeypatch):
     seconds = []
-    monkeypatch.setattr(inquiry, "ask", lambda *_a, **options: seconds.append(options["seconds"]))
+
+    def ask(*_args, **options):
+        seconds.append(options["seconds"])
+        return {}
+
+    monkeypatch.setattr(inquiry, "ask", ask)
     functions = {"eager": function(xyz, 1e-4), "jit": compiled(xyz, 2e-4)}
     for limit in (0.5, 20):
-        with pytest.raises(TypeError):  # no facts came back
-            compared(xyz, functions, time_limit=limit)
+        compared(xyz, functions, time_limit=limit)
     assert seconds == [1.0, inquiry.SECONDS]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_what_was_measured_is_there_whatever_becomes_of_the_questions(xyz, monkeypatch, error):
+    def ask(*_args, **_options):
+        raise error
+
+    monkeypatch.setattr(inquiry, "ask", ask)
+    functions = {"eager": function(xyz, 1e-4), "jit": compiled(xyz, 2e-4)}
+    assert compared(xyz, functions).verdict("jit") == "slower"
+
+
+def test_rows_with_one_callable_and_other_arguments_are_asked_each(xyz):
+    fast = compiled(xyz, 2e-4)
+    ways = {
+        "eager": function(xyz, 1e-4),
+        "small": call(fast, Tensor(3)),
+        "large": call(fast, Tensor(9)),
+        "small again": call(fast, Tensor(3)),
+    }
+    compared_without_arguments(xyz, ways)
+    assert xyz.asked.count(("explain", fast)) == 3
+
+
+def test_what_holds_its_tensors_is_asked_what_entering_costs_with_one_of_ours(xyz):
+    fast = compiled(xyz, 2e-4)
+    c = compared_without_arguments(xyz, {"eager": function(xyz, 1e-4), "jit": fast})
+    assert c.facts["jit"].entry_tensors == 1
+    assert c.facts["jit"].eager_entry_seconds is not None
+
+
+def test_graphs_that_take_longer_to_compile_than_there_is_time_are_not_made(xyz):
+    slow = compiled(xyz, 2e-4, cold=60.0)
+    xyz.compiles_graphs = True
+    c = compared(xyz, {"eager": function(xyz, 1e-4), "jit": slow})
+    assert c.facts["jit"].program is None
+    assert inquiry.GRAPHS in c.facts["jit"].unasked
 
 
 def test_nothing_that_is_called_again_is_printed(xyz, capfd):
@@ -474,3 +520,12 @@ def test_a_tuple_or_an_argument_that_comes_back_is_nothing_computed(xyz, monkeyp
     c = compared(xyz, functions, x)
     assert "tuple computes nothing: each call returns the same objects." in str(c)
     assert list(c.facts) == ["tuple"]
+
+
+def test_what_is_called_while_asking_counts_as_no_call(xyz):
+    functions = {"eager": function(xyz, 1e-4), "jit": compiled(xyz, 2e-4)}
+    c = compared(xyz, functions, why=False)
+    before = c["jit"].later_calls
+    c.why("jit")
+    assert ("explain", functions["jit"]) in xyz.asked
+    assert c.experiment.measurement("jit").later_calls == before

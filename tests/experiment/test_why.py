@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from d2lhybrid.experiment.causes import is_like_the_first
+from d2lhybrid.experiment.causes import compiles_again, is_like_the_first
 from d2lhybrid.experiment.comparison import Comparison
 from d2lhybrid.experiment.facts import Facts
 from d2lhybrid.experiment.measurement import Measurement, Samples
@@ -69,6 +69,7 @@ def test_a_call_that_computes_nothing_is_never_timed_without_a_word():
     assert str(nothing) == "fast computes nothing: each call returns the same objects."
     empty = asked(graph_count=1, program=replace(SORT, recorded=0, steps=0))
     assert "no step runs" in str(told(5 * MICRO, empty))
+    assert told(600 * MICRO, empty).cause == "unknown"  # what takes so long computes elsewhere
     assert (
         "computes nothing"
         not in told(5 * MICRO, replace(empty, graph_count=0, not_compiled="Nothing.")).sentence
@@ -142,6 +143,15 @@ def test_it_is_compiled_again_and_again_from_three_programs_in_a_twentieth_of_th
         assert f"{counted['later_compilations']} programs" in str(reason)
 
 
+def test_one_program_more_in_each_process_is_not_again_and_again():
+    counted = {"first_compilations": 1, "later_compilations": 6, "later_calls": 108}
+    c = compared(200 * MICRO, asked(graph_count=1), **counted)
+    [row] = [row for row in c.rows if row.label == "fast"]
+    assert compiles_again(row)
+    in_six = {name: replace(times, processes=6) for name, times in row.times.items()}
+    assert not compiles_again(replace(row, times=in_six))
+
+
 @pytest.mark.parametrize(
     ("compilations", "cause"), [(200, "recompiled"), (199, "not_whole"), (0, "not_whole")]
 )
@@ -182,6 +192,15 @@ def test_a_baseline_that_compiles_in_its_calls_is_the_reason_of_all_ratios():
     assert "because eager itself compiles again and again: 400 programs" in str(c.why("fast"))
     assert "Every ratio here is mostly the time of its compiler." in str(c.why("eager"))
     assert "closure made anew" in str(c)
+
+
+def test_a_baseline_that_compiles_in_a_few_of_its_calls_is_no_reason_of_a_median():
+    of_baseline = {"first_compilations": 1, "later_compilations": 7, "later_calls": 100}
+    c = compared(5 * MICRO, asked(graph_count=1, program=CHAIN), of_baseline=of_baseline)
+    assert "recompiled" not in c.why("fast").causes
+    c = replace(c, facts={"eager": asked()})
+    assert "7 programs in 100 calls" in str(c.why("eager"))
+    assert "Every ratio" not in str(c.why("eager"))
 
 
 @pytest.mark.parametrize("seconds", [120 * MICRO, 100 * MICRO])

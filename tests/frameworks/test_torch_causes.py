@@ -557,6 +557,9 @@ def test_a_call_behind_the_limit_compiles_nothing():
     for _turn in range(limit + 1):
         run()
     assert PYTORCH.compiled_again(run) is None
+    explanation = explain(run)
+    assert [finding.is_limit for finding in explanation.fallbacks] == [True]
+    assert explanation.compiled_again is None
 
 
 def test_a_call_runs_eagerly_if_it_fits_no_program_behind_the_limit():

@@ -26,7 +26,7 @@ class JAX(FolderFramework):
     formats = FORMATS
     # Read when JAX first uses a GPU, of which it would otherwise take three quarters of the memory.
     environment: ClassVar[Mapping[str, str]] = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
-    compiles_operations = takes_arrays = True
+    compiles_operations = compiles_graphs = takes_arrays = True
     conversions = frozenset({"array", "asarray", "device_put"})
 
     def __init__(self) -> None:

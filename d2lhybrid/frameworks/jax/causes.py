@@ -114,7 +114,8 @@ def compiled_again_apart(model: Any, args: Args, kwargs: Kwargs) -> Finding | No
     new = [
         equation
         for equation in last.eqns
-        if not any(
+        if equation.primitive.name not in _NEVER_COMPILED
+        and not any(
             _is_same_program(equation, earlier)
             for earlier in programs.get(_signature(equation), ())
         )
@@ -124,6 +125,10 @@ def compiled_again_apart(model: Any, args: Args, kwargs: Kwargs) -> Finding | No
         place = last_user_frame([*_defined_at(said[0]), *private.frames(functions[0].source_info)])
         return Finding(_reason(said[0]), *place)
     return _without_reason(new[0]) if new else None
+
+
+# What JAX runs without compiling anything.
+_NEVER_COMPILED = {"debug_callback", "debug_print", "inspect_sharding"}
 
 
 def _signature(equation: Any) -> tuple[Any, ...]:

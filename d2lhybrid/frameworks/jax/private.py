@@ -6,6 +6,7 @@ error into a note.
 """
 
 import logging
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
@@ -75,22 +76,26 @@ class _Listener(logging.Logger):
         self._listen(record.getMessage())
 
 
+_replaced = threading.RLock()  # held while JAX's logger is one of ours
+
+
 @contextmanager
 def cache_misses(listen: Callable[[str], None]) -> Iterator[None]:
     """Inside, `listen` gets what JAX says of each function that no earlier trace fits.
 
-    It gets nothing if JAX doesn't tell.
+    It gets nothing if JAX doesn't tell. Another thread that wants to listen waits.
     """
     logger = getattr(partial_eval, "logger", None)
     if logger is None:
         yield
         return
-    partial_eval.logger = _Listener(listen)
-    try:
-        with jax.explain_cache_misses(True):
-            yield
-    finally:
-        partial_eval.logger = logger
+    with _replaced:
+        logger, partial_eval.logger = partial_eval.logger, _Listener(listen)
+        try:
+            with jax.explain_cache_misses(True):
+                yield
+        finally:
+            partial_eval.logger = logger
 
 
 def input_paths(jaxpr: Any) -> list[str]:

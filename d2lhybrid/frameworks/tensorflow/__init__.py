@@ -26,7 +26,7 @@ class TensorFlow(FolderFramework):
     display = "TensorFlow"
     order = 2
     formats = FORMATS
-    takes_arrays = True
+    compiles_graphs = takes_arrays = True
     conversions = frozenset({"constant", "convert_to_tensor_v2_with_dispatch"})
     # TensorFlow reads its own when it first uses a GPU, of which it would otherwise take all the
     # memory. JAX, which Keras imports, would take three quarters.

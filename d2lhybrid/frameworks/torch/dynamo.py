@@ -127,12 +127,21 @@ def _callback(wrapper: Any) -> Any:
     return SimpleNamespace(**getclosurevars(wrapper).nonlocals).callback  # a lack is no KeyError
 
 
+_replaced = threading.RLock()  # held while a name of PyTorch's means something of ours
+
+
 @contextmanager
 def compiling_with(backend: Function) -> Iterator[None]:
     """Let this thread run what the user has compiled as programs that this backend makes anew.
 
     They are kept apart from the user's, as far as this version of PyTorch can keep programs apart.
+    Another thread that wants to do so waits.
     """
+    with _replaced:
+        yield from _compiling_with(backend)
+
+
+def _compiling_with(backend: Function) -> Iterator[None]:
     frames, thread = torch._dynamo.eval_frame, threading.get_ident()
     chosen_callback = frames._callback_from_stance
     context: Any = torch._dynamo.optimize(backend=backend, **APART)
