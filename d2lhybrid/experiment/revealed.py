@@ -93,7 +93,8 @@ def _require_guess(name: str, guessed: Any, results: Mapping[str, Comparison]) -
 def _group(name: str, rows: Rows, guess: float | None) -> Group:
     variants = tuple(_without_early_pay_off(row, rows) for row in rows.variants)
     circumstances = rows.rounds, rows.processes, rows.margin, rows.noise_floor
-    reasons = {reason.label: str(reason) for reason in shown_reasons(rows)}
+    # That it is undecided, the row's own sentence says.
+    reasons = {reason.label: reason.sentence for reason in shown_reasons(rows)}
     return Group(name, rows.baseline, variants, *circumstances, guess, reasons)
 
 

@@ -36,6 +36,8 @@ FACTS = {"not_whole", "recompiled"}  # that hold whatever the verdict
 class Reason:
     """Why a variant takes the time that it takes. As text it is the sentence, or two.
 
+    `undecided` says first that the verdict is, if it is.
+
     `causes` are, the first one first, "not_whole", "recompiled", "nothing_to_rewrite", "entering",
     "moved_data", "faster_fused", "faster_python", "faster_folded_or_layout" or "unknown".
     """
@@ -43,6 +45,7 @@ class Reason:
     label: str
     causes: tuple[str, ...]
     sentence: str
+    undecided: str = ""
 
     @property
     def cause(self) -> str:
@@ -50,7 +53,7 @@ class Reason:
         return self.causes[0]
 
     def __repr__(self) -> str:
-        return self.sentence
+        return sentences(self.undecided, self.sentence)
 
 
 class Reasons(tuple[Reason, ...]):
@@ -149,9 +152,8 @@ def reason(row: Row, rows: Rows) -> Reason:
     found = _found(case, rows)[:2]
     causes = tuple(dict.fromkeys(cause for each in found for cause in each.causes))
     said = [each.sentence for each in found] or [_unknown(case)]
-    if case.is_undecided and not {*causes} & FACTS:
-        said = [_undecided(case), *said]
-    return Reason(row.label, causes or ("unknown",), sentences(*said))
+    undecided = _undecided(case) if case.is_undecided and not {*causes} & FACTS else ""
+    return Reason(row.label, causes or ("unknown",), sentences(*said), undecided)
 
 
 def _found(case: Case, rows: Rows) -> list[Found]:
