@@ -33,7 +33,7 @@ LEAST_ENTERING_SHARE = 0.05
 MOVED_SHARE = 0.1
 # Seconds of a call that runs no step: entering takes less. What takes longer computes elsewhere.
 MOST_FOR_NOTHING = 5e-4
-EXPLAINS, EXPLAINS_ALL = 0.5, 0.9
+MOST, NEARLY_ALL = 0.5, 0.9
 # A variant whose interval ends below this ratio is hardly faster.
 NEARLY = 1.1
 # What stays as it is may take a little longer, but not so many times.
@@ -170,10 +170,10 @@ def recompiled(case: Case) -> Iterator[Found]:
 def baseline_recompiled(case: Case) -> Iterator[Found]:
     text = _how_often(case)
     if text:
-        so = _("Every ratio here is mostly the time of its compiler.")
-        is_most = not compiles_again(case.row) or compiles_in_most_calls(case.row)
-        said = [so] if is_most else []
-        yield Found(("recompiled",), sentences(text, *said, *_why_again(case)))
+        about_ratios = _("Every ratio here is mostly the time of its compiler.")
+        if compiles_again(case.row) and not compiles_in_most_calls(case.row):
+            about_ratios = ""
+        yield Found(("recompiled",), sentences(text, about_ratios, *_why_again(case)))
 
 
 def compared_with_a_compiler(case: Case) -> Iterator[Found]:
@@ -199,7 +199,7 @@ def compiles_again(row: Row) -> bool:
 
 def compiles_in_most_calls(row: Row) -> bool:
     """Does it compile so often that this takes most of its time, whatever else there is?"""
-    return compiles_again(row) and (row.later_compilations or 0) >= EXPLAINS * row.later_calls
+    return compiles_again(row) and (row.later_compilations or 0) >= MOST * row.later_calls
 
 
 def is_like_the_first(row: Row) -> bool:
@@ -248,7 +248,7 @@ def _in_one_line(finding: Finding) -> str:
 def not_faster(case: Case) -> list[Found]:
     parts = sorted([*_entering(case), *moved(case)], key=lambda part: -part.share)
     library = [*calls_of_a_library(case)]
-    if parts and parts[0].share > EXPLAINS:
+    if parts and parts[0].share > MOST:
         return parts[:1]
     if parts:
         return [*library, *parts]
@@ -303,7 +303,7 @@ def _entering(case: Case) -> Iterator[Found]:
     extra = entry - eager
     enough = ENTERING_SHARE * case.seconds
     if case.is_slower:
-        enough = max(-EXPLAINS * case.saved, LEAST_ENTERING_SHARE * case.seconds)
+        enough = max(-MOST * case.saved, LEAST_ENTERING_SHARE * case.seconds)
     if extra < enough:
         return
     if case.is_slower:

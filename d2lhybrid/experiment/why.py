@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from d2lhybrid.core.i18n import gettext as _, listed, number, sentences
 from d2lhybrid.experiment.causes import (
-    EXPLAINS,
-    EXPLAINS_ALL,
+    MOST,
+    NEARLY_ALL,
     Case,
     Found,
     baseline_recompiled,
@@ -29,7 +29,7 @@ from d2lhybrid.experiment.gains import faster
 from d2lhybrid.experiment.rows import Row, Rows
 
 PAGE = "docs/why.md"  # what to read where nothing is known
-FACTS = {"not_whole", "recompiled"}  # that hold whatever the verdict
+HOLD_ANYWAY = {"not_whole", "recompiled"}  # that hold whatever the verdict
 
 
 @dataclass(frozen=True, repr=False)
@@ -152,7 +152,7 @@ def reason(row: Row, rows: Rows) -> Reason:
     found = _found(case, rows)[:2]
     causes = tuple(dict.fromkeys(cause for each in found for cause in each.causes))
     said = [each.sentence for each in found] or [_unknown(case)]
-    undecided = _undecided(case) if case.is_undecided and not {*causes} & FACTS else ""
+    undecided = _undecided(case) if case.is_undecided and not {*causes} & HOLD_ANYWAY else ""
     return Reason(row.label, causes or ("unknown",), sentences(*said), undecided)
 
 
@@ -165,9 +165,9 @@ def _found(case: Case, rows: Rows) -> list[Found]:
     facts = [*not_whole(case), *recompiled(case)]
     if compiles_in_most_calls(case.row):
         facts.reverse()
-    mostly_moved = [part for part in moved(case) if part.share > EXPLAINS]
+    mostly_moved = [part for part in moved(case) if part.share > MOST]
     if facts and (case.facts.not_compiled or not case.is_faster):
-        is_all = any(part.share > EXPLAINS_ALL for part in mostly_moved)
+        is_all = any(part.share > NEARLY_ALL for part in mostly_moved)
         return mostly_moved if is_all else [*mostly_moved, *facts[:1]]
     if case.is_faster and (because_of_baseline := [*compared_with_a_compiler(case)]):
         return [*because_of_baseline, *facts[:1]]

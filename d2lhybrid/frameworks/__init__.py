@@ -163,10 +163,11 @@ def unknown_framework(*things: Any) -> UnknownFrameworkError:
 
 def framework_of_call(function: Any, args: Args, kwargs: Kwargs) -> Framework | None:
     """The framework of a function, of its arguments, or of what is compiled in the function."""
-    found = find_framework(function, args, kwargs)
-    if found is None and callable(function):
-        found = next((one for one in loaded() if one.is_compiled(function)), None)
-    return found
+    framework = find_framework(function, args, kwargs)
+    if framework is None and callable(function):
+        compilers = (candidate for candidate in loaded() if candidate.is_compiled(function))
+        framework = next(compilers, None)
+    return framework
 
 
 def find_framework(*things: Any) -> Framework | None:

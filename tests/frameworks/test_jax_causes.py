@@ -157,8 +157,14 @@ FITS = {
     "a gradient": lambda x: jax.grad(lambda x: (squared(x) + gated(x)).sum())(x),
     "a batch": lambda x: jax.vmap(lambda row: gated(row).sum())(x),
     "random numbers": lambda x: x + jax.random.normal(jax.random.key(0), x.shape),
+    "a callback for debugging": lambda x: debugged(x) * 2,
     "a module": module,
 }
+
+
+def debugged(x):
+    jax.debug.callback(lambda *_: None, x)
+    return x
 
 
 def with_derivative(function):

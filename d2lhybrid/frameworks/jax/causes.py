@@ -36,6 +36,8 @@ _LONGEST_REASON, _LONGEST_DIFFERENCE = 300, 120
 _LONGEST_VALUE, _BEFORE_DIFFERENCE = 60, 20
 # What holds a jaxpr and is no program: eager code runs it operation by operation.
 _STEP_BY_STEP = {"checkpoint", "remat2", "custom_jvp_call", "custom_vjp_call", "closed_call"}
+# What it runs without compiling anything.
+_NEVER_COMPILED = {"debug_callback", "debug_print", "inspect_sharding"}
 # What JAX says of a miss besides its reason.
 _BESIDES = (
     r"^TRACING CACHE MISS at .*?:$",
@@ -125,10 +127,6 @@ def compiled_again_apart(model: Any, args: Args, kwargs: Kwargs) -> Finding | No
         place = last_user_frame([*_defined_at(said[0]), *private.frames(functions[0].source_info)])
         return Finding(_reason(said[0]), *place)
     return _without_reason(new[0]) if new else None
-
-
-# What JAX runs without compiling anything.
-_NEVER_COMPILED = {"debug_callback", "debug_print", "inspect_sharding"}
 
 
 def _signature(equation: Any) -> tuple[Any, ...]:

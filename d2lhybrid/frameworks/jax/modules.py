@@ -165,22 +165,22 @@ def _with_modules(function: Any) -> Pure | None:
     graph, weights = nnx.split(modules)
 
     def run(weights: Any, /, *args: Any, **kwargs: Any) -> Any:
-        made = nnx.merge(graph, weights)
-        others = {id(module): other for module, other in zip(modules, made, strict=True)}
-        return _with_others(function, others)(*args, **kwargs)
+        merged = nnx.merge(graph, weights)
+        by_id = {id(module): copy for module, copy in zip(modules, merged, strict=True)}
+        return _with_copies(function, by_id)(*args, **kwargs)
 
     return Pure(run, weights, name=name_of(function))
 
 
-def _with_others(function: Any, others: dict[int, Any]) -> Any:
-    """The user's function, and those that it calls, with other objects, by the ``id`` of each."""
-    others = {**others, id(function): function}  # a function may name itself
+def _with_copies(function: Any, by_id: dict[int, Any]) -> Any:
+    """The user's function, and those that it calls, with copies of objects by their ``id``."""
+    by_id = {**by_id, id(function): function}  # a function may name itself
     values = {}
-    for name, thing in names_in(function).items():
-        if id(thing) in others:
-            values[name] = others[id(thing)]
-        elif isfunction(thing) and is_users(thing.__code__.co_filename):
-            values[name] = _with_others(thing, others)
+    for name, named in names_in(function).items():
+        if id(named) in by_id:
+            values[name] = by_id[id(named)]
+        elif isfunction(named) and is_users(named.__code__.co_filename):
+            values[name] = _with_copies(named, by_id)
     return with_names(function, values)
 
 

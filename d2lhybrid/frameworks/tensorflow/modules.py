@@ -95,7 +95,8 @@ def is_compiled_itself(model: Any) -> bool:
 def has_traces_by_xla(model: Any) -> bool:
     """Does it call a trace by itself that XLA compiles?"""
     kind = tf.types.experimental.ConcreteFunction
-    return any(isinstance(one, kind) and is_by_xla(one) for one in compiled_in(model))
+    traces = (compiled for compiled in compiled_in(model) if isinstance(compiled, kind))
+    return any(map(is_by_xla, traces))
 
 
 def _entries(model: Any) -> list[Any]:
