@@ -104,10 +104,11 @@ def test_the_functions_of_a_script_without_a_main_guard(tmp_path):
         "        return x + x\n"
         "functions = {'module': beside.double, 'class': Adds(), 'lambda': lambda x: x * 2}\n"
         "c = compare(functions, 2.0, processes=2, time_limit=0.2)\n"
-        "print(list(c), c.unavailable, len(c.processes))\n"
+        "print(list(c), c.unavailable)\n"
+        "print(len(c.processes) in (2, 3))\n"  # one more beside other programs
     )
     said = script_output(script)
-    assert said.splitlines() == ["once", "['module', 'class', 'lambda'] {} 2"]
+    assert said.splitlines() == ["once", "['module', 'class', 'lambda'] {}", "True"]
 
 
 def script_output(script, **variables):
