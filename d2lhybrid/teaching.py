@@ -1,6 +1,6 @@
 """What the chapters print with, beside the verbs.
 
-Tables of figures, what compilers make of the same function, and measured networks beside a reader's
+Tables of figures, what compilers make of the same function, and what was found beside a reader's
 guesses are made here; plots, the language and the other names are handed on. Importing this module
 loads no framework and no Matplotlib.
 """
@@ -10,7 +10,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from d2lhybrid.display.plot import plot_calls, plot_roofline
 from d2lhybrid.display.table import Column, Table
 from d2lhybrid.experiment.claim import in_ipython
 from d2lhybrid.experiment.comparison import Comparison
+from d2lhybrid.experiment.guessed import Plain, in_words
 from d2lhybrid.experiment.revealed import Revealed, groups, picture, picture_in_words
 from d2lhybrid.experiment.shown import uncertain
 from d2lhybrid.frameworks import to_host
@@ -135,23 +136,52 @@ def print_table(heads: Sequence[str], rows: Sequence[Sequence[object]], group: s
     print(Table([Column(first, left=named), *map(Column, columns)], shown))
 
 
-def reveal(results: Mapping[str, Comparison], guess: Mapping[str, float]) -> None:
-    """Show how much faster each variant is, beside what the reader has guessed.
+def reveal(
+    actual: Mapping[str, Comparison] | Mapping[str, Plain], guess: Mapping[str, Plain]
+) -> None:
+    """Show what was found beside what the reader has guessed.
 
-    The picture comes first: a bar for each variant except the baseline and the references, and each
-    guess as a hollow diamond in the row of the fastest. Below it stand a sentence for each bar, and
-    the tables under *Details*. Outside of IPython all three are printed in words.
+    Words and numbers are printed as a table with a mark where a guess is wrong, and how many
+    guesses are right. A number that isn't whole may be missed by 10%. Words of ours, such as
+    fates, are shown in the reader's language and may be guessed in it.
+
+    Of comparisons, the picture comes first: a bar for each variant except the baseline and the
+    references, and each guess as a hollow diamond in the row of the fastest. Below it stand a
+    sentence for each bar, and the tables under *Details*. Outside of IPython all three are printed
+    in words.
 
     Args:
-        results: what ``compare`` returned, by the names to show, such as "ResNet, batch 1".
-        guess: by these names, how many times as fast as the baseline the fastest variant will be;
-            names may be missing.
+        actual: by the names to show, words (such as ``graph(...).fates``), numbers, or what
+            ``compare`` returned.
+        guess: by these names, the word or the number; of a comparison, how many times as fast as
+            the baseline the fastest variant will be. Names may be missing.
 
     Raises:
-        ArgumentError: `results` is no dict of comparisons, or `guess` has a name that `results`
-            has not, or something else than a number above 0.
-        MissingPackageError: in IPython, if matplotlib is not installed.
+        ArgumentError: `actual` is no dict of words alone, numbers alone or comparisons alone; or
+            `guess` has a name that `actual` has not, something of another kind, or no number
+            above 0 for a comparison.
+        MissingPackageError: in IPython, if matplotlib is not installed, for comparisons.
+
+    >>> reveal({"eager": 5, "compiled": 1}, {"eager": 4})
+              your guess  actual
+    eager              4       5  ✗
+    compiled           –       1
+    You got 0 of 1 right.
     """
+    if _is_plain(actual):
+        print(in_words(actual, guess))
+    else:
+        _reveal_comparisons(actual, guess)
+
+
+def _is_plain(actual: Any) -> TypeGuard[Mapping[str, Plain]]:
+    """Whether there are no comparisons to reveal, and something else."""
+    if not isinstance(actual, Mapping) or not actual:
+        return False
+    return not any(isinstance(value, Comparison) for value in actual.values())
+
+
+def _reveal_comparisons(results: Any, guess: Mapping[str, Any]) -> None:
     revealed = groups(results, guess)
     comparisons = [comparison.rows for comparison in results.values()]
     below = Revealed(revealed, comparisons)

@@ -7,11 +7,12 @@ from numbers import Real
 from typing import Any
 
 from d2lhybrid.core.errors import ArgumentError
-from d2lhybrid.core.i18n import general, gettext as _, names, number, sentences
+from d2lhybrid.core.i18n import general, gettext as _, number, sentences
 from d2lhybrid.display import bars
 from d2lhybrid.display.table import NEVER, calls, percent, seconds
 from d2lhybrid.experiment import drawn, shown
 from d2lhybrid.experiment.comparison import MIME, Comparison
+from d2lhybrid.experiment.guessed import require_guesses
 from d2lhybrid.experiment.rows import VERDICTS, Row, Rows, not_run, verdict_in_words
 from d2lhybrid.experiment.why import shown_reasons
 
@@ -51,12 +52,9 @@ def groups(results: Mapping[str, Comparison], guess: Mapping[str, float]) -> lis
             `results` has not, or something else than a number above 0.
     """
     _require_comparisons(results)
-    if not isinstance(guess, Mapping):
-        message = _("Expected a dict of guesses, such as {example}. Received: {kind}.")
-        example = dict.fromkeys([*results][:1], 1.5)
-        raise ArgumentError(message.format(example=example, kind=type(guess).__name__))
+    require_guesses(guess, results, example=1.5)
     for name, guessed in guess.items():
-        _require_guess(name, guessed, results)
+        _require_ratio(name, guessed)
     return [_group(str(name), c.rows, guess.get(name)) for name, c in results.items()]
 
 
@@ -64,7 +62,8 @@ def _require_comparisons(results: Any) -> None:
     example = '{"ResNet, batch 1": compare(variants(net, x), x)}'
     if not isinstance(results, Mapping) or not results:
         message = _(
-            "Expected a dict of comparisons by name, such as {example}. Received: {received}."
+            "Expected a dict of comparisons, words or numbers by name, such as {example}. "
+            "Received: {received}."
         )
         received = "{}" if isinstance(results, Mapping) else type(results).__name__
         raise ArgumentError(message.format(example=example, received=received))
@@ -77,10 +76,7 @@ def _require_comparisons(results: Any) -> None:
             raise ArgumentError(message.format(example=example, kind=kind, name=name))
 
 
-def _require_guess(name: str, guessed: Any, results: Mapping[str, Comparison]) -> None:
-    if name not in results:
-        message = _("Expected guesses for {names}. Received: one for {received!r}.")
-        raise ArgumentError(message.format(names=names(map(repr, results)), received=name))
+def _require_ratio(name: str, guessed: Any) -> None:
     is_number = isinstance(guessed, Real) and not isinstance(guessed, bool)
     if not is_number or not 0 < guessed < inf:
         message = _(

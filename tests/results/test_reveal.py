@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from by_hand import comparison
+from processes import python
 from test_in_a_notebook import executed
 from test_pictures import in_words, require_good_looks
 
@@ -25,6 +26,9 @@ def rows_of(results):
 
 LARGE = {"eager": 4e-2, "torch.compile": 2e-2, "C": 1e-3}
 SMALL = {"eager": 1e-3, "new": 5e-4, "old": 4e-4, "slow": 2e-3, "twin": 1e-3}
+
+
+FATES = {"exp": "dropped", "tanh": "fused", "add": "fused"}
 
 
 @pytest.fixture
@@ -196,9 +200,18 @@ def test_in_a_notebook_the_picture_comes_first_and_once(tmp_path):
 @pytest.mark.parametrize(
     ("made", "guess", "said"),
     [
-        ({}, {}, "comparisons by name, such as .*Received: {}"),
-        (None, {}, "comparisons by name.*NoneType"),
-        ({"a": 3}, {}, "what compare returns.*int for 'a'"),
+        ({}, {}, "comparisons, words or numbers by name, such as .*Received: {}"),
+        (None, {}, "comparisons, words or numbers by name.*NoneType"),
+        ({"a": comparison(LARGE), "b": 3}, {}, "what compare returns.*int for 'b'"),
+        ({"a": [1]}, {}, r"comparisons, words or numbers\. Received: \[1\] for 'a'"),
+        ({"a": True}, {}, "Received: True for 'a'"),
+        ({"a": "kept", "b": 2}, {}, "words alone or numbers alone. Received: 'kept' and 2"),
+        (FATES, ["kept"], "dict of guesses, such as {'exp': 'dropped'}. Received: list"),
+        (FATES, {"sin": "kept"}, "guesses for 'exp', 'tanh', 'add'. Received: one for 'sin'"),
+        (FATES, {"exp": 1}, "a word as the guess for 'exp'. Received: 1"),
+        (FATES, {"exp": ...}, "a word as the guess for 'exp'. Received: Ellipsis"),
+        ({"a": 3}, {"a": "3"}, "a number as the guess for 'a'. Received: '3'"),
+        ({"a": 3}, {"a": True}, "a number as the guess for 'a'. Received: True"),
         ("fine", [1], "dict of guesses, such as {'a': 1.5}.*list"),
         ("fine", {"b": 1}, "guesses for 'a'. Received: one for 'b'"),
         ("fine", {"a": 0}, "above 0.*Received: 0 for 'a'"),
@@ -214,6 +227,82 @@ def test_what_is_no_guess_or_no_result_is_refused(made, guess, said):
     made = {"a": comparison(LARGE)} if made == "fine" else made
     with pytest.raises(ArgumentError, match=said):
         reveal(made, guess)
+
+
+def revealed(actual, guess, capsys):
+    reveal(actual, guess)
+    return capsys.readouterr().out.splitlines()
+
+
+def test_words_stand_beside_the_guesses_and_a_mark_where_they_differ(capsys):
+    assert revealed(FATES, {"tanh": "kept", "exp": " Dropped"}, capsys) == [
+        "      your guess  actual",
+        "exp    Dropped    dropped",
+        "tanh  kept        fused    ✗",
+        "add   –           fused",
+        "You got 1 of 2 right.",
+    ]
+    assert revealed(FATES, {"exp": "vanished"}, capsys)[-1] == "You got 0 of 1 right."
+
+
+def test_without_a_guess_nothing_is_counted(capsys):
+    assert revealed({"a": 1}, {}, capsys) == ["   your guess  actual", "a           –       1"]
+
+
+def test_words_of_ours_are_shown_in_the_language_and_may_be_guessed_in_it(capsys):
+    i18n.set_language("pt")
+    guesses = {"exp": "descartada", "tanh": "fused", "add": "kept"}
+    heads, *rows, _score = revealed(FATES, guesses, capsys)
+    assert heads.split("  ")[-2].strip() == "seu palpite"
+    assert [row.split() for row in rows] == [
+        ["exp", "descartada", "descartada"],
+        ["tanh", "fundida", "fundida"],
+        ["add", "mantida", "fundida", "✗"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("actual", "guess", "is_right"),
+    [
+        (5, 5, True),
+        (5, 5.0, True),
+        (np.int64(50), 49, False),
+        (0, 0, True),
+        (2.0, 2.2, True),
+        (0.3, 0.33, True),
+        (2.0, 1.8, True),
+        (np.float32(2.0), 2.21, False),
+        (-2.0, -1.9, True),
+        (0.0, 1e-9, False),
+        (float("inf"), float("inf"), True),
+        (float("inf"), 5, False),
+        (float("nan"), 1.0, False),
+        (1.0, float("nan"), False),
+    ],
+)
+def test_a_whole_number_is_met_exactly_and_any_other_within_a_tenth(
+    actual, guess, is_right, capsys
+):
+    _heads, row, score = revealed({"a": actual}, {"a": guess}, capsys)
+    assert row.endswith("✗") != is_right
+    assert score == f"You got {int(is_right)} of 1 right."
+
+
+def test_numbers_are_shown_as_everywhere(capsys):
+    i18n.set_language("pt")
+    _heads, *rows, _score = revealed({"a": 28566, "b": 0.012345}, {"a": 3, "b": 1234.5}, capsys)
+    assert [row.split() for row in rows] == [
+        ["a", "3", "28.566", "✗"],
+        ["b", "1.230", "0,0123", "✗"],
+    ]
+
+
+def test_words_need_no_matplotlib():
+    code = (
+        "import sys; from d2lhybrid.teaching import reveal; reveal({'a': 1}, {'a': 1})\n"
+        "print('matplotlib' in sys.modules, 'IPython' in sys.modules)"
+    )
+    assert python("-c", code).stdout.splitlines()[-1] == "False False"
 
 
 def test_the_reason_of_a_row_stands_after_its_sentence_and_not_again_below(results):
