@@ -24,7 +24,7 @@ UV := 0.13.8
 BENCHMARKS := verdicts agreement claims_under_load ladder artifacts_io why
 ALLOW_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
-.PHONY: help setup lab test test-unit test-numpy test-notebooks test-framework twice test-browser test-bare record record-kit rehearse picture check check-notebooks check-types check-style check-workflows html watch dist findings notebooks executed messages models bench under-load fuzz newest conda conda-pytorch-jax conda-tensorflow conda-mxnet lock format clean
+.PHONY: help setup lab test test-unit test-numpy test-notebooks test-framework twice test-browser test-bare record record-kit rehearse picture check check-notebooks check-types check-style check-workflows html watch dist findings notebooks executed student messages models bench under-load fuzz newest conda conda-pytorch-jax conda-tensorflow conda-mxnet lock format clean
 
 help:  ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:[^#]*## */\t/' | expand -t 18
@@ -120,8 +120,14 @@ findings: setup  ## what README and the site's first page say of a CPU, measured
 	$(PY) tools/findings.py $(if $(ONLY),--only $(ONLY))
 	$(PY) tools/front_page.py
 
+CHOSEN = $(if $(LANG_),--language $(LANG_)) $(if $(FRAMEWORK),--framework $(FRAMEWORK)) $(if $(CHAPTER),--chapter $(CHAPTER))
+
 executed: setup  ## execute the notebooks into build/executed; LANG_, FRAMEWORK and CHAPTER choose
-	$(PY) -m book build --execute --all --jobs 1 --output build/executed $(if $(LANG_),--language $(LANG_)) $(if $(FRAMEWORK),--framework $(FRAMEWORK)) $(if $(CHAPTER),--chapter $(CHAPTER))
+	$(PY) -m book build --execute --all --jobs 1 --output build/executed $(CHOSEN)
+
+student: setup  ## notebooks to give out, without solutions, into build/student; executes nothing; LANG_, FRAMEWORK and CHAPTER choose
+	rm -rf build/student
+	$(PY) -m book student $(if $(ALLOW_PARTIAL),--partial) $(CHOSEN)
 
 messages: setup  ## bring the translators' catalogs up to date; START=ja begins a language
 	$(PY) -m book messages $(if $(START),--start $(START))

@@ -14,6 +14,7 @@
 4. ``execute``: a notebook -> the same notebook with its outputs.
 5. ``check``: committed notebooks against what their sources build; writes nothing. ``lengths``:
    how long the chapters are.
+6. ``student``: notebooks to give out, without solutions, with the committed outputs.
 
 ``languages`` and ``frameworks`` say which there are, ``files`` where everything lies, and
 ``measured`` what executed notebooks have measured. ``python -m book`` is the way in;

@@ -1,4 +1,4 @@
-"""The command line: ``python -m book build``, ``check``, ``messages`` and ``words``."""
+"""The command line: ``python -m book`` with ``build``, ``student``, ``check`` and others."""
 
 import argparse
 import asyncio
@@ -22,11 +22,16 @@ from book.gpu import require
 from book.languages import ENGLISH, LANGUAGES
 from book.lengths import lengths
 from book.parse import load
+from book.student import student
 
 ROOT = Path(__file__).parents[1]
 _BUILD = (
     "Writes the notebooks that differ from what their sources build. Outputs are kept where the "
     "code is the same; without --execute the others have none, which `check` reports."
+)
+_STUDENT = (
+    "Writes notebooks to give out: without solutions and with the committed outputs, but for those "
+    "in exercises. Links to what is left out become text. It executes nothing."
 )
 _MESSAGES = (
     "Writes translations/*.pot and merges them into the catalogs that there are; likewise those of "
@@ -48,6 +53,8 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
             return 0
         if options.command == "check":
             return _check(root)
+        if options.command == "student":
+            return _student(root, options)
         built = build(root, options.language, options.partial)
         return _build(options.output or root, built, options)
     except BookError as error:
@@ -68,13 +75,14 @@ def _parser() -> argparse.ArgumentParser:
     make.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help=jobs)
     limit = "seconds for one cell (default: %(default)s)"
     make.add_argument("--timeout", type=int, default=CELL_SECONDS, metavar="SECONDS", help=limit)
-    gaps = "show and mark what is not translated, or stale"
-    make.add_argument("--partial", action="store_true", help=gaps)
     folder = "write notebooks/ below this folder, and leave the committed one as it is"
     make.add_argument("--output", type=Path, metavar="FOLDER", help=folder)
-    make.add_argument("--language", choices=LANGUAGES, help="only this language")
-    make.add_argument("--framework", choices=FRAMEWORKS, help="only this framework")
-    make.add_argument("--chapter", help="only this chapter: its file's name without .md")
+    _add_choice(make)
+    about = "write the notebooks without solutions, with the committed outputs"
+    give = commands.add_parser("student", help=about, description=_STUDENT)
+    folder = "write below this folder (default: %(default)s)"
+    give.add_argument("--output", type=Path, metavar="FOLDER", default="build/student", help=folder)
+    _add_choice(give)
     about = "bring templates and catalogs up to date"
     messages = commands.add_parser("messages", help=about, description=_MESSAGES)
     others = [code for code in LANGUAGES if code != ENGLISH.code]
@@ -84,6 +92,31 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("check", help=about)
     commands.add_parser("words", help="how many words and code cells each English notebook has")
     return parser
+
+
+def _add_choice(command: argparse.ArgumentParser) -> None:
+    """What chooses notebooks."""
+    gaps = "show and mark what is not translated, or stale"
+    command.add_argument("--partial", action="store_true", help=gaps)
+    command.add_argument("--language", choices=LANGUAGES, help="only this language")
+    command.add_argument("--framework", choices=FRAMEWORKS, help="only this framework")
+    command.add_argument("--chapter", help="only this chapter: its file's name without .md")
+
+
+def _student(root: Path, options: argparse.Namespace) -> int:
+    """Write notebooks to give out, and say which have no outputs."""
+    choice = options.language, options.framework, options.chapter
+    made = student(root, choice, options.partial)
+    folder = root / options.output
+    for path, content in made.files.items():
+        write(folder / path, content)
+    for key, notebook in made.notebooks.items():
+        write(folder / key.path, notebook_bytes(notebook))
+        if not any(cell.get("execution_count") for cell in notebook.cells):
+            why = "its code isn't that of the committed notebook; run `make notebooks`"
+            print(f"{key.path}: without outputs, because {why}.", file=sys.stderr)
+    print(f"{len(made.notebooks)} notebooks without solutions: {folder}")
+    return 0
 
 
 def _check(root: Path) -> int:

@@ -32,6 +32,18 @@ class Built:
     files: dict[Path, bytes]
 
 
+@dataclass(frozen=True)
+class Sources:
+    """What notebooks are made from; of the ``languages`` that have catalogs, some are wanted."""
+
+    chapters: tuple[Chapter, ...]
+    languages: tuple[Language, ...]
+    wanted: tuple[Language, ...]
+    translators: dict[str, Translate]
+    url: str
+    recorded: Recorded
+
+
 def build(root: Path, only: str | None = None, partial: bool = False) -> Built:
     """Build the collection below ``root``, or the notebooks of one language. Writes nothing.
 
@@ -40,6 +52,24 @@ def build(root: Path, only: str | None = None, partial: bool = False) -> Built:
     Raises ChapterError or TranslationError where a source is malformed or, without ``partial``,
     a catalog that is needed not complete.
     """
+    sources = read_sources(root, only, partial)
+    chapters, languages, translators = sources.chapters, sources.languages, sources.translators
+    notebooks: dict[Key, nbformat.NotebookNode] = {}
+    for code in (language.code for language in sources.wanted):
+        for framework in FRAMEWORKS:
+            notebooks |= assemble(
+                *(chapters, code, framework, translators[code], languages),
+                *(sources.url, sources.recorded),
+            )
+    files = picture_files(root, chapters, translators, sources.recorded)
+    for one in languages if chapters else ():
+        page = front_page(chapters, one, translators[one.code], languages)
+        files[front_page_path(one)] = page.encode()
+    return Built(notebooks, files)
+
+
+def read_sources(root: Path, only: str | None = None, partial: bool = False) -> Sources:
+    """Read chapters, catalogs and recordings; raises what `build` does."""
     chapters = load(root / CHAPTERS)
     languages = present(root)
     wanted = [language for language in languages if only in (None, language.code)]
@@ -58,20 +88,20 @@ def build(root: Path, only: str | None = None, partial: bool = False) -> Built:
         if problems:
             raise CatalogError(problems)
     translators = {one.code: translate_by(one, catalogs[one.code]) for one in languages}
-    notebooks: dict[Key, nbformat.NotebookNode] = {}
-    url, recorded = project_url(root), read_recorded(root)
-    for code in (language.code for language in wanted):
-        for framework in FRAMEWORKS:
-            notebooks |= assemble(
-                chapters, code, framework, translators[code], languages, url, recorded
-            )
+    known = tuple(chapters), tuple(languages), tuple(wanted)
+    return Sources(*known, translators, project_url(root), read_recorded(root))
+
+
+def picture_files(
+    root: Path,
+    chapters: Sequence[Chapter],
+    translators: Mapping[str, Translate],
+    recorded: Recorded,
+) -> dict[Path, bytes]:
+    """All that notebooks in these languages show beside them."""
     pictures = figure_files(root, chapters, translators)
     pictures |= recorded_files(chapters, translators, recorded)
-    files = {Path(NOTEBOOKS, name): content for name, content in pictures.items()}
-    for one in languages if chapters else ():
-        page = front_page(chapters, one, translators[one.code], languages)
-        files[front_page_path(one)] = page.encode()
-    return Built(notebooks, files)
+    return {Path(NOTEBOOKS, name): content for name, content in pictures.items()}
 
 
 def figure_files(

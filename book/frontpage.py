@@ -29,8 +29,12 @@ def front_page(
     language: Language,
     translate: Translate,
     languages: Sequence[Language],
+    alone: bool = False,
 ) -> str:
-    """The page of one language as Markdown, with links to those of all ``languages``."""
+    """The page of one language as Markdown, with links to those of all ``languages``.
+
+    ``alone`` leaves out what only readers of the repository can do.
+    """
     parts = [f"# {language.collection}"]
     if len(languages) > 1:
         links = (
@@ -43,8 +47,10 @@ def front_page(
     rows += [_row(chapter, language, translate) for chapter in chapters]
     table = "\n".join(f"| {' | '.join(row)} |".replace("|  |", "| |") for row in rows)
     command = f"```bash\n{lab_command(language)}\n```"
-    parts += [language.pick, table, language.lab, command, language.run]
-    return "\n\n".join([*parts, *([_FOR_AUTHORS] if language == ENGLISH else [])]) + "\n"
+    lab = [] if alone else [language.lab, command]
+    for_authors = [_FOR_AUTHORS] if language == ENGLISH and not alone else []
+    parts += [language.pick, table, *lab, language.run, *for_authors]
+    return "\n\n".join(parts) + "\n"
 
 
 def _row(chapter: Chapter, language: Language, translate: Translate) -> list[str]:

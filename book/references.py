@@ -10,6 +10,7 @@ from book.errors import Problem
 # Code spans, escapes, and the images of figures, which are no links.
 _SKIP = r"(?P<ticks>`+)(?!`)(?:.|\n)*?(?<!`)(?P=ticks)(?!`)|\\.|!\[[^\]]*\]\([^()\s]*\)"
 _LINK = re.compile(_SKIP + r"|(?P<empty>\[)?\]\((?P<href>[^()\s]+)\)")
+_BRACKET = re.compile(_SKIP + r"|(?P<open>\[)|\](\((?P<href>[^()\s]+)\))?")
 _EXTERNAL = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _SAFE_ANCHOR = re.compile(r"[\w.,:!?'/-]+", re.ASCII)
 
@@ -39,6 +40,27 @@ def rewrite(markdown: str, resolve: Callable[[str], tuple[str, str]]) -> str:
         return f"[{text}]({target})" if match["empty"] else f"]({target})"
 
     return _LINK.sub(replace, markdown)
+
+
+def unlink(markdown: str, instead: Callable[[str], str | None]) -> str:
+    """Replace links within the collection by their texts.
+
+    ``instead`` takes a target as the chapter writes it; it gives None where the link stays, and
+    else the text for an empty one.
+    """
+    texts, done = [""], 0  # of the brackets that are open, the innermost last
+    for match in _BRACKET.finditer(markdown):
+        texts[-1] += markdown[done : match.start()]
+        done = match.end()
+        if match["open"]:
+            texts.append("")
+        elif match[0][0] != "]" or len(texts) == 1:
+            texts[-1] += match[0]
+        else:
+            href, inside = match["href"], texts.pop()
+            text = instead(href) if href and not is_external(href) else None
+            texts[-1] += f"[{inside}{match[0]}" if text is None else inside or text
+    return "[".join(texts) + markdown[done:]
 
 
 def split(href: str, chapter: str) -> tuple[str, str] | None:

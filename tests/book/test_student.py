@@ -1,0 +1,159 @@
+"""Notebooks to give out: what is left out of them, and what has to stay."""
+
+import os
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+from book_samples import FRONT, FULL, ONE, cell
+from processes import ROOT
+
+from book.build import build
+from book.errors import BookError
+from book.files import Key, read_notebook
+from book.references import unlink
+from book.student import student
+from recording.notebook_code import code_cells, names
+
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+EXERCISE = ":::{exercise} ex-a\nText.\n:::\n\n"
+SOLUTION = "::::{solution} ex-a\nThe answer.\n\n" + cell("print(42)") + "::::\n\n"
+
+
+def prose(made, chapter="a", framework="pytorch", language="en"):
+    cells = made.notebooks[Key(language, framework, chapter)].cells
+    return "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+
+
+def code(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def test_solutions_and_their_heading_are_left_out_and_all_else_stays(full):
+    made, whole = student(full), build(full)
+    assert made.notebooks.keys() == whole.notebooks.keys()
+    for key, notebook in made.notebooks.items():
+        nbformat.validate(notebook)
+        assert "olution" not in "".join(cell.source for cell in notebook.cells)
+        of_all = {cell.id: cell.source for cell in whole.notebooks[key].cells}
+        assert {cell.id: cell.source for cell in notebook.cells}.items() <= of_all.items()
+    lost = whole.notebooks[Key("en", "pytorch", "full")].cells
+    kept = {cell.id for cell in made.notebooks[Key("en", "pytorch", "full")].cells}
+    assert [cell.source.splitlines()[0] for cell in lost if cell.id not in kept] == [
+        *("## Solutions", "#### Solution 1", "As in [Exercise 1](#Later:-a-part).", "print(1)"),
+        *("For PyTorch.", "#### Solution 2", "Easy."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (f"{EXERCISE}## A\n\n### B\n\n{SOLUTION}## C\n", "## C"),
+        (f"{EXERCISE}## A\n\n{SOLUTION}### C\n\nText.\n", "## A\n### C"),
+        (f"{EXERCISE}## A\n\nText.\n\n{SOLUTION}", "## A"),
+        (f"{EXERCISE}## A\n\n## B\n\n{SOLUTION}", "## A"),
+        (f"{EXERCISE}:::::{{tab}} pytorch\n### A\n\n{SOLUTION}:::::\n", ""),
+    ],
+)
+def test_a_heading_stays_unless_only_solutions_are_below_it(text, left, project):
+    found = prose(student(project(a=ONE + text)))
+    assert "The answer" not in found
+    headings = re.findall("^#+ .+", found, re.MULTILINE)
+    assert "\n".join(headings[1:-1]) == left  # without the title and the links at the end
+
+
+def test_links_to_what_is_left_out_become_text(project):
+    inside = SOLUTION.replace("The answer.", "(sec-how)=\n##### How")
+    links = "[in *bold* `a[0]`](#sec-all), [](#sec-how), [to it](#ex-a), [it](#sec-title)."
+    text = f"(sec-title)=\n# Title\n\n{links}\n\n{EXERCISE}(sec-all)=\n## All\n\n{inside}"
+    root = project(a=FRONT + text, b=FRONT + "# Title\n\n[Look](a.md#sec-all) [there](a.md).\n")
+    made = student(root)
+    assert "in *bold* `a[0]`, How, [to it](#Title), [it](#Title)." in prose(made)
+    assert "Look [there](a.ipynb)." in prose(made, "b")
+    assert "Look there." in prose(student(root, (None, None, "b")), "b")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("[a](#x) [b](#y) [](#x)", "a [b](#y) X"),
+        ("[a [b] c](#x)", "a [b] c"),
+        ("[`]`](#x) `[a](#x)` \\[a](#x)", "`]` `[a](#x)` \\[a](#x)"),
+        ("![a](x) [a [b](#x)", "![a](x) [a b"),
+        ("] [a](https://x.org) [a](#y", "] [a](https://x.org) [a](#y"),
+    ],
+)
+def test_which_text_a_link_becomes(before, after):
+    assert unlink(before, {"#x": "X", "x": "X"}.get) == after
+
+
+def test_outputs_are_those_of_the_committed_notebook_but_not_in_exercises(project, told):
+    shown = "import time\nprint(time.perf_counter())"
+    text = ONE + cell(shown) + EXERCISE.replace("Text.", f"Text.\n\n{cell('print(6 * 7)')}")
+    root = project(a=text + SOLUTION)
+    assert "without outputs" in told("student").err
+    told("build", "--execute")
+    key = Key("en", "pytorch", "a")
+    committed = code(read_notebook(root / key.path))
+    assert told("student").err == ""
+    given = code(read_notebook(root / "build/student" / key.path))
+    assert [cell.outputs for cell in given] == [*(one.outputs for one in committed[:2]), []]
+    assert [cell.execution_count for cell in given] == [1, 2, None]
+    assert committed[2].outputs
+    project(a=text.replace("time.perf", "1 + time.perf") + SOLUTION)
+    assert "make notebooks" in told("student").err
+    given = code(read_notebook(root / "build/student" / key.path))
+    assert not any(cell.outputs for cell in given)
+
+
+@pytest.mark.parametrize(
+    ("choice", "count"),
+    [
+        ((), 12),
+        (("--language", "pt"), 6),
+        (("--language", "en", "--framework", "mxnet"), 2),
+        (("--framework", "pytorch", "--chapter", "a"), 2),
+    ],
+)
+def test_every_link_leads_to_what_was_given_out(choice, count, project, told, tmp_path):
+    limits = FRONT.replace("Title", "Limits") + "(sec-limits)=\n# Limits\n\nSee [](a.md)."
+    project(a=FULL.replace("limits.md", "b.md"), b=limits)
+    told("messages", "--start", "pt")
+    told("student", "--partial", *choice)
+    folder = tmp_path / "build/student"
+    given = list((folder / "notebooks").rglob("*.ipynb"))
+    assert len(given) == count
+    for path in given:
+        cells = read_notebook(path).cells
+        text = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+        text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+        for href in LINK.findall(text):
+            file = href.partition("#")[0]
+            where = Path(os.path.normpath(path.parent / file))
+            assert href.startswith("https:") or not file or where.is_file(), href
+    for page in (folder / "notebooks").glob("README*.md"):
+        assert "make lab" not in page.read_text()
+
+
+def test_an_unknown_chapter_is_refused(full):
+    with pytest.raises(BookError, match="'no'"):
+        student(full, (None, None, "no"))
+
+
+def test_committed_notebooks_run_from_top_to_bottom_without_their_solutions():
+    for key, notebook in student(ROOT, ("en", None, None), partial=True).notebooks.items():
+        kept = {cell.id: cell for cell in notebook.cells}
+        cells = code_cells(ROOT / key.path)
+        assert [cell.id for cell in cells if cell.id in kept] == [
+            cell.id for cell in code(notebook)[1:]
+        ]
+        assert len(kept) < len(read_notebook(ROOT / key.path).cells)
+        given: set[str] = set()
+        left_out = [one for one in cells if one.id not in kept]
+        of_solutions = {name for one in left_out for name in names(one.compiled())[1]}
+        for one in (one for one in cells if one.id in kept):
+            reads, gives = names(one.compiled())
+            missing = (reads & of_solutions) - given - gives
+            assert not missing, f"{one.place} needs {missing} of a solution"
+            given |= gives
