@@ -23,9 +23,9 @@ from d2lhybrid.frameworks import known
 from d2lhybrid.source_file import EXAMPLE, to_compare
 
 COMMANDS = {
-    "compare": N_("time the ways to run a model, or functions of a file, side by side"),
-    "doctor": N_("does everything that the notebooks need work here?"),
-    "verify": N_("is it what was saved?"),
+    "compare": N_("time the ways to run a model, or the functions in a file, side by side"),
+    "doctor": N_("check that everything the notebooks need works here"),
+    "verify": N_("check that an artifact is still what was saved"),
 }
 
 
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         path = error.filename or options.get("path")
         if path is None:  # it concerns no file, so the traceback says more
             raise
-        text = _("The system refuses {path!r}: {reason}.")
+        text = _("Cannot use {path!r}: {reason}.")
         said = text.format(path=path, reason=error.strerror or str(error))
         print(f"d2lhybrid {command}: {said}", file=sys.stderr)
         return 1
@@ -89,28 +89,30 @@ def _parser() -> ArgumentParser:
     )
     add = comparing.add_argument
     which = _(
-        "run once; it imports from its own folder. {example} compares the ways to run the model "
-        "that this function returns with its arguments, as {pair} or {triple}"
+        "a Python file; it runs once and can import from its own folder. {example} names a "
+        "function in it that returns a model with its arguments, as {pair} or {triple}, and "
+        "compares the ways to run that model"
     )
     forms = {"pair": "(net, x)", "triple": "(net, args, kwargs)"}
     add("file", metavar="FILE.py", help=which.format(example=EXAMPLE, **forms))
-    what = _("called without arguments; the first is the baseline")
+    what = _("functions to call without arguments; the first is the baseline")
     add("functions", metavar="FUNCTION", nargs="*", default=(), help=what)
     add("--json", action="store_true", help=_("print JSON instead of a table"))
-    seconds = _("seconds of measuring, 20 if not given; first calls come on top")
+    seconds = _("seconds to measure, 20 by default; first calls take extra time")
     add("--time-limit", type=float, metavar="S", help=seconds)
-    add("--no-check", action="store_false", dest="check", help=_("the answers may differ"))
-    fresh = _("measure in so many fresh processes; six or more give an interval for all processes")
+    answers = _("don't check that all give the same answer")
+    add("--no-check", action="store_false", dest="check", help=answers)
+    fresh = _("measure in this many fresh processes; six or more give an interval across processes")
     add("--processes", type=int, metavar="N", help=fresh)
-    threads = _("how many each framework may use; with --processes")
+    threads = _("how many threads each framework may use; only with --processes")
     add("--threads", type=int, metavar="N", help=threads)
     comparing.set_defaults(run=_compare)
     names = ", ".join(framework.name for framework in known())
     which = _("one or more of {frameworks}").format(frameworks=names)
     diagnosing.add_argument("frameworks", metavar="FRAMEWORK", nargs="*", default=(), help=which)
     diagnosing.set_defaults(run=lambda frameworks: doctor(*frameworks))
-    verifying.add_argument("path", help=_("folder of the artifact"))
-    once = _("run it this once although it is not trusted")
+    verifying.add_argument("path", help=_("the artifact's folder"))
+    once = _("run it this once, although it isn't trusted")
     verifying.add_argument("--trust", action="store_true", help=once)
     verifying.set_defaults(run=lambda path, **options: verify(path, **options))
     return root

@@ -48,7 +48,7 @@ class Diagnosis:
             mark = " " if finding.works else "!"
             rows.append([f"{mark} {finding.name}", finding.found])
         broken = ", ".join(finding.name for finding in self.findings if not finding.works)
-        text = _("Not working: {names}.") if broken else _("Everything asked for works.")
+        text = _("Not working: {names}.") if broken else _("Everything that was checked works.")
         return f"{Table([Column(left=True)] * 2, rows)}\n\n{text.format(names=broken)}"
 
 
@@ -146,7 +146,7 @@ class _Check:
         out, err = _text(self.out), _text(self.err)
         if self.process.returncode == 0:
             return Finding(self.name, (out or err).partition("\n")[0])
-        last_line = (err.strip().splitlines() or [_("it said nothing")])[-1]
+        last_line = (err.strip().splitlines() or [_("it printed nothing")])[-1]
         text = _("ended with status {status}: {words}")
         ended = text.format(status=status(self.process.returncode), words=last_line)
         return Finding(self.name, ended, works=False)

@@ -39,10 +39,14 @@ def to_compare(
     if bool(example) == bool(functions):
         text = _(
             "Expected functions to compare, or one that returns a model and its input, as "
-            "{example}. Received: {received}."
+            "{example}, but neither is given."
         )
-        received = _("both") if example else _("neither")
-        raise ArgumentError(text.format(example=EXAMPLE, received=received))
+        if example:
+            text = _(
+                "Expected functions to compare, or one that returns a model and its input, as "
+                "{example}. Received: both."
+            )
+        raise ArgumentError(text.format(example=EXAMPLE))
     module = _imported(path, in_processes)
     if functions:
         return {name: _function(module, name, path) for name in functions}
@@ -69,7 +73,7 @@ def _imported(file: str, in_processes: bool) -> ModuleType:
     """
     path = Path(file).resolve()
     if not path.is_file():
-        text = _("Expected a Python file. Received: {file!r}, where there is no file.")
+        text = _("Expected a Python file. Received: {file!r}, but there is no such file.")
         raise ArgumentError(text.format(file=file))
     sys.path.insert(0, str(path.parent))
     name = path.stem
@@ -77,7 +81,7 @@ def _imported(file: str, in_processes: bool) -> ModuleType:
         if in_processes:
             text = _(
                 "Expected a file that other processes can import, such as {example}. Received: "
-                "{file!r}. Give it a name of letters, digits and underscores that no library has."
+                "{file!r}. Give it a name of letters, digits and underscores that no library uses."
             )
             raise ArgumentError(text.format(example="my_model.py", file=file))
         name = re.sub(r"\W", "_", f"file {name}")
@@ -101,7 +105,7 @@ def _function(module: ModuleType, name: str, file: str) -> Callable[..., Any]:
         return function
     text = _("Expected a function {name!r} in {file}. Received: none.").format(name=name, file=file)
     near = nearest(name, [other for other, value in vars(module).items() if callable(value)])
-    hint = _("Do you mean {near!r}?").format(near=near) if near else ""
+    hint = _("Did you mean {near!r}?").format(near=near) if near else ""
     raise ArgumentError(sentences(text, hint))
 
 

@@ -111,13 +111,13 @@ def test_it_runs_as_a_module():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("compare none.py f", "no file"),
-        ("compare none.py:example", "no file"),
+        ("compare none.py f", "no such file"),
+        ("compare none.py:example", "no such file"),
         ("compare my-program.py f number", "function 'number'"),
-        ("compare my-program.py f othr", "Do you mean 'other'?"),
-        ("compare my-program.py", "Received: neither"),
+        ("compare my-program.py f othr", "Did you mean 'other'?"),
+        ("compare my-program.py", "but neither is given"),
         ("compare my_model.py:example alone", "Received: both"),
-        ("compare my_model.py:exmaple", "Do you mean 'example'?"),
+        ("compare my_model.py:exmaple", "Did you mean 'example'?"),
         ("compare my_model.py:alone", "return (net, x) or (net, args, kwargs). Received: function"),
         ("compare my_model.py:three", "kwargs). Received: (function, ArrayImpl, int)"),
         ("compare my_model.py:unfit", "kwargs). Received: (function, ArrayImpl, tuple)"),
@@ -142,7 +142,7 @@ def test_what_the_functions_refuse(arguments, said, capsys):
 def test_names_that_no_file_has(name, capsys):
     assert cli.main(["verify", name]) == 1
     said = capsys.readouterr().err.encode("utf-8", "backslashreplace").decode()
-    assert re.fullmatch(r"d2lhybrid verify: .*nothing is at '.*'\.\n", said)
+    assert re.fullmatch(r"d2lhybrid verify: .*nothing at '.*'\.\n", said)
 
 
 def test_a_name_that_is_no_text(tmp_path):
@@ -152,7 +152,7 @@ def test_a_name_that_is_no_text(tmp_path):
     except OSError:
         pytest.skip("the file system takes only names in UTF-8")
     done = python("-m", "d2lhybrid", "verify", "\udcff", status=1, cwd=tmp_path)
-    assert re.search(r"\\udcff' holds no file d2lhybrid\.json", done.stderr)
+    assert re.search(r"\\udcff' has no file d2lhybrid\.json", done.stderr)
 
 
 def test_what_the_system_refuses(monkeypatch, capsys):
@@ -162,7 +162,7 @@ def test_what_the_system_refuses(monkeypatch, capsys):
     ):
         monkeypatch.setattr(cli, "verify", Mock(side_effect=refused))
         assert cli.main(["verify", "/shut/a"]) == 1
-        assert capsys.readouterr().err == f"d2lhybrid verify: The system refuses {said}.\n"
+        assert capsys.readouterr().err == f"d2lhybrid verify: Cannot use {said}.\n"
 
 
 def test_an_error_that_concerns_no_file_keeps_its_traceback(monkeypatch):

@@ -33,7 +33,7 @@ def test_a_framework_that_works():
     assert found.ok
     assert [one.name for one in found.findings] == ["Python", "NumPy", "torch", "C", "C++"]
     assert "computes on cpu" in found.findings[2].found
-    assert str(found).endswith("\n\nEverything asked for works.")
+    assert str(found).endswith("\n\nEverything that was checked works.")
 
 
 def test_what_is_not_installed_is_a_fault_only_if_asked_for(without, fake_torch, capsys):
@@ -51,7 +51,7 @@ def test_what_is_not_installed_is_a_fault_only_if_asked_for(without, fake_torch,
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("import os; os.kill(os.getpid(), 11)", "status -11 (SIGSEGV): it said nothing"),
+        ("import os; os.kill(os.getpid(), 11)", "status -11 (SIGSEGV): it printed nothing"),
         ("import time; time.sleep(60)", "no answer within 3 s"),
         ("import sys; sys.exit('dying')", "status 1: dying"),
         (

@@ -97,9 +97,9 @@ def contradict(found, sentence):
         changed(found["resnet"], "jax", "jit", verdict="undecided")
     elif sentence == "The large ratios":
         found["resnet"]["jax"] = compared(28e-3, jit=9e-3)
-    elif sentence == "Not all of a gain":
+    elif sentence == "Not every gain":
         changed(found["resnet-32"], "pytorch", LAYOUT, ratio=3.0)
-    elif sentence == "The same compiler loses":
+    elif sentence == "The same compiler can slow":
         changed(found["mlp"], "pytorch", COMPILED, verdict="undecided")
     elif sentence == "On a GPU":
         found["gpu"] = on_gpu(dense="undecided")
@@ -110,8 +110,8 @@ def contradict(found, sentence):
 @pytest.mark.parametrize(
     "sentence",
     [
-        *("A ratio says as much", "The large ratios", "Not all of a gain"),
-        *("The same compiler loses", "Two true answers", "On a GPU"),
+        *("A ratio says as much", "The large ratios", "Not every gain"),
+        *("The same compiler can slow", "Two true answers", "On a GPU"),
     ],
 )
 def test_a_finding_that_no_longer_holds_is_refused(found, sentence):

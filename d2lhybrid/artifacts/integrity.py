@@ -82,7 +82,7 @@ def find_problems(root: Path, manifest: Manifest) -> tuple[str, ...]:
         on_disk = dict(sorted(files_in(root)))
     except errors.DamagedArtifactError as error:
         return (str(error),)
-    changed, missing = _("{name!r} has other bytes than were saved"), _("{name!r} is missing")
+    changed, missing = _("{name!r} has changed since it was saved"), _("{name!r} is missing")
     expected = {entry.path: entry for entry in manifest.files}  # a file listed twice is read once
     problems, to_read = [], []
     for name, entry in expected.items():
@@ -106,8 +106,8 @@ def require_intact(root: Path, manifest: Manifest) -> None:
     """Raise DamagedArtifactError unless every byte is as it was saved."""
     if problems := find_problems(root, manifest):
         text = _(
-            "Expected the files as they were saved in {path!r}; {problems}. "
-            "Nothing was loaded; get the artifact again."
+            "Expected the files in {path!r} as they were saved, but {problems}. Nothing was "
+            "loaded; get the artifact again."
         )
         raise errors.DamagedArtifactError(text, path=str(root), problems=listed(problems[:3]))
 
@@ -152,5 +152,7 @@ def _describe_holes(root: Path, files: Sequence[FileEntry]) -> str:
                 on_disk += end - start
     if on_disk * 1000 >= size:
         return ""
-    text = _("the files have {size} bytes, of which the disk holds {held}: the rest are holes")
+    text = _(
+        "the files have {size} bytes, but the disk holds only {held} of them: the rest are holes"
+    )
     return text.format(size=count(size), held=count(on_disk))

@@ -50,7 +50,7 @@ class LoadedModel(BoundToProcess):
             is_converted = self._stored.format.converts and hasattr(value, "dtype")
             if not is_converted and not framework.is_tensor(value):
                 kind = f"{type(value).__module__}.{type(value).__name__}"
-                text = _("Expected a tensor of {framework}, received a {kind}; convert it.")
+                text = _("Expected a {framework} tensor. Received: {kind}. Convert it.")
                 raise errors.InputMismatchError(text, framework=framework.display, kind=kind)
             expected.require(*dtype_and_shape(value))
         return self.manifest.out_spec.unflatten(_flat(self.model(*inputs)), classes=self._trusted)
@@ -252,7 +252,7 @@ def inspect(path: str | os.PathLike[str], /) -> Inspection:
     risk = _(stored.format.risk) or _("Nothing: this format holds no code.")
     note = _(stored.format.note)
     if stored.manifest.fixed:
-        fixed = _("No axis may vary: {reason}.").format(reason=stored.manifest.fixed)
+        fixed = _("No axis can vary: {reason}.").format(reason=stored.manifest.fixed)
         note = sentences(note, fixed)
     problems = stored.find_problems()
     return Inspection(stored.root, stored.manifest, stored.trusted, risk, note, problems)

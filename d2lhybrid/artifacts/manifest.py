@@ -112,7 +112,10 @@ def parse(raw: bytes) -> Manifest:
     try:
         version = msgspec.json.decode(raw, type=dict[str, Any]).get("d2lhybrid_artifact")
         if type(version) is int and version != VERSION:
-            text = _("Manifest version {version}, not {newest}: use the release that wrote it.")
+            text = _(
+                "The manifest has version {version}, and this release reads {newest}: use the "
+                "release that wrote it."
+            )
             raise errors.UnsupportedArtifactError(text, version=version, newest=VERSION)
         manifest = msgspec.json.decode(raw, type=Manifest)
         _require_consistent(manifest)

@@ -205,7 +205,9 @@ def _names(manifest: Manifest) -> tuple[str, ...]:
     # An argument cannot hold a NUL, and a newline would split the program's line of output.
     if isinstance(names, tuple) and len(names) == len(ours) and all(map(str.isprintable, names)):
         return names
-    text = _("Expected a name for each of {number} tensors, received {names!r}; save it again.")
+    text = _(
+        "Expected a name for each of {number} tensors, received {names!r}; save the model again."
+    )
     raise errors.ArtifactLoadError(text, number=len(ours), names=names)
 
 
@@ -281,8 +283,8 @@ def _build(native: NativeProgram) -> Path:
     module = find_spec(native.package)
     if module is None or module.origin is None:
         text = _(
-            "Running this model needs the library inside the package {package}; "
-            "install it with: {command}"
+            "Running this model needs the library in the package {package}; install it with: "
+            "{command}"
         )
         command = f"pip install {native.package}"
         raise errors.MissingPackageError(text.format(package=native.package, command=command))

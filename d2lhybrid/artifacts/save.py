@@ -148,7 +148,9 @@ def save(
     framework = framework_of(model, args, kwargs)
     chosen = format_of(framework.name, format or next(iter(framework.formats), ""))
     if not args and not kwargs:
-        raise SaveError(_("Expected example inputs, received none; write save(model, path, x)."))
+        raise SaveError(
+            _("Expected example inputs, but there are none; write save(model, path, x).")
+        )
     add_trusted()  # fails here, before the work, if the list cannot be written to
     with replacing(path) as folder:
         example = ExampleCall.of(framework, model, args, kwargs, chosen.function(model))
@@ -182,7 +184,7 @@ def save(
 def _require_dense(example: ExampleCall, chosen: Format) -> None:
     """Raise SaveError for tensors that are no arrays, such as sparse ones."""
     for kind in {type(tensor).__name__ for tensor in example.inputs} & chosen.parts.keys():
-        text = _("Expected dense tensors, received a {kind}; save a function of its {parts}.")
+        text = _("Expected dense tensors. Received: {kind}. Save a function of its {parts}.")
         raise SaveError(text, kind=kind, parts=chosen.parts[kind])
 
 
@@ -203,7 +205,9 @@ def _seal_and_verify(manifest: Manifest, folder: Path, framework: Framework, mod
         digest = _seal(msgspec.structs.replace(manifest, options=options), folder)
         failure = verify_in_subprocess(folder)
     if failure:
-        text = _("A process that has only the artifact cannot load it as {format!r}: {error}.")
+        text = _(
+            "A fresh process that has only the artifact cannot load it as {format!r}: {error}."
+        )
         raise SaveError(text, format=manifest.format, error=failure)
     return digest
 
@@ -223,7 +227,9 @@ def verify_in_subprocess(folder: Path) -> str:
         try:
             process = run_python([VERIFY, str(folder)], VERIFY_SECONDS, env=variables, **output)
         except subprocess.TimeoutExpired as error:
-            text = _("A process that has only the artifact did not verify it within {seconds} s.")
+            text = _(
+                "A fresh process that has only the artifact did not verify it within {seconds} s."
+            )
             raise SaveError(text, seconds=general(VERIFY_SECONDS)) from error
         file.seek(0)
         printed = file.read().decode(errors="replace").strip().splitlines()
@@ -232,12 +238,12 @@ def verify_in_subprocess(folder: Path) -> str:
         return ""
     if process.returncode == DIFFERENT:
         text = _(
-            "What was saved does not compute what the model computes ({difference}); is the model "
+            "The saved model doesn't compute what the model computes ({difference}). Is the model "
             "random, or does it keep state?"
         )
         raise SaveError(text, difference=last_line)
     text = _("the process ended with status {status}: {said}")
-    said = last_line.rstrip(".") or _("it said nothing")
+    said = last_line.rstrip(".") or _("it printed nothing")
     return text.format(status=status(process.returncode), said=said)
 
 
@@ -253,7 +259,7 @@ def _record(
     to_host = example.framework.to_host
     example.out_spec, example.output_names, outputs = example.infer(example.inputs)
     if not outputs:
-        raise SaveError(_("Expected a model that returns tensors, received none of them."))
+        raise SaveError(_("Expected a model that returns tensors, but it returns none."))
     calls = [([*map(to_host, example.inputs)], [*map(to_host, outputs)])]
     _require_evaluating(example, outputs)
     example.set_dynamic_dims(dynamic, options)
@@ -261,7 +267,7 @@ def _record(
         try:
             returns, _names, outputs = example.infer(example.larger_inputs)
             if returns != example.out_spec:
-                raise ValueError(_("the output has another structure"))
+                raise ValueError(_("the output has a different structure"))
             calls.append(([*map(to_host, example.larger_inputs)], [*map(to_host, outputs)]))
         except Exception as error:
             example.specialize(brief(error))
@@ -277,8 +283,9 @@ def _require_evaluating(example: ExampleCall, outputs: Sequence[Any]) -> None:
     difference = mismatch(now, for_inference)
     if difference is not None:
         text = _(
-            "Expected a model without state in evaluation mode, because that's how it is "
-            "saved. Received: one that computes something else ({difference}). Call {code}."
+            "Expected a model in evaluation mode and without state, because that's how it is "
+            "saved. Received: one whose outputs differ from those that were saved ({difference}). "
+            "Call {code}."
         )
         raise SaveError(text, difference=difference, code="model.eval()")
 
@@ -300,7 +307,7 @@ def _write(
             raise
         reason = str(error) if isinstance(error, SaveError) else brief(error)
         if not example.larger_inputs:
-            text = _("{framework} did not write this model as {format!r}: {reason}")
+            text = _("{framework} could not save this model as {format!r}: {reason}")
             fields = {"framework": framework.display, "format": chosen.name, "reason": reason}
             raise SaveError(text, **fields) from error
         example.specialize(reason)

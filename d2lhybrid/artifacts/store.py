@@ -100,8 +100,8 @@ class Stored:
             raise
         except Exception as error:
             text = _(
-                "{framework} does not load {path!r}, whose bytes are as saved: {error}. "
-                "It was saved with {versions}; try those versions, or save the model again."
+                "{framework} cannot load {path!r}, although its bytes are as saved: {error}. It "
+                "was saved with {versions}; try those versions, or save the model again."
             )
             versions = ", ".join(f"{k} {number}" for k, number in self.manifest.versions.items())
             fields = {"framework": self.manifest.framework, "path": str(self.root)}
@@ -123,20 +123,23 @@ def read(path: str | os.PathLike[str]) -> Stored:
         root = _spare(root)
     mode = _mode(root)
     if mode is None:
-        text = _("Expected a folder of d2lhybrid.save, but nothing is at {path!r}.")
+        text = _("Expected a folder made by d2lhybrid.save, but there is nothing at {path!r}.")
         raise errors.ArtifactNotFoundError(text, path=str(root))
     if stat.S_ISLNK(mode):
-        text = _("Expected a folder of d2lhybrid.save, but {path!r} is a link; name the folder.")
+        text = _(
+            "Expected a folder made by d2lhybrid.save, but {path!r} is a link; pass the folder "
+            "itself."
+        )
         raise errors.ArtifactNotFoundError(text, path=str(root))
     mode = _mode(root / MANIFEST) or 0
     if stat.S_ISLNK(mode):
         text = _(
-            "Expected a folder of d2lhybrid.save, but {file} in {path!r} is a link; copy the files "
-            "themselves."
+            "Expected a folder made by d2lhybrid.save, but {file} in {path!r} is a link; copy the "
+            "files themselves."
         )
         raise errors.ArtifactNotFoundError(text, path=str(root), file=MANIFEST)
     if not stat.S_ISREG(mode):
-        text = _("Expected a folder of d2lhybrid.save, but {path!r} holds no file {file}.")
+        text = _("Expected a folder made by d2lhybrid.save, but {path!r} has no file {file}.")
         raise errors.ArtifactNotFoundError(text, path=str(root), file=MANIFEST)
     with open(root / MANIFEST, "rb") as file:
         raw = file.read(MAX_BYTES + 1)
@@ -172,14 +175,16 @@ def replacing(root: Path) -> Iterator[Path]:
     """
     staging = root.parent / f".{root.name}.saving-{uuid.uuid4().hex}"
     if not root.parent.is_dir():
-        text = _("Expected a folder {parent!r} to save into, but there is none; make it first.")
+        text = _(
+            "Expected a folder {parent!r} to save into, but it doesn't exist; create it first."
+        )
         raise errors.ArtifactNotFoundError(text, parent=str(root.parent))
     _require_replaceable(root)
     try:
         try:
             staging.mkdir()
         except ValueError as error:  # a NUL, or what no encoding of names has
-            text = _("Expected a name that a folder can have. Received: {name!r}.")
+            text = _("Expected a valid name for a folder. Received: {name!r}.")
             raise errors.ArgumentError(text.format(name=root.name)) from error
         yield staging
         _require_replaceable(root)

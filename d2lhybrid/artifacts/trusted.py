@@ -39,7 +39,9 @@ def explain_unwritable(folder: Path, variable: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        text = _("Cannot write to {folder!r}: {error}. Set {variable} to a folder where you can.")
+        text = _(
+            "Cannot write to {folder!r}: {error}. Set {variable} to a folder that you can write to."
+        )
         fields = {"folder": str(folder), "error": error.strerror or str(error)}
         raise errors.UnwritableFolderError(text, variable=variable, **fields) from error
 

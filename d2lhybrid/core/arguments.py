@@ -32,8 +32,8 @@ class BoundToProcess:
 
     def __reduce_ex__(self, _protocol: Any) -> Any:
         text = _(
-            "Expected something that can be pickled, received programs that belong to one "
-            "process; build them again in the other."
+            "Expected something that can be pickled. Received: compiled programs, which belong to "
+            "one process. Build them again in the other process."
         )
         raise ArgumentError(text)
 
@@ -224,7 +224,7 @@ def ambiguous_option(
         own_arguments: what stands between ``call(...)`` and the options, such as a path.
     """
     text = _(
-        "Expected an option that {verb} alone has. Received: {name}={value!r}, which is also a "
+        "Expected an option that only {verb} has. Received: {name}={value!r}, which is also a "
         "parameter of {function}. If it is for {function}, write {theirs}. If it is for {verb}, "
         "write {ours}."
     )

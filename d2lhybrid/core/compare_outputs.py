@@ -103,7 +103,7 @@ def mismatch(answer: Answer, expected: Answer, tolerance: float | None = None) -
             float32 from an accelerator it is a fraction of the largest number in its row.
     """
     if answer.keys() != expected.keys():
-        text = _("{received} where {expected} was expected")
+        text = _("{received} instead of {expected}")
         received = next((path for path in answer if path not in expected), _("nothing"))
         wanted = next((path for path in expected if path not in answer), _("nothing"))
         return Mismatch(text.format(received=received, expected=wanted))

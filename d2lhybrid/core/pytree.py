@@ -173,8 +173,9 @@ class TreeSpec(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
             return []
         if self.kind == "constant":
             text = _(
-                "Expected {expected!r} as {path}, which is a part of the saved program. "
-                "Received: {received!r}. Save the model again with it, or pass a tensor."
+                "Expected {expected!r} as {path}, because this value is part of the saved program. "
+                "Received: {received!r}. Save the model again with the new value, or with a tensor "
+                "in its place."
             )
             raise InputMismatchError(text, expected=self.value, path=path, received=value)
         names = self.keys or tuple(range(len(self.parts)))

@@ -105,7 +105,7 @@ def require(package: str, extra: str) -> Any:
 
 def missing(package: str, extra: str, error: ImportError) -> MissingPackageError:
     """The error that says how to install a package."""
-    text = _("This needs {package}, which does not import ({error}); install it with: {command}")
+    text = _("This needs {package}, which cannot be imported ({error}); install it with: {command}")
     command = install_command(extra)
     return MissingPackageError(text.format(package=package, error=error, command=command))
 

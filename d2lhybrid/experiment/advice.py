@@ -86,7 +86,7 @@ def what_helps(rows: Rows) -> str:
     if threads == {1} or (rows.processes and not threads):
         return _("Measure again when the machine is quieter, or in more processes.")
     return _(
-        "Give it one thread, with processes=6 and threads=1, or wait until the machine is quieter."
+        "Use one thread, with processes=6 and threads=1, or wait until the machine is quieter."
     )
 
 
@@ -111,9 +111,9 @@ def _measure_longer(undecided: list[Row], rows: Rows) -> str:
     if few_processes or any(row.latency.differs_between_processes for row in undecided):
         text = ngettext(
             "Stay with {baseline} for now: it is undecided whether {others} is faster. Use more "
-            "processes: they differ from one another by more than their rounds do.",
+            "processes: they differ from one another more than their rounds do.",
             "Stay with {baseline} for now: it is undecided whether one of {others} is faster. Use "
-            "more processes: they differ from one another by more than their rounds do.",
+            "more processes: they differ from one another more than their rounds do.",
             len(undecided),
         )
         if few_processes:

@@ -115,7 +115,7 @@ def computes_nothing(case: Case) -> Found | None:
         and not case.program.steps
         and case.seconds < MOST_FOR_NOTHING
     ):
-        text = _("{label} computes nothing: no step runs for a call.")
+        text = _("{label} computes nothing: a call runs no step.")
     else:
         return None
     return Found(("nothing_to_rewrite",), text.format(label=case.label))
@@ -128,18 +128,18 @@ def not_whole(case: Case) -> Iterator[Found]:
         yield Found(("not_whole",), sentences(text, facts.not_compiled))
     elif facts.breaks:
         text = ngettext(
-            "{label} isn't compiled as a whole: it has {n} graph break, where Python runs a step. "
-            "It is at {place}",
-            "{label} isn't compiled as a whole: it has {n} graph breaks, where Python runs a step. "
-            "The first is at {place}",
+            "{label} isn't compiled as a whole: it has {n} graph break, where Python runs a step.",
+            "{label} isn't compiled as a whole: it has {n} graph breaks, where Python runs a step.",
             len(facts.breaks),
         )
+        text = text.format(label=case.label, n=count(len(facts.breaks)))
+        # Translators: such as "It is at net.py, line 7: x.item() – …"
+        where = _("It is at {place}") if len(facts.breaks) == 1 else _("The first is at {place}")
         place = _in_one_line(facts.breaks[0])
-        text = text.format(label=case.label, n=len(facts.breaks), place=place)
-        yield Found(("not_whole",), text)
+        yield Found(("not_whole",), sentences(text, where.format(place=place)))
     elif facts.fallbacks and not case.is_faster:
         causes: tuple[str, ...] = ("not_whole",)
-        text = _("{label} isn't compiled as a whole: a part of it runs in Python. {place}")
+        text = _("{label} isn't compiled as a whole: part of it runs in Python. {place}")
         if facts.fallbacks[0].is_limit:
             text = _limit_text(facts)
             causes = ("not_whole", "recompiled") if case.row.later_compilations else causes
@@ -153,7 +153,7 @@ def _limit_text(facts: Facts) -> str:
     if facts.calls_tried:
         return _(
             "{label} runs eagerly in {n} of {calls} calls: it was compiled as often as its "
-            "compiler allows, and they fit none of its programs. {place}"
+            "compiler allows, and these calls fit none of its programs. {place}"
         )
     return _(
         "{label} was compiled as often as its compiler allows, and a call that fits none of its "
@@ -170,7 +170,8 @@ def recompiled(case: Case) -> Iterator[Found]:
 def baseline_recompiled(case: Case) -> Iterator[Found]:
     text = _how_often(case)
     if text:
-        about_ratios = _("Every ratio here is mostly the time of its compiler.")
+        about_ratios = _("Every ratio here mostly measures how long {label} takes to compile.")
+        about_ratios = about_ratios.format(label=case.label)
         if compiles_again(case.row) and not compiles_in_most_calls(case.row):
             about_ratios = ""
         yield Found(("recompiled",), sentences(text, about_ratios, *_why_again(case)))
@@ -180,8 +181,8 @@ def compared_with_a_compiler(case: Case) -> Iterator[Found]:
     """What is faster than a baseline that compiles in its calls is so because it doesn't."""
     if compiles_in_most_calls(case.baseline) and not compiles_again(case.row):
         text = _(
-            "{label} is faster because {baseline} itself compiles again and again: {programs} "
-            "programs in {calls} calls after the first."
+            "{label} is faster because the baseline, {baseline}, compiles again and again: "
+            "{programs} programs in {calls} calls after the first."
         )
         yield Found(("recompiled",), _with_compilations(text, case.label, case.baseline))
 
@@ -217,7 +218,9 @@ def _how_often(case: Case) -> str:
         )
         return _with_compilations(text, case.label, case.row)
     if case.facts.compiled_again:
-        text = _("{label} compiles in each call, which takes {time} where the first took {first}.")
+        text = _(
+            "{label} compiles in each call: a call takes {time}, and the first one took {first}."
+        )
         first = seconds(case.row.first_seconds or 0.0)
         return text.format(label=case.label, time=seconds(case.seconds), first=first)
     return ""
@@ -230,7 +233,7 @@ def _with_compilations(text: str, label: str, row: Row) -> str:
 
 def _why_again(case: Case) -> Iterator[str]:
     if case.facts.mixed_modes:
-        text = _("These arguments were made in another mode than the others: {arguments}.")
+        text = _("These arguments were made in a different mode from the others: {arguments}.")
         yield text.format(arguments=names(case.facts.mixed_modes))
     if again := case.facts.compiled_again:  # last, for it ends without a full stop
         yield _("The reason: {reason}").format(reason=_in_one_line(again))
@@ -253,7 +256,8 @@ def not_faster(case: Case) -> list[Found]:
     if parts:
         return [*library, *parts]
     if library and case.is_much_slower:
-        return [*library, Found(("unknown",), _("It isn't known what makes it slower."))]
+        text = _("It isn't known what makes {label} slower.").format(label=case.label)
+        return [*library, Found(("unknown",), text)]
     return library if library or case.is_slower else [*_nothing_to_fuse(case)]
 
 
@@ -262,11 +266,13 @@ def calls_of_a_library(case: Case) -> Iterator[Found]:
     if not program or not program.contractions >= max(1, LIBRARY_SHARE * program.steps):
         return
     if program.steps == 1:
+        # Translators: {label} names a variant, such as "torch.compile"; its compiler is meant.
         text = _(
             "{label} finds nothing to rewrite: the one step that runs is a matrix product, a "
             "convolution or attention, a call of a library that no compiler here rewrites."
         )
     else:
+        # Translators: {label} names a variant, such as "torch.compile"; its compiler is meant.
         text = ngettext(
             "{label} finds little to rewrite: {n} of the {steps} steps that run is a matrix "
             "product, a convolution or attention (operations recorded: {recorded}), a call of a "
@@ -284,6 +290,7 @@ def _nothing_to_fuse(case: Case) -> Iterator[Found]:
     if program is None or program.fused + left_out(program):
         return
     if program.steps >= program.recorded - program.free:
+        # Translators: {label} names a variant, such as "torch.compile"; its compiler is meant.
         text = _(
             "{label} finds nothing to fuse: no two operations run as one step (operations "
             "recorded: {recorded}, steps that run: {steps})."
@@ -330,12 +337,13 @@ def moved(case: Case) -> Iterator[Found]:
         return
     if facts.moved:
         text = _(
-            "Each call of {label} brings {arguments} to another device, which takes {took} of its "
+            "Each call of {label} moves {arguments} to another device, which takes {took} of its "
             "{time}."
         )
     else:
         text = _(
-            "Each call of {label} makes tensors of {arguments}, which takes {took} of its {time}."
+            "Each call of {label} converts {arguments} to tensors, which takes {took} of its "
+            "{time}."
         )
         arguments = arguments or _("arrays or numbers")
     times = {"took": seconds(took), "time": seconds(case.seconds)}

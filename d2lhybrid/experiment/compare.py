@@ -163,8 +163,8 @@ def compare(
     of_threads = _whole_number("threads", threads)
     if in_processes is None and of_threads is not None:
         text = _(
-            "Expected {processes} beside {threads}, because a framework chooses its threads when "
-            "its process starts. Received: {threads} alone."
+            "Expected {processes} with {threads}, because a framework chooses its threads when its "
+            "process starts. Received: {threads} alone."
         )
         needed = {"processes": "processes=6", "threads": f"threads={of_threads}"}
         raise ArgumentError(text.format(**needed))

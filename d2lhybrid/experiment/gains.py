@@ -29,8 +29,12 @@ def faster(case: Case) -> Iterator[Found]:
     else:
         return
     first, *others = parts[:2]
+    # Translators: {reason} is one of the clauses below, such as "its 9 operations are fused into 2
+    # steps".
     text = _("{label} is faster because {reason}.")
     if others:
+        # Translators: {reason} and {other} are two of the clauses below. Where that is clumsy, such
+        # as in Chinese, translate it as a list of two reasons.
         text = _("{label} is faster because {reason}, and because {other}.")
     clauses = {"reason": first.sentence, "other": "".join(part.sentence for part in others)}
     causes = tuple(dict.fromkeys(cause for part in parts[:2] for cause in part.causes))
@@ -72,6 +76,8 @@ def _seconds_of_eager_call(case: Case) -> float:
 
 def _python_left_out(case: Case) -> Found:
     calls = case.facts.eager_calls or 0
+    # Translators: "around {n} operations" is what is done before and after each of them, not their
+    # approximate number.
     text = ngettext(
         "it leaves out what Python and the framework do around {n} operation or layer, {time} in "
         "eager mode",
@@ -111,14 +117,20 @@ def _fused(program: Program) -> Iterator[Found]:
 def _not_run(program: Program) -> Iterator[Found]:
     number = left_out(program)
     if number >= max(1, LEFT_OUT_SHARE * program.recorded):
-        text = _(
+        text = ngettext(
+            "{n} of its {recorded} operations doesn't run at all, because it is constant, repeated "
+            "or unused",
             "{n} of its {recorded} operations don't run at all, because they are constant, "
-            "repeated or unused"
+            "repeated or unused",
+            number,
         )
         if program.folded == number:
-            text = _(
+            text = ngettext(
+                "{n} of its {recorded} operations depends on no argument and was computed once for "
+                "all calls",
                 "{n} of its {recorded} operations depend on no argument and were computed once for "
-                "all calls"
+                "all calls",
+                number,
             )
         said = text.format(n=count(number), recorded=count(program.recorded))
         yield Found(("faster_folded_or_layout",), said)

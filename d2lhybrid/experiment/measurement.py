@@ -58,8 +58,8 @@ class Result:
             return msgspec.convert(content, cls)
         except (ValueError, TypeError, LookupError, RecursionError) as error:
             message = _(
-                "Expected JSON of a {schema} as in docs/results-schema.md. Received: "
-                "something that does not fit ({reason}). Check that the file is whole."
+                "Expected the JSON of a {schema} as in docs/results-schema.md. Received: something "
+                "that doesn't fit ({reason}). Check that the file is complete."
             )
             raise DamagedResultError(message.format(schema=_schema(cls), reason=error)) from error
 

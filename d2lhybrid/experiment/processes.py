@@ -295,9 +295,8 @@ def _writing(path: Path) -> Iterator[None]:
 
 def _unwritable(path: Path, reason: str) -> UnwritableFolderError:
     text = _(
-        "Expected space for the files of the processes that measure, in {path}. Received: "
-        "{reason}. Make space there, or let the environment variable {variable} name another "
-        "folder."
+        "Expected space in {path} for the files of the measuring processes. Received: {reason}. "
+        "Free some space there, or set the environment variable {variable} to another folder."
     )
     return UnwritableFolderError(text, path=str(path), reason=reason, variable=TEMPORARY[0])
 

@@ -58,8 +58,8 @@ def sweep(
     """
     if not callable(make) or is_model(make):
         text = _(
-            "Expected a function from a size to a model and its input, such as {example}. "
-            "Received: {kind}, which is not called with a size."
+            "Expected a function that takes a size and returns a model and its input, such as "
+            "{example}. Received: {kind}, which takes no size."
         )
         example = "lambda size: (net, inputs(size))"
         raise ArgumentError(text.format(example=example, kind=type(make).__name__))

@@ -62,14 +62,14 @@ def training(
         text = _("Expected the batch as one argument, {batch}. Received: {count} arguments for it.")
         raise ArgumentError(text.format(batch="(x, y)", count=1 + len(more)))
     if not callable(loss):
-        text = _("Expected a loss to call, such as {example}. Received: {kind}.")
+        text = _("Expected a loss that can be called, such as {example}. Received: {kind}.")
         example = "lambda output, y: (output - y) ** 2"
         raise ArgumentError(text.format(example=example, kind=type(loss).__name__))
     inside = isinstance(net, Call)
     if not isinstance(batch, (tuple, list)) or (len(batch) != 1 if inside else len(batch) < 2):
         text = _(
-            "Expected a batch with the model's input and the target, such as {batch}, or, beside "
-            "{call}, with the target alone, {target}. Received: {kind}."
+            "Expected a batch with the model's input and the target, such as {batch}, or, with "
+            "{call}, the target alone, {target}. Received: {kind}."
         )
         parts = {"batch": "(x, y)", "call": "call(net, x)", "target": "(y,)"}
         raise ArgumentError(text.format(kind=type(batch).__name__, **parts))

@@ -247,8 +247,8 @@ def _cannot_travel(part: str, error: Exception) -> ArgumentError:
     """The error for something that cannot be taken apart here, or put together there."""
     text = _(
         "Expected callables and arguments that can be sent to another process. Received: {part}, "
-        "which cannot ({error}). Make what cannot be sent inside the function, define functions "
-        "and classes at the top of a module, or leave out {processes}."
+        "which cannot be ({error}). Create what cannot be sent inside the function, define "
+        "functions and classes at the top level of a module, or leave out {processes}."
     )
     reason = brief(error)
     return ArgumentError(text.format(part=part, error=reason, processes="processes="))

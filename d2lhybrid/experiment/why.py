@@ -141,10 +141,10 @@ def reason(row: Row, rows: Rows) -> Reason:
     """
     case = Case(row, rows.baseline, row.facts or Facts())
     if row.facts is None:
-        text = _("Nothing was asked about {label}, or its framework isn't known.")
+        text = _("{label} was not examined, or its framework is unknown.")
         return Reason(row.label, ("unknown",), text.format(label=row.label))
     if not has_reason(row):
-        text = _("{label} isn't compiled, as far as one can see.")
+        text = _("{label} apparently isn't compiled.")
         is_open = case.is_faster or row is rows.baseline
         cause = "unknown" if is_open else "not_whole"
         sentence = sentences(text.format(label=row.label), row.facts.not_compiled)
@@ -204,7 +204,7 @@ def _unknown(case: Case) -> str:
         said.append(_("It isn't known why {label} isn't faster.").format(label=case.label))
     if case.facts.unasked:
         questions = listed(map(_, case.facts.unasked))
-        text = _("There was no answer, or no time for one, to this: {questions}.")
+        text = _("These questions got no answer, or there was no time for one: {questions}.")
         said.append(text.format(questions=questions))
     text = _("{explain} and {graph} show what the compiler makes of it; {page} has more.")
     calls = {"explain": "explain(net, x)", "graph": "graph(net, x)"}

@@ -217,8 +217,8 @@ def require_threads(framework: Framework | None) -> None:
 
     if psutil.Process().num_threads() == 1:
         text = _(
-            "Expected a process in which {framework} has its threads. Received: one forked from a "
-            "process that had used it. Start a new one: {example}."
+            "Expected a process in which {framework} can start its threads. Received: one forked "
+            "from a process that had used it. Start a fresh one instead: {example}."
         )
         example = 'multiprocessing.get_context("spawn")'
         raise ArgumentError(text.format(framework=framework.display, example=example))

@@ -386,8 +386,8 @@ def threads_set(variable: str) -> int | None:
 def tracing_text(framework: str) -> str:
     """What a TracingError says."""
     text = _(
-        "Expected code that runs now. Received: code that {framework} is tracing, where no device "
-        "works yet. Measure outside the compiled function, around its call."
+        "Expected code that computes now. Received: code that {framework} is only tracing, so "
+        "there is nothing to measure yet. Measure outside the compiled function, around its call."
     )
     return text.format(framework=framework)
 
@@ -432,8 +432,8 @@ def copied(net: Any, shared: dict[int, Any]) -> Any:
         return copy.deepcopy(net, shared)
     except Exception as error:
         text = _(
-            "Expected a model that can be copied, so that yours stays as it is. Received: {error}: "
-            "{said}. Remove what cannot be copied, or compare functions: {example}."
+            "Expected a model that can be copied, so that yours stays unchanged. Received: "
+            "{error}: {said}. Remove what cannot be copied, or compare functions: {example}."
         )
         names = {"example": "compare({'eager': net, 'compiled': ...}, x)", "said": error}
         raise CannotBuildError(text.format(**names, error=type(error).__name__)) from error

@@ -52,7 +52,7 @@ def functions(
         modules: what the code names besides, by the name in the code.
     """
     if layers is None:
-        return Variant(N_("it is written for a chain of dense layers"))
+        return Variant(N_("it only supports a chain of dense layers"))
     names, body = dict(modules), "x"
     for i, layer in enumerate(layers):
         names[f"w{i}"], names[f"b{i}"] = tensor(layer.weight), tensor(layer.bias)
@@ -67,7 +67,7 @@ def references(layers: list[Layer] | None, args: tuple[Any, ...]) -> dict[str, V
     """The rows "C" and "NumPy", or why there are none."""
     given = to_host(args[0]) if len(args) == 1 else None
     if layers is None or given is None or not _fits(layers, given.array):
-        reason = N_("it is written for a chain of dense layers, in float32 and with one input")
+        reason = N_("it only supports a chain of dense layers, in float32 and with one input")
         return dict.fromkeys(("C", "NumPy"), Variant(reason, role="reference"))
     x = np.ascontiguousarray(given.array)
     numpy = InNumPy(layers, x)
@@ -166,8 +166,8 @@ def _array_like(tensor: Any, expected: np.ndarray) -> np.ndarray:
     if raw is not None and (raw.array.shape, raw.array.dtype) == (expected.shape, expected.dtype):
         return raw.array
     text = _(
-        "Expected an array of shape {shape} and dtype {dtype}, for which the "
-        "program was built. Received: another. Build it anew for these arguments."
+        "Expected an array of shape {shape} and dtype {dtype}, for which the program was built. "
+        "Received: a different one. Build the program again for these arguments."
     )
     raise CannotBuildError(text.format(shape=expected.shape, dtype=expected.dtype))
 

@@ -189,8 +189,8 @@ def _steps(program: Program) -> str:
         )
     elif program.contractions_in_loops:
         text = _(
-            "{steps}, none of them a call of a library: the compiler wrote what is a matrix "
-            "product, convolution or attention as loops"
+            "{steps}, none of them a library call: the compiler turned matrix products, "
+            "convolutions or attention into loops"
         )
     else:
         text = _("{steps}, none of them a matrix product, convolution or attention")

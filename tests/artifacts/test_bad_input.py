@@ -28,8 +28,8 @@ def test_what_is_no_artifact(tmp_path, verb):
     (tmp_path / "another's" / MANIFEST).symlink_to(tmp_path / "good" / MANIFEST)
     (tmp_path / "loop").symlink_to("loop")
     nothing = ["missing", "nul\0byte", "file/below", "loop/below", "a" * 300, "a/" * 5000, "\ud800"]
-    no_manifest, linked = "holds no file d2lhybrid.json", "d2lhybrid.json in .* is a link; copy"
-    said = {**dict.fromkeys(nothing, "nothing is at"), "link": "is a link; name the folder"}
+    no_manifest, linked = "has no file d2lhybrid.json", "d2lhybrid.json in .* is a link; copy"
+    said = {**dict.fromkeys(nothing, "nothing at"), "link": "is a link; pass the folder"}
     said |= {**dict.fromkeys(("file", "folder", "pipe"), no_manifest), "another's": linked}
     for name, words in said.items():
         with pytest.raises(errors.ArtifactNotFoundError, match=words):

@@ -68,7 +68,7 @@ def test_code_for_another_processor_is_not_run(saved, tmp_path, monkeypatch):
     machine = read(path).manifest.options["processor"][0]
     monkeypatch.setattr(formats, "CPUINFO", description := tmp_path / "cpuinfo")
     description.write_text("flags\t\t: fpu sse sse2 rdtscp\n")
-    for here, words in ((machine, "compiled for a processor with"), ("riscv64", machine)):
+    for here, words in ((machine, "compiled for a CPU with"), ("riscv64", machine)):
         monkeypatch.setattr(formats.platform, "machine", lambda here=here: here)
         for open_it in (load, verify, run_native):
             with pytest.raises(errors.UnsupportedArtifactError, match=words):
@@ -92,7 +92,7 @@ def test_a_package_that_ends_a_process_is_not_loaded_into_this_one(saved, monkey
     for open_it in (load, verify):
         with pytest.raises(errors.UnsupportedArtifactError) as raised:
             open_it(path)
-        assert f"PyTorch {torch.__version__} ends the process here" in str(raised.value)
+        assert f"PyTorch {torch.__version__} crashes" in str(raised.value)
         assert "status -11 (SIGSEGV)" in str(raised.value)
     monkeypatch.setattr(programs, "_LOAD", alive)
     assert torch.equal(load(path)(*x), expected)

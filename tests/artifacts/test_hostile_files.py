@@ -64,11 +64,11 @@ def with_socket(path):
 
 COSTLY = {
     "a file that is not listed": (lambda path: sparse(path / "x.bin"), "does not belong"),
-    "a file that has grown": (lambda path: sparse(path / "model.onnx"), "other bytes"),
+    "a file that has grown": (lambda path: sparse(path / "model.onnx"), "has changed"),
     "a file that is listed with its size": (listed_and_sparse, "the rest are holes"),
     "a pipe": (lambda path: os.mkfifo(path / "pipe"), "'pipe' does not belong"),
     "a device": (lambda path: (path / "zero").symlink_to("/dev/zero"), "'zero' does not belong"),
-    "a socket": (with_socket, "other bytes"),
+    "a socket": (with_socket, "has changed"),
     "a loop of links": (lambda path: (path / "loop").symlink_to("loop"), "'loop' does not belong"),
     "a link to the root": (lambda path: (path / "root").symlink_to("/"), "'root' does not belong"),
     "deep folders": (deep, "does not belong here"),
@@ -221,7 +221,7 @@ def test_a_program_that_the_framework_refuses(copied):
     (path / "model.pt2").write_bytes(b"no program")
     forge(path)
     for verb in (load, verify, run_native):
-        with pytest.raises(errors.ArtifactLoadError, match="whose bytes are as saved"):
+        with pytest.raises(errors.ArtifactLoadError, match="although its bytes are as saved"):
             verb(path, trust=True)
     edit(path, lambda body: body.update(format="aotinductor", options={"processor": True}))
     for verb in (load, verify, run_native):

@@ -36,10 +36,12 @@ def test_never_overwrites_what_is_not_its_own(tmp_path):
         with pytest.raises(errors.ArtifactNotFoundError, match="Will not overwrite"):
             make(tmp_path / name)
     for name in ("missing", "file", "nul\0byte"):
-        with pytest.raises(errors.ArtifactNotFoundError, match="to save into, but there is none"):
+        with pytest.raises(
+            errors.ArtifactNotFoundError, match="to save into, but it doesn't exist"
+        ):
             make(tmp_path / name / "a")
     for name in ("nul\0byte", "\ud800"):
-        with pytest.raises(errors.ArgumentError, match="a name that a folder can have"):
+        with pytest.raises(errors.ArgumentError, match="a valid name for a folder"):
             make(tmp_path / name)
     assert sorted(str(path) for path in tmp_path.rglob("*")) == before
 

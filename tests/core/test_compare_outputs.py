@@ -125,8 +125,8 @@ def test_what_is_the_same(a, b):
         ("no", "yes", "output is 'no' instead of 'yes'"),
         (np.float32([1]), np.int64([1]), "output has dtype float32 instead of int64"),
         (np.zeros((2, 3)), np.zeros(3), "output has shape (2, 3) instead of (3,)"),
-        ((1, 2, 3), (1, 2), "output[2] where nothing was expected"),
-        ((1, {"y": 1}), (1, {"z": 1}), "output[1]['y'] where output[1]['z'] was expected"),
+        ((1, 2, 3), (1, 2), "output[2] instead of nothing"),
+        ((1, {"y": 1}), (1, {"z": 1}), "output[1]['y'] instead of output[1]['z']"),
         ({"a": np.float32([1.01]), "b": [np.float32([5.0])]},  # the worst leaf
          {"a": np.float32([1.0]), "b": [np.float32([2.0])]},
          "output['b'][0][0] is 5 instead of 2: 3 apart, where 0.0002 is allowed"),

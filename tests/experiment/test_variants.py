@@ -184,10 +184,10 @@ M = Machine()
         (lambda: compare({1: Model()}), r"names.*Received: dict with the names \[1\]\."),
         (lambda: compare({}), r"names.*Received: dict with the names \[\]\."),
         (lambda: compare(made(M, print, True)), r"compare\(variants\(net, x\), x\).*none"),
-        (lambda: sweep(made(M, print, True), [1, 2]), r"function from a size.*: Variants"),
+        (lambda: sweep(made(M, print, True), [1, 2]), r"function that takes a size.*: Variants"),
         (lambda: measure(made(M), 1.0), r"one callable for measure.*: Variants.*compare"),
         (lambda: variants({"a": print}, 1.0), r"one callable for variants.*: dict.*compare"),
-        (lambda: training(print, None, "sgd", (1, 2)), r"a loss to call.*: NoneType"),
+        (lambda: training(print, None, "sgd", (1, 2)), r"a loss that can be called.*: NoneType"),
         (lambda: training(print, print, "sgd", 1, 2), r"one argument, \(x, y\).*: 2 arguments"),
     ],
 )

@@ -68,7 +68,7 @@ def test_a_call_that_computes_nothing_is_never_timed_without_a_word():
     nothing = told(0.05 * MICRO, asked(computes_nothing=True))
     assert str(nothing) == "fast computes nothing: each call returns the same objects."
     empty = asked(graph_count=1, program=replace(SORT, recorded=0, steps=0))
-    assert "no step runs" in str(told(5 * MICRO, empty))
+    assert "a call runs no step" in str(told(5 * MICRO, empty))
     assert told(600 * MICRO, empty).cause == "unknown"  # what takes so long computes elsewhere
     assert (
         "computes nothing"
@@ -110,11 +110,11 @@ def test_parts_in_python_and_the_limit_of_programs():
     tried = replace(facts, calls_tried=20, calls_in_python=19)
     assert str(told(200 * MICRO, tried)) == (
         "fast runs eagerly in 19 of 20 calls: it was compiled as often as its compiler allows, "
-        f"and they fit none of its programs. {limit.reason}"
+        f"and these calls fit none of its programs. {limit.reason}"
     )
     assert told(50 * MICRO, replace(facts, program=CHAIN)).cause == "faster_fused"
     callback = replace(facts, fallbacks=(Finding("PyFunc", "model.py", 7),))
-    assert "a part of it runs in Python. model.py, line 7" in str(told(200 * MICRO, callback))
+    assert "part of it runs in Python. model.py, line 7" in str(told(200 * MICRO, callback))
 
 
 AGAIN = {"first_compilations": 1, "later_calls": 400}
@@ -171,7 +171,7 @@ def test_the_framework_s_own_words_say_why_it_is_compiled_again():
     assert "and more" not in str(reason)
     uncounted = told(0.099, facts, first_seconds=0.139, eager=1e-3)
     assert uncounted.cause == "recompiled"
-    assert "99.0 ms where the first took 139 ms" in str(uncounted)
+    assert "a call takes 99.0 ms, and the first one took 139 ms" in str(uncounted)
 
 
 def test_a_call_that_takes_as_long_as_the_first_one_is_asked_and_not_accused():
@@ -189,8 +189,12 @@ def test_a_baseline_that_compiles_in_its_calls_is_the_reason_of_all_ratios():
     c = compared(5 * MICRO, asked(graph_count=1, program=CHAIN), of_baseline=of_baseline)
     c = replace(c, facts={**c.facts, "eager": facts})
     assert c.why("fast").cause == "recompiled"
-    assert "because eager itself compiles again and again: 400 programs" in str(c.why("fast"))
-    assert "Every ratio here is mostly the time of its compiler." in str(c.why("eager"))
+    assert "because the baseline, eager, compiles again and again: 400 programs" in str(
+        c.why("fast")
+    )
+    assert "Every ratio here mostly measures how long eager takes to compile." in str(
+        c.why("eager")
+    )
     assert "closure made anew" in str(c)
 
 
@@ -284,7 +288,7 @@ def test_moved_data_from_a_tenth_of_the_time():
     facts = asked(graph_count=1, program=CHAIN, converted=("x",), converted_seconds=12.1 * MICRO)
     reason = told(120 * MICRO, facts)
     assert reason.cause == "moved_data"
-    assert "makes tensors of x, which takes" in str(reason)
+    assert "converts x to tensors, which takes" in str(reason)
     assert "12.1 µs of its 120 µs" in str(reason)
     assert told(122 * MICRO, facts).cause == "unknown"
     library = replace(facts, program=MLP, converted_seconds=50 * MICRO)
@@ -370,7 +374,7 @@ def test_what_is_much_slower_has_another_cause_than_what_stays_as_it_is():
     facts = asked(graph_count=1, program=MLP)
     assert told(124 * MICRO, facts).causes == ("nothing_to_rewrite",)
     assert told(126 * MICRO, facts).causes == ("nothing_to_rewrite", "unknown")
-    assert str(told(126 * MICRO, facts)).endswith("It isn't known what makes it slower.")
+    assert str(told(126 * MICRO, facts)).endswith("It isn't known what makes fast slower.")
 
 
 def test_against_anything_but_eager_code_only_facts_count():
@@ -387,7 +391,7 @@ def test_against_anything_but_eager_code_only_facts_count():
 def test_what_is_not_known_is_said_and_where_to_look():
     text = str(told(200 * MICRO, asked(graph_count=1, program=CHAIN, unasked=("its graphs",))))
     assert text.startswith("It isn't known why fast isn't faster.")
-    assert "no time for one, to this: its graphs." in text
+    assert "no time for one: its graphs." in text
     assert text.endswith("docs/why.md has more.")
     assert str(told(40 * MICRO, asked())).startswith("It isn't known why fast is faster.")
     assert told(40 * MICRO, None).cause == "unknown"
@@ -396,7 +400,7 @@ def test_what_is_not_known_is_said_and_where_to_look():
 def test_something_that_is_not_compiled_is_told_so_only_if_it_is_asked():
     for seconds, cause in ((100 * MICRO, "not_whole"), (40 * MICRO, "unknown")):
         c = compared(seconds, Facts())
-        assert str(c.why("fast")) == "fast isn't compiled, as far as one can see."
+        assert str(c.why("fast")) == "fast apparently isn't compiled."
         assert c.why("fast").cause == cause
         assert str(c.why("fast")) not in str(c)
         assert c.why() == ()

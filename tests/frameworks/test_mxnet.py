@@ -333,7 +333,7 @@ def made_in_the_call():
         block.hybridize()
         return block(x)  # planted
 
-    return function, x, "HybridLambda is made anew in each call"
+    return function, x, "HybridLambda is created anew in each call"
 
 
 def replacing_a_layer():

@@ -74,7 +74,7 @@ def variants(
     by_name["jit"] = Variant(DeferredBuild(jit), f"{jit_code}\ny = fast({inputs})", explained=whole)
     ahead: DeferredBuild | str = DeferredBuild(compiled_ahead)
     if any(model.static(args, kwargs)):
-        ahead = N_("it is written for arguments that are arrays or numbers")
+        ahead = N_("it only takes arrays and numbers as arguments")
     ahead_code = f"{jit_code}.lower({inputs}).compile()\ny = fast({inputs})"
     by_name["compiled ahead"] = Variant(ahead, ahead_code, explained=whole)
     if include_expert:

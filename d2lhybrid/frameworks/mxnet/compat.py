@@ -215,9 +215,9 @@ def _why(error: Exception) -> str:
             "MXNet has no wheels. Use Linux or an Intel Mac; PyTorch and TensorFlow work here."
         ).format(system=system, machine=machine)
     return _(
-        "Expected MXNet to be installed. Received: no module named mxnet. Its own pins "
-        "would replace NumPy {version}, on which it runs here. Install it without them: "
-        "{command}, then {second_command}."
+        "Expected MXNet to be installed. Received: no module named mxnet. Its own pins would "
+        "replace NumPy {version}, with which it works here. Install it without them: {command}, "
+        "then {second_command}."
     ).format(
         version=numpy.__version__,
         command="pip install --no-deps mxnet==1.9.1",

@@ -47,8 +47,8 @@ def explain(model: Any, args: Args, kwargs: Kwargs) -> Explanation:
         notes = (nothing_compiled(_("MXNet compiles HybridBlocks, and this is a function")),)
     elif recorded and not run.is_whole:
         text = _(
-            "{model} itself isn't compiled, but calls what is: these are the graphs of that. The "
-            "rest of the call runs in Python."
+            "{model} itself isn't compiled, but it calls compiled code: these are the graphs of "
+            "that code. The rest of the call runs in Python."
         )
         notes = (text.format(model=name_of(model)),)
     return Explanation(

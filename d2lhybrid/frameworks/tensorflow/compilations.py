@@ -238,7 +238,7 @@ def _why_compiled(before: _Watched, now: _Watched) -> Finding:
                     )
                 return Finding(text.format(name=name, now=new, before=old), *place)
     places = [place for _trace, _tensors, place in now.called]
-    text = _("XLA compiled one more program below the same trace")
+    text = _("XLA compiled one more program for the same trace")
     return Finding(text, *(places[0] if places else ()))
 
 

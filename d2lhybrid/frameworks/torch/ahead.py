@@ -50,7 +50,7 @@ def onnxruntime_bound(net: Any, args: Args, kwargs: Kwargs) -> DeferredBuild:
         program = _export(net, args, kwargs)
         _require_one_input_and_output(program)
         if args[0].device.type != "cpu":
-            raise CannotBuildError(_("it is written for a model on the CPU"))
+            raise CannotBuildError(_("it only supports models on the CPU"))
         folder = Folder()
         with torch.no_grad():
             export.write_onnx(program, folder.path)
@@ -103,7 +103,7 @@ def _compile(program: Any) -> Folder:
 def _require_one_input_and_output(program: Any) -> None:
     signature = program.graph_signature
     if (len(signature.user_inputs), len(signature.user_outputs)) != (1, 1):
-        raise CannotBuildError(_("it is written for a model with one input and one output"))
+        raise CannotBuildError(_("it only supports models with one input and one output"))
 
 
 def _require_loads(folder: Folder) -> None:

@@ -93,8 +93,8 @@ def _runner_of(model: Any) -> Function:
 
 def _in_parts_text(name: str) -> str:
     text = _(
-        "{model} itself isn't compiled, but calls what is: these are the graphs of that. The rest "
-        "of the call runs in Python."
+        "{model} itself isn't compiled, but it calls compiled code: these are the graphs of that "
+        "code. The rest of the call runs in Python."
     )
     return text.format(model=name)
 

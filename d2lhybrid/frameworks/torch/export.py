@@ -74,7 +74,7 @@ def padding(net: Any, inputs: int) -> str:
     if not any(isinstance(module, nn.TransformerEncoder) for module in modules):
         return ""
     text = _(
-        "PyTorch's fast path sets padded rows to zero, and compiled programs don't; call {code} "
+        "PyTorch's fast path sets padded rows to zero, but compiled programs don't; call {code} "
         "first."
     )
     return text.format(code="torch.backends.mha.set_fastpath_enabled(False)")
@@ -265,11 +265,11 @@ def why_not_loaded(folder: Path) -> str:
         try:
             process = run_python([_LOAD, str(folder)], LOAD_SECONDS, env=os.environ, **output)
         except subprocess.TimeoutExpired:
-            text = _("PyTorch {version} does not load its package here within {seconds} s")
+            text = _("PyTorch {version} did not load its package within {seconds} s")
             return text.format(version=version, seconds=general(LOAD_SECONDS))
     if process.returncode == 0:
         return ""
-    text = _("loading its package with PyTorch {version} ends the process here: status {status}")
+    text = _("PyTorch {version} crashes when it loads its package: status {status}")
     return text.format(version=version, status=status(process.returncode))
 
 

@@ -63,7 +63,7 @@ class Exported(TorchFormat):
     """A program of ``torch.export``."""
 
     name = "torch.export"
-    risk = N_("Loading parses a program and can unpickle tensors of unusual kinds.")
+    risk = N_("Loading it parses a program and can unpickle unusual kinds of tensors.")
     native = _NATIVE
 
     def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
@@ -115,8 +115,8 @@ class AOTInductor(TorchFormat):
     """A package of native code."""
 
     name = "aotinductor"
-    risk = N_("It is native code that loading runs, with everything you may do.")
-    note = N_("Compiled for this kind of processor and this version of torch.")
+    risk = N_("Loading it runs native code with all of your permissions.")
+    note = N_("Compiled for this kind of CPU and this version of torch.")
     native = _NATIVE
 
     def write(self, example: ExampleCall, folder: Path) -> dict[str, Option]:
@@ -174,9 +174,9 @@ def require_processor(options: Options) -> None:
         needed = needed[:1]
     if lacking := {*needed} - {*here}:
         text = _(
-            "This model was compiled for a processor with {instructions}, which this one lacks. "
-            "Nothing was run; save the model again on this machine, or in a format that is not "
-            "compiled for a processor."
+            "This model was compiled for a CPU with {instructions}, which this one lacks. Nothing "
+            "was run; save the model again on this machine, or in a format that isn't compiled for "
+            "a CPU."
         )
         raise UnsupportedArtifactError(text, instructions=", ".join(sorted(lacking)))
 
