@@ -143,8 +143,8 @@ def figures(language: str) -> dict[str, str]:
     for holds, sentence in (
         (faster and gains[-1] == min(gains), "A ratio says as much about eager execution"),
         (apart > 1.5 * max(took) / min(took) and near, "The large ratios are slow eager calls"),
-        (1 < ratios["layout"] < ratios["compiled"], "Not all of a gain is the compiler's"),
-        (_row(dense, COMPILED).verdict == "slower", "The same compiler loses"),
+        (1 < ratios["layout"] < ratios["compiled"], "Not every gain needs a compiler"),
+        (_row(dense, COMPILED).verdict == "slower", "The same compiler can slow a network down"),
         (1 < ratios["latency"] < 0.95 * ratios["throughput"], "Two true answers"),
     ):
         if not holds:
