@@ -299,7 +299,7 @@ def test_moved_data_from_a_tenth_of_the_time():
     assert told(24 * MICRO, whole, eager=20 * MICRO).causes == ("moved_data", "not_whole")
     assert told(13 * MICRO, whole, eager=12 * MICRO).causes == ("moved_data",)  # nearly all of it
     moved = replace(facts, converted=(), moved=("x",))
-    assert "brings x to another device" in str(told(120 * MICRO, moved))
+    assert "moves x to another device" in str(told(120 * MICRO, moved))
 
 
 def faster(program=CHAIN, calls=12, each=1 * MICRO, **more):
