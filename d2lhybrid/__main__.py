@@ -88,9 +88,9 @@ def _parser() -> ArgumentParser:
     )
     add = comparing.add_argument
     which = _(
-        "a Python file; it runs once and can import from its own folder. {example} names a "
-        "function in it that returns a model with its arguments, as {pair} or {triple}, and "
-        "compares the ways to run that model"
+        "a Python file, which runs once and can import from its own folder; or, as {example}, a "
+        "function in it that returns a model with its arguments, {pair} or {triple}: this compares "
+        "the ways to run that model"
     )
     forms = {"pair": "(net, x)", "triple": "(net, args, kwargs)"}
     add("file", metavar="FILE.py", help=which.format(example=EXAMPLE, **forms))
