@@ -89,11 +89,11 @@ class Tried:
             return _("a warning")
         if not self.same(expected):
             return _("no")
-        return _("by the time") if self.graphs[1] > 1 else "–"
+        return _("it is slower") if self.graphs[1] > 1 else ""
 
     def shown(self, expected: Any) -> str:
         """What is printed: the result itself where it is not the expected one, and the warnings."""
-        text = _("the same (graphs: {count})") if self.graphs[1] else _("the same")
+        text = _("the same (graphs: {count})") if self.graphs[1] > 1 else _("the same")
         same = text.format(count=self.graphs[1])
         return "\n".join([same if self.same(expected) else str(self.result), *self.warnings])
 
@@ -274,7 +274,9 @@ class Trials:
         self._show(instead or of, expected, tried)
         if instead:
             row = self.situations[of or list(self.situations)[-1]]
-            row.instead.append(_advice(instead, row.eager, expected, tried))
+            row.instead.append(
+                _advice(instead, () if as_good else _differing(row.eager, expected, tried))
+            )
         elif of:
             happens = {name: each.verdict(expected, as_good) for name, each in tried.items()}
             noticed = {name: each.notice(expected) for name, each in tried.items()}
@@ -330,19 +332,23 @@ def _grouped(words: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def _joined(words: Mapping[str, str]) -> str:
-    """What each name has, or what all of them have."""
-    groups = _grouped(words)
-    if len(groups) == 1:
+    """What each name has, or what all of them have; a name that has nothing is left out."""
+    groups = [group for group in _grouped(words) if group[0]]
+    if len(groups) == 1 and all(words.values()):
         return groups[0][0]
     # Translators: ways to run a function, and what came of it
     text = _("{ways}: {outcome}")
     return listed(text.format(ways=ways, outcome=word) for word, ways in groups)
 
 
-def _advice(name: str, before: Any, expected: Any, tried: Mapping[str, Tried]) -> str:
-    differing = [way for way, each in tried.items() if not each.same(expected)]
-    if not isinstance(before, Raised) and repr(before) != repr(expected):
-        differing.append(_("eager"))
+def _differing(before: Any, expected: Any, tried: Mapping[str, Tried]) -> list[str]:
+    """Who does not do what the replaced function did: the ways, and eager execution itself."""
+    names = [way for way, each in tried.items() if not each.same(expected)]
+    changed = not isinstance(before, Raised) and repr(before) != repr(expected)
+    return [*names, _("eager")] if changed else names
+
+
+def _advice(name: str, differing: Sequence[str]) -> str:
     text = _("{name} (differs: {ways})") if differing else "{name}"
     return text.format(name=name, ways=", ".join(differing))
 
