@@ -76,10 +76,10 @@ class Tried:
         if isinstance(self.result, Raised):
             return self.result.kind
         if not self.same(expected):
-            return _("other numbers") if as_good else _("wrong result")
+            return _("different numbers") if as_good else _("wrong result")
         if first > 1:
             return _("fallback")
-        return _("new compilation") if second > first else _("as eager")
+        return _("recompilation") if second > first else _("same as eager")
 
     def notice(self, expected: Any) -> str:
         """What tells somebody who has no eager result beside it."""
@@ -88,8 +88,8 @@ class Tried:
         if self.warnings:
             return _("a warning")
         if not self.same(expected):
-            return _("no")
-        return _("it is slower") if self.graphs[1] > 1 else ""
+            return _("nothing")
+        return _("slower calls") if self.graphs[1] > 1 else ""
 
     def shown(self, expected: Any) -> str:
         """What is printed: the result itself where it is not the expected one, and the warnings."""
@@ -205,10 +205,10 @@ def _reveal_comparisons(results: Any, guess: Mapping[str, Any]) -> None:
 
 @dataclass(repr=False, eq=False)
 class Trials:
-    """Calls functions eagerly and compiled, prints what each way gives, and keeps it for a table.
+    """Calls functions eagerly and compiled, prints the results, and keeps them for a table.
 
     Every version is called twice, with an example and then with another input, and the second
-    result counts: a compiler that has fixed something of the example shows it there. Results
+    result counts: it shows whether the compiler froze a value from the example. Results
     are compared as they are printed, with four digits after the point. The object itself shows
     as a table of all situations.
 
@@ -230,8 +230,8 @@ class Trials:
       eager   -2.0
       frozen  -1.0
     >>> trials
-    situation        what happens  do you notice?  write instead
-    a changed input  wrong result  no
+    situation        what happens  what you notice  write instead
+    a changed input  wrong result  nothing
     """
 
     ways: Mapping[str, Way]
@@ -309,7 +309,7 @@ class Trials:
         print(title, textwrap.indent(table, "  "), sep="\n") if title else print(table)
 
     def _table(self) -> Table:
-        heads = [_("situation"), _("what happens"), _("do you notice?"), _("write instead")]
+        heads = [_("situation"), _("what happens"), _("what you notice"), _("write instead")]
         rows = [
             [of, row.happens, row.noticed, listed(row.instead)]
             for of, row in self.situations.items()

@@ -44,8 +44,8 @@ def test_each_way_is_told_apart_and_what_is_written_instead_has_to_do_the_same()
     trials(lambda x: operator.imul(x, 2), "doubling")  # no way may see what another wrote
     assert rows(trials)[1] == [
         "doubling",
-        "honest: as eager; frozen, warning: wrong result; refusing: TypeError",
-        "frozen: no; refusing: an error; warning: a warning",
+        "honest: same as eager; frozen, warning: wrong result; refusing: TypeError",
+        "frozen: nothing; refusing: an error; warning: a warning",
     ]
     assert (ROW[0][0], ROW[1][0]) == (1, 2)
     trials(lambda x: x + x, instead="x + x")
@@ -81,9 +81,9 @@ def test_graphs_tell_a_fallback_from_a_new_compilation():
     trials(lambda x: count.extend([x, x]), "at once")
     trials(lambda x: count.append(x) if not count else None, "once")
     assert [row[1:3] for row in rows(trials)[1:]] == [
-        ["new compilation", "it is slower"],
-        ["fallback", "it is slower"],
-        ["as eager"],
+        ["recompilation", "slower calls"],
+        ["fallback", "slower calls"],
+        ["same as eager"],
     ]
 
 
@@ -98,8 +98,8 @@ def test_a_class_is_made_anew_and_other_numbers_can_be_as_good():
     trials = Trials({"honest": WAYS["honest"], "frozen": frozen}, inputs=(1, 2))
     trials(Counting, "state", as_good=True)
     assert rows(trials)[1][1:] == [
-        "honest: as eager; frozen: other numbers",
-        "frozen: no",
+        "honest: same as eager; frozen: different numbers",
+        "frozen: nothing",
     ]
 
 
