@@ -261,7 +261,8 @@ class Trials:
                 default the latest; its eager result is compared with that of the function that it
                 replaces.
             inputs: the example and the other input, in place of those of this object.
-            as_good: a result unlike the eager one is right as well: rounded or drawn otherwise.
+            as_good: different numbers are right as well, rounded or drawn differently: those of a
+                way in a situation, and the eager ones of a replacement.
         """
         given = inputs or self.inputs
         if len(given) != 2:
@@ -274,9 +275,8 @@ class Trials:
         self._show(instead or of, expected, tried)
         if instead:
             row = self.situations[of or list(self.situations)[-1]]
-            row.instead.append(
-                _advice(instead, () if as_good else _differing(row.eager, expected, tried))
-            )
+            replaced = expected if as_good else row.eager
+            row.instead.append(_advice(instead, _differing(replaced, expected, tried)))
         elif of:
             happens = {name: each.verdict(expected, as_good) for name, each in tried.items()}
             noticed = {name: each.notice(expected) for name, each in tried.items()}
