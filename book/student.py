@@ -2,7 +2,8 @@
 
 It assembles chapters from which the solutions are taken, with the headings that only lead to them.
 Links to what is left out become their texts. Nothing is executed: a cell has the output that the
-committed notebook has, except in an exercise, where the output may hold the answer.
+committed notebook has, except in an exercise, where the output may hold the answer. Metadata say
+where ``nbconvert --to slides`` begins a slide.
 """
 
 from collections.abc import Iterator, Sequence
@@ -111,7 +112,7 @@ def _notebooks(
         for cell in inside(exercise.blocks, CodeCell, framework)
     }
     return {
-        key: _with_outputs(notebook, read_notebook(root / key.path), of_exercises)
+        key: _as_slides(_with_outputs(notebook, read_notebook(root / key.path), of_exercises))
         for key, notebook in made.items()
     }
 
@@ -183,3 +184,23 @@ def _with_outputs(
         if cell.cell_type == "code" and cell.source in of_exercises:
             cell.execution_count, cell.outputs = None, []
     return with_outputs(notebook, committed) or notebook
+
+
+def _as_slides(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """A slide begins with each section; below it, one with each subsection and each code cell.
+
+    The links and the set-up cell at the top are on none. Folded code stays with the text above it.
+    """
+    for cell in notebook.cells:
+        heading = cell.source.partition(" ")[0] if cell.cell_type == "markdown" else ""
+        kind = "-"
+        if heading in ("#", "##"):
+            kind = "slide"
+        elif heading == "###" or (
+            cell.cell_type == "code" and "hide-input" not in cell.metadata.get("tags", ())
+        ):
+            kind = "subslide"
+        cell.metadata["slideshow"] = {"slide_type": kind}
+    for cell in notebook.cells[:2]:
+        cell.metadata["slideshow"] = {"slide_type": "skip"}
+    return notebook

@@ -1,7 +1,7 @@
 """Measure, compare, save and run eager and compiled models in PyTorch, TensorFlow, JAX and MXNet.
 
 The names load on first use, so ``import d2lhybrid`` costs milliseconds and loads no framework.
-What chapters print with is in ``d2lhybrid.teaching``.
+The chapters' own helpers are in ``d2lhybrid.teaching``.
 """
 
 from typing import Any

@@ -30,12 +30,11 @@ COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status; argparse ends with 2 what it cannot read.
+    """Run one command and return its exit status; argparse exits with 2 if it can't read the line.
 
-    0 is a success, and 1 a failure. That of ``verify`` is 0 where the model gave the recorded
-    outputs, 1 where something differs, and 3 where it was not run because nobody trusts it. That of
-    ``compare`` is 1 if a function was left out. Of the ways to run a model, a machine may lack
-    some.
+    0 is success, and 1 failure. ``verify`` returns 0 if the model gave the recorded outputs, 1 if
+    something differs, and 3 if it was not run because nobody trusts it. ``compare`` returns 1 if a
+    function was left out; of the ways to run a model, a machine may lack some.
     """
     options = vars(_parser().parse_args(arguments))
     command, run = options.pop("command"), options.pop("run")
@@ -65,10 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _compare(file: str, functions: Sequence[str], **options: Any) -> Comparison:
-    """Compare functions of a file, or the ways to run the model of an example in it.
+    """Compare the functions in a file, or the ways to run the model that its example returns.
 
     Raises:
-        ArgumentError: there is no such file or function, or the file does not run.
+        ArgumentError: there is no such file or function, or the file doesn't run.
         Otherwise what ``variants`` and ``compare`` raise.
     """
     with redirect_stdout(sys.stderr):  # what the file prints is no part of the result
@@ -77,7 +76,7 @@ def _compare(file: str, functions: Sequence[str], **options: Any) -> Comparison:
 
 
 def _parser() -> ArgumentParser:
-    """The parser of all commands; an option that is not given is left to the function's default."""
+    """The parser of all commands; a missing option gets the function's default."""
     description = _("Measure, compare, save and run compiled models.")
     root = ArgumentParser("python -m d2lhybrid", description=description)
     version = f"d2lhybrid {sys.modules[__package__].__version__}"
@@ -89,9 +88,9 @@ def _parser() -> ArgumentParser:
     )
     add = comparing.add_argument
     which = _(
-        "a Python file; it runs once and can import from its own folder. {example} names a "
-        "function in it that returns a model with its arguments, as {pair} or {triple}, and "
-        "compares the ways to run that model"
+        "a Python file, which runs once and can import from its own folder; or, as {example}, a "
+        "function in it that returns a model with its arguments, {pair} or {triple}: this compares "
+        "the ways to run that model"
     )
     forms = {"pair": "(net, x)", "triple": "(net, args, kwargs)"}
     add("file", metavar="FILE.py", help=which.format(example=EXAMPLE, **forms))

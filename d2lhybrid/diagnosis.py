@@ -1,4 +1,4 @@
-"""``doctor``: what is installed here, does it work, and what to do if not."""
+"""``doctor``: what is installed here, does it work, and what can you do if it doesn't?"""
 
 import platform
 import shlex
@@ -33,13 +33,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What ``doctor`` found; it shows itself as a table."""
+    """What ``doctor`` found, shown as a table."""
 
     findings: tuple[Finding, ...]
 
     @property
     def ok(self) -> bool:
-        """Does everything work that was asked for, and at least one framework?"""
+        """Does everything that was asked about work, and at least one framework?"""
         return all(finding.works for finding in self.findings)
 
     def __repr__(self) -> str:
@@ -53,17 +53,16 @@ class Diagnosis:
 
 
 def doctor(*frameworks: str) -> Diagnosis:
-    """Look whether frameworks import and compute here, and whether there are C and C++ compilers.
+    """Check whether frameworks import and compute here, and whether there are C and C++ compilers.
 
-    Each framework does so in a separate process, so that neither a crash nor a hang of it reaches
-    the caller; these processes run side by side. ``python -m d2lhybrid doctor`` prints the same.
+    Each framework runs in a separate process, so the caller survives if it crashes or hangs; the
+    processes run side by side. ``python -m d2lhybrid doctor`` prints the same.
 
     Args:
-        frameworks: their names in Python, such as "torch"; those that are installed if there are
-            none.
+        frameworks: their names in Python, such as "torch"; the installed ones if none are given.
 
     Returns:
-        A Diagnosis. Its ``ok`` is True if everything asked for works; a compiler may be missing.
+        A Diagnosis. Its ``ok`` is True if everything asked about works; a compiler may be missing.
 
     Raises:
         UnknownFrameworkError: there is no framework of that name.

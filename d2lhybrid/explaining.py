@@ -1,4 +1,4 @@
-"""One question for every framework: what does the compiler make of this model?"""
+"""What does the compiler make of this model? The same question for every framework."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -18,23 +18,23 @@ from d2lhybrid.graphs.graph import Graph
 
 @preserve_state
 def explain(model: Any, *args: Any, **kwargs: Any) -> Explanation:
-    """Say what the compiler did with ``model`` so far, and what it does with one call of it.
+    """Report what the compiler did with ``model`` so far, and what it does with one call of it.
 
-    The model is called again, to see whether a second call with the same arguments compiles a
-    program again. Nothing that this asks changes what you have compiled: these calls run programs
-    that are compiled for the question and then forgotten. What you have compiled and not yet called
-    is left for your first call.
+    ``explain`` calls the model twice, to see whether a second call with the same arguments compiles
+    a program again. This changes nothing that you have compiled: the calls run programs that are
+    compiled for the question and then forgotten. If you have compiled something and not called it
+    yet, your first call still compiles it.
 
     Args:
-        model: a model of a framework, a function of its tensors, compiled or not, or
-            ``call(model, ...)`` in place of it and its arguments.
-        args, kwargs: arguments of that call. The code of the model runs, with all its side
-            effects; what was compiled before is left as it is.
+        model: a framework's model, a function of its tensors, compiled or not, or
+            ``call(model, ...)`` instead of the model and its arguments.
+        args, kwargs: the arguments of the call. The model's code runs, with all its side
+            effects; what was compiled before stays as it is.
 
     Raises:
         UnknownFrameworkError: neither the model nor an input belongs to a known framework.
         ArgumentError: `model` cannot be called.
-        CallFailedError: the call fails without a compiler, too.
+        CallFailedError: the call also fails without a compiler.
 
     >>> from d2lhybrid import import_mxnet
     >>> mx = import_mxnet()
@@ -70,13 +70,13 @@ def _compiled_again(framework: Framework, model: Any, args: Args, kwargs: Kwargs
 
 @preserve_state
 def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
-    """The graph that a framework records of one call, before and after its rewriting.
+    """The graph that a framework records of one call, before and after the compiler rewrites it.
 
-    The stages: in PyTorch, as TorchDynamo records it, as ATen operations, as the loops and calls of
-    libraries that Inductor makes of them; in TensorFlow, as it is traced and as Grappler leaves it,
-    or, for a function with ``jit_compile=True``, as XLA leaves it; in JAX, the jaxpr
-    and what XLA leaves of it; in MXNet, the symbol and the optimized symbol. Where a call takes
-    several graphs, it is the first one; all of them are ``explain(model, x).graphs()``.
+    The stages: in PyTorch, as TorchDynamo records it, as ATen operations, and as the loops and
+    library calls that Inductor turns them into; in TensorFlow, as traced and as Grappler leaves it,
+    or, for a function with ``jit_compile=True``, as XLA leaves it; in JAX, the jaxpr and what XLA
+    leaves of it; in MXNet, the symbol and the optimized symbol. If a call takes several graphs,
+    you get the first one; ``explain(model, x).graphs()`` returns all of them.
 
     Its ``fates`` say what became of each recorded operation:
 
@@ -86,7 +86,7 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
     - "merged": an equal one does its work (common subexpression elimination, CSE);
     - "free": it only arranges elements, and no step runs for it (a view);
     - "dropped": no result depends on it (dead code elimination, DCE);
-    - "rewritten": it became something else, or its trace was lost.
+    - "rewritten": it became something else, or we couldn't follow it.
 
     A cheap operation may be computed twice, once in each step that needs it.
 
@@ -96,7 +96,7 @@ def graph(model: Any, *args: Any, **kwargs: Any) -> Graph:
     Raises:
         UnknownFrameworkError: neither the model nor an input belongs to a known framework.
         ArgumentError: `model` cannot be called, or the call takes no graph.
-        CallFailedError: the call fails without a compiler, too.
+        CallFailedError: the call also fails without a compiler.
 
     >>> from d2lhybrid import import_mxnet
     >>> mx = import_mxnet()

@@ -1,4 +1,4 @@
-"""What the command line compares: functions of a file, or the model that one of them returns."""
+"""What the command line compares: functions in a file, or the model that one of them returns."""
 
 import re
 import sys

@@ -29,7 +29,6 @@ from d2lhybrid.frameworks import to_host
 from d2lhybrid.timing import PeakMemory
 
 __all__ = [
-    "Outcome",
     "PeakMemory",
     "Trials",
     "has_compiler",
@@ -45,7 +44,6 @@ __all__ = [
 
 Function = Callable[..., Any]
 Way = Callable[[Function, Any], Function]
-Tried = Mapping[str, Any]  # by way: a result, the text of an error, or an Outcome
 
 LONGEST_LINE = 150
 DIGITS = 4
@@ -61,45 +59,53 @@ class Raised(str):
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What came of one way: the result, the warnings on the way, and the graphs it took.
-
-    ``as_good`` says that a result unlike the eager one is right, too: rounded or drawn otherwise.
-    """
+class Tried:
+    """What came of one way: the second call's result, warnings, and the graphs after each call."""
 
     result: Any
     warnings: tuple[str, ...] = ()
-    graphs: int = 0
-    as_good: bool = False
+    graphs: tuple[int, int] = (0, 0)
 
     def same(self, expected: Any) -> bool:
         """Whether it is this result; by what they print, because NaN equals nothing."""
         return repr(self.result) == repr(expected)
 
-    def verdict(self, expected: Any) -> str:
+    def verdict(self, expected: Any, as_good: bool) -> str:
         """The word for it in the table."""
+        first, second = self.graphs
         if isinstance(self.result, Raised):
             return self.result.kind
-        if self.same(expected):
-            text = _("as eager (graphs: {count})") if self.graphs else _("as eager")
-            return text.format(count=self.graphs)
-        wrong = _("wrong result, with a warning") if self.warnings else _("wrong result")
-        return _("other numbers") if self.as_good else wrong
+        if not self.same(expected):
+            return _("different numbers") if as_good else _("wrong result")
+        if first > 1:
+            return _("fallback")
+        return _("recompilation") if second > first else _("same as eager")
+
+    def notice(self, expected: Any) -> str:
+        """What tells somebody who has no eager result beside it."""
+        if isinstance(self.result, Raised):
+            return _("an error")
+        if self.warnings:
+            return _("a warning")
+        if not self.same(expected):
+            return _("nothing")
+        return _("slower calls") if self.graphs[1] > 1 else ""
 
     def shown(self, expected: Any) -> str:
         """What is printed: the result itself where it is not the expected one, and the warnings."""
-        text = _("the same (graphs: {count})") if self.graphs else _("the same")
-        same = text.format(count=self.graphs)
+        text = _("the same (graphs: {count})") if self.graphs[1] > 1 else _("the same")
+        same = text.format(count=self.graphs[1])
         return "\n".join([same if self.same(expected) else str(self.result), *self.warnings])
 
 
 @dataclass
 class Situation:
-    """One row of the table: what eager execution gave, what each way made of it, what to write."""
+    """One row of the table: the eager result, what each way made of it, and what to write."""
 
-    eager: dict[str, Any] = field(default_factory=dict)  # by style
-    ways: dict[str, str] = field(default_factory=dict)
-    instead: dict[str, list[str]] = field(default_factory=dict)  # what is wrong with each
+    eager: Any
+    happens: str
+    noticed: str
+    instead: list[str] = field(default_factory=list)
 
 
 def outcome(function: Function, *inputs: Any) -> Any:
@@ -199,32 +205,33 @@ def _reveal_comparisons(results: Any, guess: Mapping[str, Any]) -> None:
 
 @dataclass(repr=False, eq=False)
 class Trials:
-    """Calls functions eagerly and compiled, prints what each way gives, and keeps it for a table.
+    """Calls functions eagerly and compiled, prints the results, and keeps them for a table.
 
     Every version is called twice, with an example and then with another input, and the second
-    result counts: a compiler that has fixed something of the example shows it there. Results
+    result counts: it shows whether the compiler froze a value from the example. Results
     are compared as they are printed, with four digits after the point. The object itself shows
-    as a table of all the situations that were named with ``of``.
+    as a table of all situations.
 
     Args:
         ways: the compilers by name. Each takes the function and the example, and returns what
             to call.
-        inputs: the example and the other input, where a call names none.
+        inputs: the example and the other input, if a call names none.
         eager: makes the uncompiled version of a function; the function itself if not given.
-        reset: called before each way.
-        graphs: how many graphs the last way has compiled.
+        reset: called before each way, and before the eager calls.
+        graphs: how many graphs a compiled function has so far.
 
     Raises:
-        ArgumentError: a call has not two inputs.
+        ArgumentError: a call has not two inputs, or its replacement comes before any situation.
 
     >>> import operator
     >>> trials = Trials({"frozen": lambda f, example: lambda x: f(example)}, inputs=(1, 2))
-    >>> trials(operator.neg, of="a changed input")
-    eager   -2.0
-    frozen  -1.0
+    >>> trials(operator.neg, "a changed input")
+    a changed input
+      eager   -2.0
+      frozen  -1.0
     >>> trials
-    situation        eager  frozen        instead
-    a changed input  works  wrong result
+    situation        what happens  what you notice  write instead
+    a changed input  wrong result  nothing
     """
 
     ways: Mapping[str, Way]
@@ -232,72 +239,81 @@ class Trials:
     inputs: tuple[Any, ...] = ()
     eager: Callable[[Function], Function] = lambda function: function
     reset: Callable[[], object] = lambda: None
-    graphs: Callable[[], int] = lambda: 0
+    graphs: Callable[[Function], int] = lambda compiled: 0
     situations: dict[str, Situation] = field(default_factory=dict, init=False)
 
     def __call__(
-        self, function: Function, *inputs: Any, of: str = "", instead: str = "", style: str = ""
+        self,
+        function: Function,
+        of: str = "",
+        *,
+        instead: str = "",
+        inputs: tuple[Any, ...] = (),
+        as_good: bool = False,
     ) -> None:
         """Try a function in every way and print what comes.
 
         Args:
-            function: what is tried.
-            *inputs: the example and the other input, in place of those of this object.
-            of: the situation that this is about, under which the table has it.
-            instead: what this function uses in place of what went wrong in the situation; its
-                eager result is compared with that of the function that it replaces.
-            style: a second name for the same ways.
+            function: what is tried. A class is made anew for each way, so that none finds what
+                another has left in an object.
+            of: the situation that this is about, which becomes a row of the table.
+            instead: what this function uses in place of what went wrong in the situation, by
+                default the latest; its eager result is compared with that of the function that it
+                replaces.
+            inputs: the example and the other input, in place of those of this object.
+            as_good: different numbers are right as well, rounded or drawn differently: those of a
+                way in a situation, and the eager ones of a replacement.
         """
         given = inputs or self.inputs
         if len(given) != 2:
             text = _("Expected two inputs: an example and another. Received: {received}.")
             raise errors.ArgumentError(text.format(received=len(given)))
-        expected = outcome(_second, lambda f, _: self.eager(f), function, *given)
+        if instead and not self.situations:
+            raise errors.ArgumentError(_("Expected a situation before what to write instead."))
+        expected = self._try(lambda f, _: self.eager(f), function, *given, count=False).result
         tried = {name: self._try(way, function, *given) for name, way in self.ways.items()}
-        self.show(expected, tried, style=style)
-        if of:
-            self.record(of, expected, tried, instead=instead, style=style)
+        self._show(instead or of, expected, tried)
+        if instead:
+            row = self.situations[of or list(self.situations)[-1]]
+            replaced = expected if as_good else row.eager
+            row.instead.append(_advice(instead, _differing(replaced, expected, tried)))
+        elif of:
+            happens = {name: each.verdict(expected, as_good) for name, each in tried.items()}
+            noticed = {name: each.notice(expected) for name, each in tried.items()}
+            self.situations[of] = Situation(expected, _joined(happens), _joined(noticed))
 
-    def show(self, expected: Any, tried: Tried, *, style: str = "") -> None:
-        """Print what eager execution gave and what each way made of it."""
-        shown = {name: _outcome(result).shown(expected) for name, result in tried.items()}
-        rows = [[name, text] for name, text in {_("eager"): str(expected), **shown}.items()]
-        if style:  # of one width, for all to line up
-            rows = [[pad(style, len("classic")), *rows[0]], *(["", *row] for row in rows[1:])]
-        print(Table([Column(left=True)] * len(rows[0]), rows))
-
-    def record(
-        self, of: str, expected: Any, tried: Tried, *, instead: str = "", style: str = ""
-    ) -> None:
-        """Keep what came of each way for the table; results, texts of errors, or outcomes."""
-        row = self.situations.setdefault(of, Situation())
-        outcomes = {_styled(name, style): _outcome(result) for name, result in tried.items()}
-        if not instead:
-            row.eager[style] = expected
-            row.ways.update({name: each.verdict(expected) for name, each in outcomes.items()})
-            return
-        wrong = row.instead.setdefault(instead, [])
-        wrong += [name for name, each in outcomes.items() if not each.same(expected)]
-        before = row.eager.get(style, expected)
-        if not isinstance(before, Raised) and not Outcome(expected).same(before):
-            wrong.append(_styled(_("eager"), style))
-
-    def _try(self, way: Way, function: Function, example: Any, other: Any) -> Outcome:
+    def _try(
+        self, way: Way, function: Function, example: Any, other: Any, *, count: bool = True
+    ) -> Tried:
+        """The result for the other input, after the example; each call may write into a copy."""
         self.reset()
+        graphs = []
+
+        def second() -> Any:
+            made = function() if isinstance(function, type) else function
+            compiled = way(made, copy.deepcopy(example))
+            for given in (example, other):
+                result = compiled(copy.deepcopy(given))
+                graphs.append(self.graphs(compiled) if count else 0)
+            return result
+
         with warnings.catch_warnings(record=True) as caught:
-            result = outcome(_second, way, function, example, other)
+            result = outcome(second)
         warned = tuple(sorted({_line(warning.message) for warning in caught}))
-        return Outcome(result, warned, self.graphs())
+        return Tried(result, warned, (graphs[0], graphs[1]) if len(graphs) == 2 else (0, 0))
+
+    def _show(self, title: str, expected: Any, tried: Mapping[str, Tried]) -> None:
+        shown = {name: each.shown(expected) for name, each in tried.items()}
+        rows = [[_("eager"), str(expected)], *([ways, text] for text, ways in _grouped(shown))]
+        table = str(Table([Column(left=True)] * 2, rows))
+        print(title, textwrap.indent(table, "  "), sep="\n") if title else print(table)
 
     def _table(self) -> Table:
-        names = list(dict.fromkeys(name for row in self.situations.values() for name in row.ways))
-        rows = []
-        for of, row in self.situations.items():
-            raised = [result.kind for result in row.eager.values() if isinstance(result, Raised)]
-            eager = listed(dict.fromkeys(raised)) or (_("works") if row.eager else "–")
-            instead = listed(_advice(name, wrong) for name, wrong in row.instead.items())
-            rows.append([of, eager, *(row.ways.get(name, "–") for name in names), instead])
-        heads = [_("situation"), _("eager"), *names, _("instead")]
+        heads = [_("situation"), _("what happens"), _("what you notice"), _("write instead")]
+        rows = [
+            [of, row.happens, row.noticed, listed(row.instead)]
+            for of, row in self.situations.items()
+        ]
         return Table([Column(head, left=True, wraps=True) for head in heads], rows)
 
     def __repr__(self) -> str:
@@ -307,25 +323,34 @@ class Trials:
         return self._table().html()
 
 
-def _second(way: Way, function: Function, example: Any, other: Any) -> Any:
-    """What a function gives for the other input, after the example; it may write into a copy."""
-    compiled = way(function, copy.deepcopy(example))
-    compiled(copy.deepcopy(example))
-    return compiled(copy.deepcopy(other))
+def _grouped(words: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Each word with the names that have it."""
+    names: dict[str, list[str]] = {}
+    for name, word in words.items():
+        names.setdefault(word, []).append(name)
+    return [(word, ", ".join(having)) for word, having in names.items()]
 
 
-def _outcome(result: Any) -> Outcome:
-    return result if isinstance(result, Outcome) else Outcome(result)
+def _joined(words: Mapping[str, str]) -> str:
+    """What each name has, or what all of them have; a name that has nothing is left out."""
+    groups = [group for group in _grouped(words) if group[0]]
+    if len(groups) == 1 and all(words.values()):
+        return groups[0][0]
+    # Translators: ways to run a function, and what came of it
+    text = _("{ways}: {outcome}")
+    return listed(text.format(ways=ways, outcome=word) for word, ways in groups)
 
 
-def _styled(name: str, style: str) -> str:
-    # Translators: a way to run a function, and the style that the function is written in
-    return _("{name} ({style})").format(name=name, style=style) if style else name
+def _differing(before: Any, expected: Any, tried: Mapping[str, Tried]) -> list[str]:
+    """Who does not do what the replaced function did: the ways, and eager execution itself."""
+    names = [way for way, each in tried.items() if not each.same(expected)]
+    changed = not isinstance(before, Raised) and repr(before) != repr(expected)
+    return [*names, _("eager")] if changed else names
 
 
-def _advice(name: str, wrong: list[str]) -> str:
-    text = _("{name} (differs: {ways})") if wrong else "{name}"
-    return text.format(name=name, ways=listed(wrong))
+def _advice(name: str, differing: Sequence[str]) -> str:
+    text = _("{name} (differs: {ways})") if differing else "{name}"
+    return text.format(name=name, ways=", ".join(differing))
 
 
 def _numbers(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Timers that wait for the devices: ``Benchmark`` and ``Timer``; peaks of memory."""
+"""Timers that wait for the devices, ``Benchmark`` and ``Timer``, and peak memory."""
 
 import gc
 from contextlib import nullcontext, suppress
@@ -16,10 +16,10 @@ _PROCESS = Path("/proc/self")
 def synchronize() -> None:
     """Wait for all outstanding work of every framework that is already imported, on every device.
 
-    Imports nothing; costs next to nothing where no framework is imported.
+    It imports nothing, and costs next to nothing if no framework is imported.
 
     Raises:
-        TracingError: a framework is tracing a graph, so that there is no work to wait for.
+        TracingError: a framework is tracing a graph, so there is no work to wait for.
 
     >>> synchronize()
     """
@@ -28,9 +28,9 @@ def synchronize() -> None:
 
 
 class Timer:
-    """Record running times in seconds, device work included. It starts when it is made.
+    """Record running times in seconds, device work included. It starts when it is created.
 
-    The methods are those of the Timer of *Dive into Deep Learning*. As a context manager it starts
+    The methods are those of the Timer in *Dive into Deep Learning*. As a context manager, it starts
     at the beginning of the block and records the seconds at its end, unless the block raises.
 
     >>> timer = Timer()
@@ -67,7 +67,7 @@ class Timer:
         return self.times[-1]
 
     def avg(self) -> float:
-        """The mean of the recorded seconds, of which there has to be one."""
+        """The mean of the recorded seconds; at least one time has to be recorded."""
         return sum(self.times) / len(self.times)
 
     def sum(self) -> float:
@@ -84,9 +84,9 @@ class Benchmark:
 
     After the block, `seconds` is the wall-clock time, `device_seconds` the time between events
     on the accelerator's current stream (the longest over the devices), and `peak_bytes` the peak
-    device memory inside the block, summed over the devices. The last two are None where no
-    framework can tell them, and `peak_bytes` inside another block, whose peak it would hide.
-    Where the body raises, the line is still printed and the exception goes on.
+    device memory inside the block, summed over the devices. `device_seconds` and `peak_bytes` are
+    None if no framework can measure them; `peak_bytes` is also None inside another block, whose
+    peak it would hide. If the block raises, the line is still printed and the exception goes on.
 
     >>> with Benchmark("Two additions") as b:  # doctest: +ELLIPSIS
     ...     _ = 1 + 1 + 1
@@ -133,11 +133,11 @@ class Benchmark:
 
 
 class PeakMemory:
-    """Peaks above what was there when it was made, on the devices and in the process.
+    """How far memory rose above its level at creation, on the devices and in the process.
 
     On devices, by the framework's own records. In the process, by Linux's record of the peak
-    resident memory, begun anew; elsewhere it is not known. Memory that a framework keeps for later
-    is handed out again without a rise, so that the figure of a variant is the least it needed.
+    resident memory, which is reset; other systems don't report it. If a framework reuses memory
+    that it kept, nothing rises, so the result is the least that was needed.
     """
 
     def __init__(self) -> None:
@@ -155,7 +155,7 @@ class PeakMemory:
         self._devices = _peaks()
 
     def host_bytes(self) -> int | None:
-        """How far the process's memory rose; None where the system does not tell."""
+        """How far the process's memory rose; None if the system doesn't report it."""
         if self._before is None:
             return None
         status = (_PROCESS / "status").read_text(encoding="ascii", errors="replace")
@@ -163,7 +163,7 @@ class PeakMemory:
         return max(0, 1024 * kilobytes - self._before)
 
     def device_bytes(self) -> int | None:
-        """How far the memory of all devices rose; None where no framework can tell."""
+        """How far the memory of all devices rose; None if no framework reports it."""
         synchronize()
         rises = [peak - self._devices.get(name, 0) for name, peak in _peaks().items()]
         return sum(rises) if rises else None
@@ -175,6 +175,6 @@ def _reset_peaks() -> None:
 
 
 def _peaks() -> dict[str, int]:
-    """The most memory that each framework has used on its devices, where it can tell."""
+    """The most memory that each framework has used on its devices, if it reports it."""
     peaks = {framework.name: framework.peak_memory_bytes() for framework in loaded()}
     return {name: peak for name, peak in peaks.items() if peak is not None}

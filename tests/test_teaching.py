@@ -41,12 +41,67 @@ def rows(trials):
 @pytest.mark.filterwarnings("default")
 def test_each_way_is_told_apart_and_what_is_written_instead_has_to_do_the_same():
     trials = Trials(WAYS, inputs=ROW)
-    trials(lambda x: operator.imul(x, 2), of="doubling")  # no way may see what another wrote
-    verdicts = ["works", "as eager", "wrong result", "TypeError", "wrong result, with a warning"]
-    assert rows(trials)[1] == ["doubling", *verdicts]
+    trials(lambda x: operator.imul(x, 2), "doubling")  # no way may see what another wrote
+    assert rows(trials)[1] == [
+        "doubling",
+        "honest: same as eager; frozen, warning: wrong result; refusing: TypeError",
+        "frozen: nothing; refusing: an error; warning: a warning",
+    ]
     assert (ROW[0][0], ROW[1][0]) == (1, 2)
-    trials(lambda x: x + x, of="doubling", instead="x + x")
-    assert rows(trials)[1][-1] == "x + x (differs: frozen; refusing; warning)"
+    trials(lambda x: x + x, instead="x + x")
+    assert rows(trials)[1][-1] == "x + x (differs: frozen, refusing, warning)"
+    trials(lambda x: x * 3, instead="x * 3", as_good=True)
+    trials(lambda x: x * 3, "doubling", instead="3 * x")
+    assert rows(trials)[1][-1].endswith(
+        "; x * 3 (differs: frozen, refusing, warning)"
+        "; 3 * x (differs: frozen, refusing, warning, eager)"
+    )
+
+
+@pytest.mark.filterwarnings("default")
+def test_ways_with_one_outcome_share_a_line(capsys):
+    Trials(WAYS, inputs=(1, 2))(operator.neg, "a sign")
+    assert capsys.readouterr().out.splitlines() == [
+        "a sign",
+        "  eager     -2.0",
+        "  honest    the same",
+        "  frozen    -1.0",
+        "  refusing  TypeError: Cannot compile.",
+        "  warning   -1.0",
+        "            RuntimeWarning: the result is fixed",
+    ]
+    Trials({"honest": WAYS["honest"], "kept": WAYS["honest"]}, inputs=(1, 2))(operator.neg)
+    assert capsys.readouterr().out == "eager         -2.0\nhonest, kept  the same\n"
+
+
+def test_graphs_tell_a_fallback_from_a_new_compilation():
+    count = []
+    counted = {"honest": WAYS["honest"]}
+    trials = Trials(counted, inputs=(1, 2), reset=count.clear, graphs=lambda f: len(count))
+    trials(lambda x: count.append(x), "at each call")
+    trials(lambda x: count.extend([x, x]), "at once")
+    trials(lambda x: count.append(x) if not count else None, "once")
+    assert [row[1:3] for row in rows(trials)[1:]] == [
+        ["recompilation", "slower calls"],
+        ["fallback", "slower calls"],
+        ["same as eager"],
+    ]
+
+
+def test_a_class_is_made_anew_and_other_numbers_can_be_as_good():
+    class Counting:
+        calls = 0
+
+        def __call__(self, x):
+            self.calls += x
+            return self.calls
+
+    trials = Trials({"honest": WAYS["honest"], "frozen": frozen}, inputs=(1, 2))
+    trials(Counting, "state", as_good=True)
+    assert rows(trials)[1][1:] == [
+        "honest: same as eager; frozen: different numbers",
+        "frozen: nothing",
+    ]
 
 
 def test_a_result_is_shown_as_rounded_numbers_and_an_error_as_a_line():
@@ -62,4 +117,6 @@ def test_a_result_is_shown_as_rounded_numbers_and_an_error_as_a_line():
         assert repr(outcome(lambda value=value: value)) == shown
     assert outcome({}.__getitem__, "word " * 99).endswith("[...]")
     with pytest.raises(ArgumentError, match="two inputs"):
-        Trials({})(abs, 1)
+        Trials({})(abs, inputs=(1,))
+    with pytest.raises(ArgumentError, match="situation"):
+        Trials({}, inputs=(1, 2))(abs, instead="abs")

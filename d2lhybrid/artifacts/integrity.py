@@ -1,7 +1,7 @@
-"""Are the files of an artifact those that its manifest lists? Names, sizes and hashes.
+"""Does an artifact have exactly the files that its manifest lists, by name, size and hash?
 
-No link is followed, no pipe or device opened, and a file is read only if it has the size that the
-manifest gives.
+No link is followed, no pipe or device is opened, and a file is read only if it has the size that
+the manifest gives.
 """
 
 import errno

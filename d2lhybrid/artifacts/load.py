@@ -1,6 +1,6 @@
 """``load``, ``verify``, ``inspect`` and ``trust``: bytes first, then trust, then the framework.
 
-``inspect`` and ``trust`` run and unpickle nothing, and hand no bytes to a framework.
+``inspect`` and ``trust`` run and unpickle nothing, and pass no bytes to a framework.
 """
 
 import os
@@ -41,8 +41,8 @@ class LoadedModel(BoundToProcess):
         """Run the model on arguments like those that it was saved with.
 
         Raises:
-            InputMismatchError: Structure, number, dtype or shape are not what the model was saved
-                with, or a tensor is of another framework.
+            InputMismatchError: Structure, number, dtype or shape differ from what the model was
+                saved with, or a tensor belongs to another framework.
         """
         framework = self._stored.framework
         inputs = self.manifest.in_spec.flatten_like((args, kwargs), "")
@@ -56,7 +56,7 @@ class LoadedModel(BoundToProcess):
         return self.manifest.out_spec.unflatten(_flat(self.model(*inputs)), classes=self._trusted)
 
     def differences(self) -> Iterator[str]:
-        """Run the recorded calls; how the outputs of each differ from the recorded ones, if so.
+        """Run the recorded calls, and say how their outputs differ from the recorded ones, if so.
 
         Raises:
             DamagedArtifactError: A file holds no recorded tensor.
@@ -84,9 +84,9 @@ class Verification:
     Attributes:
         path: The artifact's folder.
         answer: ``"proved"``: the bytes are as saved, and the model ran and gave the recorded
-            outputs. ``"not run"``: the bytes are as saved, and the model was not run because you do
-            not trust it. ``"failed"``: neither.
-        reason: Why it is not proved.
+            outputs. ``"not run"``: the bytes are as saved, but the model was not run because you
+            don't trust it. ``"failed"``: anything else.
+        reason: Why it isn't proved.
         problems: What is wrong with the bytes; empty if all are as saved.
     """
 
@@ -115,16 +115,16 @@ class Verification:
 
 @dataclass(frozen=True, repr=False)
 class Inspection:
-    """An artifact as ``inspect`` sees it; shown as a small table.
+    """An artifact as ``inspect`` sees it, shown as a small table.
 
     Attributes:
         path: The artifact's folder.
         manifest: What the artifact says: `format`, `framework`, `versions`, `created`, `inputs`,
             `outputs`, `files`.
         trusted: Did this user save it as it is, or call ``trust``?
-        risk: What the format lets such a file do when it is loaded.
-        note: What else there is to know of the format, and why no axis may vary.
-        problems: What is not as it was saved; empty if every byte is.
+        risk: What such a file can do when it is loaded.
+        note: What else to know about the format, and why no axis can vary.
+        problems: What isn't as it was saved; empty if every byte is.
     """
 
     path: Path
@@ -165,17 +165,17 @@ def load(path: str | os.PathLike[str], /, *, trust: bool = False) -> LoadedModel
 
     Args:
         path: The artifact's folder.
-        trust: Load it this once although nobody that you trust made it.
+        trust: Load it this once, although it isn't trusted.
 
     Raises:
-        ArtifactNotFoundError: Nothing is at the path, or no artifact.
-        OSError: The system does not let us read it.
+        ArtifactNotFoundError: There is nothing at the path, or no artifact.
+        OSError: The system doesn't let us read it.
         UntrustedArtifactError: It can carry code, and you neither made nor trusted it.
-        DamagedArtifactError: Something is not as it was saved.
-        UnknownFrameworkError, UnsupportedArtifactError: It is of a framework or a format that is
-            unknown here, or cannot run here.
-        MissingPackageError: Its framework is not installed.
-        ArtifactLoadError: The framework refuses it.
+        DamagedArtifactError: Something isn't as it was saved.
+        UnknownFrameworkError, UnsupportedArtifactError: Its framework or format is unknown here,
+            or cannot run here.
+        MissingPackageError: Its framework isn't installed.
+        ArtifactLoadError: The framework cannot load it.
 
     >>> import torch
     >>> from d2lhybrid import save
@@ -193,9 +193,9 @@ def load(path: str | os.PathLike[str], /, *, trust: bool = False) -> LoadedModel
 def verify(path: str | os.PathLike[str], /, *, trust: bool = False) -> Verification:
     """Check that the bytes are as saved, and that the model computes its recorded outputs.
 
-    There are three answers: proved, failed, and intact but not run, because loading it would not be
-    allowed (with `trust` as in ``load``). Only the first is ``ok``. Damaged files, and what the
-    model raises, are reported, not raised.
+    There are three answers: proved, failed, and not run, because the files are intact but untrusted
+    (`trust` is as in ``load``). Only the first is ``ok``. Damaged files, and errors from the model,
+    are reported, not raised.
 
     Raises:
         ArtifactNotFoundError, OSError: As in ``load``.
@@ -236,10 +236,10 @@ def inspect(path: str | os.PathLike[str], /) -> Inspection:
     """Describe an artifact without executing anything.
 
     Raises:
-        ArtifactNotFoundError: Nothing is at the path, or no artifact.
+        ArtifactNotFoundError: There is nothing at the path, or no artifact.
         DamagedArtifactError: Its manifest cannot be read.
         UnknownFrameworkError, UnsupportedArtifactError: Its version, its framework or its format is
-            not known here.
+            unknown here.
 
     >>> import torch
     >>> from d2lhybrid import save
@@ -261,10 +261,10 @@ def inspect(path: str | os.PathLike[str], /) -> Inspection:
 def trust(path: str | os.PathLike[str], /) -> Inspection:
     """Declare that this artifact may run with your permissions; ``inspect`` it first.
 
-    It is trusted as it is now. Any change afterwards takes the trust away again.
+    It is trusted as it is now. Any change afterwards ends the trust.
 
     Raises:
-        DamagedArtifactError: It is not as it was saved.
+        DamagedArtifactError: It isn't as it was saved.
         UnwritableFolderError: Your list of trusted artifacts cannot be written to.
 
     >>> import torch

@@ -1,4 +1,4 @@
-"""The manifest: what an artifact says about itself, read as if an enemy had written it.
+"""The manifest: what an artifact says about itself, read as if an attacker had written it.
 
 The field-by-field description is in ``docs/artifact-format.md``.
 """

@@ -1,4 +1,4 @@
-"""``run_native``: a short C or C++ program runs the model, and Python only hands over tensors.
+"""``run_native``: a short C or C++ program runs the model, and Python only passes tensors to it.
 
 The programs in ``d2lhybrid/native`` are compiled against the libraries inside the installed
 wheels, and the binaries are kept in the user's cache folder (or in ``$D2LHYBRID_CACHE``).
@@ -55,25 +55,25 @@ def run_native(
     """Run an artifact outside Python, on the CPU.
 
     Args:
-        path: The artifact's folder; or ``call(path, ...)`` with all arguments of the model, where
+        path: The artifact's folder; or ``call(path, ...)`` with all of the model's arguments, if
             one of its keywords has the name of an option.
-        args: What ``load(path)`` would be called with, of NumPy arrays; none for the recorded
-            example. For bfloat16, arrays of ``ml_dtypes`` or the bits as uint16.
+        args: The arguments of ``load(path)``, as NumPy arrays; without any, the recorded example
+            runs. For bfloat16, arrays of ``ml_dtypes`` or the bits as uint16.
         output_dir: A folder that gets the source, the compile line (``build.sh``), the program, the
             inputs and the command that runs it (``run.sh``).
         trust: As in ``load``.
-        timeout: Seconds that the program may run.
-        kwargs: More of what ``load(path)`` would be called with.
+        timeout: How many seconds the program may run.
+        kwargs: More arguments of ``load(path)``.
 
     Returns:
-        What the model returns, of NumPy arrays, with dictionaries for output classes; bfloat16
+        What the model returns, as NumPy arrays, with dictionaries for output classes; bfloat16
         comes back as float32.
 
     Raises:
-        UnsupportedArtifactError: No program runs this format, or a model saved on a GPU.
-        CompilerMissingError: There is no compiler; says which package to install.
-        NativeRunError: The program does not compile, fails, takes longer than `timeout`, or prints
-            something else than its outputs.
+        UnsupportedArtifactError: No program runs this format, or the model was saved on a GPU.
+        CompilerMissingError: There is no compiler; the message says which package to install.
+        NativeRunError: The program doesn't compile, fails, takes longer than `timeout`, or doesn't
+            print its outputs.
         ArtifactLoadError: The framework refuses the model, or the artifact lacks a name.
         InputMismatchError: Structure, number, dtype or shape of the inputs are wrong.
         UntrustedArtifactError, DamagedArtifactError: As in ``load``.

@@ -1,4 +1,4 @@
-"""``save``: write a model, let another process verify that it runs from there, then publish it."""
+"""``save``: write a model, let another process verify that it runs, then publish it."""
 
 import datetime
 import errno
@@ -96,46 +96,45 @@ def save(
 ) -> Inspection:
     """Save a model as an artifact: a folder with the framework's files and a manifest.
 
-    The model is saved compiled where the format can hold that. A process of its own loads the file
-    and runs it; only when its outputs are those of the model does the artifact appear at `path`.
-    What was there before stays until then, and stays for good if anything goes wrong. The loaded
-    model returns a list for a deque, and a dictionary for an object that is no tuple, mapping or
-    dataclass.
+    The model is saved compiled if the format allows it. A separate process loads the file and runs
+    it; only if its outputs equal the model's does the artifact appear at `path`. An older artifact
+    stays there until then, and stays for good if anything goes wrong. The loaded model returns a
+    list for a deque, and a dictionary for an object that isn't a tuple, mapping or dataclass.
 
     Args:
         model: A model or compiled function of PyTorch, TensorFlow, JAX or MXNet; or ``call(model,
-            ...)`` with all its arguments, where one of them has the name of an option.
-        path: Folder to make, or an artifact to replace.
+            ...)`` with all its arguments, if one of them has the name of an option.
+        path: The folder to create, or an artifact to replace.
         args: Example arguments, as the model takes them: tensors, and lists, tuples, dictionaries
-            and dataclasses of them, None, numbers and strings. What is no tensor becomes part of
-            the program.
+            and dataclasses of them, None, numbers and strings. Anything but a tensor becomes part
+            of the program.
         format: One of the framework's formats; its best if None.
-        dynamic: The axes that may vary later, for each input by name: ``{"ids": {0: "batch", 1:
-            "length"}}``; axes of one name vary together. An input has the name of its parameter in
-            the model's ``forward``, ``call`` or function. One inside a container has its key or
-            position behind that: ``batch_ids`` for ``batch["ids"]``, ``pair_0`` for ``pair[0]``.
-            What no parameter names is called by its position: ``input_0``. The names are those of
-            ``save(...).manifest.inputs``, which ``inspect`` shows.
-            If None, the first axis of each input may vary that is as long as that of the first
-            input, if the model and the format allow it; dictionaries before other arguments, such
-            as parameters, have no such axis. With ``{}``, none may vary.
+        dynamic: The axes that can vary later, for each input by name: ``{"ids": {0: "batch", 1:
+            "length"}}``; axes of the same name vary together. An input has the name of its
+            parameter in the model's ``forward``, ``call`` or function. Inside a container, its key
+            or position follows: ``batch_ids`` for ``batch["ids"]``, ``pair_0`` for ``pair[0]``. An
+            input without a parameter's name gets its position: ``input_0``.
+            ``save(...).manifest.inputs``, which ``inspect`` shows, has all names.
+            If None, the first axis of each input can vary if it is as long as that of the first
+            input, and if the model and the format allow it; dictionaries before other arguments,
+            such as parameters, have no such axis. With ``{}``, no axis can vary.
         kwargs: More example arguments.
 
     Returns:
-        What ``inspect`` says of the new artifact.
+        What ``inspect`` returns for the new artifact.
 
     Raises:
         UnknownFrameworkError: Neither the model nor an input belongs to a known framework.
         CallFailedError: The model raised when it was called with the example.
-        SaveError: The framework cannot save this model so, or it does not reload to the same; or
-            it is in training mode, in which it computes something else than what would be saved.
-        ArtifactNotFoundError: `path` holds something that ``save`` did not write, or there is no
-            folder to make it in.
-        ArgumentError: No folder can have the name of `path`, or no input has an axis that `dynamic`
-            names; or an option is misspelt, or also a parameter of the model.
-        OSError: Full disk, no permission; what was there is there still.
+        SaveError: The framework cannot save this model, or the reloaded model isn't the same; or
+            the model is in training mode, in which it doesn't compute what would be saved.
+        ArtifactNotFoundError: `path` holds something that ``save`` did not write, or the folder
+            around it doesn't exist.
+        ArgumentError: `path` isn't a valid name for a folder, or no input has an axis that
+            `dynamic` names; or an option is misspelt, or also a parameter of the model.
+        OSError: The disk is full, or there is no permission; what was there is still there.
         UnsupportedArtifactError: The framework has no such format.
-        CompilerMissingError: The format is compiled, and no compiler is here.
+        CompilerMissingError: The format needs a compiler, and none was found.
 
     >>> import torch
     >>> net, x = torch.nn.Linear(3, 2), torch.ones(1, 3)

@@ -1,7 +1,7 @@
 """Artifact folders: found, allowed to load or not, and replaced as a whole.
 
 A new artifact is written into a hidden folder beside the old one. Two renames exchange them; a
-reader who comes between the two finds the old one under its spare name.
+reader who comes between the two renames finds the old artifact under its spare name.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 """What this user saved or declared trusted: a list of manifests' hashes, one empty file each.
 
-It lies in the user's data folder, or in ``$D2LHYBRID_DATA``. As a manifest holds the hash of every
-file, trust covers the whole artifact, and ends with any change.
+The list is in the user's data folder, or in ``$D2LHYBRID_DATA``. Because a manifest holds the hash
+of every file, trust covers the whole artifact, and any change ends it.
 """
 
 import contextlib

@@ -1,1 +1,1 @@
-"""What everything else stands on: it knows no framework, no result and no graph."""
+"""What everything else builds on: it knows no framework, no result and no graph."""

@@ -1,4 +1,4 @@
-"""Which arguments are the model's and which are options of ours; ``call`` tells them apart."""
+"""Which arguments are the model's and which are our options; ``call`` tells them apart."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -40,27 +40,27 @@ class BoundToProcess:
 
 @dataclass(frozen=True)
 class Call:
-    """What is called, and with what; ``call`` makes one."""
+    """What is called, and with which arguments; ``call`` makes one."""
 
     function: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 
     def with_more(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> "Call":
-        """The call with further arguments, which come after those that it has."""
+        """The call with more arguments, after those that it already has."""
         return Call(self.function, (*self.args, *args), {**self.kwargs, **kwargs})
 
 
 def call(function: Any, /, *args: Any, **kwargs: Any) -> Call:
-    """A model, or a mapping of callables, with its arguments, to hand over in their place.
+    """A model, or a mapping of callables, together with its arguments.
 
-    Further arguments may stand beside it, and come after those inside: ``measure(call(f, 1), 2)``
-    calls ``f(1, 2)``, and so does ``compare({"f": call(f, 1)}, 2)``.
+    Arguments outside ``call`` come after those inside: ``measure(call(f, 1), 2)`` calls
+    ``f(1, 2)``, and so does ``compare({"f": call(f, 1)}, 2)``.
 
-    ``measure(net, x, seed=3)`` hands ``seed=3`` to `net`, but ``compare`` has an option of that
-    name. ``compare(call(functions, x, seed=3))`` gives it to the functions. The same in
-    ``measure``, ``variants``, ``training``, ``explain``, ``save`` and ``sweep``, and as a value of
-    the mapping for ``compare``.
+    ``measure(net, x, seed=3)`` passes ``seed=3`` to `net`, but ``compare`` has an option of that
+    name. ``compare(call(functions, x, seed=3))`` passes it to the functions. This works in
+    ``measure``, ``variants``, ``training``, ``explain``, ``save`` and ``sweep``, and for the values
+    of the mapping that ``compare`` takes.
 
     >>> from d2lhybrid import compare
     >>> def f(x, seed):

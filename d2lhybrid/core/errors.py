@@ -1,7 +1,7 @@
 """Every exception that d2lhybrid raises on purpose; this module imports nothing of ours.
 
-A message says what was expected, what was received and what to do; what a program may want to know
-of it stands in fields.
+A message says what was expected, what was received and what to do; its fields hold what a program
+may want to know.
 """
 
 import re
@@ -33,7 +33,7 @@ def brief(error: BaseException) -> str:
 
 
 class D2LHybridError(Exception):
-    """Base of all errors raised by d2lhybrid, so that one ``except`` catches them.
+    """Base of all errors that d2lhybrid raises, so that one ``except`` catches them.
 
     Keyword arguments become fields of the error.
 
@@ -55,25 +55,25 @@ class ArgumentError(D2LHybridError, ValueError):
 
 
 class UnknownLabelError(D2LHybridError, KeyError):
-    """A variant was named that is not among those measured. Fields: `label`, `known`."""
+    """There is no variant of this name. Fields: `label`, `known`."""
 
     __str__ = Exception.__str__  # that of KeyError puts the sentence in quotes
 
 
 class UnknownFrameworkError(D2LHybridError, TypeError):
-    """An object was handed over that belongs to none of the known frameworks."""
+    """An object belongs to none of the known frameworks."""
 
 
 class MissingPackageError(D2LHybridError, ImportError):
-    """A package is needed that is not installed or does not import."""
+    """A package that is needed is not installed or cannot be imported."""
 
 
 class CompilerMissingError(D2LHybridError, RuntimeError):
-    """No C or C++ compiler was found, which a variant, a format or a native program needs."""
+    """A variant, a format or a native program needs a C or C++ compiler, and none was found."""
 
 
 class TracingError(D2LHybridError, RuntimeError):
-    """Something that needs a running device was called while a graph is being traced."""
+    """Something that needs real computation was called while a graph was being traced."""
 
     __init__ = RuntimeError.__init__  # TorchDynamo cannot trace another, and hides the message
 
@@ -90,22 +90,22 @@ class CannotBuildError(D2LHybridError, RuntimeError):
 
 
 class DifferentAnswerError(D2LHybridError, ValueError):
-    """Two calls that should compute the same do not, or what they compute is not a number."""
+    """Two calls that should compute the same don't, or their result isn't a number."""
 
 
 class ClaimError(D2LHybridError, AssertionError):
-    """What was claimed of a comparison is contradicted by its interval. Field: `claim`."""
+    """The interval of a comparison contradicts a claim about it. Field: `claim`."""
 
 
 class DamagedResultError(D2LHybridError, ValueError):
-    """A text is no JSON of a result, or not one that this version reads."""
+    """A text isn't the JSON of a result, or not one that this version reads."""
 
 
 # Artifacts: saving, verifying, trusting, loading and running without Python.
 
 
 class ArtifactError(D2LHybridError):
-    """Base of the errors about saved models; what the message names are its fields."""
+    """Base of the errors about saved models; its fields are the values in the message."""
 
     def __init__(self, message: str, /, **fields: Any) -> None:
         super().__init__(message.format(**fields) if fields else message, **fields)
@@ -128,15 +128,15 @@ class UntrustedArtifactError(ArtifactError, PermissionError):
 
 
 class SaveError(ArtifactError, RuntimeError):
-    """The framework cannot save this model so, or what it saved does not compute the same."""
+    """The framework cannot save this model, or what it saved doesn't compute the same."""
 
 
 class ArtifactLoadError(ArtifactError, RuntimeError):
-    """The bytes are as saved, but the framework does not load or run them."""
+    """The bytes are as saved, but the framework cannot load or run them."""
 
 
 class UnwritableFolderError(ArtifactError, OSError):
-    """A folder of this user's, for what is trusted or compiled, cannot be written to."""
+    """One of the user's folders, for what is trusted or compiled, cannot be written to."""
 
 
 class InputMismatchError(ArtifactError, TypeError, ValueError):
@@ -144,7 +144,7 @@ class InputMismatchError(ArtifactError, TypeError, ValueError):
 
 
 class NativeRunError(ArtifactError, RuntimeError):
-    """The native program did not compile, crashed, or printed what no program of ours prints."""
+    """The native program did not compile, crashed, or printed something unexpected."""
 
 
 __all__ = [name for name in globals() if name.endswith("Error")]

@@ -1,6 +1,6 @@
 """The reader's language: gettext catalogs in ``d2lhybrid/locale``, and how numbers are written.
 
-Nothing else in the package depends on the language. A message that a catalog lacks is in English.
+Nothing else in the package depends on the language. A message that a catalog lacks stays English.
 """
 
 import os
@@ -24,7 +24,7 @@ def noop(message: str) -> str:
 
 
 def set_language(language: str | None) -> None:
-    """Choose 'en', 'pt', 'zh' or 'ja' for all that d2lhybrid says; None goes by the locale.
+    """Choose 'en', 'pt', 'zh' or 'ja' for everything that d2lhybrid says; None uses the locale.
 
     Raises:
         ArgumentError: there is no catalog for it.

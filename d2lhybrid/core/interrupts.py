@@ -1,4 +1,4 @@
-"""A limit in seconds for a call, which ends as it does at Ctrl-C."""
+"""A time limit for a call, which then ends as it does at Ctrl-C."""
 
 import _thread
 import signal

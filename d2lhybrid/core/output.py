@@ -1,4 +1,4 @@
-"""Holds back what libraries say: ``quiet`` for native code, ``silent`` for Python.
+"""Hides what libraries print: ``quiet`` for native code, ``silent`` for Python.
 
 Both change settings of the whole process, so several threads share each change.
 """

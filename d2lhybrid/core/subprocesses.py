@@ -1,4 +1,4 @@
-"""Programs that are started beside this one: what they import, and what ends them."""
+"""Programs that this one starts: what they import, and what ends them."""
 
 import os
 import signal

@@ -1,8 +1,7 @@
 """Graphs side by side as an SVG picture: boxes in layers from top to bottom, with arrows.
 
-The layout is our own, after Sugiyama. Of the libraries that pip brings, igraph's layout takes all
-boxes for points, and that of grandalf lays wide ones over one another, so neither saves the placing
-below.
+The layout is our own, after Sugiyama. Of the libraries that pip can install, igraph treats all
+boxes as points, and grandalf lets wide boxes overlap, so neither saves the code below.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""One line while a reader waits, where that takes long enough to ask; nothing of it stays."""
+"""One line while a reader waits, if that takes long enough to wonder; it doesn't stay."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,7 @@
-"""What may be the cause of a variant's time, each with its sentence: the rules of ``why.reason``.
+"""Possible causes of a variant's time, each with its sentence: the rules of ``why.reason``.
 
-Here are facts that hold whatever the verdict, and why something isn't faster; ``gains`` has what
-makes it faster.
+This module has facts that hold whatever the verdict, and reasons why something isn't faster;
+``gains`` has reasons why it is.
 """
 
 from collections.abc import Iterator

@@ -1,13 +1,12 @@
-"""Claims: what a text says of a comparison, held against what was measured.
+"""Claims: what a text says about a comparison, checked against what was measured.
 
-A claim is what a text says of a comparison, held against its intervals. It *holds* where the
-interval of the ratio says so, clear of the noise floor. It is *contradicted* where the interval
-says the opposite; that needs no noise floor, so a wrong claim fails where times are noisy, too.
-Otherwise it is *undecided*: the experiment is measured on, and what stays undecided is said where a
-reader sees it. "Not shown" is not "false".
+A claim *holds* if the interval of the ratio says so, beyond the noise floor. It is *contradicted*
+if the interval says the opposite; that needs no noise floor, so a wrong claim also fails when times
+are noisy. Otherwise it is *undecided*: more rounds are taken, and if it stays undecided, the reader
+is told. "Not shown" is not "false".
 
-Where other programs held the variants up, so that too few rounds are left, every claim is
-undecided: threads that wait for a core can turn any ratio round.
+If other programs held the variants up, so that too few rounds are left, every claim is undecided:
+threads that wait for a core can reverse any ratio.
 """
 
 import math
@@ -238,10 +237,10 @@ def _judge_not_slower(seen: _Seen) -> str:
 
 @dataclass(frozen=True)
 class Judgement(Generic[C]):
-    """What became of a claim: 'holds' or 'undecided', and the comparison that it was judged by.
+    """The outcome of a claim, 'holds' or 'undecided', and the comparison that it was judged by.
 
-    That has more rounds than the one that was asked if they were needed to decide it. A notebook
-    doesn't show a judgement, because the line about it has been shown.
+    If the claim needed more rounds, that comparison has them. A notebook doesn't show a judgement,
+    because the line about it was already shown.
     """
 
     claim: Claim
@@ -253,7 +252,7 @@ class Judgement(Generic[C]):
 
 
 class Judgements(tuple[Judgement[C], ...]):
-    """Those of a claim at several sizes, which a notebook doesn't show either."""
+    """The judgements of a claim at several sizes; a notebook doesn't show these either."""
 
     def _ipython_display_(self) -> None:
         """Show nothing."""

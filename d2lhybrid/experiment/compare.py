@@ -1,4 +1,4 @@
-"""The verbs ``compare`` and ``measure``: they read their arguments and run an ``Experiment``."""
+"""``compare`` and ``measure``: they check their arguments and run an ``Experiment``."""
 
 import math
 import os
@@ -55,79 +55,81 @@ def compare(
 ) -> Comparison:
     """Time ``function(*args, **kwargs)`` for each of `functions` and compare it to the baseline.
 
-    First the compilers start that the callables are known to need, so that no row pays for it. Then
-    each is called once; building and loading are timed separately from that call if the two are
-    separate. Unless `check` is False the outputs are compared; a number as `check` is the
-    tolerance, relative to each element. After warm-up, every round takes a turn of each in an order
-    drawn from `seed`, and one more of the baseline, which gives the noise floor. If work is queued,
-    a turn times both calls that are waited for and a stream of calls. It ends when every verdict is
-    clear and every interval narrower than 10%, at the earliest after 20 rounds; after 2000 rounds;
-    after `time_limit` seconds of rounds; or at an interrupt, with the rounds that are complete. It
-    takes six rounds unless they need more than twice the limit; the result then says which limit is
-    enough, and gives no verdict.
+    First, the compilers start that the callables are known to need, so no row pays for this. Then
+    each callable is called once; if building and loading are separate from that call, they are
+    timed separately. Unless `check` is False, the outputs are compared; a number as `check` is the
+    tolerance, relative to each element. After warm-up, every round calls each callable in an order
+    drawn from `seed`, and the baseline once more, which gives the noise floor. If work is queued,
+    a turn times both calls that are waited for and a stream of calls. The rounds end when every
+    verdict is clear and every interval is narrower than 10%, but not before 20 rounds; after 2000
+    rounds; after `time_limit` seconds of rounds; or at an interrupt, with the complete rounds. At
+    least six rounds are taken, unless they need more than twice the limit; the result then says
+    which limit is enough, and gives no verdict.
 
-    If a variant cannot be built, raises or gives another answer, the comparison goes on without it
-    and shows the reason. A compiler that caches on disk builds the same program in a fraction of
+    If a variant cannot be built, raises or gives a different answer, the comparison goes on without
+    it and shows the reason. A compiler that caches on disk builds the same program in a fraction of
     the time in the next process; a first call that found its program there is marked.
 
-    An interval of one process covers its rounds. It leaves out what is decided once per process,
-    such as where memory lies and which thread runs on which core, so that another process may come
-    out elsewhere. `processes` of six or more give an interval for the median of all processes; one
-    more process lies between the extremes of six with a probability of 5/7. A turn during which
-    other programs made the threads wait does not count. If fewer than six rounds are left, more
-    are taken, for up to twice the limit. If that is not enough, nothing is decided, nor where fewer
-    than half of the rounds are left and an operation may use several threads.
+    The interval of one process covers its rounds. It leaves out what is decided once per process,
+    such as where memory lies and which thread runs on which core, so another process may give a
+    different result. With six or more `processes`, the interval is that of the median of all
+    processes; one more process lies between the extremes of six with a probability of 5/7. A turn
+    during which other programs made the threads wait does not count. If fewer than six rounds are
+    left, more are taken, for up to twice the limit. If that is not enough, nothing is decided; nor
+    is it if an operation can use several threads and fewer than half of the rounds are left.
     docs/measuring.md has more.
 
     Args:
-        functions: the callables by label, or what ``variants`` returns. One of them may be
-            ``call(function, ...)`` with arguments of its own, which those of every call follow.
-        args, kwargs: the arguments of every call; ``call(functions, ...)`` where a keyword has
+        functions: the callables by label, or what ``variants`` returns. Any of them can be
+            ``call(function, ...)`` with its own arguments, which come before those of every call.
+        args, kwargs: the arguments of every call; write ``call(functions, ...)`` if a keyword has
             the name of an option below.
         baseline: the label that ratios refer to; the first one if None.
-        references: labels of yardsticks, such as a program in C or a copy of the array. They are
-            measured and shown, and never recommended. Those of ``variants`` are already marked.
+        references: labels of programs to compare with, such as one in C or a copy of the array.
+            They are measured and shown, but never recommended. Those of ``variants`` are already
+            marked.
         check: True compares outputs with the tolerance of their dtype, a number is the tolerance
-            of floating-point numbers, False compares nothing. Whole numbers have to be equal. A
+            for floating-point numbers, and False compares nothing. Integers have to be equal. A
             GPU may round float32 to TF32 inside a product (PyTorch's convolutions and JAX's
             products do): there True allows 1/256 of the largest number in the row (the last axis).
-        time_limit: seconds of rounds; first calls and warm-up come on top. The environment variable
-            ``D2LHYBRID_MOST_SECONDS`` lowers it, to try quickly whether a notebook or script runs.
+        time_limit: seconds of rounds; first calls and warm-up take extra time. The environment
+            variable ``D2LHYBRID_MOST_SECONDS`` lowers it, to try quickly whether a notebook or
+            script runs.
         build_timeout: seconds that building, loading and the first call of a variant may take
-            together; one that takes longer is interrupted and left out. Works in the main thread,
-            and with `processes` in any.
-        seed: of the order within the rounds; drawn if None, and kept in the result.
+            together; a variant that takes longer is interrupted and left out. Works in the main
+            thread, and with `processes` in any.
+        seed: the seed for the order within the rounds; drawn if None, and kept in the result.
         margin: what counts as the same, as a fraction (0.02 is 2%).
         processes: how many fresh processes measure, one after the other; None measures in this one.
-            Each builds, calls first, warms up and takes rounds for an equal share of `time_limit`.
-            If other programs disturbed some, up to half as many more take their place.
+            Each builds, makes the first calls, warms up and takes rounds for an equal share of
+            `time_limit`. If other programs disturbed some, up to half as many more replace them.
             The ratio is the median of theirs; with fewer than six there is no interval. A variant
-            that ends its process, as a crash does, is left out. Functions and arguments have to be
-            such as can be sent to a process.
-        threads: how many each framework may use; needs `processes`, because a framework reads this
-            when it starts. One thread helps where others use the same cores.
+            that crashes its process is left out. It must be possible to send the functions and
+            arguments to another process.
+        threads: how many threads each framework may use; needs `processes`, because a framework
+            reads this when it starts. One thread helps if others use the same cores.
         caches: True lets the processes use your compilers' caches on disk. Otherwise each first
             call gets an empty folder for them, so that cold starts are cold.
         why: after the rounds, find out why the recommended variant is faster, and why compiled
-            ones are not; the result then says so. It calls them a few times more, and takes no more
-            than ten seconds, or twice the time limit. ``why()`` of the result asks later.
+            ones aren't; the result then says so. This calls them a few more times, and takes at
+            most ten seconds, or twice the time limit. The result's ``why()`` can ask later.
         progress: say what is being built, and count what takes longer than two seconds; None does
-            so where the standard error is a terminal.
-        timer: a function that returns seconds, such as ``time.perf_counter``, by which the limit
-            counts, too.
+            so if the standard error is a terminal.
+        timer: a function that returns seconds, such as ``time.perf_counter``; the limit also goes
+            by it.
 
     Returns:
-        A Comparison. It can measure on for a claim that is undecided, and keeps `functions` and
-        their arguments for it; its ``release()`` is the same without them.
+        A Comparison. It can take more rounds for an undecided claim, and keeps `functions` and
+        their arguments for that; its ``release()`` is the same without them.
 
     Raises:
-        ArgumentError, UnknownLabelError: the arguments do not fit, an option is also a parameter
-            of a function, or something cannot be taken to another process.
+        ArgumentError, UnknownLabelError: the arguments don't fit, an option is also a parameter
+            of a function, or something cannot be sent to another process.
         UnwritableFolderError: there is no space for the files of the processes.
         CannotBuildError: the baseline cannot be built on this machine.
         CallFailedError: the baseline raised.
-        DifferentAnswerError: the baseline's answer is another one at the second call.
-        KeyboardInterrupt: it came before there was a whole round.
+        DifferentAnswerError: the baseline gives a different answer at the second call.
+        KeyboardInterrupt: it came before there was a complete round.
 
     >>> import numpy as np
     >>> x = np.ones(10_000)
@@ -192,19 +194,20 @@ def measure(
 ) -> Measurement:
     """Time ``function(*args, **kwargs)``: the first call, then the steady state.
 
-    Samples are taken until the 95% interval of the median is within 1% of it, by each metric, or
+    It takes samples until the 95% interval of the median is within 1% of it, by each metric, or
     for `time_limit` seconds. An interrupt ends it with what has been measured. The interval holds
-    in this process; the median of the next one may lie outside (see docs/measuring.md).
+    in this process; the median of the next process may lie outside it (see docs/measuring.md).
 
     Args:
         function: what to time.
-        args, kwargs: the arguments of every call; ``call(function, ...)`` where a keyword has
+        args, kwargs: the arguments of every call; write ``call(function, ...)`` if a keyword has
             the name of an option below.
         label: its name in the result; the function's own if None.
-        time_limit: seconds of samples, as for ``compare``; the first call and warm-up come on top.
+        time_limit: seconds of samples, as for ``compare``; the first call and warm-up take extra
+            time.
         progress: say what is being built, and count what takes longer than two seconds; None does
-            so where the standard error is a terminal.
-        timer: a function that returns seconds, by which the limit counts, too.
+            so if the standard error is a terminal.
+        timer: a function that returns seconds; the limit also goes by it.
 
     Returns:
         A Measurement.
@@ -212,7 +215,7 @@ def measure(
     Raises:
         CallFailedError: `function` raised, or cannot be called.
         ArgumentError: `time_limit` is not above 0, an option is also a parameter of `function`,
-            or a keyword that it does not name is nearly an option.
+            or a keyword that isn't its parameter is nearly an option.
         KeyboardInterrupt: it came before the first sample, so there is nothing to keep.
 
     >>> result = measure(sum, range(1000), time_limit=0.2)

@@ -1,4 +1,4 @@
-"""What ``compare`` and ``sweep`` return: what was measured, what follows from it, how it shows."""
+"""What ``compare`` and ``sweep`` return: what was measured, what follows, how it is shown."""
 
 import math
 import statistics
@@ -51,23 +51,22 @@ class MeasuresOn(Protocol):
 class Comparison(Result, Mapping[str, Measurement]):
     """Several callables, measured in the same rounds; a mapping from label to Measurement.
 
-    Sample i of every measurement is from round i, and so is that of `baseline_repeat`, the
-    baseline's second turn in that round, from which the noise floor follows. `unavailable` says of
-    each variant that was not measured why. `references` are programs to compare with, not to choose
-    from, and `deprecated` the variants that their makers have deprecated. `stopped` is 'clear',
-    'limit' or 'interrupted'; `limit_needed` the time limit, in seconds, that six rounds would have
-    needed, None if there are six. `compilers_started` has what it took to start a compiler before
-    the first variant, in seconds by its name, if this process had not done so.
+    Sample i of every measurement is from round i, and so is sample i of `baseline_repeat`, the
+    baseline's second turn in that round, which gives the noise floor. `unavailable` says why a
+    variant was not measured. `references` are programs to compare with, not to choose from, and
+    `deprecated` the variants that their makers have deprecated. `stopped` is 'clear', 'limit' or
+    'interrupted'; `limit_needed` is the time limit, in seconds, that six rounds would have needed,
+    or None if there are six. `compilers_started` holds the seconds that it took to start a compiler
+    before the first variant, by its name, if this process had not started it yet.
 
-    `processes` are the comparisons of the fresh processes that were asked for. Then sample i of
-    every measurement is the median of process i, what is paid once is the median of theirs, and a
-    ratio has one value a process: the median over its rounds.
+    `processes` are the comparisons of the fresh processes, if any were asked for. Then sample i of
+    every measurement is the median of process i, what is paid once is the median over processes,
+    and a ratio has one value per process: the median over its rounds.
 
-    `facts` has what was asked after the rounds of why variants take their time, by label; of those
-    for which nothing was asked, none.
+    `facts` holds, by label, what was found out after the rounds about why variants take their time.
 
-    `experiment` can measure on for a claim that is undecided, and keeps the callables and their
-    arguments for it. It is no part of the data: equality, JSON, copies and pickles leave it out.
+    `experiment` can take more rounds for an undecided claim, and keeps the callables and their
+    arguments for that. It isn't part of the data: equality, JSON, copies and pickles leave it out.
 
     >>> from d2lhybrid import compare
     >>> functions = {"sum": sum, "max": max}
@@ -134,15 +133,15 @@ class Comparison(Result, Mapping[str, Measurement]):
         return content
 
     def release(self) -> "Comparison":
-        """The same comparison without its experiment, so that nothing keeps models and inputs.
+        """The same comparison without its experiment, so it keeps no models and inputs alive.
 
-        Claims on it go by the rounds that there are.
+        Claims on it use only the rounds that were taken.
         """
         return replace(self, experiment=None)
 
     @property
     def others(self) -> list[str]:
-        """The variants: all labels but the baseline's and the references'."""
+        """The variants: all labels except the baseline and the references."""
         return [label for label in self if self._role(label) == "variant"]
 
     @property
@@ -157,7 +156,7 @@ class Comparison(Result, Mapping[str, Measurement]):
 
     @property
     def disturbed_rounds(self) -> int:
-        """In how many of them other programs held up one of the callables or more."""
+        """In how many rounds other programs held up at least one of the callables."""
         if self.processes:
             return sum(process.disturbed_rounds for process in self.processes)
         turns = [self.baseline_repeat, *(m.times for m in self.measurements)]
@@ -165,7 +164,7 @@ class Comparison(Result, Mapping[str, Measurement]):
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The metrics that say something of their own: 'latency' and, where it differs, others."""
+        """The metrics that add information: 'latency', and others that differ from it."""
         pairs = [(m.median, m.median_of("throughput")) for m in self.measurements]
         apart = any(max(pair) > (1 + AGREE) * min(pair) for pair in pairs)
         says = {"latency": True, "throughput": apart, "device": bool(self.baseline_repeat.device)}
@@ -173,7 +172,7 @@ class Comparison(Result, Mapping[str, Measurement]):
 
     @property
     def noise_floor(self) -> float:
-        """What a ratio must differ from 1 by to count, as a fraction (0.01 is 1%), by latency."""
+        """How far a ratio must be from 1 to count, as a fraction (0.01 is 1%), by latency."""
         return self.floor_of()
 
     def floor_of(self, metric: str | None = None) -> float:
@@ -183,8 +182,8 @@ class Comparison(Result, Mapping[str, Measurement]):
     def is_busy(self, label: str, against: str | None = None) -> bool:
         """Did other programs hold up these two so often that nothing can be decided?
 
-        Fewer than six rounds, or processes, are left in which they did not. If an operation may use
-        several threads, half of the rounds have to be left.
+        This is so if fewer than six undisturbed rounds, or processes, are left. If an operation can
+        use several threads, at least half of the rounds have to be left.
         """
         if self.processes:
             left = len(self._quiet_processes(label, against))
@@ -194,12 +193,12 @@ class Comparison(Result, Mapping[str, Measurement]):
 
     @property
     def busy(self) -> bool:
-        """Were other programs in the way, so that the verdict on some variant is open for that?"""
+        """Did other programs leave the verdict on some variant undecided?"""
         return any(map(self.is_busy, self.others or self))
 
     @property
     def noisy(self) -> bool:
-        """Do times vary by more than 20% by themselves, without other programs in the way?"""
+        """Do times vary by more than 20% by themselves, without other programs interfering?"""
         return not self.busy and NOISY_FLOOR < self.noise_floor < math.inf
 
     def _pair(self, label: str, against: str | None) -> tuple[Samples, Samples]:
@@ -230,7 +229,7 @@ class Comparison(Result, Mapping[str, Measurement]):
     def log_ratios(
         self, label: str, metric: str | None = None, against: str | None = None
     ) -> list[float]:
-        """The logarithms of the ratios that everything is decided by: one a round, or a process."""
+        """The logarithms of the ratios that decide everything: one per round, or per process."""
         if self.processes:
             return [
                 statistics.median(process.log_ratios(label, metric, against))
@@ -240,10 +239,11 @@ class Comparison(Result, Mapping[str, Measurement]):
         return its.log_ratios(mine, metric)
 
     def confidence(self, label: str, against: str | None = None) -> float:
-        """How sure the interval of the ratio is, as a fraction, such as 0.95.
+        """The confidence level of the ratio's interval, as a fraction, such as 0.95.
 
-        In one process that is 0.99 of 8 to 19 rounds, and 0.95 otherwise; of processes it is what
-        the order statistics give, such as 0.969 of six; 0 where there are too few for an interval.
+        In one process, it is 0.99 for 8 to 19 rounds, and 0.95 otherwise. For several processes, it
+        follows from the order statistics, such as 0.969 for six. It is 0 if there are too few for
+        an interval.
         """
         count = len(self.log_ratios(label, None, against))
         if self.processes:
@@ -258,13 +258,14 @@ class Comparison(Result, Mapping[str, Measurement]):
     def ratio(self, label: str, metric: str | None = None, against: str | None = None) -> Estimate:
         """Time of the baseline (or `against`) over this one's: (estimate, low, high).
 
-        Above 1 is faster. The estimate is the median of the ratios within each round, the interval
-        that of the sign test: 95%, or 99% of 8 to 19 rounds, and of fewer than six infinite. It
-        speaks of this process. Of several processes, the estimate is the median of theirs, and
-        the interval is made of order statistics of theirs: of six it reaches from the lowest to the
-        highest (97%), of ten from the second to the ninth (98%), and of fewer than six it is
-        infinite. It assumes nothing of how processes differ (Conover, *Practical Nonparametric
-        Statistics*, 3.1). Of the baseline itself, it is the ratio of its two turns.
+        Above 1 is faster. The estimate is the median of the ratios within each round, and the
+        interval that of the sign test: 95%, or 99% for 8 to 19 rounds; for fewer than six rounds it
+        is infinite. It is about this process. For several processes, the estimate is the median of
+        their ratios, and the interval comes from order statistics: for six processes it reaches
+        from the lowest to the highest (97%), for ten from the second to the ninth (98%), and for
+        fewer than six it is infinite. It assumes nothing about how processes differ (Conover,
+        *Practical Nonparametric Statistics*, 3.1). For the baseline itself, it is the ratio of its
+        two turns.
         """
         logarithms = self.log_ratios(label, metric, against)
         if self.processes:
@@ -274,9 +275,9 @@ class Comparison(Result, Mapping[str, Measurement]):
     def range_of_processes(
         self, label: str, metric: str | None = None
     ) -> tuple[float, float] | None:
-        """The lowest and the highest ratio that a process saw; None of one process.
+        """The lowest and the highest ratio of a process; None if only one process measured.
 
-        The next one lies between them with a probability of (n - 1) / (n + 1), 5/7 of six.
+        The next process lies between them with a probability of (n - 1) / (n + 1): 5/7 for six.
         """
         if not self.processes:
             return None
@@ -287,7 +288,7 @@ class Comparison(Result, Mapping[str, Measurement]):
         """'faster', 'slower', 'same' or 'undecided', against the baseline or another.
 
         'same' if the whole interval of the ratio lies within `margin` of 1; else 'faster' or
-        'slower' if it lies beyond the noise floor; else 'undecided'. It is also 'undecided' where
+        'slower' if it lies beyond the noise floor; else 'undecided'. It is also 'undecided' if
         other programs held the two up so often that too few rounds are left (``is_busy``).
 
         Raises:
@@ -305,11 +306,11 @@ class Comparison(Result, Mapping[str, Measurement]):
         """Calls after which this one has paid off its cold start.
 
         A process pays for loading and for the first call; what is compiled ahead of time is built
-        once for all processes. It gains by each call that is waited for.
+        once for all processes. It gains with each call that is waited for.
 
         Returns:
-            A whole number; ``math.inf`` if it never does, because it isn't faster; None if that
-            is not known.
+            An integer; ``math.inf`` if it never does, because it isn't faster; None if that
+            isn't known.
         """
         verdict = self.verdict(label)
         if verdict != "faster":
@@ -413,23 +414,23 @@ class Comparison(Result, Mapping[str, Measurement]):
     ) -> "Judgement[Comparison]":
         """Check a claim, such as "tf.function is faster", against what was measured.
 
-        A line shows that it holds: "✓ tf.function is faster than eager: 4.21 times." If it is
-        undecided, and the comparison has its experiment, rounds go on, for up to three times the
-        comparison's limit or 20 s, and no more than 30 times the limit; of processes, there are up
-        to three times as many. The line then says how many rounds or processes it took, because
-        this comparison stays as it is; or it says that the claim is still undecided, and why. That
-        is said at once where more of them have no chance. Where other programs held a variant up,
+        If the claim holds, a line says so: "✓ tf.function is faster than eager: 4.21 times." If it
+        is undecided, and the comparison has its experiment, more rounds are taken, for up to three
+        times the comparison's limit or 20 s, and at most 30 times the limit; or up to three times
+        as many processes. The line then says how many rounds or processes it took, because this
+        comparison stays as it is, or that the claim is still undecided, and why. If more of them
+        have no chance to decide it, it says so at once. If other programs held a variant up,
         nothing contradicts a claim.
 
         Args:
             label: the variant.
             sense: 'faster', 'slower', 'same', 'not slower' or 'not faster'.
-            at_least: how many times as fast, or as long, it must be.
+            at_least: how many times as fast it must be, or how many times as long it must take.
             against: the other variant; the baseline if None.
             metric: 'latency', 'throughput' or 'device'; the latency if None.
 
         Returns:
-            The Judgement, with the comparison of all rounds that were taken for it.
+            A Judgement, with the comparison of all rounds that were taken for it.
 
         Raises:
             ClaimError: what was measured contradicts it.
@@ -447,14 +448,14 @@ class Comparison(Result, Mapping[str, Measurement]):
     def why(self, label: None = None) -> Reasons: ...
 
     def why(self, label: str | None = None) -> Reason | Reasons:
-        """Why a variant takes the time that it takes, in a sentence or two.
+        """Why a variant takes as long as it does, in a sentence or two.
 
         ``print(comparison.why("torch.compile"))`` prints the sentence, and
         ``comparison.why("torch.compile").cause`` is a word for the cause, such as "recompiled" or
-        "nothing_to_rewrite". What has not been asked yet is asked now, for up to ten seconds.
+        "nothing_to_rewrite". If the reason hasn't been found yet, this takes up to ten seconds.
 
         Args:
-            label: the variant; None for each that is compiled, a line each.
+            label: the variant; None for all compiled variants, with a line for each.
 
         Raises:
             UnknownLabelError: there is no such variant.
@@ -467,17 +468,17 @@ class Comparison(Result, Mapping[str, Measurement]):
         return reason(next(row for row in rows if row.label == label), rows)
 
     def asked(self, labels: Sequence[str] | None = None) -> "Comparison":
-        """The same with the facts that explain its times, as far as they can still be asked for.
+        """The same comparison with the facts that explain its times, if they can still be found.
 
         Args:
-            labels: of which variants; of those that need a reason if None.
+            labels: which variants to ask about; those that need a reason if None.
         """
         if self.experiment is None:
             return self
         return replace(self, facts=self.facts | self.experiment.ask(self.rows, labels))
 
     def plot(self, metric: str = "latency") -> Any:
-        """Draw the times per call with their intervals with matplotlib; returns the axes.
+        """Draw the times per call and their intervals with matplotlib, and return the axes.
 
         Args:
             metric: 'latency', 'throughput' or 'device'.
@@ -486,7 +487,7 @@ class Comparison(Result, Mapping[str, Measurement]):
         return drawn.comparison(self.rows, metric)
 
     def waterfall(self, labels: Sequence[str], metric: str = "latency") -> Any:
-        """Draw what each layer of software adds to the time of a call; returns the axes.
+        """Draw what each layer of software adds to the time of a call, and return the axes.
 
         Args:
             labels: the variants in the order of the steps, such as from "C" up to "eager".
@@ -497,13 +498,13 @@ class Comparison(Result, Mapping[str, Measurement]):
         return drawn.waterfall(self.rows, labels, metric)
 
     def to_frame(self) -> Any:
-        """A pandas data frame, one row a variant; raises MissingPackageError without pandas.
+        """A pandas data frame with a row per variant; raises MissingPackageError without pandas.
 
         Times are in seconds per call, and ratios above 1 are faster. `pays_after` is also missing
-        if a cold start never pays off. `compilations_per_call` counts the calls after the first;
-        what follows it was asked after the rounds, of the variants that needed it: the operations
-        that were recorded of a call, the steps that run for them and how many of these are
-        contractions, and what entering compiled code takes, beside eager code.
+        if a cold start never pays off. `compilations_per_call` counts the calls after the first.
+        The columns after it were filled in after the rounds, for the variants that needed them: the
+        operations recorded for a call, the steps that run for them and how many of these are
+        contractions, and what entering compiled code takes, compared with eager code.
         """
         return require("pandas", "notebooks").DataFrame(self.summary()["rows"]).set_index("label")
 
@@ -556,17 +557,17 @@ class Sweep(Result):
 
     @property
     def labels(self) -> list[str]:
-        """Every variant that was measured at some size."""
+        """Every variant that was measured at any size."""
         return list(dict.fromkeys(label for c in self.comparisons for label in c))
 
     @property
     def deprecated(self) -> list[str]:
-        """Those that are deprecated."""
+        """The deprecated variants."""
         return list(dict.fromkeys(label for c in self.comparisons for label in c.deprecated))
 
     @property
     def metrics(self) -> list[str]:
-        """The metrics that say something of their own at some size."""
+        """The metrics that add information at any size."""
         return list(dict.fromkeys(metric for c in self.comparisons for metric in c.metrics))
 
     def claim(
@@ -579,7 +580,7 @@ class Sweep(Result):
         against: str | None = None,
         metric: str | None = None,
     ) -> Judgements[Comparison]:
-        """As ``Comparison.claim``, at one size, or at all of them with a line for each."""
+        """Like ``Comparison.claim``, at one size, or at all sizes with a line for each."""
         if size is not None and size not in self.sizes:
             text = _("Expected a size among {known}. Received: {received!r}.")
             known = ", ".join(map(str, self.sizes))
@@ -591,7 +592,7 @@ class Sweep(Result):
         )
 
     def plot(self, *, xlabel: str = "") -> Any:
-        """Draw time per call against size; returns the axes.
+        """Draw the time per call against the size, and return the axes.
 
         Args:
             xlabel: what the sizes are; "work" in the reader's language if empty.

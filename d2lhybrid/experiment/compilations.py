@@ -1,4 +1,4 @@
-"""How many programs compilers made meanwhile, by the frameworks' own counters."""
+"""How many programs compilers have made, by the frameworks' own counters."""
 
 from collections.abc import Iterable, Mapping
 

@@ -1,4 +1,4 @@
-"""What is known of why a variant takes the time that it takes, as plain data.
+"""What is known about why a variant takes as long as it does, as plain data.
 
 Measuring sees how often programs were compiled (``Measurement.later_compilations``). The rest is
 asked after the rounds, by ``inquiry``; ``why`` makes a sentence of it.

@@ -1,4 +1,4 @@
-"""What makes a variant faster, in clauses of one sentence: rule 6 of ``why.reason``."""
+"""What makes a variant faster, as clauses of one sentence: rule 6 of ``why.reason``."""
 
 import math
 from collections.abc import Iterator

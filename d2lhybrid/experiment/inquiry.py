@@ -1,9 +1,9 @@
-"""What is asked after the rounds, of the rows whose time needs a reason: see ``why``.
+"""What is asked after the rounds about the rows whose time needs a reason: see ``why``.
 
-Measuring has counted compilations. The rest is asked once, for so many seconds: the graphs that the
+Measuring has counted compilations. The rest is asked once, within a time limit: the graphs that the
 compiler makes of a call, what entering compiled code costs, why one more call compiles a program,
-what converting arguments takes. What has no time left, or fails, is noted as unasked. Nothing of it
-changes what the user has compiled, and nothing is printed.
+and what converting arguments takes. A question that fails or has no time left is noted as unasked.
+None of this changes what the user has compiled, and nothing is printed.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""One comparison of those that several processes made of the same callables."""
+"""One comparison, joined from those of several processes."""
 
 import statistics
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What was measured, apart from how: frozen records that go to JSON and come back the same.
+"""What was measured, but not how: frozen records that go to JSON and come back the same.
 
 The schema is described in docs/results-schema.md.
 """
@@ -31,7 +31,7 @@ EachRound = Annotated[tuple[Seconds, ...], msgspec.Meta(min_length=1)]
 
 
 class Result:
-    """What all results share: JSON out and in, exactly; see docs/results-schema.md."""
+    """What all results share: writing and reading JSON without loss; see docs/results-schema.md."""
 
     def to_json(self) -> str:
         """JSON that `from_json` reads back exactly."""
@@ -48,7 +48,7 @@ class Result:
         """Read what `to_json` wrote.
 
         Raises:
-            DamagedResultError: the text is no JSON, of something else, or not whole.
+            DamagedResultError: the text isn't JSON, isn't complete, or holds something else.
         """
         try:
             content = msgspec.json.decode(text)
@@ -70,12 +70,12 @@ def _schema(kind: type) -> str:
 
 @dataclass(frozen=True)
 class Samples:
-    """Seconds per call by metric, one number a round; None for a metric that was not taken.
+    """Seconds per call by metric, one number per round; None for a metric that was not taken.
 
-    `latency`: each call waited for. `throughput`: the slope of a stream's time over its number of
-    calls; None where nothing was queued, for there it is the latency. `device`: the same slope by
-    the accelerator's own events; None without one. `disturbed` are the rounds, from 0, in which
-    other programs held this callable up. Their times are kept, and nothing is decided by them.
+    `latency`: each call is waited for. `throughput`: the slope of a stream's time over its number
+    of calls; None if nothing was queued, because then it equals the latency. `device`: the same
+    slope by the accelerator's own events; None without an accelerator. `disturbed` are the rounds,
+    from 0, in which other programs held this callable up. Their times are kept, but decide nothing.
     """
 
     latency: EachRound
@@ -91,7 +91,7 @@ class Samples:
 
     @property
     def rounds(self) -> int:
-        """How many there were."""
+        """How many rounds there were."""
         return len(self.latency)
 
     def undisturbed(self, *others: "Samples") -> list[int]:
@@ -100,30 +100,30 @@ class Samples:
         return [at for at in range(self.rounds) if at not in held_up]
 
     def enough_undisturbed(self, *others: "Samples") -> list[int]:
-        """These rounds where they are enough for an interval, else all."""
+        """These rounds if they are enough for an interval, else all rounds."""
         rounds = self.undisturbed(*others)
         return rounds if len(rounds) >= stats.FEWEST else [*range(self.rounds)]
 
     def is_busy(self, env: Environment, *others: "Samples") -> bool:
-        """Are these rounds too few to decide anything by them?"""
+        """Are there too few undisturbed rounds to decide anything?"""
         return len(self.undisturbed(*others)) < env.undisturbed_needed(self.rounds)
 
     def of(self, metric: str | None = None) -> tuple[float, ...]:
-        """The samples of the rounds that were not disturbed; of all, if those are fewer than six.
+        """The samples of the undisturbed rounds, or of all rounds if those are fewer than six.
 
-        By one metric, the latency for None; ArgumentError if it was not taken.
+        By one metric, the latency if None; raises ArgumentError if it was not taken.
         """
         times = self.every(metric)
         return tuple(times[at] for at in self.enough_undisturbed())
 
     def log_ratios(self, other: "Samples", metric: str | None = None) -> list[float]:
-        """The logarithms of this time over the other's, of the rounds that disturbed neither."""
+        """The logarithms of this time over the other's, in the rounds that disturbed neither."""
         mine, its = self.every(metric), other.every(metric)
         rounds = self.enough_undisturbed(other)
         return stats.log_ratios([mine[at] for at in rounds], [its[at] for at in rounds])
 
     def every(self, metric: str | None = None) -> tuple[float, ...]:
-        """The samples of all rounds by one metric; ArgumentError if it was not taken."""
+        """The samples of all rounds by one metric; raises ArgumentError if it was not taken."""
         by_metric: dict[str, tuple[float, ...] | None] = {
             "latency": self.latency,
             "throughput": self.throughput or self.latency,
@@ -137,7 +137,7 @@ class Samples:
         return samples
 
     def has(self, metric: str) -> bool:
-        """Is there a time by this metric? Throughput always has one: where no work is queued, it
+        """Is there a time by this metric? Throughput always has one: if no work is queued, it
         is the latency.
         """
         return metric != "device" or self.device is not None
@@ -147,19 +147,19 @@ class Samples:
 class Measurement(Result):
     """The times of one callable, in seconds per call.
 
-    `build_seconds` is what was compiled ahead of time, once for all processes, `load_seconds` what
-    each process pays to load it, `first_seconds` the first call, with tracing and compiling; None
-    where there is no such step; `disk_cache_hit` if the compiler found its program on the disk.
-    `times` are the samples of the steady state by each metric, and `inner_iterations` the calls in
-    a sample of the latency. `page_faults` are the pages of new memory for which a call asked the
-    system, None where it does not tell; of threads that run at the same time, what one of them
-    asked for. `first_compilations` are the programs that were compiled in the first call,
-    `later_compilations` those in the `later_calls` since, None where the framework does not count
-    them. All of this is true of one process, unless it is joined from several `processes`:
-    then sample i is the median of process i, what is paid once is the median of theirs, and what
-    later calls did is the sum.
+    `build_seconds` is the time to compile ahead of time, once for all processes, `load_seconds`
+    what each process pays to load the result, and `first_seconds` the first call, with tracing and
+    compiling; each is None if there is no such step. `disk_cache_hit` is true if the compiler found
+    its program on the disk. `times` are the samples of the steady state by each metric, and
+    `inner_iterations` the calls in a sample of the latency. `page_faults` are the pages of new
+    memory that a call got from the system, or None if the system doesn't report them; of threads
+    that run at the same time, those of one thread. `first_compilations` are the programs that were
+    compiled in the first call, `later_compilations` those in the `later_calls` after it; None if
+    the framework doesn't count them. All of this describes one process, unless several `processes`
+    were joined: then sample i is the median of process i, what is paid once is the median over
+    processes, and what later calls did is the sum.
 
-    `compilers_started`: as in a ``Comparison``, of one that was measured alone.
+    `compilers_started`: as in a ``Comparison``, for a callable that was measured alone.
 
     >>> from d2lhybrid import measure
     >>> result = measure(sum, range(1000), time_limit=0.2)
@@ -262,8 +262,8 @@ class Measurement(Result):
     def interval(self, metric: str | None = None) -> tuple[float, float]:
         """The 95% interval of the median by a metric, (low, high) in seconds per call.
 
-        By the sign test on the samples (Conover, *Practical Nonparametric Statistics*, 3.1); with
-        fewer than six it is infinite.
+        It is that of the sign test on the samples (Conover, *Practical Nonparametric Statistics*,
+        3.1); with fewer than six samples it is infinite.
         """
         return stats.median_interval(self.times.of(metric))
 
@@ -279,7 +279,7 @@ class Measurement(Result):
 
     @property
     def page_fault_share(self) -> float | None:
-        """The part of a call's time that new memory takes; None where the system does not tell."""
+        """The share of a call's time that new memory takes; None if that isn't known."""
         if self.page_faults is None or self.env.page_fault_seconds is None:
             return None
         return self.page_faults * self.env.page_fault_seconds / max(self.median, stats.SHORTEST)

@@ -1,7 +1,7 @@
 """One of the processes of ``compare(..., processes=6)``: what runs inside it.
 
-``processes`` starts it with a folder, in which it finds a ``Task``. It measures, and writes there
-what came of it: a comparison, or the error that the baseline raised.
+``processes`` starts it with a folder that holds a ``Task``. It measures, and writes the result into
+that folder: a comparison, or the error that the baseline raised.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Which callable a process is at, in a file that the process that started it reads."""
+"""Which callable a process has reached, in a file that its parent process reads."""
 
 import mmap
 import struct

@@ -1,12 +1,12 @@
 """The same experiment in several fresh processes: an interval for the median of all processes.
 
-Some things are drawn once a process, such as where its memory lies and how its threads are placed,
-so that no number of rounds in one process shows them. pyperf starts twenty processes for this
+Some things are decided once per process, such as where its memory lies and how its threads are
+placed, so no number of rounds in one process shows them. pyperf starts twenty processes for this
 reason, and Kalibera and Jones (*Rigorous Benchmarking in Reasonable Time*, 2013) show why an
-interval has to be that of the processes.
+interval has to be computed over processes.
 
-They run one after the other. Each unpacks the experiment, builds, calls first, warms up and takes
-rounds, as ``one_process`` has it, and leaves its comparison as JSON.
+They run one after the other. Each unpacks the experiment, builds, makes the first calls, warms up
+and takes rounds, as in ``one_process``, and leaves its comparison as JSON.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Where and when something was measured: how it is found out, kept and said."""
+"""Where and when something was measured: how we find out, keep and show it."""
 
 import os
 import platform

@@ -1,9 +1,9 @@
-"""Rounds: each callable takes a turn in each, in random order, so that drift is the same for all.
+"""Rounds: in each, every callable takes a turn, in random order, so drift is the same for all.
 
-Machines drift, and identical programs run one after the other have come out 38% apart. Inside a
-round the drift is the same for all, so the ratios of a round do not have it (nanobench and Google
-Benchmark interleave for the same reason). How many calls a turn holds is agreed between those that
-take about as long, so that no callable's own estimate favours it.
+Machines drift: identical programs run one after the other have come out 38% apart. Within a round
+the drift is the same for all, so it cancels in the round's ratios (nanobench and Google Benchmark
+interleave for the same reason). Callables that take about as long use the same number of calls per
+turn, so that no callable's own estimate favours it.
 """
 
 import copy

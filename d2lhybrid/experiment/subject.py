@@ -1,4 +1,4 @@
-"""What is compared, as far as questions about it go: its callable, and how that is compiled."""
+"""What is compared, as questions about it need it: the callable, and how it is compiled."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

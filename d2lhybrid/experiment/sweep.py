@@ -1,4 +1,4 @@
-"""The same comparison over a range of sizes: where does compiling cease to matter?"""
+"""The same comparison over a range of sizes: when does compiling stop mattering?"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -29,23 +29,25 @@ def sweep(
     """Compare at each of `sizes`.
 
     Args:
-        make: from a size to ``(net, x, ...)``, or to ``({"eager": f, "compiled": g}, x, ...)``, or
-            to ``call(net, x, key=y)`` where there are keyword arguments.
-        only: with a net, the names of its variants to take; all if None.
+        make: takes a size and returns ``(net, x, ...)``, or
+            ``({"eager": f, "compiled": g}, x, ...)``, or ``call(net, x, key=y)`` if there are
+            keyword arguments.
+        only: with a net, the names of its variants to compare; all if None.
         time_limit: seconds for each size, as for ``compare``.
         progress: say what is being built, and count what takes longer than two seconds; None does
-            so where the standard error is a terminal.
-        options: others of ``compare``, and, with a net, of ``variants``, such as ``all=True``.
-            ``why=True`` finds out at each size what ``compare`` does by itself.
+            so if the standard error is a terminal.
+        options: other options of ``compare``, and, with a net, of ``variants``, such as
+            ``all=True``. With ``why=True``, it finds the reasons at each size, as ``compare`` does
+            by default.
 
     Returns:
-        A Sweep, which holds nothing but numbers: its claims measure nothing more. An interrupt
-        ends it with the sizes that there are, the last one cut short.
+        A Sweep, which holds only numbers: its claims measure nothing more. An interrupt ends it
+        with the sizes measured so far, the last one cut short.
 
     Raises:
-        ArgumentError: `make` is no function but a model or variants, or returns something else;
-            `sizes` is empty or has one that is no number; `options` has one that neither has, or
-            one of ``variants`` where `make` gives functions.
+        ArgumentError: `make` isn't a function but a model or variants, or returns something else;
+            `sizes` is empty or contains something that isn't a number; `options` has one that
+            neither has, or one of ``variants`` although `make` gives functions.
         UnknownLabelError: `only` names no variant.
         Otherwise what ``compare`` and ``variants`` raise.
 

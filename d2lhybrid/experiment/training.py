@@ -1,4 +1,4 @@
-"""Every way in which a model's framework can train it by one step, by name."""
+"""Every way in which a model's framework can run a training step, by name."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,28 +26,29 @@ def training(
     """Every way to train `net` by one step on `batch`, eager first.
 
     Each variant is a function without arguments: ``compare(training(net, loss, optimizer, batch))``
-    times the steps. Each trains a model of its own, which starts with the weights of `net` and the
-    state of `optimizer`; these two are left as they are. Built at its first call, it makes three
-    steps, and returns their losses then and ever after, so that ``compare`` sees whether all of
-    them learn the same. Dropout is another matter: a compiler draws other random numbers.
+    times the steps. Each trains a separate model, which starts with the weights of `net` and the
+    state of `optimizer`; both of these stay unchanged. A variant is built at its first call, which
+    makes three steps. It returns their losses then and at every later call, so ``compare`` sees
+    whether all variants learn the same. Dropout is an exception: a compiler draws different random
+    numbers.
 
     Args:
-        net: the model itself, which is copied: a module of PyTorch or of Flax NNX, a layer or model
-            of Keras, a ``tf.Module``, or a block of Gluon. ``call(net, x, key=z)`` where it takes
-            keyword arguments; `batch` is the target alone then, ``(y,)``.
-        loss: from the output of the model and the target to a tensor; its mean is what counts. A
-            loss of Keras, and any function whose first parameter is called ``y_true``, gets the
-            target first.
-        optimizer: of the framework, made for the parameters of `net`: one of ``torch.optim``, of
+        net: the model itself, which is copied: a PyTorch or Flax NNX module, a Keras layer or
+            model, a ``tf.Module``, or a Gluon block. Use ``call(net, x, key=z)`` if it takes
+            keyword arguments; `batch` is then only the target, ``(y,)``.
+        loss: a function that takes the model's output and the target and returns a tensor; its
+            mean is minimized. A Keras loss, and any function whose first parameter is called
+            ``y_true``, gets the target first.
+        optimizer: the framework's, made for the parameters of `net`: one from ``torch.optim`` or
             ``keras.optimizers``, an ``nnx.Optimizer``, or a ``gluon.Trainer``.
         batch: the arguments of the model, and the target last.
         more: not used; catches a batch written as separate arguments.
 
     Raises:
         UnknownFrameworkError: `net` belongs to no known framework.
-        ArgumentError: `loss` cannot be called; `batch` is no tuple or list with an input and a
-            target (beside ``call``: with a target alone); `net` is none of these models, but a
-            function that calls one, say; or `optimizer` is none of its framework.
+        ArgumentError: `loss` cannot be called; `batch` isn't a tuple or list with an input and a
+            target (with ``call``: with only a target); `net` isn't one of these models, but, say, a
+            function that calls one; or `optimizer` doesn't belong to its framework.
         CallFailedError: the model raised at its first call.
 
     >>> import torch

@@ -68,13 +68,13 @@ class Recipe:
 
 
 class Variants(BoundToProcess, MutableMapping[str, Function]):
-    """Callables by name; ``unavailable`` says of the others why they cannot be built here.
+    """Callables by name; ``unavailable`` says why the others cannot be built here.
 
-    ``code`` shows for each name how to write it by hand, with ``net`` for the model and ``x`` for
-    its arguments. ``references`` names those that are no way to run the model, but programs to
-    compare with, and ``deprecated`` those that their makers have deprecated. Add callables of your
-    own as to any dict, ``ways["mine"] = f`` or ``ways | {"mine": f}``; ``compare`` also recognizes
-    what was made with ``{**ways, "mine": f}``.
+    ``code`` shows how to write each by hand, with ``net`` for the model and ``x`` for its
+    arguments. ``references`` names the programs to compare with, which aren't ways to run the
+    model, and ``deprecated`` the ways that their makers have deprecated. Add your own callables as
+    in any dict, ``ways["mine"] = f`` or ``ways | {"mine": f}``; ``compare`` also recognizes
+    ``{**ways, "mine": f}``.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Variants(BoundToProcess, MutableMapping[str, Function]):
         takes_arguments: bool = False,
         recipe: Recipe | None = None,
     ) -> None:
-        """`model` is the model that they run, which is left as it was where they are measured.
+        """`model` is the model that they run; measuring leaves it as it was.
 
         `recipe` makes them in another process.
         """
@@ -126,18 +126,18 @@ class Variants(BoundToProcess, MutableMapping[str, Function]):
 
     @property
     def by_name(self) -> VariantsByName:
-        """All variants, also those that cannot be built here."""
+        """All variants, including those that cannot be built here."""
         return {**self._variants}
 
     @property
     def unavailable(self) -> dict[str, str]:
-        """Of each that cannot be built here, why."""
+        """Why some cannot be built here, by name."""
         variants = self._variants.items()
         return {name: variant.run for name, variant in variants if isinstance(variant.run, str)}
 
     @property
     def code(self) -> dict[str, str]:
-        """For each name, how to write it by hand; not of callables of your own."""
+        """How to write each by hand, by name; your own callables are left out."""
         return {name: variant.code for name, variant in self._variants.items() if variant.code}
 
     @property
@@ -147,24 +147,24 @@ class Variants(BoundToProcess, MutableMapping[str, Function]):
 
     @property
     def deprecated(self) -> tuple[str, ...]:
-        """The names of those that their makers have deprecated."""
+        """The names of the ways that their makers have deprecated."""
         return self._in_role("deprecated")
 
     def only(self, *names: str) -> "Variants":
-        """These alone, in this order; raises UnknownLabelError for an unknown name."""
+        """Only these, in this order; raises UnknownLabelError for an unknown name."""
         for name in names:
             if name not in self._variants:
                 raise unknown_label(name, self._variants, {})
         return self._with({name: self._variants[name] for name in names})
 
     def copy(self) -> "Variants":
-        """Another with the same callables, which can be changed for itself."""
+        """A copy with the same callables, which you can change independently."""
         return self._with(self._variants)
 
     def of_functions(self, functions: Mapping[str, Function]) -> "Variants":
-        """These functions, with what is known of those that are variants here by the same name.
+        """These functions, with what is known about the variants of the same name among them.
 
-        Those that cannot be built come with them.
+        The variants that cannot be built are added.
         """
         variants = {name: self._known(name, function) for name, function in functions.items()}
         missing = {name: self._variants[name] for name in self.unavailable if name not in functions}
@@ -187,7 +187,7 @@ class Variants(BoundToProcess, MutableMapping[str, Function]):
         return self
 
     def update(self, other: Any = (), /, **named: Any) -> None:
-        """As that of a dict; with what is known of other variants."""
+        """Like ``dict.update``; keeps what is known about other variants."""
         if isinstance(other, Variants):
             for name, variant in other._variants.items():
                 if name in other or name not in self:  # no reason takes the place of a callable
@@ -282,34 +282,35 @@ def variants(
 ) -> Variants:
     """Every way in which the framework of `net` runs ``net(*args, **kwargs)``, eager first.
 
-    The compiled ones are built at their first call, so that ``compare`` sees what building costs.
-    The model is called once now; otherwise its first eager call would include what the process
-    does only once, such as loading kernels and giving layers their shapes.
+    Compiled variants are built at their first call, so ``compare`` sees what building costs. The
+    model is called once now; otherwise its first eager call would include what the process does
+    only once, such as loading kernels and giving layers their shapes.
 
-    Your model stays as it was, also when ``compare`` and the others run it: its mode, parameters,
-    averages and hybridization, and the random state, except MXNet's and that of ``tf.random``. A
-    function that changes something when you call it, such as a training step, still changes it;
-    use ``training`` for that. "eager" is eager even if `net` was compiled. All run without
-    gradients, except PyTorch's "eager, with gradients" (`all`). ``.unavailable`` gives the reason
-    for each that cannot be built on this machine, ``.deprecated`` names those that their makers
-    have deprecated, and ``.code`` shows how to write each by hand.
+    Your model stays as it was, even when ``compare`` and other functions run it: its mode,
+    parameters, averages and hybridization, and the random state, except that of MXNet and
+    ``tf.random``. A function that changes something when you call it, such as a training step,
+    still changes it; use ``training`` for that. "eager" is eager even if `net` was compiled. All
+    run without gradients, except PyTorch's "eager, with gradients" (`all`). ``.unavailable`` gives
+    the reason for each that cannot be built on this machine, ``.deprecated`` names the ways that
+    their makers have deprecated, and ``.code`` shows how to write each by hand.
 
     Args:
-        net: a model, a function of tensors, or ``call(net, ...)`` in place of it and its arguments.
+        net: a model, a function of tensors, or ``call(net, ...)`` instead of `net` and its
+            arguments.
         args, kwargs: the arguments of the model.
-        all: also the ways for experts, some of which skip a check that the framework makes.
-        with_references: also the programs "C" and "NumPy", references to compare with, if the
+        all: add the ways for experts, some of which skip a check that the framework makes.
+        with_references: add the programs "C" and "NumPy", references to compare with, if the
             model is a chain of dense layers.
-        compiler_options: of the framework's compiler, by name: `dynamic`, `backend` and `mode` of
-            ``torch.compile``, `backend` of MXNet's ``optimize_for``.
+        compiler_options: options of the framework's compiler, by name: `dynamic`, `backend` and
+            `mode` of ``torch.compile``, `backend` of MXNet's ``optimize_for``.
 
     Returns:
-        Variants, a mapping from name to callable, as ``compare`` takes it; ``.only(...)`` chooses.
+        Variants, a mapping from name to callable that ``compare`` takes; ``.only(...)`` chooses.
 
     Raises:
         UnknownFrameworkError: neither `net` nor an argument belongs to a known framework.
         ArgumentError: the framework has no such option, an option is also a parameter of `net`, or
-            a keyword that `net` does not name is nearly one.
+            a keyword that isn't a parameter of `net` is nearly one.
         CallFailedError: ``net(*args, **kwargs)`` raised.
         CannotBuildError: the model cannot be copied.
 
@@ -321,9 +322,9 @@ def variants(
     with torch.no_grad():
         y = net(x)
 
-    For another precision or memory layout, add a callable of your own. It converts its input and
-    its output, and ``check`` is as loose as its numbers are. Run it without gradients, as the
-    others do:
+    For a different precision or memory layout, add your own callable. It converts its input and
+    its output; choose ``check`` as loose as its numbers need. Run it without gradients, like the
+    others:
 
     >>> from copy import deepcopy
     >>> from d2lhybrid import compare

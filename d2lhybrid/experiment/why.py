@@ -1,7 +1,7 @@
-"""Why a variant takes the time that it takes: a sentence or two, by its row and what was asked.
+"""Why a variant takes as long as it does: a sentence or two, from its row and its facts.
 
 ``inquiry`` asks, ``Facts`` holds the answers, and the rules are in the docstring of ``reason``.
-They never guess. A fact that could not be had gives less of a sentence, not a wrong one.
+The rules never guess. A missing fact makes the sentence say less, not something wrong.
 """
 
 from dataclasses import dataclass
@@ -34,12 +34,13 @@ HOLD_ANYWAY = {"not_whole", "recompiled"}  # that hold whatever the verdict
 
 @dataclass(frozen=True, repr=False)
 class Reason:
-    """Why a variant takes the time that it takes. As text it is the sentence, or two.
+    """Why a variant takes as long as it does. As text, it is a sentence or two.
 
-    `undecided` says first that the verdict is, if it is.
+    If the verdict is undecided, `undecided` says so first.
 
-    `causes` are, the first one first, "not_whole", "recompiled", "nothing_to_rewrite", "entering",
-    "moved_data", "faster_fused", "faster_python", "faster_folded_or_layout" or "unknown".
+    `causes`, the most important first, are "not_whole", "recompiled", "nothing_to_rewrite",
+    "entering", "moved_data", "faster_fused", "faster_python", "faster_folded_or_layout" or
+    "unknown".
     """
 
     label: str
@@ -49,7 +50,7 @@ class Reason:
 
     @property
     def cause(self) -> str:
-        """The first of them."""
+        """The first cause."""
         return self.causes[0]
 
     def __repr__(self) -> str:
@@ -57,7 +58,7 @@ class Reason:
 
 
 class Reasons(tuple[Reason, ...]):
-    """Those of several variants; as text, a line each."""
+    """The reasons of several variants; as text, a line for each."""
 
     __slots__ = ()
 
@@ -105,12 +106,12 @@ def shown_reasons(rows: Rows) -> Reasons:
 
 
 def reason(row: Row, rows: Rows) -> Reason:
-    """Why this one takes the time that it takes.
+    """Why this one takes as long as it does.
 
-    The rules in their order; the first that holds is the reason, and a second sentence is of one
-    that holds beside it.
+    The rules in their order: the first that holds is the reason, and a second sentence comes from
+    one that also holds.
 
-    0. The call computes nothing: it returns the same objects at every call, or no step runs for it.
+    0. The call computes nothing: it returns the same objects at every call, or it runs no step.
     1. Not compiled, or not as a whole: nothing was compiled, or there are graph breaks, or parts
        run in Python. It is no reason to be faster: there, graph breaks come second, and parts in
        Python are left out.
@@ -133,7 +134,7 @@ def reason(row: Row, rows: Rows) -> Reason:
     6. Faster: Python is left out, if as many eager operations as were recorded take half of the
        time saved, or at least as much as fusing could; fused, folded or unused operations, and
        another memory layout, for what this leaves. The larger part is named first.
-    7. Otherwise it is not known.
+    7. Otherwise the reason is unknown.
 
     What is undecided, and may well be faster, has 1 and 2 for facts, and no reason. Rules 3 to 6
     hold against eager code of the same framework alone, except for 5: they are about what its

@@ -386,7 +386,7 @@ def threads_set(variable: str) -> int | None:
 def tracing_text(framework: str) -> str:
     """What a TracingError says."""
     text = _(
-        "Expected code that computes now. Received: code that {framework} is only tracing, so "
+        "Expected code that computes now. Received: code that {framework} is tracing, so "
         "there is nothing to measure yet. Measure outside the compiled function, around its call."
     )
     return text.format(framework=framework)

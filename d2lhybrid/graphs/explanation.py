@@ -1,4 +1,4 @@
-"""What a compiler makes of a model, in words: one form for every framework."""
+"""What a compiler makes of a model, in words, in the same form for every framework."""
 
 import linecache
 import os
@@ -21,7 +21,7 @@ from d2lhybrid.graphs.program import Program, counted
 class Finding:
     """One place where the compiler stopped, and why, in the framework's own words.
 
-    `is_limit`: earlier calls have compiled as many programs as the compiler makes of it.
+    `is_limit`: earlier calls have compiled as many programs as the compiler allows.
     """
 
     reason: str
@@ -71,16 +71,16 @@ def _recording_of(graphs: tuple[Graph, ...]) -> Recording:
 class Explanation:
     """What a compiler did with a model so far, and what it does with one call.
 
-    ``compilations``: those of the object handed over, and of what is compiled in it, before the
+    ``compilations``: how often the object, and anything compiled inside it, was compiled before the
     question was asked. ``graph_count``: how many graphs one call takes. ``breaks``: where a graph
     ends because the next step runs in Python. ``fallbacks``: code that always runs in Python, and
     code that has reached the limit of compilations, so that calls that fit none of its programs run
     in Python. ``unsupported``: code that the compiler refuses with an error, and JAX's leaked
-    tracers, which raise one when they are used later. ``notes``: sentences about what the numbers
-    do not say, such as why nothing was compiled. ``recording``: what ``graphs()`` makes graphs of;
-    it holds no model, only what was recorded of one. ``compiled_again``: why a second call with the
-    same arguments compiles a program, as the first one did; None if it compiles none, if nothing
-    compiled was called, or if the question would change what the user has compiled.
+    tracers, which raise an error when they are used later. ``notes``: sentences about what the
+    numbers don't say, such as why nothing was compiled. ``recording``: what ``graphs()`` makes
+    graphs of; it holds no model, only what was recorded. ``compiled_again``: why a second call with
+    the same arguments compiles a program, as the first one did; None if it compiles none, if
+    nothing compiled was called, or if asking would change what the user has compiled.
     """
 
     framework: str
@@ -97,9 +97,9 @@ class Explanation:
     def graphs(self) -> tuple[Graph, ...]:
         """The graphs that the call takes, in their order.
 
-        They are made of what was recorded when somebody asks first: the Python code of the model
-        does not run again. TensorFlow shows what it rewrites only when the recorded graph runs;
-        what that writes to variables is put back.
+        The first call makes them from what was recorded; the model's Python code doesn't run again.
+        TensorFlow shows what it rewrites only when the recorded graph runs; variables that this
+        changes get their values back.
 
         Raises:
             ArgumentError: d2lhybrid has no graphs of this framework.
@@ -113,8 +113,8 @@ class Explanation:
     def program(self) -> Program | None:
         """The graphs of the call, counted: operations recorded, steps that run, of what kind.
 
-        None if the call takes no graph, or if it isn't known which steps run. As ``graphs()``, it
-        makes the graphs when somebody asks first.
+        None if the call takes no graph, or if it isn't known which steps run. Like ``graphs()``, it
+        makes the graphs when it is first used.
         """
         return counted(self.graphs()) if self.graph_count and self.recording else None
 

@@ -1,11 +1,11 @@
 """What became of each recorded operation: the recorded graph compared with the steps that run.
 
 Two things are certain: which operations were recorded, and which kinds of operations the program
-runs. Which part of a step comes from which operation is known only where the compiler kept a note
+runs. Which part of a step comes from which operation is known only if the compiler kept a note
 of it (the *origins* of a part). A missing note alone never decides a fate: an operation that no
 rule explains is "rewritten".
 
-The words of the field for each fate:
+The field's terms for each fate:
 
 ========= ==========================================================================================
 kept      it runs as a separate step
@@ -14,8 +14,8 @@ folded    constant folding: it depends on no input, so the compiler has computed
 merged    common subexpression elimination (CSE): an equal operation does its work
 free      a view, or a change of layout that another step absorbs: no step runs for it
 dropped   dead code elimination (DCE): no result and no effect depends on it
-rewritten the compiler computes something else in its place (algebraic simplification, another
-          algorithm), or its trace was lost
+rewritten the compiler computes something else instead (algebraic simplification, another
+          algorithm), or we couldn't follow it
 ========= ==========================================================================================
 """
 

@@ -1,4 +1,4 @@
-"""A graph at each stage of a compiler's work: as a picture, as text, as a NetworkX graph."""
+"""A graph at each stage of compilation: as a picture, as text, as a NetworkX graph."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ _LONGEST_VALUE = 10  # letters of a constant that is shown in place of its name
 
 @dataclass(frozen=True, repr=False)
 class Graph:
-    """A graph at each `stage` of a compiler's work, from the recorded one to the one that runs.
+    """A graph at each `stage` of compilation, from the recorded graph to the one that runs.
 
-    As the last expression of a cell it is a picture, printed it is text. ``notes``: sentences
-    about what the picture does not show. ``contractions``: in the words of the last stage, the
-    kinds of operations that are products of matrices, convolutions or attention. ``layout``: the
-    memory layout, in a word, into which the compiler brings tensors that come in another.
-    ``control_flow``: the kinds of operations that run others, which are no steps here, such as
-    loops. ``contractions_in_loops``: how many recorded contractions the compiler writes as loops,
-    without a call of a library; these are no steps of `contractions`.
+    As the last expression of a cell it is a picture; printed, it is text. ``notes``: sentences
+    about what the picture doesn't show. ``contractions``: in the words of the last stage, the
+    kinds of operations that are matrix products, convolutions or attention. ``layout``: the
+    memory layout, in a word, to which the compiler converts tensors that arrive in a different one.
+    ``control_flow``: the kinds of operations that run others, such as loops; the others aren't
+    steps here. ``contractions_in_loops``: how many recorded contractions the compiler writes as
+    loops, without a library call; these don't count as `contractions`.
     """
 
     framework: str
@@ -55,7 +55,7 @@ class Graph:
     def contraction_steps(self) -> int:
         """How many of the steps that run compute a contraction, alone or with what is fused to it.
 
-        Those are products of matrices, convolutions and attention.
+        Contractions are matrix products, convolutions and attention.
         """
         return self._steps_with(self.contractions)
 
@@ -84,7 +84,7 @@ class Graph:
         return svg(panels, headline, "\n".join(lines), alone=alone)
 
     def to_networkx(self, stage: int = 0) -> Any:
-        """One stage, the recorded one first, as a ``networkx.DiGraph`` with all data of the nodes.
+        """One stage, counted from the recorded one, as a ``networkx.DiGraph`` with all node data.
 
         Raises:
             MissingPackageError: NetworkX is not installed.

@@ -1,7 +1,7 @@
 """What a compiler makes of one call, counted: operations recorded, steps that run, of what kind.
 
-Three kinds of operations behave differently: contractions (products of matrices, convolutions,
-attention), which are calls of a library and stay as they are; reductions, such as normalizations;
+Three kinds of operations behave differently: contractions (matrix products, convolutions,
+attention), which are library calls and stay as they are; reductions, such as normalizations;
 and element-wise operations, which a compiler fuses.
 """
 

@@ -1,4 +1,4 @@
-"""The graph of a model at one stage of a compiler's work: nodes, and the parts of fused steps."""
+"""The graph of a model at one stage of compilation: nodes, and the parts of fused steps."""
 
 import hashlib
 from dataclasses import dataclass

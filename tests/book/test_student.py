@@ -136,6 +136,26 @@ def test_every_link_leads_to_what_was_given_out(choice, count, project, told, tm
         assert "make lab" not in page.read_text()
 
 
+def test_slides_begin_at_sections_and_at_code(project):
+    hidden = cell("x = 1", ":tags: [hide-input]\n")
+    text = (
+        f"{ONE}Text.\n\n{hidden}{cell('x')}More.\n\n## B\n\n### C\n\n{EXERCISE}## D\n\n{SOLUTION}"
+    )
+    (notebook,) = student(project(a=text)).notebooks.values()
+    slides = [
+        (one.metadata.slideshow.slide_type, one.source.split("\n")[0]) for one in notebook.cells
+    ]
+    assert [kind for kind, _source in slides[:2]] == ["skip", "skip"]
+    assert slides[2:-1] == [
+        ("slide", "# Title"),
+        ("-", "x = 1"),
+        ("subslide", "x"),
+        ("-", "More."),
+        ("slide", "## B"),
+        ("subslide", "### C"),
+    ]
+
+
 def test_an_unknown_chapter_is_refused(full):
     with pytest.raises(BookError, match="'no'"):
         student(full, (None, None, "no"))

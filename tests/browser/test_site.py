@@ -45,7 +45,7 @@ def test_one_click_changes_language_or_framework_and_stays_at_the_section(visit,
 
 
 def test_a_section_of_one_framework_leads_to_what_is_around_it(visit):
-    page = visit("ja/pytorch/limits.html#sec-graph-breaks-counted-and-located")
+    page = visit("ja/pytorch/limits.html#sec-finding-graph-breaks")
     choose(page, "framework", "mxnet")
     assert place(page) == "ja/mxnet/limits.html#sec-limits-own"
     page = visit("en/pytorch/hybridize.html#solution-host-call")

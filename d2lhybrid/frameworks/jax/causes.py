@@ -1,4 +1,4 @@
-"""Why a call of JAX takes the time that it takes: what is compiled, how, and why once more."""
+"""Why a JAX call takes as long as it does: what is compiled, how, and why again."""
 
 import re
 import textwrap

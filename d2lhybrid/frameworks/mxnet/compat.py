@@ -4,7 +4,7 @@ MXNet 1.9.1 reads names that NumPy 1.24 and 2.0 removed, and relies on behaviour
 Patching NumPy would change it for every library in the process. There will be no more releases of
 MXNet, so we patch its source instead: a few of its modules are compiled from their text with some
 words replaced. Its files stay as they are. One word is replaced to count the graphs that Gluon
-compiles, which MXNet does not tell.
+compiles, which MXNet doesn't report.
 """
 
 import ctypes
@@ -162,8 +162,8 @@ _lock = threading.Lock()
 def import_mxnet() -> ModuleType:
     """Import MXNet on a NumPy or Python that is too new for it, and return it.
 
-    After that, ``from mxnet import np, npx`` works as ever. NumPy stays as it is for everyone
-    else. A second call, or a call after a plain import that worked, changes nothing.
+    After that, ``from mxnet import np, npx`` works as usual. NumPy stays unchanged for all other
+    code. A second call, or a call after a plain import that worked, changes nothing.
 
     Raises:
         MissingPackageError: MXNet is not installed, or something that it needs is missing.

@@ -1,4 +1,4 @@
-"""What happens to Gluon's blocks in a call: MXNet does not tell, so the call is watched."""
+"""What happens to Gluon's blocks in a call: MXNet doesn't report it, so the call is watched."""
 
 import sys
 from collections.abc import Callable, Iterator

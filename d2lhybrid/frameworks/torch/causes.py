@@ -1,4 +1,4 @@
-"""What PyTorch tells of why a call takes its time."""
+"""What PyTorch reports about why a call takes as long as it does."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager

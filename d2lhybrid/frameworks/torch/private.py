@@ -1,4 +1,4 @@
-"""Every private name of PyTorch that this room uses, behind a small function.
+"""Every private name of PyTorch that this folder uses, behind a small function.
 
 Those of what TorchDynamo has done stand in ``dynamo.py``, those of what Inductor is about to do in
 ``inductor.py``. They are looked up when they are asked for; ``torch`` imports ``torch._dynamo`` and
